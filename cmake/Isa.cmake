@@ -1,0 +1,30 @@
+# Code compiled per ISA and chosen at run time, so that one binary runs on any x86-64.
+#
+# A source file says which ISA it needs in its name: NAME.avx2.cc, NAME.avx512.cc,
+# NAME.avx512bf16.cc, NAME.avx512fp16.cc, NAME.avx512vnni.cc, NAME.amx.cc. Its code may only be
+# reached behind a CPUID test; nothing inline from a shared header may be instantiated there
+# under a name that another file also instantiates, or the linker may keep the wider one.
+set(TOPDNN_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(TOPDNN_ISA_FLAGS_avx512
+    ${TOPDNN_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
+set(TOPDNN_ISA_FLAGS_avx512vnni ${TOPDNN_ISA_FLAGS_avx512} -mavx512vnni)
+set(TOPDNN_ISA_FLAGS_avx512bf16 ${TOPDNN_ISA_FLAGS_avx512} -mavx512bf16)
+set(TOPDNN_ISA_FLAGS_avx512fp16 ${TOPDNN_ISA_FLAGS_avx512} -mavx512fp16)
+set(TOPDNN_ISA_FLAGS_amx ${TOPDNN_ISA_FLAGS_avx512} -mamx-tile -mamx-int8 -mamx-bf16)
+
+# Gives each source of the list whose name carries an ISA that ISA's flags.
+function(topdnn_apply_isa_flags)
+  foreach(source IN LISTS ARGN)
+    if(source MATCHES "\\.(avx2|avx512|avx512vnni|avx512bf16|avx512fp16|amx)\\.cc$")
+      set_source_files_properties(
+        ${source} PROPERTIES COMPILE_OPTIONS "${TOPDNN_ISA_FLAGS_${CMAKE_MATCH_1}}")
+    endif()
+  endforeach()
+endfunction()
+
+# An OBJECT library of every .cc file below the current folder.
+function(topdnn_floor name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  topdnn_apply_isa_flags(${sources})
+  add_library(${name} OBJECT ${sources})
+endfunction()

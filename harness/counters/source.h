@@ -1,0 +1,79 @@
+// A source of counts: a clock, a software event of the kernel, a group of hardware events, a
+// recording.
+//
+// A region is measured by two readings and a fold: Read is the measured path and only copies raw
+// numbers; Fold is pure arithmetic on two such copies, done afterwards. A count that could not be
+// taken is absent, never zero.
+
+#ifndef TOPDNN_HARNESS_COUNTERS_SOURCE_H_
+#define TOPDNN_HARNESS_COUNTERS_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+// Whether a source works on this machine; if not, why, and what would make it work.
+struct Availability {
+  bool works = false;
+  std::string reason;  // "this virtual machine has no PMU"; what it offers, when it works
+  std::string remedy;  // "sysctl kernel.perf_event_paranoid=1"; empty: nothing the user can do
+};
+
+// One event's count over a region.
+struct EventCount {
+  std::optional<double> value;  // absent: not counted
+  // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
+  // of that share only (it is not scaled here), 0 = it never ran.
+  double running_fraction = 1.0;
+};
+
+class CounterSource {
+ public:
+  virtual ~CounterSource() = default;
+
+  // "tsc", "software", "perf".
+  virtual std::string_view name() const = 0;
+  // The events, by their field's names ("cycles", "page-faults"), in the order of Fold's output.
+  virtual const std::vector<std::string>& events() const = 0;
+  // Raw numbers per reading.
+  virtual std::size_t slots() const = 0;
+  // Copies the raw numbers, cumulative since the source was opened, to `slots()` places. It neither
+  // allocates, locks nor throws. For the calling thread, and for the worker threads that the source
+  // was opened over.
+  virtual void Read(std::uint64_t* raw) noexcept = 0;
+  // The counts between two readings, one per event.
+  virtual std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
+                                       std::span<const std::uint64_t> after) const = 0;
+
+ protected:
+  CounterSource() = default;
+  CounterSource(const CounterSource&) = delete;
+  CounterSource& operator=(const CounterSource&) = delete;
+};
+
+// How a source is found and opened. Each source's file announces itself by a registration object.
+struct SourceOffer {
+  std::string name;
+  std::string what;  // one phrase for `topdnn machine`
+  Availability (*probe)();
+  std::unique_ptr<CounterSource> (*open)();  // only when the probe says that it works
+};
+
+class SourceRegistration {
+ public:
+  explicit SourceRegistration(SourceOffer offer);
+};
+
+// Every registered source, sorted by name.
+const std::vector<SourceOffer>& CounterSources();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_COUNTERS_SOURCE_H_

@@ -1,0 +1,77 @@
+// What one measurement says of itself. Every report (console, JSON, CSV) and every Google Benchmark
+// row is made from these.
+
+#ifndef TOPDNN_HARNESS_RECORD_H_
+#define TOPDNN_HARNESS_RECORD_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+
+// How far a record can be believed, best first.
+enum class Status {
+  kOk,
+  kDegraded,  // measured, but the machine was disturbed: the reason says how
+  kInvalid,   // measured, and the measurement contradicts itself
+  kSkipped,   // not measured: something that the machine or a library lacks
+  kFailed,    // the result was wrong or the code failed; never carries a time
+};
+
+// "OK", "DEGRADED", ...
+std::string_view NameOf(Status status);
+
+// One stage (or a whole step) under one regime. What was not measured is absent.
+struct Record {
+  std::string name;    // "conv1"
+  std::string op;      // "conv"
+  std::string pass;    // "forward", "backward_data", ..., "update", "reorder", "loss"
+  std::string regime;  // "in-network", "isolated-hot", "isolated-cold"
+  std::string implementation;
+  std::string isa;
+  Status status = Status::kOk;
+  std::string reason;  // required unless OK
+
+  std::optional<Summary> seconds;
+  std::optional<double> flops;                     // analytic
+  std::optional<double> flops_counted;             // executed, as counted
+  std::optional<double> bytes;                     // compulsory traffic
+  std::optional<double> ceiling_flops_per_second;  // measured, of the ISA that ran
+  std::string ceiling_name;                        // which ceiling that is
+
+  std::map<std::string, std::optional<double>> events;  // per iteration
+  std::optional<double> running_fraction;               // least of the events'
+  std::optional<std::map<std::string, std::optional<double>>> topdown;
+  std::optional<std::map<std::string, std::array<double, 2>>> topdown_bounds;
+
+  // FLOP/s at the median time, in 1e9; absent without both.
+  std::optional<double> Gflops() const;
+  // Share of the ceiling reached.
+  std::optional<double> PeakFraction() const;
+};
+
+// A run: its records and what is needed to repeat it.
+struct Report {
+  std::string command;
+  nlohmann::ordered_json machine;  // harness/machine's description
+  // What was measured, in the caller's terms and order: {"network", "cnn"}, {"batch", 64}, ...
+  std::vector<std::pair<std::string, nlohmann::ordered_json>> subject;
+  Record step;  // the whole
+  std::optional<double> items_per_step;
+  std::vector<Record> stages;
+  bool partial = false;            // interrupted: some stages are missing
+  std::vector<std::string> notes;  // sentences for the reader: warm-up, overhead, gaps
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_RECORD_H_

@@ -1,0 +1,31 @@
+// Robust summary of repeated timings. The median is what to quote: a shared machine disturbs a run
+// upwards only and now and then by a lot, so a mean says more of the neighbours than of the code.
+
+#ifndef TOPDNN_HARNESS_STATISTICS_SUMMARY_H_
+#define TOPDNN_HARNESS_STATISTICS_SUMMARY_H_
+
+#include <cstdint>
+#include <span>
+
+namespace topdnn {
+
+struct Summary {
+  double median = 0;
+  double min = 0;
+  double p90 = 0;  // 90th percentile
+  std::int64_t n = 0;
+};
+
+// Summary of at least one sample, in any order. Percentiles interpolate linearly between the two
+// nearest order statistics (Hyndman and Fan 1996, definition 7). Throws std::invalid_argument for
+// no samples.
+Summary Summarize(std::span<const double> samples);
+
+// The quantile q in [0, 1] of sorted samples, by the same definition.
+double QuantileOfSorted(std::span<const double> sorted, double q);
+
+double Median(std::span<const double> samples);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_STATISTICS_SUMMARY_H_

@@ -1,0 +1,57 @@
+#include "kernels/op.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kPassNames = {"forward", "backward_data",
+                                                        "backward_weights"};
+
+constexpr std::array<std::string_view, 21> kArgNames = {
+    "src",        "weights",   "bias", "dst",      "diff_src",      "diff_weights", "diff_bias",
+    "diff_dst",   "workspace", "mean", "variance", "scale",         "shift",        "diff_scale",
+    "diff_shift", "labels",    "loss", "momentum", "second_moment", "step",         "sum"};
+
+}  // namespace
+
+std::string_view NameOf(Pass pass) { return kPassNames[static_cast<std::size_t>(pass)]; }
+
+std::optional<Pass> ParsePass(std::string_view name) {
+  for (std::size_t i = 0; i < kPassNames.size(); ++i) {
+    if (kPassNames[i] == name) return static_cast<Pass>(i);
+  }
+  return std::nullopt;
+}
+
+std::string NameOf(Arg arg) {
+  const int value = static_cast<int>(arg);
+  if (value >= static_cast<int>(Arg::kDiffMultiple)) {
+    return fmt::format("diff_src_{}", value - static_cast<int>(Arg::kDiffMultiple));
+  }
+  if (value >= static_cast<int>(Arg::kMultiple)) {
+    return fmt::format("src_{}", value - static_cast<int>(Arg::kMultiple));
+  }
+  return std::string(kArgNames[static_cast<std::size_t>(value)]);
+}
+
+std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
+  for (const Operand& operand : Operands(execution)) {
+    if (operand.arg == arg) return operand;
+  }
+  return std::nullopt;
+}
+
+std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
+  std::int64_t bytes = 0;
+  for (const Operand& operand : op.Operands(execution)) {
+    const auto size = operand.shape.elements() * static_cast<std::int64_t>(SizeOf(operand.type));
+    bytes += operand.direction == Direction::kInOut ? 2 * size : size;
+  }
+  return bytes;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,51 @@
+#include "kernels/registry.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+namespace topdnn {
+
+namespace {
+
+using Makers = std::map<std::pair<std::string, std::string>, KernelMaker>;
+
+// Filled by registration objects before main, in any order; hence a function-local object.
+Makers& TheMakers() {
+  static Makers makers;
+  return makers;
+}
+
+}  // namespace
+
+KernelRegistration::KernelRegistration(std::string_view kind, std::string_view backend,
+                                       KernelMaker maker) {
+  TheMakers().emplace(std::pair{std::string(kind), std::string(backend)}, maker);
+}
+
+KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request) {
+  const auto found = TheMakers().find({std::string(request.op->kind()), std::string(backend)});
+  if (found == TheMakers().end()) {
+    return Refusal{fmt::format("backend {} has no {}", backend, request.op->kind())};
+  }
+  if (!request.op->Has(request.execution)) {
+    return Refusal{
+        fmt::format("{} has no pass {}", request.op->kind(), NameOf(request.execution.pass))};
+  }
+  return found->second(request);
+}
+
+std::vector<std::string> Backends() {
+  std::set<std::string> names;
+  for (const auto& [key, maker] : TheMakers()) names.insert(key.second);
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::pair<std::string, std::string>> RegisteredKernels() {
+  std::vector<std::pair<std::string, std::string>> keys;
+  for (const auto& [key, maker] : TheMakers()) keys.push_back(key);
+  return keys;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,317 @@
+#include "kernels/tensor.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <type_traits>
+
+namespace topdnn {
+
+namespace {
+
+struct TypeFacts {
+  std::string_view name;
+  std::size_t size;
+  double unit_roundoff;  // half the distance from 1 to the next number
+};
+
+constexpr TypeFacts kTypes[] = {
+    {"f32", 4, 0x1p-24}, {"f64", 8, 0x1p-53}, {"bf16", 2, 0x1p-8}, {"f16", 2, 0x1p-11},
+    {"s64", 8, 0},       {"s32", 4, 0},       {"s8", 1, 0},        {"u8", 1, 0},
+};
+
+const TypeFacts& FactsOf(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
+
+struct Block {
+  int dimension;
+  std::int64_t size;
+};
+
+// A tag taken apart: the outer dimensions in memory order, then the inner blocks.
+struct ParsedTag {
+  std::vector<int> outer;
+  std::vector<Block> blocks;
+};
+
+std::optional<ParsedTag> ParseTag(std::string_view tag) {
+  ParsedTag parsed;
+  std::vector<bool> seen(tag.size(), false);
+  std::vector<bool> blocked(tag.size(), false);
+  std::size_t at = 0;
+  for (; at < tag.size() && std::isalpha(static_cast<unsigned char>(tag[at])) != 0; ++at) {
+    const bool upper = std::isupper(static_cast<unsigned char>(tag[at])) != 0;
+    const auto dimension = static_cast<std::size_t>(tag[at] - (upper ? 'A' : 'a'));
+    if (dimension >= tag.size() || seen[dimension]) return std::nullopt;
+    seen[dimension] = true;
+    blocked[dimension] = upper;
+    parsed.outer.push_back(static_cast<int>(dimension));
+  }
+  for (std::size_t d = 0; d < parsed.outer.size(); ++d) {
+    if (!seen[d]) return std::nullopt;
+  }
+  std::vector<bool> has_block(tag.size(), false);
+  while (at < tag.size()) {
+    std::int64_t size = 0;
+    while (at < tag.size() && std::isdigit(static_cast<unsigned char>(tag[at])) != 0) {
+      size = size * 10 + (tag[at++] - '0');
+      if (size > 4096) return std::nullopt;
+    }
+    if (at == tag.size() || size < 2) return std::nullopt;
+    const auto dimension = static_cast<std::size_t>(tag[at++] - 'a');
+    if (dimension >= parsed.outer.size() || !blocked[dimension]) return std::nullopt;
+    has_block[dimension] = true;
+    parsed.blocks.push_back({static_cast<int>(dimension), size});
+  }
+  if (parsed.outer.empty() || blocked != has_block) return std::nullopt;
+  return parsed;
+}
+
+// What one dimension adds to an element's position: sum over its digits of digit * stride, the
+// digits being the index in mixed radix by the dimension's inner blocks.
+struct Addressing {
+  // offset_of[d][i]: position contributed by index i of dimension d.
+  std::vector<std::vector<std::int64_t>> offset_of;
+  std::int64_t elements = 1;  // padded
+};
+
+Addressing AddressingOf(const std::string& tag, const Shape& shape) {
+  const std::optional<ParsedTag> parsed = ParseTag(tag);
+  if (shape.rank() == 0) return {{}, 1};
+  if (!parsed || static_cast<int>(parsed->outer.size()) != shape.rank()) {
+    throw std::invalid_argument(
+        fmt::format("layout '{}' does not address a tensor of {}", tag, shape.ToString()));
+  }
+  const auto rank = static_cast<std::size_t>(shape.rank());
+  std::vector<std::int64_t> block(rank, 1);
+  for (const Block& inner : parsed->blocks) block[inner.dimension] *= inner.size;
+
+  Addressing addressing;
+  addressing.offset_of.resize(rank);
+  for (std::size_t d = 0; d < rank; ++d) {
+    addressing.offset_of[d].assign(static_cast<std::size_t>(shape[static_cast<int>(d)]), 0);
+  }
+  std::int64_t stride = 1;
+  std::vector<std::int64_t> divisor(rank, 1);
+  for (auto inner = parsed->blocks.rbegin(); inner != parsed->blocks.rend(); ++inner) {
+    auto& offsets = addressing.offset_of[inner->dimension];
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      offsets[i] += index / divisor[inner->dimension] % inner->size * stride;
+    }
+    divisor[inner->dimension] *= inner->size;
+    stride *= inner->size;
+  }
+  for (auto dimension = parsed->outer.rbegin(); dimension != parsed->outer.rend(); ++dimension) {
+    auto& offsets = addressing.offset_of[*dimension];
+    const std::int64_t size = block[*dimension];
+    for (std::size_t i = 0; i < offsets.size(); ++i) {
+      offsets[i] += static_cast<std::int64_t>(i) / size * stride;
+    }
+    stride *= (shape[*dimension] + size - 1) / size;
+  }
+  addressing.elements = stride;
+  return addressing;
+}
+
+float FromBf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// Round to nearest, ties to even, as vcvtneps2bf16 does (NaN stays a quiet NaN).
+std::uint16_t ToBf16(float value) {
+  auto bits = std::bit_cast<std::uint32_t>(value);
+  if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
+  bits += 0x7fff + ((bits >> 16) & 1);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+
+template <typename T>
+T RoundTo(double value) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else {
+    const double low = static_cast<double>(std::numeric_limits<T>::lowest());
+    const double high = static_cast<double>(std::numeric_limits<T>::max());
+    return static_cast<T>(std::nearbyint(std::clamp(value, low, high)));
+  }
+}
+
+template <typename T, typename Visit>
+void VisitAs(T* data, Visit visit) {
+  visit(
+      data, [](T x) { return static_cast<double>(x); }, [](double x) { return RoundTo<T>(x); });
+}
+
+// Calls visit(pointer, to_double, from_double) with the element type's own pointer.
+template <typename Visit>
+void VisitElements(DataType type, void* data, Visit visit) {
+  switch (type) {
+    case DataType::kF32:
+      return VisitAs(static_cast<float*>(data), visit);
+    case DataType::kF64:
+      return VisitAs(static_cast<double*>(data), visit);
+    case DataType::kS64:
+      return VisitAs(static_cast<std::int64_t*>(data), visit);
+    case DataType::kS32:
+      return VisitAs(static_cast<std::int32_t*>(data), visit);
+    case DataType::kS8:
+      return VisitAs(static_cast<std::int8_t*>(data), visit);
+    case DataType::kU8:
+      return VisitAs(static_cast<std::uint8_t*>(data), visit);
+    case DataType::kBF16:
+      return visit(
+          static_cast<std::uint16_t*>(data),
+          [](std::uint16_t x) { return static_cast<double>(FromBf16(x)); },
+          [](double x) { return ToBf16(static_cast<float>(x)); });
+    case DataType::kF16:
+      return visit(
+          static_cast<_Float16*>(data), [](_Float16 x) { return static_cast<double>(x); },
+          [](double x) { return static_cast<_Float16>(x); });
+  }
+}
+
+}  // namespace
+
+std::size_t SizeOf(DataType type) { return FactsOf(type).size; }
+std::string_view NameOf(DataType type) { return FactsOf(type).name; }
+double UnitRoundoff(DataType type) { return FactsOf(type).unit_roundoff; }
+
+std::optional<DataType> ParseDataType(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(kTypes); ++i) {
+    if (kTypes[i].name == name) return static_cast<DataType>(i);
+  }
+  return std::nullopt;
+}
+
+std::int64_t Shape::elements() const {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents_) {
+    if (__builtin_mul_overflow(product, extent, &product) || product > (std::int64_t{1} << 62)) {
+      throw std::overflow_error(fmt::format("a tensor of {} has too many elements", ToString()));
+    }
+  }
+  return product;
+}
+
+std::string Shape::ToString() const {
+  return extents_.empty() ? "scalar" : fmt::format("{}", fmt::join(extents_, "x"));
+}
+
+Layout Layout::Plain(int rank) {
+  Layout layout;
+  for (int d = 0; d < rank; ++d) layout.tag_ += static_cast<char>('a' + d);
+  if (rank == 0) layout.tag_ = "a";
+  return layout;
+}
+
+Layout Layout::ChannelsLast(int rank) {
+  Layout layout = Plain(rank);
+  if (rank >= 3) std::rotate(layout.tag_.begin() + 1, layout.tag_.begin() + 2, layout.tag_.end());
+  return layout;
+}
+
+std::optional<Layout> Layout::Parse(std::string_view tag) {
+  if (!ParseTag(tag)) return std::nullopt;
+  Layout layout;
+  layout.tag_ = tag;
+  return layout;
+}
+
+Layout Layout::Opaque(std::string name, std::size_t bytes,
+                      std::shared_ptr<const void> backend_descriptor) {
+  Layout layout;
+  layout.tag_ = std::move(name);
+  layout.opaque_bytes_ = bytes;
+  layout.descriptor_ = std::move(backend_descriptor);
+  return layout;
+}
+
+std::int64_t Layout::PaddedElements(const Shape& shape) const {
+  return AddressingOf(tag_, shape).elements;
+}
+
+std::int64_t Layout::OffsetOf(const Shape& shape, std::span<const std::int64_t> index) const {
+  const Addressing addressing = AddressingOf(tag_, shape);
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < addressing.offset_of.size(); ++d) {
+    offset += addressing.offset_of[d][static_cast<std::size_t>(index[d])];
+  }
+  return offset;
+}
+
+std::vector<std::int64_t> Layout::Offsets(const Shape& shape) const {
+  const Addressing addressing = AddressingOf(tag_, shape);
+  std::vector<std::int64_t> offsets = {0};
+  for (const auto& of_dimension : addressing.offset_of) {
+    std::vector<std::int64_t> next;
+    next.reserve(offsets.size() * of_dimension.size());
+    for (const std::int64_t base : offsets) {
+      for (const std::int64_t offset : of_dimension) next.push_back(base + offset);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+std::size_t Layout::Bytes(const Shape& shape, DataType type) const {
+  if (is_opaque()) return opaque_bytes_;
+  return static_cast<std::size_t>(PaddedElements(shape)) * SizeOf(type);
+}
+
+AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
+  constexpr std::size_t kCacheLine = 64;
+  constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  const std::size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
+  const std::size_t padded = (std::max<std::size_t>(bytes, 1) + alignment - 1) & -alignment;
+  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, padded));
+  if (memory == nullptr) throw std::bad_alloc();
+  // Only advice: without huge pages the memory is as good, if slower.
+  if (alignment == kHugePage) madvise(memory, padded, MADV_HUGEPAGE);
+  std::memset(memory, 0, padded);
+  data_.reset(memory);
+}
+
+void AlignedMemory::Free::operator()(std::byte* memory) const { std::free(memory); }
+
+Tensor::Tensor(TensorDesc desc) : desc_(std::move(desc)), memory_(desc_.bytes()) {}
+
+Tensor::Tensor(Shape shape, DataType type) {
+  const int rank = shape.rank();
+  desc_ = {std::move(shape), type, Layout::Plain(rank)};
+  memory_ = AlignedMemory(desc_.bytes());
+}
+
+std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
+  if (desc.layout.is_opaque()) {
+    throw std::invalid_argument(
+        fmt::format("layout '{}' can only be read by its backend", desc.layout.tag()));
+  }
+  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
+  std::vector<double> values(offsets.size());
+  VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
+    for (std::size_t i = 0; i < offsets.size(); ++i) values[i] = to_double(elements[offsets[i]]);
+  });
+  return values;
+}
+
+void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data) {
+  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
+  if (values.size() != offsets.size()) {
+    throw std::invalid_argument(
+        fmt::format("{} values do not fill a tensor of {}", values.size(), desc.shape.ToString()));
+  }
+  VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
+    for (std::size_t i = 0; i < offsets.size(); ++i) elements[offsets[i]] = from_double(values[i]);
+  });
+}
+
+}  // namespace topdnn

@@ -1,0 +1,158 @@
+// Shape, element type and memory layout of a tensor, and the aligned memory that holds one.
+//
+// A layout is written as oneDNN writes it: a letter per dimension, outermost first, `a` being
+// dimension 0. Upper case marks a dimension that is also blocked; the blocks follow, innermost
+// last. For an activation (N, C, H, W): "abcd" is NCHW, "acdb" NHWC, "aBcd16b" nChw16c. One string
+// and a shape say where every element lies, so any backend's tensor can be read back and checked.
+
+#ifndef TOPDNN_KERNELS_TENSOR_H_
+#define TOPDNN_KERNELS_TENSOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+enum class DataType { kF32, kF64, kBF16, kF16, kS64, kS32, kS8, kU8 };
+
+// Bytes of one element.
+std::size_t SizeOf(DataType type);
+// The field's short name: "f32", "bf16", ...
+std::string_view NameOf(DataType type);
+std::optional<DataType> ParseDataType(std::string_view name);
+// Unit roundoff of a floating-point type (2^-24 for f32); 0 for an integer type.
+double UnitRoundoff(DataType type);
+
+// Extents of a tensor, outermost dimension first. A scalar has rank 0 and one element.
+class Shape {
+ public:
+  Shape() = default;
+  Shape(std::initializer_list<std::int64_t> extents) : extents_(extents) {}
+  explicit Shape(std::vector<std::int64_t> extents) : extents_(std::move(extents)) {}
+
+  int rank() const { return static_cast<int>(extents_.size()); }
+  std::int64_t operator[](int dimension) const { return extents_[dimension]; }
+  const std::vector<std::int64_t>& extents() const { return extents_; }
+  // Product of the extents. Throws std::overflow_error when it exceeds 2^62.
+  std::int64_t elements() const;
+  // "8x3x32x32"; "scalar" at rank 0.
+  std::string ToString() const;
+
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::vector<std::int64_t> extents_;
+};
+
+// Order of a tensor's elements in memory (see the head of this file), or `any`: the backend may
+// choose, or opaque: only the backend that made it can read it.
+class Layout {
+ public:
+  // `any`.
+  Layout() = default;
+  static Layout Any() { return {}; }
+  // Row-major: "ab", "abcd" (NCHW for an activation, OIHW for convolution weights).
+  static Layout Plain(int rank);
+  // Channels innermost: "acdb" (NHWC). Rank 3 and more; below that the same as Plain.
+  static Layout ChannelsLast(int rank);
+  // A letter tag, checked. Nothing when it is not one ("aBcd", "abd", "aabc").
+  static std::optional<Layout> Parse(std::string_view tag);
+  // A layout that only `backend_descriptor`'s owner can address, `bytes` long.
+  static Layout Opaque(std::string name, std::size_t bytes,
+                       std::shared_ptr<const void> backend_descriptor);
+
+  bool is_any() const { return tag_.empty(); }
+  bool is_opaque() const { return descriptor_ != nullptr; }
+  const std::string& tag() const { return tag_; }
+  const std::shared_ptr<const void>& descriptor() const { return descriptor_; }
+
+  // Elements that the tensor occupies, blocks padded to whole ones. Not for `any` or opaque.
+  std::int64_t PaddedElements(const Shape& shape) const;
+  // Position, in elements, of the element at `index`. Not for `any` or opaque.
+  std::int64_t OffsetOf(const Shape& shape, std::span<const std::int64_t> index) const;
+  // Position of every element, in row-major order of the logical tensor: the whole of OffsetOf at
+  // the cost of one addition an element.
+  std::vector<std::int64_t> Offsets(const Shape& shape) const;
+  // Bytes that the tensor occupies.
+  std::size_t Bytes(const Shape& shape, DataType type) const;
+
+  bool operator==(const Layout& other) const {
+    return tag_ == other.tag_ && descriptor_ == other.descriptor_;
+  }
+
+ private:
+  std::string tag_;
+  std::size_t opaque_bytes_ = 0;
+  std::shared_ptr<const void> descriptor_;
+};
+
+// What a piece of memory holds.
+struct TensorDesc {
+  Shape shape;
+  DataType type = DataType::kF32;
+  Layout layout;
+
+  std::size_t bytes() const { return layout.Bytes(shape, type); }
+  bool operator==(const TensorDesc&) const = default;
+};
+
+// Zeroed memory on a 64-byte boundary (a cache line and the widest vector); from 2 MiB on a
+// 2 MiB boundary with huge pages asked for, as one TLB entry then covers what 512 would.
+class AlignedMemory {
+ public:
+  AlignedMemory() = default;
+  explicit AlignedMemory(std::size_t bytes);  // throws std::bad_alloc
+
+  std::byte* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+// A tensor that owns its memory, zeroed.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(TensorDesc desc);
+  // Row-major.
+  explicit Tensor(Shape shape, DataType type = DataType::kF32);
+
+  const TensorDesc& desc() const { return desc_; }
+  const Shape& shape() const { return desc_.shape; }
+  void* data() const { return memory_.data(); }
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(memory_.data());
+  }
+  // The elements of a row-major tensor.
+  template <typename T>
+  std::span<T> values() const {
+    return {as<T>(), static_cast<std::size_t>(desc_.shape.elements())};
+  }
+
+ private:
+  TensorDesc desc_;
+  AlignedMemory memory_;
+};
+
+// Reads the logical tensor at `data` in row-major order as double, whatever its type and layout.
+// Throws std::invalid_argument for an opaque layout.
+std::vector<double> ToDouble(const TensorDesc& desc, const void* data);
+// The inverse: rounds to the element type. Padding inside blocks is left as it is.
+void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_TENSOR_H_
