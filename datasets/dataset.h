@@ -1,0 +1,50 @@
+// Images with labels, as a network takes them, whatever file format they came in.
+
+#ifndef TOPDNN_DATASETS_DATASET_H_
+#define TOPDNN_DATASETS_DATASET_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/tensor.h"
+
+namespace topdnn {
+
+// A file that is not what it should be: one line with file, offset and fix.
+class DatasetError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  // "Fashion-MNIST (training)", "synthetic".
+  virtual const std::string& name() const = 0;
+  virtual std::int64_t size() const = 0;
+  virtual int classes() const = 0;
+  // (C, H, W) of one image as stored.
+  virtual const Shape& image_shape() const = 0;
+  // Pixels of image `index` in [0, 1], to C*H*W places, row-major.
+  virtual void CopyImage(std::int64_t index, std::span<float> pixels) const = 0;
+  virtual std::int32_t label(std::int64_t index) const = 0;
+
+ protected:
+  Dataset() = default;
+  Dataset(const Dataset&) = delete;
+  Dataset& operator=(const Dataset&) = delete;
+};
+
+// Copies an image of shape (C, H, W) = `from` into one of shape `to`: centred, zeros around it when
+// `to` is larger, the centre cut out when it is smaller; a single channel is repeated over all, and
+// otherwise the channels must agree. So a 1x28x28 image is placed in 3x32x32.
+void PlaceImage(const Shape& from, std::span<const float> image, const Shape& to,
+                std::span<float> placed);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_DATASETS_DATASET_H_
