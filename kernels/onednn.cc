@@ -179,6 +179,7 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
       stream_(Engine()) {
   implementation_ = std::move(implementation);
   isa_ = IsaOf(implementation_);
+  scratch_bytes_ = scratchpad_desc_.get_size();
   for (const PrimitiveOperand& operand : primitive_operands_) {
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);

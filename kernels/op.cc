@@ -45,6 +45,10 @@ std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
   return std::nullopt;
 }
 
+std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
+
+bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
+
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
   std::int64_t bytes = 0;
   for (const Operand& operand : op.Operands(execution)) {

@@ -152,4 +152,11 @@ std::vector<Parameter> ConvOp::Parameters() const {
   return parameters;
 }
 
+std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
+  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  ConvEpilogue fused = epilogue_;
+  fused.relu = true;
+  return std::make_shared<ConvOp>(extents_, fused);
+}
+
 }  // namespace topdnn

@@ -5,6 +5,7 @@
 #define TOPDNN_KERNELS_CONV_CONV_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,8 @@ class ConvOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
   std::vector<Parameter> Parameters() const override;
+  // With a ReLU after it.
+  std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   Shape src_shape() const;
   Shape weights_shape() const;

@@ -87,4 +87,11 @@ std::vector<Parameter> InnerProductOp::Parameters() const {
   return parameters;
 }
 
+std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {
+  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  InnerProductEpilogue fused = epilogue_;
+  fused.relu = true;
+  return std::make_shared<InnerProductOp>(src_, outputs_, fused);
+}
+
 }  // namespace topdnn

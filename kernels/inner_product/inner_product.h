@@ -6,6 +6,7 @@
 #define TOPDNN_KERNELS_INNER_PRODUCT_INNER_PRODUCT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,8 @@ class InnerProductOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
   std::vector<Parameter> Parameters() const override;
+  // With a ReLU after it.
+  std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   const Shape& src_shape() const { return src_; }
   Shape weights_shape() const;
