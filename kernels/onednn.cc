@@ -1,13 +1,13 @@
 #include "kernels/onednn.h"
 
 #include <fmt/format.h>
-#include <oneapi/dnnl/dnnl_debug.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstring>
 #include <mutex>
-#include <set>
-#include <stdexcept>
+#include <numeric>
 
 namespace topdnn::onednn {
 
@@ -31,30 +31,82 @@ DnnlType ToDnnlType(DataType type) {
   throw dnnl::error(dnnl_unimplemented, "no such element type");
 }
 
-struct NamedTag {
-  std::string name;
-  dnnl::memory::format_tag tag;
-};
+// Outer strides, in elements, of a densely packed blocked tensor whose dimensions lie in `order`,
+// outermost first.
+void SetStrides(const std::vector<int>& order, dnnl_memory_desc_t& desc) {
+  auto& blocking = desc.format_desc.blocking;
+  std::array<dnnl_dim_t, DNNL_MAX_NDIMS> block;
+  block.fill(1);
+  dnnl_dim_t stride = 1;
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    block[blocking.inner_idxs[i]] *= blocking.inner_blks[i];
+    stride *= blocking.inner_blks[i];
+  }
+  for (auto dimension = order.rbegin(); dimension != order.rend(); ++dimension) {
+    const auto d = static_cast<std::size_t>(*dimension);
+    desc.padded_dims[d] = (desc.dims[d] + block[d] - 1) / block[d] * block[d];
+    blocking.strides[d] = stride;
+    stride *= desc.padded_dims[d] / block[d];
+  }
+}
 
-// Every letter tag that oneDNN knows, by rank, in its order (plain ones first). The enumeration
-// itself is the source, so a newer oneDNN brings its new tags along.
-const std::vector<NamedTag>& TagsOfRank(int rank) {
-  static const auto* by_rank = [] {
-    auto* tags = new std::array<std::vector<NamedTag>, DNNL_MAX_NDIMS + 1>();
-    for (int value = dnnl_format_tag_any + 1; value < dnnl_format_tag_last; ++value) {
-      const std::string name = dnnl_fmt_tag2str(static_cast<dnnl_format_tag_t>(value));
-      if (!Layout::Parse(name)) continue;
-      std::size_t letters = 0;
-      while (letters < name.size() && (std::isalpha(static_cast<unsigned char>(name[letters])))) {
-        ++letters;
-      }
-      if (letters <= DNNL_MAX_NDIMS) {
-        (*tags)[letters].push_back({name, static_cast<dnnl::memory::format_tag>(value)});
-      }
+// The descriptor of a letter tag, of any blocking: oneDNN names only the tags in frequent use.
+dnnl::memory::desc BlockedDesc(const dnnl::memory::dims& dims, DnnlType type,
+                               const std::string& tag) {
+  dnnl::memory::desc result(dims, type, dnnl::memory::dims{});
+  dnnl_memory_desc_t& desc = result.data;
+  auto& blocking = desc.format_desc.blocking;
+  std::vector<int> order;
+  std::size_t at = 0;
+  for (; at < tag.size() && std::isalpha(static_cast<unsigned char>(tag[at])) != 0; ++at) {
+    order.push_back(std::tolower(static_cast<unsigned char>(tag[at])) - 'a');
+  }
+  blocking.inner_nblks = 0;
+  while (at < tag.size()) {
+    if (blocking.inner_nblks == DNNL_MAX_NDIMS) {
+      throw dnnl::error(dnnl_unimplemented, "too many blocks");
     }
-    return tags;
-  }();
-  return (*by_rank)[static_cast<std::size_t>(rank)];
+    std::size_t digits = 0;
+    blocking.inner_blks[blocking.inner_nblks] = std::stoll(tag.substr(at), &digits);
+    blocking.inner_idxs[blocking.inner_nblks++] = tag[at + digits] - 'a';
+    at += digits + 1;
+  }
+  SetStrides(order, desc);
+  return result;
+}
+
+// The letter tag of a densely packed blocked descriptor; empty when no tag says where its elements
+// lie.
+std::string TagOf(const dnnl::memory::desc& desc) {
+  const dnnl_memory_desc_t& data = desc.data;
+  if (data.format_kind != dnnl_blocked || data.extra.flags != 0 || data.offset0 != 0) return {};
+  const auto& blocking = data.format_desc.blocking;
+  std::vector<int> order(static_cast<std::size_t>(data.ndims));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return blocking.strides[a] > blocking.strides[b]; });
+  std::string blocks;
+  std::array<dnnl_dim_t, DNNL_MAX_NDIMS> block;
+  block.fill(1);
+  for (int i = 0; i < blocking.inner_nblks; ++i) {
+    const auto dimension = static_cast<std::size_t>(blocking.inner_idxs[i]);
+    block[dimension] *= blocking.inner_blks[i];
+    blocks += std::to_string(blocking.inner_blks[i]) + static_cast<char>('a' + dimension);
+  }
+  std::string tag;
+  for (const int dimension : order) {
+    const bool blocked = block[static_cast<std::size_t>(dimension)] > 1;
+    tag += static_cast<char>((blocked ? 'A' : 'a') + dimension);
+  }
+  dnnl_memory_desc_t packed = data;
+  SetStrides(order, packed);
+  for (int d = 0; d < data.ndims; ++d) {
+    // The stride of a single block says nothing.
+    const bool counts = data.padded_dims[d] > block[static_cast<std::size_t>(d)];
+    if (packed.padded_dims[d] != data.padded_dims[d]) return {};
+    if (counts && packed.format_desc.blocking.strides[d] != blocking.strides[d]) return {};
+  }
+  return tag + blocks;
 }
 
 struct BytewiseLess {
@@ -110,10 +162,7 @@ dnnl::memory::desc ToMemoryDesc(const TensorDesc& desc) {
   if (desc.layout.is_opaque()) {
     return *static_cast<const dnnl::memory::desc*>(desc.layout.descriptor().get());
   }
-  for (const NamedTag& candidate : TagsOfRank(static_cast<int>(dims.size()))) {
-    if (candidate.name == desc.layout.tag()) return {dims, type, candidate.tag};
-  }
-  throw dnnl::error(dnnl_unimplemented, "no such layout");
+  return BlockedDesc(dims, type, desc.layout.tag());
 }
 
 dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg) {
@@ -130,12 +179,7 @@ DataType ToDataType(dnnl::memory::data_type type) {
 }
 
 Layout ToLayout(const dnnl::memory::desc& desc) {
-  const auto rank = static_cast<int>(desc.dims().size());
-  for (const NamedTag& candidate : TagsOfRank(rank)) {
-    if (dnnl::memory::desc(desc.dims(), desc.data_type(), candidate.tag, true) == desc) {
-      return *Layout::Parse(candidate.name);
-    }
-  }
+  if (const auto layout = Layout::Parse(TagOf(desc))) return *layout;
   return Layout::Opaque("onednn-opaque", desc.get_size(), Intern(desc));
 }
 

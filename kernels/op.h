@@ -45,6 +45,7 @@ enum class Arg : int {
   kMomentum,        // first moment
   kSecondMoment,    // Adam's
   kStep,            // number of updates done
+  kLearningRate,    // scalar
   kSum,             // the tensor that a fused addition adds
   kMultiple = 256,  // kMultiple + i: the i-th of an operation's many sources (concat, add)
   kDiffMultiple = 512,

@@ -13,7 +13,7 @@ std::string RefusalOf(const KernelRequest& request) {
   }
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
-    if (!layout.is_any() && layout != Layout::Plain(operand.shape.rank())) {
+    if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
       return fmt::format("OpenBLAS takes row-major tensors, not {} as {}", layout.tag(),
                          NameOf(operand.arg));
     }
