@@ -100,6 +100,11 @@ BufferId Plan::Find(BufferRole role) const {
   throw std::out_of_range(fmt::format("{} has no such buffer", network_));
 }
 
+bool Plan::Has(BufferRole role) const {
+  return std::any_of(buffers_.begin(), buffers_.end(),
+                     [role](const Buffer& buffer) { return buffer.role == role; });
+}
+
 BufferId Plan::FindByName(std::string_view name) const {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i].name == name) return static_cast<BufferId>(i);

@@ -114,6 +114,7 @@ class Plan {
   }
   // The buffer with this role; the first of several. Throws std::out_of_range when there is none.
   BufferId Find(BufferRole role) const;
+  bool Has(BufferRole role) const;
   BufferId FindByName(std::string_view name) const;
   // A buffer's logical tensor, row-major.
   std::vector<double> Read(BufferId buffer) const;
