@@ -7,6 +7,7 @@
 #define TOPDNN_KERNELS_OP_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ enum class Arg : int {
   kMomentum,        // first moment
   kSecondMoment,    // Adam's
   kStep,            // number of updates done
+  kLearningRate,    // scalar
   kSum,             // the tensor that a fused addition adds
   kMultiple = 256,  // kMultiple + i: the i-th of an operation's many sources (concat, add)
   kDiffMultiple = 512,
@@ -117,6 +119,11 @@ class Op {
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
   virtual LayoutPreference layout_preference() const { return LayoutPreference::kFollows; }
   virtual std::vector<Parameter> Parameters() const { return {}; }
+  // This operation with `next` done to its result in the same kernel, or nullptr: what a planner
+  // may try to fuse. Backward passes stay those of the two operations.
+  virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
+  // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
+  virtual bool RunsInPlace(Pass pass) const;
 
   bool Has(const Execution& execution) const { return !Operands(execution).empty(); }
   // The operand in the role `arg`, or nothing.

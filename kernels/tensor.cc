@@ -13,6 +13,7 @@
 #include <new>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace topdnn {
 
@@ -120,6 +121,26 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
   }
   addressing.elements = stride;
   return addressing;
+}
+
+// A tag without the outer dimensions that have a single block, whose place says nothing.
+std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> SignificantPart(
+    const std::string& tag, const Shape& shape) {
+  const std::optional<ParsedTag> parsed = ParseTag(tag);
+  std::vector<int> outer;
+  std::vector<std::pair<int, std::int64_t>> blocks;
+  if (!parsed) return {outer, blocks};
+  std::vector<std::int64_t> block(parsed->outer.size(), 1);
+  for (const Block& inner : parsed->blocks) {
+    block[inner.dimension] *= inner.size;
+    blocks.emplace_back(inner.dimension, inner.size);
+  }
+  for (const int dimension : parsed->outer) {
+    if (dimension >= shape.rank() || shape[dimension] > block[dimension]) {
+      outer.push_back(dimension);
+    }
+  }
+  return {outer, blocks};
 }
 
 float FromBf16(std::uint16_t bits) {
@@ -235,6 +256,12 @@ Layout Layout::Opaque(std::string name, std::size_t bytes,
   return layout;
 }
 
+bool Layout::SameFor(const Shape& shape, const Layout& other) const {
+  if (*this == other) return true;
+  if (is_opaque() || other.is_opaque() || is_any() || other.is_any()) return false;
+  return SignificantPart(tag_, shape) == SignificantPart(other.tag_, shape);
+}
+
 std::int64_t Layout::PaddedElements(const Shape& shape) const {
   return AddressingOf(tag_, shape).elements;
 }
@@ -311,6 +338,19 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
   }
   VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
     for (std::size_t i = 0; i < offsets.size(); ++i) elements[offsets[i]] = from_double(values[i]);
+  });
+}
+
+void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,
+                  DataType dst_type, void* dst,
+                  std::span<const std::int64_t> dst_offsets) noexcept {
+  VisitElements(src_type, const_cast<void*>(src), [&](auto* from, auto to_double, auto) {
+    VisitElements(dst_type, dst, [&](auto* to, auto, auto from_double) {
+#pragma omp parallel for
+      for (std::size_t i = 0; i < src_offsets.size(); ++i) {
+        to[dst_offsets[i]] = from_double(to_double(from[src_offsets[i]]));
+      }
+    });
   });
 }
 

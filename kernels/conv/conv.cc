@@ -1,0 +1,162 @@
+#include "kernels/conv/conv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace topdnn {
+
+namespace {
+
+std::int64_t OutputExtent(std::int64_t input, std::int64_t pad_before, std::int64_t pad_after,
+                          std::int64_t kernel, std::int64_t stride, std::int64_t dilation) {
+  return (input + pad_before + pad_after - ((kernel - 1) * dilation + 1)) / stride + 1;
+}
+
+void Check(const ConvExtents& e) {
+  const auto refuse = [&](std::string_view why) {
+    throw std::invalid_argument(
+        fmt::format("convolution of {}x{}x{}x{} with {} kernels of {}x{}: {}", e.n, e.c, e.h, e.w,
+                    e.k, e.r, e.s, why));
+  };
+  if (std::min({e.n, e.c, e.h, e.w, e.k, e.r, e.s}) < 1) refuse("every extent must be 1 or more");
+  if (std::min({e.stride_h, e.stride_w, e.dilation_h, e.dilation_w, e.groups}) < 1) {
+    refuse("stride, dilation and groups must be 1 or more");
+  }
+  if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
+    refuse("padding must be 0 or more");
+  }
+  if (e.c % e.groups != 0 || e.k % e.groups != 0) {
+    refuse(fmt::format("{} groups must divide both channel counts", e.groups));
+  }
+  if (e.h + e.pad_top + e.pad_bottom < (e.r - 1) * e.dilation_h + 1 ||
+      e.w + e.pad_left + e.pad_right < (e.s - 1) * e.dilation_w + 1) {
+    refuse("the kernel is larger than the padded image");
+  }
+}
+
+}  // namespace
+
+std::int64_t ConvExtents::oh() const {
+  return OutputExtent(h, pad_top, pad_bottom, r, stride_h, dilation_h);
+}
+
+std::int64_t ConvExtents::ow() const {
+  return OutputExtent(w, pad_left, pad_right, s, stride_w, dilation_w);
+}
+
+std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
+                        std::int64_t stride, std::int64_t pad_before, std::int64_t dilation) {
+  std::int64_t taps = 0;
+  for (std::int64_t o = 0; o < output; ++o) {
+    for (std::int64_t t = 0; t < kernel; ++t) {
+      const std::int64_t i = o * stride - pad_before + t * dilation;
+      taps += i >= 0 && i < input ? 1 : 0;
+    }
+  }
+  return taps;
+}
+
+ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
+    : extents_(extents), epilogue_(epilogue) {
+  Check(extents_);
+}
+
+std::string ConvOp::Problem() const {
+  const ConvExtents& e = extents_;
+  std::string problem = fmt::format("n{}c{}h{}w{}k{}r{}s{}u{}v{}p{}q{}", e.n, e.c, e.h, e.w, e.k,
+                                    e.r, e.s, e.stride_h, e.stride_w, e.pad_top, e.pad_left);
+  if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
+    problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
+  }
+  if (e.dilation_h != 1 || e.dilation_w != 1) {
+    problem += fmt::format("d{}e{}", e.dilation_h, e.dilation_w);
+  }
+  if (e.groups != 1) problem += fmt::format("g{}", e.groups);
+  return problem;
+}
+
+Shape ConvOp::src_shape() const { return {extents_.n, extents_.c, extents_.h, extents_.w}; }
+
+Shape ConvOp::weights_shape() const {
+  const ConvExtents& e = extents_;
+  if (e.groups == 1) return {e.k, e.c, e.r, e.s};
+  return {e.groups, e.k / e.groups, e.c / e.groups, e.r, e.s};
+}
+
+Shape ConvOp::dst_shape() const { return {extents_.n, extents_.k, extents_.oh(), extents_.ow()}; }
+
+std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  const DataType parameter = type == DataType::kF64 ? DataType::kF64 : DataType::kF32;
+  const Shape bias{extents_.k};
+  std::vector<Operand> operands;
+  switch (execution.pass) {
+    case Pass::kForward:
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), type}};
+      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, parameter});
+      operands.push_back(
+          {Arg::kDst, epilogue_.sum ? Direction::kInOut : Direction::kOut, dst_shape(), type});
+      break;
+    case Pass::kBackwardData:
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), type},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), type},
+                  {Arg::kDiffSrc, Direction::kOut, src_shape(), type}};
+      break;
+    case Pass::kBackwardWeights:
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
+                  {Arg::kDiffDst, Direction::kIn, dst_shape(), type},
+                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), parameter}};
+      if (epilogue_.bias) operands.push_back({Arg::kDiffBias, Direction::kOut, bias, parameter});
+      break;
+  }
+  return operands;
+}
+
+Work ConvOp::WorkOf(Pass pass, DataType type) const {
+  const ConvExtents& e = extents_;
+  const std::int64_t per_tap = e.n * e.k * (e.c / e.groups);
+  Work work;
+  work.macs = per_tap * e.oh() * e.r * e.ow() * e.s;
+  work.flops = 2 * work.macs;
+  work.flops_without_padding = 2 * per_tap *
+                               TapsInside(e.h, e.oh(), e.r, e.stride_h, e.pad_top, e.dilation_h) *
+                               TapsInside(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.dilation_w);
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::int64_t ConvOp::AccumulationLength(Pass pass) const {
+  const ConvExtents& e = extents_;
+  switch (pass) {
+    case Pass::kForward:
+      return e.c / e.groups * e.r * e.s;
+    case Pass::kBackwardData:
+      return e.k / e.groups * e.r * e.s;
+    case Pass::kBackwardWeights:
+      return e.n * e.oh() * e.ow();
+  }
+  return 1;
+}
+
+std::vector<Parameter> ConvOp::Parameters() const {
+  const ConvExtents& e = extents_;
+  const std::int64_t fan_in = e.c / e.groups * e.r * e.s;
+  std::vector<Parameter> parameters = {
+      {Arg::kWeights, Arg::kDiffWeights, "weights", {e.k, e.c / e.groups, e.r, e.s}, fan_in, 0.0}};
+  if (epilogue_.bias) {
+    parameters.push_back({Arg::kBias, Arg::kDiffBias, "bias", {e.k}, 0, 0.0});
+  }
+  return parameters;
+}
+
+std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
+  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  ConvEpilogue fused = epilogue_;
+  fused.relu = true;
+  return std::make_shared<ConvOp>(extents_, fused);
+}
+
+}  // namespace topdnn
