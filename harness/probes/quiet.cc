@@ -1,9 +1,8 @@
 #include "harness/probes/quiet.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "harness/machine/isa.h"
 #include "harness/machine/machine.h"
@@ -33,13 +32,6 @@ std::optional<double> Higher(const std::optional<double>& a, const std::optional
   return std::max(*a, *b);
 }
 
-std::string Fall(const char* what, const char* when, const std::optional<double>& best,
-                 const std::optional<double>& rate, double tolerance) {
-  if (!best || !rate || *rate >= *best * (1 - tolerance)) return "";
-  return fmt::format("{} ran at {:.0f} % of its best {} the measurement", what, 100 * *rate / *best,
-                     when);
-}
-
 }  // namespace
 
 QuietCheck::QuietCheck(int threads) {
@@ -65,18 +57,13 @@ QuietReading Best(const QuietReading& a, const QuietReading& b) {
           Higher(a.bytes_per_second, b.bytes_per_second)};
 }
 
-std::string Disturbance(const QuietReading& best, const QuietReading& before,
-                        const QuietReading& after, const QuietTolerance& tolerance) {
-  for (const auto& [reading, when] : {std::pair{&before, "before"}, std::pair{&after, "after"}}) {
-    std::string fall =
-        Fall("arithmetic", when, best.flops_per_second, reading->flops_per_second, tolerance.flops);
-    if (fall.empty()) {
-      fall =
-          Fall("memory", when, best.bytes_per_second, reading->bytes_per_second, tolerance.bytes);
-    }
-    if (!fall.empty()) return fall;
+std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now) {
+  std::optional<double> worst;
+  for (const auto rate : {&QuietReading::flops_per_second, &QuietReading::bytes_per_second}) {
+    if (!(best.*rate) || !(now.*rate)) continue;
+    worst = std::min(worst.value_or(1.0), *(now.*rate) / *(best.*rate));
   }
-  return "";
+  return worst;
 }
 
 }  // namespace topdnn

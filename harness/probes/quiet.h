@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 #include "harness/probes/team.h"
 
@@ -34,17 +33,10 @@ class QuietCheck {
   double bytes_ = 0;
 };
 
-// How far a rate may fall below the best one seen, as a share. Memory's own windows lie some 10 %
-// apart on a quiet virtual machine, arithmetic's 1 %.
-struct QuietTolerance {
-  double flops = 0.05;
-  double bytes = 0.30;
-};
-
-// What disturbed the machine, as a reason for a record: "arithmetic ran at 81 % of its best before
-// the measurement"; empty: it was quiet. `best` is the best reading known, often a ceiling's. Pure.
-std::string Disturbance(const QuietReading& best, const QuietReading& before,
-                        const QuietReading& after, const QuietTolerance& tolerance = {});
+// The worse of the two rates as a share of the best reading known: 1 = undisturbed. Absent when
+// neither can be compared. On a quiet virtual machine arithmetic repeats within 1 %, memory within
+// some 15 %. Pure.
+std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now);
 
 // The higher of two readings, each rate apart. Pure.
 QuietReading Best(const QuietReading& a, const QuietReading& b);

@@ -109,14 +109,13 @@ TEST(WorkingSet, SaysWhatALevelLacks) {
   EXPECT_NE(note, "");
 }
 
-TEST(Disturbance, NeedsBothProbesQuiet) {
+TEST(QuietRatio, IsTheWorseOfBothProbes) {
   const QuietReading best = {100.0, 50.0};
-  EXPECT_EQ(Disturbance(best, {99.0, 45.0}, {98.0, 40.0}), "");
-  EXPECT_EQ(Disturbance(best, {80.0, 50.0}, {100.0, 50.0}),
-            "arithmetic ran at 80 % of its best before the measurement");
-  EXPECT_EQ(Disturbance(best, {100.0, 50.0}, {100.0, 20.0}),
-            "memory ran at 40 % of its best after the measurement");
-  EXPECT_EQ(Disturbance({}, {80.0, 50.0}, {}), "");
+  EXPECT_EQ(QuietRatio(best, {100.0, 25.0}), 0.5);  // arithmetic alone would call this quiet
+  EXPECT_EQ(QuietRatio(best, {75.0, 50.0}), 0.75);
+  EXPECT_EQ(QuietRatio(best, {120.0, 60.0}), 1.0);
+  EXPECT_EQ(QuietRatio(best, {75.0, std::nullopt}), 0.75);
+  EXPECT_FALSE(QuietRatio({}, best));
   const QuietReading both = Best({1.0, 5.0}, {2.0, std::nullopt});
   EXPECT_EQ(both.flops_per_second, 2.0);
   EXPECT_EQ(both.bytes_per_second, 5.0);
