@@ -44,13 +44,13 @@ class Profiler {
   PlanProfile Profile() {
     const ThreadWidth width(plan_.threads());
     PlanProfile profile;
-    QuietRatio();
+    SpeedNow();
     Say("checking every stage against the reference", 0);
     NextImages();
     profile.checks = CheckStages(plan_);
     if (Cancelled()) return profile;
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
-    if (Cancelled()) return profile;
+    if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
     if (!Cancelled()) profile.isolated = ProfileIsolated();
     return profile;
@@ -75,7 +75,7 @@ class Profiler {
       const Frequency clock = CoreClock();
       return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
     };
-    options.quiet_ratio = [this] { return QuietRatio(); };
+    options.quiet_ratio = [this] { return SpeedNow(); };
     options.before_iteration = Action::Of(feed_);
     options.progress = [this, what](const MeasureProgress& progress) {
       Say(fmt::format("{}: {}", what, progress.phase), progress.share);
@@ -83,21 +83,11 @@ class Profiler {
     return options;
   }
 
-  // The slower of arithmetic and memory now, as a share of the best reading so far. Memory's own
-  // windows differ by much, so its loss counts only beyond that.
-  std::optional<double> QuietRatio() {
+  // How fast the probes run now, as a share of the best reading so far.
+  std::optional<double> SpeedNow() {
     const QuietReading now = quiet_.Read();
     quietest_ = Best(quietest_, now);
-    const QuietTolerance tolerance;
-    double ratio = 1.0;
-    if (now.flops_per_second && quietest_.flops_per_second) {
-      ratio = std::min(ratio, *now.flops_per_second / *quietest_.flops_per_second);
-    }
-    if (now.bytes_per_second && quietest_.bytes_per_second) {
-      const double memory = *now.bytes_per_second / *quietest_.bytes_per_second;
-      if (memory < 1 - tolerance.bytes) ratio = std::min(ratio, memory);
-    }
-    return ratio;
+    return QuietRatio(quietest_, now);
   }
 
   MeasureOptions OverheadOptions() {

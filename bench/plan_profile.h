@@ -29,6 +29,8 @@ struct ProfileSettings {
   std::optional<std::int64_t> iterations;
   double seconds = 5.0;            // of timed steps
   double isolated_seconds = 0.15;  // of each stage by itself
+  // Measure each stage by itself, and what the marks cost, besides.
+  bool isolate = true;
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
