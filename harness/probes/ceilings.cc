@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cmath>
 
 #include "harness/machine/cpu.h"
@@ -16,6 +17,7 @@ namespace topdnn {
 namespace {
 
 constexpr double kWindowSeconds = 1e-3;
+constexpr int kLeastWindows = 5;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
@@ -90,7 +92,12 @@ Ceiling Measure(const Plan& plan, int windows) {
   if (plan.probe == nullptr) return ceiling;
   ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
   std::vector<double> values;
+  // On a machine busy with other work a window lasts many times its length (the team waits for a
+  // CPU at the barrier): fewer of them, then, rather than an endless measurement.
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration<double>(2 * windows * kWindowSeconds);
   for (int window = 0; window < windows; ++window) {
+    if (window >= kLeastWindows && std::chrono::steady_clock::now() > deadline) break;
     const std::optional<double> rate = team.Window();
     if (!rate) {
       ceiling.note = fmt::format("OpenMP gave fewer than {} threads", ceiling.threads);
@@ -153,7 +160,7 @@ std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds) {
   const auto measured = std::count_if(plans.begin(), plans.end(),
                                       [](const Plan& plan) { return plan.probe != nullptr; });
   const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
-  const int windows = std::max(5, static_cast<int>(each / kWindowSeconds));
+  const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
   std::vector<Ceiling> ceilings;
   ceilings.reserve(plans.size());
   for (const Plan& plan : plans) ceilings.push_back(Measure(plan, windows));
