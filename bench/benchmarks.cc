@@ -47,7 +47,7 @@ class NetworkCase {
       : options_(std::move(options)),
         training_(training),
         iterations_(iterations),
-        workload_(MakeWorkload(options_, training_)) {}
+        workload_(PlanWorkload(options_, training_)) {}
 
   const Plan& plan() const { return *workload_.plan; }
   std::int64_t iterations() const { return iterations_; }
@@ -72,6 +72,7 @@ class NetworkCase {
 
  private:
   void Measure() {
+    workload_ = MakeWorkload(options_, training_);
     TrainingImages images(options_, workload_);
     const OpenedSources sources = OpenSources("auto");
     ProfileSettings settings;

@@ -90,7 +90,7 @@ std::size_t MemoryLimit() {
   return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
 }
 
-Workload MakeWorkload(const WorkloadOptions& options, bool training) {
+Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   const NetworkOffer& network = NetworkOf(options);
   CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};
@@ -125,6 +125,11 @@ Workload MakeWorkload(const WorkloadOptions& options, bool training) {
   } catch (const PlanError& error) {
     throw UsageError(error.what());
   }
+  return workload;
+}
+
+Workload MakeWorkload(const WorkloadOptions& options, bool training) {
+  Workload workload = PlanWorkload(options, training);
   workload.plan->Allocate();
   InitializeParameters(*workload.plan, options.seed);
   return workload;

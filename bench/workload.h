@@ -49,10 +49,12 @@ struct Workload {
   Shape image;  // (C, H, W)
   std::int64_t classes;
   GraphTotals totals;
-  std::unique_ptr<Plan> plan;  // allocated, parameters drawn
+  std::unique_ptr<Plan> plan;
 };
 
-// Builds and plans, allocates and draws the parameters. Throws UsageError.
+// Builds and plans. Throws UsageError.
+Workload PlanWorkload(const WorkloadOptions& options, bool training);
+// The same, with the plan allocated and its parameters drawn: ready to run.
 Workload MakeWorkload(const WorkloadOptions& options, bool training);
 
 // Bytes that the process may still take: what a plan is held against before it allocates.

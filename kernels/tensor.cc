@@ -81,20 +81,30 @@ std::optional<ParsedTag> ParseTag(std::string_view tag) {
 struct Addressing {
   // offset_of[d][i]: position contributed by index i of dimension d.
   std::vector<std::vector<std::int64_t>> offset_of;
-  std::int64_t elements = 1;  // padded
 };
 
-Addressing AddressingOf(const std::string& tag, const Shape& shape) {
-  const std::optional<ParsedTag> parsed = ParseTag(tag);
-  if (shape.rank() == 0) return {{}, 1};
+// The tag of a layout that must address tensors of this shape. Throws std::invalid_argument.
+ParsedTag ParsedFor(const std::string& tag, const Shape& shape) {
+  if (shape.rank() == 0) return {};
+  std::optional<ParsedTag> parsed = ParseTag(tag);
   if (!parsed || static_cast<int>(parsed->outer.size()) != shape.rank()) {
     throw std::invalid_argument(
         fmt::format("layout '{}' does not address a tensor of {}", tag, shape.ToString()));
   }
-  const auto rank = static_cast<std::size_t>(shape.rank());
-  std::vector<std::int64_t> block(rank, 1);
-  for (const Block& inner : parsed->blocks) block[inner.dimension] *= inner.size;
+  return *std::move(parsed);
+}
 
+// Elements of each dimension in one block, all its inner blocks together.
+std::vector<std::int64_t> BlocksOf(const ParsedTag& parsed) {
+  std::vector<std::int64_t> block(parsed.outer.size(), 1);
+  for (const Block& inner : parsed.blocks) block[inner.dimension] *= inner.size;
+  return block;
+}
+
+Addressing AddressingOf(const std::string& tag, const Shape& shape) {
+  const ParsedTag parsed = ParsedFor(tag, shape);
+  const std::vector<std::int64_t> block = BlocksOf(parsed);
+  const std::size_t rank = block.size();
   Addressing addressing;
   addressing.offset_of.resize(rank);
   for (std::size_t d = 0; d < rank; ++d) {
@@ -102,7 +112,7 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
   }
   std::int64_t stride = 1;
   std::vector<std::int64_t> divisor(rank, 1);
-  for (auto inner = parsed->blocks.rbegin(); inner != parsed->blocks.rend(); ++inner) {
+  for (auto inner = parsed.blocks.rbegin(); inner != parsed.blocks.rend(); ++inner) {
     auto& offsets = addressing.offset_of[inner->dimension];
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
@@ -111,7 +121,7 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
     divisor[inner->dimension] *= inner->size;
     stride *= inner->size;
   }
-  for (auto dimension = parsed->outer.rbegin(); dimension != parsed->outer.rend(); ++dimension) {
+  for (auto dimension = parsed.outer.rbegin(); dimension != parsed.outer.rend(); ++dimension) {
     auto& offsets = addressing.offset_of[*dimension];
     const std::int64_t size = block[*dimension];
     for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -119,7 +129,6 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
     }
     stride *= (shape[*dimension] + size - 1) / size;
   }
-  addressing.elements = stride;
   return addressing;
 }
 
@@ -130,11 +139,8 @@ std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> Significa
   std::vector<int> outer;
   std::vector<std::pair<int, std::int64_t>> blocks;
   if (!parsed) return {outer, blocks};
-  std::vector<std::int64_t> block(parsed->outer.size(), 1);
-  for (const Block& inner : parsed->blocks) {
-    block[inner.dimension] *= inner.size;
-    blocks.emplace_back(inner.dimension, inner.size);
-  }
+  const std::vector<std::int64_t> block = BlocksOf(*parsed);
+  for (const Block& inner : parsed->blocks) blocks.emplace_back(inner.dimension, inner.size);
   for (const int dimension : parsed->outer) {
     if (dimension >= shape.rank() || shape[dimension] > block[dimension]) {
       outer.push_back(dimension);
@@ -263,7 +269,12 @@ bool Layout::SameFor(const Shape& shape, const Layout& other) const {
 }
 
 std::int64_t Layout::PaddedElements(const Shape& shape) const {
-  return AddressingOf(tag_, shape).elements;
+  std::vector<std::int64_t> padded = shape.extents();
+  const std::vector<std::int64_t> block = BlocksOf(ParsedFor(tag_, shape));
+  for (std::size_t d = 0; d < padded.size(); ++d) {
+    padded[d] = (padded[d] + block[d] - 1) / block[d] * block[d];
+  }
+  return Shape(std::move(padded)).elements();
 }
 
 std::int64_t Layout::OffsetOf(const Shape& shape, std::span<const std::int64_t> index) const {

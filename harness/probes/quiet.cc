@@ -61,7 +61,10 @@ std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& n
   std::optional<double> worst;
   for (const auto rate : {&QuietReading::flops_per_second, &QuietReading::bytes_per_second}) {
     if (!(best.*rate) || !(now.*rate)) continue;
-    worst = std::min(worst.value_or(1.0), *(now.*rate) / *(best.*rate));
+    double share = *(now.*rate) / *(best.*rate);
+    const bool is_memory = rate == &QuietReading::bytes_per_second;
+    if (is_memory && share > 1 - kMemoryNoise) share = 1.0;
+    worst = std::min(worst.value_or(1.0), share);
   }
   return worst;
 }

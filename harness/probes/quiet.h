@@ -33,9 +33,12 @@ class QuietCheck {
   double bytes_ = 0;
 };
 
-// The worse of the two rates as a share of the best reading known: 1 = undisturbed. Absent when
-// neither can be compared. On a quiet virtual machine arithmetic repeats within 1 %, memory within
-// some 15 %. Pure.
+// What memory's rate differs by from one reading to the next on a quiet virtual machine (7 to 25 %
+// seen); arithmetic repeats within 1 %.
+inline constexpr double kMemoryNoise = 0.30;
+
+// The worse of the two rates as a share of the best reading known: 1 = undisturbed; a loss of
+// memory within its noise is none. Absent when neither can be compared. Pure.
 std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now);
 
 // The higher of two readings, each rate apart. Pure.

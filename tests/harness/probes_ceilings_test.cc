@@ -113,6 +113,7 @@ TEST(QuietRatio, IsTheWorseOfBothProbes) {
   const QuietReading best = {100.0, 50.0};
   EXPECT_EQ(QuietRatio(best, {100.0, 25.0}), 0.5);  // arithmetic alone would call this quiet
   EXPECT_EQ(QuietRatio(best, {75.0, 50.0}), 0.75);
+  EXPECT_EQ(QuietRatio(best, {100.0, 40.0}), 1.0);  // within memory's noise
   EXPECT_EQ(QuietRatio(best, {120.0, 60.0}), 1.0);
   EXPECT_EQ(QuietRatio(best, {75.0, std::nullopt}), 0.75);
   EXPECT_FALSE(QuietRatio({}, best));
