@@ -56,7 +56,7 @@ class Planner {
   Offered Demand(const std::string& layer, const std::shared_ptr<const Op>& op,
                  const Execution& execution, const Layouts& layouts);
   Offered Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                 const Execution& execution, const Layouts& preferred);
+                 const Execution& execution, const std::vector<Layouts>& preferences);
 
   // --- buffers
   BufferId NewBuffer(std::string name, TensorDesc desc, BufferRole role, bool persistent = false);
@@ -162,20 +162,23 @@ Offered Planner::Demand(const std::string& layer, const std::shared_ptr<const Op
   return std::get<Offered>(std::move(offer));
 }
 
-// The backend's own choice of layouts, or the preferred ones where they cost nothing: the same
-// implementation runs, and reorders are saved.
+// The backend's own choice of layouts, or preferred ones where they cost nothing: the same
+// implementation runs, and reorders are saved. `preferences` come with the dearest wish first.
 Offered Planner::Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                        const Execution& execution, const Layouts& preferred) {
-  auto settled = TryOffer(op, execution, preferred);
-  if (op->layout_preference() != LayoutPreference::kChooses) {
-    if (auto* offered = std::get_if<Offered>(&settled)) return std::move(*offered);
-    return Demand(layer, op, execution, {});
+                        const Execution& execution, const std::vector<Layouts>& preferences) {
+  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
+  std::optional<Offered> own;
+  if (chooses) own = Demand(layer, op, execution, {});
+  for (const Layouts& preferred : preferences) {
+    auto answer = TryOffer(op, execution, preferred);
+    auto* offered = std::get_if<Offered>(&answer);
+    if (offered == nullptr) continue;
+    const bool as_good =
+        !chooses || (offered->backend == own->backend &&
+                     offered->kernel->implementation() == own->kernel->implementation());
+    if (as_good) return std::move(*offered);
   }
-  Offered own = Demand(layer, op, execution, {});
-  auto* offered = std::get_if<Offered>(&settled);
-  const bool as_good = offered != nullptr && offered->backend == own.backend &&
-                       offered->kernel->implementation() == own.kernel->implementation();
-  return as_good ? std::move(*offered) : std::move(own);
+  return own ? std::move(*own) : Demand(layer, op, execution, {});
 }
 
 BufferId Planner::NewBuffer(std::string name, TensorDesc desc, BufferRole role, bool persistent) {
@@ -278,7 +281,7 @@ void Planner::PlanForwardNode(int index) {
     preferred[operand.arg] = DescOf(activations_[sources[operand.arg]].front()).layout;
   }
   if (op->layout_preference() == LayoutPreference::kPlain) preferred.clear();
-  Offered offered = Choose(node.name, op, execution, preferred);
+  Offered offered = Choose(node.name, op, execution, {preferred});
 
   const ValueId result =
       fused ? graph_.nodes()[graph_.Readers(node.output).front()].output : node.output;
@@ -403,7 +406,13 @@ Layouts Planner::BackwardPreference(const GraphNode& node, const Execution& exec
 void Planner::PlanBackwardNode(int index, Pass pass) {
   const GraphNode& node = graph_.nodes()[index];
   const Execution execution = ExecutionOf(pass);
-  Offered offered = Choose(node.name, node.op, execution, BackwardPreference(node, execution));
+  const Layouts preferred = BackwardPreference(node, execution);
+  Layouts without_parameters = preferred;
+  for (const Parameter& parameter : node.op->Parameters()) {
+    without_parameters.erase(parameter.arg);
+    without_parameters.erase(parameter.gradient);
+  }
+  Offered offered = Choose(node.name, node.op, execution, {preferred, without_parameters});
   Draft draft;
   draft.node = index;
   draft.stage.name = node.name;

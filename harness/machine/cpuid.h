@@ -23,8 +23,7 @@ struct CpuidRegisters {
 class CpuidLeaves {
  public:
   CpuidLeaves() = default;
-  explicit CpuidLeaves(
-      std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters> registers)
+  explicit CpuidLeaves(std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters> registers)
       : registers_(std::move(registers)) {}
 
   CpuidRegisters Leaf(std::uint32_t leaf, std::uint32_t subleaf = 0) const;

@@ -52,9 +52,9 @@ struct Requirement {
   bool permission;           // of the kernel, per process
 };
 
-constexpr std::uint64_t kAvxStates = 0x6;         // SSE, AVX
-constexpr std::uint64_t kAvx512States = 0xE6;     // and opmask, upper ZMM0-15, ZMM16-31
-constexpr std::uint64_t kTileStates = 0x60000;    // XTILECFG, XTILEDATA
+constexpr std::uint64_t kAvxStates = 0x6;       // SSE, AVX
+constexpr std::uint64_t kAvx512States = 0xE6;   // and opmask, upper ZMM0-15, ZMM16-31
+constexpr std::uint64_t kTileStates = 0x60000;  // XTILECFG, XTILEDATA
 
 constexpr std::array kRequirements = {
     Requirement{Isa::kSse2, "sse2", 0, std::nullopt, false},
@@ -130,8 +130,7 @@ std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0
                                    bool amx_permitted) {
   std::vector<IsaVerdict> verdicts;
   for (const Requirement& requirement : kRequirements) {
-    IsaVerdict verdict{requirement.isa, false,
-                       Denial(requirement, leaves, xcr0, amx_permitted)};
+    IsaVerdict verdict{requirement.isa, false, Denial(requirement, leaves, xcr0, amx_permitted)};
     for (const IsaVerdict& other : verdicts) {
       if (other.isa == requirement.below && !other.usable && verdict.reason.empty()) {
         verdict.reason = fmt::format("needs {}: {}", NameOf(other.isa), other.reason);

@@ -19,8 +19,7 @@ std::string OperatingSystem() {
 std::int64_t Available(const CgroupLimits& cgroup) {
   std::ifstream file("/proc/meminfo");
   const std::string text(std::istreambuf_iterator<char>(file), {});
-  auto bytes =
-      static_cast<std::int64_t>(ParseKeyedNumber(text, "MemAvailable").value_or(0)) * 1024;
+  auto bytes = static_cast<std::int64_t>(ParseKeyedNumber(text, "MemAvailable").value_or(0)) * 1024;
   if (cgroup.memory_available) {
     bytes = std::min(bytes, static_cast<std::int64_t>(*cgroup.memory_available));
   }
@@ -48,9 +47,8 @@ nlohmann::ordered_json ToJson(const Cpu& cpu) {
 }
 
 nlohmann::ordered_json ToJson(const Cache& cache) {
-  return {{"level", cache.level},   {"type", cache.type},
-          {"size", cache.size},     {"line", cache.line},
-          {"instances", cache.instances}, {"shared_by", cache.shared_by}};
+  return {{"level", cache.level}, {"type", cache.type},           {"size", cache.size},
+          {"line", cache.line},   {"instances", cache.instances}, {"shared_by", cache.shared_by}};
 }
 
 nlohmann::ordered_json ToJson(const Frequency& frequency) {
@@ -72,8 +70,7 @@ Machine DescribeMachine() {
   const Frequency core = CoreClock();
   if (core.hz > 0) machine.core_clock = core;
   machine.operating_system = OperatingSystem();
-  const std::string doubt =
-      LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
+  const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
   if (!doubt.empty()) machine.doubts.push_back(doubt);
   if (!machine.cpu.invariant_tsc) {
     machine.doubts.emplace_back("the time-stamp counter may change its rate (not invariant)");

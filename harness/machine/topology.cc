@@ -49,11 +49,10 @@ std::vector<Cache> ReadCaches(hwloc_topology_t topology) {
     const hwloc_obj_t first = hwloc_get_obj_by_type(topology, type, 0);
     if (first == nullptr) continue;
     const auto& attributes = first->attr->cache;
-    caches.push_back({static_cast<int>(attributes.depth), TypeName(attributes.type),
-                      static_cast<std::int64_t>(attributes.size),
-                      static_cast<std::int64_t>(attributes.linesize),
-                      hwloc_get_nbobjs_by_type(topology, type),
-                      hwloc_bitmap_weight(first->cpuset)});
+    caches.push_back(
+        {static_cast<int>(attributes.depth), TypeName(attributes.type),
+         static_cast<std::int64_t>(attributes.size), static_cast<std::int64_t>(attributes.linesize),
+         hwloc_get_nbobjs_by_type(topology, type), hwloc_bitmap_weight(first->cpuset)});
   }
   return caches;
 }
@@ -62,8 +61,8 @@ std::vector<int> AllowedCpus() {
   // The kernel refuses a mask shorter than its own: grow until it fits.
   for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
     const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(
-        CPU_ALLOC(capacity), [](cpu_set_t* s) { CPU_FREE(s); });
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(capacity),
+                                                               [](cpu_set_t* s) { CPU_FREE(s); });
     if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
     std::vector<int> cpus;
     for (int cpu = 0; cpu < capacity; ++cpu) {

@@ -23,10 +23,10 @@ struct Topology {
   int packages = 0;
   int numa_nodes = 0;
   int cores = 0;
-  int cpus = 0;                // logical
-  std::vector<Cache> caches;   // one per (level, type), from level 1 upwards
-  std::vector<int> allowed;    // operating system's numbers of the CPUs that this process may use
-  std::int64_t memory = 0;     // bytes, of the machine
+  int cpus = 0;               // logical
+  std::vector<Cache> caches;  // one per (level, type), from level 1 upwards
+  std::vector<int> allowed;   // operating system's numbers of the CPUs that this process may use
+  std::int64_t memory = 0;    // bytes, of the machine
 };
 
 Topology ReadTopology();

@@ -67,6 +67,7 @@ struct Target {
 
 Target TargetOf(const std::string& path) {
   Target target;
+  if (path.empty()) Fail(path, ENOENT);
   struct stat status {};
   target.exists = stat(path.c_str(), &status) == 0;
   if (!target.exists && errno != ENOENT) Fail(path, errno);
