@@ -2,6 +2,8 @@
 
 #include "kernels/onednn.h"
 
+#include <optional>
+
 #include "kernels/activation/relu.h"
 #include "kernels/registry.h"
 
@@ -9,15 +11,26 @@ namespace topdnn {
 
 namespace {
 
+// The one layout that oneDNN's eltwise primitives want for all tensors: the first that the request
+// settles, else row-major. Nothing when it settles two.
+std::optional<Layout> CommonLayout(const KernelRequest& request, int rank) {
+  Layout common;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (layout.is_any()) continue;
+    if (!common.is_any() && !(layout == common)) return std::nullopt;
+    common = layout;
+  }
+  return common.is_any() ? Layout::Plain(rank) : common;
+}
+
 KernelOrRefusal MakeRelu(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ReluOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;
+  const std::optional<Layout> layout = CommonLayout(request, op.shape().rank());
+  if (!layout) return Refusal{"oneDNN's ReLU takes one layout for all its tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
-    // oneDNN wants one layout for all; the source's, or what there is.
-    Layout layout = request.LayoutOf(forward ? Arg::kSrc : Arg::kDst);
-    if (layout.is_any()) layout = request.LayoutOf(forward ? Arg::kDst : Arg::kDiffDst);
-    if (layout.is_any()) layout = Layout::Plain(op.shape().rank());
-    const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, layout});
+    const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
     const auto algorithm = op.bound() == 0.0F ? dnnl::algorithm::eltwise_relu_use_dst_for_bwd
                                               : dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd;
     const dnnl::eltwise_forward::desc forward_desc(request.execution.training || !forward

@@ -12,7 +12,9 @@ namespace topdnn {
 
 // Operands: forward src -> dst; backward_data diff_dst, dst -> diff_src, which is diff_dst where
 // dst is above 0 and below the bound, else 0. The gradient is taken from dst, not src, so that
-// forward may overwrite its source and may be fused into the operation before it.
+// forward may overwrite its source and may be fused into the operation before it. A NaN passes in
+// the reference; oneDNN 2.6's vector code, alone or fused, takes the maximum with zero and makes it
+// 0.
 class ReluOp : public Op {
  public:
   // `bound` 0: none. Throws std::invalid_argument for a negative bound or extents below 1.

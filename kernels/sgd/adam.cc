@@ -65,8 +65,8 @@ class AdamReference : public ReferenceKernel {
     const auto beta2 = static_cast<double>(settings_.beta2);
     for (std::int64_t i = 0; i < n_; ++i) {
       const auto weight = static_cast<double>(weights[i]);
-      const double g =
-          static_cast<double>(gradient[i]) + static_cast<double>(settings_.weight_decay) * weight;
+      auto g = static_cast<double>(gradient[i]);
+      if (settings_.weight_decay != 0) g += static_cast<double>(settings_.weight_decay) * weight;
       const double m = beta1 * static_cast<double>(momentum[i]) + (1 - beta1) * g;
       const double v = beta2 * static_cast<double>(second[i]) + (1 - beta2) * g * g;
       momentum[i] = static_cast<T>(m);
@@ -88,7 +88,12 @@ class AdamLoops : public ReferenceKernel {
     implementation_ = "omp loops";
   }
 
-  void Run() noexcept override {
+  void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
+
+ private:
+  // Without decay none of its arithmetic is done: the work counted is the work done.
+  template <bool kDecays>
+  void Update() {
     const float* gradient = Data<float>(Arg::kDiffWeights);
     float* weights = Data<float>(Arg::kWeights);
     float* momentum = Data<float>(Arg::kMomentum);
@@ -102,7 +107,7 @@ class AdamLoops : public ReferenceKernel {
     const float epsilon = settings_.epsilon;
 #pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
-      const float g = gradient[i] + decay * weights[i];
+      const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float m = beta1 * momentum[i] + (1 - beta1) * g;
       const float v = beta2 * second[i] + (1 - beta2) * g * g;
       momentum[i] = m;
@@ -111,7 +116,6 @@ class AdamLoops : public ReferenceKernel {
     }
   }
 
- private:
   const std::int64_t n_;
   const AdamSettings settings_;
 };

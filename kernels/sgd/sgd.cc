@@ -50,8 +50,8 @@ class SgdReference : public ReferenceKernel {
     const auto rate = static_cast<double>(*Data<T>(Arg::kLearningRate));
     for (std::int64_t i = 0; i < n_; ++i) {
       const auto weight = static_cast<double>(weights[i]);
-      double step =
-          static_cast<double>(gradient[i]) + static_cast<double>(settings_.weight_decay) * weight;
+      auto step = static_cast<double>(gradient[i]);
+      if (settings_.weight_decay != 0) step += static_cast<double>(settings_.weight_decay) * weight;
       if (momentum != nullptr) {
         step += static_cast<double>(settings_.momentum) * static_cast<double>(momentum[i]);
         momentum[i] = static_cast<T>(step);
@@ -74,7 +74,12 @@ class SgdLoops : public ReferenceKernel {
     implementation_ = "omp loops";
   }
 
-  void Run() noexcept override {
+  void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
+
+ private:
+  // Without decay none of its arithmetic is done: the work counted is the work done.
+  template <bool kDecays>
+  void Update() {
     const float* gradient = Data<float>(Arg::kDiffWeights);
     float* weights = Data<float>(Arg::kWeights);
     const float rate = *Data<float>(Arg::kLearningRate);
@@ -82,7 +87,7 @@ class SgdLoops : public ReferenceKernel {
     if (settings_.momentum == 0) {
 #pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
       for (std::int64_t i = 0; i < n_; ++i) {
-        weights[i] -= rate * (gradient[i] + decay * weights[i]);
+        weights[i] -= rate * (kDecays ? gradient[i] + decay * weights[i] : gradient[i]);
       }
       return;
     }
@@ -90,13 +95,13 @@ class SgdLoops : public ReferenceKernel {
     float* momentum = Data<float>(Arg::kMomentum);
 #pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
-      const float step = keep * momentum[i] + (gradient[i] + decay * weights[i]);
+      const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
+      const float step = keep * momentum[i] + g;
       momentum[i] = step;
       weights[i] -= rate * step;
     }
   }
 
- private:
   const std::int64_t n_;
   const SgdSettings settings_;
 };

@@ -220,11 +220,12 @@ inline Values ReferenceResults(const KernelRequest& request, const Values& input
   return results;
 }
 
-// The inputs' magnitudes: the reference run on them sums |terms|, which scales rounding errors.
+// The inputs' magnitudes: the reference run on them sums |terms|, which scales rounding errors. (A
+// learning rate is subtracted, so it turns negative.)
 inline Values Magnitudes(Values values) {
   for (auto& [arg, of_operand] : values) {
     if (arg == Arg::kLabels || arg == Arg::kStep) continue;
-    for (double& v : of_operand) v = std::abs(v);
+    for (double& v : of_operand) v = arg == Arg::kLearningRate ? -std::abs(v) : std::abs(v);
   }
   return values;
 }
@@ -232,14 +233,16 @@ inline Values Magnitudes(Values values) {
 // How much an element may differ: the rounding of the sum, which grows with the square root of its
 // length with a probability that a factor of 8 makes overwhelming (Higham and Mary, "A new
 // approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019), over the
-// sum of the terms' magnitudes, and the rounding of the stored result. Sums are in f32 at least.
+// sum of the terms' magnitudes, and the rounding of the stored result. Sums are in f32 or wider
+// unless the caller knows better.
 struct Tolerance {
   double of_sum;
   double of_result;
 
-  static Tolerance Of(const KernelRequest& request, DataType result, double slack) {
-    const double sums =
-        UnitRoundoff(request.execution.type == DataType::kF64 ? DataType::kF64 : DataType::kF32);
+  static Tolerance Of(const KernelRequest& request, DataType result, double slack,
+                      std::optional<DataType> sum_type) {
+    const bool wide = request.execution.type == DataType::kF64;
+    const double sums = UnitRoundoff(sum_type.value_or(wide ? DataType::kF64 : DataType::kF32));
     const auto length = static_cast<double>(request.op->AccumulationLength(request.execution.pass));
     return {slack * 8 * std::sqrt(length) * sums, 2 * UnitRoundoff(result)};
   }
@@ -281,7 +284,12 @@ struct CheckOptions {
   // Whether a refusal is an answer that the caller deals with.
   bool may_refuse = false;
   // Inputs that replace the random ones of their role.
-  Values inputs;
+  Values inputs = {};
+  // Sums of |terms| of results that subtract, which the reference on absolute inputs would cancel.
+  Values magnitudes = {};
+  // The type that sums accumulate in, where that is narrower than f32 (oneDNN's bf16 pooling adds
+  // the gradients of overlapping windows in bf16).
+  std::optional<DataType> sum_type = std::nullopt;
 };
 
 // Runs the backend's kernel on random inputs and compares every result with the reference's.
@@ -339,7 +347,8 @@ inline Verdict CheckAgainstReference(const std::string& backend, const KernelReq
   }
 
   const Values expected = ReferenceResults(request, inputs, forward_inputs);
-  const Values magnitudes = ReferenceResults(request, Magnitudes(inputs), forward_inputs);
+  Values magnitudes = ReferenceResults(request, Magnitudes(inputs), forward_inputs);
+  for (const auto& [arg, values] : options.magnitudes) magnitudes[arg] = values;
   bool agrees = true;
   for (const auto& [arg, values] : expected) {
     const KernelOperand* operand = run.kernel()->Find(arg);
@@ -350,8 +359,9 @@ inline Verdict CheckAgainstReference(const std::string& backend, const KernelReq
     }
     // The form of a workspace is the backend's own; backward shows what it is worth.
     if (arg == Arg::kWorkspace || operand->desc.layout.is_opaque()) continue;
-    agrees &= ExpectSame(run.Get(arg), values, magnitudes.at(arg),
-                         Tolerance::Of(request, operand->desc.type, options.slack), NameOf(arg));
+    agrees &= ExpectSame(
+        run.Get(arg), values, magnitudes.at(arg),
+        Tolerance::Of(request, operand->desc.type, options.slack, options.sum_type), NameOf(arg));
   }
   return agrees ? Verdict::kAgrees : Verdict::kDiffers;
 }
