@@ -283,9 +283,11 @@ TEST(TopdownTables, AnAbsentEventMakesItsNodesNullAndLeavesTheOthers) {
       counts.erase(absent);
       const auto result = EvaluateTopdown(table, counts, vector.smt);
       const auto values = AllOf(result);
-      EXPECT_LT(values.size(), vector.expected.size());
-      EXPECT_NE(std::find(result.missing.begin(), result.missing.end(), absent),
-                result.missing.end());
+      // Lion Cove's metrics are fractions of their own sum, and need no slots.
+      const bool needed =
+          vector.cpu != "lunar_lake_p" || vector.label != "metrics" || absent != "TOPDOWN.SLOTS";
+      EXPECT_EQ(values.size() < vector.expected.size(), needed);
+      EXPECT_EQ(std::count(result.missing.begin(), result.missing.end(), absent), needed ? 1 : 0);
       for (const auto& [name, value] : values) EXPECT_NEAR(value, vector.expected.at(name), 1e-12);
     }
   }
@@ -308,7 +310,7 @@ TEST(TopdownTables, ReadOnlyEventsThatTheyDeclare) {
 TEST(TopdownTables, LevelOneAddsUpToOne) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> share(0.05, 1);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 300; ++round) {
     const double a = share(random), b = share(random), c = share(random), d = share(random);
     const double s = 1e9, unit = s / (a + b + c + d);
     const Counts metrics = {{"TOPDOWN.SLOTS", s},
@@ -330,7 +332,7 @@ TEST(TopdownTables, LevelOneAddsUpToOne) {
 TEST(TopdownTables, FractionsAreNeverNegativeNorDividedByZero) {
   std::mt19937_64 random(11);
   std::uniform_int_distribution<int> small(0, 5);
-  for (int round = 0; round < 500; ++round) {
+  for (int round = 0; round < 100; ++round) {
     for (const TopdownTable& table : TopdownTables()) {
       Counts counts;
       for (const TopdownEvent& event : table.events) counts[event.name] = small(random);
