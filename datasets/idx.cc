@@ -49,7 +49,7 @@ Idx Read(const std::filesystem::path& path, std::uint32_t magic, int rank) {
   for (int d = 0; d < rank; ++d) {
     const std::size_t at = 4 + 4 * static_cast<std::size_t>(d);
     const std::uint32_t extent = BigEndian(bytes, at);
-    if (extent == 0 || extent > kMost || size > kMost / extent) {
+    if (extent == 0 || size > kMost / extent) {
       fail(at, fmt::format("an extent of {} cannot be", extent));
     }
     size *= extent;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstring>
 #include <mutex>
 #include <numeric>
 
@@ -109,21 +108,15 @@ std::string TagOf(const dnnl::memory::desc& desc) {
   return tag + blocks;
 }
 
-struct BytewiseLess {
-  bool operator()(const dnnl::memory::desc& a, const dnnl::memory::desc& b) const {
-    return std::memcmp(&a.data, &b.data, sizeof(a.data)) < 0;
-  }
-};
-
 // One shared descriptor for all equal ones, so that equal opaque layouts compare equal.
 std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   static std::mutex mutex;
-  static auto* interned =
-      new std::map<dnnl::memory::desc, std::shared_ptr<const void>, BytewiseLess>();
+  static auto* interned = new std::vector<std::shared_ptr<const dnnl::memory::desc>>();
   const std::lock_guard<std::mutex> lock(mutex);
-  auto& entry = (*interned)[desc];
-  if (entry == nullptr) entry = std::make_shared<const dnnl::memory::desc>(desc);
-  return entry;
+  for (const auto& known : *interned) {
+    if (*known == desc) return known;
+  }
+  return interned->emplace_back(std::make_shared<const dnnl::memory::desc>(desc));
 }
 
 std::string EffectiveIsa() {

@@ -103,7 +103,7 @@ std::string Characters(std::initializer_list<std::uint32_t> registers) {
 
 // Up to the first NUL, without surrounding blanks.
 std::string Trimmed(const std::string& padded) {
-  const std::string text(padded.c_str());
+  const std::string text = padded.substr(0, padded.find('\0'));
   const auto first = text.find_first_not_of(' ');
   if (first == std::string::npos) return "";
   return text.substr(first, text.find_last_not_of(' ') - first + 1);

@@ -21,8 +21,8 @@ PageMemory AllocatePages(std::size_t bytes);
 inline constexpr int kPanelSteps = 64;
 
 struct ProbeBuffers {
-  // `working_set`: bytes of `memory`, a power of two of at least 8 KiB. Nothing is filled.
-  explicit ProbeBuffers(std::size_t working_set);
+  // `bytes` of `memory`, a power of two of at least 8 KiB. Nothing is filled.
+  explicit ProbeBuffers(std::size_t bytes);
 
   std::size_t working_set;
   // kPanelSteps steps of at most 128 (rows) and 128 (columns) bytes, in L1 together; AMX tiles

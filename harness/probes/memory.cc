@@ -194,7 +194,7 @@ void PrepareCycle(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
 Probe ReadProbe(const char* name, Isa isa, int width, void (*run)(ProbeBuffers&, std::int64_t)) {
   ProbeWork work;
   work.bytes_loaded = kBlock;
-  work.loads = kBlock / width;
+  work.loads = static_cast<double>(kBlock) / width;
   work.instructions = work.loads + 4;
   work.branches = 1;
   return {name, ProbeKind::kRead, isa, work, PrepareWords, run, std::nullopt};
@@ -205,8 +205,8 @@ Probe TriadProbe(const char* name, Isa isa, int width, void (*run)(ProbeBuffers&
   work.flops = 2.0 * kBlock / 4;
   work.bytes_loaded = 2 * kBlock;
   work.bytes_stored = kBlock;
-  work.loads = 2 * kBlock / width;
-  work.instructions = (isa == Isa::kSse2 ? 4 : 3) * kBlock / width + 4;
+  work.loads = 2.0 * kBlock / width;
+  work.instructions = (isa == Isa::kSse2 ? 4.0 : 3.0) * kBlock / width + 4;
   work.branches = 1;
   return {name, ProbeKind::kTriad, isa, work, PrepareFloats, run, std::nullopt};
 }

@@ -359,6 +359,8 @@ TEST(TopdownTables, AnUnknownCpuIsAnErrorThatListsTheKnown) {
 
 // The raw codes were typed from the vendors' lists: libpfm4 has its own copy of these.
 TEST(TopdownTables, RawCodesAgreeWithLibpfm4) {
+  // libpfm4 reads its environment once, at the first use in the process.
+  pfm_terminate();
   setenv("LIBPFM_ENCODE_INACTIVE", "1", 1);
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   int compared = 0;
