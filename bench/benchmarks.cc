@@ -7,11 +7,12 @@
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <regex.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -38,7 +39,36 @@ constexpr std::string_view kOutFlag = "--benchmark_out=";
 struct Tally {
   int timed = 0;
   int failed = 0;
+  std::vector<std::string> names;  // as Google Benchmark spells them
 };
+
+// Google Benchmark names a case, times it by hand and repeats it as often as there are samples.
+benchmark::internal::Benchmark* Register(const std::string& name, std::int64_t iterations,
+                                         Tally& tally, std::function<void(benchmark::State&)> run) {
+  tally.names.push_back(fmt::format("{}/iterations:{}/manual_time", name, iterations));
+  return benchmark::RegisterBenchmark(name.c_str(), std::move(run))
+      ->UseManualTime()
+      ->Iterations(iterations)
+      ->Unit(benchmark::kMicrosecond);
+}
+
+// Whether --benchmark_filter, an extended POSIX expression which a leading '-' negates, selects any
+// case. Google Benchmark itself would run none, and end well.
+bool AnyCaseMatches(const std::vector<std::string>& names) {
+  std::string filter = benchmark::GetBenchmarkFilter();
+  if (filter.empty() || filter == "all") filter = ".";
+  const bool negated = filter.front() == '-';
+  if (negated) filter.erase(0, 1);
+  regex_t expression;
+  if (regcomp(&expression, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+    throw UsageError(fmt::format("bench: --benchmark_filter={}: no regular expression", filter));
+  }
+  const bool any = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+    return (regexec(&expression, name.c_str(), 0, nullptr, 0) == 0) != negated;
+  });
+  regfree(&expression);
+  return any;
+}
 
 // A network in one mode on one backend: measured when first asked.
 class NetworkCase {
@@ -135,27 +165,17 @@ void RegisterNetwork(const std::shared_ptr<NetworkCase>& network, Tally& tally) 
   for (std::size_t i = 0; i < stages.size(); ++i) {
     const std::string name = fmt::format("{}/{}/{}/{}", network->Name(), stages[i].name,
                                          NameOf(stages[i].pass), network->Variant());
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [network, i, &tally](benchmark::State& state) {
-                                   const Report& report = network->report();
-                                   const auto& samples = network->profile().in_network.stages;
-                                   const bool there = i < report.stages.size();
-                                   RunRow(state, there ? &report.stages[i] : nullptr,
-                                          i < samples.size() ? &samples[i] : nullptr, tally);
-                                 })
-        ->UseManualTime()
-        ->Iterations(network->iterations())
-        ->Unit(benchmark::kMicrosecond);
+    Register(name, network->iterations(), tally, [network, i, &tally](benchmark::State& state) {
+      const Report& report = network->report();
+      const auto& samples = network->profile().in_network.stages;
+      const bool there = i < report.stages.size() && i < samples.size();
+      RunRow(state, there ? &report.stages[i] : nullptr, there ? &samples[i] : nullptr, tally);
+    });
   }
   const std::string step = fmt::format("{}/step/{}", network->Name(), network->Variant());
-  benchmark::RegisterBenchmark(step.c_str(),
-                               [network, &tally](benchmark::State& state) {
-                                 RunRow(state, &network->report().step,
-                                        &network->profile().in_network.step, tally);
-                               })
-      ->UseManualTime()
-      ->Iterations(network->iterations())
-      ->Unit(benchmark::kMicrosecond);
+  Register(step, network->iterations(), tally, [network, &tally](benchmark::State& state) {
+    RunRow(state, &network->report().step, &network->profile().in_network.step, tally);
+  });
 }
 
 // Every network on every backend that can run it, in both modes.
@@ -218,16 +238,17 @@ int RunBench(const CLI::App& app) {
   }
   Tally tally;
   RegisterNetworks(tally);
-  benchmark::AddCustomContext("command", CommandLine());
-  benchmark::AddCustomContext("libraries", LibraryVersions().dump());
-  const std::size_t matched = benchmark::RunSpecifiedBenchmarks();
-  if (matched == 0) {
-    if (!partial.empty()) std::filesystem::remove(partial);
+  if (!AnyCaseMatches(tally.names)) {
     throw UsageError(
         "bench: --benchmark_filter matches no case; --benchmark_list_tests lists them");
   }
-  if (!path.empty()) Publish(partial, path, is_json);
+  benchmark::AddCustomContext("command", CommandLine());
+  benchmark::AddCustomContext("libraries", LibraryVersions().dump());
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
+  // Nothing is written where the cases were only listed.
+  if (std::filesystem::exists(partial)) Publish(partial, path, is_json);
   if (Interrupted()) return kExitInterrupted;
   return tally.failed > 0 ? kExitWrong : kExitGood;
 }

@@ -43,7 +43,7 @@ struct Action {
   // Calls `callable()`, which must outlive the action.
   template <class Callable>
   static Action Of(Callable& callable) {
-    return {[](void* context) { (*static_cast<Callable*>(context))(); }, &callable};
+    return {[](void* object) { (*static_cast<Callable*>(object))(); }, &callable};
   }
 };
 

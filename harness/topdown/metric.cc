@@ -107,15 +107,18 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt) {
-  TopdownResult best;
-  int most = -1;
+  std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
-    const TopdownEvaluation evaluation(path, counts, smt);
-    if (evaluation.nodes_given() <= most) continue;
-    most = evaluation.nodes_given();
-    best = evaluation.result();
+    TopdownEvaluation evaluation(path, counts, smt);
+    // Anything is better than nothing; else what lacks least.
+    const bool gives = evaluation.nodes_given() > 0;
+    const bool best_gives = best && best->nodes_given() > 0;
+    const bool better = !best || (gives != best_gives ? gives
+                                                      : evaluation.result().missing.size() <
+                                                            best->result().missing.size());
+    if (better) best = std::move(evaluation);
   }
-  return best;
+  return best ? best->result() : TopdownResult{};
 }
 
 }  // namespace topdnn

@@ -109,8 +109,8 @@ struct TopdownResult {
   std::vector<std::string> missing;  // events whose absence made a node null
 };
 
-// Evaluates the path that gives most nodes, the earlier of two alike. A fraction below zero (counts
-// that do not quite fit each other) is clamped at 0.
+// Evaluates the path that lacks the fewest events (and gives any node), the earlier of two alike. A
+// fraction below zero (counts that do not quite fit each other) is clamped at 0.
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt);
 

@@ -17,10 +17,9 @@ std::vector<NetworkOffer>& TheNetworks() {
 
 NetworkRegistration::NetworkRegistration(NetworkOffer offer) {
   auto& networks = TheNetworks();
-  const auto place = std::lower_bound(networks.begin(), networks.end(), offer,
-                                      [](const NetworkOffer& a, const NetworkOffer& b) {
-                                        return a.FullName() < b.FullName();
-                                      });
+  const auto place = std::lower_bound(
+      networks.begin(), networks.end(), offer,
+      [](const NetworkOffer& a, const NetworkOffer& b) { return a.FullName() < b.FullName(); });
   networks.insert(place, std::move(offer));
 }
 
@@ -28,10 +27,9 @@ const std::vector<NetworkOffer>& Networks() { return TheNetworks(); }
 
 const NetworkOffer* FindNetwork(std::string_view full_name) {
   const auto& networks = TheNetworks();
-  const auto found =
-      std::find_if(networks.begin(), networks.end(), [full_name](const NetworkOffer& network) {
-        return network.FullName() == full_name;
-      });
+  const auto found = std::find_if(
+      networks.begin(), networks.end(),
+      [full_name](const NetworkOffer& network) { return network.FullName() == full_name; });
   return found == networks.end() ? nullptr : &*found;
 }
 

@@ -16,25 +16,18 @@
 #include "bench/npz.h"
 #include "kernels/tolerance.h"
 #include "tests/datasets/files.h"
+#include "tests/process/child_process.h"
 
 namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
 
-struct Outcome {
-  int status;
-  std::string out, err;
-};
-
-Outcome RunProgram(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "topdnn");
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  const int status = RunCommandLine(static_cast<int>(argv.size()), argv.data());
-  return {status, testing::internal::GetCapturedStdout(), testing::internal::GetCapturedStderr()};
+// Runs the program with these arguments, in a process of its own.
+Outcome RunProgram(const std::vector<std::string>& arguments) {
+  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  for (const std::string& argument : arguments) command += " " + Quoted(argument);
+  return RunShell(command);
 }
 
 nlohmann::json ReadJson(const std::filesystem::path& path) {
@@ -51,9 +44,9 @@ class RefusalTest : public testing::TestWithParam<Refused> {};
 
 TEST_P(RefusalTest, IsOneLineAndStatusTwo) {
   const Outcome outcome = RunProgram(GetParam().arguments);
-  EXPECT_EQ(outcome.status, kExitUsage) << outcome.out;
-  EXPECT_THAT(outcome.err, HasSubstr(GetParam().message));
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
+  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -94,7 +87,7 @@ TEST(StepTest, BackendsAgreeOnEveryArray) {
        {std::pair<std::string, std::string>("onednn", ours), {"reference", theirs}}) {
     std::vector<std::string> arguments = common;
     arguments.insert(arguments.end(), {"--backend", backend, "--dump", path});
-    ASSERT_EQ(RunProgram(arguments).status, kExitGood);
+    ASSERT_EQ(RunProgram(arguments).exit_status, kExitGood);
   }
   const NamedArrays a = ReadNpz(ours);
   const NamedArrays b = ReadNpz(theirs);
@@ -126,8 +119,8 @@ TEST(ProfileTest, TheJsonIsTheContract) {
   const Outcome outcome =
       RunProgram({"profile", "cnn", "--train", "--batch", "4", "--iterations", "3", "--threads",
                   "1", "--data", "synthetic", "--json", path});
-  EXPECT_EQ(outcome.status, kExitGood) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("conv1"));
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("conv1"));
   const nlohmann::json json = ReadJson(path);
   EXPECT_EQ(json["schema"], 1);
   EXPECT_EQ(json["network"], "cnn");
@@ -171,7 +164,7 @@ TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
   const Outcome outcome =
       RunProgram({"bench", "--benchmark_filter=cnn/train/n8/(step|conv1/forward)/reference",
                   "--benchmark_out=" + path, "--benchmark_out_format=json"});
-  EXPECT_EQ(outcome.status, kExitGood) << outcome.err;
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   const nlohmann::json json = ReadJson(path);
   EXPECT_TRUE(json.contains("context"));
   ASSERT_EQ(json["benchmarks"].size(), 2u);

@@ -49,6 +49,7 @@ TEST(SteadyTest, ConstantSeriesIsSteadyAfterTwoWindows) {
 TEST(SteadyTest, ATrendIsNeverSteadyWhateverItsSlope) {
   for (const double slope : {0.05, 1.0, 100.0}) {
     std::vector<double> rising;
+    rising.reserve(40);
     for (int i = 0; i < 40; ++i) rising.push_back(1 + slope * i);
     EXPECT_FALSE(SteadyAfter(rising)) << slope;
   }
@@ -56,6 +57,7 @@ TEST(SteadyTest, ATrendIsNeverSteadyWhateverItsSlope) {
 
 TEST(SteadyTest, ASlowStartIsLeftOut) {
   std::vector<double> series;
+  series.reserve(50);
   for (int i = 0; i < 10; ++i) series.push_back(10.0 - 0.9 * i);
   for (int i = 0; i < 40; ++i) series.push_back(1.0 + 0.01 * (i % 3));
   const auto steady = SteadyAfter(series);
@@ -66,6 +68,7 @@ TEST(SteadyTest, ASlowStartIsLeftOut) {
 
 TEST(SteadyTest, NoiseAndOutliersDoNotKeepASeriesFromBeingSteady) {
   std::vector<double> series;
+  series.reserve(50);
   for (int i = 0; i < 40; ++i) series.push_back(1.0 + 0.1 * (i * 7 % 5));
   series[8] = 50;
   const auto steady = SteadyAfter(series);

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/house/child_process.h"
 #include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
 
 namespace topdnn {
 namespace {

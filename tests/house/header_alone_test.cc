@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/house/child_process.h"
 #include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
 
 namespace topdnn {
 namespace {

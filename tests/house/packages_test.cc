@@ -19,9 +19,9 @@ struct Package {
   std::string reason;
 };
 
-// The lines that are neither blank nor comments, the mark `ci:` taken off.
+// The lines that are neither blank nor comments, the marks `test:` and `ci:` taken off.
 std::vector<Package> ParsePackages(const std::string& text) {
-  static const std::regex pattern(R"(^(?:ci:)?(\S+)\s*(.*)$)");
+  static const std::regex pattern(R"(^(?:test:|ci:)?(\S+)\s*(.*)$)");
   std::vector<Package> packages;
   for (const std::string& line : LinesOf(text)) {
     std::smatch match;

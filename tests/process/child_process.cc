@@ -1,4 +1,4 @@
-#include "tests/house/child_process.h"
+#include "tests/process/child_process.h"
 
 #include <sys/wait.h>
 

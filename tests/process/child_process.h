@@ -1,7 +1,7 @@
 // Runs a shell command and keeps what it said: for tests of scripts and outside programs.
 
-#ifndef TOPDNN_TESTS_HOUSE_CHILD_PROCESS_H_
-#define TOPDNN_TESTS_HOUSE_CHILD_PROCESS_H_
+#ifndef TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
+#define TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
 
 #include <string>
 #include <string_view>
@@ -21,4 +21,4 @@ std::string Quoted(std::string_view word);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_TESTS_HOUSE_CHILD_PROCESS_H_
+#endif  // TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
