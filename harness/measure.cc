@@ -209,12 +209,15 @@ class SequenceMeter {
     const std::size_t marks = stages_.size() + 1;
     Disturbance& seen = samples_.disturbance;
     Loop loop(options_, clock_, "timing");
+    std::vector<bool> was_switched;
+    was_switched.reserve(static_cast<std::size_t>(bounds_.most));
     while (loop.Next(bounds_.least, bounds_.most, options_.seconds)) {
       const std::int64_t switches = InvoluntarySwitches();
       RunMarked(stages_, clock_, &marks_[static_cast<std::size_t>(loop.done()) * marks]);
       const std::int64_t switched = InvoluntarySwitches() - switches;
       seen.switched_iterations += switched > 0 ? 1 : 0;
       seen.involuntary_switches += switched;
+      was_switched.push_back(switched > 0);
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
@@ -228,6 +231,13 @@ class SequenceMeter {
         samples_.stages[s].seconds.push_back(Seconds(at[s], at[s + 1]));
       }
       samples_.step.seconds.push_back(Seconds(at[0], at[stages_.size()]));
+    }
+    std::vector<double> unswitched;
+    for (std::size_t i = 0; i < was_switched.size(); ++i) {
+      if (!was_switched[i]) unswitched.push_back(samples_.step.seconds[i]);
+    }
+    if (unswitched.size() >= kLeastUnswitched) {
+      seen.switched_excess = Median(samples_.step.seconds) / Median(unswitched) - 1;
       seen.seconds += samples_.step.seconds.back();
     }
   }

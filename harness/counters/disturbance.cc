@@ -57,6 +57,7 @@ std::string JudgeSwitches(const Disturbance& seen) {
       static_cast<double>(seen.switched_iterations) / static_cast<double>(seen.iterations);
   const double away = static_cast<double>(seen.involuntary_switches) * kSliceSeconds;
   if (share <= kMostSwitchedIterations || away / seen.seconds <= kMostSwitchedTime) return "";
+  if (seen.switched_excess && *seen.switched_excess <= kMostSwitchedExcess) return "";
   return fmt::format("{} of {} iterations were interrupted by other processes",
                      seen.switched_iterations, seen.iterations);
 }

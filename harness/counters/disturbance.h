@@ -6,6 +6,7 @@
 #ifndef TOPDNN_HARNESS_COUNTERS_DISTURBANCE_H_
 #define TOPDNN_HARNESS_COUNTERS_DISTURBANCE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -32,8 +33,11 @@ std::int64_t InvoluntarySwitches() noexcept;
 struct Disturbance {
   double seconds = 0;  // that the measurement took
   std::int64_t iterations = 0;
-  std::int64_t switched_iterations = 0;     // with an involuntary switch in any thread
-  std::int64_t involuntary_switches = 0;    // in them
+  std::int64_t switched_iterations = 0;   // with an involuntary switch in any thread
+  std::int64_t involuntary_switches = 0;  // in them
+  // Median of all iterations over that of the unswitched ones, less 1: what the switches really did
+  // to the median. Absent with fewer than kLeastUnswitched of those.
+  std::optional<double> switched_excess;
   std::optional<MachineTime> machine_time;  // spent during the measurement
   std::optional<double> core_hertz_before;
   std::optional<double> core_hertz_after;
@@ -59,6 +63,12 @@ inline constexpr double kMostSwitchedTime = 0.02;
 // A probe slower than this means that a neighbour takes caches, memory bandwidth or issue slots;
 // probes on a quiet shared machine repeat within some 5 %.
 inline constexpr double kLeastQuietRatio = 0.90;
+
+// Unswitched iterations whose median can be believed; with so many, what counts is by how much the
+// switches moved the median, not how many they were: the kernel's own threads preempt for
+// microseconds, another program for milliseconds.
+inline constexpr std::size_t kLeastUnswitched = 10;
+inline constexpr double kMostSwitchedExcess = 0.01;
 
 struct Verdict {
   Status status = Status::kOk;

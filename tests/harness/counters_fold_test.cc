@@ -182,6 +182,10 @@ TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
   const Verdict verdict = JudgeDisturbance(seen);
   EXPECT_EQ(verdict.status, Status::kDegraded);
   EXPECT_NE(verdict.reason.find("11 of 100"), std::string::npos);
+  seen.switched_excess = 0.009;  // the undisturbed iterations say that it did not matter
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.switched_excess = 0.02;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
   seen.seconds = 60;  // 100 slices of 3 ms are 0.5 % of a minute
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
 }
