@@ -231,6 +231,7 @@ class SequenceMeter {
         samples_.stages[s].seconds.push_back(Seconds(at[s], at[s + 1]));
       }
       samples_.step.seconds.push_back(Seconds(at[0], at[stages_.size()]));
+      seen.seconds += samples_.step.seconds.back();
     }
     std::vector<double> unswitched;
     for (std::size_t i = 0; i < was_switched.size(); ++i) {
@@ -238,7 +239,6 @@ class SequenceMeter {
     }
     if (unswitched.size() >= kLeastUnswitched) {
       seen.switched_excess = Median(samples_.step.seconds) / Median(unswitched) - 1;
-      seen.seconds += samples_.step.seconds.back();
     }
   }
 
