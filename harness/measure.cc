@@ -341,7 +341,7 @@ MarkOverhead OverheadOf(std::span<const double> with, std::span<const double> wi
   // (Conover, Practical Nonparametric Statistics, 3.2).
   const double n = static_cast<double>(ratios.size());
   const double reach = 0.5 * 1.96 / std::sqrt(n);
-  return MarkOverhead{.ratio = Median(with) / Median(without) - 1,
+  return MarkOverhead{.ratio = QuantileOfSorted(ratios, 0.5),
                       .low = QuantileOfSorted(ratios, std::max(0.0, 0.5 - reach)),
                       .high = QuantileOfSorted(ratios, std::min(1.0, 0.5 + reach)),
                       .pairs = static_cast<std::int64_t>(ratios.size())};

@@ -115,8 +115,8 @@ SequenceSamples MeasureIsolatedCold(const TimedStage& stage, Action setup, Actio
 
 // What the inner marks cost.
 struct MarkOverhead {
-  double ratio = 0;  // median step with inner marks over that without them, less 1
-  double low = 0;    // 95 % interval of the median over the pairs, by order statistics
+  double ratio = 0;  // median over the pairs of the step with inner marks over that without, less 1
+  double low = 0;    // 95 % interval of that median, by order statistics
   double high = 0;
   std::int64_t pairs = 0;
 };
