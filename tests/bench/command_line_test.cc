@@ -75,7 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
         Refused{{"train", "cnn", "--optimizer", "adm"}, "did you mean adam?"},
         Refused{{"bench", "--benchmark_filter=no_such_case"}, "matches no case"},
-        Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"}));
+        Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},
+        Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
+        Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
 
 TEST(StepTest, BackendsAgreeOnEveryArray) {
   const TestFolder folder;
@@ -173,6 +175,26 @@ TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
     EXPECT_GT(row["median_s"].get<double>(), 0);
   }
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {
+  const TestFolder folder;
+  const auto events = folder.Write("counts.json", R"({"smt": false, "events": {
+    "TOPDOWN.SLOTS": 6000, "PERF_METRICS.RETIRING": 3000, "PERF_METRICS.BAD_SPECULATION": 300,
+    "PERF_METRICS.FRONTEND_BOUND": 900, "PERF_METRICS.BACKEND_BOUND": 1800,
+    "PERF_METRICS.MEMORY_BOUND": 1200, "INT_MISC.UOP_DROPPING": 0}})");
+  const std::string path = folder.path() / "topdown.json";
+  const Outcome outcome = RunProgram(
+      {"topdown", "--cpu", "sapphire_rapids", "--events", events.string(), "--json", path});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_EQ(json["cpu"], "sapphire_rapids");
+  EXPECT_DOUBLE_EQ(json["level1"]["Retiring"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(json["level1"]["Frontend_Bound"].get<double>(), 0.15);
+  EXPECT_DOUBLE_EQ(json["level2"]["Memory_Bound"].get<double>(), 0.2);
+  EXPECT_DOUBLE_EQ(json["level2"]["Core_Bound"].get<double>(), 0.1);
+  EXPECT_TRUE(json["level2"]["Fetch_Latency"].is_null());
+  EXPECT_EQ(json["missing"].size(), 3u);
 }
 
 TEST(NearestNameTest, SuggestsOnlyWhatIsNear) {
