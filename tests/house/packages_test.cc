@@ -45,6 +45,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"ZLIB", "zlib1g-dev"},
       {"GTest", "libgtest-dev"},
       {"PkgConfig", "pkg-config"},
+      {"Python3", "python3"},
       {"hwloc", "libhwloc-dev"},
       {"libzip", "libzip-dev"},
       {"openblas", "libopenblas-openmp-dev"},
