@@ -116,6 +116,14 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
                     {},
                     nullptr};
   try {
+    // The input alone first: a batch beyond all bounds need not reach the libraries.
+    const Shape input{options.batch, network.image[0], network.image[1], network.image[2]};
+    if (input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {
+      throw UsageError(
+          fmt::format("--batch {}: an input of {} does not fit the memory that may be "
+                      "used; take a smaller --batch",
+                      options.batch, input.ToString()));
+    }
     const Graph graph = network.build({options.batch, network.image, network.classes});
     workload.totals = graph.Totals();
     workload.plan = MakePlan(graph, request);

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,11 @@ struct Refused {
   std::vector<std::string> arguments;
   std::string message;
 };
+
+// Printed into the names of the tests, which must be the same in every run.
+void PrintTo(const Refused& refused, std::ostream* out) {
+  for (const std::string& argument : refused.arguments) *out << argument << ' ';
+}
 
 class RefusalTest : public testing::TestWithParam<Refused> {};
 
