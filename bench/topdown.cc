@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -68,7 +69,7 @@ void PrintValues(const char* title, const TopdownResult::Values& values) {
       fmt::print("  {:<20} {:>7}\n", name, "n/a");
       continue;
     }
-    const auto width = static_cast<int>(40 * std::min(*value, 1.0) + 0.5);
+    const auto width = std::lround(40 * std::min(*value, 1.0));
     fmt::print("  {:<20} {:>6.1f}%  {}\n", name, 100 * *value,
                std::string(static_cast<std::size_t>(width), '#'));
   }

@@ -207,9 +207,7 @@ std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
   std::set<char> kinds;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (c == '-' && i == 0) {
-      plain += c;
-    } else if (IsDigit(c)) {
+    if ((c == '-' && i == 0) || IsDigit(c)) {
       plain += c;
     } else if (c == ',' || c == '.') {
       plain += c;
