@@ -28,6 +28,7 @@
 
 #include "kernels/kernel.h"
 #include "kernels/registry.h"
+#include "kernels/reorder/store.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_width.h"
 
@@ -64,7 +65,7 @@ class GuardedMemory {
 class KernelRun {
  public:
   KernelRun(const std::string& backend, const KernelRequest& request)
-      : request_(request), answer_(MakeKernel(backend, request)) {
+      : backend_(backend), request_(request), answer_(MakeKernel(backend, request)) {
     if (!kernel()) return;
     for (const KernelOperand& operand : kernel()->operands()) {
       memory_.emplace(operand.arg, GuardedMemory(operand.desc.bytes()));
@@ -84,9 +85,16 @@ class KernelRun {
 
   const TensorDesc& DescOf(Arg arg) const { return kernel()->Find(arg)->desc; }
   void Set(Arg arg, const std::vector<double>& values) {
-    FromDouble(values, DescOf(arg), memory_.at(arg).data());
+    StoreValues(values, DescOf(arg), memory_.at(arg).data(), backend_);
+    // An opaque layout may have no way back (oneDNN's int8 weights); what was stored is then known
+    // from the values alone, which the caller gives in the operand's type.
+    if (DescOf(arg).layout.is_opaque()) stored_[arg] = values;
   }
-  std::vector<double> Get(Arg arg) const { return ToDouble(DescOf(arg), memory_.at(arg).data()); }
+  std::vector<double> Get(Arg arg) const {
+    const auto stored = stored_.find(arg);
+    if (stored != stored_.end()) return stored->second;
+    return LoadValues(DescOf(arg), memory_.at(arg).data(), backend_);
+  }
   const GuardedMemory& memory(Arg arg) const { return memory_.at(arg); }
   // Makes two operands one piece of memory (they must have the same descriptor).
   void Alias(Arg arg, Arg of) { aliases_[arg] = of; }
@@ -118,13 +126,16 @@ class KernelRun {
   }
 
  private:
+  std::string backend_;
   KernelRequest request_;
   KernelOrRefusal answer_;
+  Values stored_;
   std::map<Arg, GuardedMemory> memory_;
   std::map<Arg, Arg> aliases_;
 };
 
-// Uniform values in [-1, 1) for the inputs; whole numbers that are legal where the role needs them.
+// Uniform values in [-1, 1) for the inputs; whole numbers that are legal where the role or the type
+// needs them.
 inline Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed) {
   Values values;
   std::mt19937_64 random(seed);
@@ -138,6 +149,12 @@ inline Values RandomInputs(const Op& op, const Execution& execution, std::uint64
       for (double& v : of_operand) v = static_cast<double>(random() % classes);
     } else if (operand.arg == Arg::kStep) {
       for (double& v : of_operand) v = static_cast<double>(random() % 10);
+    } else if (operand.type == DataType::kS8 || operand.type == DataType::kU8) {
+      // Within 7 bits: without VNNI a pair of products is summed in 16 bits and would saturate.
+      const double least = operand.type == DataType::kU8 ? 0 : -64;
+      for (double& v : of_operand) v = least + static_cast<double>(random() % 128);
+    } else if (operand.type == DataType::kS32) {
+      for (double& v : of_operand) v = static_cast<double>(random() % 2001) - 1000;
     } else {
       for (double& v : of_operand) v = uniform(random);
       if (operand.arg == Arg::kVariance || operand.arg == Arg::kSecondMoment) {
