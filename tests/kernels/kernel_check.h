@@ -26,16 +26,15 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/element.h"
 #include "kernels/kernel.h"
+#include "kernels/random_inputs.h"
 #include "kernels/registry.h"
 #include "kernels/reorder/store.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
-
-// Logical tensors by role, row-major.
-using Values = std::map<Arg, std::vector<double>>;
 
 // Memory with a pattern on both sides that a kernel must leave alone.
 class GuardedMemory {
@@ -133,37 +132,6 @@ class KernelRun {
   std::map<Arg, GuardedMemory> memory_;
   std::map<Arg, Arg> aliases_;
 };
-
-// Uniform values in [-1, 1) for the inputs; whole numbers that are legal where the role or the type
-// needs them.
-inline Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed) {
-  Values values;
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  for (const Operand& operand : op.Operands(execution)) {
-    if (operand.direction == Direction::kOut || operand.arg == Arg::kWorkspace) continue;
-    std::vector<double>& of_operand = values[operand.arg];
-    of_operand.resize(static_cast<std::size_t>(operand.shape.elements()));
-    if (operand.arg == Arg::kLabels) {
-      const std::int64_t classes = op.Find(execution, Arg::kSrc)->shape[1];
-      for (double& v : of_operand) v = static_cast<double>(random() % classes);
-    } else if (operand.arg == Arg::kStep) {
-      for (double& v : of_operand) v = static_cast<double>(random() % 10);
-    } else if (operand.type == DataType::kS8 || operand.type == DataType::kU8) {
-      // Within 7 bits: without VNNI a pair of products is summed in 16 bits and would saturate.
-      const double least = operand.type == DataType::kU8 ? 0 : -64;
-      for (double& v : of_operand) v = least + static_cast<double>(random() % 128);
-    } else if (operand.type == DataType::kS32) {
-      for (double& v : of_operand) v = static_cast<double>(random() % 2001) - 1000;
-    } else {
-      for (double& v : of_operand) v = uniform(random);
-      if (operand.arg == Arg::kVariance || operand.arg == Arg::kSecondMoment) {
-        for (double& v : of_operand) v = std::abs(v);
-      }
-    }
-  }
-  return values;
-}
 
 inline std::string Describe(const std::string& backend, const KernelRequest& request) {
   std::string text = std::string(request.op->kind()) + "/" + request.op->Problem() + "/" +
