@@ -211,6 +211,30 @@ Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error) {
                       error.message)};
 }
 
+PrimitiveOperand WorkspaceOperand(Direction direction, const dnnl::memory::desc& desc) {
+  return {Arg::kWorkspace, direction, DNNL_ARG_WORKSPACE, desc,
+          Layout::Opaque("onednn-workspace", desc.get_size(), Intern(desc))};
+}
+
+std::optional<Refusal> WorkspaceRefusal(const KernelRequest& request,
+                                        const PrimitiveOperand& workspace) {
+  const Layout settled = request.LayoutOf(Arg::kWorkspace);
+  if (settled.is_any() || settled == *workspace.layout) return std::nullopt;
+  return Refusal{fmt::format("oneDNN's {} reads another workspace than {}", request.op->kind(),
+                             settled.tag())};
+}
+
+std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape) {
+  Layout common;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (operand.arg == Arg::kWorkspace || operand.shape != shape || layout.is_any()) continue;
+    if (!common.is_any() && !layout.SameFor(shape, common)) return std::nullopt;
+    if (common.is_any()) common = layout;
+  }
+  return common.is_any() ? Layout::Plain(shape.rank()) : common;
+}
+
 PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string implementation,
                                  const dnnl::memory::desc& scratchpad,
                                  std::vector<PrimitiveOperand> operands,
@@ -224,12 +248,15 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
   isa_ = IsaOf(implementation_);
   scratch_bytes_ = scratchpad_desc_.get_size();
   for (const PrimitiveOperand& operand : primitive_operands_) {
+    if (Find(operand.arg) != nullptr) continue;  // what the primitive takes in two roles
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
-    operands_.push_back({operand.arg,
-                         operand.direction,
-                         {shape, ToDataType(operand.desc.data_type()),
-                          operand.layout ? *operand.layout : ToLayout(operand.desc)}});
+    operands_.push_back(
+        {operand.arg,
+         operand.direction,
+         {shape,
+          operand.desc.is_zero() ? declared.value().type : ToDataType(operand.desc.data_type()),
+          operand.layout ? *operand.layout : ToLayout(operand.desc)}});
   }
 }
 

@@ -24,9 +24,9 @@ inline std::pair<Pass, Arg> GradientOf(Arg input) {
     case Arg::kBias:
       return {Pass::kBackwardWeights, Arg::kDiffBias};
     case Arg::kScale:
-      return {Pass::kBackwardWeights, Arg::kDiffScale};
+      return {Pass::kBackwardData, Arg::kDiffScale};
     case Arg::kShift:
-      return {Pass::kBackwardWeights, Arg::kDiffShift};
+      return {Pass::kBackwardData, Arg::kDiffShift};
     default:
       ADD_FAILURE() << NameOf(input) << " has no gradient";
       return {};
