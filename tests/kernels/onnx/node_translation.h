@@ -65,6 +65,8 @@ Translation TranslateMaxPool(const NodeCase& node);
 Translation TranslateAveragePool(const NodeCase& node);
 Translation TranslateGlobalMaxPool(const NodeCase& node);
 Translation TranslateGlobalAveragePool(const NodeCase& node);
+Translation TranslateGemm(const NodeCase& node);
+Translation TranslateMatMul(const NodeCase& node);
 Translation TranslateRelu(const NodeCase& node);
 Translation TranslateSoftmax(const NodeCase& node);
 Translation TranslateSoftmaxCrossEntropyLoss(const NodeCase& node);

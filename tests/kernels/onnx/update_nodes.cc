@@ -23,8 +23,8 @@ const std::vector<double>& Result(const NodeCase& node, std::size_t group, std::
   return node.Output(group * parameters + i)->values;
 }
 
-// 1e-6 by the operator's definition. One case's results were computed with an epsilon that its model
-// does not state (onnx/backend/test/case/node/adam.py).
+// 1e-6 by the operator's definition. One case's results were computed with an epsilon that its
+// model does not state (onnx/backend/test/case/node/adam.py).
 float DefaultEpsilon(const NodeCase& node) {
   return node.name == "test_adam_multiple" ? 1e-2F : 1e-6F;
 }
