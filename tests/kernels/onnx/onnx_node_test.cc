@@ -89,8 +89,7 @@ std::vector<std::string> OpTypes() {
   return types;
 }
 
-INSTANTIATE_TEST_SUITE_P(Nodes, OnnxNodeTest, testing::ValuesIn(OpTypes()),
-                         [](const auto& instance) { return instance.param; });
+INSTANTIATE_TEST_SUITE_P(Nodes, OnnxNodeTest, testing::ValuesIn(OpTypes()));
 
 TEST(OnnxNodeCheckTest, AWrongResultIsFound) {
   if (!HasCases()) GTEST_SKIP() << kNoCases;
