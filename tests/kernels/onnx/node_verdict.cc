@@ -49,8 +49,10 @@ NodeOutcome Compare(std::span<const double> actual, std::span<const double> expe
   return {NodeVerdict::kWithinOnnx, ""};
 }
 
-NodeOutcome RunOn(const std::string& backend, const NodeRun& run) {
-  KernelRun kernel(backend, RequestFor(run.op, run.execution, 2));
+NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type) {
+  Execution execution = run.execution;
+  execution.type = type;
+  KernelRun kernel(backend, RequestFor(run.op, execution, 2));
   if (kernel.kernel() == nullptr) return {NodeVerdict::kRefused, kernel.refusal()};
   const std::string what = fmt::format("{}/{}: ", run.op->kind(), run.op->Problem());
   if (const std::string why = Unbound(*kernel.kernel(), run); !why.empty()) {
@@ -70,10 +72,10 @@ NodeOutcome RunOn(const std::string& backend, const NodeRun& run) {
   return worst;
 }
 
-std::vector<std::string> BackendsOf(const Op& op) {
-  std::vector<std::string> backends;
+std::set<std::string> BackendsOf(const Op& op) {
+  std::set<std::string> backends;
   for (const auto& [kind, backend] : RegisteredKernels()) {
-    if (kind == op.kind()) backends.push_back(backend);
+    if (kind == op.kind()) backends.insert(backend);
   }
   return backends;
 }

@@ -3,6 +3,7 @@
 #ifndef TOPDNN_TESTS_KERNELS_ONNX_NODE_VERDICT_H_
 #define TOPDNN_TESTS_KERNELS_ONNX_NODE_VERDICT_H_
 
+#include <set>
 #include <span>
 #include <string>
 
@@ -31,11 +32,12 @@ struct NodeOutcome {
 NodeOutcome Compare(std::span<const double> actual, std::span<const double> expected,
                     double tolerance);
 
-// The worst over the results of a run. With two threads, where the kernel takes them.
-NodeOutcome RunOn(const std::string& backend, const NodeRun& run);
+// The worst over the results of a run, computed by two threads in `type`. The bound is that of the
+// type in which the case is published.
+NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type);
 
 // The backends that have the operation.
-std::vector<std::string> BackendsOf(const Op& op);
+std::set<std::string> BackendsOf(const Op& op);
 
 }  // namespace topdnn
 
