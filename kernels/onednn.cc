@@ -222,7 +222,8 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
     operands_.push_back({operand.arg,
                          operand.direction,
-                         {shape, ToDataType(operand.desc.data_type()), ToLayout(operand.desc)}});
+                         {shape, ToDataType(operand.desc.data_type()),
+                          operand.layout ? *operand.layout : ToLayout(operand.desc)}});
   }
 }
 

@@ -51,6 +51,9 @@ struct PrimitiveOperand {
   Direction direction;
   int dnnl_arg;
   dnnl::memory::desc desc;
+  // The layout in terms of the operation's own shape, where the primitive sees the same bytes as a
+  // tensor of another shape (a matrix stored transposed).
+  std::optional<Layout> layout = std::nullopt;
 };
 
 // A kernel that executes one primitive.

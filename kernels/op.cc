@@ -39,6 +39,20 @@ std::string NameOf(Arg arg) {
   return std::string(kArgNames[static_cast<std::size_t>(value)]);
 }
 
+OperandTypes TypesOf(const Execution& execution) {
+  const DataType type = execution.type;
+  switch (type) {
+    case DataType::kBF16:
+    case DataType::kF16:
+      return {type, type, type, DataType::kF32, true};
+    case DataType::kS8:
+    case DataType::kU8:
+      return {type, DataType::kS8, DataType::kS32, DataType::kS32, false};
+    default:
+      return {type, type, type, type, true};
+  }
+}
+
 std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
   for (const Operand& operand : Operands(execution)) {
     if (operand.arg == arg) return operand;

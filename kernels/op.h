@@ -97,6 +97,20 @@ struct Execution {
   bool operator==(const Execution&) const = default;
 };
 
+// The element types of an operation that multiplies by weights, in one type of computation.
+struct OperandTypes {
+  DataType src = DataType::kF32;
+  DataType weights = DataType::kF32;
+  DataType dst = DataType::kF32;
+  DataType parameter = DataType::kF32;  // bias, and the gradients of the parameters
+  bool has_gradients = true;
+};
+
+// f32 and f64 are one type throughout. In bf16 and f16 the bias and the gradients of the parameters
+// stay f32, as in oneDNN and in TensorFlow's mixed precision. s8 and u8 name the type of src: the
+// weights are s8, and dst and bias are the exact s32 sums; they have no gradients.
+OperandTypes TypesOf(const Execution& execution);
+
 // How the planner treats an operation's layouts.
 enum class LayoutPreference {
   kChooses,  // worth a reorder: convolution, inner product

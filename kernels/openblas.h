@@ -20,14 +20,16 @@ std::string Implementation(const std::string& algorithm);
 // ISA of those kernels, spelled as Kernel::isa(); empty for a core that is not known here.
 std::string Isa();
 
-// c (m, n) = a (m, k) * b (k, n) + beta * c, all row-major; a and b may be given transposed.
+// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, all row-major; a and b may be given
+// transposed.
 inline void Sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-                  std::int64_t k, const float* a, const float* b, float beta, float* c) {
+                  std::int64_t k, const float* a, const float* b, float beta, float* c,
+                  float alpha = 1.0F) {
   const auto lda = static_cast<blasint>(transpose_a ? m : k);
   const auto ldb = static_cast<blasint>(transpose_b ? k : n);
   cblas_sgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
               transpose_b ? CblasTrans : CblasNoTrans, static_cast<blasint>(m),
-              static_cast<blasint>(n), static_cast<blasint>(k), 1.0F, a, lda, b, ldb, beta, c,
+              static_cast<blasint>(n), static_cast<blasint>(k), alpha, a, lda, b, ldb, beta, c,
               static_cast<blasint>(n));
 }
 

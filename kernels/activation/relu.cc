@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 ReluOp::ReluOp(Shape shape, float bound) : shape_(std::move(shape)), bound_(bound) {
@@ -18,7 +20,7 @@ ReluOp::ReluOp(Shape shape, float bound) : shape_(std::move(shape)), bound_(boun
 }
 
 std::string ReluOp::Problem() const {
-  return bound_ == 0.0F ? shape_.ToString() : fmt::format("{}b{}", shape_.ToString(), bound_);
+  return bound_ == 0.0F ? shape_.ToString() : fmt::format("{}_bound{}", shape_.ToString(), bound_);
 }
 
 std::vector<Operand> ReluOp::Operands(const Execution& execution) const {
@@ -44,5 +46,20 @@ Work ReluOp::WorkOf(Pass pass, DataType type) const {
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseRelu(const ProblemWord& word) {
+  return std::make_shared<ReluOp>(word.shape());
+}
+
+std::shared_ptr<const Op> ParseBoundedRelu(const ProblemWord& word) {
+  return std::make_shared<ReluOp>(word.shape(), word.NumberOr("bound", 6.0F));
+}
+
+const ProblemRegistration kRelu("relu", ParseRelu);
+const ProblemRegistration kBoundedRelu("bounded_relu", ParseBoundedRelu);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -24,7 +24,7 @@ class ReluOp : public Op {
   float bound() const { return bound_; }
 
   std::string_view kind() const override { return bound_ == 0.0F ? "relu" : "bounded_relu"; }
-  std::string Problem() const override;  // "8x64x56x56", "8x64x56x56b6"
+  std::string Problem() const override;  // "8x64x56x56", "8x64x56x56_bound6"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // One operation an element: counters count a MAX as one.
   Work WorkOf(Pass pass, DataType type) const override;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 namespace {
@@ -74,6 +76,9 @@ std::string ConvOp::Problem() const {
     problem += fmt::format("d{}e{}", e.dilation_h, e.dilation_w);
   }
   if (e.groups != 1) problem += fmt::format("g{}", e.groups);
+  if (epilogue_.bias) problem += "_bias";
+  if (epilogue_.sum) problem += "_sum";
+  if (epilogue_.relu) problem += "_relu";
   return problem;
 }
 
@@ -88,28 +93,29 @@ Shape ConvOp::weights_shape() const {
 Shape ConvOp::dst_shape() const { return {extents_.n, extents_.k, extents_.oh(), extents_.ow()}; }
 
 std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
-  const DataType type = execution.type;
-  const DataType parameter = type == DataType::kF64 ? DataType::kF64 : DataType::kF32;
+  const OperandTypes types = TypesOf(execution);
+  if (execution.pass != Pass::kForward && !types.has_gradients) return {};
   const Shape bias{extents_.k};
   std::vector<Operand> operands;
   switch (execution.pass) {
     case Pass::kForward:
-      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
-                  {Arg::kWeights, Direction::kIn, weights_shape(), type}};
-      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, parameter});
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights}};
+      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, types.parameter});
       operands.push_back(
-          {Arg::kDst, epilogue_.sum ? Direction::kInOut : Direction::kOut, dst_shape(), type});
+          {Arg::kDst, epilogue_.sum ? Direction::kInOut : Direction::kOut, dst_shape(), types.dst});
       break;
     case Pass::kBackwardData:
-      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), type},
-                  {Arg::kWeights, Direction::kIn, weights_shape(), type},
-                  {Arg::kDiffSrc, Direction::kOut, src_shape(), type}};
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
+                  {Arg::kDiffSrc, Direction::kOut, src_shape(), types.src}};
       break;
     case Pass::kBackwardWeights:
-      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
-                  {Arg::kDiffDst, Direction::kIn, dst_shape(), type},
-                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), parameter}};
-      if (epilogue_.bias) operands.push_back({Arg::kDiffBias, Direction::kOut, bias, parameter});
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+                  {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
+      if (epilogue_.bias)
+        operands.push_back({Arg::kDiffBias, Direction::kOut, bias, types.parameter});
       break;
   }
   return operands;
@@ -158,5 +164,33 @@ std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
   fused.relu = true;
   return std::make_shared<ConvOp>(extents_, fused);
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
+  ConvExtents e;
+  e.n = word.FieldOr('n', 1);
+  e.c = word.Field('c');
+  e.h = word.Field('h');
+  e.w = word.FieldOr('w', e.h);
+  e.k = word.Field('k');
+  e.r = word.Field('r');
+  e.s = word.FieldOr('s', e.r);
+  e.stride_h = word.FieldOr('u', 1);
+  e.stride_w = word.FieldOr('v', e.stride_h);
+  e.pad_top = word.FieldOr('p', 0);
+  e.pad_left = word.FieldOr('q', e.pad_top);
+  e.pad_bottom = word.FieldOr('P', e.pad_top);
+  e.pad_right = word.FieldOr('Q', e.pad_left);
+  e.dilation_h = word.FieldOr('d', 1);
+  e.dilation_w = word.FieldOr('e', e.dilation_h);
+  e.groups = word.FieldOr('g', 1);
+  return std::make_shared<ConvOp>(
+      e, ConvEpilogue{word.Flag("bias"), word.Flag("sum"), word.Flag("relu")});
+}
+
+const ProblemRegistration kProblem("conv", ParseConv);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -51,6 +51,9 @@ class ConvOp : public Op {
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
+  // "n8c64h56w56k64r3s3u1v1p1q1_relu", in DeepBench's and MIOpen's letters: strides u and v,
+  // leading padding p and q, trailing padding P and Q, dilation d and e, groups g where they say
+  // more.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.

@@ -2,6 +2,8 @@
 
 #include "kernels/onednn.h"
 
+#include <fmt/format.h>
+
 #include "kernels/conv/conv.h"
 #include "kernels/registry.h"
 
@@ -118,6 +120,11 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
 
 KernelOrRefusal MakeConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  if (!request.algorithm.empty() && request.algorithm != "direct" &&
+      request.algorithm != "winograd") {
+    return Refusal{
+        fmt::format("oneDNN's convolution is direct or winograd, not {}", request.algorithm)};
+  }
   return onednn::Offer(request, [&] {
     switch (request.execution.pass) {
       case Pass::kBackwardData:

@@ -4,35 +4,20 @@
 #include "kernels/reference.h"
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/sums.h"
+#include "kernels/element.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
 
 namespace {
 
-// Where a tap lands in the image: input row or column of output `o` and tap `t`.
-std::int64_t InputAt(std::int64_t o, std::int64_t t, std::int64_t stride, std::int64_t pad,
-                     std::int64_t dilation) {
-  return o * stride - pad + t * dilation;
+// What the epilogue makes of a sum. Written so that a NaN passes.
+double AfterEpilogue(const ConvEpilogue& epilogue, double sum, double bias, double before) {
+  if (epilogue.bias) sum += bias;
+  if (epilogue.sum) sum += before;
+  return epilogue.relu && sum < 0 ? 0 : sum;
 }
-
-// Positions in row-major tensors.
-struct Index {
-  explicit Index(const ConvExtents& extents) : e(extents), oh(e.oh()), ow(e.ow()) {}
-
-  const ConvExtents& e;
-  const std::int64_t oh, ow;
-
-  std::int64_t Src(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
-    return ((n * e.c + c) * e.h + h) * e.w + w;
-  }
-  std::int64_t Weights(std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) const {
-    return ((k * (e.c / e.groups) + c) * e.r + r) * e.s + s;
-  }
-  std::int64_t Dst(std::int64_t n, std::int64_t k, std::int64_t h, std::int64_t w) const {
-    return ((n * e.k + k) * oh + h) * ow + w;
-  }
-};
 
 template <typename T>
 class ConvReference : public ReferenceKernel {
@@ -42,6 +27,11 @@ class ConvReference : public ReferenceKernel {
         e_(op.extents()),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass) {}
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    ReferenceKernel::Prepare(memory);
+    sums_ = {e_, Data<T>(Arg::kSrc), Data<T>(Arg::kWeights), Data<T>(Arg::kDiffDst)};
+  }
 
   void Run() noexcept override {
     switch (pass_) {
@@ -56,45 +46,21 @@ class ConvReference : public ReferenceKernel {
 
  private:
   void Forward() {
-    const T* bias = epilogue_.bias ? Data<T>(Arg::kBias) : nullptr;
+    const T* bias = Data<T>(Arg::kBias);
     T* dst = Data<T>(Arg::kDst);
 #pragma omp parallel for collapse(2)
     for (std::int64_t n = 0; n < e_.n; ++n) {
       for (std::int64_t k = 0; k < e_.k; ++k) {
-        for (std::int64_t y = 0; y < index_.oh; ++y) {
-          for (std::int64_t x = 0; x < index_.ow; ++x) {
-            T& out = dst[index_.Dst(n, k, y, x)];
-            double sum = ForwardSum(n, k, y, x);
-            if (bias != nullptr) sum += static_cast<double>(bias[k]);
-            if (epilogue_.sum) sum += static_cast<double>(out);
-            // Written so that a NaN passes.
-            if (epilogue_.relu && sum < 0) sum = 0;
-            out = static_cast<T>(sum);
+        for (std::int64_t y = 0; y < sums_.oh; ++y) {
+          for (std::int64_t x = 0; x < sums_.ow; ++x) {
+            T& out = dst[sums_.AtDst(n, k, y, x)];
+            out = static_cast<T>(AfterEpilogue(epilogue_, sums_.Forward(n, k, y, x),
+                                               epilogue_.bias ? static_cast<double>(bias[k]) : 0,
+                                               epilogue_.sum ? static_cast<double>(out) : 0));
           }
         }
       }
     }
-  }
-
-  double ForwardSum(std::int64_t n, std::int64_t k, std::int64_t y, std::int64_t x) const {
-    const T* src = Data<T>(Arg::kSrc);
-    const T* weights = Data<T>(Arg::kWeights);
-    const std::int64_t channels = e_.c / e_.groups;
-    const std::int64_t first = k / (e_.k / e_.groups) * channels;
-    double sum = 0;
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t r = 0; r < e_.r; ++r) {
-        const std::int64_t h = InputAt(y, r, e_.stride_h, e_.pad_top, e_.dilation_h);
-        if (h < 0 || h >= e_.h) continue;
-        for (std::int64_t s = 0; s < e_.s; ++s) {
-          const std::int64_t w = InputAt(x, s, e_.stride_w, e_.pad_left, e_.dilation_w);
-          if (w < 0 || w >= e_.w) continue;
-          sum += static_cast<double>(src[index_.Src(n, first + c, h, w)]) *
-                 static_cast<double>(weights[index_.Weights(k, c, r, s)]);
-        }
-      }
-    }
-    return sum;
   }
 
   void BackwardData() {
@@ -104,99 +70,75 @@ class ConvReference : public ReferenceKernel {
       for (std::int64_t c = 0; c < e_.c; ++c) {
         for (std::int64_t h = 0; h < e_.h; ++h) {
           for (std::int64_t w = 0; w < e_.w; ++w) {
-            diff_src[index_.Src(n, c, h, w)] = static_cast<T>(BackwardDataSum(n, c, h, w));
+            diff_src[sums_.AtSrc(n, c, h, w)] = static_cast<T>(sums_.BackwardData(n, c, h, w));
           }
         }
       }
     }
   }
 
-  // Sums over the outputs that input (n, c, h, w) contributes to.
-  double BackwardDataSum(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
-    const T* diff_dst = Data<T>(Arg::kDiffDst);
-    const T* weights = Data<T>(Arg::kWeights);
-    const std::int64_t channels = e_.c / e_.groups;
-    const std::int64_t kernels = e_.k / e_.groups;
-    const std::int64_t group = c / channels;
-    double sum = 0;
-    for (std::int64_t r = 0; r < e_.r; ++r) {
-      const std::int64_t y = h + e_.pad_top - r * e_.dilation_h;
-      if (y < 0 || y % e_.stride_h != 0 || y / e_.stride_h >= index_.oh) continue;
-      for (std::int64_t s = 0; s < e_.s; ++s) {
-        const std::int64_t x = w + e_.pad_left - s * e_.dilation_w;
-        if (x < 0 || x % e_.stride_w != 0 || x / e_.stride_w >= index_.ow) continue;
-        for (std::int64_t k = group * kernels; k < (group + 1) * kernels; ++k) {
-          sum += static_cast<double>(diff_dst[index_.Dst(n, k, y / e_.stride_h, x / e_.stride_w)]) *
-                 static_cast<double>(weights[index_.Weights(k, c % channels, r, s)]);
-        }
-      }
-    }
-    return sum;
-  }
-
   void BackwardWeights() {
     T* diff_weights = Data<T>(Arg::kDiffWeights);
+    T* diff_bias = Data<T>(Arg::kDiffBias);
     const std::int64_t channels = e_.c / e_.groups;
 #pragma omp parallel for collapse(2)
     for (std::int64_t k = 0; k < e_.k; ++k) {
       for (std::int64_t c = 0; c < channels; ++c) {
         for (std::int64_t r = 0; r < e_.r; ++r) {
           for (std::int64_t s = 0; s < e_.s; ++s) {
-            diff_weights[index_.Weights(k, c, r, s)] =
-                static_cast<T>(BackwardWeightsSum(k, c, r, s));
+            diff_weights[sums_.AtWeights(k, c, r, s)] =
+                static_cast<T>(sums_.BackwardWeights(k, c, r, s));
           }
         }
       }
     }
-    if (epilogue_.bias) BackwardBias();
-  }
-
-  double BackwardWeightsSum(std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) const {
-    const T* src = Data<T>(Arg::kSrc);
-    const T* diff_dst = Data<T>(Arg::kDiffDst);
-    const std::int64_t first = k / (e_.k / e_.groups) * (e_.c / e_.groups);
-    double sum = 0;
-    for (std::int64_t n = 0; n < e_.n; ++n) {
-      for (std::int64_t y = 0; y < index_.oh; ++y) {
-        const std::int64_t h = InputAt(y, r, e_.stride_h, e_.pad_top, e_.dilation_h);
-        if (h < 0 || h >= e_.h) continue;
-        for (std::int64_t x = 0; x < index_.ow; ++x) {
-          const std::int64_t w = InputAt(x, s, e_.stride_w, e_.pad_left, e_.dilation_w);
-          if (w < 0 || w >= e_.w) continue;
-          sum += static_cast<double>(src[index_.Src(n, first + c, h, w)]) *
-                 static_cast<double>(diff_dst[index_.Dst(n, k, y, x)]);
-        }
-      }
-    }
-    return sum;
-  }
-
-  void BackwardBias() {
-    const T* diff_dst = Data<T>(Arg::kDiffDst);
-    T* diff_bias = Data<T>(Arg::kDiffBias);
-    const std::int64_t image = index_.oh * index_.ow;
+    if (!epilogue_.bias) return;
 #pragma omp parallel for
-    for (std::int64_t k = 0; k < e_.k; ++k) {
-      double sum = 0;
-      for (std::int64_t n = 0; n < e_.n; ++n) {
-        const T* plane = &diff_dst[index_.Dst(n, k, 0, 0)];
-        for (std::int64_t i = 0; i < image; ++i) sum += static_cast<double>(plane[i]);
-      }
-      diff_bias[k] = static_cast<T>(sum);
-    }
+    for (std::int64_t k = 0; k < e_.k; ++k) diff_bias[k] = static_cast<T>(sums_.BackwardBias(k));
   }
 
   const ConvExtents e_;
   const ConvEpilogue epilogue_;
   const Pass pass_;
-  const Index index_{e_};
+  ConvSums<T> sums_{e_};
 };
+
+double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
+                   std::int64_t index) {
+  const auto& op = dynamic_cast<const ConvOp&>(any);
+  const ConvExtents& e = op.extents();
+  const auto data = [&](Arg arg) {
+    const auto found = operands.find(arg);
+    return found == operands.end() ? nullptr : found->second.data();
+  };
+  const ConvSums<double> sums{e, data(Arg::kSrc), data(Arg::kWeights), data(Arg::kDiffDst)};
+  if (result == Arg::kDiffBias) return sums.BackwardBias(index);
+  // The element's position in a tensor of four dimensions, of which the last three are known.
+  const auto at = [index](std::int64_t b, std::int64_t c, std::int64_t d, auto&& sum) {
+    return sum(index / (b * c * d), index / (c * d) % b, index / d % c, index % d);
+  };
+  switch (pass) {
+    case Pass::kBackwardData:
+      return at(e.c, e.h, e.w, [&](auto... i) { return sums.BackwardData(i...); });
+    case Pass::kBackwardWeights:
+      return at(e.c / e.groups, e.r, e.s, [&](auto... i) { return sums.BackwardWeights(i...); });
+    case Pass::kForward:
+      break;
+  }
+  const double* bias = data(Arg::kBias);
+  const double* before = data(Arg::kDst);
+  const double sum = at(e.k, sums.oh, sums.ow, [&](auto... i) { return sums.Forward(i...); });
+  return AfterEpilogue(op.epilogue(), sum,
+                       bias == nullptr ? 0 : bias[index / (sums.oh * sums.ow) % e.k],
+                       before == nullptr ? 0 : before[index]);
+}
 
 KernelOrRefusal MakeConv(const KernelRequest& request) {
   return MakeReference<ConvOp, ConvReference>(request);
 }
 
 const KernelRegistration kRegistration("conv", "reference", MakeConv);
+const ElementRegistration kElement("conv", ConvElement);
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 InnerProductOp::InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpilogue epilogue)
@@ -21,7 +23,8 @@ InnerProductOp::InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpil
 
 std::string InnerProductOp::Problem() const {
   const std::string image = src_.rank() == 4 ? fmt::format("h{}w{}", src_[2], src_[3]) : "";
-  return fmt::format("n{}c{}{}k{}", src_[0], src_[1], image, outputs_);
+  return fmt::format("n{}c{}{}k{}{}{}", src_[0], src_[1], image, outputs_,
+                     epilogue_.bias ? "_bias" : "", epilogue_.relu ? "_relu" : "");
 }
 
 Shape InnerProductOp::weights_shape() const {
@@ -31,27 +34,28 @@ Shape InnerProductOp::weights_shape() const {
 }
 
 std::vector<Operand> InnerProductOp::Operands(const Execution& execution) const {
-  const DataType type = execution.type;
-  const DataType parameter = type == DataType::kF64 ? DataType::kF64 : DataType::kF32;
+  const OperandTypes types = TypesOf(execution);
+  if (execution.pass != Pass::kForward && !types.has_gradients) return {};
   const Shape bias{outputs_};
   std::vector<Operand> operands;
   switch (execution.pass) {
     case Pass::kForward:
-      operands = {{Arg::kSrc, Direction::kIn, src_, type},
-                  {Arg::kWeights, Direction::kIn, weights_shape(), type}};
-      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, parameter});
-      operands.push_back({Arg::kDst, Direction::kOut, dst_shape(), type});
+      operands = {{Arg::kSrc, Direction::kIn, src_, types.src},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights}};
+      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, types.parameter});
+      operands.push_back({Arg::kDst, Direction::kOut, dst_shape(), types.dst});
       break;
     case Pass::kBackwardData:
-      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), type},
-                  {Arg::kWeights, Direction::kIn, weights_shape(), type},
-                  {Arg::kDiffSrc, Direction::kOut, src_, type}};
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
+                  {Arg::kDiffSrc, Direction::kOut, src_, types.src}};
       break;
     case Pass::kBackwardWeights:
-      operands = {{Arg::kSrc, Direction::kIn, src_, type},
-                  {Arg::kDiffDst, Direction::kIn, dst_shape(), type},
-                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), parameter}};
-      if (epilogue_.bias) operands.push_back({Arg::kDiffBias, Direction::kOut, bias, parameter});
+      operands = {{Arg::kSrc, Direction::kIn, src_, types.src},
+                  {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
+      if (epilogue_.bias)
+        operands.push_back({Arg::kDiffBias, Direction::kOut, bias, types.parameter});
       break;
   }
   return operands;
@@ -93,5 +97,18 @@ std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {
   fused.relu = true;
   return std::make_shared<InnerProductOp>(src_, outputs_, fused);
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseInnerProduct(const ProblemWord& word) {
+  Shape src{word.FieldOr('n', 1), word.Field('c')};
+  if (word.Has('h')) src = {src[0], src[1], word.Field('h'), word.FieldOr('w', word.Field('h'))};
+  return std::make_shared<InnerProductOp>(
+      src, word.Field('k'), InnerProductEpilogue{word.Flag("bias"), word.Flag("relu")});
+}
+
+const ProblemRegistration kProblem("inner_product", ParseInnerProduct);
+
+}  // namespace
 
 }  // namespace topdnn

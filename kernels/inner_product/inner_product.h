@@ -37,7 +37,7 @@ class InnerProductOp : public Op {
   std::int64_t outputs() const { return outputs_; }
 
   std::string_view kind() const override { return "inner_product"; }
-  // "n64c1024h4w4k64", "n64c1024k64".
+  // "n64c1024h4w4k64_bias", "n64c1024k64_relu".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*C*H*W in each pass; bias and epilogue are not counted.

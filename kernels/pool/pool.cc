@@ -6,6 +6,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 namespace {
@@ -85,7 +87,7 @@ std::string PoolOp::Problem() const {
   if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
     problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
   }
-  if (e.ceil_mode) problem += "ceil";
+  if (e.ceil_mode) problem += "_ceil";
   return problem;
 }
 
@@ -142,5 +144,34 @@ std::int64_t PoolOp::AccumulationLength(Pass pass) const {
   };
   return covering(e.r, e.stride_h) * covering(e.s, e.stride_w);
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParsePool(const ProblemWord& word) {
+  PoolAlgorithm algorithm = PoolAlgorithm::kMax;
+  for (const PoolAlgorithm known :
+       {PoolAlgorithm::kMax, PoolAlgorithm::kAverage, PoolAlgorithm::kAverageOfPadding}) {
+    if (word.name() == NameOf(known)) algorithm = known;
+  }
+  PoolExtents e;
+  e.n = word.FieldOr('n', 1);
+  e.c = word.Field('c');
+  e.h = word.Field('h');
+  e.w = word.FieldOr('w', e.h);
+  e.r = word.Field('r');
+  e.s = word.FieldOr('s', e.r);
+  e.stride_h = word.FieldOr('u', 1);
+  e.stride_w = word.FieldOr('v', e.stride_h);
+  e.pad_top = word.FieldOr('p', 0);
+  e.pad_left = word.FieldOr('q', e.pad_top);
+  e.pad_bottom = word.FieldOr('P', e.pad_top);
+  e.pad_right = word.FieldOr('Q', e.pad_left);
+  e.ceil_mode = word.Flag("ceil");
+  return std::make_shared<PoolOp>(algorithm, e);
+}
+
+const ProblemRegistration kProblem("pool", ParsePool, {"max", "average", "average_of_padding"});
+
+}  // namespace
 
 }  // namespace topdnn

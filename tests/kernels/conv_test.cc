@@ -51,7 +51,7 @@ TEST(ConvOpTest, ExtentsOfKnownLayers) {
                          .pad_bottom = 3,
                          .pad_right = 3};
   EXPECT_EQ(ConvOp(stem).dst_shape(), (Shape{8, 64, 112, 112}));
-  EXPECT_EQ(ConvOp(stem).Problem(), "n8c3h224w224k64r7s7u2v2p3q3");
+  EXPECT_EQ(ConvOp(stem).Problem(), "n8c3h224w224k64r7s7u2v2p3q3_bias");
   EXPECT_EQ(ConvOp(stem).WorkOf(Pass::kForward, DataType::kF32).macs, 118013952LL * 8);
   const ConvExtents alex{
       .n = 1, .c = 3, .h = 227, .w = 227, .k = 96, .r = 11, .s = 11, .stride_h = 4, .stride_w = 4};

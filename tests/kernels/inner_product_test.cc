@@ -22,7 +22,7 @@ Shape RandomSource(std::mt19937_64& random) {
 TEST(InnerProductOpTest, WorkAndShapes) {
   const InnerProductOp op(Shape{64, 64, 4, 4}, 64);
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).macs, 64 * 1024 * 64);
-  EXPECT_EQ(op.Problem(), "n64c64h4w4k64");
+  EXPECT_EQ(op.Problem(), "n64c64h4w4k64_bias");
   EXPECT_EQ(op.weights_shape(), (Shape{64, 64, 4, 4}));
   EXPECT_EQ(op.Parameters().front().shape, (Shape{64, 1024}));
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 64);
@@ -60,6 +60,23 @@ TEST(InnerProductReferenceTest, GradientsAgreeWithFiniteDifferences) {
     CheckGradient(op, Arg::kWeights, random());
     CheckGradient(op, Arg::kBias, random());
   }
+}
+
+TEST(InnerProductOneDnnTest, Int8IsExact) {
+  int ran = 0;
+  for (const DataType type : {DataType::kS8, DataType::kU8}) {
+    for (const Shape& src : {Shape{4, 64}, Shape{3, 17}, Shape{2, 16, 4, 4}}) {
+      const auto op = std::make_shared<InnerProductOp>(src, 24, InnerProductEpilogue{true, true});
+      CheckOptions options;
+      options.may_refuse = true;
+      options.slack = 0;  // sums of whole numbers
+      const auto verdict = CheckAgainstReference(
+          "onednn", RequestFor(op, {Pass::kForward, false, type}, 2), 5, options);
+      EXPECT_NE(verdict, Verdict::kDiffers);
+      ran += verdict == Verdict::kAgrees ? 1 : 0;
+    }
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no int8 inner product on this CPU";
 }
 
 }  // namespace

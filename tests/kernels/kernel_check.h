@@ -26,15 +26,15 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/element.h"
 #include "kernels/kernel.h"
+#include "kernels/random_inputs.h"
 #include "kernels/registry.h"
+#include "kernels/reorder/store.h"
 #include "kernels/tensor.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
-
-// Logical tensors by role, row-major.
-using Values = std::map<Arg, std::vector<double>>;
 
 // Memory with a pattern on both sides that a kernel must leave alone.
 class GuardedMemory {
@@ -64,7 +64,7 @@ class GuardedMemory {
 class KernelRun {
  public:
   KernelRun(const std::string& backend, const KernelRequest& request)
-      : request_(request), answer_(MakeKernel(backend, request)) {
+      : backend_(backend), request_(request), answer_(MakeKernel(backend, request)) {
     if (!kernel()) return;
     for (const KernelOperand& operand : kernel()->operands()) {
       memory_.emplace(operand.arg, GuardedMemory(operand.desc.bytes()));
@@ -84,9 +84,16 @@ class KernelRun {
 
   const TensorDesc& DescOf(Arg arg) const { return kernel()->Find(arg)->desc; }
   void Set(Arg arg, const std::vector<double>& values) {
-    FromDouble(values, DescOf(arg), memory_.at(arg).data());
+    StoreValues(values, DescOf(arg), memory_.at(arg).data(), backend_);
+    // An opaque layout may have no way back (oneDNN's int8 weights); what was stored is then known
+    // from the values alone, which the caller gives in the operand's type.
+    if (DescOf(arg).layout.is_opaque()) stored_[arg] = values;
   }
-  std::vector<double> Get(Arg arg) const { return ToDouble(DescOf(arg), memory_.at(arg).data()); }
+  std::vector<double> Get(Arg arg) const {
+    const auto stored = stored_.find(arg);
+    if (stored != stored_.end()) return stored->second;
+    return LoadValues(DescOf(arg), memory_.at(arg).data(), backend_);
+  }
   const GuardedMemory& memory(Arg arg) const { return memory_.at(arg); }
   // Makes two operands one piece of memory (they must have the same descriptor).
   void Alias(Arg arg, Arg of) { aliases_[arg] = of; }
@@ -118,35 +125,13 @@ class KernelRun {
   }
 
  private:
+  std::string backend_;
   KernelRequest request_;
   KernelOrRefusal answer_;
+  Values stored_;
   std::map<Arg, GuardedMemory> memory_;
   std::map<Arg, Arg> aliases_;
 };
-
-// Uniform values in [-1, 1) for the inputs; whole numbers that are legal where the role needs them.
-inline Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed) {
-  Values values;
-  std::mt19937_64 random(seed);
-  std::uniform_real_distribution<double> uniform(-1.0, 1.0);
-  for (const Operand& operand : op.Operands(execution)) {
-    if (operand.direction == Direction::kOut || operand.arg == Arg::kWorkspace) continue;
-    std::vector<double>& of_operand = values[operand.arg];
-    of_operand.resize(static_cast<std::size_t>(operand.shape.elements()));
-    if (operand.arg == Arg::kLabels) {
-      const std::int64_t classes = op.Find(execution, Arg::kSrc)->shape[1];
-      for (double& v : of_operand) v = static_cast<double>(random() % classes);
-    } else if (operand.arg == Arg::kStep) {
-      for (double& v : of_operand) v = static_cast<double>(random() % 10);
-    } else {
-      for (double& v : of_operand) v = uniform(random);
-      if (operand.arg == Arg::kVariance || operand.arg == Arg::kSecondMoment) {
-        for (double& v : of_operand) v = std::abs(v);
-      }
-    }
-  }
-  return values;
-}
 
 inline std::string Describe(const std::string& backend, const KernelRequest& request) {
   std::string text = std::string(request.op->kind()) + "/" + request.op->Problem() + "/" +
