@@ -15,6 +15,7 @@
 #include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eigen/library.h"
+#include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reorder/reorder.h"
@@ -177,6 +178,22 @@ TEST_P(EigenTest, RandomInnerProductsAgreeWithTheReference) {
     for (const std::int64_t outputs : {1, 300}) {
       CheckPasses(std::make_shared<InnerProductOp>(src, outputs), 4);
     }
+  }
+}
+
+// Factors are positive, so that the magnitudes of what is summed are the reference's.
+TEST_P(EigenTest, RandomMatrixProductsAgreeWithTheReference) {
+  Random random(35);
+  for (int i = 0; i < 30; ++i) {
+    const GemmExtents e{.m = random.UpTo(i % 3 == 0 ? 300 : 40),
+                        .n = random.UpTo(i % 5 == 0 ? 300 : 40),
+                        .k = random.UpTo(i % 7 == 0 ? 2000 : 100),
+                        .batch = random.UpTo(2),
+                        .trans_a = random.Once(2),
+                        .trans_b = random.Once(2),
+                        .alpha = random.Once(2) ? 1.0F : 0.5F,
+                        .beta = random.Once(2) ? 0.0F : 2.0F};
+    CheckPasses(std::make_shared<GemmOp>(e), random.Seed());
   }
 }
 
