@@ -43,14 +43,13 @@ Work AdamOp::WorkOf(Pass pass, DataType type) const {
   return work;
 }
 
-namespace {
-
-// The step size of update number `step` (from 1), both bias corrections in it.
 double CorrectedRate(double rate, const AdamSettings& settings, std::int32_t step) {
   const double first = 1.0 - std::pow(static_cast<double>(settings.beta1), step);
   const double second = 1.0 - std::pow(static_cast<double>(settings.beta2), step);
   return rate * std::sqrt(second) / first;
 }
+
+namespace {
 
 template <typename T>
 class AdamReference : public ReferenceKernel {
@@ -140,7 +139,6 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
 const KernelRegistration kForOneDnn("adam", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("adam", "openblas", MakeLoops);
-const KernelRegistration kForEigen("adam", "eigen", MakeLoops);
 
 }  // namespace
 

@@ -71,8 +71,7 @@ class SgdReference : public ReferenceKernel {
   const SgdSettings settings_;
 };
 
-// The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
-// gradients.
+// oneDNN and OpenBLAS have no optimizer.
 class SgdLoops : public ReferenceKernel {
  public:
   SgdLoops(const KernelRequest& request, const SgdOp& op)
@@ -127,7 +126,6 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
 const KernelRegistration kForOneDnn("sgd", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("sgd", "openblas", MakeLoops);
-const KernelRegistration kForEigen("sgd", "eigen", MakeLoops);
 
 }  // namespace
 

@@ -95,7 +95,7 @@ TEST_P(CrossEntropyBackendTest, LargeLogitsDoNotOverflowAndNanPropagates) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CrossEntropyBackendTest,
-                         testing::Values("onednn", "openblas", "eigen"));
+                         testing::Values("onednn", "openblas", "eigen", "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn
