@@ -188,6 +188,7 @@ TEST(LrnBackendsTest, RandomShapesAgreeWithTheReference) {
       }
     }
     EXPECT_EQ(agreed + refused, 3 * 150) << backend;
+    RecordProperty(std::string("refused_by_") + backend, refused);
     EXPECT_GT(agreed, backend == "onednn" ? 200 : 100) << refused << " refused";
   }
 }
