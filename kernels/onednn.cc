@@ -8,6 +8,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "kernels/variant.h"
+
 namespace topdnn::onednn {
 
 namespace {
@@ -191,6 +193,10 @@ std::string IsaOf(std::string_view implementation) {
   return generated && !plain ? EffectiveIsa() : "";
 }
 
+Layout BlockedActivations() {
+  return *Layout::Parse(EffectiveIsa() == "avx512" ? "aBcd16b" : "aBcd8b");
+}
+
 dnnl::primitive_attr Attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -273,5 +279,51 @@ void PrimitiveKernel::Run() noexcept {
   dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
                          arguments_.data());
 }
+
+namespace {
+
+Layout Nchw(const Shape& shape, bool /*chooses*/) { return Layout::Plain(shape.rank()); }
+Layout Nhwc(const Shape& shape, bool /*chooses*/) { return Layout::ChannelsLast(shape.rank()); }
+Layout Blocked(const Shape& /*shape*/, bool /*chooses*/) { return BlockedActivations(); }
+// Its own choice where an operation has one; what a convolution before it would leave where it
+// takes its source as it comes.
+Layout Own(const Shape& /*shape*/, bool chooses) {
+  return chooses ? Layout::Any() : BlockedActivations();
+}
+
+const std::vector<DataType>& FloatingPoint() {
+  static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16};
+  return types;
+}
+// Its int8 kernels are for channels innermost, or of its own choice: in other layouts plain loops
+// run.
+const std::vector<DataType>& All() {
+  static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16, DataType::kU8,
+                                              DataType::kS8};
+  return types;
+}
+
+const VariantRegistration kVariants[] = {
+    VariantRegistration(
+        {.name = "onednn", .backend = "onednn", .types = All(), .activations = Own}),
+    VariantRegistration({.name = "onednn-nchw",
+                         .backend = "onednn",
+                         .types = FloatingPoint(),
+                         .activations = Nchw}),
+    VariantRegistration(
+        {.name = "onednn-nhwc", .backend = "onednn", .types = All(), .activations = Nhwc}),
+    VariantRegistration({.name = "onednn-blocked",
+                         .backend = "onednn",
+                         .kind = "conv",
+                         .types = FloatingPoint(),
+                         .activations = Blocked}),
+    VariantRegistration({.name = "onednn-winograd",
+                         .backend = "onednn",
+                         .algorithm = "winograd",
+                         .kind = "conv",
+                         .activations = nullptr}),
+};
+
+}  // namespace
 
 }  // namespace topdnn::onednn

@@ -42,6 +42,10 @@ DataType ToDataType(dnnl::memory::data_type type);
 // Kernel::isa(); the widest that oneDNN uses here for "gemm:jit"; empty for plain C++.
 std::string IsaOf(std::string_view implementation);
 
+// (N, C, H, W) in blocks of as many channels as a vector of this CPU holds: what oneDNN's own
+// kernels prefer.
+Layout BlockedActivations();
+
 // Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
 dnnl::primitive_attr Attributes();
 

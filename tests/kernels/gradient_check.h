@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -86,6 +87,7 @@ inline void CheckGradient(const std::shared_ptr<const Op>& op, Arg input, std::u
     // The difference of two sums of order one loses about 1e-16 / kStep; curvature adds kStep^2.
     EXPECT_NEAR(analytic[i], numeric, 1e-7 * std::max(1.0, std::abs(numeric))) << "element " << i;
   }
+  CountCase("gradient check");
 }
 
 }  // namespace topdnn
