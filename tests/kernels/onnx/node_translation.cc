@@ -10,6 +10,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
   static const std::map<std::string, NodeTranslator> table = {
       {"Adam", TranslateAdam},
       {"AveragePool", TranslateAveragePool},
+      {"BatchNormalization", TranslateBatchNormalization},
       {"Conv", TranslateConv},
       {"Gemm", TranslateGemm},
       {"GlobalAveragePool", TranslateGlobalAveragePool},

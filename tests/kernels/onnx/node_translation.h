@@ -67,6 +67,7 @@ Translation TranslateGlobalMaxPool(const NodeCase& node);
 Translation TranslateGlobalAveragePool(const NodeCase& node);
 Translation TranslateGemm(const NodeCase& node);
 Translation TranslateMatMul(const NodeCase& node);
+Translation TranslateBatchNormalization(const NodeCase& node);
 Translation TranslateRelu(const NodeCase& node);
 Translation TranslateSoftmax(const NodeCase& node);
 Translation TranslateSoftmaxCrossEntropyLoss(const NodeCase& node);
