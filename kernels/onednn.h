@@ -42,6 +42,10 @@ DataType ToDataType(dnnl::memory::data_type type);
 // Kernel::isa(); the widest that oneDNN uses here for "gemm:jit"; empty for plain C++.
 std::string IsaOf(std::string_view implementation);
 
+// (N, C, H, W) in blocks of as many channels as a vector of this CPU holds: what oneDNN's own
+// kernels prefer.
+Layout BlockedActivations();
+
 // Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
 dnnl::primitive_attr Attributes();
 
@@ -55,6 +59,18 @@ struct PrimitiveOperand {
   // tensor of another shape (a matrix stored transposed).
   std::optional<Layout> layout = std::nullopt;
 };
+
+// What a forward primitive leaves for its backward one: in a form of oneDNN's own, and empty (a
+// zero descriptor) where an implementation needs none.
+PrimitiveOperand WorkspaceOperand(Direction direction, const dnnl::memory::desc& desc);
+
+// Why a backward primitive cannot read the workspace that the request settles, or nothing.
+std::optional<Refusal> WorkspaceRefusal(const KernelRequest& request,
+                                        const PrimitiveOperand& workspace);
+
+// The one layout that a primitive wants for all its tensors of this shape: the first that the
+// request settles, else row-major. Nothing when the request settles two.
+std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape);
 
 // A kernel that executes one primitive.
 class PrimitiveKernel : public Kernel {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/problem.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
 #include "kernels/sgd/sgd.h"
@@ -15,7 +16,11 @@ AdamOp::AdamOp(std::int64_t n, AdamSettings settings) : n_(n), settings_(setting
   if (n < 1) throw std::invalid_argument(fmt::format("adam of {} elements: must be 1 or more", n));
 }
 
-std::string AdamOp::Problem() const { return fmt::format("n{}", n_); }
+std::string AdamOp::Problem() const {
+  const std::string problem = fmt::format("n{}", n_);
+  return settings_.weight_decay == 0 ? problem
+                                     : fmt::format("{}_decay{}", problem, settings_.weight_decay);
+}
 
 std::vector<Operand> AdamOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward) return {};
@@ -134,6 +139,18 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
 const KernelRegistration kForOneDnn("adam", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("adam", "openblas", MakeLoops);
+
+}  // namespace
+
+namespace {
+
+std::shared_ptr<const Op> ParseAdam(const ProblemWord& word) {
+  AdamSettings settings;
+  settings.weight_decay = word.NumberOr("decay", 0.0F);
+  return std::make_shared<AdamOp>(word.Field('n'), settings);
+}
+
+const ProblemRegistration kProblem("adam", ParseAdam);
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -60,6 +61,7 @@ TEST(CrossEntropyReferenceTest, GradientAgreesWithFiniteDifferences) {
     element = at;
     EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-9) << "element " << i;
   }
+  CountCase("gradient check");
 }
 
 class CrossEntropyBackendTest : public testing::TestWithParam<std::string> {};
