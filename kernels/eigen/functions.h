@@ -63,6 +63,8 @@ struct Functions {
   void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
                              const float* diff_dst, float* diff_src, float* diff_scale,
                              float* diff_shift);
+  // dst = momentum * dst + (1 - momentum) * src.
+  void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
   // `bound` 0: none. Flat; dst may be src.
   void (*relu)(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);

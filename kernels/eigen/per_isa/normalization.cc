@@ -140,4 +140,9 @@ void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, cons
   });
 }
 
+void MovingAverage(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst) {
+  Flat average(dst, n);
+  average.device(pool->device) = average * momentum + ConstFlat(src, n) * (1.0F - momentum);
+}
+
 }  // namespace topdnn::eigen

@@ -40,6 +40,7 @@ void BatchNormTraining(Pool* pool, const BatchNorm& norm, const float* src, floa
 void BatchNormInference(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
 void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, const float* diff_dst,
                        float* diff_src, float* diff_scale, float* diff_shift);
+void MovingAverage(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
 // activation.cc
 void Relu(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);

@@ -38,6 +38,7 @@ __attribute__((visibility("default"))) const topdnn::eigen::Functions* topdnn_ei
       .batchnorm_training = eigen::BatchNormTraining,
       .batchnorm_inference = eigen::BatchNormInference,
       .batchnorm_backward = eigen::BatchNormBackward,
+      .moving_average = eigen::MovingAverage,
       .relu = eigen::Relu,
       .relu_backward = eigen::ReluBackward,
       .softmax = eigen::Softmax,
