@@ -91,7 +91,6 @@ constexpr KernelMaker kLoops = MakeLoopKernel<MovingAverageOp, MovingAverageLoop
 const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
 const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
 const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);
-const KernelRegistration kForEigen("moving_average", "eigen", kLoops);
 const ProblemRegistration kProblem("moving_average", ParseMovingAverage);
 
 }  // namespace

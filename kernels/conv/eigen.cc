@@ -1,6 +1,7 @@
 // Convolution as TensorFlow computes it with Eigen (conv_ops.cc): NHWC and HWIO. Forward is a
 // matrix product where a patch is all of an image or one position of it, else a contraction over
-// image patches; the gradients go by explicit im2col.
+// image patches; the gradients go by explicit im2col. Depthwise convolutions are
+// loops of their own, as DepthwiseConv2dNative is.
 
 #include <algorithm>
 
@@ -149,14 +150,56 @@ class ConvEigen : public eigen::EigenKernel {
   const std::int64_t rows_, patch_, images_;
 };
 
+// Whether each input channel is a group of its own.
+bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c; }
+
+class DepthwiseEigen : public eigen::EigenKernel {
+ public:
+  DepthwiseEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
+      : EigenKernel(request, functions, "depthwise"),
+        e_(Describe(op.extents())),
+        epilogue_(op.epilogue()),
+        pass_(request.execution.pass) {
+    if (pass_ == Pass::kBackwardWeights) TakeScratch(request.threads * e_.r * e_.s * e_.k);
+  }
+
+ private:
+  void Compute() override {
+    switch (pass_) {
+      case Pass::kForward:
+        functions().depthwise_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
+                                      {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu},
+                                      Data(Arg::kDst));
+        return;
+      case Pass::kBackwardData:
+        functions().depthwise_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights),
+                                            Data(Arg::kDiffSrc));
+        return;
+      case Pass::kBackwardWeights:
+        functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
+                                               scratch(), Data(Arg::kDiffWeights));
+        if (epilogue_.bias) {
+          functions().column_sums(pool(), e_.n * e_.oh * e_.ow, e_.k, Data(Arg::kDiffDst),
+                                  scratch(), Data(Arg::kDiffBias));
+        }
+        return;
+    }
+  }
+
+  const eigen::Convolution e_;
+  const ConvEpilogue epilogue_;
+  const Pass pass_;
+};
+
 template <eigen::Variant kVariant>
 KernelOrRefusal MakeConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   return eigen::Offer(
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (op.extents().groups != 1) {
-          return Refusal{"eigen convolves without groups, as TensorFlow 2.0 does"};
+        const bool depthwise = IsDepthwise(op.extents());
+        if (op.extents().groups != 1 && !depthwise) {
+          return Refusal{"eigen convolves without groups or depthwise, as TensorFlow 2.0 does"};
         }
         if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
           return Refusal{"an Eigen contraction overwrites its result: eigen fuses no addition"};
@@ -165,8 +208,10 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
           if (auto refusal = eigen::Settle(settled, arg, {"acdb"})) return *std::move(refusal);
         }
         for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
-          if (auto refusal = eigen::Settle(settled, arg, {"cdba"})) return *std::move(refusal);
+          const std::string_view hwio = depthwise ? "deabc" : "cdba";
+          if (auto refusal = eigen::Settle(settled, arg, {hwio})) return *std::move(refusal);
         }
+        if (depthwise) return std::make_unique<DepthwiseEigen>(settled, functions, op);
         return std::make_unique<ConvEigen>(settled, functions, op);
       });
 }

@@ -1,71 +1,18 @@
-// The table of functions that a library of Eigen code exports: raw pointers and extents, nothing
-// inline, no type of Eigen.
+// The table of functions that a library of Eigen code exports.
 //
 // Eigen chooses its vector instructions when it is compiled, so its code is compiled once per ISA,
 // each time into a shared library that keeps every symbol to itself but one (kernels/eigen/
 // per_isa/, kernels/eigen/CMakeLists.txt). This header is all that a library and the program have
-// in common.
-//
-// Activations are (N, H, W, C) in memory, convolution weights (R, S, C, K): TensorFlow's NHWC and
-// HWIO. Matrices are row-major. Every function returns when its work is done.
+// in common. Every function returns when its work is done.
 
 #ifndef TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
 #define TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
 
 #include <cstdint>
 
+#include "kernels/eigen/operands.h"
+
 namespace topdnn::eigen {
-
-// Threads and recycled memory; made by a library and known to it alone.
-struct Pool;
-
-// What is done to a product after its sums: bias along the columns, then ReLU.
-struct Epilogue {
-  const float* bias = nullptr;  // (n); none when null
-  bool relu = false;
-};
-
-// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c; a and b may be stored transposed.
-struct MatMul {
-  std::int64_t m, n, k;
-  bool transpose_a = false, transpose_b = false;
-  const float* a;
-  const float* b;
-  float* c;
-  float alpha = 1.0F, beta = 0.0F;
-  Epilogue epilogue = {};  // needs beta 0
-};
-
-// A convolution without groups, named as ConvExtents is.
-struct Convolution {
-  std::int64_t n, c, h, w;
-  std::int64_t k, r, s;
-  std::int64_t stride_h, stride_w;
-  std::int64_t pad_top, pad_left, pad_bottom, pad_right;
-  std::int64_t dilation_h, dilation_w;
-  std::int64_t oh, ow;
-};
-
-struct Range {
-  std::int64_t first, end;
-};
-
-// A pooling; the caller knows the rules of windows and padding.
-struct Pooling {
-  std::int64_t n, c, h, w, oh, ow;
-  // Window (oh, ow) starts at element (oh * stride_h - pad_top, ...); within it element (r, s) is
-  // number r * S + s.
-  std::int64_t s, stride_h, stride_w, pad_top, pad_left;
-  const Range* rows;      // (OH): the image's rows that a window covers
-  const Range* cols;      // (OW)
-  const Range* row_outs;  // (H): the outputs whose windows cover a row
-  const Range* col_outs;  // (W)
-  const float* divisors;  // (OH, OW), of averages
-};
-
-struct Adam {
-  float rate, beta1, beta2, epsilon, weight_decay;
-};
 
 struct Functions {
   const char* isa;          // as Kernel::isa()
@@ -88,6 +35,14 @@ struct Functions {
   // threads each take images, a product in one thread. `col` holds (slots, OH*OW, R*S*C).
   void (*conv_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
                              const float* weights, std::int64_t slots, float* col, float* diff_src);
+  // The same where each input channel makes k / c output channels by itself; weights (R, S, K).
+  // `partial` holds (threads, R*S*K).
+  void (*depthwise_forward)(Pool* pool, const Convolution& conv, const float* src,
+                            const float* weights, const Epilogue& epilogue, float* dst);
+  void (*depthwise_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
+                                  const float* weights, float* diff_src);
+  void (*depthwise_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
+                                     const float* diff_dst, float* partial, float* diff_weights);
   // dst (C) = sums of the columns of src (rows, C); `partial` holds (threads, C).
   void (*column_sums)(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
                       float* partial, float* dst);
@@ -100,6 +55,16 @@ struct Functions {
   void (*average_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst);
   void (*average_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
                                 float* diff_src);
+
+  // Training: mean and variance of src, then dst; inference: dst by those given. dst may be src.
+  void (*batchnorm_training)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+  void (*batchnorm_inference)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+  // diff_src may be diff_dst.
+  void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
+                             const float* diff_dst, float* diff_src, float* diff_scale,
+                             float* diff_shift);
+  // dst = momentum * dst + (1 - momentum) * src.
+  void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
   // `bound` 0: none. Flat; dst may be src.
   void (*relu)(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);

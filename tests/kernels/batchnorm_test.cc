@@ -22,7 +22,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kBackends[] = {"onednn", "openblas"};
+constexpr const char* kBackends[] = {"onednn", "openblas", "eigen", "eigen-sgemm"};
 
 std::vector<double> AbsoluteOf(std::vector<double> values) {
   for (double& value : values) value = std::abs(value);
@@ -200,7 +200,7 @@ TEST(BatchNormOpTest, FusesWithAnUnboundedReluOfItsShapeOnce) {
 
 // Mean 2.5 and variance 1.25; with epsilon 0.3125 the deviation is 1.25.
 TEST(BatchNormKnownValuesTest, ForwardAndBackwardOnEveryBackend) {
-  for (const char* backend : {"reference", "onednn", "openblas"}) {
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
     for (const bool relu : {false, true}) {
       SCOPED_TRACE(std::string(backend) + (relu ? " relu" : ""));
       const auto op = std::make_shared<BatchNormOp>(Shape{2, 1, 1, 2}, 0.3125F, relu);
@@ -307,7 +307,7 @@ TEST(BatchNormBackendsTest, VarianceSurvivesALargeMean) {
 }
 
 TEST(BatchNormBackendsTest, MayOverwriteTheirSource) {
-  for (const char* backend : {"reference", "onednn", "openblas"}) {
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
     for (const bool training : {false, true}) {
       for (const auto& [pass, to, from] : {std::tuple{Pass::kForward, Arg::kDst, Arg::kSrc},
                                            {Pass::kBackwardData, Arg::kDiffSrc, Arg::kDiffDst}}) {
@@ -330,7 +330,7 @@ TEST(BatchNormBackendsTest, MayOverwriteTheirSource) {
 }
 
 TEST(BatchNormBackendsTest, NanAndInfinityStayInTheirChannel) {
-  for (const char* backend : {"reference", "onednn", "openblas"}) {
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
     for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
       SCOPED_TRACE(backend);
       const auto op = std::make_shared<BatchNormOp>(Shape{2, 3, 2, 2});

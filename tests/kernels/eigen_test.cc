@@ -107,6 +107,18 @@ TEST_P(EigenTest, RandomConvolutionsAgreeWithTheReference) {
   }
 }
 
+TEST_P(EigenTest, RandomDepthwiseConvolutionsAgreeWithTheReference) {
+  Random random(36);
+  for (int i = 0; i < 20; ++i) {
+    ConvExtents e = RandomConv(random);
+    e.c = random.UpTo(40) + 1;
+    e.groups = e.c;
+    e.k = e.c * (random.Once(2) ? 1 : random.UpTo(3));
+    const ConvEpilogue epilogue{.bias = random.Once(2), .sum = false, .relu = random.Once(2)};
+    CheckPasses(std::make_shared<ConvOp>(e, epilogue), random.Seed());
+  }
+}
+
 // Shapes that take each of the ways a convolution is computed, large enough for several blocks and
 // threads.
 TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {

@@ -4,7 +4,7 @@
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_CONTRACTION_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_CONTRACTION_H_
 
-#include "kernels/eigen/functions.h"
+#include "kernels/eigen/operands.h"
 #include "kernels/eigen/per_isa/pool.h"
 #include "kernels/eigen/per_isa/tensor.h"
 #ifdef TOPDNN_EIGEN_SGEMM

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "kernels/eigen/per_isa/contraction.h"
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/patches.h"
+#include "kernels/eigen/per_isa/products.h"
 
 namespace topdnn::eigen {
 

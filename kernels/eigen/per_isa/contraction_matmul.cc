@@ -2,7 +2,7 @@
 // in one thread, as TensorFlow's MatMul does.
 
 #include "kernels/eigen/per_isa/contraction.h"
-#include "kernels/eigen/per_isa/operations.h"
+#include "kernels/eigen/per_isa/products.h"
 
 namespace topdnn::eigen {
 

@@ -1,11 +1,12 @@
-// The functions of the table that a library exports (kernels/eigen/functions.h), by file.
+// The functions of the table that a library exports (kernels/eigen/functions.h), by file; products
+// are in a header of their own.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_OPERATIONS_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_OPERATIONS_H_
 
 #include <cstdint>
 
-#include "kernels/eigen/functions.h"
+#include "kernels/eigen/operands.h"
 
 namespace topdnn::eigen {
 
@@ -13,17 +14,13 @@ namespace topdnn::eigen {
 Pool* MakePool(int threads);
 void ReleasePool(Pool* pool);
 
-// contraction_matmul.cc
-void ComputeMatMul(Pool* pool, const MatMul& product);
-
-// contraction_conv.cc
-void ConvForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
-                 const Epilogue& epilogue, float* dst);
-void ConvBackwardWeights(Pool* pool, const Convolution& conv, const float* src,
-                         const float* diff_dst, std::int64_t images, float* col,
-                         float* diff_weights);
-void ConvBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst,
-                      const float* weights, std::int64_t slots, float* col, float* diff_src);
+// depthwise.cc
+void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
+                      const Epilogue& epilogue, float* dst);
+void DepthwiseBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst,
+                           const float* weights, float* diff_src);
+void DepthwiseBackwardWeights(Pool* pool, const Convolution& conv, const float* src,
+                              const float* diff_dst, float* partial, float* diff_weights);
 
 // reduction.cc
 void ColumnSums(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
@@ -37,6 +34,13 @@ void MaxPoolBackward(Pool* pool, const Pooling& pooling, const float* diff_dst,
 void AveragePool(Pool* pool, const Pooling& pooling, const float* src, float* dst);
 void AveragePoolBackward(Pool* pool, const Pooling& pooling, const float* diff_dst,
                          float* diff_src);
+
+// normalization.cc
+void BatchNormTraining(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+void BatchNormInference(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, const float* diff_dst,
+                       float* diff_src, float* diff_scale, float* diff_shift);
+void MovingAverage(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
 // activation.cc
 void Relu(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);

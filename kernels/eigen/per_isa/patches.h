@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "kernels/eigen/functions.h"
+#include "kernels/eigen/operands.h"
 #include "kernels/eigen/per_isa/tensor.h"
 
 namespace topdnn::eigen {

@@ -8,7 +8,7 @@
 #include <functional>
 #include <mutex>
 
-#include "kernels/eigen/functions.h"
+#include "kernels/eigen/operands.h"
 #include "kernels/eigen/per_isa/tensor.h"
 
 namespace topdnn::eigen {

@@ -2,7 +2,9 @@
 //
 // (The text macros: EIGEN_WORLD_VERSION and its kin must be expanded before they become text.)
 
+#include "kernels/eigen/functions.h"
 #include "kernels/eigen/per_isa/operations.h"
+#include "kernels/eigen/per_isa/products.h"
 #include "kernels/eigen/per_isa/tensor.h"
 
 #define TOPDNN_TEXT(x) #x
@@ -25,11 +27,18 @@ __attribute__((visibility("default"))) const topdnn::eigen::Functions* topdnn_ei
       .conv_forward = eigen::ConvForward,
       .conv_backward_weights = eigen::ConvBackwardWeights,
       .conv_backward_data = eigen::ConvBackwardData,
+      .depthwise_forward = eigen::DepthwiseForward,
+      .depthwise_backward_data = eigen::DepthwiseBackwardData,
+      .depthwise_backward_weights = eigen::DepthwiseBackwardWeights,
       .column_sums = eigen::ColumnSums,
       .max_pool = eigen::MaxPool,
       .max_pool_backward = eigen::MaxPoolBackward,
       .average_pool = eigen::AveragePool,
       .average_pool_backward = eigen::AveragePoolBackward,
+      .batchnorm_training = eigen::BatchNormTraining,
+      .batchnorm_inference = eigen::BatchNormInference,
+      .batchnorm_backward = eigen::BatchNormBackward,
+      .moving_average = eigen::MovingAverage,
       .relu = eigen::Relu,
       .relu_backward = eigen::ReluBackward,
       .softmax = eigen::Softmax,
