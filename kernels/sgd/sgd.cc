@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/omp_loops.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
 
@@ -67,12 +68,10 @@ class SgdReference : public ReferenceKernel {
 
 // The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
 // gradients.
-class SgdLoops : public ReferenceKernel {
+class SgdLoops : public LoopsKernel {
  public:
   SgdLoops(const KernelRequest& request, const SgdOp& op)
-      : ReferenceKernel(request), n_(op.size()), settings_(op.settings()) {
-    implementation_ = "omp loops";
-  }
+      : LoopsKernel(request), n_(op.size()), settings_(op.settings()) {}
 
   void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
 
@@ -85,7 +84,7 @@ class SgdLoops : public ReferenceKernel {
     const float rate = *Data<float>(Arg::kLearningRate);
     const float decay = settings_.weight_decay;
     if (settings_.momentum == 0) {
-#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
       for (std::int64_t i = 0; i < n_; ++i) {
         weights[i] -= rate * (kDecays ? gradient[i] + decay * weights[i] : gradient[i]);
       }
@@ -93,7 +92,7 @@ class SgdLoops : public ReferenceKernel {
     }
     const float keep = settings_.momentum;
     float* momentum = Data<float>(Arg::kMomentum);
-#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
       const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float step = keep * momentum[i] + g;
