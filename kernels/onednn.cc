@@ -164,6 +164,18 @@ dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg) {
   return ToMemoryDesc({operand->shape, operand->type, request.LayoutOf(arg)});
 }
 
+std::optional<Layout> CommonLayout(const KernelRequest& request) {
+  const std::vector<Operand> operands = request.op->Operands(request.execution);
+  Layout common;
+  for (const Operand& operand : operands) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (layout.is_any()) continue;
+    if (!common.is_any() && !layout.SameFor(operand.shape, common)) return std::nullopt;
+    common = layout;
+  }
+  return common.is_any() ? Layout::Plain(operands.front().shape.rank()) : common;
+}
+
 DataType ToDataType(dnnl::memory::data_type type) {
   for (const auto& [ours, theirs] : kTypes) {
     if (theirs == type) return ours;
@@ -220,9 +232,11 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
   for (const PrimitiveOperand& operand : primitive_operands_) {
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
+    const bool same_rank = Dims(shape).size() == operand.desc.dims().size();
+    Layout layout = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
     operands_.push_back({operand.arg,
                          operand.direction,
-                         {shape, ToDataType(operand.desc.data_type()), ToLayout(operand.desc)}});
+                         {shape, ToDataType(operand.desc.data_type()), std::move(layout)}});
   }
 }
 

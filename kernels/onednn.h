@@ -33,6 +33,10 @@ dnnl::memory::desc ToMemoryDesc(const TensorDesc& desc);
 // A zero descriptor when the operation has no such operand.
 dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg);
 
+// The one layout that a primitive wants for all its tensors: the first that the request settles,
+// else row-major. Nothing when it settles two.
+std::optional<Layout> CommonLayout(const KernelRequest& request);
+
 // The letter tag of a descriptor, or an opaque layout when no tag addresses it (Winograd weights,
 // int8 weights with compensation, workspaces). Equal descriptors give equal layouts.
 Layout ToLayout(const dnnl::memory::desc& desc);
@@ -45,7 +49,9 @@ std::string IsaOf(std::string_view implementation);
 // Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
 dnnl::primitive_attr Attributes();
 
-// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...).
+// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...). Where `desc` has
+// another rank than the operation's operand (a bias as (1, C, 1, 1), a matrix as an image) it must
+// be row-major, and so the operand is.
 struct PrimitiveOperand {
   Arg arg;
   Direction direction;

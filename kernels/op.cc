@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <stdexcept>
 
 namespace topdnn {
 
@@ -48,7 +49,23 @@ std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
 
 std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
 
+bool Op::PassesGradientOn() const { return false; }
+
 bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
+
+void RequireExtents(std::string_view operation, const Shape& shape) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 56;
+  const auto refuse = [&](std::string_view why) {
+    throw std::invalid_argument(fmt::format("{} of {}: {}", operation, shape.ToString(), why));
+  };
+  if (shape.rank() == 0) refuse("needs one dimension or more");
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape.extents()) {
+    if (extent < 1) refuse("every extent must be 1 or more");
+    if (extent > kMost / elements) refuse("more than 2^56 elements");
+    elements *= extent;
+  }
+}
 
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
   std::int64_t bytes = 0;

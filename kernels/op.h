@@ -122,6 +122,10 @@ class Op {
   // This operation with `next` done to its result in the same kernel, or nullptr: what a planner
   // may try to fuse. Backward passes stay those of the two operations.
   virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
+  // Whether the gradient of each of its sources is diff_dst itself (addition, bias): backward_data
+  // then has no operands, for there is nothing to compute, and a planner gives the gradients one
+  // piece of memory.
+  virtual bool PassesGradientOn() const;
   // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
   virtual bool RunsInPlace(Pass pass) const;
 
@@ -134,6 +138,11 @@ class Op {
   Op(const Op&) = default;
   Op& operator=(const Op&) = default;
 };
+
+// Throws std::invalid_argument, in one line that names the operation, unless every extent of the
+// shape is 1 or more, there is one, and the tensor is small enough (2^56 elements) for its bytes
+// and operations to be counted in 64 bits.
+void RequireExtents(std::string_view operation, const Shape& shape);
 
 // Sum of the operands' unpadded bytes: the compulsory traffic of one pass.
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution);
