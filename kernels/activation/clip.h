@@ -13,8 +13,8 @@ namespace topdnn {
 // Operands: forward src -> dst = min(max(src, lowest), highest); backward_data diff_dst, dst ->
 // diff_src, which is diff_dst where lowest < dst < highest, else 0 (at a bound, where there is no
 // derivative, it is 0, as ReLU's is). The gradient is taken from dst, so that forward may overwrite
-// its source. A NaN passes in the reference and the loops; oneDNN 2.6's vector code makes it a
-// bound.
+// its source. A NaN passes in the reference and the loops; oneDNN 2.6's vector code makes it the
+// lower bound.
 //
 // ReluOp stays an operation of its own, bounded or not: half the work without an upper bound, and
 // the name by which a convolution and a planner know what they may fuse.

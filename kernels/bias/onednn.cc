@@ -1,6 +1,6 @@
 // Bias on oneDNN: the binary primitive with the bias broadcast. Where oneDNN 2.6 has but its plain
-// reference code (a bias beside blocked channels or in another type than the image; the gradient,
-// which is a sum over all but the channels), our vectorised loops serve in the same layout.
+// reference code (a bias on blocked channels; the gradient, which is a sum over all but the
+// channels), our vectorised loops serve in the same layout.
 
 #include "kernels/onednn.h"
 

@@ -1,5 +1,7 @@
 // Addition on oneDNN: the binary primitive, the sources beyond two and a ReLU being its post-ops,
-// so that whatever is added, each tensor is read or written once and rounded once.
+// so that whatever is added, each tensor is read or written once and rounded once. The sum
+// primitive takes no post-op, has plain code alone for blocks of channels that are not full, and in
+// f32 took 1.3 (two sources) to 2 times (four) as long on Zen 4, in bf16 0.7 to 1.1 times.
 
 #include "kernels/onednn.h"
 
