@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/eltwise/add.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
@@ -159,9 +160,18 @@ std::vector<Parameter> ConvOp::Parameters() const {
 }
 
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
-  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  if (epilogue_.relu) return nullptr;  // it comes last
   ConvEpilogue fused = epilogue_;
-  fused.relu = true;
+  if (next.kind() == "relu") {
+    fused.relu = true;
+  } else if (const auto* add = dynamic_cast<const AddOp*>(&next);
+             add != nullptr && add->sources() == 2 && add->shape() == dst_shape() &&
+             !epilogue_.sum) {
+    fused.sum = true;
+    fused.relu = add->relu();
+  } else {
+    return nullptr;
+  }
   return std::make_shared<ConvOp>(extents_, fused);
 }
 
