@@ -26,12 +26,8 @@ class LoopKernel : public ReferenceKernel {
   }
 };
 
-// Why loops in f32 cannot take the request; empty when they can.
-inline std::string LoopRefusal(const KernelRequest& request) {
-  if (request.execution.type != DataType::kF32) {
-    return fmt::format("the loops of {} compute in f32, not {}", request.op->kind(),
-                       NameOf(request.execution.type));
-  }
+// Why loops cannot take the request's layouts; empty when they can.
+inline std::string LayoutRefusal(const KernelRequest& request) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
@@ -40,6 +36,15 @@ inline std::string LoopRefusal(const KernelRequest& request) {
     }
   }
   return {};
+}
+
+// Why loops in f32 cannot take the request; empty when they can.
+inline std::string LoopRefusal(const KernelRequest& request) {
+  if (request.execution.type != DataType::kF32) {
+    return fmt::format("the loops of {} compute in f32, not {}", request.op->kind(),
+                       NameOf(request.execution.type));
+  }
+  return LayoutRefusal(request);
 }
 
 // `LoopsOf` is constructible from the request and the operation.

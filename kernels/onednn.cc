@@ -211,28 +211,25 @@ Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error) {
                       error.message)};
 }
 
-PrimitiveOperand WorkspaceOperand(Direction direction, const dnnl::memory::desc& desc) {
-  return {Arg::kWorkspace, direction, DNNL_ARG_WORKSPACE, desc,
+PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc) {
+  return {Arg::kWorkspace, Direction::kOut, DNNL_ARG_WORKSPACE, desc,
           Layout::Opaque("onednn-workspace", desc.get_size(), Intern(desc))};
 }
 
-std::optional<Refusal> WorkspaceRefusal(const KernelRequest& request,
-                                        const PrimitiveOperand& workspace) {
+std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
+                                     std::vector<PrimitiveOperand>& operands) {
+  PrimitiveOperand workspace = WrittenWorkspace(desc);
+  workspace.direction = Direction::kIn;
   const Layout settled = request.LayoutOf(Arg::kWorkspace);
-  if (settled.is_any() || settled == *workspace.layout) return std::nullopt;
-  return Refusal{fmt::format("oneDNN's {} reads another workspace than {}", request.op->kind(),
-                             settled.tag())};
-}
-
-std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape) {
-  Layout common;
-  for (const Operand& operand : request.op->Operands(request.execution)) {
-    const Layout layout = request.LayoutOf(operand.arg);
-    if (operand.arg == Arg::kWorkspace || operand.shape != shape || layout.is_any()) continue;
-    if (!common.is_any() && !layout.SameFor(shape, common)) return std::nullopt;
-    if (common.is_any()) common = layout;
+  if (!settled.is_any() && settled != *workspace.layout) {
+    if (!desc.is_zero()) {
+      return Refusal{fmt::format("oneDNN's {} cannot read the workspace in layout {}",
+                                 request.op->kind(), settled.tag())};
+    }
+    workspace.layout = settled;
   }
-  return common.is_any() ? Layout::Plain(shape.rank()) : common;
+  operands.push_back(std::move(workspace));
+  return std::nullopt;
 }
 
 PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string implementation,

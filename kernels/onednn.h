@@ -61,16 +61,13 @@ struct PrimitiveOperand {
 };
 
 // What a forward primitive leaves for its backward one: in a form of oneDNN's own, and empty (a
-// zero descriptor) where an implementation needs none.
-PrimitiveOperand WorkspaceOperand(Direction direction, const dnnl::memory::desc& desc);
+// zero descriptor) where the implementation keeps nothing.
+PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc);
 
-// Why a backward primitive cannot read the workspace that the request settles, or nothing.
-std::optional<Refusal> WorkspaceRefusal(const KernelRequest& request,
-                                        const PrimitiveOperand& workspace);
-
-// The one layout that a primitive wants for all its tensors of this shape: the first that the
-// request settles, else row-major. Nothing when the request settles two.
-std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape);
+// Adds the workspace that a backward primitive reads; one that reads none takes any. The refusal
+// when the request settles another than it can read.
+std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
+                                     std::vector<PrimitiveOperand>& operands);
 
 // A kernel that executes one primitive.
 class PrimitiveKernel : public Kernel {

@@ -12,7 +12,7 @@ namespace {
 KernelOrRefusal MakeRelu(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ReluOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;
-  const auto layout = onednn::CommonLayout(request, op.shape());
+  const auto layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's ReLU takes one layout for all its tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});

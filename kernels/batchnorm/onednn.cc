@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const BatchNor
       {Arg::kVariance, statistics, DNNL_ARG_VARIANCE, channel},
       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
   if (op.relu() && training) {
-    operands.push_back(onednn::WorkspaceOperand(Direction::kOut, pd.workspace_desc()));
+    operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
   }
   return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
 }
@@ -69,16 +69,16 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
       {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, channel},
       {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, channel}};
   if (op.relu()) {
-    const auto workspace = onednn::WorkspaceOperand(Direction::kIn, pd.workspace_desc());
-    if (auto why = onednn::WorkspaceRefusal(request, workspace)) return *std::move(why);
-    operands.push_back(workspace);
+    if (auto why = onednn::ReadWorkspace(request, pd.workspace_desc(), operands)) {
+      return *std::move(why);
+    }
   }
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
   const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
-  const auto layout = onednn::CommonLayout(request, op.shape());
+  const auto layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's batch normalization takes one layout for all its images"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto data = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});

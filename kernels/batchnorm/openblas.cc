@@ -83,15 +83,12 @@ class BatchNormLoops : public LoopKernel {
         for (std::int64_t i = 0; i < image_; ++i) dst[i] = (src[i] - mean) * factor + shift;
         continue;
       }
-      if (passed != nullptr) {
-        for (std::int64_t i = 0; i < image_; ++i) {
-          passed[Row(n, c) + i] = (src[i] - mean) * factor + shift > 0 ? 1 : 0;
-        }
-      }
+      std::uint8_t* mask = passed == nullptr ? nullptr : passed + Row(n, c);
 #pragma omp simd
       for (std::int64_t i = 0; i < image_; ++i) {
         const float y = (src[i] - mean) * factor + shift;
         dst[i] = y < 0 ? 0.0F : y;
+        if (mask != nullptr) mask[i] = y > 0 ? 1 : 0;
       }
     }
   }

@@ -6,6 +6,7 @@
 #ifndef TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
 #define TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -29,10 +30,10 @@ class CaseCounts {
   std::string Lines() const {
     std::string lines;
     for (const auto& [kind, cases] : cases_) {
-      lines += "cases | " + kind + " | " + std::to_string(cases) + "\n";
+      lines += fmt::format("cases | {} | {}\n", kind, cases);
     }
     for (const auto& [kind, name, reason] : left_out_) {
-      lines += "left out | " + kind + " | " + name + " | " + reason + "\n";
+      lines += fmt::format("left out | {} | {} | {}\n", kind, name, reason);
     }
     return lines;
   }

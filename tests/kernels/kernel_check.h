@@ -305,8 +305,8 @@ inline Verdict CheckAgainstReference(const std::string& backend, const KernelReq
       if (inputs.contains(arg)) values = inputs.at(arg);
     }
     forward->SetInputs(forward_inputs);
-    forward->Run();
     for (auto& [arg, values] : forward_inputs) values = forward->Get(arg);
+    forward->Run();
     settled.layouts[Arg::kWorkspace] = forward->DescOf(Arg::kWorkspace).layout;
   }
 
