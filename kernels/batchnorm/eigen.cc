@@ -15,8 +15,7 @@ class BatchNormEigen : public eigen::EigenKernel {
  public:
   BatchNormEigen(const KernelRequest& request, const eigen::Functions& functions,
                  const BatchNormOp& op)
-      : EigenKernel(request, functions, "rows"),
-        execution_(request.execution) {
+      : EigenKernel(request, functions, "rows"), execution_(request.execution) {
     norm_.rows = op.batch() * op.image();
     norm_.channels = op.channels();
     norm_.epsilon = op.epsilon();
