@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "kernels/eigen/operands.h"
+#include "kernels/eigen/response_norm.h"
 
 namespace topdnn::eigen {
 
@@ -63,6 +64,10 @@ struct Functions {
   void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
                              const float* diff_dst, float* diff_src, float* diff_scale,
                              float* diff_shift);
+  // Local response normalization; `scale` (rows, C), which the backward pass reads, may be null.
+  void (*lrn)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst, float* scale);
+  void (*lrn_backward)(Pool* pool, const ResponseNorm& norm, const float* src, const float* scale,
+                       const float* diff_dst, float* diff_src);
   // dst = momentum * dst + (1 - momentum) * src.
   void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/eigen/operands.h"
+#include "kernels/eigen/response_norm.h"
 
 namespace topdnn::eigen {
 
@@ -41,6 +42,12 @@ void BatchNormInference(Pool* pool, const BatchNorm& norm, const float* src, flo
 void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, const float* diff_dst,
                        float* diff_src, float* diff_scale, float* diff_shift);
 void MovingAverage(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
+
+// response_normalization.cc
+void NormalizeResponses(Pool* pool, const ResponseNorm& norm, const float* src, float* dst,
+                        float* scale);
+void NormalizeResponsesBackward(Pool* pool, const ResponseNorm& norm, const float* src,
+                                const float* scale, const float* diff_dst, float* diff_src);
 
 // activation.cc
 void Relu(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);

@@ -38,6 +38,8 @@ __attribute__((visibility("default"))) const topdnn::eigen::Functions* topdnn_ei
       .batchnorm_training = eigen::BatchNormTraining,
       .batchnorm_inference = eigen::BatchNormInference,
       .batchnorm_backward = eigen::BatchNormBackward,
+      .lrn = eigen::NormalizeResponses,
+      .lrn_backward = eigen::NormalizeResponsesBackward,
       .moving_average = eigen::MovingAverage,
       .relu = eigen::Relu,
       .relu_backward = eigen::ReluBackward,
