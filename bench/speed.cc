@@ -24,6 +24,7 @@
 #include "harness/counters/clock.h"
 #include "harness/measure.h"
 #include "kernels/conv/conv.h"
+#include "kernels/eigen/library.h"
 #include "kernels/onednn.h"
 #include "kernels/problem.h"
 #include "kernels/registry.h"
@@ -265,7 +266,7 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
 
 // The library's own sgemm of n x n matrices, row-major.
 std::function<void(std::int64_t n, const float* a, const float* b, float* c)> BareSgemm(
-    const std::string& backend) {
+    const std::string& backend, int threads) {
   if (backend == "onednn") {
     return [](std::int64_t n, const float* a, const float* b, float* c) {
       dnnl_sgemm('N', 'N', n, n, n, 1.0F, a, n, b, n, 0.0F, c, n);
@@ -278,7 +279,15 @@ std::function<void(std::int64_t n, const float* a, const float* b, float* c)> Ba
                   size, 0.0F, c, size);
     };
   }
-  throw Skipped(backend + " has no sgemm to be called bare");
+  // A contraction of two Eigen tensors on a pool: what Eigen itself is asked for.
+  const auto variant = backend == "eigen" ? eigen::Variant::kGebp : eigen::Variant::kSgemm;
+  auto found = eigen::FindFunctions(variant, "");
+  if (const auto* refusal = std::get_if<Refusal>(&found)) throw Skipped(refusal->reason);
+  const eigen::Functions* functions = std::get<const eigen::Functions*>(found);
+  return [functions, pool = eigen::SharePool(*functions, threads)](std::int64_t n, const float* a,
+                                                                   const float* b, float* c) {
+    functions->matmul(pool.get(), {.m = n, .n = n, .k = n, .a = a, .b = b, .c = c});
+  };
 }
 
 Findings SgemmAgainstBare(const std::string& backend, int threads) {
@@ -286,7 +295,7 @@ Findings SgemmAgainstBare(const std::string& backend, int threads) {
   const auto op = ParseProblem(fmt::format("gemm/m{0}n{0}k{0}", kExtent));
   const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
   const auto ours = MakeCase(backend, problem, threads);
-  const auto bare = BareSgemm(backend);
+  const auto bare = BareSgemm(backend, threads);
   const Tensor a(Shape{kExtent, kExtent});
   const Tensor b(Shape{kExtent, kExtent});
   const Tensor c(Shape{kExtent, kExtent});

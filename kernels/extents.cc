@@ -7,9 +7,6 @@
 namespace topdnn {
 
 void CheckExtents(std::string_view operation, const Shape& shape) {
-  if (shape.rank() == 0) {
-    throw std::invalid_argument(fmt::format("{}: needs one dimension or more", operation));
-  }
   std::int64_t room = kMostElements;
   for (const std::int64_t extent : shape.extents()) {
     if (extent < 1) {

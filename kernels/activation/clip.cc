@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/extents.h"
+#include "kernels/problem.h"
 
 namespace topdnn {
 
@@ -18,7 +19,7 @@ ClipOp::ClipOp(Shape shape, float lowest, float highest)
 }
 
 std::string ClipOp::Problem() const {
-  return fmt::format("{}l{}h{}", shape_.ToString(), lowest_, highest_);
+  return fmt::format("{}_min{}_max{}", shape_.ToString(), lowest_, highest_);
 }
 
 std::vector<Operand> ClipOp::Operands(const Execution& execution) const {
@@ -45,5 +46,16 @@ Work ClipOp::WorkOf(Pass pass, DataType type) const {
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseClip(const ProblemWord& word) {
+  return std::make_shared<ClipOp>(word.shape(), word.NumberOr("min", -1.0F),
+                                  word.NumberOr("max", 1.0F));
+}
+
+const ProblemRegistration kProblem("clip", ParseClip);
+
+}  // namespace
 
 }  // namespace topdnn

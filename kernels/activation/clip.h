@@ -29,7 +29,7 @@ class ClipOp : public Op {
   float highest() const { return highest_; }
 
   std::string_view kind() const override { return "clip"; }
-  std::string Problem() const override;  // "8x64x56x56l-1h1"
+  std::string Problem() const override;  // "8x64x56x56_min-1_max1"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Two operations an element: a MAX and a MIN, or two comparisons.
   Work WorkOf(Pass pass, DataType type) const override;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/extents.h"
+#include "kernels/problem.h"
 
 namespace topdnn {
 
@@ -50,5 +51,15 @@ std::int64_t BiasOp::AccumulationLength(Pass pass) const {
 std::vector<Parameter> BiasOp::Parameters() const {
   return {{Arg::kBias, Arg::kDiffBias, "bias", {channels()}, 0, 0.0}};
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseBias(const ProblemWord& word) {
+  return std::make_shared<BiasOp>(word.shape());
+}
+
+const ProblemRegistration kProblem("bias", ParseBias);
+
+}  // namespace
 
 }  // namespace topdnn

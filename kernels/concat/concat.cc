@@ -1,10 +1,12 @@
 #include "kernels/concat/concat.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <stdexcept>
 
 #include "kernels/extents.h"
+#include "kernels/problem.h"
 
 namespace topdnn {
 
@@ -48,9 +50,9 @@ std::int64_t ConcatOp::OffsetOf(int i) const {
 }
 
 std::string ConcatOp::Problem() const {
-  std::string problem = fmt::format("axis{}", axis_);
-  for (const Shape& source : sources_) problem += "_" + source.ToString();
-  return problem;
+  std::vector<std::int64_t> parts;
+  for (const Shape& source : sources_) parts.push_back(source[axis_]);
+  return fmt::format("{}_axis{}_parts{}", dst_shape().ToString(), axis_, fmt::join(parts, "x"));
 }
 
 std::vector<Operand> ConcatOp::Operands(const Execution& execution) const {
@@ -82,5 +84,29 @@ ConcatRows::ConcatRows(const ConcatOp& op) {
     dst_length += lengths.back();
   }
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseConcat(const ProblemWord& word) {
+  const Shape whole = word.shape();
+  const auto axis = static_cast<int>(word.NumberOr("axis", 1));
+  if (axis < 0 || axis >= whole.rank()) throw std::invalid_argument("there is no such axis");
+  std::vector<Shape> sources;
+  for (const double part : word.Numbers("parts")) {
+    std::vector<std::int64_t> extents = whole.extents();
+    extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(part);
+    sources.emplace_back(std::move(extents));
+  }
+  auto op = std::make_shared<ConcatOp>(std::move(sources), axis);
+  if (op->dst_shape() != whole) {
+    throw std::invalid_argument(
+        fmt::format("its parts make {}, not {}", op->dst_shape().ToString(), whole.ToString()));
+  }
+  return op;
+}
+
+const ProblemRegistration kProblem("concat", ParseConcat);
+
+}  // namespace
 
 }  // namespace topdnn

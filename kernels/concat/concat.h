@@ -25,7 +25,7 @@ class ConcatOp : public Op {
   std::int64_t OffsetOf(int i) const;
 
   std::string_view kind() const override { return "concat"; }
-  std::string Problem() const override;  // "axis1_8x64x28x28_8x32x28x28"
+  std::string Problem() const override;  // "8x96x28x28_axis1_parts64x32"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic; every byte read once and written once.
   Work WorkOf(Pass pass, DataType type) const override;

@@ -6,6 +6,7 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/extents.h"
+#include "kernels/problem.h"
 
 namespace topdnn {
 
@@ -13,14 +14,15 @@ AddOp::AddOp(Shape shape, int sources, bool relu)
     : shape_(std::move(shape)), sources_(sources), relu_(relu) {
   CheckExtents("add", shape_);
   constexpr int kMost = static_cast<int>(Arg::kDiffMultiple) - static_cast<int>(Arg::kMultiple);
-  if (sources < 2 || sources > kMost) {
-    throw std::invalid_argument(fmt::format("add of {} tensors of {}: 2 to {} can be added",
-                                            sources, shape_.ToString(), kMost));
+  if (sources < 2 || sources > kMost || shape_.rank() == 0) {
+    throw std::invalid_argument(
+        fmt::format("add of {} tensors of {}: 2 to {} can be added, of one dimension or more",
+                    sources, shape_.ToString(), kMost));
   }
 }
 
 std::string AddOp::Problem() const {
-  return fmt::format("{}_{}{}", shape_.ToString(), sources_, relu_ ? "relu" : "");
+  return fmt::format("{}_of{}{}", shape_.ToString(), sources_, relu_ ? "_relu" : "");
 }
 
 std::vector<Operand> AddOp::Operands(const Execution& execution) const {
@@ -48,5 +50,16 @@ std::shared_ptr<const Op> AddOp::FusedWith(const Op& next) const {
   }
   return std::make_shared<AddOp>(shape_, sources_, true);
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseAdd(const ProblemWord& word) {
+  return std::make_shared<AddOp>(word.shape(), static_cast<int>(word.NumberOr("of", 2)),
+                                 word.Flag("relu"));
+}
+
+const ProblemRegistration kProblem("add", ParseAdd);
+
+}  // namespace
 
 }  // namespace topdnn

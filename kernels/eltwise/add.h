@@ -26,7 +26,7 @@ class AddOp : public Op {
   bool relu() const { return relu_; }
 
   std::string_view kind() const override { return "add"; }
-  std::string Problem() const override;  // "8x64x56x56_2", "8x64x56x56_2relu"
+  std::string Problem() const override;  // "8x64x56x56_of2_relu"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // An addition an element for each source but the first, and a MAX for ReLU.
   Work WorkOf(Pass pass, DataType type) const override;

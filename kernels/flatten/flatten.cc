@@ -1,6 +1,7 @@
 #include "kernels/flatten/flatten.h"
 
 #include "kernels/extents.h"
+#include "kernels/problem.h"
 
 namespace topdnn {
 
@@ -28,5 +29,15 @@ Work FlattenOp::WorkOf(Pass pass, DataType type) const {
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {
+  return std::make_shared<FlattenOp>(word.shape());
+}
+
+const ProblemRegistration kProblem("flatten", ParseFlatten);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -81,6 +81,12 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
         Refused{{"train", "cnn", "--optimizer", "adm"}, "did you mean adam?"},
         Refused{{"bench", "--benchmark_filter=no_such_case"}, "matches no case"},
+        Refused{{"bench", "--problem", "conv/n1c3h4k8r5"}, "the kernel is larger"},
+        Refused{{"bench", "--problem", "conv/n0c3h4k8r1"}, "1 or more"},
+        Refused{{"bench", "--problem", "con/n1"}, "the operations are"},
+        Refused{{"bench", "--problem", "gemm/m8n8"}, "lacks 'k'"},
+        Refused{{"bench", "--problems", "/no/such/file"}, "/no/such/file"},
+        Refused{{"bench", "--threads", "-1"}, "must be 1 or more"},
         Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},
         Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
         Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
@@ -181,6 +187,33 @@ TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
     EXPECT_GT(row["median_s"].get<double>(), 0);
   }
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+// A kernel that its backend does not have is told from one that fails, and from nothing at all.
+TEST(BenchTest, AKernelThatIsLackingIsSkippedWithTheReason) {
+  const Outcome skipped = RunProgram(
+      {"bench", "--problem", "conv/c8h6k8r3g2", "--benchmark_filter=forward/eigen/f32/t[0-9]*/m"});
+  EXPECT_EQ(skipped.exit_status, kExitNothing) << skipped.output;
+  EXPECT_THAT(skipped.output, HasSubstr("SKIPPED: "));
+  const Outcome timed =
+      RunProgram({"bench", "--problem", "conv/c8h6k8r3", "--benchmark_min_time=0.001",
+                  "--benchmark_filter=forward/(eigen|eigen-sgemm|onednn|openblas|auto)/f32"});
+  EXPECT_EQ(timed.exit_status, kExitGood) << timed.output;
+  EXPECT_THAT(timed.output, testing::Not(HasSubstr("SKIPPED")));
+  EXPECT_THAT(timed.output, HasSubstr("auto: "));
+}
+
+// Deep in sets of thousands a few cases run, hot and cold, without waiting for the others.
+TEST(BenchTest, CasesOfProblemSetsRunByTheirNames) {
+  for (const std::string filter : {"deepbench-training/gemm/m16n1760k1760/forward/onednn/f32",
+                                   "deepbench-server/conv/n1c1h161w700k32r5s20u2v2p0q0/",
+                                   "deepbench-device/gemm/.*k128.*/forward/openblas/f32",
+                                   "resnet50-layers/conv/n8c2048h7w7k512.*/forward/onednn/u8",
+                                   "smoke/relu/.*/forward/eigen"}) {
+    const Outcome outcome =
+        RunProgram({"bench", "--benchmark_list_tests=true", "--benchmark_filter=" + filter});
+    EXPECT_EQ(outcome.exit_status, kExitGood) << filter << outcome.output;
+  }
 }
 
 TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {

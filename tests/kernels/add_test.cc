@@ -20,7 +20,7 @@ namespace {
 
 TEST(AddOpTest, WorkAndOperands) {
   const AddOp op(Shape{2, 3, 4, 5}, 3);
-  EXPECT_EQ(op.Problem(), "2x3x4x5_3");
+  EXPECT_EQ(op.Problem(), "2x3x4x5_of3");
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 240);
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).macs, 0);
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kBF16).bytes, 120 * 2 * 4);
@@ -48,7 +48,7 @@ TEST(AddOpTest, FusesWithReluAndIntoAConvolution) {
   const Shape shape{1, 8, 5, 5};
   const auto fused = AddOp(shape, 2).FusedWith(ReluOp(shape));
   ASSERT_NE(fused, nullptr);
-  EXPECT_EQ(fused->Problem(), "1x8x5x5_2relu");
+  EXPECT_EQ(fused->Problem(), "1x8x5x5_of2_relu");
   EXPECT_EQ(AddOp(shape, 2).FusedWith(ReluOp(shape, 6.0F)), nullptr);
   EXPECT_EQ(AddOp(shape, 2, true).FusedWith(ReluOp(shape)), nullptr);
 

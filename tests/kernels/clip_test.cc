@@ -20,7 +20,7 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 TEST(ClipOpTest, WorkAndOperands) {
   const ClipOp op(Shape{2, 3, 4, 5}, -1.0F, 2.5F);
-  EXPECT_EQ(op.Problem(), "2x3x4x5l-1h2.5");
+  EXPECT_EQ(op.Problem(), "2x3x4x5_min-1_max2.5");
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 240);
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).bytes, 120 * 4 * 2);
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kBF16).bytes, 120 * 2 * 3);
