@@ -94,9 +94,8 @@ Flow FlowOf(const Instruction& i) {
   const bool direct = i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   const auto& raw = i.raw;
   // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
-  const bool near =
-      raw.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR &&
-      ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) == 0 || raw.raw.rex.W != 0);
+  const bool near = raw.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR &&
+                    ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) == 0 || raw.raw.rex.W != 0);
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_SYSCALL:
       return Flow::kSystemCall;

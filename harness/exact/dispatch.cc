@@ -167,12 +167,17 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
     c->left = Context::Left::kEscaped;
     return address;
   }
-  if ((address & ~std::uint64_t{0xc00}) == kVsyscall)
-    return Resolve(c, RunVsyscall(c, address), chain);
+  if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
+    const std::uint64_t code = Resolve(c, RunVsyscall(c, address), chain);
+    *chain = false;  // `address` stands for more than this code
+    return code;
+  }
   if (address == AddressOf(&RunTeamCall)) {  // this thread's own share
     const auto* call = reinterpret_cast<const TeamCall*>(c->registers[kRdi]);
     c->registers[kRdi] = reinterpret_cast<std::uint64_t>(call->data);
-    return Resolve(c, AddressOf(call->function), chain);
+    const std::uint64_t code = Resolve(c, AddressOf(call->function), chain);
+    *chain = false;
+    return code;
   }
   *chain = !IsSpecial(address);
   if (!*chain) HookTeam(c, address);

@@ -102,7 +102,7 @@ void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) 
   }
   if (!strangers.empty()) {
     // Idle workers of libgomp spin: an empty team shows which threads are those.
-#pragma omp parallel num_threads(static_cast <int>(strangers.size() + pool.size()) + 1)
+#pragma omp parallel num_threads(static_cast <int>(strangers.size()) + 1)
     {
       const std::lock_guard lock(mutex);
       pool.insert(ThreadId());

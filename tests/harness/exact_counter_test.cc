@@ -391,6 +391,26 @@ TEST(ExactCounter, TeamsAreCountedWhole) {
   }
 }
 
+TEST(ExactCounter, TeamsOfDifferentFunctions) {
+  omp_set_num_threads(2);
+  std::vector<int> a(100);
+  std::vector<int> b(100);
+  auto region = [&] {
+    for (int k = 0; k < 3; ++k) {
+#pragma omp parallel for
+      for (int i = 0; i < 100; ++i) a[static_cast<std::size_t>(i)] += i;
+#pragma omp parallel for schedule(dynamic)
+      for (int i = 0; i < 100; ++i) b[static_cast<std::size_t>(i)] += 2 * i;
+    }
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_EQ(a[static_cast<std::size_t>(i)], 3 * i);
+    EXPECT_EQ(b[static_cast<std::size_t>(i)], 6 * i);
+  }
+}
+
 TEST(ExactCounter, WidthOne) {
   omp_set_num_threads(2);
   const ExactCounts counts = ExactCounter::Count(
