@@ -1,1 +1,3 @@
-int main() { return 0; }
+#include "bench/command.h"
+
+int main(int argc, char** argv) { return topdnn::RunCommandLine(argc, argv); }

@@ -54,6 +54,9 @@ class Kernel {
   // ISA of the code that runs, as harness/machine spells it ("avx512", "amx"); empty: unknown.
   const std::string& isa() const { return isa_; }
 
+  // Memory that the kernel takes for itself in Prepare.
+  std::size_t scratch_bytes() const { return scratch_bytes_; }
+
   // Binds every operand to memory of its desc().bytes() and does all slow work. The memory must
   // outlive the kernel. Call again to bind anew.
   virtual void Prepare(const std::map<Arg, void*>& memory) = 0;
@@ -73,6 +76,7 @@ class Kernel {
   std::vector<KernelOperand> operands_;
   std::string implementation_;
   std::string isa_;
+  std::size_t scratch_bytes_ = 0;
 };
 
 // Why a backend has no kernel for a request: "oneDNN 2.6.3 has no bf16 on AVX2".

@@ -11,10 +11,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kPassNames = {"forward", "backward_data",
                                                         "backward_weights"};
 
-constexpr std::array<std::string_view, 21> kArgNames = {
-    "src",        "weights",   "bias", "dst",      "diff_src",      "diff_weights", "diff_bias",
-    "diff_dst",   "workspace", "mean", "variance", "scale",         "shift",        "diff_scale",
-    "diff_shift", "labels",    "loss", "momentum", "second_moment", "step",         "sum"};
+constexpr std::array<std::string_view, 22> kArgNames = {
+    "src",           "weights",    "bias",          "dst",    "diff_src", "diff_weights",
+    "diff_bias",     "diff_dst",   "workspace",     "mean",   "variance", "scale",
+    "shift",         "diff_scale", "diff_shift",    "labels", "loss",     "momentum",
+    "second_moment", "step",       "learning_rate", "sum"};
 
 }  // namespace
 
@@ -38,12 +39,30 @@ std::string NameOf(Arg arg) {
   return std::string(kArgNames[static_cast<std::size_t>(value)]);
 }
 
+OperandTypes TypesOf(const Execution& execution) {
+  const DataType type = execution.type;
+  switch (type) {
+    case DataType::kBF16:
+    case DataType::kF16:
+      return {type, type, type, DataType::kF32, true};
+    case DataType::kS8:
+    case DataType::kU8:
+      return {type, DataType::kS8, DataType::kS32, DataType::kS32, false};
+    default:
+      return {type, type, type, type, true};
+  }
+}
+
 std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
   for (const Operand& operand : Operands(execution)) {
     if (operand.arg == arg) return operand;
   }
   return std::nullopt;
 }
+
+std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
+
+bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
 
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
   std::int64_t bytes = 0;

@@ -7,6 +7,7 @@
 #define TOPDNN_KERNELS_OP_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,6 +45,7 @@ enum class Arg : int {
   kMomentum,        // first moment
   kSecondMoment,    // Adam's
   kStep,            // number of updates done
+  kLearningRate,    // scalar
   kSum,             // the tensor that a fused addition adds
   kMultiple = 256,  // kMultiple + i: the i-th of an operation's many sources (concat, add)
   kDiffMultiple = 512,
@@ -95,6 +97,20 @@ struct Execution {
   bool operator==(const Execution&) const = default;
 };
 
+// The element types of an operation that multiplies by weights, in one type of computation.
+struct OperandTypes {
+  DataType src = DataType::kF32;
+  DataType weights = DataType::kF32;
+  DataType dst = DataType::kF32;
+  DataType parameter = DataType::kF32;  // bias, and the gradients of the parameters
+  bool has_gradients = true;
+};
+
+// f32 and f64 are one type throughout. In bf16 and f16 the bias and the gradients of the parameters
+// stay f32, as in oneDNN and in TensorFlow's mixed precision. s8 and u8 name the type of src: the
+// weights are s8, and dst and bias are the exact s32 sums; they have no gradients.
+OperandTypes TypesOf(const Execution& execution);
+
 // How the planner treats an operation's layouts.
 enum class LayoutPreference {
   kChooses,  // worth a reorder: convolution, inner product
@@ -117,6 +133,11 @@ class Op {
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
   virtual LayoutPreference layout_preference() const { return LayoutPreference::kFollows; }
   virtual std::vector<Parameter> Parameters() const { return {}; }
+  // This operation with `next` done to its result in the same kernel, or nullptr: what a planner
+  // may try to fuse. Backward passes stay those of the two operations.
+  virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
+  // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
+  virtual bool RunsInPlace(Pass pass) const;
 
   bool Has(const Execution& execution) const { return !Operands(execution).empty(); }
   // The operand in the role `arg`, or nothing.

@@ -13,6 +13,7 @@
 #include <new>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 namespace topdnn {
 
@@ -80,20 +81,30 @@ std::optional<ParsedTag> ParseTag(std::string_view tag) {
 struct Addressing {
   // offset_of[d][i]: position contributed by index i of dimension d.
   std::vector<std::vector<std::int64_t>> offset_of;
-  std::int64_t elements = 1;  // padded
 };
 
-Addressing AddressingOf(const std::string& tag, const Shape& shape) {
-  const std::optional<ParsedTag> parsed = ParseTag(tag);
-  if (shape.rank() == 0) return {{}, 1};
+// The tag of a layout that must address tensors of this shape. Throws std::invalid_argument.
+ParsedTag ParsedFor(const std::string& tag, const Shape& shape) {
+  if (shape.rank() == 0) return {};
+  std::optional<ParsedTag> parsed = ParseTag(tag);
   if (!parsed || static_cast<int>(parsed->outer.size()) != shape.rank()) {
     throw std::invalid_argument(
         fmt::format("layout '{}' does not address a tensor of {}", tag, shape.ToString()));
   }
-  const auto rank = static_cast<std::size_t>(shape.rank());
-  std::vector<std::int64_t> block(rank, 1);
-  for (const Block& inner : parsed->blocks) block[inner.dimension] *= inner.size;
+  return *std::move(parsed);
+}
 
+// Elements of each dimension in one block, all its inner blocks together.
+std::vector<std::int64_t> BlocksOf(const ParsedTag& parsed) {
+  std::vector<std::int64_t> block(parsed.outer.size(), 1);
+  for (const Block& inner : parsed.blocks) block[inner.dimension] *= inner.size;
+  return block;
+}
+
+Addressing AddressingOf(const std::string& tag, const Shape& shape) {
+  const ParsedTag parsed = ParsedFor(tag, shape);
+  const std::vector<std::int64_t> block = BlocksOf(parsed);
+  const std::size_t rank = block.size();
   Addressing addressing;
   addressing.offset_of.resize(rank);
   for (std::size_t d = 0; d < rank; ++d) {
@@ -101,7 +112,7 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
   }
   std::int64_t stride = 1;
   std::vector<std::int64_t> divisor(rank, 1);
-  for (auto inner = parsed->blocks.rbegin(); inner != parsed->blocks.rend(); ++inner) {
+  for (auto inner = parsed.blocks.rbegin(); inner != parsed.blocks.rend(); ++inner) {
     auto& offsets = addressing.offset_of[inner->dimension];
     for (std::size_t i = 0; i < offsets.size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
@@ -110,7 +121,7 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
     divisor[inner->dimension] *= inner->size;
     stride *= inner->size;
   }
-  for (auto dimension = parsed->outer.rbegin(); dimension != parsed->outer.rend(); ++dimension) {
+  for (auto dimension = parsed.outer.rbegin(); dimension != parsed.outer.rend(); ++dimension) {
     auto& offsets = addressing.offset_of[*dimension];
     const std::int64_t size = block[*dimension];
     for (std::size_t i = 0; i < offsets.size(); ++i) {
@@ -118,8 +129,24 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
     }
     stride *= (shape[*dimension] + size - 1) / size;
   }
-  addressing.elements = stride;
   return addressing;
+}
+
+// A tag without the outer dimensions that have a single block, whose place says nothing.
+std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> SignificantPart(
+    const std::string& tag, const Shape& shape) {
+  const std::optional<ParsedTag> parsed = ParseTag(tag);
+  std::vector<int> outer;
+  std::vector<std::pair<int, std::int64_t>> blocks;
+  if (!parsed) return {outer, blocks};
+  const std::vector<std::int64_t> block = BlocksOf(*parsed);
+  for (const Block& inner : parsed->blocks) blocks.emplace_back(inner.dimension, inner.size);
+  for (const int dimension : parsed->outer) {
+    if (dimension >= shape.rank() || shape[dimension] > block[dimension]) {
+      outer.push_back(dimension);
+    }
+  }
+  return {outer, blocks};
 }
 
 float FromBf16(std::uint16_t bits) {
@@ -235,8 +262,19 @@ Layout Layout::Opaque(std::string name, std::size_t bytes,
   return layout;
 }
 
+bool Layout::SameFor(const Shape& shape, const Layout& other) const {
+  if (*this == other) return true;
+  if (is_opaque() || other.is_opaque() || is_any() || other.is_any()) return false;
+  return SignificantPart(tag_, shape) == SignificantPart(other.tag_, shape);
+}
+
 std::int64_t Layout::PaddedElements(const Shape& shape) const {
-  return AddressingOf(tag_, shape).elements;
+  std::vector<std::int64_t> padded = shape.extents();
+  const std::vector<std::int64_t> block = BlocksOf(ParsedFor(tag_, shape));
+  for (std::size_t d = 0; d < padded.size(); ++d) {
+    padded[d] = (padded[d] + block[d] - 1) / block[d] * block[d];
+  }
+  return Shape(std::move(padded)).elements();
 }
 
 std::int64_t Layout::OffsetOf(const Shape& shape, std::span<const std::int64_t> index) const {
@@ -311,6 +349,19 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
   }
   VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
     for (std::size_t i = 0; i < offsets.size(); ++i) elements[offsets[i]] = from_double(values[i]);
+  });
+}
+
+void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,
+                  DataType dst_type, void* dst,
+                  std::span<const std::int64_t> dst_offsets) noexcept {
+  VisitElements(src_type, const_cast<void*>(src), [&](auto* from, auto to_double, auto) {
+    VisitElements(dst_type, dst, [&](auto* to, auto, auto from_double) {
+#pragma omp parallel for
+      for (std::size_t i = 0; i < src_offsets.size(); ++i) {
+        to[dst_offsets[i]] = from_double(to_double(from[src_offsets[i]]));
+      }
+    });
   });
 }
 

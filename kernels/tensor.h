@@ -83,6 +83,11 @@ class Layout {
   // Bytes that the tensor occupies.
   std::size_t Bytes(const Shape& shape, DataType type) const;
 
+  // Whether both put every element of a tensor of this shape in the same place: a dimension of a
+  // single block may stand anywhere in a tag.
+  bool SameFor(const Shape& shape, const Layout& other) const;
+  bool IsPlainFor(const Shape& shape) const { return SameFor(shape, Plain(shape.rank())); }
+
   bool operator==(const Layout& other) const {
     return tag_ == other.tag_ && descriptor_ == other.descriptor_;
   }
@@ -100,7 +105,10 @@ struct TensorDesc {
   Layout layout;
 
   std::size_t bytes() const { return layout.Bytes(shape, type); }
-  bool operator==(const TensorDesc&) const = default;
+  // Whether the same bytes mean the same tensor.
+  bool operator==(const TensorDesc& other) const {
+    return shape == other.shape && type == other.type && layout.SameFor(shape, other.layout);
+  }
 };
 
 // Zeroed memory on a 64-byte boundary (a cache line and the widest vector); from 2 MiB on a
@@ -152,6 +160,11 @@ class Tensor {
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data);
 // The inverse: rounds to the element type. Padding inside blocks is left as it is.
 void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data);
+
+// Copies element i from position src_offsets[i] to dst_offsets[i], rounding to the type of dst, for
+// every i. Bare.
+void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,
+                  DataType dst_type, void* dst, std::span<const std::int64_t> dst_offsets) noexcept;
 
 }  // namespace topdnn
 

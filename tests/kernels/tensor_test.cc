@@ -58,6 +58,13 @@ TEST(LayoutTest, OffsetsAgreeWithOffsetOfAndAreDistinct) {
   }
 }
 
+TEST(LayoutTest, DimensionsOfOneBlockMayStandAnywhere) {
+  EXPECT_TRUE(Layout::ChannelsLast(4).IsPlainFor({8, 64, 1, 1}));
+  EXPECT_FALSE(Layout::ChannelsLast(4).IsPlainFor({8, 64, 2, 1}));
+  EXPECT_TRUE(Layout::Parse("Abcd16a")->SameFor({16, 3, 2, 2}, *Layout::Parse("bcdA16a")));
+  EXPECT_FALSE(Layout::Parse("Abcd16a")->SameFor({32, 3, 2, 2}, *Layout::Parse("bcdA16a")));
+}
+
 TEST(TensorTest, EveryTypeRoundTripsThroughDouble) {
   const Shape shape{2, 17, 2, 2};
   std::vector<double> values(static_cast<std::size_t>(shape.elements()));

@@ -1,0 +1,57 @@
+// A command of the program (`topdnn NAME ...`). Each command's file announces itself:
+//
+//   const CommandRegistration kMachine({"machine", "what this machine has and can count",
+//   Configure});
+//
+// so that adding a command is adding one file.
+
+#ifndef TOPDNN_BENCH_COMMAND_H_
+#define TOPDNN_BENCH_COMMAND_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+
+// Exit statuses of the program (a contract with scripts).
+inline constexpr int kExitGood = 0;
+inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or failed
+inline constexpr int kExitUsage = 2;          // bad usage or input
+inline constexpr int kExitNothing = 3;        // nothing could be measured
+inline constexpr int kExitInterrupted = 130;  // SIGINT; what was finished is written
+
+// Bad usage or input: one line that says what, where and the fix. Ends the program with kExitUsage.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Command {
+  std::string name;
+  std::string summary;
+  // Adds the command's options to its parser, and returns what to run once they are parsed; that
+  // returns the exit status.
+  std::function<int()> (*configure)(CLI::App& app);
+};
+
+class CommandRegistration {
+ public:
+  explicit CommandRegistration(Command command);
+};
+
+// Every registered command, sorted by name.
+const std::vector<Command>& Commands();
+
+// The whole command line as it was given, for records.
+const std::string& CommandLine();
+
+// Parses the command line and runs the command. Returns the exit status; errors are printed to
+// standard error in one line each.
+int RunCommandLine(int argc, char** argv);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_H_

@@ -1,0 +1,66 @@
+#include "bench/images.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace topdnn {
+
+namespace {
+
+// Real images are placed in networks of about their own size; a 28x28 one in 224x224 would be
+// nearly all border.
+bool TakesSmallImages(const Workload& workload) {
+  return workload.classes == 10 && workload.image[1] <= 64 && workload.image[2] <= 64;
+}
+
+// Batches kept for feeding: a few, and no more than this many bytes of them.
+constexpr std::int64_t kMostBatches = 8;
+constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+
+}  // namespace
+
+DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload) {
+  const bool synthetic =
+      options.data == "synthetic" || (options.data.empty() && !TakesSmallImages(workload));
+  if (synthetic) {
+    return OpenSynthetic(workload.image, static_cast<int>(workload.classes), options.seed);
+  }
+  DatasetPair pair = OpenFolder(options.data.empty() ? kFashionMnistFolder : options.data);
+  if (pair.train->classes() != workload.classes) {
+    throw DatasetError(pair.train->name() + " has " + std::to_string(pair.train->classes()) +
+                       " classes, the network " + std::to_string(workload.classes) +
+                       "; give --data synthetic");
+  }
+  return pair;
+}
+
+TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& workload) {
+  const DatasetPair pair = OpenImages(options, workload);
+  source_ = pair.train->name();
+  BatchLoader loader(*pair.train, {.image = workload.image,
+                                   .batch = workload.batch,
+                                   .seed = options.seed,
+                                   .shuffle = true,
+                                   .drop_last = false,
+                                   .prefetch = false});
+  const std::int64_t bytes = workload.batch * workload.image.elements() * 4;
+  const std::int64_t count = std::clamp<std::int64_t>(
+      kMostBytes / bytes, 1, std::min(kMostBatches, loader.batches_per_epoch()));
+  for (std::int64_t i = 0; i < count; ++i) batches_.push_back(loader.Next());
+}
+
+void TrainingImages::FillNext(const Plan& plan) {
+  const Batch& batch = batches_[next_];
+  next_ = (next_ + 1) % batches_.size();
+  FeedBatch(plan, batch);
+}
+
+void FeedBatch(const Plan& plan, const Batch& batch) {
+  std::memcpy(plan.Data(plan.Find(BufferRole::kInput)), batch.images.data(),
+              batch.images.size() * sizeof(float));
+  if (!plan.Has(BufferRole::kLabels)) return;
+  std::memcpy(plan.Data(plan.Find(BufferRole::kLabels)), batch.labels.data(),
+              batch.labels.size() * sizeof(std::int32_t));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,45 @@
+// Real images for a workload's steps.
+
+#ifndef TOPDNN_BENCH_IMAGES_H_
+#define TOPDNN_BENCH_IMAGES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/workload.h"
+#include "datasets/loader.h"
+#include "datasets/open.h"
+
+namespace topdnn {
+
+// The data sets that `--data` asks for, in the workload's image shape and classes. Without
+// `--data`: Fashion-MNIST for images of up to 64x64 and 10 classes, else the synthetic source.
+// Throws DatasetError.
+DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload);
+
+// Copies a batch into the plan's f32 input and, when it trains, its labels.
+void FeedBatch(const Plan& plan, const Batch& batch);
+
+// Some batches of the training set, read once and kept, so that feeding a measured step is one copy
+// and no file is read beside it.
+class TrainingImages {
+ public:
+  TrainingImages(const WorkloadOptions& options, const Workload& workload);
+
+  // Copies the next batch into the plan's input and labels.
+  void FillNext(const Plan& plan);
+
+  const std::string& source() const { return source_; }
+  std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }
+
+ private:
+  std::string source_;
+  std::vector<Batch> batches_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_IMAGES_H_

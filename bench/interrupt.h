@@ -1,0 +1,18 @@
+// SIGINT as a flag: the first one asks the command to write what it has and end with status 130,
+// the second ends the program at once.
+
+#ifndef TOPDNN_BENCH_INTERRUPT_H_
+#define TOPDNN_BENCH_INTERRUPT_H_
+
+#include <atomic>
+
+namespace topdnn {
+
+// Installs the handler (once) and returns the flag.
+const std::atomic<bool>& InterruptFlag();
+
+inline bool Interrupted() { return InterruptFlag().load(std::memory_order_relaxed); }
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_INTERRUPT_H_

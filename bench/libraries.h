@@ -1,0 +1,16 @@
+// Versions of the libraries that do the arithmetic, and what each detected: a number belongs to
+// them as much as to the machine.
+
+#ifndef TOPDNN_BENCH_LIBRARIES_H_
+#define TOPDNN_BENCH_LIBRARIES_H_
+
+#include <nlohmann/json.hpp>
+
+namespace topdnn {
+
+// {"onednn": {"version": "2.6.3", "isa": "..."}, "openblas": {...}, "eigen": {...}, ...}
+nlohmann::ordered_json LibraryVersions();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_LIBRARIES_H_

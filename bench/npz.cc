@@ -1,0 +1,222 @@
+#include "bench/npz.h"
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace topdnn {
+
+namespace {
+
+struct NpyType {
+  DataType type;
+  std::string_view code;  // of a little-endian machine
+};
+
+constexpr std::array<NpyType, 6> kTypes = {{{DataType::kF32, "<f4"},
+                                            {DataType::kF64, "<f8"},
+                                            {DataType::kS32, "<i4"},
+                                            {DataType::kS64, "<i8"},
+                                            {DataType::kS8, "|i1"},
+                                            {DataType::kU8, "|u1"}}};
+
+constexpr std::string_view kMagic("\x93NUMPY\x01\x00", 8);
+constexpr std::size_t kPreamble = kMagic.size() + 2;  // magic, version, header length
+
+std::string_view CodeOf(DataType type) {
+  for (const NpyType& known : kTypes) {
+    if (known.type == type) return known.code;
+  }
+  throw NpzError(fmt::format("NumPy has no type for {}", NameOf(type)));
+}
+
+// What follows "'KEY':" in the header's dictionary.
+std::string_view ValueOf(std::string_view header, std::string_view key) {
+  const std::string quoted = fmt::format("'{}'", key);
+  const std::size_t at = header.find(quoted);
+  if (at == std::string_view::npos) return {};
+  std::string_view value = header.substr(at + quoted.size());
+  const std::size_t first = value.find_first_not_of(": ");
+  return first == std::string_view::npos ? std::string_view() : value.substr(first);
+}
+
+// "(8, 3, 32)" -> extents.
+std::optional<Shape> ParseShape(std::string_view text) {
+  const std::size_t end = text.find(')');
+  if (text.empty() || text.front() != '(' || end == std::string_view::npos) return std::nullopt;
+  text = text.substr(1, end - 1);
+  std::vector<std::int64_t> extents;
+  while (!text.empty()) {
+    const std::size_t digit = text.find_first_not_of(" ,");
+    if (digit == std::string_view::npos) break;
+    text.remove_prefix(digit);
+    std::int64_t extent = -1;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), extent);
+    if (error != std::errc() || extent < 0 || extents.size() == 32) return std::nullopt;
+    extents.push_back(extent);
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  }
+  return Shape(std::move(extents));
+}
+
+struct CloseZip {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+};
+struct CloseEntry {
+  void operator()(zip_file_t* entry) const { zip_fclose(entry); }
+};
+using Archive = std::unique_ptr<zip_t, CloseZip>;
+
+Archive OpenArchive(const std::filesystem::path& path, int flags) {
+  int code = 0;
+  Archive archive(zip_open(path.c_str(), flags, &code));
+  if (archive == nullptr) {
+    zip_error_t error;
+    zip_error_init_with_code(&error, code);
+    const std::string message = zip_error_strerror(&error);
+    zip_error_fini(&error);
+    throw NpzError(fmt::format("{}: {}", path.string(), message));
+  }
+  return archive;
+}
+
+std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
+  zip_stat_t stat;
+  // The size that the archive declares is only a claim: read on until the data ends.
+  if (zip_stat_index(archive, index, 0, &stat) != 0) {
+    throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
+  }
+  const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(archive, index, 0));
+  if (entry == nullptr) throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
+  std::vector<std::byte> bytes;
+  std::vector<std::byte> chunk(std::size_t{1} << 20);
+  for (;;) {
+    const zip_int64_t got = zip_fread(entry.get(), chunk.data(), chunk.size());
+    if (got < 0)
+      throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
+    if (got == 0) return bytes;
+    bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
+    if (bytes.size() > stat.size) {
+      throw NpzError(fmt::format("{}: longer than the {} bytes it declares", where, stat.size));
+    }
+  }
+}
+
+}  // namespace
+
+NpyArray ToNpy(const Tensor& tensor) {
+  const auto* data = static_cast<const std::byte*>(tensor.data());
+  const std::size_t bytes =
+      static_cast<std::size_t>(tensor.shape().elements()) * SizeOf(tensor.desc().type);
+  return {tensor.shape(), tensor.desc().type, {data, data + bytes}};
+}
+
+std::vector<std::byte> EncodeNpy(const NpyArray& array) {
+  std::string shape;
+  for (const std::int64_t extent : array.shape.extents()) shape += fmt::format("{},", extent);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   CodeOf(array.type), shape);
+  // The data starts on a 64-byte boundary, as the format asks; the header ends in a newline.
+  const std::size_t used = kPreamble + header.size() + 1;
+  header.append((64 - used % 64) % 64, ' ');
+  header += '\n';
+  std::vector<std::byte> bytes(kPreamble + header.size() + array.data.size());
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  bytes[8] = static_cast<std::byte>(header.size() & 0xff);
+  bytes[9] = static_cast<std::byte>(header.size() >> 8);
+  std::memcpy(bytes.data() + kPreamble, header.data(), header.size());
+  if (!array.data.empty()) {
+    std::memcpy(bytes.data() + kPreamble + header.size(), array.data.data(), array.data.size());
+  }
+  return bytes;
+}
+
+NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where) {
+  const auto fail = [&](std::string_view what) {
+    throw NpzError(fmt::format("{}: {}", where, what));
+  };
+  const auto* text = reinterpret_cast<const char*>(bytes.data());
+  if (bytes.size() < kPreamble || std::memcmp(text, "\x93NUMPY", 6) != 0) fail("no .npy array");
+  if (bytes[6] != std::byte{1}) fail("a .npy version other than 1.0; save it again with NumPy");
+  const std::size_t length =
+      std::to_integer<std::size_t>(bytes[8]) | std::to_integer<std::size_t>(bytes[9]) << 8;
+  if (bytes.size() - kPreamble < length) fail("truncated in its header");
+  const std::string_view header(text + kPreamble, length);
+  if (!ValueOf(header, "fortran_order").starts_with("False")) {
+    fail("column-major (or no header); save numpy.ascontiguousarray of it");
+  }
+  NpyArray array;
+  const std::string_view code = ValueOf(header, "descr");
+  bool known = false;
+  for (const NpyType& type : kTypes) {
+    if (code.size() < 5 || code.substr(1, 3) != type.code) continue;
+    array.type = type.type;
+    known = true;
+  }
+  if (!known) fail(fmt::format("element type {} is not taken", code.substr(0, code.find(','))));
+  const auto shape = ParseShape(ValueOf(header, "shape"));
+  if (!shape) fail("no shape in its header");
+  array.shape = *shape;
+  std::size_t wanted = 0;
+  try {
+    wanted = static_cast<std::size_t>(array.shape.elements()) * SizeOf(array.type);
+  } catch (const std::overflow_error& error) {
+    fail(error.what());
+  }
+  const std::size_t have = bytes.size() - kPreamble - length;
+  if (have != wanted) {
+    fail(fmt::format("{} bytes of data, {} make {}", have, wanted, array.shape.ToString()));
+  }
+  array.data.assign(bytes.begin() + static_cast<std::ptrdiff_t>(kPreamble + length), bytes.end());
+  return array;
+}
+
+void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
+  // libzip writes to a temporary file beside `path` and renames it when it closes the archive.
+  Archive archive = OpenArchive(path, ZIP_CREATE | ZIP_TRUNCATE);
+  std::vector<std::vector<std::byte>> encoded;  // must live until the archive is closed
+  encoded.reserve(arrays.size());
+  for (const auto& [name, array] : arrays) {
+    encoded.push_back(EncodeNpy(array));
+    zip_source_t* source =
+        zip_source_buffer(archive.get(), encoded.back().data(), encoded.back().size(), 0);
+    const std::string entry = name + ".npy";
+    const zip_int64_t index =
+        source == nullptr ? -1
+                          : zip_file_add(archive.get(), entry.c_str(), source, ZIP_FL_ENC_UTF_8);
+    if (index < 0) {
+      const std::string message = zip_strerror(archive.get());
+      zip_source_free(source);
+      throw NpzError(fmt::format("{}: {}: {}", path.string(), entry, message));
+    }
+    // Stored: numbers of full precision hardly shrink.
+    zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
+  }
+  if (zip_close(archive.get()) != 0) {
+    throw NpzError(fmt::format("{}: {}; give a path that can be written", path.string(),
+                               zip_strerror(archive.get())));
+  }
+  static_cast<void>(archive.release());  // zip_close freed it
+}
+
+NamedArrays ReadNpz(const std::filesystem::path& path) {
+  const Archive archive = OpenArchive(path, ZIP_RDONLY | ZIP_CHECKCONS);
+  NamedArrays arrays;
+  const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
+  for (zip_int64_t i = 0; i < entries; ++i) {
+    const auto index = static_cast<zip_uint64_t>(i);
+    std::string name = zip_get_name(archive.get(), index, 0);
+    const std::string where = fmt::format("{}: {}", path.string(), name);
+    if (name.ends_with(".npy")) name.resize(name.size() - 4);
+    arrays.emplace_back(std::move(name), DecodeNpy(ReadEntry(archive.get(), index, where), where));
+  }
+  return arrays;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,47 @@
+// NumPy's .npz archives: a zip (libzip) of .npy arrays (NumPy Enhancement Proposal 1, format
+// version 1.0), which numpy.load reads.
+
+#ifndef TOPDNN_BENCH_NPZ_H_
+#define TOPDNN_BENCH_NPZ_H_
+
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/tensor.h"
+
+namespace topdnn {
+
+// An archive or array that cannot be read or written: one line with file, entry and reason.
+class NpzError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A row-major array of f32, f64, s32, s64, s8 or u8.
+struct NpyArray {
+  Shape shape;
+  DataType type = DataType::kF32;
+  std::vector<std::byte> data;
+};
+
+// Copies a row-major tensor.
+NpyArray ToNpy(const Tensor& tensor);
+
+// The bytes of a .npy file, and back. `where` names the source in an error.
+std::vector<std::byte> EncodeNpy(const NpyArray& array);
+NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where);
+
+using NamedArrays = std::vector<std::pair<std::string, NpyArray>>;
+
+// Writes every array as the entry NAME.npy. The file appears whole or not at all.
+void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays);
+// Stored or deflated entries, in their order, names without .npy.
+NamedArrays ReadNpz(const std::filesystem::path& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_NPZ_H_

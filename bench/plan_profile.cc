@@ -1,0 +1,274 @@
+#include "bench/plan_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "harness/flush.h"
+#include "harness/machine/clock.h"
+#include "harness/probes/quiet.h"
+#include "kernels/thread_width.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kRegimeNames = {"in-network", "isolated-hot",
+                                                          "isolated-cold"};
+
+// One stage of a plan as the harness calls it.
+struct StageCall {
+  Plan* plan;
+  std::size_t stage;
+
+  void operator()() const noexcept { plan->RunStage(stage); }
+};
+
+std::string LabelOf(const Stage& stage) {
+  return fmt::format("{} {}", stage.name, NameOf(stage.pass));
+}
+
+class Profiler {
+ public:
+  Profiler(Plan& plan, TrainingImages* images, const ProfileSettings& settings)
+      : plan_(plan), images_(images), settings_(settings), quiet_(plan.threads()) {
+    for (std::size_t i = 0; i < plan.stages().size(); ++i) calls_.push_back({&plan, i});
+    for (StageCall& call : calls_) {
+      timed_.push_back({LabelOf(plan.stages()[call.stage]), Action::Of(call)});
+    }
+  }
+
+  PlanProfile Profile() {
+    const ThreadWidth width(plan_.threads());
+    PlanProfile profile;
+    SpeedNow();
+    Say("checking every stage against the reference", 0);
+    NextImages();
+    profile.checks = CheckStages(plan_);
+    if (Cancelled()) return profile;
+    profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
+    if (Cancelled() || !settings_.isolate) return profile;
+    profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
+    if (!Cancelled()) profile.isolated = ProfileIsolated();
+    return profile;
+  }
+
+ private:
+  bool Cancelled() const { return settings_.cancel != nullptr && settings_.cancel->load(); }
+  void Say(std::string_view what, double share) const {
+    if (settings_.progress) settings_.progress(what, share);
+  }
+  void NextImages() {
+    if (images_ != nullptr) images_->FillNext(plan_);
+  }
+
+  MeasureOptions OptionsFor(std::string_view what) {
+    MeasureOptions options;
+    options.iterations = settings_.iterations;
+    options.seconds = settings_.seconds;
+    options.sources = settings_.sources;
+    options.cancel = settings_.cancel;
+    options.core_hertz = []() -> std::optional<double> {
+      const Frequency clock = CoreClock();
+      return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
+    };
+    options.quiet_ratio = [this] { return SpeedNow(); };
+    options.before_iteration = Action::Of(feed_);
+    options.progress = [this, what](const MeasureProgress& progress) {
+      Say(fmt::format("{}: {}", what, progress.phase), progress.share);
+    };
+    return options;
+  }
+
+  // How fast the probes run now, as a share of the best reading so far.
+  std::optional<double> SpeedNow() {
+    const QuietReading now = quiet_.Read();
+    quietest_ = Best(quietest_, now);
+    return QuietRatio(quietest_, now);
+  }
+
+  MeasureOptions OverheadOptions() {
+    MeasureOptions options = OptionsFor("cost of the marks");
+    options.sources.clear();
+    options.seconds = settings_.seconds / 2;
+    return options;
+  }
+
+  // Walks through one step and repeats each stage at its place, where its operands are intact.
+  std::vector<SequenceSamples> ProfileIsolated() {
+    std::vector<SequenceSamples> isolated;
+    NextImages();
+    for (std::size_t i = 0; i < timed_.size() && !Cancelled(); ++i) {
+      MeasureOptions options;
+      options.seconds = settings_.isolated_seconds;
+      options.iterations = settings_.iterations;
+      options.most_warmup_seconds = settings_.isolated_seconds;
+      options.cancel = settings_.cancel;
+      Say(fmt::format("{} by itself", timed_[i].name),
+          static_cast<double>(i) / static_cast<double>(timed_.size()));
+      auto flush = [this, i] { FlushOperands(plan_.stages()[i]); };
+      isolated.push_back(settings_.regime == Regime::kIsolatedCold
+                             ? MeasureIsolatedCold(timed_[i], {}, Action::Of(flush), options)
+                             : MeasureIsolatedHot(timed_[i], {}, options));
+    }
+    return isolated;
+  }
+
+  void FlushOperands(const Stage& stage) const {
+    for (const KernelOperand& operand : stage.kernel->operands()) {
+      const auto* data = static_cast<const std::byte*>(plan_.Data(stage.buffers.at(operand.arg)));
+      FlushFromCaches({data, operand.desc.bytes()});
+    }
+  }
+
+  struct Feed {
+    Profiler* profiler;
+    void operator()() const { profiler->NextImages(); }
+  };
+
+  Plan& plan_;
+  TrainingImages* images_;
+  const ProfileSettings& settings_;
+  std::vector<StageCall> calls_;
+  std::vector<TimedStage> timed_;
+  Feed feed_{this};
+  QuietCheck quiet_;
+  QuietReading quietest_;
+};
+
+// The ceiling of the ISA that the stage's code really runs, in f32 and at the plan's width.
+const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
+  const std::string& isa = stage.kernel->isa();
+  return isa.empty() ? nullptr : CeilingFor(ceilings, isa, "f32", threads);
+}
+
+void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings,
+                   Record& record) {
+  record.name = stage.name;
+  record.op = stage.op->kind();
+  record.pass = NameOf(stage.pass);
+  record.implementation = stage.kernel->implementation();
+  for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
+  record.isa = stage.kernel->isa();
+  const Work work = stage.work();
+  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  record.bytes = static_cast<double>(work.bytes);
+  const Ceiling* ceiling = CeilingOf(stage, threads, ceilings);
+  if (ceiling != nullptr && ceiling->value && record.flops) {
+    record.ceiling_flops_per_second = *ceiling->value;
+    record.ceiling_name = ceiling->name;
+  }
+}
+
+// A result that disagrees with the reference has no time.
+void ApplyCheck(const StageCheck& check, Record& record) {
+  if (check.agrees) return;
+  record.status = Status::kFailed;
+  record.reason = check.reason;
+  record.seconds.reset();
+}
+
+double MedianOf(const StageSamples& samples) {
+  return samples.seconds.empty() ? 0.0 : Summarize(samples.seconds).median;
+}
+
+// "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ..."
+std::string GapNote(const Plan& plan, const PlanProfile& profile) {
+  double kernels = 0;
+  double reorders = 0;
+  for (std::size_t i = 0; i < profile.isolated.size(); ++i) {
+    const double seconds = MedianOf(profile.isolated[i].stages.front());
+    (plan.stages()[i].pass == StagePass::kReorder ? reorders : kernels) += seconds;
+  }
+  const double step = MedianOf(profile.in_network.step);
+  constexpr double kMs = 1e3;
+  return fmt::format(
+      "in the network the step takes {:.3f} ms, {:.2f} x its stages by themselves with hot caches: "
+      "{:.3f} ms of kernels, {:.3f} ms of reorders, {:+.3f} ms for colder caches and the rest",
+      step * kMs, step / (kernels + reorders), kernels * kMs, reorders * kMs,
+      (step - kernels - reorders) * kMs);
+}
+
+std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
+  std::vector<std::string> notes;
+  const Warmup& warmup = profile.in_network.warmup;
+  notes.push_back(fmt::format("warm-up: {} after {} steps, {:.2f} s",
+                              warmup.steady ? "steady" : "not yet steady", warmup.iterations,
+                              warmup.seconds));
+  if (profile.overhead) {
+    notes.push_back(fmt::format(
+        "marks around the stages: {:+.2f} % of the step (95 % interval {:+.2f} to {:+.2f} %, {} "
+        "pairs of steps with and without them)",
+        profile.overhead->ratio * 100, profile.overhead->low * 100, profile.overhead->high * 100,
+        profile.overhead->pairs));
+  }
+  const bool whole = profile.isolated.size() == plan.stages().size();
+  if (whole && regime != Regime::kIsolatedCold) notes.push_back(GapNote(plan, profile));
+  return notes;
+}
+
+}  // namespace
+
+std::string_view NameOf(Regime regime) { return kRegimeNames[static_cast<std::size_t>(regime)]; }
+
+std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNames.end()}; }
+
+PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings) {
+  return Profiler(plan, images, settings).Profile();
+}
+
+Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,
+                Regime regime) {
+  Report report;
+  const Verdict verdict = JudgeDisturbance(profile.in_network.disturbance);
+  const auto& stages = plan.stages();
+  double flops = 0;
+  const Ceiling* step_ceiling = nullptr;
+  double most_flops = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Record record;
+    if (regime == Regime::kInNetwork) {
+      if (i < profile.in_network.stages.size()) {
+        record = RecordOf(profile.in_network.stages[i], profile.in_network.events, verdict,
+                          NameOf(regime));
+      }
+    } else if (i < profile.isolated.size()) {
+      const SequenceSamples& own = profile.isolated[i];
+      record = RecordOf(own.stages.front(), own.events, JudgeDisturbance(own.disturbance),
+                        NameOf(regime));
+    }
+    if (!record.seconds) {
+      report.partial = true;
+      continue;
+    }
+    DescribeStage(stages[i], plan.threads(), ceilings, record);
+    if (i < profile.checks.size()) ApplyCheck(profile.checks[i], record);
+    flops += record.flops.value_or(0);
+    if (record.flops.value_or(0) > most_flops && record.ceiling_flops_per_second) {
+      most_flops = *record.flops;
+      step_ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
+    }
+    report.stages.push_back(std::move(record));
+  }
+  report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,
+                         NameOf(Regime::kInNetwork));
+  report.step.flops = flops;
+  if (step_ceiling != nullptr && step_ceiling->value) {
+    report.step.ceiling_flops_per_second = *step_ceiling->value;
+    report.step.ceiling_name = step_ceiling->name;
+  }
+  const bool failed = std::any_of(report.stages.begin(), report.stages.end(),
+                                  [](const Record& r) { return r.status == Status::kFailed; });
+  if (failed) {
+    report.step.status = Status::kFailed;
+    report.step.reason = "a stage's result disagrees with the reference";
+    report.step.seconds.reset();
+  }
+  if (!profile.in_network.step.seconds.empty()) report.notes = NotesOf(plan, profile, regime);
+  return report;
+}
+
+}  // namespace topdnn

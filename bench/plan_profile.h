@@ -1,0 +1,58 @@
+// Measures a plan: every stage checked against the reference, then timed in the network and by
+// itself, and told as records against this machine's ceilings.
+
+#ifndef TOPDNN_BENCH_PLAN_PROFILE_H_
+#define TOPDNN_BENCH_PLAN_PROFILE_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/images.h"
+#include "bench/workload.h"
+#include "harness/measure.h"
+#include "harness/probes/ceilings.h"
+#include "harness/record.h"
+#include "networks/check.h"
+
+namespace topdnn {
+
+enum class Regime { kInNetwork, kIsolatedHot, kIsolatedCold };
+
+std::string_view NameOf(Regime regime);
+std::vector<std::string> RegimeNames();
+
+struct ProfileSettings {
+  Regime regime = Regime::kInNetwork;
+  std::optional<std::int64_t> iterations;
+  double seconds = 5.0;            // of timed steps
+  double isolated_seconds = 0.15;  // of each stage by itself
+  // Measure each stage by itself, and what the marks cost, besides.
+  bool isolate = true;
+  // Sources to count with; see OpenSources.
+  std::vector<CounterSource*> sources;
+  const std::atomic<bool>* cancel = nullptr;
+  // A line about what is going on, and its share done in [0, 1].
+  std::function<void(std::string_view what, double share)> progress;
+};
+
+// All that was measured of a plan, one entry a stage where there are several.
+struct PlanProfile {
+  std::vector<StageCheck> checks;
+  SequenceSamples in_network;
+  std::optional<MarkOverhead> overhead;
+  std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
+};
+
+// Checks, then measures. `images` may be nullptr for a plan that has its input already.
+PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings);
+
+// The records of a profile, and the notes that explain it.
+Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,
+                Regime regime);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PLAN_PROFILE_H_

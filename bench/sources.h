@@ -1,0 +1,27 @@
+// The counter sources that `--counters` asks for.
+
+#ifndef TOPDNN_BENCH_SOURCES_H_
+#define TOPDNN_BENCH_SOURCES_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/counters/source.h"
+
+namespace topdnn {
+
+struct OpenedSources {
+  std::vector<std::unique_ptr<CounterSource>> sources;
+  std::vector<std::string> notes;  // why a source that was wanted is not there, one line each
+
+  std::vector<CounterSource*> Pointers() const;
+};
+
+// `auto`: every source that works, besides the clock that always runs. `perf`: the hardware's and
+// the kernel's events. `clock`, `none`: times alone. Throws UsageError for anything else.
+OpenedSources OpenSources(const std::string& counters);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_SOURCES_H_

@@ -1,0 +1,85 @@
+// `topdnn step NET --dump FILE.npz`: one training step, everything that went in and came out in one
+// archive, for a comparison with another backend or framework.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/images.h"
+#include "bench/npz.h"
+#include "bench/workload.h"
+
+namespace topdnn {
+
+namespace {
+
+struct StepOptions {
+  WorkloadOptions workload;
+  std::string dump;
+};
+
+// A buffer as an array: f32, in the logical order, whatever the plan's layout and type.
+NpyArray ArrayOf(const Plan& plan, BufferId buffer, const Shape& shape) {
+  Tensor tensor(shape);
+  FromDouble(plan.Read(buffer), tensor.desc(), tensor.data());
+  return ToNpy(tensor);
+}
+
+NpyArray LabelsOf(const Plan& plan) {
+  const BufferId buffer = plan.Find(BufferRole::kLabels);
+  Tensor tensor(plan.buffers()[buffer].desc.shape, DataType::kS32);
+  FromDouble(plan.Read(buffer), tensor.desc(), tensor.data());
+  return ToNpy(tensor);
+}
+
+void AddParameters(const Plan& plan, const std::string& group, BufferId PlanParameter::*buffer,
+                   NamedArrays& arrays) {
+  for (const PlanParameter& parameter : plan.parameters()) {
+    arrays.emplace_back(fmt::format("{}/{}/{}", group, parameter.layer, parameter.spec.name),
+                        ArrayOf(plan, parameter.*buffer, parameter.spec.shape));
+  }
+}
+
+int RunStep(const StepOptions& options) {
+  Workload workload = MakeWorkload(options.workload, /*training=*/true);
+  Plan& plan = *workload.plan;
+  TrainingImages images(options.workload, workload);
+  images.FillNext(plan);
+
+  const Shape& image = workload.image;
+  const Shape input{workload.batch, image[0], image[1], image[2]};
+  NamedArrays arrays;
+  arrays.emplace_back("input", ArrayOf(plan, plan.Find(BufferRole::kInput), input));
+  arrays.emplace_back("labels", LabelsOf(plan));
+  AddParameters(plan, "weights", &PlanParameter::value, arrays);
+  plan.Run();
+  arrays.emplace_back("loss", ArrayOf(plan, plan.FindByName("loss"), Shape{}));
+  arrays.emplace_back("logits", ArrayOf(plan, plan.Find(BufferRole::kOutput),
+                                        Shape{workload.batch, workload.classes}));
+  AddParameters(plan, "grad", &PlanParameter::gradient, arrays);
+  AddParameters(plan, "updated", &PlanParameter::value, arrays);
+  WriteNpz(options.dump, arrays);
+  fmt::print("{}: one training step of {} images on {}, loss {:.6f}; {} arrays in {}\n",
+             workload.network, workload.batch, workload.backend,
+             plan.Read(plan.FindByName("loss")).front(), arrays.size(), options.dump);
+  return kExitGood;
+}
+
+std::function<int()> Configure(CLI::App& app) {
+  auto options = std::make_shared<StepOptions>();
+  options->workload.batch = 8;
+  options->workload.momentum = 0.0;
+  AddWorkloadOptions(app, options->workload);
+  app.add_option("--dump", options->dump, "archive to write")->required();
+  return [options] { return RunStep(*options); };
+}
+
+const CommandRegistration kStep({"step", "one training step, dumped to an npz archive", Configure});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,124 @@
+// `topdnn train NET`: trains on real images, and says after each epoch how well.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/images.h"
+#include "bench/interrupt.h"
+#include "bench/workload.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+struct TrainOptions {
+  WorkloadOptions workload;
+  int epochs = 3;
+};
+
+// Copies parameters between plans of one network, whatever their layouts.
+void CopyParameters(const Plan& from, const Plan& to) {
+  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
+    to.Write(to.parameters()[i].value, from.Read(from.parameters()[i].value));
+  }
+}
+
+// Images of the batch whose largest logit is their label's.
+std::int64_t CountCorrect(const Plan& plan, const Batch& batch, std::int64_t classes) {
+  const std::vector<double> logits = plan.Read(plan.Find(BufferRole::kOutput));
+  std::int64_t correct = 0;
+  for (std::int64_t n = 0; n < batch.valid; ++n) {
+    const auto row = logits.begin() + n * classes;
+    const auto best = std::max_element(row, row + classes) - row;
+    correct += best == batch.labels[static_cast<std::size_t>(n)] ? 1 : 0;
+  }
+  return correct;
+}
+
+double TestAccuracy(Plan& inference, const Dataset& test, const Workload& workload) {
+  BatchLoader loader(test, {.image = workload.image,
+                            .batch = workload.batch,
+                            .seed = 1,
+                            .shuffle = false,
+                            .drop_last = false});
+  std::int64_t correct = 0;
+  for (bool last = false; !last && !Interrupted();) {
+    const Batch batch = loader.Next();
+    FeedBatch(inference, batch);
+    inference.Run();
+    correct += CountCorrect(inference, batch, workload.classes);
+    last = batch.last_of_epoch;
+  }
+  return static_cast<double>(correct) / static_cast<double>(test.size());
+}
+
+// The mean loss of one epoch.
+double TrainEpoch(Plan& plan, BatchLoader& loader) {
+  const BufferId loss = plan.FindByName("loss");
+  double sum = 0;
+  std::int64_t steps = 0;
+  for (bool last = false; !last && !Interrupted(); ++steps) {
+    const Batch batch = loader.Next();
+    FeedBatch(plan, batch);
+    plan.Run();
+    sum += plan.Read(loss).front();
+    last = batch.last_of_epoch;
+  }
+  return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
+}
+
+int RunTrain(const TrainOptions& options) {
+  if (options.epochs < 1) {
+    throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
+  }
+  InterruptFlag();
+  Workload training = MakeWorkload(options.workload, /*training=*/true);
+  Workload inference = MakeWorkload(options.workload, /*training=*/false);
+  const DatasetPair data = OpenImages(options.workload, training);
+  BatchLoader loader(
+      *data.train,
+      {.image = training.image, .batch = training.batch, .seed = options.workload.seed});
+  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}\n",
+             training.network, data.train->name(), data.train->size(), training.batch,
+             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate);
+  fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
+             "images/s");
+  for (int epoch = 1; epoch <= options.epochs; ++epoch) {
+    const auto start = std::chrono::steady_clock::now();
+    const double loss = TrainEpoch(*training.plan, loader);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (Interrupted()) break;
+    CopyParameters(*training.plan, *inference.plan);
+    const double accuracy = TestAccuracy(*inference.plan, *data.test, inference);
+    if (Interrupted()) break;
+    const auto images = static_cast<double>(loader.batches_per_epoch() * training.batch);
+    fmt::print("{:>5}  {:>10.4f}  {:>12.2f} %  {:>9.1f}  {:>10.0f}\n", epoch, loss, accuracy * 100,
+               seconds, images / seconds);
+    std::fflush(stdout);
+  }
+  return Interrupted() ? kExitInterrupted : kExitGood;
+}
+
+std::function<int()> Configure(CLI::App& app) {
+  auto options = std::make_shared<TrainOptions>();
+  options->workload.batch = 64;
+  options->workload.learning_rate = 0.02;
+  AddWorkloadOptions(app, options->workload);
+  app.add_option("--epochs", options->epochs, "passes over the training images");
+  return [options] { return RunTrain(*options); };
+}
+
+const CommandRegistration kTrain(
+    {"train", "trains a network on real images: loss and test accuracy per epoch", Configure});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,146 @@
+#include "bench/workload.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "bench/command.h"
+#include "bench/nearest.h"
+#include "harness/machine/machine.h"
+#include "kernels/registry.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+// Throws unless `given` is one of the names; suggests the nearest.
+void CheckName(const std::string& what, const std::string& given,
+               const std::vector<std::string>& names) {
+  if (std::find(names.begin(), names.end(), given) != names.end()) return;
+  const std::string nearest = NearestName(given, names);
+  throw UsageError(fmt::format("no {} '{}'{}; there are: {}", what, given,
+                               nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest),
+                               fmt::join(names, " ")));
+}
+
+int AllowedCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+  return CPU_COUNT(&set);
+}
+
+Optimizer OptimizerOf(const WorkloadOptions& options) {
+  CheckName("optimizer", options.optimizer, {"sgd", "adam"});
+  Optimizer optimizer;
+  optimizer.kind = options.optimizer == "adam" ? Optimizer::Kind::kAdam : Optimizer::Kind::kSgd;
+  optimizer.learning_rate = static_cast<float>(options.learning_rate);
+  optimizer.momentum = static_cast<float>(options.momentum);
+  optimizer.weight_decay = static_cast<float>(options.weight_decay);
+  return optimizer;
+}
+
+}  // namespace
+
+void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
+  app.add_option("NET", options.network, "network: cnn, ...; a variant is NAME:VARIANT")
+      ->required();
+  app.add_option("--backend", options.backend, "onednn, reference, ...");
+  app.add_option("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
+  app.add_option("--batch", options.batch, "images a step");
+  app.add_option("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
+  app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
+  app.add_flag("--fallback", options.fallback,
+               "take operations that the backend lacks from another, and say so");
+  app.add_option("--seed", options.seed, "of parameters and of the order of images");
+  app.add_option("--data", options.data,
+                 "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
+  app.add_option("--optimizer", options.optimizer, "sgd or adam");
+  app.add_option("--learning-rate", options.learning_rate, "of the optimizer");
+  app.add_option("--momentum", options.momentum, "of sgd");
+  app.add_option("--weight-decay", options.weight_decay, "of the optimizer");
+}
+
+const NetworkOffer& NetworkOf(const WorkloadOptions& options) {
+  std::vector<std::string> names;
+  for (const NetworkOffer& network : Networks()) names.push_back(network.FullName());
+  CheckName("network", options.network, names);
+  return *FindNetwork(options.network);
+}
+
+int ThreadsOf(const WorkloadOptions& options) {
+  const int allowed = AllowedCpus();
+  if (options.threads == 0) return allowed;
+  if (options.threads < 0) {
+    throw UsageError(fmt::format("--threads {}: must be 1 or more", options.threads));
+  }
+  if (options.threads > allowed && !options.oversubscribe) {
+    throw UsageError(
+        fmt::format("--threads {}: this process may run on {} CPUs; take {} or fewer, "
+                    "or add --oversubscribe",
+                    options.threads, allowed, allowed));
+  }
+  return options.threads;
+}
+
+std::size_t MemoryLimit() {
+  return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
+}
+
+Workload PlanWorkload(const WorkloadOptions& options, bool training) {
+  const NetworkOffer& network = NetworkOf(options);
+  CheckName("backend", options.backend, Backends());
+  const std::vector<std::string> types = {"f32", "bf16", "f16"};
+  CheckName("dtype", options.dtype, types);
+  if (options.batch < 1) {
+    throw UsageError(fmt::format("--batch {}: must be 1 or more", options.batch));
+  }
+  PlanRequest request;
+  request.backend = options.backend;
+  request.training = training;
+  request.type = *ParseDataType(options.dtype);
+  request.threads = ThreadsOf(options);
+  request.optimizer = OptimizerOf(options);
+  if (options.fallback) request.fallback = {"onednn", "openblas", "eigen", "reference"};
+  request.memory_limit = MemoryLimit();
+
+  Workload workload{options.network,
+                    options.backend,
+                    options.dtype,
+                    options.batch,
+                    network.image,
+                    network.classes,
+                    {},
+                    nullptr};
+  try {
+    // The input alone first: a batch beyond all bounds need not reach the libraries.
+    const Shape input{options.batch, network.image[0], network.image[1], network.image[2]};
+    if (input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {
+      throw UsageError(
+          fmt::format("--batch {}: an input of {} does not fit the memory that may be "
+                      "used; take a smaller --batch",
+                      options.batch, input.ToString()));
+    }
+    const Graph graph = network.build({options.batch, network.image, network.classes});
+    workload.totals = graph.Totals();
+    workload.plan = MakePlan(graph, request);
+  } catch (const std::overflow_error& error) {
+    throw UsageError(
+        fmt::format("--batch {}: {}; take a smaller one", options.batch, error.what()));
+  } catch (const PlanError& error) {
+    throw UsageError(error.what());
+  }
+  return workload;
+}
+
+Workload MakeWorkload(const WorkloadOptions& options, bool training) {
+  Workload workload = PlanWorkload(options, training);
+  workload.plan->Allocate();
+  InitializeParameters(*workload.plan, options.seed);
+  return workload;
+}
+
+}  // namespace topdnn

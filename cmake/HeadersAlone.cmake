@@ -1,0 +1,24 @@
+# Compiles each header by itself, so that none leans on what its includers happen to include first.
+#
+# Each header gets a source file of its own that includes it twice (the second time its guard must
+# hold), with the ISA flags that the header's name asks for. The OBJECT library is part of `all`;
+# headers_alone.txt in the build folder lists what it covers.
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+     ${CMAKE_SOURCE_DIR}/kernels/*.h ${CMAKE_SOURCE_DIR}/networks/*.h
+     ${CMAKE_SOURCE_DIR}/harness/*.h ${CMAKE_SOURCE_DIR}/datasets/*.h
+     ${CMAKE_SOURCE_DIR}/bench/*.h ${CMAKE_SOURCE_DIR}/tests/*.h)
+set(sources)
+foreach(header IN LISTS headers)
+  string(REGEX REPLACE "\\.h$" ".cc" source "${CMAKE_BINARY_DIR}/headers_alone/${header}")
+  file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
+  list(APPEND sources ${source})
+endforeach()
+list(JOIN headers "\n" lines)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers_alone.txt CONTENT "${lines}\n")
+
+topdnn_apply_isa_flags(${sources})
+add_library(headers_alone OBJECT ${sources})
+# -O0: only whether they compile matters.
+target_compile_options(headers_alone PRIVATE -O0)
+target_link_libraries(headers_alone PRIVATE topdnn_command topdnn_kernels topdnn_networks
+                                            topdnn_harness topdnn_datasets GTest::gtest)

@@ -1,0 +1,71 @@
+#include "datasets/bytes.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include "datasets/dataset.h"
+
+namespace topdnn {
+
+namespace {
+
+void CheckMagic(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    throw DatasetError(fmt::format("{}: {}; give the folder that holds it with --data",
+                                   path.string(), std::strerror(errno)));
+  }
+  std::array<char, 2> magic = {};
+  file.read(magic.data(), magic.size());
+  const bool gzip = magic[0] == '\x1f' && magic[1] == '\x8b';
+  if (path.extension() == ".gz" && !gzip) {
+    throw DatasetError(
+        fmt::format("{}: offset 0: not gzip, though named .gz; rename it, or download it again",
+                    path.string()));
+  }
+}
+
+}  // namespace
+
+std::vector<unsigned char> ReadFile(const std::filesystem::path& path, std::size_t most) {
+  if (std::filesystem::is_directory(path)) {
+    throw DatasetError(fmt::format("{}: is a folder, not a file", path.string()));
+  }
+  CheckMagic(path);
+  // zlib reads what is not gzip as it is.
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  if (file == nullptr) {
+    throw DatasetError(fmt::format("{}: cannot be opened", path.string()));
+  }
+  std::vector<unsigned char> bytes;
+  std::vector<unsigned char> chunk(std::size_t{1} << 20);
+  for (;;) {
+    const int got = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
+    if (got <= 0) break;
+    bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
+    if (bytes.size() > most) {
+      throw DatasetError(
+          fmt::format("{}: offset {}: over-long, the format ends there; download it again",
+                      path.string(), most));
+    }
+  }
+  // gzerror reports a damaged or truncated stream; gzread alone may not.
+  int code = Z_OK;
+  const std::string message = gzerror(file.get(), &code);
+  if (code != Z_OK && code != Z_STREAM_END) {
+    throw DatasetError(fmt::format("{}: offset {}: {}; the file is damaged, download it again",
+                                   path.string(), bytes.size(),
+                                   code == Z_BUF_ERROR ? "truncated gzip stream" : message));
+  }
+  return bytes;
+}
+
+}  // namespace topdnn

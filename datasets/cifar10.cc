@@ -1,0 +1,51 @@
+#include "datasets/cifar10.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "datasets/bytes.h"
+#include "datasets/pixels.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
+constexpr std::size_t kRecord = 1 + kPixels;
+constexpr int kClasses = 10;
+// The files hold 10,000 records each; ten times as many are taken too.
+constexpr std::size_t kMost = kRecord * 100000;
+
+}  // namespace
+
+std::unique_ptr<Dataset> ReadCifar10(std::string name,
+                                     const std::vector<std::filesystem::path>& files) {
+  std::vector<unsigned char> pixels;
+  std::vector<std::uint8_t> labels;
+  for (const std::filesystem::path& path : files) {
+    const std::vector<unsigned char> bytes = ReadFile(path, kMost);
+    if (bytes.empty() || bytes.size() % kRecord != 0) {
+      throw DatasetError(
+          fmt::format("{}: offset {}: truncated, records take {} bytes each; "
+                      "download it again",
+                      path.string(), bytes.size(), kRecord));
+    }
+    for (std::size_t at = 0; at < bytes.size(); at += kRecord) {
+      if (bytes[at] >= kClasses) {
+        throw DatasetError(
+            fmt::format("{}: offset {}: label {} is out of range, 0 to {}; is it "
+                        "CIFAR-10's binary version?",
+                        path.string(), at, bytes[at], kClasses - 1));
+      }
+      labels.push_back(bytes[at]);
+      const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at + 1);
+      pixels.insert(pixels.end(), first, first + kPixels);
+    }
+  }
+  return std::make_unique<PixelDataset>(std::move(name), kClasses, Shape{3, 32, 32},
+                                        std::move(pixels), std::move(labels));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,96 @@
+#include "datasets/idx.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "datasets/bytes.h"
+#include "datasets/pixels.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::uint32_t kImages = 0x00000803;
+constexpr std::uint32_t kLabels = 0x00000801;
+constexpr int kClasses = 10;
+// Far above any data set of this format; what a damaged header may ask for is bounded by it.
+constexpr std::size_t kMost = std::size_t{4} << 30;
+
+std::uint32_t BigEndian(const std::vector<unsigned char>& bytes, std::size_t at) {
+  return static_cast<std::uint32_t>(bytes[at]) << 24 |
+         static_cast<std::uint32_t>(bytes[at + 1]) << 16 |
+         static_cast<std::uint32_t>(bytes[at + 2]) << 8 | static_cast<std::uint32_t>(bytes[at + 3]);
+}
+
+struct Idx {
+  std::vector<std::int64_t> extents;
+  std::vector<unsigned char> values;
+};
+
+Idx Read(const std::filesystem::path& path, std::uint32_t magic, int rank) {
+  std::vector<unsigned char> bytes = ReadFile(path, kMost);
+  const std::size_t header = 4 + 4 * static_cast<std::size_t>(rank);
+  const auto fail = [&](std::size_t offset, const std::string& what) {
+    throw DatasetError(
+        fmt::format("{}: offset {}: {}; download it again", path.string(), offset, what));
+  };
+  if (bytes.size() < header) {
+    fail(bytes.size(), fmt::format("truncated, the header takes {} bytes", header));
+  }
+  if (BigEndian(bytes, 0) != magic) {
+    fail(0, fmt::format("magic number {:#010x}, not {:#010x}: no IDX file of {}",
+                        BigEndian(bytes, 0), magic, magic == kImages ? "images" : "labels"));
+  }
+  Idx idx;
+  std::uint64_t size = 1;
+  for (int d = 0; d < rank; ++d) {
+    const std::size_t at = 4 + 4 * static_cast<std::size_t>(d);
+    const std::uint32_t extent = BigEndian(bytes, at);
+    if (extent == 0 || size > kMost / extent) {
+      fail(at, fmt::format("an extent of {} cannot be", extent));
+    }
+    size *= extent;
+    idx.extents.push_back(extent);
+  }
+  if (bytes.size() - header < size) {
+    fail(bytes.size(),
+         fmt::format("truncated, {} bytes of {} are there", bytes.size() - header, size));
+  }
+  if (bytes.size() - header > size) {
+    fail(header + size,
+         fmt::format("over-long, {} bytes follow the last", bytes.size() - header - size));
+  }
+  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
+  idx.values = std::move(bytes);
+  return idx;
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> ReadIdx(std::string name, const std::filesystem::path& images,
+                                 const std::filesystem::path& labels) {
+  Idx pixels = Read(images, kImages, 3);
+  Idx classes = Read(labels, kLabels, 1);
+  if (pixels.extents[0] != classes.extents[0]) {
+    throw DatasetError(
+        fmt::format("{}: offset 4: {} labels for the {} images of {}; take both "
+                    "files from one download",
+                    labels.string(), classes.extents[0], pixels.extents[0], images.string()));
+  }
+  constexpr std::size_t kLabelHeader = 8;
+  for (std::size_t i = 0; i < classes.values.size(); ++i) {
+    if (classes.values[i] < kClasses) continue;
+    throw DatasetError(
+        fmt::format("{}: offset {}: label {} is out of range, 0 to {}; download it "
+                    "again",
+                    labels.string(), kLabelHeader + i, classes.values[i], kClasses - 1));
+  }
+  return std::make_unique<PixelDataset>(std::move(name), kClasses,
+                                        Shape{1, pixels.extents[1], pixels.extents[2]},
+                                        std::move(pixels.values), std::move(classes.values));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,33 @@
+// From what a user names to data sets.
+
+#ifndef TOPDNN_DATASETS_OPEN_H_
+#define TOPDNN_DATASETS_OPEN_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "datasets/dataset.h"
+
+namespace topdnn {
+
+struct DatasetPair {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> test;
+};
+
+// Where Debian's package dataset-fashion-mnist puts its files.
+inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
+
+// A folder that holds CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin,
+// test_batch.bin) or MNIST's files (train-images-idx3-ubyte, ..., plain or .gz). Throws
+// DatasetError.
+DatasetPair OpenFolder(const std::filesystem::path& folder);
+
+// Images of the given shape and classes: see MakeSynthetic.
+DatasetPair OpenSynthetic(const Shape& image_shape, int classes, std::uint64_t seed);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_DATASETS_OPEN_H_

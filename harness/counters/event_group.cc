@@ -1,0 +1,172 @@
+#include "harness/counters/event_group.h"
+
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace topdnn {
+
+namespace {
+
+// The threads of this process; those that end meanwhile are simply refused with ESRCH.
+std::vector<int> Threads() {
+  std::vector<int> threads;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
+    const std::string name = entry.path().filename().string();
+    int id = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+    if (error == std::errc{} && end == name.data() + name.size()) threads.push_back(id);
+  }
+  return threads;
+}
+
+int OpenEvent(const PerfEvent& event, PerfScope scope, int thread, int leader) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = event.type;
+  attr.config = event.config;
+  attr.disabled = leader < 0 ? 1 : 0;
+  attr.exclude_kernel = scope == PerfScope::kUser ? 1 : 0;
+  attr.exclude_hv = 1;
+  attr.read_format =
+      PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  return static_cast<int>(
+      syscall(SYS_perf_event_open, &attr, thread, -1, leader, PERF_FLAG_FD_CLOEXEC));
+}
+
+}  // namespace
+
+EventGroup::~EventGroup() { Close(); }
+
+void EventGroup::Close() {
+  for (const int fd : members_) close(fd);
+  for (const int fd : leaders_) close(fd);
+  members_.clear();
+  leaders_.clear();
+}
+
+int EventGroup::OpenOn(int thread, std::span<const PerfEvent> events, PerfScope scope) {
+  int leader = -1;
+  for (const PerfEvent& event : events) {
+    const int fd = OpenEvent(event, scope, thread, leader);
+    if (fd < 0) return errno;
+    if (leader < 0) {
+      leader = fd;
+      leaders_.push_back(fd);
+    } else {
+      members_.push_back(fd);
+    }
+  }
+  return ioctl(leader, PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP) == 0 ? 0 : errno;
+}
+
+int EventGroup::Open(std::span<const PerfEvent> events, PerfScope scope, bool all_threads) {
+  Close();
+  if (events.empty() || events.size() > kMostEvents) return EINVAL;
+  events_ = events.size();
+  const std::vector<int> threads = all_threads ? Threads() : std::vector<int>{0};
+  for (const int thread : threads) {
+    const int error = OpenOn(thread, events, scope);
+    if (error == 0 || (error == ESRCH && all_threads)) continue;
+    Close();
+    return error;
+  }
+  return leaders_.empty() ? ESRCH : 0;
+}
+
+void EventGroup::Read(std::uint64_t* raw) const noexcept {
+  std::fill_n(raw, slots(), std::uint64_t{0});
+  std::array<std::uint64_t, 3 + kMostEvents> values;  // events, enabled, running, count...
+  const auto bytes = static_cast<ssize_t>((3 + events_) * sizeof(std::uint64_t));
+  for (const int leader : leaders_) {
+    if (read(leader, values.data(), sizeof values) != bytes) {
+      std::fill_n(raw, slots(), std::uint64_t{0});
+      return;
+    }
+    for (std::size_t i = 0; i < events_; ++i) raw[i] += values[3 + i];
+    raw[events_] += values[1];
+    raw[events_ + 1] += values[2];
+  }
+}
+
+PerfSurroundings PerfSurroundings::Here() {
+  PerfSurroundings here;
+  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> here.paranoid;
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    int mode = 0;
+    if (key == "Seccomp:" && status >> mode) here.seccomp_filtered = mode == 2;
+  }
+#if defined(__x86_64__)
+  // CPUID.1:ECX[31] is set by hypervisors alone (AMD APM volume 3, CPUID Fn0000_0001).
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  here.virtual_machine = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 31 & 1u) != 0;
+#endif
+  return here;
+}
+
+Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::string& what) {
+  const auto refused = [](std::string reason, std::string remedy) {
+    return Availability{.works = false, .reason = std::move(reason), .remedy = std::move(remedy)};
+  };
+  switch (error) {
+    case ENOENT:
+    case EOPNOTSUPP:
+    case ENODEV:
+    case ENXIO:
+      return here.virtual_machine
+                 ? refused(fmt::format("no PMU: the hypervisor shows this virtual machine none, so "
+                                       "{} do not exist ({})",
+                                       what, strerrorname_np(error)),
+                           "")
+                 : refused(fmt::format("no PMU that the kernel knows, so {} do not exist ({})",
+                                       what, strerrorname_np(error)),
+                           "");
+    case EACCES:
+      return refused(fmt::format("kernel.perf_event_paranoid is {}, which refuses {} to this user "
+                                 "(EACCES)",
+                                 here.paranoid, what),
+                     "sysctl kernel.perf_event_paranoid=1");
+    case EPERM:
+      if (here.seccomp_filtered) {
+        return refused(fmt::format("a seccomp filter refuses perf_event_open, so {} cannot be "
+                                   "opened (EPERM)",
+                                   what),
+                       "run the container with --cap-add PERFMON or --security-opt "
+                       "seccomp=unconfined");
+      }
+      return refused(fmt::format("the kernel refuses {} to this user, with "
+                                 "kernel.perf_event_paranoid at {} (EPERM)",
+                                 what, here.paranoid),
+                     "sysctl kernel.perf_event_paranoid=1");
+    case ENOSYS:
+      return refused(
+          "perf_event_open does not exist here: a kernel without it, or a sandbox that "
+          "hides it (ENOSYS)",
+          "");
+    case EMFILE:
+      return refused("too many open files for one counter a thread (EMFILE)", "ulimit -n 65536");
+    case EBUSY:
+      return refused(
+          fmt::format("someone else holds the PMU exclusively, so {} are refused (EBUSY)", what),
+          "end the other profiler");
+    default:
+      return refused(fmt::format("perf_event_open refuses {}: {}", what, std::strerror(error)), "");
+  }
+}
+
+}  // namespace topdnn

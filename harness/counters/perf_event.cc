@@ -1,0 +1,192 @@
+#include "harness/counters/perf_event.h"
+
+#include <perfmon/pfmlib_perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+namespace topdnn {
+
+namespace {
+
+// "event=0x3c,umask=0x1" or "config=0x400": the fields that core PMUs use (sysfs, format/).
+std::optional<std::uint64_t> SysfsConfig(const std::string& text) {
+  std::uint64_t config = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::size_t end = text.find(',', at);
+    if (end == std::string::npos) end = text.size();
+    const std::string term = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t equals = term.find('=');
+    const std::string key = term.substr(0, equals);
+    const std::uint64_t value =
+        equals == std::string::npos ? 1 : std::strtoull(term.c_str() + equals + 1, nullptr, 0);
+    if (key == "config" || key == "event") {
+      config |= value;
+    } else if (key == "umask") {
+      config |= value << 8;
+    } else if (key == "cmask") {
+      config |= value << 24;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return config;
+}
+
+std::optional<ResolvedEvent> ResolveBySysfs(const std::string& name, const std::string& sysfs) {
+  std::error_code ignored;
+  for (const auto& device : std::filesystem::directory_iterator(sysfs, ignored)) {
+    std::ifstream file(device.path() / "events" / name);
+    std::ifstream type_file(device.path() / "type");
+    std::string text;
+    std::uint32_t type = 0;
+    if (!(file >> text) || !(type_file >> type)) continue;
+    if (const auto config = SysfsConfig(text)) return ResolvedEvent{name, type, *config, "sysfs"};
+  }
+  return std::nullopt;
+}
+
+std::optional<ResolvedEvent> ResolveByLibpfm4(const std::string& name) {
+  static const bool ready = pfm_initialize() == PFM_SUCCESS;
+  if (!ready) return std::nullopt;
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  pfm_perf_encode_arg_t encode{};
+  encode.size = sizeof encode;
+  encode.attr = &attr;
+  if (pfm_get_os_event_encoding(name.c_str(), PFM_PLM3, PFM_OS_PERF_EVENT, &encode) !=
+      PFM_SUCCESS) {
+    return std::nullopt;
+  }
+  return ResolvedEvent{name, attr.type, attr.config, "libpfm4"};
+}
+
+}  // namespace
+
+PerfSyscalls PerfSyscalls::Real() {
+  return {.open =
+              [](const perf_event_attr& attr, pid_t thread, int group) {
+                const long fd =
+                    syscall(SYS_perf_event_open, &attr, thread, -1, group, PERF_FLAG_FD_CLOEXEC);
+                return fd < 0 ? -errno : static_cast<int>(fd);
+              },
+          .read =
+              [](int fd, void* buffer, std::size_t bytes) {
+                const ssize_t got = ::read(fd, buffer, bytes);
+                return got < 0 ? static_cast<ssize_t>(-errno) : got;
+              },
+          .control =
+              [](int fd, unsigned long request, unsigned long argument) {
+                return ioctl(fd, request, argument) < 0 ? -errno : 0;
+              },
+          .close = [](int fd) { ::close(fd); }};
+}
+
+std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
+                                          const std::string& sysfs) {
+  if (auto event = ResolveByLibpfm4(name)) return event;
+  if (raw) return ResolvedEvent{name, PERF_TYPE_RAW, *raw, "raw"};
+  return ResolveBySysfs(name, sysfs);
+}
+
+OpenOutcome PerfGroup::Open(std::span<const ResolvedEvent> events, pid_t thread, bool inherit) {
+  Close();
+  inherit_ = inherit;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = events[i].type;
+    attr.config = events[i].config;
+    attr.disabled = i == 0 ? 1 : 0;
+    attr.inherit = inherit ? 1 : 0;
+    attr.exclude_kernel = 1;
+    attr.exclude_hv = 1;
+    attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    if (!inherit) attr.read_format |= PERF_FORMAT_GROUP;
+    const int fd = calls_.open(attr, thread, fds_.empty() ? -1 : fds_.front());
+    if (fd < 0) {
+      Close();
+      return {-fd, i};
+    }
+    fds_.push_back(fd);
+  }
+  if (fds_.empty()) return {EINVAL, 0};
+  const int error = calls_.control(fds_.front(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+  if (error < 0) {
+    Close();
+    return {-error, 0};
+  }
+  return {};
+}
+
+void PerfGroup::Close() {
+  for (const int fd : fds_) calls_.close(fd);
+  fds_.clear();
+}
+
+bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
+  if (fds_.empty()) return false;
+  if (!inherit_) {  // events, enabled, running, count...
+    const std::size_t bytes = slots() * sizeof *raw;
+    return calls_.read(fds_.front(), raw, bytes) == static_cast<ssize_t>(bytes);
+  }
+  for (const int fd : fds_) {  // count, enabled, running
+    constexpr std::size_t kBytes = 3 * sizeof *raw;
+    if (calls_.read(fd, raw, kBytes) != static_cast<ssize_t>(kBytes)) return false;
+    raw += 3;
+  }
+  return true;
+}
+
+std::vector<CounterReading> PerfGroup::Decode(std::span<const std::uint64_t> raw) const {
+  std::vector<CounterReading> readings;
+  if (raw.size() != slots() || fds_.empty()) return readings;
+  if (!inherit_ && raw[0] != fds_.size()) return readings;
+  for (std::size_t i = 0; i < fds_.size(); ++i) {
+    readings.push_back(inherit_ ? CounterReading{raw[3 * i], raw[3 * i + 1], raw[3 * i + 2]}
+                                : CounterReading{raw[3 + i], raw[1], raw[2]});
+  }
+  return readings;
+}
+
+std::vector<CounterReading> PerfGroup::Read() const {
+  std::vector<std::uint64_t> raw(slots());
+  return ReadRaw(raw.data()) ? Decode(raw) : std::vector<CounterReading>{};
+}
+
+Trial TryGroup(const PerfSyscalls& calls, std::span<const ResolvedEvent> events,
+               const std::function<void()>& work) {
+  Trial trial;
+  PerfGroup group(calls);
+  trial.outcome = group.Open(events, 0, false);
+  if (trial.outcome.error != 0) {
+    trial.verdict = TrialVerdict::kRefused;
+    return trial;
+  }
+  const auto before = group.Read();
+  work();
+  const auto after = group.Read();
+  if (before.empty() || after.empty()) {
+    trial.verdict = TrialVerdict::kNeverRuns;
+    return trial;
+  }
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    const EventCount count = CountBetween(before[i], after[i]);
+    if (!count.value) {
+      trial.verdict = TrialVerdict::kNeverRuns;
+      return trial;
+    }
+    if (count.running_fraction < 1) trial.verdict = TrialVerdict::kMultiplexed;
+    if (*count.value == 0) trial.dead.push_back(i);
+  }
+  return trial;
+}
+
+}  // namespace topdnn

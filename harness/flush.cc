@@ -1,0 +1,64 @@
+#include "harness/flush.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <immintrin.h>
+
+#include <cstdint>
+#endif
+
+namespace topdnn {
+
+#if defined(__x86_64__)
+
+namespace {
+
+// CPUID.1:EBX[15:8] in units of 8 bytes; 64 bytes on every x86-64 CPU so far.
+std::size_t LineBytes() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return 64;
+  const std::size_t bytes = (b >> 8 & 0xffu) * 8;
+  return bytes == 0 ? 64 : bytes;
+}
+
+// CPUID.(7,0):EBX[23].
+bool HasClflushopt() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b >> 23 & 1u) != 0;
+}
+
+// CLFLUSHOPT is unordered between lines and so several times faster than CLFLUSH.
+__attribute__((target("clflushopt"))) void FlushUnordered(std::uintptr_t begin, std::uintptr_t end,
+                                                          std::size_t line) {
+  for (std::uintptr_t at = begin; at < end; at += line) {
+    _mm_clflushopt(reinterpret_cast<void*>(at));  // NOLINT(performance-no-int-to-ptr)
+  }
+}
+
+void FlushOrdered(std::uintptr_t begin, std::uintptr_t end, std::size_t line) {
+  for (std::uintptr_t at = begin; at < end; at += line) {
+    _mm_clflush(reinterpret_cast<const void*>(at));  // NOLINT(performance-no-int-to-ptr)
+  }
+}
+
+}  // namespace
+
+bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
+  static const std::size_t line = LineBytes();
+  static const bool unordered = HasClflushopt();
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t begin = address / line * line;
+  const std::uintptr_t end = address + bytes.size();
+  if (bytes.empty()) return true;
+  (unordered ? FlushUnordered : FlushOrdered)(begin, end, line);
+  _mm_mfence();
+  return true;
+}
+
+#else
+
+bool FlushFromCaches(std::span<const std::byte>) noexcept { return false; }
+
+#endif
+
+}  // namespace topdnn

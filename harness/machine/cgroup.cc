@@ -1,0 +1,200 @@
+#include "harness/machine/cgroup.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace topdnn {
+namespace {
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+template <typename T>
+std::optional<T> Number(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  T value{};
+  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (result.ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> FileText(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+template <typename T>
+void KeepLeast(std::optional<T>& kept, const std::optional<T>& value) {
+  if (value && (!kept || *value < *kept)) kept = value;
+}
+
+// The group's folder and every one above it, up to the mount point: each may hold a limit.
+std::vector<std::filesystem::path> FoldersOf(const CgroupMount& mount, const std::string& group,
+                                             const std::filesystem::path& root) {
+  const std::filesystem::path top = root / std::filesystem::path(mount.mount_point).relative_path();
+  // Inside a container the mount often shows the container's own group as its root.
+  std::string below = group;
+  if (mount.root != "/" && below.starts_with(mount.root)) below.erase(0, mount.root.size());
+  std::filesystem::path folder = top;
+  std::vector<std::filesystem::path> folders = {top};
+  for (const std::string& part : Split(below, '/')) {
+    if (part == "..") continue;  // a group outside of this namespace: only the mount is visible
+    folder /= part;
+    folders.push_back(folder);
+  }
+  return folders;
+}
+
+// What is left below a limit: its usage without the file pages that can be dropped.
+std::optional<std::uint64_t> Left(std::uint64_t limit, const std::optional<std::string>& usage,
+                                  const std::optional<std::string>& stat,
+                                  std::string_view inactive_key) {
+  if (!usage) return std::nullopt;
+  const std::uint64_t used = Number<std::uint64_t>(*usage).value_or(0);
+  const std::uint64_t inactive =
+      stat ? ParseKeyedNumber(*stat, inactive_key).value_or(0) : std::uint64_t{0};
+  const std::uint64_t held = used - std::min(used, inactive);
+  return limit - std::min(limit, held);
+}
+
+// The files of one hierarchy version.
+struct MemoryFiles {
+  const char* limit;
+  const char* usage;
+  const char* inactive_key;
+};
+constexpr MemoryFiles kMemoryV1 = {"memory.limit_in_bytes", "memory.usage_in_bytes",
+                                   "total_inactive_file"};
+constexpr MemoryFiles kMemoryV2 = {"memory.max", "memory.current", "inactive_file"};
+
+void ReadMemory(const std::filesystem::path& folder, const MemoryFiles& files,
+                CgroupLimits& limits) {
+  const auto text = FileText(folder / files.limit);
+  const auto limit = text ? ParseMemoryLimit(*text) : std::nullopt;
+  if (!limit) return;
+  KeepLeast(limits.memory_limit, limit);
+  KeepLeast(limits.memory_available, Left(*limit, FileText(folder / files.usage),
+                                          FileText(folder / "memory.stat"), files.inactive_key));
+}
+
+void ReadCpu(const std::filesystem::path& folder, int version, CgroupLimits& limits) {
+  if (version == 2) {
+    const auto text = FileText(folder / "cpu.max");
+    if (text) KeepLeast(limits.cpu_quota, ParseCpuMax(*text));
+  } else {
+    const auto quota = FileText(folder / "cpu.cfs_quota_us");
+    const auto period = FileText(folder / "cpu.cfs_period_us");
+    if (quota && period) KeepLeast(limits.cpu_quota, ParseCpuQuota(*quota, *period));
+  }
+}
+
+bool Controls(const CgroupMount& mount, std::string_view controller) {
+  return mount.version == 2 || std::find(mount.controllers.begin(), mount.controllers.end(),
+                                         controller) != mount.controllers.end();
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ParseCgroupMembership(std::string_view text) {
+  std::map<std::string, std::string> membership;
+  for (const std::string& line : Split(text, '\n')) {
+    // hierarchy-ID:controller-list:path, the path itself may hold colons
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string path = line.substr(second + 1);
+    const std::string list = line.substr(first + 1, second - first - 1);
+    if (list.empty()) membership[""] = path;
+    for (const std::string& controller : Split(list, ',')) membership[controller] = path;
+  }
+  return membership;
+}
+
+std::vector<CgroupMount> ParseCgroupMounts(std::string_view mountinfo) {
+  std::vector<CgroupMount> mounts;
+  for (const std::string& line : Split(mountinfo, '\n')) {
+    // ID parent major:minor root mount-point options [tags] - type source super-options
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    const std::vector<std::string> left = Split(std::string_view(line).substr(0, dash), ' ');
+    const std::vector<std::string> right = Split(std::string_view(line).substr(dash + 3), ' ');
+    if (left.size() < 5 || right.size() < 3) continue;
+    if (right[0] == "cgroup2") {
+      mounts.push_back({2, {}, left[3], left[4]});
+    } else if (right[0] == "cgroup") {
+      mounts.push_back({1, Split(right[2], ','), left[3], left[4]});
+    }
+  }
+  return mounts;
+}
+
+std::optional<std::uint64_t> ParseMemoryLimit(std::string_view text) {
+  // Version 1 writes "no limit" as the largest multiple of the page size below 2^63.
+  constexpr std::uint64_t kUnlimited = std::uint64_t{1} << 62;
+  const auto value = Number<std::uint64_t>(text);
+  if (!value || *value >= kUnlimited) return std::nullopt;
+  return value;
+}
+
+std::optional<double> ParseCpuQuota(std::string_view quota, std::string_view period) {
+  const auto q = Number<std::int64_t>(quota);
+  const auto p = Number<std::int64_t>(period);
+  if (!q || !p || *q <= 0 || *p <= 0) return std::nullopt;
+  return static_cast<double>(*q) / static_cast<double>(*p);
+}
+
+std::optional<double> ParseCpuMax(std::string_view text) {
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return std::nullopt;
+  return ParseCpuQuota(text.substr(0, blank), text.substr(blank + 1));
+}
+
+std::optional<std::uint64_t> ParseKeyedNumber(std::string_view text, std::string_view key) {
+  for (const std::string& line : Split(text, '\n')) {
+    if (!line.starts_with(key)) continue;
+    std::string_view rest = std::string_view(line).substr(key.size());
+    if (rest.starts_with(':')) rest.remove_prefix(1);
+    if (rest.starts_with(' ') || rest.starts_with('\t')) return Number<std::uint64_t>(rest);
+  }
+  return std::nullopt;
+}
+
+CgroupLimits ReadCgroupLimits(const std::filesystem::path& root) {
+  CgroupLimits limits;
+  const auto membership_text = FileText(root / "proc/self/cgroup");
+  const auto mounts_text = FileText(root / "proc/self/mountinfo");
+  if (!membership_text || !mounts_text) return limits;
+  const auto membership = ParseCgroupMembership(*membership_text);
+  for (const CgroupMount& mount : ParseCgroupMounts(*mounts_text)) {
+    for (const std::string controller : {"memory", "cpu"}) {
+      if (!Controls(mount, controller)) continue;
+      const auto group = membership.find(mount.version == 2 ? "" : controller);
+      if (group == membership.end()) continue;
+      for (const auto& folder : FoldersOf(mount, group->second, root)) {
+        if (controller == "memory") {
+          ReadMemory(folder, mount.version == 2 ? kMemoryV2 : kMemoryV1, limits);
+        } else {
+          ReadCpu(folder, mount.version, limits);
+        }
+      }
+      // A version 1 controller is the one in force: version 2 cannot hold it at the same time.
+      if (mount.version == 1) limits.source = "cgroup v1";
+      if (mount.version == 2 && limits.source.empty()) limits.source = "cgroup v2";
+    }
+  }
+  return limits;
+}
+
+}  // namespace topdnn

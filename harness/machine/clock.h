@@ -1,0 +1,44 @@
+// Time without a PMU: the time-stamp counter calibrated against the kernel's raw clock, and the
+// core's true frequency found by timing a chain of instructions of known latency. The core clock
+// moves within minutes on a shared machine; a measurement reads it before and after.
+
+#ifndef TOPDNN_HARNESS_MACHINE_CLOCK_H_
+#define TOPDNN_HARNESS_MACHINE_CLOCK_H_
+
+#include <cstdint>
+
+namespace topdnn {
+
+// A frequency and how far its windows lay apart.
+struct Frequency {
+  double hz = 0;
+  double spread = 0;  // (largest - median) / largest over the windows
+  int windows = 0;
+};
+
+// The time-stamp counter (x86: TSC; Arm: the generic timer's virtual count). Not serialising: a
+// reading may move by some tens of cycles against its neighbours.
+std::uint64_t ReadTsc();
+
+// Measures the counter against CLOCK_MONOTONIC_RAW in 3 windows of `window_seconds`; median.
+Frequency CalibrateTsc(double window_seconds = 0.01);
+
+// Ticks a second, calibrated once per process (about 30 ms on the first call).
+const Frequency& TscFrequency();
+
+// The frequency of the core under this thread: 8 windows of 25 us, the largest counts, since a
+// disturbance only ever makes a window longer. hz is 0 on an architecture whose chain is not known.
+Frequency CoreClock();
+
+// Multiplications per iteration of the chain, each waiting for the one before it, and their latency
+// in cycles: 64-bit imul takes 3 on Intel since Nehalem and on AMD since Zen (Agner Fog,
+// instruction tables). An `add` or `lea` chain will not do: the renamer folds it.
+inline constexpr int kChainLength = 32;
+inline constexpr int kChainLatency = 3;
+
+// Runs the chain and returns start * factor^(kChainLength * iterations) modulo 2^64.
+std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::int64_t iterations);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_CLOCK_H_

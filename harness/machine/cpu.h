@@ -1,0 +1,36 @@
+// Which CPU this is. The microarchitecture's name selects Top-Down tables and explains ceilings;
+// family, model and stepping stand beside it so that an unknown CPU is still told apart.
+
+#ifndef TOPDNN_HARNESS_MACHINE_CPU_H_
+#define TOPDNN_HARNESS_MACHINE_CPU_H_
+
+#include <cstdint>
+#include <string>
+
+#include "harness/machine/cpuid.h"
+
+namespace topdnn {
+
+struct Cpu {
+  std::string vendor;             // "GenuineIntel", "AuthenticAMD", "Arm"
+  std::string brand;              // as the CPU words it
+  std::string microarchitecture;  // "zen4", "sapphire_rapids", "neoverse_v1"; empty: unknown
+  int family = 0;                 // displayed family and model, as lscpu shows them
+  int model = 0;
+  int stepping = 0;
+  std::string hypervisor;      // "KVM", "VMware"; empty: none
+  bool invariant_tsc = false;  // ticks at one rate in every power state, on all cores alike
+};
+
+// From CPUID (Intel SDM volume 2; AMD APM volume 3, appendix E). Pure.
+Cpu IdentifyX86(const CpuidLeaves& leaves);
+
+// From Arm's main identification register MIDR_EL1 (Arm ARM, D19.2). Pure.
+Cpu IdentifyArm(std::uint64_t midr);
+
+// The CPU this thread runs on.
+Cpu IdentifyCpu();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_CPU_H_

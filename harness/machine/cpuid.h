@@ -1,0 +1,45 @@
+// The x86 CPUID leaves that the project decides from, as plain data: what a CPU offers is a pure
+// function of them, so a decision can be tested on the leaves of CPUs that are not at hand.
+
+#ifndef TOPDNN_HARNESS_MACHINE_CPUID_H_
+#define TOPDNN_HARNESS_MACHINE_CPUID_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace topdnn {
+
+struct CpuidRegisters {
+  std::uint32_t eax = 0;
+  std::uint32_t ebx = 0;
+  std::uint32_t ecx = 0;
+  std::uint32_t edx = 0;
+};
+
+// The leaves of one CPU by (leaf, subleaf). A leaf that is absent reads as zeros, which is what
+// every feature bit of it means.
+class CpuidLeaves {
+ public:
+  CpuidLeaves() = default;
+  explicit CpuidLeaves(std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters> registers)
+      : registers_(std::move(registers)) {}
+
+  CpuidRegisters Leaf(std::uint32_t leaf, std::uint32_t subleaf = 0) const;
+
+ private:
+  std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters> registers_;
+};
+
+// The leaves of the CPU this thread runs on (basic up to 0x1A, the hypervisor's and the extended
+// ones that the project reads); none on another architecture.
+CpuidLeaves ReadCpuid();
+
+// XCR0: the register states that the operating system saves and thus lets programs use (Intel SDM
+// volume 1, section 13.3); 0 where XGETBV is not enabled.
+std::uint64_t ReadXcr0(const CpuidLeaves& leaves);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_CPUID_H_

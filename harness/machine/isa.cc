@@ -1,0 +1,162 @@
+#include "harness/machine/isa.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+
+namespace topdnn {
+namespace {
+
+enum class Register { kEax, kEbx, kEcx, kEdx };
+
+// A feature bit and where CPUID reports it (Intel SDM volume 2, CPUID; AMD APM volume 3,
+// appendix E).
+struct Feature {
+  Isa isa;
+  std::string_view name;
+  std::uint32_t leaf;
+  std::uint32_t subleaf;
+  Register place;
+  int bit;
+};
+
+constexpr std::array kFeatures = {
+    Feature{Isa::kSse2, "SSE2", 1, 0, Register::kEdx, 26},
+    Feature{Isa::kSse41, "SSE4.1", 1, 0, Register::kEcx, 19},
+    Feature{Isa::kAvx2, "AVX", 1, 0, Register::kEcx, 28},
+    Feature{Isa::kAvx2, "AVX2", 7, 0, Register::kEbx, 5},
+    Feature{Isa::kAvx2, "FMA", 1, 0, Register::kEcx, 12},
+    Feature{Isa::kAvx2, "F16C", 1, 0, Register::kEcx, 29},
+    Feature{Isa::kAvx512, "AVX512F", 7, 0, Register::kEbx, 16},
+    Feature{Isa::kAvx512, "AVX512DQ", 7, 0, Register::kEbx, 17},
+    Feature{Isa::kAvx512, "AVX512BW", 7, 0, Register::kEbx, 30},
+    Feature{Isa::kAvx512, "AVX512VL", 7, 0, Register::kEbx, 31},
+    Feature{Isa::kAvx512Vnni, "AVX512_VNNI", 7, 0, Register::kEcx, 11},
+    Feature{Isa::kAvx512Bf16, "AVX512_BF16", 7, 1, Register::kEax, 5},
+    Feature{Isa::kAvx512Fp16, "AVX512_FP16", 7, 0, Register::kEdx, 23},
+    Feature{Isa::kAmxInt8, "AMX-TILE", 7, 0, Register::kEdx, 24},
+    Feature{Isa::kAmxInt8, "AMX-INT8", 7, 0, Register::kEdx, 25},
+    Feature{Isa::kAmxBf16, "AMX-TILE", 7, 0, Register::kEdx, 24},
+    Feature{Isa::kAmxBf16, "AMX-BF16", 7, 0, Register::kEdx, 22},
+};
+
+// What an ISA needs besides its own feature bits.
+struct Requirement {
+  Isa isa;
+  std::string_view name;
+  std::uint64_t states;      // bits of XCR0 (Intel SDM volume 1, section 13.1)
+  std::optional<Isa> below;  // the ISA whose instructions it extends
+  bool permission;           // of the kernel, per process
+};
+
+constexpr std::uint64_t kAvxStates = 0x6;       // SSE, AVX
+constexpr std::uint64_t kAvx512States = 0xE6;   // and opmask, upper ZMM0-15, ZMM16-31
+constexpr std::uint64_t kTileStates = 0x60000;  // XTILECFG, XTILEDATA
+
+constexpr std::array kRequirements = {
+    Requirement{Isa::kSse2, "sse2", 0, std::nullopt, false},
+    Requirement{Isa::kSse41, "sse41", 0, Isa::kSse2, false},
+    Requirement{Isa::kAvx2, "avx2", kAvxStates, Isa::kSse41, false},
+    Requirement{Isa::kAvx512, "avx512", kAvx512States, Isa::kAvx2, false},
+    Requirement{Isa::kAvx512Vnni, "avx512_vnni", kAvx512States, Isa::kAvx512, false},
+    Requirement{Isa::kAvx512Bf16, "avx512_bf16", kAvx512States, Isa::kAvx512, false},
+    Requirement{Isa::kAvx512Fp16, "avx512_fp16", kAvx512States, Isa::kAvx512, false},
+    Requirement{Isa::kAmxInt8, "amx_int8", kTileStates, std::nullopt, true},
+    Requirement{Isa::kAmxBf16, "amx_bf16", kTileStates, std::nullopt, true},
+};
+
+bool Has(const CpuidLeaves& leaves, const Feature& feature) {
+  const CpuidRegisters r = leaves.Leaf(feature.leaf, feature.subleaf);
+  std::uint32_t value = 0;
+  switch (feature.place) {
+    case Register::kEax:
+      value = r.eax;
+      break;
+    case Register::kEbx:
+      value = r.ebx;
+      break;
+    case Register::kEcx:
+      value = r.ecx;
+      break;
+    case Register::kEdx:
+      value = r.edx;
+      break;
+  }
+  return (value >> feature.bit & 1) != 0;
+}
+
+// Why an ISA is denied, the CPU asked first; empty: it is not.
+std::string Denial(const Requirement& requirement, const CpuidLeaves& leaves, std::uint64_t xcr0,
+                   bool amx_permitted) {
+  for (const Feature& feature : kFeatures) {
+    if (feature.isa == requirement.isa && !Has(leaves, feature)) {
+      return fmt::format("the CPU reports no {}", feature.name);
+    }
+  }
+  if ((xcr0 & requirement.states) != requirement.states) {
+    return fmt::format("the operating system does not save its registers (XCR0 {:#x})", xcr0);
+  }
+  if (requirement.permission && !amx_permitted) {
+    return "the kernel refuses the tile state to this process (needs Linux 5.16 or later)";
+  }
+  return "";
+}
+
+// Linux, Documentation/arch/x86/xstate.rst. A permission, once given, stays and is inherited by
+// threads and children.
+bool RequestAmxPermission() {
+#if defined(__x86_64__)
+  constexpr int kArchReqXcompPerm = 0x1023;
+  constexpr int kXfeatureXtiledata = 18;
+  return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtiledata) == 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+std::string_view NameOf(Isa isa) {
+  for (const Requirement& requirement : kRequirements) {
+    if (requirement.isa == isa) return requirement.name;
+  }
+  return "";
+}
+
+std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0,
+                                   bool amx_permitted) {
+  std::vector<IsaVerdict> verdicts;
+  for (const Requirement& requirement : kRequirements) {
+    IsaVerdict verdict{requirement.isa, false, Denial(requirement, leaves, xcr0, amx_permitted)};
+    for (const IsaVerdict& other : verdicts) {
+      if (other.isa == requirement.below && !other.usable && verdict.reason.empty()) {
+        verdict.reason = fmt::format("needs {}: {}", NameOf(other.isa), other.reason);
+      }
+    }
+    verdict.usable = verdict.reason.empty();
+    verdicts.push_back(std::move(verdict));
+  }
+  return verdicts;
+}
+
+const std::vector<IsaVerdict>& MachineIsas() {
+  static const std::vector<IsaVerdict> verdicts = [] {
+    const CpuidLeaves leaves = ReadCpuid();
+    const std::uint64_t xcr0 = ReadXcr0(leaves);
+    const bool amx = DecideIsas(leaves, xcr0, true).back().usable;
+    return DecideIsas(leaves, xcr0, amx && RequestAmxPermission());
+  }();
+  return verdicts;
+}
+
+bool HasIsa(Isa isa) {
+  for (const IsaVerdict& verdict : MachineIsas()) {
+    if (verdict.isa == isa) return verdict.usable;
+  }
+  return false;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,51 @@
+// Which instruction sets a program may use here. Three parties have a say: the CPU (CPUID), the
+// operating system's saved register states (XCR0), and for AMX the kernel's permission per process
+// (arch_prctl, Linux 5.16). Code of an ISA that any of them denies dies of SIGILL, so everything
+// that is compiled for one asks here first.
+
+#ifndef TOPDNN_HARNESS_MACHINE_ISA_H_
+#define TOPDNN_HARNESS_MACHINE_ISA_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/machine/cpuid.h"
+
+namespace topdnn {
+
+enum class Isa {
+  kSse2,
+  kSse41,
+  kAvx2,    // with FMA and F16C
+  kAvx512,  // F, BW, DQ, VL: what Skylake-X brought
+  kAvx512Vnni,
+  kAvx512Bf16,
+  kAvx512Fp16,
+  kAmxInt8,
+  kAmxBf16,
+};
+
+// "sse2", "sse41", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8",
+// "amx_bf16".
+std::string_view NameOf(Isa isa);
+
+struct IsaVerdict {
+  Isa isa;
+  bool usable = false;
+  std::string reason;  // who denies it; empty when usable
+};
+
+// One verdict per Isa, in the enumeration's order. `amx_permitted`: the kernel lets this process
+// use the tile data state. Pure.
+std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0,
+                                   bool amx_permitted);
+
+// The verdicts for this process. The first call asks the kernel for AMX where the CPU has it.
+const std::vector<IsaVerdict>& MachineIsas();
+bool HasIsa(Isa isa);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_ISA_H_

@@ -1,0 +1,113 @@
+#include "harness/machine/machine.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+namespace topdnn {
+namespace {
+
+std::string OperatingSystem() {
+  utsname names{};
+  if (uname(&names) != 0) return "";
+  return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
+}
+
+std::int64_t Available(const CgroupLimits& cgroup) {
+  std::ifstream file("/proc/meminfo");
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  auto bytes = static_cast<std::int64_t>(ParseKeyedNumber(text, "MemAvailable").value_or(0)) * 1024;
+  if (cgroup.memory_available) {
+    bytes = std::min(bytes, static_cast<std::int64_t>(*cgroup.memory_available));
+  }
+  return bytes;
+}
+
+template <typename T>
+nlohmann::ordered_json OrNull(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json TextOrNull(const std::string& text) {
+  return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+nlohmann::ordered_json ToJson(const Cpu& cpu) {
+  return {{"vendor", cpu.vendor},
+          {"brand", cpu.brand},
+          {"microarchitecture", TextOrNull(cpu.microarchitecture)},
+          {"family", cpu.family},
+          {"model", cpu.model},
+          {"stepping", cpu.stepping},
+          {"hypervisor", TextOrNull(cpu.hypervisor)},
+          {"invariant_tsc", cpu.invariant_tsc}};
+}
+
+nlohmann::ordered_json ToJson(const Cache& cache) {
+  return {{"level", cache.level}, {"type", cache.type},           {"size", cache.size},
+          {"line", cache.line},   {"instances", cache.instances}, {"shared_by", cache.shared_by}};
+}
+
+nlohmann::ordered_json ToJson(const Frequency& frequency) {
+  return {{"hz", frequency.hz}, {"spread", frequency.spread}, {"windows", frequency.windows}};
+}
+
+}  // namespace
+
+std::int64_t AvailableMemory() { return Available(ReadCgroupLimits()); }
+
+Machine DescribeMachine() {
+  Machine machine;
+  machine.cpu = IdentifyCpu();
+  machine.isas = MachineIsas();
+  machine.topology = ReadTopology();
+  machine.cgroup = ReadCgroupLimits();
+  machine.available_memory = Available(machine.cgroup);
+  machine.tsc = TscFrequency();
+  const Frequency core = CoreClock();
+  if (core.hz > 0) machine.core_clock = core;
+  machine.operating_system = OperatingSystem();
+  const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
+  if (!doubt.empty()) machine.doubts.push_back(doubt);
+  if (!machine.cpu.invariant_tsc) {
+    machine.doubts.emplace_back("the time-stamp counter may change its rate (not invariant)");
+  }
+  return machine;
+}
+
+nlohmann::ordered_json ToJson(const Machine& machine) {
+  nlohmann::ordered_json json;
+  json["cpu"] = ToJson(machine.cpu);
+  json["isa"] = nlohmann::ordered_json::array();
+  json["isa_absent"] = nlohmann::ordered_json::object();
+  for (const IsaVerdict& verdict : machine.isas) {
+    const std::string name(NameOf(verdict.isa));
+    if (verdict.usable) {
+      json["isa"].push_back(name);
+    } else {
+      json["isa_absent"][name] = verdict.reason;
+    }
+  }
+  json["packages"] = machine.topology.packages;
+  json["numa_nodes"] = machine.topology.numa_nodes;
+  json["cores"] = machine.topology.cores;
+  json["cpus"] = machine.topology.cpus;
+  json["allowed_cpus"] = machine.topology.allowed;
+  json["cpu_quota"] = OrNull(machine.cgroup.cpu_quota);
+  json["caches"] = nlohmann::ordered_json::array();
+  for (const Cache& cache : machine.topology.caches) json["caches"].push_back(ToJson(cache));
+  json["memory"] = machine.topology.memory;
+  json["memory_limit"] = OrNull(machine.cgroup.memory_limit);
+  json["memory_available"] = machine.available_memory;
+  json["cgroup"] = TextOrNull(machine.cgroup.source);
+  json["tsc"] = ToJson(machine.tsc);
+  json["core_clock"] = machine.core_clock ? ToJson(*machine.core_clock) : nullptr;
+  json["operating_system"] = machine.operating_system;
+  json["doubts"] = machine.doubts;
+  return json;
+}
+
+}  // namespace topdnn

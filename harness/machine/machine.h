@@ -1,0 +1,44 @@
+// The machine a measurement was taken on: stands in every report, so that numbers are compared
+// with the place they come from in sight.
+
+#ifndef TOPDNN_HARNESS_MACHINE_MACHINE_H_
+#define TOPDNN_HARNESS_MACHINE_MACHINE_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/machine/cgroup.h"
+#include "harness/machine/clock.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/isa.h"
+#include "harness/machine/topology.h"
+
+namespace topdnn {
+
+struct Machine {
+  Cpu cpu;
+  std::vector<IsaVerdict> isas;
+  Topology topology;
+  CgroupLimits cgroup;
+  std::int64_t available_memory = 0;  // bytes: the machine's or the group's, whichever is less
+  Frequency tsc;
+  std::optional<Frequency> core_clock;  // absent where the architecture has no known chain
+  std::string operating_system;         // "Linux 6.1.0-13-amd64 x86_64"
+  std::vector<std::string> doubts;      // what of the above is reported but not to be believed
+};
+
+// Takes about 30 ms, most of it for the clocks. Throws std::runtime_error when the topology cannot
+// be read.
+Machine DescribeMachine();
+
+// Bytes that this process can still allocate, as the kernel and the control group see it.
+std::int64_t AvailableMemory();
+
+nlohmann::ordered_json ToJson(const Machine& machine);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_MACHINE_H_

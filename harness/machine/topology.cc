@@ -1,0 +1,122 @@
+#include "harness/machine/topology.h"
+
+#include <fmt/format.h>
+#include <hwloc.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+namespace topdnn {
+namespace {
+
+struct TopologyDeleter {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+
+std::unique_ptr<hwloc_topology, TopologyDeleter> LoadTopology() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw std::runtime_error("hwloc cannot be initialised");
+  std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
+  hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
+  // Describe the machine; what of it is allowed is listed apart.
+  hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+  if (hwloc_topology_load(raw) != 0) {
+    throw std::runtime_error("hwloc cannot read this machine's topology (is /sys mounted?)");
+  }
+  return topology;
+}
+
+std::string TypeName(hwloc_obj_cache_type_t type) {
+  switch (type) {
+    case HWLOC_OBJ_CACHE_DATA:
+      return "data";
+    case HWLOC_OBJ_CACHE_INSTRUCTION:
+      return "instruction";
+    case HWLOC_OBJ_CACHE_UNIFIED:
+      break;
+  }
+  return "unified";
+}
+
+std::vector<Cache> ReadCaches(hwloc_topology_t topology) {
+  std::vector<Cache> caches;
+  for (const hwloc_obj_type_t type :
+       {HWLOC_OBJ_L1CACHE, HWLOC_OBJ_L1ICACHE, HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L2ICACHE,
+        HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L3ICACHE, HWLOC_OBJ_L4CACHE}) {
+    const hwloc_obj_t first = hwloc_get_obj_by_type(topology, type, 0);
+    if (first == nullptr) continue;
+    const auto& attributes = first->attr->cache;
+    caches.push_back(
+        {static_cast<int>(attributes.depth), TypeName(attributes.type),
+         static_cast<std::int64_t>(attributes.size), static_cast<std::int64_t>(attributes.linesize),
+         hwloc_get_nbobjs_by_type(topology, type), hwloc_bitmap_weight(first->cpuset)});
+  }
+  return caches;
+}
+
+std::vector<int> AllowedCpus() {
+  // The kernel refuses a mask shorter than its own: grow until it fits.
+  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
+    const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
+    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(capacity),
+                                                               [](cpu_set_t* s) { CPU_FREE(s); });
+    if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < capacity; ++cpu) {
+      if (CPU_ISSET_S(cpu, bytes, set.get())) cpus.push_back(cpu);
+    }
+    return cpus;
+  }
+  throw std::runtime_error("sched_getaffinity does not tell the allowed CPUs");
+}
+
+const Cache* FindCache(const Topology& topology, int level) {
+  for (const Cache& cache : topology.caches) {
+    if (cache.level == level && cache.type != "instruction") return &cache;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Topology ReadTopology() {
+  const auto hwloc = LoadTopology();
+  Topology topology;
+  topology.packages = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PACKAGE);
+  topology.numa_nodes = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_NUMANODE);
+  topology.cores = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_CORE);
+  topology.cpus = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PU);
+  topology.caches = ReadCaches(hwloc.get());
+  topology.allowed = AllowedCpus();
+  topology.memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  return topology;
+}
+
+std::int64_t CacheSize(const Topology& topology, int level) {
+  const Cache* cache = FindCache(topology, level);
+  return cache == nullptr ? 0 : cache->size;
+}
+
+int LastCacheLevel(const Topology& topology) {
+  int last = 0;
+  for (const Cache& cache : topology.caches) last = std::max(last, cache.level);
+  return last;
+}
+
+std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) {
+  // The largest per logical CPU of parts sold without virtualisation is about 6 MiB (stacked
+  // caches: 96 MiB under 16 threads).
+  constexpr std::int64_t kBelievablePerCpu = std::int64_t{8} << 20;
+  const int level = LastCacheLevel(topology);
+  const Cache* cache = FindCache(topology, level);
+  if (!virtual_machine || level < 3 || cache == nullptr) return "";
+  if (cache->size / std::max(cache->shared_by, 1) <= kBelievablePerCpu) return "";
+  return fmt::format(
+      "L{} is reported as {} MiB for {} CPUs: a physical cache shared with guests not seen here",
+      level, cache->size >> 20, cache->shared_by);
+}
+
+}  // namespace topdnn

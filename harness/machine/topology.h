@@ -1,0 +1,46 @@
+// Caches, cores and the CPUs that this process may use. From hwloc, which reads them on every
+// architecture alike.
+
+#ifndef TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
+#define TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+
+struct Cache {
+  int level = 0;
+  std::string type;       // "data", "unified", "instruction"
+  std::int64_t size = 0;  // bytes, as the machine reports it
+  std::int64_t line = 0;  // bytes
+  int instances = 0;
+  int shared_by = 0;  // logical CPUs per instance
+};
+
+struct Topology {
+  int packages = 0;
+  int numa_nodes = 0;
+  int cores = 0;
+  int cpus = 0;               // logical
+  std::vector<Cache> caches;  // one per (level, type), from level 1 upwards
+  std::vector<int> allowed;   // operating system's numbers of the CPUs that this process may use
+  std::int64_t memory = 0;    // bytes, of the machine
+};
+
+Topology ReadTopology();
+
+// Size in bytes of the data or unified cache of a level, 0 when there is none.
+std::int64_t CacheSize(const Topology& topology, int level);
+// The highest level that is reported; 0 for none.
+int LastCacheLevel(const Topology& topology);
+
+// Why the reported last-level cache is not what this machine gets to use; empty when it is
+// believable. A virtual machine is often told of the host's whole cache, which it shares with other
+// guests that it cannot see: nothing sized by that number alone is sure to miss it. Pure.
+std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_

@@ -1,0 +1,396 @@
+#include "harness/measure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+
+namespace {
+
+// 256 MiB of 8-byte numbers: more than that is no measurement but a trace.
+constexpr std::int64_t kMostNumbers = std::int64_t{1} << 25;
+
+void CheckStages(std::span<const TimedStage> stages) {
+  if (stages.empty()) throw MeasureError("there is no stage to measure");
+  for (const TimedStage& stage : stages) {
+    if (!stage.run) throw MeasureError(fmt::format("stage '{}' has no code to run", stage.name));
+  }
+}
+
+// What runs between iterations: the hook, the poll for cancellation, the count of iterations.
+class Loop {
+ public:
+  Loop(const MeasureOptions& options, const TickClock& clock, std::string_view phase)
+      : options_(options), clock_(clock), phase_(phase), start_(clock.now()) {}
+
+  // Whether another iteration is due; runs the hook if so.
+  bool Next(std::int64_t least, std::int64_t most, double most_seconds) {
+    const double elapsed = Elapsed();
+    if (done_ >= most || (done_ >= least && elapsed >= most_seconds)) return false;
+    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) {
+      cancelled_ = true;
+      return false;
+    }
+    Tell(elapsed, least, most, most_seconds);
+    if (options_.before_iteration) options_.before_iteration();
+    return true;
+  }
+  void Finished() { ++done_; }
+
+  std::int64_t done() const { return done_; }
+  bool cancelled() const { return cancelled_; }
+  double Elapsed() const {
+    return static_cast<double>(clock_.now() - start_) * clock_.seconds_per_tick;
+  }
+
+ private:
+  // At most ten times a second, so that short iterations are not paced by a terminal.
+  void Tell(double elapsed, std::int64_t least, std::int64_t most, double most_seconds) {
+    if (!options_.progress || (done_ > 0 && elapsed - told_ < 0.1)) return;
+    told_ = elapsed;
+    const double by_count = static_cast<double>(done_) / static_cast<double>(most);
+    const double by_time = most_seconds > 0 ? elapsed / most_seconds : 1;
+    const double by_least = least > 0 ? static_cast<double>(done_) / static_cast<double>(least) : 1;
+    options_.progress(
+        {.phase = phase_,
+         .done = done_,
+         .share = std::clamp(std::max(by_count, std::min(by_time, by_least)), 0.0, 1.0)});
+  }
+
+  const MeasureOptions& options_;
+  const TickClock& clock_;
+  std::string_view phase_;
+  std::uint64_t start_;
+  std::int64_t done_ = 0;
+  double told_ = 0;
+  bool cancelled_ = false;
+};
+
+// The measured region: one reading before each stage and one after the last.
+void RunMarked(std::span<const TimedStage> stages, const TickClock& clock, std::uint64_t* marks) {
+  for (const TimedStage& stage : stages) {
+    *marks++ = clock.now();
+    stage.run();
+  }
+  *marks = clock.now();
+}
+
+// The same without the inner marks.
+void RunBare(std::span<const TimedStage> stages, const TickClock& clock, std::uint64_t* marks) {
+  marks[0] = clock.now();
+  for (const TimedStage& stage : stages) stage.run();
+  marks[1] = clock.now();
+}
+
+void ReadAll(std::span<CounterSource* const> sources, std::uint64_t* raw) {
+  for (CounterSource* source : sources) {
+    source->Read(raw);
+    raw += source->slots();
+  }
+}
+
+// The same with a reading of every source at each boundary.
+void RunCounted(std::span<const TimedStage> stages, std::span<CounterSource* const> sources,
+                std::size_t slots, std::uint64_t* raw) {
+  for (const TimedStage& stage : stages) {
+    ReadAll(sources, raw);
+    raw += slots;
+    stage.run();
+  }
+  ReadAll(sources, raw);
+}
+
+std::size_t SlotsOf(std::span<CounterSource* const> sources) {
+  std::size_t slots = 0;
+  for (const CounterSource* source : sources) slots += source->slots();
+  return slots;
+}
+
+std::vector<EventCount> FoldAll(std::span<CounterSource* const> sources,
+                                const std::uint64_t* before, const std::uint64_t* after) {
+  std::vector<EventCount> counts;
+  for (const CounterSource* source : sources) {
+    const std::size_t n = source->slots();
+    for (const EventCount& count : source->Fold({before, n}, {after, n})) counts.push_back(count);
+    before += n;
+    after += n;
+  }
+  return counts;
+}
+
+struct Bounds {
+  std::int64_t least = 0;
+  std::int64_t most = 0;
+};
+
+// How many iterations: `numbers` 8-byte numbers are stored for each.
+Bounds IterationBounds(const MeasureOptions& options, std::int64_t numbers) {
+  const std::int64_t fit = kMostNumbers / numbers;
+  Bounds bounds = {options.least_iterations, options.most_iterations};
+  if (options.iterations) bounds = {*options.iterations, *options.iterations};
+  if (bounds.least < 1 || bounds.most < bounds.least) {
+    throw MeasureError("a measurement needs at least one iteration, and no fewer than its least");
+  }
+  if (bounds.least > fit) {
+    throw MeasureError(fmt::format("{} iterations of {} marks exceed 256 MiB; ask for at most {}",
+                                   bounds.least, numbers, fit));
+  }
+  bounds.most = std::min(bounds.most, fit);
+  return bounds;
+}
+
+class SequenceMeter {
+ public:
+  SequenceMeter(std::span<const TimedStage> stages, const MeasureOptions& options)
+      : stages_(stages),
+        options_(options),
+        clock_(options.clock ? *options.clock : BestClock()),
+        bounds_(IterationBounds(options, static_cast<std::int64_t>(stages.size() + 1))),
+        // (written to, so that no page is mapped while measuring)
+        marks_(static_cast<std::size_t>(bounds_.most) * (stages.size() + 1), 0) {
+    CheckStages(stages);
+    samples_.clock = clock_.name;
+    samples_.stages.resize(stages.size());
+    for (std::size_t i = 0; i < stages.size(); ++i) samples_.stages[i].name = stages[i].name;
+    samples_.step.name = "step";
+    for (const CounterSource* source : options.sources) {
+      samples_.events.insert(samples_.events.end(), source->events().begin(),
+                             source->events().end());
+    }
+  }
+
+  SequenceSamples Measure() {
+    WarmUp();
+    if (!samples_.cancelled) WatchAndTime();
+    if (!samples_.cancelled && !options_.sources.empty()) Count();
+    return std::move(samples_);
+  }
+
+ private:
+  void WarmUp() {
+    const std::int64_t most = std::max<std::int64_t>(1, options_.most_warmup_iterations);
+    std::vector<double> steps;
+    steps.reserve(static_cast<std::size_t>(most));
+    Loop loop(options_, clock_, "warm-up");
+    while (!samples_.warmup.steady && loop.Next(1, most, options_.most_warmup_seconds)) {
+      RunMarked(stages_, clock_, marks_.data());
+      loop.Finished();
+      steps.push_back(Seconds(marks_[0], marks_[stages_.size()]));
+      samples_.warmup.steady = IsSteady(steps, options_.steady);
+    }
+    samples_.warmup.iterations = steps.size();
+    samples_.warmup.seconds = loop.Elapsed();
+    samples_.cancelled = loop.cancelled();
+  }
+
+  void WatchAndTime() {
+    Disturbance& seen = samples_.disturbance;
+    if (options_.core_hertz) seen.core_hertz_before = options_.core_hertz();
+    if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();
+    const std::optional<MachineTime> before = ReadMachineTime();
+    Time();
+    const std::optional<MachineTime> after = ReadMachineTime();
+    if (before && after && after->stolen >= before->stolen && after->wanted >= before->wanted) {
+      seen.machine_time = MachineTime{.stolen = after->stolen - before->stolen,
+                                      .wanted = after->wanted - before->wanted};
+    }
+    if (options_.core_hertz) seen.core_hertz_after = options_.core_hertz();
+    if (options_.quiet_ratio) {
+      const std::optional<double> again = options_.quiet_ratio();
+      if (again) seen.quiet_ratio = std::min(seen.quiet_ratio.value_or(*again), *again);
+    }
+  }
+
+  void Time() {
+    const std::size_t marks = stages_.size() + 1;
+    Disturbance& seen = samples_.disturbance;
+    Loop loop(options_, clock_, "timing");
+    std::vector<bool> was_switched;
+    was_switched.reserve(static_cast<std::size_t>(bounds_.most));
+    while (loop.Next(bounds_.least, bounds_.most, options_.seconds)) {
+      const std::int64_t switches = InvoluntarySwitches();
+      RunMarked(stages_, clock_, &marks_[static_cast<std::size_t>(loop.done()) * marks]);
+      const std::int64_t switched = InvoluntarySwitches() - switches;
+      seen.switched_iterations += switched > 0 ? 1 : 0;
+      seen.involuntary_switches += switched;
+      was_switched.push_back(switched > 0);
+      loop.Finished();
+    }
+    samples_.cancelled = loop.cancelled();
+    seen.iterations = loop.done();
+    for (StageSamples& stage : samples_.stages) {
+      stage.seconds.reserve(static_cast<std::size_t>(loop.done()));
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(loop.done()); ++i) {
+      const std::uint64_t* at = &marks_[i * marks];
+      for (std::size_t s = 0; s < stages_.size(); ++s) {
+        samples_.stages[s].seconds.push_back(Seconds(at[s], at[s + 1]));
+      }
+      samples_.step.seconds.push_back(Seconds(at[0], at[stages_.size()]));
+      seen.seconds += samples_.step.seconds.back();
+    }
+    std::vector<double> unswitched;
+    for (std::size_t i = 0; i < was_switched.size(); ++i) {
+      if (!was_switched[i]) unswitched.push_back(samples_.step.seconds[i]);
+    }
+    if (unswitched.size() >= kLeastUnswitched) {
+      seen.switched_excess = Median(samples_.step.seconds) / Median(unswitched) - 1;
+    }
+  }
+
+  void Count() {
+    const std::size_t slots = SlotsOf(options_.sources);
+    const std::size_t numbers = slots * (stages_.size() + 1);
+    if (slots == 0) return;
+    const std::int64_t most =
+        std::min({options_.most_counted_iterations, samples_.disturbance.iterations,
+                  kMostNumbers / static_cast<std::int64_t>(numbers)});
+    std::vector<std::uint64_t> raw(
+        numbers * static_cast<std::size_t>(std::max<std::int64_t>(0, most)), 0);
+    Loop loop(options_, clock_, "counting");
+    while (loop.Next(1, most, options_.seconds)) {
+      RunCounted(stages_, options_.sources, slots,
+                 &raw[static_cast<std::size_t>(loop.done()) * numbers]);
+      loop.Finished();
+    }
+    samples_.cancelled = loop.cancelled();
+    for (std::size_t i = 0; i < static_cast<std::size_t>(loop.done()); ++i) {
+      const std::uint64_t* at = &raw[i * numbers];
+      for (std::size_t s = 0; s < stages_.size(); ++s) {
+        Append(samples_.stages[s].counts, at + s * slots, at + (s + 1) * slots);
+      }
+      Append(samples_.step.counts, at, at + stages_.size() * slots);
+    }
+  }
+
+  void Append(std::vector<EventCount>& counts, const std::uint64_t* before,
+              const std::uint64_t* after) const {
+    const std::vector<EventCount> folded = FoldAll(options_.sources, before, after);
+    counts.insert(counts.end(), folded.begin(), folded.end());
+  }
+
+  double Seconds(std::uint64_t from, std::uint64_t to) const {
+    return static_cast<double>(to - from) * clock_.seconds_per_tick;
+  }
+
+  std::span<const TimedStage> stages_;
+  const MeasureOptions& options_;
+  TickClock clock_;
+  Bounds bounds_;
+  std::vector<std::uint64_t> marks_;  // (iterations, stages + 1)
+  SequenceSamples samples_;
+};
+
+}  // namespace
+
+SequenceSamples MeasureSequence(std::span<const TimedStage> stages, const MeasureOptions& options) {
+  return SequenceMeter(stages, options).Measure();
+}
+
+SequenceSamples MeasureIsolatedHot(const TimedStage& stage, Action setup,
+                                   const MeasureOptions& options) {
+  if (setup) setup();
+  return MeasureSequence({&stage, 1}, options);
+}
+
+SequenceSamples MeasureIsolatedCold(const TimedStage& stage, Action setup, Action flush,
+                                    const MeasureOptions& options) {
+  MeasureOptions cold = options;
+  cold.before_iteration = flush;
+  return MeasureIsolatedHot(stage, setup, cold);
+}
+
+std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stages,
+                                                const MeasureOptions& options) {
+  CheckStages(stages);
+  const TickClock clock = options.clock ? *options.clock : BestClock();
+  const Bounds pairs = IterationBounds(options, 2);
+  std::vector<std::uint64_t> inner(stages.size() + 1, 0);
+  std::vector<double> with;
+  std::vector<double> without;
+  with.reserve(static_cast<std::size_t>(pairs.most));
+  without.reserve(static_cast<std::size_t>(pairs.most));
+  Loop loop(options, clock, "overhead");
+  // Pairs run as marked-bare, bare-marked, ...: a drift then weighs on both alike.
+  while (loop.Next(2 * pairs.least, 2 * pairs.most, options.seconds)) {
+    const bool marked = (loop.done() % 4 == 0) || (loop.done() % 4 == 3);
+    (marked ? RunMarked : RunBare)(stages, clock, inner.data());
+    const std::uint64_t last = inner[marked ? stages.size() : 1];
+    (marked ? with : without)
+        .push_back(static_cast<double>(last - inner[0]) * clock.seconds_per_tick);
+    loop.Finished();
+  }
+  const std::size_t whole = std::min(with.size(), without.size());
+  if (whole == 0) return std::nullopt;
+  return OverheadOf({with.data(), whole}, {without.data(), whole});
+}
+
+MarkOverhead OverheadOf(std::span<const double> with, std::span<const double> without) {
+  if (with.empty() || with.size() != without.size()) {
+    throw std::invalid_argument("an overhead needs pairs of times");
+  }
+  std::vector<double> ratios;
+  ratios.reserve(with.size());
+  for (std::size_t i = 0; i < with.size(); ++i) ratios.push_back(with[i] / without[i] - 1);
+  std::sort(ratios.begin(), ratios.end());
+  // The median lies between the order statistics n/2 +- 1.96 sqrt(n)/2, a binomial's central 95 %
+  // (Conover, Practical Nonparametric Statistics, 3.2).
+  const double n = static_cast<double>(ratios.size());
+  const double reach = 0.5 * 1.96 / std::sqrt(n);
+  return MarkOverhead{.ratio = QuantileOfSorted(ratios, 0.5),
+                      .low = QuantileOfSorted(ratios, std::max(0.0, 0.5 - reach)),
+                      .high = QuantileOfSorted(ratios, std::min(1.0, 0.5 + reach)),
+                      .pairs = static_cast<std::int64_t>(ratios.size())};
+}
+
+EventCount MeanCount(std::span<const EventCount> per_iteration) {
+  EventCount mean = {.value = std::nullopt, .running_fraction = 0};
+  double sum = 0;
+  double fraction = 0;
+  bool counted = false;
+  for (const EventCount& count : per_iteration) {
+    if (!count.value) continue;
+    counted = true;
+    sum += *count.value;
+    fraction += count.running_fraction;
+  }
+  if (!counted) return mean;
+  const double n = static_cast<double>(per_iteration.size());
+  mean.value = sum / n;
+  mean.running_fraction = fraction / n;
+  return mean;
+}
+
+Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
+                const Verdict& verdict, std::string_view regime) {
+  Record record;
+  record.name = samples.name;
+  record.regime = regime;
+  record.status = verdict.status;
+  record.reason = verdict.reason;
+  if (samples.seconds.empty()) {
+    record.status = Status::kSkipped;
+    record.reason = "interrupted before its first whole iteration";
+    return record;
+  }
+  record.seconds = Summarize(samples.seconds);
+  std::vector<EventCount> series;
+  for (std::size_t e = 0; e < events.size(); ++e) {
+    series.clear();
+    for (std::size_t at = e; at < samples.counts.size(); at += events.size()) {
+      series.push_back(samples.counts[at]);
+    }
+    const EventCount mean = MeanCount(series);
+    record.events[events[e]] = mean.value;
+    if (!mean.value) continue;
+    record.running_fraction =
+        std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
+  }
+  return record;
+}
+
+}  // namespace topdnn

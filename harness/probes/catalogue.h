@@ -1,0 +1,22 @@
+// The parts that make up the list of probes: one file of microkernels each.
+
+#ifndef TOPDNN_HARNESS_PROBES_CATALOGUE_H_
+#define TOPDNN_HARNESS_PROBES_CATALOGUE_H_
+
+#include <vector>
+
+#include "harness/probes/probe.h"
+
+namespace topdnn {
+
+std::vector<Probe> FmaProbes();
+std::vector<Probe> TileProbes();
+std::vector<Probe> MemoryProbes();
+std::vector<Probe> ControlProbes();  // branches, clock chain
+
+// Fills the two panels (and clears the results) for a probe with an FmaShape.
+void PreparePanels(const Probe& probe, ProbeBuffers& buffers, Fill fill, std::uint64_t seed);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_PROBES_CATALOGUE_H_

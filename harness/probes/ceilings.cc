@@ -1,0 +1,206 @@
+#include "harness/probes/ceilings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+
+#include "harness/machine/cpu.h"
+#include "harness/machine/machine.h"
+#include "harness/probes/team.h"
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+namespace {
+
+constexpr double kWindowSeconds = 1e-3;
+constexpr int kLeastWindows = 5;
+constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
+
+std::string LevelName(int level) { return fmt::format("L{}", level); }
+
+// One ceiling still to be measured.
+struct Plan {
+  Ceiling ceiling;
+  const Probe* probe = nullptr;  // nullptr: absent, the note says why
+  std::size_t working_set = 8192;
+  double work = 0;  // per iteration, in the ceiling's unit
+  bool latency = false;
+};
+
+Plan FmaPlan(const Probe& probe, int threads) {
+  Plan plan;
+  const FmaShape& shape = *probe.fma;
+  plan.ceiling.name = probe.name;
+  plan.ceiling.isa = NameOf(probe.isa);
+  plan.ceiling.type = shape.type;
+  plan.ceiling.operands = shape.streamed ? "l1" : "registers";
+  plan.ceiling.threads = threads;
+  plan.ceiling.unit = shape.type == "s8" ? "OP/s" : "FLOP/s";
+  plan.ceiling.note = WhyAbsent(probe, MachineIsas());
+  if (plan.ceiling.note.empty()) plan.probe = &probe;
+  plan.work = probe.work.flops;
+  return plan;
+}
+
+Plan MemoryPlan(std::string_view what, ProbeKind kind, std::string_view level, int threads,
+                const Topology& topology, std::size_t memory) {
+  Plan plan;
+  plan.ceiling.name = fmt::format("{}/{}", what, level);
+  plan.ceiling.operands = level;
+  plan.ceiling.threads = threads;
+  plan.latency = kind == ProbeKind::kChase;
+  plan.ceiling.unit = plan.latency ? "s" : "B/s";
+  plan.working_set = WorkingSet(topology, level, threads, memory, plan.ceiling.note);
+  const Probe* probe = WidestProbe(kind);
+  if (probe == nullptr) {
+    plan.ceiling.note = "no probe for this architecture";
+    return plan;
+  }
+  plan.ceiling.isa = NameOf(probe->isa);
+  plan.work =
+      plan.latency ? probe->work.loads : probe->work.bytes_loaded + probe->work.bytes_stored;
+  if (plan.working_set != 0) plan.probe = probe;
+  return plan;
+}
+
+std::vector<Plan> Plans(int threads) {
+  const Topology topology = ReadTopology();
+  const std::string doubt = LastLevelCacheDoubt(topology, !IdentifyCpu().hypervisor.empty());
+  const auto memory = static_cast<std::size_t>(AvailableMemory());
+  std::vector<Plan> plans;
+  for (const Probe& probe : Probes()) {
+    if (probe.kind == ProbeKind::kFma) plans.push_back(FmaPlan(probe, threads));
+  }
+  const auto add = [&](std::string_view what, ProbeKind kind, std::string_view level) {
+    Plan plan = MemoryPlan(what, kind, level, threads, topology, memory);
+    if (plan.ceiling.note.empty() && level == "llc") plan.ceiling.note = doubt;
+    plans.push_back(std::move(plan));
+  };
+  for (const std::string_view level : kLevels) add("read", ProbeKind::kRead, level);
+  for (const std::string_view level : kLevels) add("triad", ProbeKind::kTriad, level);
+  add("copy", ProbeKind::kCopy, "dram");
+  for (const std::string_view level : kLevels) add("latency", ProbeKind::kChase, level);
+  return plans;
+}
+
+Ceiling Measure(const Plan& plan, int windows) {
+  Ceiling ceiling = plan.ceiling;
+  if (plan.probe == nullptr) return ceiling;
+  ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
+  std::vector<double> values;
+  // On a machine busy with other work a window lasts many times its length (the team waits for a
+  // CPU at the barrier): fewer of them, then, rather than an endless measurement.
+  const auto deadline = std::chrono::steady_clock::now() +
+                        std::chrono::duration<double>(2 * windows * kWindowSeconds);
+  for (int window = 0; window < windows; ++window) {
+    if (window >= kLeastWindows && std::chrono::steady_clock::now() > deadline) break;
+    const std::optional<double> rate = team.Window();
+    if (!rate) {
+      ceiling.note = fmt::format("OpenMP gave fewer than {} threads", ceiling.threads);
+      return ceiling;
+    }
+    values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
+  }
+  std::sort(values.begin(), values.end());
+  const double best = QuantileOfSorted(values, plan.latency ? 0.1 : 0.9);
+  const double median = QuantileOfSorted(values, 0.5);
+  ceiling.value = best;
+  ceiling.median = median;
+  ceiling.spread = std::abs(best - median) / best;
+  ceiling.windows = static_cast<int>(values.size());
+  return ceiling;
+}
+
+}  // namespace
+
+std::size_t WorkingSet(const Topology& topology, std::string_view level, int threads,
+                       std::size_t memory, std::string& note) {
+  constexpr std::size_t kLeast = 8192;
+  const auto size = [&](int l) { return static_cast<std::size_t>(CacheSize(topology, l)); };
+  const int last = LastCacheLevel(topology);
+  const auto team = static_cast<std::size_t>(threads);
+  const std::size_t below = size(std::min(last, 2));
+  if (level == "l1" || level == "l2") {
+    const int number = level == "l1" ? 1 : 2;
+    if (size(number) != 0) return std::max(kLeast, std::bit_floor(size(number) / 2));
+    note = LevelName(number) + " is not reported";
+    return 0;
+  }
+  if (level == "llc") {
+    if (last < 3) {
+      note = "no cache beyond L2 is reported";
+      return 0;
+    }
+    // Well beyond L2, well within a thread's share of the last level.
+    const std::size_t wanted = std::bit_ceil(4 * below);
+    if (wanted <= size(last) / team * 3 / 4) return wanted;
+    note = fmt::format("a thread's share of {} ({} KiB) is not well above its L2", LevelName(last),
+                       size(last) / team >> 10);
+    return 0;
+  }
+  // Four times the last level in all, as STREAM asks; not more than an eighth of the memory.
+  constexpr std::size_t kMost = std::size_t{512} << 20;
+  const std::size_t wanted = std::max<std::size_t>(4 * size(last), std::size_t{64} << 20);
+  const std::size_t limit = std::bit_floor(std::min(memory / 8, kMost));
+  const std::size_t total = std::min(std::bit_ceil(wanted), limit);
+  const std::size_t each = std::max(kLeast, std::bit_floor(total / team));
+  if (each * team < 2 * size(last)) {
+    note = fmt::format("working set of {} MiB only, {} is reported as {} MiB: partly cached",
+                       each * team >> 20, LevelName(last), size(last) >> 20);
+  }
+  return each;
+}
+
+std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds) {
+  const std::vector<Plan> plans = Plans(threads);
+  const auto measured = std::count_if(plans.begin(), plans.end(),
+                                      [](const Plan& plan) { return plan.probe != nullptr; });
+  const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
+  const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
+  std::vector<Ceiling> ceilings;
+  ceilings.reserve(plans.size());
+  for (const Plan& plan : plans) ceilings.push_back(Measure(plan, windows));
+  return ceilings;
+}
+
+const Ceiling* CeilingFor(const std::vector<Ceiling>& ceilings, std::string_view isa,
+                          std::string_view type, int threads) {
+  // SSE4.1 adds no arithmetic over SSE2.
+  const std::string name(isa == "sse41" ? "sse2" : isa);
+  const Ceiling* extension = nullptr;
+  for (const Ceiling& ceiling : ceilings) {
+    if (ceiling.type != type || ceiling.threads != threads || ceiling.operands != "l1" ||
+        !ceiling.value) {
+      continue;
+    }
+    if (ceiling.isa == name) return &ceiling;
+    if (ceiling.isa.starts_with(name + "_")) extension = &ceiling;
+  }
+  return extension;
+}
+
+nlohmann::ordered_json ToJson(const Ceiling& ceiling) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
+  const auto text = [](const std::string& value) {
+    return value.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(value);
+  };
+  return {{"name", ceiling.name},
+          {"isa", text(ceiling.isa)},
+          {"type", text(ceiling.type)},
+          {"operands", ceiling.operands},
+          {"threads", ceiling.threads},
+          {"value", number(ceiling.value)},
+          {"unit", ceiling.unit},
+          {"median", number(ceiling.median)},
+          {"spread", number(ceiling.spread)},
+          {"windows", ceiling.windows},
+          {"note", text(ceiling.note)}};
+}
+
+}  // namespace topdnn

@@ -1,0 +1,72 @@
+#include "harness/probes/quiet.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "harness/machine/isa.h"
+#include "harness/machine/machine.h"
+#include "harness/probes/ceilings.h"
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+namespace {
+
+constexpr int kWindows = 4;
+constexpr double kWindowSeconds = 0.5e-3;
+
+// Median of a few windows: one interrupt is not a neighbour.
+std::optional<double> Rate(ProbeTeam* team, double work) {
+  if (team == nullptr) return std::nullopt;
+  std::array<double, kWindows> rates{};
+  for (double& rate : rates) {
+    const std::optional<double> window = team->Window();
+    if (!window) return std::nullopt;
+    rate = *window * work;
+  }
+  return Median(rates);
+}
+
+std::optional<double> Higher(const std::optional<double>& a, const std::optional<double>& b) {
+  if (!a || !b) return a ? a : b;
+  return std::max(*a, *b);
+}
+
+}  // namespace
+
+QuietCheck::QuietCheck(int threads) {
+  const Probe* fma = WidestProbe(ProbeKind::kFma, "f32");
+  if (fma != nullptr) {
+    fma_ = std::make_unique<ProbeTeam>(*fma, threads, 8192, kWindowSeconds);
+    flops_ = fma->work.flops;
+  }
+  const Probe* read = WidestProbe(ProbeKind::kRead);
+  if (read != nullptr) {
+    std::string note;
+    const std::size_t working_set = WorkingSet(ReadTopology(), "dram", threads,
+                                               static_cast<std::size_t>(AvailableMemory()), note);
+    memory_ = std::make_unique<ProbeTeam>(*read, threads, working_set, kWindowSeconds);
+    bytes_ = read->work.bytes_loaded;
+  }
+}
+
+QuietReading QuietCheck::Read() { return {Rate(fma_.get(), flops_), Rate(memory_.get(), bytes_)}; }
+
+QuietReading Best(const QuietReading& a, const QuietReading& b) {
+  return {Higher(a.flops_per_second, b.flops_per_second),
+          Higher(a.bytes_per_second, b.bytes_per_second)};
+}
+
+std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now) {
+  std::optional<double> worst;
+  for (const auto rate : {&QuietReading::flops_per_second, &QuietReading::bytes_per_second}) {
+    if (!(best.*rate) || !(now.*rate)) continue;
+    double share = *(now.*rate) / *(best.*rate);
+    const bool is_memory = rate == &QuietReading::bytes_per_second;
+    if (is_memory && share > 1 - kMemoryNoise) share = 1.0;
+    worst = std::min(worst.value_or(1.0), share);
+  }
+  return worst;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,37 @@
+#include "harness/record.h"
+
+namespace topdnn {
+
+std::string_view NameOf(Status status) {
+  switch (status) {
+    case Status::kOk:
+      return "OK";
+    case Status::kDegraded:
+      return "DEGRADED";
+    case Status::kInvalid:
+      return "INVALID";
+    case Status::kSkipped:
+      return "SKIPPED";
+    case Status::kFailed:
+      return "FAILED";
+  }
+  return "FAILED";
+}
+
+std::optional<double> Record::Gflops() const {
+  // (a failed record may still hold the samples that failed; no figure is made of them)
+  if (status == Status::kFailed || !seconds || !flops || !(seconds->median > 0)) {
+    return std::nullopt;
+  }
+  return *flops / seconds->median * 1e-9;
+}
+
+std::optional<double> Record::PeakFraction() const {
+  const std::optional<double> gflops = Gflops();
+  if (!gflops || !ceiling_flops_per_second || !(*ceiling_flops_per_second > 0)) {
+    return std::nullopt;
+  }
+  return *gflops * 1e9 / *ceiling_flops_per_second;
+}
+
+}  // namespace topdnn

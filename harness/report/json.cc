@@ -1,0 +1,128 @@
+#include "harness/report/json.h"
+
+#include <cmath>
+
+#include "harness/report/atomic_file.h"
+
+namespace topdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The time that may be published.
+std::optional<Summary> TimeOf(const Record& record) {
+  return record.status == Status::kFailed ? std::nullopt : record.seconds;
+}
+
+Json SecondsJson(const std::optional<Summary>& seconds) {
+  if (!seconds) return nullptr;
+  return {{"median", JsonNumber(seconds->median)},
+          {"min", JsonNumber(seconds->min)},
+          {"p90", JsonNumber(seconds->p90)},
+          {"n", seconds->n}};
+}
+
+template <class Values>
+Json NumbersJson(const Values& values) {
+  Json json = Json::object();
+  for (const auto& [name, value] : values) json[name] = JsonNumber(value);
+  return json;
+}
+
+Json BoundsJson(const Record& record) {
+  if (!record.topdown_bounds) return nullptr;
+  Json json = Json::object();
+  for (const auto& [name, bounds] : *record.topdown_bounds) {
+    json[name] = {JsonNumber(bounds[0]), JsonNumber(bounds[1])};
+  }
+  return json;
+}
+
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
+Json GflopsOf(std::optional<double> flops_per_second) {
+  return JsonNumber(flops_per_second ? std::optional(*flops_per_second * 1e-9) : std::nullopt);
+}
+
+// What a stage and the step have in common.
+void AddFigures(const Record& record, Json& json) {
+  json["flops"] = JsonNumber(record.flops);
+  json["flops_counted"] = JsonNumber(record.flops_counted);
+  json["bytes"] = JsonNumber(record.bytes);
+  json["gflops"] = JsonNumber(record.Gflops());
+  json["peak_fraction"] = JsonNumber(record.PeakFraction());
+  json["ceiling"] = TextOrNull(record.ceiling_name);
+  json["ceiling_gflops"] = GflopsOf(record.ceiling_flops_per_second);
+  json["events"] = NumbersJson(record.events);
+  json["running_fraction"] = JsonNumber(record.running_fraction);
+  json["topdown"] = record.topdown ? NumbersJson(*record.topdown) : Json(nullptr);
+  json["topdown_bounds"] = BoundsJson(record);
+}
+
+Json StepJson(const Report& report) {
+  const Record& step = report.step;
+  Json json = Json::object();
+  json["status"] = NameOf(step.status);
+  json["reason"] = TextOrNull(step.reason);
+  json["seconds"] = SecondsJson(TimeOf(step));
+  std::optional<double> rate;
+  if (const auto seconds = TimeOf(step); seconds && report.items_per_step) {
+    rate = *report.items_per_step / seconds->median;  // (by a zero time: infinite, so null)
+  }
+  json["images_per_second"] = JsonNumber(rate);
+  AddFigures(step, json);
+  return json;
+}
+
+}  // namespace
+
+Json JsonNumber(std::optional<double> value) {
+  if (!value || !std::isfinite(*value)) return nullptr;
+  // Counts are whole numbers and are written as such, as long as a double holds them exactly.
+  constexpr double kExact = 9007199254740992.0;  // 2^53
+  if (*value == std::floor(*value) && std::abs(*value) <= kExact) {
+    return static_cast<std::int64_t>(*value);
+  }
+  return *value;
+}
+
+Json ToJson(const Record& record) {
+  Json json = Json::object();
+  json["name"] = record.name;
+  json["op"] = record.op;
+  json["pass"] = record.pass;
+  json["regime"] = record.regime;
+  json["implementation"] = record.implementation;
+  json["isa"] = TextOrNull(record.isa);
+  json["status"] = NameOf(record.status);
+  json["reason"] = TextOrNull(record.reason);
+  json["seconds"] = SecondsJson(TimeOf(record));
+  AddFigures(record, json);
+  return json;
+}
+
+Json ToJson(const Report& report) {
+  Json json = Json::object();
+  json["schema"] = 1;
+  json["command"] = report.command;
+  json["machine"] = report.machine;
+  for (const auto& [name, value] : report.subject) json[name] = value;
+  json["step"] = StepJson(report);
+  json["stages"] = Json::array();
+  for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
+  json["partial"] = report.partial;
+  json["notes"] = report.notes;
+  return json;
+}
+
+std::string JsonText(const Json& json) {
+  // (nlohmann writes numbers that are not finite as null, here those in machine and subject)
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void WriteJson(const Report& report, const std::string& path) {
+  WriteFileAtomically(path, JsonText(ToJson(report)));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,32 @@
+// The JSON of a run, which scripts outside the repository read. Keys and meaning are a contract:
+// new keys may be added, none may go. What was not measured, and what is not finite, is null.
+
+#ifndef TOPDNN_HARNESS_REPORT_JSON_H_
+#define TOPDNN_HARNESS_REPORT_JSON_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "harness/record.h"
+
+namespace topdnn {
+
+// null when absent, NaN or infinite.
+nlohmann::ordered_json JsonNumber(std::optional<double> value);
+
+// {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time.
+nlohmann::ordered_json ToJson(const Record& record);
+
+// {"schema": 1, "command", "machine", the subject's pairs, "step", "stages", "partial", "notes"}.
+nlohmann::ordered_json ToJson(const Report& report);
+
+// Indented text with a newline at its end. Bytes that are no UTF-8 are replaced (U+FFFD).
+std::string JsonText(const nlohmann::ordered_json& json);
+
+// Throws ReportError when the file cannot be written.
+void WriteJson(const Report& report, const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_REPORT_JSON_H_

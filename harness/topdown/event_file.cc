@@ -1,0 +1,170 @@
+#include "harness/topdown/event_file.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/topdown/perf_stat.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+constexpr int kDeepest = 8;  // nesting of a file with any sense
+
+// nlohmann keeps the last of two equal keys: refuse them instead.
+nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
+  std::vector<std::set<std::string>> keys;
+  const auto check = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
+    if (depth > kDeepest) {
+      throw TopdownError(fmt::format(
+          "{}: nested deeper than {} levels: give {{\"events\": {{...}}}}", where, kDeepest));
+    }
+    if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
+    if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
+    if (event == nlohmann::json::parse_event_t::key &&
+        !keys.back().insert(value.get<std::string>()).second) {
+      throw TopdownError(
+          fmt::format("{}: the key '{}' stands twice: keep one", where, value.get<std::string>()));
+    }
+    return true;
+  };
+  try {
+    return nlohmann::json::parse(text, check);
+  } catch (const nlohmann::json::exception& error) {
+    std::string what = error.what();
+    what = what.substr(0, what.find('\n'));
+    throw TopdownError(fmt::format("{}: broken JSON ({}): mend it there", where, what));
+  }
+}
+
+RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where) {
+  RecordedCounts recorded;
+  if (!root.contains("events") || !root["events"].is_object()) {
+    throw TopdownError(fmt::format(
+        "{}: no object \"events\": give {{\"events\": {{\"NAME\": count}}, \"smt\": false}}",
+        where));
+  }
+  if (root.contains("smt")) {
+    if (!root["smt"].is_boolean()) {
+      throw TopdownError(fmt::format("{}: \"smt\" is not true or false: make it so", where));
+    }
+    recorded.smt = root["smt"].get<bool>();
+  }
+  for (const auto& [name, count] : root["events"].items()) {
+    std::optional<double> value;
+    if (count.is_number()) {
+      value = count.get<double>();
+      if (!std::isfinite(*value) || *value < 0) {
+        throw TopdownError(
+            fmt::format("{}: the count {} of {} is negative or too large: counts are "
+                        "numbers from 0 upwards",
+                        where, count.dump(), name));
+      }
+    } else if (!count.is_null()) {
+      throw TopdownError(
+          fmt::format("{}: the count of {} is not a number: give a number, or null for not counted",
+                      where, name));
+    }
+    recorded.counts.push_back({ParseEventName(name), name, value, value ? 1.0 : 0.0});
+  }
+  return recorded;
+}
+
+// perf -j prints one object per line, each with an event.
+bool LooksLikePerfJson(std::string_view text) {
+  return text.find("\"counter-value\"") != std::string_view::npos;
+}
+
+// How surely a recorded name means a table's event, the least being surest: the vendor's name, the
+// raw code, perf's name for something alike.
+std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
+  if (name.code) return *name.code == event.code ? std::optional(1) : std::nullopt;
+  if (name.name == ParseEventName(event.name).name) return 0;
+  if (event.name == "TOPDOWN.SLOTS" && name.name == "TOPDOWN.SLOTS_P") return 2;
+  if (event.perf.empty()) return std::nullopt;
+  if (name.name == ParseEventName(event.perf).name) return 2;
+  const bool cycles = name.name == "CPU-CYCLES" || name.name == "CPU_CYCLES";
+  return event.perf == "cycles" && cycles ? std::optional(3) : std::nullopt;
+}
+
+bool IsOtherCoreType(const TopdownTable& table, const std::string& pmu) {
+  const bool efficiency = pmu == "cpu_atom" || pmu == "cpu_lowpower";
+  return table.efficiency_core ? pmu == "cpu_core" || pmu == "cpu_lowpower" : efficiency;
+}
+
+}  // namespace
+
+RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& where) {
+  const std::size_t start = text.find_first_not_of(" \t\r\n");
+  if (start == std::string_view::npos) {
+    throw TopdownError(
+        fmt::format("{}: empty: give JSON, or what `perf stat -x,` or -j printed", where));
+  }
+  RecordedCounts recorded;
+  if (LooksLikePerfJson(text)) {
+    recorded = ParsePerfJson(text, where);
+  } else if (text[start] == '{' || text[start] == '[') {
+    const nlohmann::json root = ParseStrictly(text, where);
+    if (!root.is_object()) {
+      throw TopdownError(fmt::format(
+          "{}: not an object: give {{\"events\": {{\"NAME\": count}}, \"smt\": false}}", where));
+    }
+    recorded = ParseOwnJson(root, where);
+  } else {
+    recorded = ParsePerfCsv(text, where);
+  }
+  if (recorded.counts.empty()) {
+    throw TopdownError(
+        fmt::format("{}: no event in it: record with `perf stat -x, -e ...`", where));
+  }
+  return recorded;
+}
+
+RecordedCounts ReadRecordedCounts(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw TopdownError(fmt::format("{}: cannot be read: check the name", path));
+  std::string text;
+  char buffer[65536];
+  while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
+    text.append(buffer, static_cast<std::size_t>(file.gcount()));
+    if (text.size() > kMostBytes) {
+      throw TopdownError(fmt::format("{}: over 64 MiB: record fewer intervals", path));
+    }
+  }
+  if (file.bad()) throw TopdownError(fmt::format("{}: cannot be read: is it a file?", path));
+  return ParseRecordedCounts(text, path);
+}
+
+ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& recorded) {
+  ResolvedCounts resolved;
+  for (const TopdownEvent& event : table.events) {
+    const RecordedCount* best = nullptr;
+    int best_match = 0;
+    for (const RecordedCount& count : recorded.counts) {
+      const auto match = Match(event, count.event);
+      if (!match || !count.value || IsOtherCoreType(table, count.event.pmu)) continue;
+      if (best != nullptr && *match == best_match && *count.value != *best->value) {
+        throw TopdownError(
+            fmt::format("{} is told twice, as '{}' and '{}', with other counts: keep one",
+                        event.name, best->spelling, count.spelling));
+      }
+      if (best != nullptr && *match >= best_match) continue;
+      best = &count;
+      best_match = *match;
+    }
+    if (best == nullptr) continue;
+    resolved.counts.emplace(event.name, *best->value);
+    if (best->running_fraction >= 0.9) continue;
+    resolved.notes.push_back(fmt::format("{} was counted {:.0f} % of the time and scaled by perf",
+                                         event.name, 100 * best->running_fraction));
+  }
+  return resolved;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,49 @@
+// Counts that were recorded elsewhere, read from a file: our JSON, or what `perf stat -x` and
+// `perf stat -j` print.
+
+#ifndef TOPDNN_HARNESS_TOPDOWN_EVENT_FILE_H_
+#define TOPDNN_HARNESS_TOPDOWN_EVENT_FILE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/topdown/event_name.h"
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+// One event's count, summed over the CPUs and intervals that the file tells apart.
+struct RecordedCount {
+  EventName event;
+  std::string spelling;         // as in the file, for messages
+  std::optional<double> value;  // absent: <not counted>, <not supported>, null
+  double running_fraction = 1;  // least seen; below 1, perf has scaled the count
+};
+
+struct RecordedCounts {
+  std::vector<RecordedCount> counts;
+  bool smt = false;
+};
+
+// Recognises the format. `where` names the text in messages. Throws TopdownError.
+RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& where);
+
+// Reads a file of at most 64 MiB. Throws TopdownError.
+RecordedCounts ReadRecordedCounts(const std::string& path);
+
+struct ResolvedCounts {
+  std::map<std::string, double, std::less<>> counts;  // by the table's event names
+  std::vector<std::string> notes;                     // multiplexed events, contradictions
+};
+
+// The counts that a table reads, found by the vendor's name, perf's name or the raw code. On hybrid
+// CPUs the other core type's counts are left out. Throws TopdownError when one event is told twice
+// with different counts.
+ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& recorded);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_TOPDOWN_EVENT_FILE_H_

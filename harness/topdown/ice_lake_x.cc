@@ -1,0 +1,123 @@
+// Ice Lake-SP: five slots a cycle; PERF_METRICS gives level 1 alone.
+
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+namespace {
+
+using C = const TopdownCounts&;
+
+MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
+
+MaybeValue MetricsSum(C e) {
+  return e("PERF_METRICS.RETIRING") + e("PERF_METRICS.BAD_SPECULATION") +
+         e("PERF_METRICS.FRONTEND_BOUND") + e("PERF_METRICS.BACKEND_BOUND");
+}
+
+// Slots that a clear leaves empty are counted with neither side, and belong to the back end here.
+MaybeValue ClearSlots(C e) { return 5 * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
+
+// The remainder, and not PERF_METRICS.BAD_SPECULATION, because the others are corrected.
+MaybeValue BadSpeculation(C e) {
+  return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
+}
+
+MaybeValue FetchLatency(C e) {
+  return (5 * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") - e("INT_MISC.UOP_DROPPING")) /
+         Slots(e);
+}
+
+MaybeValue BranchMispredicts(C e) {
+  return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
+         (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
+}
+
+MaybeValue MemoryBound(C e) {
+  const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
+  return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
+         (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
+          e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
+}
+
+// The microcode sequencer's share, and the instructions of several uops that decoder 0 alone takes.
+MaybeValue HeavyOperations(C e) {
+  return e("UOPS_RETIRED.SLOTS") / e("UOPS_ISSUED.ANY") * e("IDQ.MS_UOPS") / Slots(e) +
+         e.Node("Retiring") * (e("UOPS_DECODED.DEC0") - e("UOPS_DECODED.DEC0:c1")) /
+             e("IDQ.MITE_UOPS");
+}
+
+std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
+                              MaybeValue (*retiring)(C)) {
+  return {
+      {"Frontend_Bound", 1, frontend},
+      {"Backend_Bound", 1, backend},
+      {"Retiring", 1, retiring},
+      {"Bad_Speculation", 1, BadSpeculation},
+      {"Fetch_Latency", 2, FetchLatency},
+      {"Fetch_Bandwidth", 2,
+       [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
+      {"Branch_Mispredicts", 2, BranchMispredicts},
+      {"Machine_Clears", 2,
+       [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
+      {"Memory_Bound", 2, MemoryBound},
+      {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
+      {"Heavy_Operations", 2, HeavyOperations},
+      {"Light_Operations", 2, [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }},
+  };
+}
+
+const TopdownRegistration kIceLakeX({
+    .cpu = "ice_lake_x",
+    .alias = {},
+    .source = "pmu-tools icx_server_ratios.py; Intel perfmon ICX",
+    .note = "",
+    .events = {{"TOPDOWN.SLOTS", 0x400, "slots", ""},
+               {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
+               {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
+               {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
+               {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
+               {"INT_MISC.UOP_DROPPING", 0x100D, "", "icx::INT_MISC:UOP_DROPPING"},
+               {"INT_MISC.CLEARS_COUNT", 0x104010D, "", "icx::INT_MISC:CLEARS_COUNT"},
+               {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "icx::IDQ_UOPS_NOT_DELIVERED:CORE"},
+               {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x500019C, "",
+                "icx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+               {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
+               {"IDQ.MS_UOPS", 0x3079, "", "icx::IDQ:MS_UOPS"},
+               {"IDQ.MITE_UOPS", 0x479, "", "icx::IDQ:MITE_UOPS"},
+               {"UOPS_DECODED.DEC0", 0x156, "", "icx::UOPS_DECODED:DEC0"},
+               {"UOPS_DECODED.DEC0:c1", 0x1000156, "", "icx::UOPS_DECODED:DEC0:c=1"},
+               {"UOPS_ISSUED.ANY", 0x10E, "", "icx::UOPS_ISSUED:ANY"},
+               {"UOPS_RETIRED.SLOTS", 0x2C2, "", "icx::UOPS_RETIRED:SLOTS"},
+               {"BR_MISP_RETIRED.ALL_BRANCHES", 0xC5, "branch-misses", ""},
+               {"MACHINE_CLEARS.COUNT", 0x10401C3, "", "icx::MACHINE_CLEARS:COUNT"},
+               {"CYCLE_ACTIVITY.STALLS_MEM_ANY", 0x140014A3, "",
+                "icx::CYCLE_ACTIVITY:STALLS_MEM_ANY"},
+               {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "icx::CYCLE_ACTIVITY:STALLS_TOTAL"},
+               {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "icx::EXE_ACTIVITY:1_PORTS_UTIL"},
+               {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
+               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "",
+                "icx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+    .paths = {{"PERF_METRICS", Path(
+                                   [](C e) {
+                                     return e("PERF_METRICS.FRONTEND_BOUND") / MetricsSum(e) -
+                                            e("INT_MISC.UOP_DROPPING") / Slots(e);
+                                   },
+                                   [](C e) {
+                                     return e("PERF_METRICS.BACKEND_BOUND") / MetricsSum(e) +
+                                            ClearSlots(e);
+                                   },
+                                   [](C e) { return e("PERF_METRICS.RETIRING") / MetricsSum(e); })},
+              {"general counters",
+               Path(
+                   [](C e) {
+                     return (e("IDQ_UOPS_NOT_DELIVERED.CORE") - e("INT_MISC.UOP_DROPPING")) /
+                            Slots(e);
+                   },
+                   [](C e) { return e("TOPDOWN.BACKEND_BOUND_SLOTS") / Slots(e) + ClearSlots(e); },
+                   [](C e) { return e("UOPS_RETIRED.SLOTS") / Slots(e); })}},
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,122 @@
+// The formulas of the cores whose PERF_METRICS register gives levels 1 and 2 (Golden Cove onwards),
+// and of the same cores in a guest that is shown general counters alone.
+
+#ifndef TOPDNN_HARNESS_TOPDOWN_LEVEL2_METRICS_H_
+#define TOPDNN_HARNESS_TOPDOWN_LEVEL2_METRICS_H_
+
+#include <vector>
+
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+// `kWidth`: slots a cycle. `kDropping`: uops dropped at the front end's exit are counted as
+// delivered by nobody (INT_MISC.UOP_DROPPING) and must be taken off; Bad_Speculation is then the
+// remainder.
+template <int kWidth, bool kDropping>
+class Level2Metrics {
+ public:
+  static std::vector<TopdownPath> Paths() {
+    return {{"PERF_METRICS", MetricNodes()}, {"general counters", CounterNodes()}};
+  }
+
+  static std::vector<TopdownEvent> Events() {
+    std::vector<TopdownEvent> events = {
+        {"TOPDOWN.SLOTS", 0x400, "slots", ""},
+        {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
+        {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
+        {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
+        {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
+        {"PERF_METRICS.HEAVY_OPERATIONS", 0x8400, "topdown-heavy-ops", ""},
+        {"PERF_METRICS.BRANCH_MISPREDICTS", 0x8500, "topdown-br-mispredict", ""},
+        {"PERF_METRICS.FETCH_LATENCY", 0x8600, "topdown-fetch-lat", ""},
+        {"PERF_METRICS.MEMORY_BOUND", 0x8700, "topdown-mem-bound", ""},
+        {"IDQ_BUBBLES.CORE", 0x19C, "IDQ_UOPS_NOT_DELIVERED.CORE",
+         "spr::IDQ_UOPS_NOT_DELIVERED:CORE"},
+        {"IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE", (std::uint64_t{kWidth} << 24) | 0x19C,
+         "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
+         kWidth == 6 ? "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE" : ""},
+        {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
+        {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", ""},  // on counter 0 alone
+        {"TOPDOWN.MEMORY_BOUND_SLOTS", 0x10A4, "", ""},
+        {"UOPS_RETIRED.HEAVY", 0x1C2, "", "spr::UOPS_RETIRED:HEAVY"},
+        {"UOPS_RETIRED.SLOTS", 0x2C2, "", "spr::UOPS_RETIRED:SLOTS"}};
+    if (kDropping) {
+      events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
+    }
+    return events;
+  }
+
+ private:
+  using C = const TopdownCounts&;
+
+  static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
+
+  // The four of level 1 need not add up to the slots: fields of 8 bits.
+  static MaybeValue Sum(C e) {
+    return e("PERF_METRICS.RETIRING") + e("PERF_METRICS.BAD_SPECULATION") +
+           e("PERF_METRICS.FRONTEND_BOUND") + e("PERF_METRICS.BACKEND_BOUND");
+  }
+
+  static MaybeValue Dropped(C e) {
+    return kDropping ? e("INT_MISC.UOP_DROPPING") / Slots(e) : MaybeValue(0);
+  }
+
+  static MaybeValue Remainder(C e) {
+    return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
+  }
+
+  static TopdownNode Rest(const char* name, MaybeValue (*formula)(C)) { return {name, 2, formula}; }
+
+  // Each level-2 pair: one is counted, its sibling is what is left of the parent.
+  static void AddSiblings(std::vector<TopdownNode>& nodes) {
+    nodes.push_back(Rest("Fetch_Bandwidth",
+                         [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }));
+    nodes.push_back(Rest("Machine_Clears", [](C e) {
+      return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts");
+    }));
+    nodes.push_back(
+        Rest("Core_Bound", [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }));
+    nodes.push_back(Rest("Light_Operations",
+                         [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }));
+  }
+
+  static std::vector<TopdownNode> MetricNodes() {
+    std::vector<TopdownNode> nodes = {
+        {"Frontend_Bound", 1,
+         [](C e) { return e("PERF_METRICS.FRONTEND_BOUND") / Sum(e) - Dropped(e); }},
+        {"Backend_Bound", 1, [](C e) { return e("PERF_METRICS.BACKEND_BOUND") / Sum(e); }},
+        {"Retiring", 1, [](C e) { return e("PERF_METRICS.RETIRING") / Sum(e); }},
+        {"Bad_Speculation", 1,
+         [](C e) { return kDropping ? Remainder(e) : e("PERF_METRICS.BAD_SPECULATION") / Sum(e); }},
+        {"Fetch_Latency", 2,
+         [](C e) { return e("PERF_METRICS.FETCH_LATENCY") / Sum(e) - Dropped(e); }},
+        {"Branch_Mispredicts", 2,
+         [](C e) { return e("PERF_METRICS.BRANCH_MISPREDICTS") / Sum(e); }},
+        {"Memory_Bound", 2, [](C e) { return e("PERF_METRICS.MEMORY_BOUND") / Sum(e); }},
+        {"Heavy_Operations", 2, [](C e) { return e("PERF_METRICS.HEAVY_OPERATIONS") / Sum(e); }}};
+    AddSiblings(nodes);
+    return nodes;
+  }
+
+  static std::vector<TopdownNode> CounterNodes() {
+    std::vector<TopdownNode> nodes = {
+        {"Frontend_Bound", 1, [](C e) { return e("IDQ_BUBBLES.CORE") / Slots(e) - Dropped(e); }},
+        {"Backend_Bound", 1, [](C e) { return e("TOPDOWN.BACKEND_BOUND_SLOTS") / Slots(e); }},
+        {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.SLOTS") / Slots(e); }},
+        {"Bad_Speculation", 1, Remainder},
+        {"Fetch_Latency", 2,
+         [](C e) {
+           return kWidth * e("IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE") / Slots(e) - Dropped(e);
+         }},
+        {"Branch_Mispredicts", 2, [](C e) { return e("TOPDOWN.BR_MISPREDICT_SLOTS") / Slots(e); }},
+        {"Memory_Bound", 2, [](C e) { return e("TOPDOWN.MEMORY_BOUND_SLOTS") / Slots(e); }},
+        {"Heavy_Operations", 2, [](C e) { return e("UOPS_RETIRED.HEAVY") / Slots(e); }}};
+    AddSiblings(nodes);
+    return nodes;
+  }
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_TOPDOWN_LEVEL2_METRICS_H_

@@ -1,0 +1,23 @@
+// Lunar Lake's performance core: Lion Cove, eight slots a cycle, nothing dropped on the way.
+
+#include "harness/topdown/level2_metrics.h"
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+namespace {
+
+using Formulas = Level2Metrics<8, false>;
+
+const TopdownRegistration kLunarLakeP({
+    .cpu = "lunar_lake_p",
+    .alias = {"lion_cove"},
+    .source = "pmu-tools lnl_lnc_ratios.py; Intel perfmon LNL (Lion Cove)",
+    .note = "",
+    .events = Formulas::Events(),
+    .paths = Formulas::Paths(),
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,124 @@
+#include "harness/topdown/metric.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace topdnn {
+
+namespace {
+
+// Filled by registration objects before main, in any order; hence a function-local object.
+std::vector<TopdownTable>& TheTables() {
+  static std::vector<TopdownTable> tables;
+  return tables;
+}
+
+}  // namespace
+
+MaybeValue operator+(const MaybeValue& a, const MaybeValue& b) {
+  return a.value_ && b.value_ ? MaybeValue(*a.value_ + *b.value_) : MaybeValue();
+}
+
+MaybeValue operator-(const MaybeValue& a, const MaybeValue& b) {
+  return a.value_ && b.value_ ? MaybeValue(*a.value_ - *b.value_) : MaybeValue();
+}
+
+MaybeValue operator*(const MaybeValue& a, const MaybeValue& b) {
+  return a.value_ && b.value_ ? MaybeValue(*a.value_ * *b.value_) : MaybeValue();
+}
+
+MaybeValue operator/(const MaybeValue& a, const MaybeValue& b) {
+  if (!a.value_ || !b.value_ || *b.value_ == 0) return {};
+  const double quotient = *a.value_ / *b.value_;
+  return std::isfinite(quotient) ? MaybeValue(quotient) : MaybeValue();
+}
+
+MaybeValue TopdownCounts::operator()(std::string_view event) const {
+  const auto found = counts_.find(event);
+  if (found != counts_.end()) return found->second;
+  missing_.emplace(event);
+  return {};
+}
+
+MaybeValue TopdownCounts::Node(std::string_view name) const {
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end()) {
+    throw std::logic_error(fmt::format("Top-Down node {} is read before it is computed", name));
+  }
+  return found->second ? MaybeValue(*found->second) : MaybeValue();
+}
+
+// One path over one set of counts.
+class TopdownEvaluation {
+ public:
+  TopdownEvaluation(const TopdownPath& path, const std::map<std::string, double, std::less<>>& all,
+                    bool smt) {
+    result_.path = path.name;
+    counts_.counts_ = all;
+    counts_.smt_ = smt;
+    for (const TopdownNode& node : path.nodes) Add(node);
+    result_.missing.assign(counts_.missing_.begin(), counts_.missing_.end());
+  }
+  int nodes_given() const { return nodes_given_; }
+  const TopdownResult& result() const { return result_; }
+
+ private:
+  void Add(const TopdownNode& node) {
+    std::optional<double> value = node.formula(counts_).get();
+    if (value) {
+      value = std::max(*value, 0.0);
+      ++nodes_given_;
+    }
+    counts_.nodes_[node.name] = value;
+    auto& level = node.level == 0   ? result_.instead
+                  : node.level == 1 ? result_.level1
+                                    : result_.level2;
+    level.emplace_back(node.name, value);
+  }
+
+  TopdownCounts counts_;
+  TopdownResult result_;
+  int nodes_given_ = 0;
+};
+
+TopdownRegistration::TopdownRegistration(TopdownTable table) {
+  auto& tables = TheTables();
+  const auto place =
+      std::lower_bound(tables.begin(), tables.end(), table,
+                       [](const TopdownTable& a, const TopdownTable& b) { return a.cpu < b.cpu; });
+  tables.insert(place, std::move(table));
+}
+
+const std::vector<TopdownTable>& TopdownTables() { return TheTables(); }
+
+const TopdownTable& FindTopdownTable(std::string_view cpu) {
+  std::vector<std::string> known;
+  for (const TopdownTable& table : TopdownTables()) {
+    if (table.cpu == cpu) return table;
+    if (std::find(table.alias.begin(), table.alias.end(), cpu) != table.alias.end()) return table;
+    known.push_back(table.cpu);
+    known.insert(known.end(), table.alias.begin(), table.alias.end());
+  }
+  throw TopdownError(fmt::format("no Top-Down table for the CPU '{}': use one of {}", cpu,
+                                 fmt::join(known, ", ")));
+}
+
+TopdownResult EvaluateTopdown(const TopdownTable& table,
+                              const std::map<std::string, double, std::less<>>& counts, bool smt) {
+  std::optional<TopdownEvaluation> best;
+  for (const TopdownPath& path : table.paths) {
+    TopdownEvaluation evaluation(path, counts, smt);
+    // Anything is better than nothing; else what lacks least.
+    const bool gives = evaluation.nodes_given() > 0;
+    const bool best_gives = best && best->nodes_given() > 0;
+    const bool better = !best || (gives != best_gives ? gives
+                                                      : evaluation.result().missing.size() <
+                                                            best->result().missing.size());
+    if (better) best = std::move(evaluation);
+  }
+  return best ? best->result() : TopdownResult{};
+}
+
+}  // namespace topdnn

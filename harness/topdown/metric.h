@@ -1,0 +1,119 @@
+// Top-Down: where a core's pipeline slots go (Yasin, "A Top-Down Method for Performance Analysis
+// and Counters Architecture", ISPASS 2014). Each microarchitecture is a table: the events it reads,
+// with raw codes, and one formula per node. A table is data in a file of its own that registers
+// itself, and formulas are pure, so that counts recorded elsewhere are evaluated without that CPU.
+
+#ifndef TOPDNN_HARNESS_TOPDOWN_METRIC_H_
+#define TOPDNN_HARNESS_TOPDOWN_METRIC_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace topdnn {
+
+// Wrong input: one line that says what, where and the fix.
+class TopdownError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A number that may be absent. Absence spreads through arithmetic, and a division by zero is
+// absent: a formula is then null, never a guess.
+class MaybeValue {
+ public:
+  MaybeValue() = default;
+  MaybeValue(double value) : value_(value) {}  // NOLINT(google-explicit-constructor): in formulas
+  const std::optional<double>& get() const { return value_; }
+
+  friend MaybeValue operator+(const MaybeValue& a, const MaybeValue& b);
+  friend MaybeValue operator-(const MaybeValue& a, const MaybeValue& b);
+  friend MaybeValue operator*(const MaybeValue& a, const MaybeValue& b);
+  friend MaybeValue operator/(const MaybeValue& a, const MaybeValue& b);
+
+ private:
+  std::optional<double> value_;
+};
+
+// What a formula reads: counts by the vendor's event names, and the nodes before it in its path.
+class TopdownCounts {
+ public:
+  // Remembers the names asked for and not found. Values are totals over the measured region.
+  MaybeValue operator()(std::string_view event) const;
+  // A node that stands earlier in the same path.
+  MaybeValue Node(std::string_view name) const;
+  // Whether the core's other hardware thread was in use (Skylake counts per core or per thread).
+  bool smt() const { return smt_; }
+
+ private:
+  friend class TopdownEvaluation;
+  std::map<std::string, double, std::less<>> counts_;
+  std::map<std::string, std::optional<double>, std::less<>> nodes_;
+  mutable std::set<std::string> missing_;
+  bool smt_ = false;
+};
+
+struct TopdownEvent {
+  std::string name;        // the vendor's spelling; a counter mask as ":c4"
+  std::uint64_t code = 0;  // perf_event_attr.config of the core's PMU
+  std::string perf;        // what perf calls it besides: "topdown-retiring"; may be empty
+  std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty where Debian's 4.13.0 lacks it
+};
+
+struct TopdownNode {
+  std::string name;
+  int level = 1;  // 0: not Top-Down, what this core offers instead
+  MaybeValue (*formula)(const TopdownCounts&);
+};
+
+// One way to the nodes. A core may have several: with the PERF_METRICS register, and without (in
+// guests). They are never mixed, as their values are of different precision.
+struct TopdownPath {
+  std::string name;
+  std::vector<TopdownNode> nodes;  // a node after those that it reads
+};
+
+struct TopdownTable {
+  std::string cpu;                 // "sapphire_rapids"
+  std::vector<std::string> alias;  // cores with the same table: "emerald_rapids"
+  std::string source;              // of the formulas
+  std::string note;                // for the reader of the result; may be empty
+  bool efficiency_core = false;    // its counts bear perf's cpu_atom prefix on hybrid CPUs
+  std::vector<TopdownEvent> events;
+  std::vector<TopdownPath> paths;
+};
+
+class TopdownRegistration {
+ public:
+  explicit TopdownRegistration(TopdownTable table);
+};
+
+// Every registered table, sorted by CPU.
+const std::vector<TopdownTable>& TopdownTables();
+
+// Throws TopdownError that lists the known CPUs.
+const TopdownTable& FindTopdownTable(std::string_view cpu);
+
+struct TopdownResult {
+  using Values = std::vector<std::pair<std::string, std::optional<double>>>;
+  std::string path;
+  Values level1;                     // fractions of slots
+  Values level2;                     // fractions of all slots, not of the parent
+  Values instead;                    // of a core without slot events: fractions of cycles
+  std::vector<std::string> missing;  // events whose absence made a node null
+};
+
+// Evaluates the path that lacks the fewest events (and gives any node), the earlier of two alike. A
+// fraction below zero (counts that do not quite fit each other) is clamped at 0.
+TopdownResult EvaluateTopdown(const TopdownTable& table,
+                              const std::map<std::string, double, std::less<>>& counts, bool smt);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_TOPDOWN_METRIC_H_

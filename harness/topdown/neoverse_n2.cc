@@ -1,0 +1,36 @@
+// Neoverse N2: five slots a cycle. Its stall events were put right in revision r0p3.
+
+#include "harness/topdown/metric.h"
+#include "harness/topdown/neoverse.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr const char* kNote = "Arm defines level 2 of this core in other units than slots";
+
+using Formulas = NeoverseSlots<5, 1, 3, false>;
+
+const TopdownRegistration kNeoverseN2({
+    .cpu = "neoverse_n2",
+    .alias = {},
+    .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
+    .note = kNote,
+    .events = Formulas::Events(),
+    .paths = Formulas::Paths(),
+});
+
+using EarlyFormulas = NeoverseSlots<5, 1, 3, true>;
+
+const TopdownRegistration kNeoverseN2R0p0({
+    .cpu = "neoverse_n2_r0p0",
+    .alias = {"neoverse_n2_r0p1", "neoverse_n2_r0p2"},
+    .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
+    .note = kNote,
+    .events = EarlyFormulas::Events(),
+    .paths = EarlyFormulas::Paths(),
+});
+
+}  // namespace
+
+}  // namespace topdnn

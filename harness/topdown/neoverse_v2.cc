@@ -1,0 +1,25 @@
+// Neoverse V2: eight slots a cycle.
+
+#include "harness/topdown/metric.h"
+#include "harness/topdown/neoverse.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr const char* kNote = "Arm defines level 2 of this core in other units than slots";
+
+using Formulas = NeoverseSlots<8, 1, 3, false>;
+
+const TopdownRegistration kNeoverseV2({
+    .cpu = "neoverse_v2",
+    .alias = {},
+    .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
+    .note = kNote,
+    .events = Formulas::Events(),
+    .paths = Formulas::Paths(),
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,277 @@
+#include "harness/topdown/perf_stat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace topdnn {
+
+namespace {
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+std::string_view Trim(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+bool IsUncounted(std::string_view field) {
+  return field == "<not counted>" || field == "<not supported>";
+}
+
+// Adds counts of one event of other CPUs and other intervals, which its `origin` tells apart. One
+// that is absent once is absent: a sum of the rest would be an undercount. An event told again for
+// the same origin was opened in two groups: the first stands.
+class Totals {
+ public:
+  void Add(const std::string& origin, const std::string& spelling, std::optional<double> value,
+           double running) {
+    if (!seen_.insert(origin + '\n' + spelling).second) return;
+    const auto [place, fresh] = index_.emplace(spelling, recorded_.counts.size());
+    if (fresh) {
+      recorded_.counts.push_back(
+          {ParseEventName(spelling), spelling, value, value ? running : 0.0});
+      return;
+    }
+    RecordedCount& count = recorded_.counts[place->second];
+    count.value = count.value && value ? std::optional(*count.value + *value) : std::nullopt;
+    count.running_fraction = std::min(count.running_fraction, running);
+  }
+  RecordedCounts Take() { return std::move(recorded_); }
+
+ private:
+  RecordedCounts recorded_;
+  std::map<std::string, std::size_t> index_;
+  std::set<std::string> seen_;
+};
+
+// Splits, keeping together an event's commas: "cpu/event=0x9c,umask=0x1/".
+std::vector<std::string> Fields(std::string_view line, char separator) {
+  std::vector<std::string> fields;
+  bool inside = false;  // an event's slashes
+  std::string field;
+  for (const char c : line) {
+    if (c == '/') inside = !inside;
+    if (c == separator && !inside) {
+      fields.push_back(std::string(Trim(field)));
+      field.clear();
+    } else {
+      field += c;
+    }
+  }
+  fields.push_back(std::string(Trim(field)));
+  return fields;
+}
+
+bool IsUnit(std::string_view field) {
+  return std::all_of(field.begin(), field.end(), [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '%';
+  });
+}
+
+bool IsEvent(std::string_view field) {
+  return !field.empty() && std::isalpha(static_cast<unsigned char>(field.front())) != 0;
+}
+
+// The field that holds the count: a number (or <not ...>) before a unit and an event. Before it
+// stand a time stamp (-I) and a CPU or core (-A, --per-core), whose neighbours are not of that
+// kind.
+std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
+  for (std::size_t i = 0; i + 2 < fields.size(); ++i) {
+    const bool count = IsUncounted(fields[i]) || ParseLocalNumber(fields[i], true).has_value();
+    if (count && IsUnit(fields[i + 1]) && IsEvent(fields[i + 2])) return i;
+  }
+  return std::nullopt;
+}
+
+// "12,345,678" split by the commas of its own grouping: joins the fields again.
+std::string CountText(const std::vector<std::string>& fields, std::size_t at) {
+  const auto digits = [&](std::size_t i, std::size_t least, std::size_t most) {
+    const std::string& field = fields[i];
+    return field.size() >= least && field.size() <= most &&
+           std::all_of(field.begin(), field.end(), IsDigit);
+  };
+  std::size_t first = at;
+  while (first > 0 && digits(first, 3, 3) && digits(first - 1, 1, 3)) --first;
+  if (first != 0) return fields[at];  // what stands there is a core's count of CPUs
+  std::string text;
+  for (std::size_t i = first; i <= at; ++i) text += fields[i];
+  return text;
+}
+
+// perf's separator is the user's choice: take the one by which most lines have a count.
+char SeparatorOf(std::string_view text) {
+  char best = ',';
+  int most = 0;
+  for (const char candidate : {',', ';', '\t', '|', ':'}) {
+    int lines = 0;
+    std::string_view rest = text.substr(0, 65536);
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('\n');
+      if (CountField(Fields(rest.substr(0, end), candidate))) ++lines;
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+    }
+    if (lines > most) {
+      most = lines;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+// Share of the time on a counter, from the percentage that follows the event and its run time.
+double RunningFraction(const std::vector<std::string>& fields, std::size_t event) {
+  if (event + 2 >= fields.size()) return 1;
+  const auto percent = ParseLocalNumber(fields[event + 2], false);
+  return percent ? std::clamp(*percent / 100, 0.0, 1.0) : 1;
+}
+
+double CheckedCount(std::string_view text, bool integral, const std::string& event,
+                    const std::string& where) {
+  const auto value = ParseLocalNumber(text, integral);
+  if (value && *value >= 0) return *value;
+  throw TopdownError(
+      fmt::format("{}: the count '{}' of {} is no number from 0 upwards: record again "
+                  "with LC_ALL=C perf stat",
+                  where, text.substr(0, 40), event));
+}
+
+// perf writes decimal commas into its JSON in some locales: 12,5 outside of strings becomes 12.5.
+std::string WithDecimalPoints(std::string_view line) {
+  std::string fixed(line);
+  bool quoted = false;
+  for (std::size_t i = 0; i < fixed.size(); ++i) {
+    if (fixed[i] == '"') quoted = !quoted;
+    if (quoted || fixed[i] != ',' || i == 0 || i + 1 >= fixed.size()) continue;
+    if (IsDigit(fixed[i - 1]) && IsDigit(fixed[i + 1])) fixed[i] = '.';
+  }
+  return fixed;
+}
+
+std::string TextOf(const nlohmann::json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+void AddJsonLine(std::string_view line, const std::string& where, Totals& totals) {
+  nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (object.is_discarded()) {
+    object = nlohmann::json::parse(WithDecimalPoints(line), nullptr, false);
+  }
+  if (!object.is_object()) {
+    throw TopdownError(
+        fmt::format("{}: not a JSON object: give what `perf stat -j` printed, whole", where));
+  }
+  // A line of a metric alone carries no count.
+  if (!object.contains("counter-value") || !object.contains("event")) return;
+  const std::string event = TextOf(object["event"]);
+  const std::string text = TextOf(object["counter-value"]);
+  if (event.empty()) return;
+  std::optional<double> value;
+  if (!IsUncounted(Trim(text))) value = CheckedCount(text, true, event, where);
+  double running = 1;
+  if (object.contains("pcnt-running")) {
+    const auto percent = ParseLocalNumber(TextOf(object["pcnt-running"]), false);
+    if (percent) running = std::clamp(*percent / 100, 0.0, 1.0);
+  }
+  for (const char* own : {"counter-value", "unit", "event", "event-runtime", "pcnt-running",
+                          "metric-value", "metric-unit"}) {
+    object.erase(own);
+  }
+  totals.Add(object.dump(), event, value, running);
+}
+
+template <typename Line>
+void ForEachLine(std::string_view text, const std::string& where, Line&& line) {
+  for (int number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    const std::string_view whole = Trim(text.substr(0, end));
+    if (!whole.empty() && whole.front() != '#') line(whole, fmt::format("{}:{}", where, number));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+}
+
+}  // namespace
+
+std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
+  text = Trim(text);
+  std::string plain;  // digits with the last separator as '\1'
+  std::size_t separators = 0;
+  std::set<char> kinds;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if ((c == '-' && i == 0) || IsDigit(c)) {
+      plain += c;
+    } else if (c == ',' || c == '.') {
+      plain += c;
+      kinds.insert(c);
+      ++separators;
+    } else if (c != '\'' && c != ' ' && c != '\xC2' && c != '\xA0' && c != '\xE2' && c != '\x80' &&
+               c != '\xAF' && c != '\x99') {  // grouping spaces and the apostrophe, in UTF-8
+      return std::nullopt;
+    }
+  }
+  const std::size_t last = plain.find_last_of(",.");
+  bool decimal = false;
+  if (separators > 0) {
+    const std::size_t after = plain.size() - last - 1;
+    decimal = kinds.size() == 2 || (separators == 1 && (after != 3 || !integral));
+    if (!decimal && after != 3) return std::nullopt;
+  }
+  std::string number;
+  for (std::size_t i = 0; i < plain.size(); ++i) {
+    if (plain[i] != ',' && plain[i] != '.') {
+      number += plain[i];
+    } else if (decimal && i == last) {
+      number += '.';
+    }
+  }
+  double value = 0;
+  const auto [stop, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (error != std::errc{} || stop != number.data() + number.size()) return std::nullopt;
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
+  const char separator = SeparatorOf(text);
+  Totals totals;
+  ForEachLine(text, where, [&](std::string_view line, const std::string& at) {
+    const auto fields = Fields(line, separator);
+    const auto count = CountField(fields);
+    if (!count) {
+      // A metric's own line leaves count, unit and event empty.
+      const bool metric = std::count(fields.begin(), fields.end(), "") >= 3;
+      if (metric) return;
+      throw TopdownError(
+          fmt::format("{}: neither JSON nor a line of `perf stat -x,` (count,unit,event,...): give "
+                      "one of these",
+                      at));
+    }
+    const std::string& event = fields[*count + 2];
+    const std::string text_of_count = CountText(fields, *count);
+    std::optional<double> value;
+    if (!IsUncounted(text_of_count)) {
+      value = CheckedCount(text_of_count, fields[*count + 1].empty(), event, at);
+    }
+    std::string origin;  // time stamp, CPU
+    for (std::size_t i = 0; i < *count; ++i) origin += fields[i] + separator;
+    totals.Add(origin, event, value, RunningFraction(fields, *count + 2));
+  });
+  return totals.Take();
+}
+
+RecordedCounts ParsePerfJson(std::string_view text, const std::string& where) {
+  Totals totals;
+  ForEachLine(text, where,
+              [&](std::string_view line, const std::string& at) { AddJsonLine(line, at, totals); });
+  return totals.Take();
+}
+
+}  // namespace topdnn

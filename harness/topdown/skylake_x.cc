@@ -1,0 +1,95 @@
+// Skylake-SP and Cascade Lake: four slots a cycle, no PERF_METRICS register.
+
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+namespace {
+
+using C = const TopdownCounts&;
+
+// Counted per core when both hardware threads work, and then each owns half of the slots.
+MaybeValue Slots(C e) {
+  return e.smt() ? 4 * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : 4 * e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue RecoveryCycles(C e) {
+  return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
+}
+
+MaybeValue BackendBound(C e) {
+  return 1 - e.Node("Frontend_Bound") - (e("UOPS_ISSUED.ANY") + 4 * RecoveryCycles(e)) / Slots(e);
+}
+
+MaybeValue BadSpeculation(C e) {
+  return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + 4 * RecoveryCycles(e)) / Slots(e);
+}
+
+// A mispredicted branch and a machine clear are taken to cost alike.
+MaybeValue BranchMispredicts(C e) {
+  return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
+         (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
+}
+
+MaybeValue MemoryBound(C e) {
+  const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
+  return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
+         (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
+          e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
+}
+
+const TopdownRegistration kSkylakeX({
+    .cpu = "skylake_x",
+    .alias = {"cascade_lake"},
+    .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
+    .note = "",
+    .events = {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
+               {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
+               {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
+               {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", "skx::UOPS_RETIRED:RETIRE_SLOTS"},
+               {"UOPS_RETIRED.MACRO_FUSED", 0x4C2, "", ""},
+               {"INST_RETIRED.ANY", 0xC0, "instructions", "skx::INST_RETIRED:ANY_P"},
+               {"INT_MISC.RECOVERY_CYCLES", 0x10D, "", "skx::INT_MISC:RECOVERY_CYCLES"},
+               {"INT_MISC.RECOVERY_CYCLES_ANY", 0x20010D, "", "skx::INT_MISC:RECOVERY_CYCLES_ANY"},
+               {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "skx::IDQ_UOPS_NOT_DELIVERED:CORE"},
+               {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x400019C, "",
+                "skx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+               {"BR_MISP_RETIRED.ALL_BRANCHES", 0xC5, "branch-misses",
+                "skx::BR_MISP_RETIRED:ALL_BRANCHES"},
+               {"MACHINE_CLEARS.COUNT", 0x10401C3, "", "skx::MACHINE_CLEARS:COUNT"},
+               {"CYCLE_ACTIVITY.STALLS_MEM_ANY", 0x140014A3, "",
+                "skx::CYCLE_ACTIVITY:STALLS_MEM_ANY"},
+               {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "skx::CYCLE_ACTIVITY:STALLS_TOTAL"},
+               {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "skx::EXE_ACTIVITY:1_PORTS_UTIL"},
+               {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "skx::EXE_ACTIVITY:2_PORTS_UTIL"},
+               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x40A6, "", "skx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+    .paths =
+        {{"general counters",
+          {{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
+           {"Bad_Speculation", 1, BadSpeculation},
+           {"Backend_Bound", 1, BackendBound},
+           {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
+           {"Fetch_Latency", 2,
+            [](C e) {
+              return 4 * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+            }},
+           {"Fetch_Bandwidth", 2,
+            [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
+           {"Branch_Mispredicts", 2, BranchMispredicts},
+           {"Machine_Clears", 2,
+            [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
+           {"Memory_Bound", 2, MemoryBound},
+           {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
+           {"Heavy_Operations", 2,
+            [](C e) {
+              return (e("UOPS_RETIRED.RETIRE_SLOTS") + e("UOPS_RETIRED.MACRO_FUSED") -
+                      e("INST_RETIRED.ANY")) /
+                     Slots(e);
+            }},
+           {"Light_Operations", 2,
+            [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}}}},
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,31 @@
+// Zen 5: eight dispatch slots a cycle.
+
+#include "harness/topdown/metric.h"
+#include "harness/topdown/zen.h"
+
+namespace topdnn {
+
+namespace {
+
+using C = const TopdownCounts&;
+using Pipeline = ZenPipeline<8>;
+
+constexpr const char* kNoOps = "de_no_dispatch_per_slot.no_ops_from_frontend:c8";
+constexpr const char* kRestarts = "bp_redirects.resync";
+
+const TopdownRegistration kZen5({
+    .cpu = "zen5",
+    .alias = {},
+    .source = "Linux pmu-events amdzen5/pipeline.json",
+    .note = "SMT_Contention is a fifth part of level 1: slots that the other hardware thread took",
+    .events = Pipeline::Events({kRestarts, 0x19F, "", ""}, kNoOps, false),
+    .paths = Pipeline::Paths([](C e) { return 8 * e(kNoOps) / Pipeline::Slots(e); },
+                             [](C e) {
+                               return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
+                                      (e("ex_ret_brn_misp") + e(kRestarts));
+                             }),
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,64 @@
+// ReLU on oneDNN's eltwise primitive, backward from dst.
+
+#include "kernels/onednn.h"
+
+#include <optional>
+
+#include "kernels/activation/relu.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// The one layout that oneDNN's eltwise primitives want for all tensors: the first that the request
+// settles, else row-major. Nothing when it settles two.
+std::optional<Layout> CommonLayout(const KernelRequest& request, int rank) {
+  Layout common;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (layout.is_any()) continue;
+    if (!common.is_any() && !(layout == common)) return std::nullopt;
+    common = layout;
+  }
+  return common.is_any() ? Layout::Plain(rank) : common;
+}
+
+KernelOrRefusal MakeRelu(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ReluOp&>(*request.op);
+  const bool forward = request.execution.pass == Pass::kForward;
+  const std::optional<Layout> layout = CommonLayout(request, op.shape().rank());
+  if (!layout) return Refusal{"oneDNN's ReLU takes one layout for all its tensors"};
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
+    const auto algorithm = op.bound() == 0.0F ? dnnl::algorithm::eltwise_relu_use_dst_for_bwd
+                                              : dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd;
+    const dnnl::eltwise_forward::desc forward_desc(request.execution.training || !forward
+                                                       ? dnnl::prop_kind::forward_training
+                                                       : dnnl::prop_kind::forward_inference,
+                                                   algorithm, desc, 0.0F, op.bound());
+    const dnnl::eltwise_forward::primitive_desc forward_pd(forward_desc, onednn::Attributes(),
+                                                           onednn::Engine());
+    if (forward) {
+      return onednn::MakePrimitiveKernel<dnnl::eltwise_forward>(
+          request, forward_pd,
+          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
+           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
+    }
+    const dnnl::eltwise_backward::desc backward_desc(algorithm, desc, desc, 0.0F, op.bound());
+    const dnnl::eltwise_backward::primitive_desc pd(backward_desc, onednn::Attributes(),
+                                                    onednn::Engine(), forward_pd);
+    return onednn::MakePrimitiveKernel<dnnl::eltwise_backward>(
+        request, pd,
+        {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+         {Arg::kDst, Direction::kIn, DNNL_ARG_DST, pd.dst_desc()},
+         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+  });
+}
+
+const KernelRegistration kRelu("relu", "onednn", MakeRelu);
+const KernelRegistration kBounded("bounded_relu", "onednn", MakeRelu);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,196 @@
+#include "kernels/conv/conv.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+namespace {
+
+std::int64_t OutputExtent(std::int64_t input, std::int64_t pad_before, std::int64_t pad_after,
+                          std::int64_t kernel, std::int64_t stride, std::int64_t dilation) {
+  return (input + pad_before + pad_after - ((kernel - 1) * dilation + 1)) / stride + 1;
+}
+
+void Check(const ConvExtents& e) {
+  const auto refuse = [&](std::string_view why) {
+    throw std::invalid_argument(
+        fmt::format("convolution of {}x{}x{}x{} with {} kernels of {}x{}: {}", e.n, e.c, e.h, e.w,
+                    e.k, e.r, e.s, why));
+  };
+  if (std::min({e.n, e.c, e.h, e.w, e.k, e.r, e.s}) < 1) refuse("every extent must be 1 or more");
+  if (std::min({e.stride_h, e.stride_w, e.dilation_h, e.dilation_w, e.groups}) < 1) {
+    refuse("stride, dilation and groups must be 1 or more");
+  }
+  if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
+    refuse("padding must be 0 or more");
+  }
+  if (e.c % e.groups != 0 || e.k % e.groups != 0) {
+    refuse(fmt::format("{} groups must divide both channel counts", e.groups));
+  }
+  if (e.h + e.pad_top + e.pad_bottom < (e.r - 1) * e.dilation_h + 1 ||
+      e.w + e.pad_left + e.pad_right < (e.s - 1) * e.dilation_w + 1) {
+    refuse("the kernel is larger than the padded image");
+  }
+}
+
+}  // namespace
+
+std::int64_t ConvExtents::oh() const {
+  return OutputExtent(h, pad_top, pad_bottom, r, stride_h, dilation_h);
+}
+
+std::int64_t ConvExtents::ow() const {
+  return OutputExtent(w, pad_left, pad_right, s, stride_w, dilation_w);
+}
+
+std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
+                        std::int64_t stride, std::int64_t pad_before, std::int64_t dilation) {
+  std::int64_t taps = 0;
+  for (std::int64_t o = 0; o < output; ++o) {
+    for (std::int64_t t = 0; t < kernel; ++t) {
+      const std::int64_t i = o * stride - pad_before + t * dilation;
+      taps += i >= 0 && i < input ? 1 : 0;
+    }
+  }
+  return taps;
+}
+
+ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
+    : extents_(extents), epilogue_(epilogue) {
+  Check(extents_);
+}
+
+std::string ConvOp::Problem() const {
+  const ConvExtents& e = extents_;
+  std::string problem = fmt::format("n{}c{}h{}w{}k{}r{}s{}u{}v{}p{}q{}", e.n, e.c, e.h, e.w, e.k,
+                                    e.r, e.s, e.stride_h, e.stride_w, e.pad_top, e.pad_left);
+  if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
+    problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
+  }
+  if (e.dilation_h != 1 || e.dilation_w != 1) {
+    problem += fmt::format("d{}e{}", e.dilation_h, e.dilation_w);
+  }
+  if (e.groups != 1) problem += fmt::format("g{}", e.groups);
+  if (epilogue_.bias) problem += "_bias";
+  if (epilogue_.sum) problem += "_sum";
+  if (epilogue_.relu) problem += "_relu";
+  return problem;
+}
+
+Shape ConvOp::src_shape() const { return {extents_.n, extents_.c, extents_.h, extents_.w}; }
+
+Shape ConvOp::weights_shape() const {
+  const ConvExtents& e = extents_;
+  if (e.groups == 1) return {e.k, e.c, e.r, e.s};
+  return {e.groups, e.k / e.groups, e.c / e.groups, e.r, e.s};
+}
+
+Shape ConvOp::dst_shape() const { return {extents_.n, extents_.k, extents_.oh(), extents_.ow()}; }
+
+std::vector<Operand> ConvOp::Operands(const Execution& execution) const {
+  const OperandTypes types = TypesOf(execution);
+  if (execution.pass != Pass::kForward && !types.has_gradients) return {};
+  const Shape bias{extents_.k};
+  std::vector<Operand> operands;
+  switch (execution.pass) {
+    case Pass::kForward:
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights}};
+      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, types.parameter});
+      operands.push_back(
+          {Arg::kDst, epilogue_.sum ? Direction::kInOut : Direction::kOut, dst_shape(), types.dst});
+      break;
+    case Pass::kBackwardData:
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
+                  {Arg::kDiffSrc, Direction::kOut, src_shape(), types.src}};
+      break;
+    case Pass::kBackwardWeights:
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), types.src},
+                  {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
+      if (epilogue_.bias)
+        operands.push_back({Arg::kDiffBias, Direction::kOut, bias, types.parameter});
+      break;
+  }
+  return operands;
+}
+
+Work ConvOp::WorkOf(Pass pass, DataType type) const {
+  const ConvExtents& e = extents_;
+  const std::int64_t per_tap = e.n * e.k * (e.c / e.groups);
+  Work work;
+  work.macs = per_tap * e.oh() * e.r * e.ow() * e.s;
+  work.flops = 2 * work.macs;
+  work.flops_without_padding = 2 * per_tap *
+                               TapsInside(e.h, e.oh(), e.r, e.stride_h, e.pad_top, e.dilation_h) *
+                               TapsInside(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.dilation_w);
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::int64_t ConvOp::AccumulationLength(Pass pass) const {
+  const ConvExtents& e = extents_;
+  switch (pass) {
+    case Pass::kForward:
+      return e.c / e.groups * e.r * e.s;
+    case Pass::kBackwardData:
+      return e.k / e.groups * e.r * e.s;
+    case Pass::kBackwardWeights:
+      return e.n * e.oh() * e.ow();
+  }
+  return 1;
+}
+
+std::vector<Parameter> ConvOp::Parameters() const {
+  const ConvExtents& e = extents_;
+  const std::int64_t fan_in = e.c / e.groups * e.r * e.s;
+  std::vector<Parameter> parameters = {
+      {Arg::kWeights, Arg::kDiffWeights, "weights", {e.k, e.c / e.groups, e.r, e.s}, fan_in, 0.0}};
+  if (epilogue_.bias) {
+    parameters.push_back({Arg::kBias, Arg::kDiffBias, "bias", {e.k}, 0, 0.0});
+  }
+  return parameters;
+}
+
+std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
+  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  ConvEpilogue fused = epilogue_;
+  fused.relu = true;
+  return std::make_shared<ConvOp>(extents_, fused);
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
+  ConvExtents e;
+  e.n = word.FieldOr('n', 1);
+  e.c = word.Field('c');
+  e.h = word.Field('h');
+  e.w = word.FieldOr('w', e.h);
+  e.k = word.Field('k');
+  e.r = word.Field('r');
+  e.s = word.FieldOr('s', e.r);
+  e.stride_h = word.FieldOr('u', 1);
+  e.stride_w = word.FieldOr('v', e.stride_h);
+  e.pad_top = word.FieldOr('p', 0);
+  e.pad_left = word.FieldOr('q', e.pad_top);
+  e.pad_bottom = word.FieldOr('P', e.pad_top);
+  e.pad_right = word.FieldOr('Q', e.pad_left);
+  e.dilation_h = word.FieldOr('d', 1);
+  e.dilation_w = word.FieldOr('e', e.dilation_h);
+  e.groups = word.FieldOr('g', 1);
+  return std::make_shared<ConvOp>(
+      e, ConvEpilogue{word.Flag("bias"), word.Flag("sum"), word.Flag("relu")});
+}
+
+const ProblemRegistration kProblem("conv", ParseConv);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,83 @@
+// 2-D convolution (cross-correlation, as in every framework), optionally with bias and fused ReLU
+// or addition: extents, operands and work.
+
+#ifndef TOPDNN_KERNELS_CONV_CONV_H_
+#define TOPDNN_KERNELS_CONV_CONV_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Everything that defines a convolution's geometry. Dilation 1 is a dense kernel.
+struct ConvExtents {
+  std::int64_t n = 1, c = 1, h = 1, w = 1;  // src (N, C, H, W)
+  std::int64_t k = 1, r = 1, s = 1;         // weights (K, C/groups, R, S)
+  std::int64_t stride_h = 1, stride_w = 1;
+  std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
+  std::int64_t dilation_h = 1, dilation_w = 1;
+  std::int64_t groups = 1;
+
+  // Extents of dst (N, K, OH, OW).
+  std::int64_t oh() const;
+  std::int64_t ow() const;
+
+  bool operator==(const ConvExtents&) const = default;
+};
+
+// What a convolution computes beside its sums.
+struct ConvEpilogue {
+  bool bias = true;
+  bool sum = false;   // adds what dst held before
+  bool relu = false;  // last
+
+  bool operator==(const ConvEpilogue&) const = default;
+};
+
+// Operands: forward src, weights, [bias] -> dst; backward_data diff_dst, weights -> diff_src;
+// backward_weights src, diff_dst -> diff_weights, [diff_bias]. With groups, weights have the shape
+// (G, K/G, C/G, R, S), which is (K, C/G, R, S) in memory. In bf16 the bias and the gradients of the
+// parameters stay f32, as they do in oneDNN and TensorFlow's mixed precision.
+class ConvOp : public Op {
+ public:
+  // Throws std::invalid_argument, in one line, for an impossible geometry.
+  explicit ConvOp(const ConvExtents& extents, ConvEpilogue epilogue = {});
+
+  const ConvExtents& extents() const { return extents_; }
+  const ConvEpilogue& epilogue() const { return epilogue_; }
+
+  std::string_view kind() const override { return "conv"; }
+  // "n8c64h56w56k64r3s3u1v1p1q1_relu", in DeepBench's and MIOpen's letters: strides u and v,
+  // leading padding p and q, trailing padding P and Q, dilation d and e, groups g where they say
+  // more.
+  std::string Problem() const override;
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass pass) const override;
+  LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
+  std::vector<Parameter> Parameters() const override;
+  // With a ReLU after it.
+  std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+
+  Shape src_shape() const;
+  Shape weights_shape() const;
+  Shape dst_shape() const;
+
+ private:
+  ConvExtents extents_;
+  ConvEpilogue epilogue_;
+};
+
+// Kernel taps of one axis that meet the image, summed over the outputs; the others multiply by
+// padding.
+std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
+                        std::int64_t stride, std::int64_t pad_before, std::int64_t dilation);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_CONV_CONV_H_

@@ -1,0 +1,145 @@
+// Convolution on oneDNN: direct unless the request names another algorithm.
+
+#include "kernels/onednn.h"
+
+#include <fmt/format.h>
+
+#include "kernels/conv/conv.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+using onednn::DescOf;
+
+struct Geometry {
+  dnnl::memory::dims strides, dilates, pad_before, pad_after;
+};
+
+Geometry GeometryOf(const ConvExtents& e) {
+  // oneDNN counts the zeros between taps: a dense kernel is dilation 0.
+  return {{e.stride_h, e.stride_w},
+          {e.dilation_h - 1, e.dilation_w - 1},
+          {e.pad_top, e.pad_left},
+          {e.pad_bottom, e.pad_right}};
+}
+
+dnnl::algorithm AlgorithmOf(const KernelRequest& request) {
+  return request.algorithm == "winograd" ? dnnl::algorithm::convolution_winograd
+                                         : dnnl::algorithm::convolution_direct;
+}
+
+dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
+  dnnl::primitive_attr attributes = onednn::Attributes();
+  dnnl::post_ops post_ops;
+  if (epilogue.sum) post_ops.append_sum();
+  if (epilogue.relu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+// The forward descriptor that a backward one wants as a hint: same geometry, free layouts.
+dnnl::convolution_forward::primitive_desc ForwardHint(const KernelRequest& request,
+                                                      const ConvOp& op, const Geometry& g) {
+  const auto any = [&](const Shape& shape) {
+    return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
+  };
+  const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_training,
+                                             AlgorithmOf(request), any(op.src_shape()),
+                                             any(op.weights_shape()), any(op.dst_shape()),
+                                             g.strides, g.dilates, g.pad_before, g.pad_after);
+  return {desc, onednn::Attributes(), onednn::Engine()};
+}
+
+std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvOp& op) {
+  const Geometry g = GeometryOf(op.extents());
+  const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
+                                               : dnnl::prop_kind::forward_inference;
+  const auto desc =
+      op.epilogue().bias
+          ? dnnl::convolution_forward::desc(prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
+                                            DescOf(request, Arg::kWeights),
+                                            DescOf(request, Arg::kBias), DescOf(request, Arg::kDst),
+                                            g.strides, g.dilates, g.pad_before, g.pad_after)
+          : dnnl::convolution_forward::desc(prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
+                                            DescOf(request, Arg::kWeights),
+                                            DescOf(request, Arg::kDst), g.strides, g.dilates,
+                                            g.pad_before, g.pad_after);
+  const dnnl::convolution_forward::primitive_desc pd(desc, AttributesOf(op.epilogue()),
+                                                     onednn::Engine());
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+      {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()}};
+  if (op.epilogue().bias) {
+    operands.push_back({Arg::kBias, Direction::kIn, DNNL_ARG_BIAS, pd.bias_desc()});
+  }
+  operands.push_back({Arg::kDst, op.epilogue().sum ? Direction::kInOut : Direction::kOut,
+                      DNNL_ARG_DST, pd.dst_desc()});
+  return onednn::MakePrimitiveKernel<dnnl::convolution_forward>(request, pd, std::move(operands));
+}
+
+std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvOp& op) {
+  const Geometry g = GeometryOf(op.extents());
+  const dnnl::convolution_backward_data::desc desc(
+      AlgorithmOf(request), DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
+      DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+  const dnnl::convolution_backward_data::primitive_desc pd(
+      desc, onednn::Attributes(), onednn::Engine(), ForwardHint(request, op, g));
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
+      request, pd,
+      {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
+       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+}
+
+std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvOp& op) {
+  const Geometry g = GeometryOf(op.extents());
+  const bool bias = op.epilogue().bias;
+  const auto desc =
+      bias ? dnnl::convolution_backward_weights::desc(
+                 AlgorithmOf(request), DescOf(request, Arg::kSrc),
+                 DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffBias),
+                 DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after)
+           : dnnl::convolution_backward_weights::desc(
+                 AlgorithmOf(request), DescOf(request, Arg::kSrc),
+                 DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffDst), g.strides,
+                 g.dilates, g.pad_before, g.pad_after);
+  const dnnl::convolution_backward_weights::primitive_desc pd(
+      desc, onednn::Attributes(), onednn::Engine(), ForwardHint(request, op, g));
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+      {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}};
+  if (bias) {
+    operands.push_back({Arg::kDiffBias, Direction::kOut, DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc()});
+  }
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd,
+                                                                         std::move(operands));
+}
+
+KernelOrRefusal MakeConv(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  if (!request.algorithm.empty() && request.algorithm != "direct" &&
+      request.algorithm != "winograd") {
+    return Refusal{
+        fmt::format("oneDNN's convolution is direct or winograd, not {}", request.algorithm)};
+  }
+  return onednn::Offer(request, [&] {
+    switch (request.execution.pass) {
+      case Pass::kBackwardData:
+        return MakeBackwardData(request, op);
+      case Pass::kBackwardWeights:
+        return MakeBackwardWeights(request, op);
+      case Pass::kForward:
+        break;
+    }
+    return MakeForward(request, op);
+  });
+}
+
+const KernelRegistration kRegistration("conv", "onednn", MakeConv);
+
+}  // namespace
+
+}  // namespace topdnn

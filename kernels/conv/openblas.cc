@@ -1,0 +1,127 @@
+// Convolution as Caffe computes it on a BLAS: NCHW, image by image, im2col and one sgemm per group
+// (BVLC Caffe, src/caffe/layers/base_conv_layer.cpp). OpenBLAS threads the products; im2col and
+// col2im share the channels among the same OpenMP threads.
+
+#include "kernels/openblas.h"
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/im2col.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+class ConvOpenBlas : public Kernel {
+ public:
+  ConvOpenBlas(const KernelRequest& request, const ConvOp& op)
+      : Kernel(request),
+        e_(op.extents()),
+        epilogue_(op.epilogue()),
+        pass_(request.execution.pass),
+        patch_(e_.c / e_.groups * e_.r * e_.s),
+        kernels_(e_.k / e_.groups),
+        positions_(e_.oh() * e_.ow()) {
+    implementation_ = openblas::Implementation(ColIsImage(e_) ? "gemm" : "im2col+gemm");
+    isa_ = openblas::Isa();
+    if (!ColIsImage(e_)) {
+      scratch_bytes_ = static_cast<std::size_t>(patch_ * positions_) * sizeof(float);
+    }
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    col_ = AlignedMemory(scratch_bytes_);
+    const auto bound = [&](Arg arg) {
+      const auto found = memory.find(arg);
+      return found == memory.end() ? nullptr : static_cast<float*>(found->second);
+    };
+    src_ = bound(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
+    weights_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
+    bias_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
+    dst_ = bound(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
+  }
+
+  void Run() noexcept override {
+    if (pass_ == Pass::kBackwardWeights && bias_ != nullptr) BackwardBias();
+    for (std::int64_t n = 0; n < e_.n; ++n) {
+      for (std::int64_t g = 0; g < e_.groups; ++g) RunGroup(n, g);
+      if (pass_ == Pass::kForward) Epilogue(dst_ + n * e_.k * positions_);
+    }
+  }
+
+ private:
+  // One group of one image: weights (K/G, patch), col (patch, positions), dst (K/G, positions).
+  void RunGroup(std::int64_t n, std::int64_t g) {
+    float* image = src_ + (n * e_.c + g * (e_.c / e_.groups)) * e_.h * e_.w;
+    float* weights = weights_ + g * kernels_ * patch_;
+    float* dst = dst_ + (n * e_.k + g * kernels_) * positions_;
+    float* col = ColIsImage(e_) ? image : reinterpret_cast<float*>(col_.data());
+    switch (pass_) {
+      case Pass::kForward:
+        if (col != image) Im2Col(e_, image, col);
+        openblas::Sgemm(false, false, kernels_, positions_, patch_, weights, col,
+                        epilogue_.sum ? 1.0F : 0.0F, dst);
+        return;
+      case Pass::kBackwardData:
+        openblas::Sgemm(true, false, patch_, positions_, kernels_, weights, dst, 0.0F, col);
+        if (col != image) Col2Im(e_, col, image);
+        return;
+      case Pass::kBackwardWeights:
+        if (col != image) Im2Col(e_, image, col);
+        openblas::Sgemm(false, true, kernels_, patch_, positions_, dst, col, n == 0 ? 0.0F : 1.0F,
+                        weights);
+        return;
+    }
+  }
+
+  void Epilogue(float* dst) const {  // (K, positions)
+    if (bias_ == nullptr && !epilogue_.relu) return;
+#pragma omp parallel for
+    for (std::int64_t k = 0; k < e_.k; ++k) {
+      const float bias = bias_ == nullptr ? 0.0F : bias_[k];
+      float* row = dst + k * positions_;
+      for (std::int64_t i = 0; i < positions_; ++i) {
+        const float value = row[i] + bias;
+        // Written so that a NaN passes.
+        row[i] = epilogue_.relu && value < 0.0F ? 0.0F : value;
+      }
+    }
+  }
+
+  void BackwardBias() {
+#pragma omp parallel for
+    for (std::int64_t k = 0; k < e_.k; ++k) {
+      float sum = 0.0F;
+      for (std::int64_t n = 0; n < e_.n; ++n) {
+        const float* row = dst_ + (n * e_.k + k) * positions_;
+        float image = 0.0F;
+#pragma omp simd reduction(+ : image)
+        for (std::int64_t i = 0; i < positions_; ++i) image += row[i];
+        sum += image;
+      }
+      bias_[k] = sum;
+    }
+  }
+
+  const ConvExtents e_;
+  const ConvEpilogue epilogue_;
+  const Pass pass_;
+  const std::int64_t patch_, kernels_, positions_;
+  AlignedMemory col_;
+  // src or diff_src; weights or diff_weights; bias or diff_bias; dst or diff_dst.
+  float* src_ = nullptr;
+  float* weights_ = nullptr;
+  float* bias_ = nullptr;
+  float* dst_ = nullptr;
+};
+
+KernelOrRefusal MakeConv(const KernelRequest& request) {
+  if (std::string why = openblas::RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
+  return std::make_unique<ConvOpenBlas>(request, dynamic_cast<const ConvOp&>(*request.op));
+}
+
+const KernelRegistration kRegistration("conv", "openblas", MakeConv);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,145 @@
+// Convolution as its definition: plain loops over row-major tensors, sums in double. What every
+// other backend is held to.
+
+#include "kernels/reference.h"
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/sums.h"
+#include "kernels/element.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// What the epilogue makes of a sum. Written so that a NaN passes.
+double AfterEpilogue(const ConvEpilogue& epilogue, double sum, double bias, double before) {
+  if (epilogue.bias) sum += bias;
+  if (epilogue.sum) sum += before;
+  return epilogue.relu && sum < 0 ? 0 : sum;
+}
+
+template <typename T>
+class ConvReference : public ReferenceKernel {
+ public:
+  ConvReference(const KernelRequest& request, const ConvOp& op)
+      : ReferenceKernel(request),
+        e_(op.extents()),
+        epilogue_(op.epilogue()),
+        pass_(request.execution.pass) {}
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    ReferenceKernel::Prepare(memory);
+    sums_ = {e_, Data<T>(Arg::kSrc), Data<T>(Arg::kWeights), Data<T>(Arg::kDiffDst)};
+  }
+
+  void Run() noexcept override {
+    switch (pass_) {
+      case Pass::kForward:
+        return Forward();
+      case Pass::kBackwardData:
+        return BackwardData();
+      case Pass::kBackwardWeights:
+        return BackwardWeights();
+    }
+  }
+
+ private:
+  void Forward() {
+    const T* bias = Data<T>(Arg::kBias);
+    T* dst = Data<T>(Arg::kDst);
+#pragma omp parallel for collapse(2)
+    for (std::int64_t n = 0; n < e_.n; ++n) {
+      for (std::int64_t k = 0; k < e_.k; ++k) {
+        for (std::int64_t y = 0; y < sums_.oh; ++y) {
+          for (std::int64_t x = 0; x < sums_.ow; ++x) {
+            T& out = dst[sums_.AtDst(n, k, y, x)];
+            out = static_cast<T>(AfterEpilogue(epilogue_, sums_.Forward(n, k, y, x),
+                                               epilogue_.bias ? static_cast<double>(bias[k]) : 0,
+                                               epilogue_.sum ? static_cast<double>(out) : 0));
+          }
+        }
+      }
+    }
+  }
+
+  void BackwardData() {
+    T* diff_src = Data<T>(Arg::kDiffSrc);
+#pragma omp parallel for collapse(2)
+    for (std::int64_t n = 0; n < e_.n; ++n) {
+      for (std::int64_t c = 0; c < e_.c; ++c) {
+        for (std::int64_t h = 0; h < e_.h; ++h) {
+          for (std::int64_t w = 0; w < e_.w; ++w) {
+            diff_src[sums_.AtSrc(n, c, h, w)] = static_cast<T>(sums_.BackwardData(n, c, h, w));
+          }
+        }
+      }
+    }
+  }
+
+  void BackwardWeights() {
+    T* diff_weights = Data<T>(Arg::kDiffWeights);
+    T* diff_bias = Data<T>(Arg::kDiffBias);
+    const std::int64_t channels = e_.c / e_.groups;
+#pragma omp parallel for collapse(2)
+    for (std::int64_t k = 0; k < e_.k; ++k) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t r = 0; r < e_.r; ++r) {
+          for (std::int64_t s = 0; s < e_.s; ++s) {
+            diff_weights[sums_.AtWeights(k, c, r, s)] =
+                static_cast<T>(sums_.BackwardWeights(k, c, r, s));
+          }
+        }
+      }
+    }
+    if (!epilogue_.bias) return;
+#pragma omp parallel for
+    for (std::int64_t k = 0; k < e_.k; ++k) diff_bias[k] = static_cast<T>(sums_.BackwardBias(k));
+  }
+
+  const ConvExtents e_;
+  const ConvEpilogue epilogue_;
+  const Pass pass_;
+  ConvSums<T> sums_{e_};
+};
+
+double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
+                   std::int64_t index) {
+  const auto& op = dynamic_cast<const ConvOp&>(any);
+  const ConvExtents& e = op.extents();
+  const auto data = [&](Arg arg) {
+    const auto found = operands.find(arg);
+    return found == operands.end() ? nullptr : found->second.data();
+  };
+  const ConvSums<double> sums{e, data(Arg::kSrc), data(Arg::kWeights), data(Arg::kDiffDst)};
+  if (result == Arg::kDiffBias) return sums.BackwardBias(index);
+  // The element's position in a tensor of four dimensions, of which the last three are known.
+  const auto at = [index](std::int64_t b, std::int64_t c, std::int64_t d, auto&& sum) {
+    return sum(index / (b * c * d), index / (c * d) % b, index / d % c, index % d);
+  };
+  switch (pass) {
+    case Pass::kBackwardData:
+      return at(e.c, e.h, e.w, [&](auto... i) { return sums.BackwardData(i...); });
+    case Pass::kBackwardWeights:
+      return at(e.c / e.groups, e.r, e.s, [&](auto... i) { return sums.BackwardWeights(i...); });
+    case Pass::kForward:
+      break;
+  }
+  const double* bias = data(Arg::kBias);
+  const double* before = data(Arg::kDst);
+  const double sum = at(e.k, sums.oh, sums.ow, [&](auto... i) { return sums.Forward(i...); });
+  return AfterEpilogue(op.epilogue(), sum,
+                       bias == nullptr ? 0 : bias[index / (sums.oh * sums.ow) % e.k],
+                       before == nullptr ? 0 : before[index]);
+}
+
+KernelOrRefusal MakeConv(const KernelRequest& request) {
+  return MakeReference<ConvOp, ConvReference>(request);
+}
+
+const KernelRegistration kRegistration("conv", "reference", MakeConv);
+const ElementRegistration kElement("conv", ConvElement);
+
+}  // namespace
+
+}  // namespace topdnn

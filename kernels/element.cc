@@ -1,0 +1,26 @@
+#include "kernels/element.h"
+
+#include <string>
+
+namespace topdnn {
+
+namespace {
+
+// Filled by registration objects before main, in any order; hence a function-local object.
+std::map<std::string, ElementFunction, std::less<>>& TheFunctions() {
+  static std::map<std::string, ElementFunction, std::less<>> functions;
+  return functions;
+}
+
+}  // namespace
+
+ElementRegistration::ElementRegistration(std::string_view kind, ElementFunction function) {
+  TheFunctions().emplace(std::string(kind), function);
+}
+
+ElementFunction FindElement(std::string_view kind) {
+  const auto found = TheFunctions().find(kind);
+  return found == TheFunctions().end() ? nullptr : found->second;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,68 @@
+// General matrix multiplication as BLAS defines it, batched if asked: C = alpha A B + beta C, A and
+// B as stored or transposed; and its two gradients.
+
+#ifndef TOPDNN_KERNELS_GEMM_GEMM_H_
+#define TOPDNN_KERNELS_GEMM_GEMM_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+struct GemmExtents {
+  std::int64_t m = 1, n = 1, k = 1;  // C is (M, N); K is summed
+  std::int64_t batch = 1;            // independent products, outermost
+  bool trans_a = false;              // A is stored as (K, M), else (M, K)
+  bool trans_b = false;              // B is stored as (N, K), else (K, N)
+  float alpha = 1.0F;
+  float beta = 0.0F;  // 0: C is written without being read
+
+  bool operator==(const GemmExtents&) const = default;
+};
+
+// Operands: forward src (A), weights (B) -> dst (C); backward_data diff_dst, weights -> diff_src;
+// backward_weights src, diff_dst -> diff_weights. Shapes are those stored, with a leading B when
+// batch is above 1. The gradients carry alpha; beta's term has none. In bf16 diff_weights stays
+// f32, as a convolution's does; in int8 (s8 or u8 times s8) dst is the exact s32 sum.
+class GemmOp : public Op {
+ public:
+  // Throws std::invalid_argument, in one line, for extents below 1 or an infinite factor.
+  explicit GemmOp(const GemmExtents& extents);
+
+  const GemmExtents& extents() const { return extents_; }
+
+  std::string_view kind() const override { return "gemm"; }
+  // "m1760n128k1760", "b12m64n64k64_tb_alpha0.5_beta1".
+  std::string Problem() const override;
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Multiply-accumulates B*M*N*K in each pass; the scaling by alpha and beta is not counted.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass pass) const override;
+  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+
+  Shape src_shape() const;
+  Shape weights_shape() const;
+  Shape dst_shape() const;
+
+ private:
+  GemmExtents extents_;
+};
+
+// A pass as the one product that it is: out (rows, columns) = lhs (rows, inner) * rhs (inner,
+// columns), each operand stored so or transposed. With a transposed A or B its gradient is computed
+// in the stored order, too: (X Y)^T = Y^T X^T.
+struct GemmProduct {
+  Arg lhs, rhs, out;
+  bool trans_lhs, trans_rhs;
+  std::int64_t rows, columns, inner;
+};
+
+GemmProduct ProductOf(const GemmExtents& extents, Pass pass);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_GEMM_GEMM_H_

@@ -1,0 +1,65 @@
+// General matrix multiplication on oneDNN: its matmul primitive, each operand in the order that the
+// problem stores it.
+
+#include "kernels/onednn.h"
+
+#include <fmt/format.h>
+
+#include "kernels/gemm/gemm.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// A stored matrix as the primitive sees it: (rows, columns), whichever of the two lies innermost.
+dnnl::memory::desc MatrixDesc(const GemmExtents& e, DataType type, std::int64_t rows,
+                              std::int64_t columns, bool transposed) {
+  const Shape shape = e.batch == 1 ? Shape{rows, columns} : Shape{e.batch, rows, columns};
+  const std::string order = transposed ? "ba" : "ab";
+  const std::string batched = transposed ? "acb" : "abc";
+  return onednn::ToMemoryDesc({shape, type, *Layout::Parse(e.batch == 1 ? order : batched)});
+}
+
+std::unique_ptr<Kernel> MakeProduct(const KernelRequest& request, const GemmOp& op) {
+  const GemmExtents& e = op.extents();
+  const GemmProduct p = ProductOf(e, request.execution.pass);
+  const auto operand_of = [&](Arg arg) { return *op.Find(request.execution, arg); };
+  const Operand out = operand_of(p.out);
+  const dnnl::matmul::desc desc(
+      MatrixDesc(e, operand_of(p.lhs).type, p.rows, p.inner, p.trans_lhs),
+      MatrixDesc(e, operand_of(p.rhs).type, p.inner, p.columns, p.trans_rhs),
+      MatrixDesc(e, out.type, p.rows, p.columns, false));
+  dnnl::primitive_attr attributes = onednn::Attributes();
+  if (e.alpha != 1.0F) attributes.set_output_scales(0, {e.alpha});
+  if (out.direction == Direction::kInOut) {
+    dnnl::post_ops post_ops;
+    post_ops.append_sum(e.beta);
+    attributes.set_post_ops(post_ops);
+  }
+  const dnnl::matmul::primitive_desc pd(desc, attributes, onednn::Engine());
+  const Layout stored = Layout::Plain(out.shape.rank());
+  return onednn::MakePrimitiveKernel<dnnl::matmul>(
+      request, pd,
+      {{p.lhs, Direction::kIn, DNNL_ARG_SRC, pd.src_desc(), stored},
+       {p.rhs, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc(), stored},
+       {p.out, out.direction, DNNL_ARG_DST, pd.dst_desc(), stored}});
+}
+
+KernelOrRefusal MakeGemm(const KernelRequest& request) {
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
+      return Refusal{fmt::format("a gemm's operands are row-major as stored, not {} as {}",
+                                 layout.tag(), NameOf(operand.arg))};
+    }
+  }
+  return onednn::Offer(
+      request, [&] { return MakeProduct(request, dynamic_cast<const GemmOp&>(*request.op)); });
+}
+
+const KernelRegistration kRegistration("gemm", "onednn", MakeGemm);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,114 @@
+#include "kernels/inner_product/inner_product.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+InnerProductOp::InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpilogue epilogue)
+    : src_(std::move(src)), outputs_(outputs), epilogue_(epilogue) {
+  const auto& extents = src_.extents();
+  if ((src_.rank() != 2 && src_.rank() != 4) || outputs_ < 1 ||
+      *std::min_element(extents.begin(), extents.end()) < 1) {
+    throw std::invalid_argument(
+        fmt::format("inner product of {} with {} outputs: the source must be (N, C) or (N, C, H, "
+                    "W) and every extent 1 or more",
+                    src_.ToString(), outputs_));
+  }
+}
+
+std::string InnerProductOp::Problem() const {
+  const std::string image = src_.rank() == 4 ? fmt::format("h{}w{}", src_[2], src_[3]) : "";
+  return fmt::format("n{}c{}{}k{}{}{}", src_[0], src_[1], image, outputs_,
+                     epilogue_.bias ? "_bias" : "", epilogue_.relu ? "_relu" : "");
+}
+
+Shape InnerProductOp::weights_shape() const {
+  std::vector<std::int64_t> extents = src_.extents();
+  extents[0] = outputs_;
+  return Shape(std::move(extents));
+}
+
+std::vector<Operand> InnerProductOp::Operands(const Execution& execution) const {
+  const OperandTypes types = TypesOf(execution);
+  if (execution.pass != Pass::kForward && !types.has_gradients) return {};
+  const Shape bias{outputs_};
+  std::vector<Operand> operands;
+  switch (execution.pass) {
+    case Pass::kForward:
+      operands = {{Arg::kSrc, Direction::kIn, src_, types.src},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights}};
+      if (epilogue_.bias) operands.push_back({Arg::kBias, Direction::kIn, bias, types.parameter});
+      operands.push_back({Arg::kDst, Direction::kOut, dst_shape(), types.dst});
+      break;
+    case Pass::kBackwardData:
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kWeights, Direction::kIn, weights_shape(), types.weights},
+                  {Arg::kDiffSrc, Direction::kOut, src_, types.src}};
+      break;
+    case Pass::kBackwardWeights:
+      operands = {{Arg::kSrc, Direction::kIn, src_, types.src},
+                  {Arg::kDiffDst, Direction::kIn, dst_shape(), types.dst},
+                  {Arg::kDiffWeights, Direction::kOut, weights_shape(), types.parameter}};
+      if (epilogue_.bias)
+        operands.push_back({Arg::kDiffBias, Direction::kOut, bias, types.parameter});
+      break;
+  }
+  return operands;
+}
+
+Work InnerProductOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  work.macs = batch() * inputs() * outputs_;
+  work.flops = 2 * work.macs;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::int64_t InnerProductOp::AccumulationLength(Pass pass) const {
+  switch (pass) {
+    case Pass::kForward:
+      return inputs();
+    case Pass::kBackwardData:
+      return outputs_;
+    case Pass::kBackwardWeights:
+      return batch();
+  }
+  return 1;
+}
+
+std::vector<Parameter> InnerProductOp::Parameters() const {
+  std::vector<Parameter> parameters = {
+      {Arg::kWeights, Arg::kDiffWeights, "weights", {outputs_, inputs()}, inputs(), 0.0}};
+  if (epilogue_.bias) {
+    parameters.push_back({Arg::kBias, Arg::kDiffBias, "bias", {outputs_}, 0, 0.0});
+  }
+  return parameters;
+}
+
+std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {
+  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  InnerProductEpilogue fused = epilogue_;
+  fused.relu = true;
+  return std::make_shared<InnerProductOp>(src_, outputs_, fused);
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseInnerProduct(const ProblemWord& word) {
+  Shape src{word.FieldOr('n', 1), word.Field('c')};
+  if (word.Has('h')) src = {src[0], src[1], word.Field('h'), word.FieldOr('w', word.Field('h'))};
+  return std::make_shared<InnerProductOp>(
+      src, word.Field('k'), InnerProductEpilogue{word.Flag("bias"), word.Flag("relu")});
+}
+
+const ProblemRegistration kProblem("inner_product", ParseInnerProduct);
+
+}  // namespace
+
+}  // namespace topdnn

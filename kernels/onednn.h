@@ -1,0 +1,109 @@
+// The bridge to oneDNN 2: descriptors and layouts in both directions, and one Kernel that executes
+// any primitive.
+//
+// oneDNN 3 dropped operation descriptors, so each primitive's constructor is called in exactly one
+// place: the operation's onednn.cc. What is common to all of them is here.
+
+#ifndef TOPDNN_KERNELS_ONEDNN_H_
+#define TOPDNN_KERNELS_ONEDNN_H_
+
+#include <functional>
+#include <map>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernel.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn::onednn {
+
+// The CPU engine of the process.
+const dnnl::engine& Engine();
+
+dnnl::memory::dims Dims(const Shape& shape);
+
+// oneDNN's descriptor of a tensor; `any` stays `any`. Throws dnnl::error when oneDNN has no such
+// layout or element type.
+dnnl::memory::desc ToMemoryDesc(const TensorDesc& desc);
+
+// The descriptor of the request's operand `arg`, with the layout that the request settles for it.
+// A zero descriptor when the operation has no such operand.
+dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg);
+
+// The letter tag of a descriptor, or an opaque layout when no tag addresses it (Winograd weights,
+// int8 weights with compensation, workspaces). Equal descriptors give equal layouts.
+Layout ToLayout(const dnnl::memory::desc& desc);
+DataType ToDataType(dnnl::memory::data_type type);
+
+// ISA of oneDNN's implementation name ("jit:avx512_core" -> "avx512"), spelled as
+// Kernel::isa(); the widest that oneDNN uses here for "gemm:jit"; empty for plain C++.
+std::string IsaOf(std::string_view implementation);
+
+// Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
+dnnl::primitive_attr Attributes();
+
+// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...).
+struct PrimitiveOperand {
+  Arg arg;
+  Direction direction;
+  int dnnl_arg;
+  dnnl::memory::desc desc;
+  // The layout in terms of the operation's own shape, where the primitive sees the same bytes as a
+  // tensor of another shape (a matrix stored transposed).
+  std::optional<Layout> layout = std::nullopt;
+};
+
+// A kernel that executes one primitive.
+class PrimitiveKernel : public Kernel {
+ public:
+  // `make` creates the primitive (generates its code); it is called by the first Prepare, on
+  // `threads` OpenMP threads.
+  PrimitiveKernel(const KernelRequest& request, std::string implementation,
+                  const dnnl::memory::desc& scratchpad, std::vector<PrimitiveOperand> operands,
+                  std::function<dnnl::primitive()> make);
+
+  void Prepare(const std::map<Arg, void*>& memory) override;
+  void Run() noexcept override;
+
+ private:
+  int threads_;
+  dnnl::memory::desc scratchpad_desc_;
+  std::vector<PrimitiveOperand> primitive_operands_;
+  std::function<dnnl::primitive()> make_;
+  dnnl::primitive primitive_;
+  dnnl::stream stream_;
+  AlignedMemory scratchpad_;
+  std::vector<dnnl::memory> memories_;
+  // As the C interface takes them: the C++ one would build a map at every call.
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
+// A kernel of a primitive descriptor. `Primitive` is its class, e.g. dnnl::convolution_forward.
+template <typename Primitive, typename PrimitiveDesc>
+std::unique_ptr<Kernel> MakePrimitiveKernel(const KernelRequest& request, const PrimitiveDesc& pd,
+                                            std::vector<PrimitiveOperand> operands) {
+  return std::make_unique<PrimitiveKernel>(request, pd.impl_info_str(), pd.scratchpad_desc(),
+                                           std::move(operands),
+                                           [pd]() -> dnnl::primitive { return Primitive(pd); });
+}
+
+// "oneDNN 2.6.3 has no such conv forward in bf16 (could not create a primitive descriptor ...)".
+Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error);
+
+// Runs a maker's body at the request's width and turns oneDNN's refusal into ours.
+template <typename Body>
+KernelOrRefusal Offer(const KernelRequest& request, Body body) {
+  const ThreadWidth width(request.threads);
+  try {
+    return body();
+  } catch (const dnnl::error& error) {
+    return RefusalOf(request, error);
+  }
+}
+
+}  // namespace topdnn::onednn
+
+#endif  // TOPDNN_KERNELS_ONEDNN_H_

@@ -1,0 +1,136 @@
+// Pooling on oneDNN.
+
+#include "kernels/onednn.h"
+
+#include <algorithm>
+
+#include "kernels/pool/pool.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+using Forward = dnnl::pooling_forward;
+using Backward = dnnl::pooling_backward;
+
+dnnl::algorithm AlgorithmOf(PoolAlgorithm algorithm) {
+  switch (algorithm) {
+    case PoolAlgorithm::kAverage:
+      return dnnl::algorithm::pooling_avg_exclude_padding;
+    case PoolAlgorithm::kAverageOfPadding:
+      return dnnl::algorithm::pooling_avg_include_padding;
+    case PoolAlgorithm::kMax:
+      break;
+  }
+  return dnnl::algorithm::pooling_max;
+}
+
+// oneDNN rounds extents down: what a rounded-up last window needs becomes trailing padding.
+std::int64_t PadAfter(std::int64_t input, std::int64_t outputs, std::int64_t kernel,
+                      std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
+  return std::max(pad_after, (outputs - 1) * stride + kernel - input - pad_before);
+}
+
+struct Geometry {
+  explicit Geometry(const PoolExtents& e)
+      : strides{e.stride_h, e.stride_w},
+        kernel{e.r, e.s},
+        pad_before{e.pad_top, e.pad_left},
+        pad_after{PadAfter(e.h, e.oh(), e.r, e.stride_h, e.pad_top, e.pad_bottom),
+                  PadAfter(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.pad_right)} {}
+
+  dnnl::memory::dims strides, kernel, pad_before, pad_after;
+};
+
+// The layout that both sides of a pass get: the one settled for either, else row-major. oneDNN's
+// code for pooling never changes the layout.
+Layout LayoutOf(const KernelRequest& request, Arg from, Arg to) {
+  for (const Arg arg : {from, to}) {
+    Layout layout = request.LayoutOf(arg);
+    if (!layout.is_any()) return layout;
+  }
+  return Layout::Plain(4);
+}
+
+dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& otherwise) {
+  const Operand operand = *request.op->Find(request.execution, arg);
+  const Layout settled = request.LayoutOf(arg);
+  return onednn::ToMemoryDesc(
+      {operand.shape, operand.type, settled.is_any() ? otherwise : settled});
+}
+
+Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
+                                    const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
+  const Geometry g(op.extents());
+  return {Forward::desc(prop, AlgorithmOf(op.algorithm()), src, dst, g.strides, g.kernel,
+                        g.pad_before, g.pad_after),
+          onednn::Attributes(), onednn::Engine()};
+}
+
+std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& op) {
+  const bool workspace = op.Find(request.execution, Arg::kWorkspace).has_value();
+  const Layout layout = LayoutOf(request, Arg::kSrc, Arg::kDst);
+  const auto pd =
+      ForwardDesc(op,
+                  request.execution.training ? dnnl::prop_kind::forward_training
+                                             : dnnl::prop_kind::forward_inference,
+                  DescOf(request, Arg::kSrc, layout), DescOf(request, Arg::kDst, layout));
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+      {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
+  if (workspace) {
+    operands.push_back({Arg::kWorkspace, Direction::kOut, DNNL_ARG_WORKSPACE, pd.workspace_desc()});
+  }
+  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+}
+
+KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
+  const Layout layout = LayoutOf(request, Arg::kDiffDst, Arg::kDiffSrc);
+  const dnnl::memory::desc diff_src = DescOf(request, Arg::kDiffSrc, layout);
+  const dnnl::memory::desc diff_dst = DescOf(request, Arg::kDiffDst, layout);
+  const Geometry g(op.extents());
+  // The gradients have the descriptors of what they are gradients of, so they serve as the hint's.
+  const Backward::primitive_desc pd(
+      Backward::desc(AlgorithmOf(op.algorithm()), diff_src, diff_dst, g.strides, g.kernel,
+                     g.pad_before, g.pad_after),
+      onednn::Attributes(), onednn::Engine(),
+      ForwardDesc(op, dnnl::prop_kind::forward_training, diff_src, diff_dst));
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+      {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}};
+  if (op.algorithm() == PoolAlgorithm::kMax) {
+    const Layout settled = request.LayoutOf(Arg::kWorkspace);
+    const Layout own = onednn::ToLayout(pd.workspace_desc());
+    if (!settled.is_any() && !(settled == own)) {
+      return Refusal{"oneDNN reads its pooling's workspace in layout " + own.tag() + ", not in " +
+                     settled.tag()};
+    }
+    operands.push_back({Arg::kWorkspace, Direction::kIn, DNNL_ARG_WORKSPACE, pd.workspace_desc()});
+  }
+  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+}
+
+// Whether a window reaches beyond the padding: oneDNN would count what lies there as padding.
+bool Overhangs(const PoolExtents& e) {
+  const Geometry g(e);
+  return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
+}
+
+KernelOrRefusal MakePool(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+  if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
+    return Refusal{
+        "oneDNN averages what a window covers beyond the padding, which ceil mode leaves out"};
+  }
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    if (request.execution.pass == Pass::kBackwardData) return MakeBackward(request, op);
+    return MakeForward(request, op);
+  });
+}
+
+const KernelRegistration kRegistration("pool", "onednn", MakePool);
+
+}  // namespace
+
+}  // namespace topdnn

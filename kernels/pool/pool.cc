@@ -1,0 +1,177 @@
+#include "kernels/pool/pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kAlgorithmNames = {"max", "average",
+                                                             "average_of_padding"};
+
+std::int64_t OutputExtent(std::int64_t input, std::int64_t kernel, std::int64_t stride,
+                          std::int64_t pad_before, std::int64_t pad_after, bool ceil_mode) {
+  const std::int64_t room = input + pad_before + pad_after - kernel;
+  if (!ceil_mode) return room / stride + 1;
+  const std::int64_t outputs = (room + stride - 1) / stride + 1;
+  // A window that would see nothing but trailing padding does not count.
+  return (outputs - 1) * stride >= input + pad_before ? outputs - 1 : outputs;
+}
+
+void Check(const PoolExtents& e) {
+  const auto refuse = [&](std::string_view why) {
+    throw std::invalid_argument(fmt::format("pooling of {}x{}x{}x{} by windows of {}x{}: {}", e.n,
+                                            e.c, e.h, e.w, e.r, e.s, why));
+  };
+  if (std::min({e.n, e.c, e.h, e.w, e.r, e.s}) < 1) refuse("every extent must be 1 or more");
+  if (std::min(e.stride_h, e.stride_w) < 1) refuse("strides must be 1 or more");
+  if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
+    refuse("padding must be 0 or more");
+  }
+  if (std::max(e.pad_top, e.pad_bottom) >= e.r || std::max(e.pad_left, e.pad_right) >= e.s) {
+    refuse("padding must be smaller than the window");
+  }
+  if (e.h + e.pad_top + e.pad_bottom < e.r || e.w + e.pad_left + e.pad_right < e.s) {
+    refuse("the window is larger than the padded image");
+  }
+}
+
+// Image elements of one axis, summed over the windows.
+std::int64_t ElementsInside(std::int64_t outputs, std::int64_t input, std::int64_t kernel,
+                            std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
+  std::int64_t elements = 0;
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    const PoolWindow window = WindowOf(o, input, kernel, stride, pad_before, pad_after);
+    elements += window.end - window.first;
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::string_view NameOf(PoolAlgorithm algorithm) {
+  return kAlgorithmNames[static_cast<std::size_t>(algorithm)];
+}
+
+std::int64_t PoolExtents::oh() const {
+  return OutputExtent(h, r, stride_h, pad_top, pad_bottom, ceil_mode);
+}
+
+std::int64_t PoolExtents::ow() const {
+  return OutputExtent(w, s, stride_w, pad_left, pad_right, ceil_mode);
+}
+
+PoolWindow WindowOf(std::int64_t o, std::int64_t input, std::int64_t kernel, std::int64_t stride,
+                    std::int64_t pad_before, std::int64_t pad_after) {
+  const std::int64_t start = o * stride - pad_before;
+  const std::int64_t end = std::min(start + kernel, input + pad_after);
+  return {std::max<std::int64_t>(start, 0), std::min(end, input), end - start};
+}
+
+PoolOp::PoolOp(PoolAlgorithm algorithm, const PoolExtents& extents)
+    : algorithm_(algorithm), extents_(extents) {
+  Check(extents_);
+}
+
+std::string PoolOp::Problem() const {
+  const PoolExtents& e = extents_;
+  std::string problem =
+      fmt::format("{}n{}c{}h{}w{}r{}s{}u{}v{}p{}q{}", NameOf(algorithm_), e.n, e.c, e.h, e.w, e.r,
+                  e.s, e.stride_h, e.stride_w, e.pad_top, e.pad_left);
+  if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
+    problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
+  }
+  if (e.ceil_mode) problem += "_ceil";
+  return problem;
+}
+
+std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  const bool workspace = algorithm_ == PoolAlgorithm::kMax;
+  std::vector<Operand> operands;
+  switch (execution.pass) {
+    case Pass::kForward:
+      operands = {{Arg::kSrc, Direction::kIn, src_shape(), type},
+                  {Arg::kDst, Direction::kOut, dst_shape(), type}};
+      if (workspace && execution.training) {
+        operands.push_back({Arg::kWorkspace, Direction::kOut, dst_shape(), DataType::kS32});
+      }
+      break;
+    case Pass::kBackwardData:
+      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), type}};
+      if (workspace) {
+        operands.push_back({Arg::kWorkspace, Direction::kIn, dst_shape(), DataType::kS32});
+      }
+      operands.push_back({Arg::kDiffSrc, Direction::kOut, src_shape(), type});
+      break;
+    case Pass::kBackwardWeights:
+      break;
+  }
+  return operands;
+}
+
+Work PoolOp::WorkOf(Pass pass, DataType type) const {
+  if (pass == Pass::kBackwardWeights) return {};
+  const PoolExtents& e = extents_;
+  const std::int64_t outputs = e.n * e.c * e.oh() * e.ow();
+  const std::int64_t all = outputs * e.r * e.s;
+  const std::int64_t inside =
+      e.n * e.c * ElementsInside(e.oh(), e.h, e.r, e.stride_h, e.pad_top, e.pad_bottom) *
+      ElementsInside(e.ow(), e.w, e.s, e.stride_w, e.pad_left, e.pad_right);
+  Work work;
+  if (algorithm_ == PoolAlgorithm::kMax) {
+    work.flops = pass == Pass::kForward ? all : outputs;
+    work.flops_without_padding = pass == Pass::kForward ? inside : outputs;
+  } else {
+    work.flops = all + outputs;
+    work.flops_without_padding = inside + outputs;
+  }
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::int64_t PoolOp::AccumulationLength(Pass pass) const {
+  const PoolExtents& e = extents_;
+  if (pass == Pass::kForward) return algorithm_ == PoolAlgorithm::kMax ? 1 : e.r * e.s;
+  const auto covering = [](std::int64_t kernel, std::int64_t stride) {
+    return (kernel + stride - 1) / stride;
+  };
+  return covering(e.r, e.stride_h) * covering(e.s, e.stride_w);
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParsePool(const ProblemWord& word) {
+  PoolAlgorithm algorithm = PoolAlgorithm::kMax;
+  for (const PoolAlgorithm known :
+       {PoolAlgorithm::kMax, PoolAlgorithm::kAverage, PoolAlgorithm::kAverageOfPadding}) {
+    if (word.name() == NameOf(known)) algorithm = known;
+  }
+  PoolExtents e;
+  e.n = word.FieldOr('n', 1);
+  e.c = word.Field('c');
+  e.h = word.Field('h');
+  e.w = word.FieldOr('w', e.h);
+  e.r = word.Field('r');
+  e.s = word.FieldOr('s', e.r);
+  e.stride_h = word.FieldOr('u', 1);
+  e.stride_w = word.FieldOr('v', e.stride_h);
+  e.pad_top = word.FieldOr('p', 0);
+  e.pad_left = word.FieldOr('q', e.pad_top);
+  e.pad_bottom = word.FieldOr('P', e.pad_top);
+  e.pad_right = word.FieldOr('Q', e.pad_left);
+  e.ceil_mode = word.Flag("ceil");
+  return std::make_shared<PoolOp>(algorithm, e);
+}
+
+const ProblemRegistration kProblem("pool", ParsePool, {"max", "average", "average_of_padding"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,170 @@
+#include "kernels/problem.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace topdnn {
+
+namespace {
+
+struct Spelling {
+  ProblemParser parser;
+  std::vector<std::string_view> names;
+};
+
+// Filled by registration objects before main, in any order; hence a function-local object.
+std::map<std::string, Spelling, std::less<>>& TheSpellings() {
+  static std::map<std::string, Spelling, std::less<>> spellings;
+  return spellings;
+}
+
+bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+}  // namespace
+
+void ProblemWord::Refuse(std::string_view why) const {
+  throw ProblemError(fmt::format("problem '{}': {}", text_, why));
+}
+
+ProblemWord::ProblemWord(std::string text, const std::vector<std::string_view>& names)
+    : text_(std::move(text)) {
+  std::string_view rest = text_;
+  for (const std::string_view name : names) {
+    if (rest.starts_with(name) && name.size() > name_.size()) name_ = name;
+  }
+  rest.remove_prefix(name_.size());
+  if (!rest.empty() && IsDigit(rest.front())) TakeShape(rest);
+  while (!rest.empty() && rest.front() != '_') TakeField(rest);
+  while (!rest.empty()) TakeFlag(rest);
+}
+
+std::int64_t ProblemWord::TakeNumber(std::string_view& rest) const {
+  std::int64_t value = 0;
+  const char* const last = rest.data() + rest.size();
+  const auto [end, error] = std::from_chars(rest.data(), last, value);
+  if (error != std::errc() || value < 0) {
+    Refuse(fmt::format("a number must stand at '{}'", rest.substr(0, 8)));
+  }
+  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+  return value;
+}
+
+void ProblemWord::TakeShape(std::string_view& rest) {
+  shape_.push_back(TakeNumber(rest));
+  while (rest.starts_with('x')) {
+    rest.remove_prefix(1);
+    shape_.push_back(TakeNumber(rest));
+  }
+}
+
+void ProblemWord::TakeField(std::string_view& rest) {
+  const char letter = rest.front();
+  if (!IsLetter(letter)) Refuse(fmt::format("a letter must stand at '{}'", rest.substr(0, 8)));
+  rest.remove_prefix(1);
+  if (!fields_.emplace(letter, TakeNumber(rest)).second) {
+    Refuse(fmt::format("'{}' stands twice", letter));
+  }
+}
+
+void ProblemWord::TakeFlag(std::string_view& rest) {
+  rest.remove_prefix(1);  // '_'
+  const std::string_view part = rest.substr(0, rest.find('_'));
+  rest.remove_prefix(part.size());
+  const auto* const number = std::find_if_not(part.begin(), part.end(), IsLetter);
+  std::optional<float> value;
+  if (number != part.end()) {
+    float parsed = 0;
+    const auto [end, error] = std::from_chars(number, part.end(), parsed);
+    if (error != std::errc() || end != part.end()) Refuse(fmt::format("'_{}' is no flag", part));
+    value = parsed;
+  }
+  if (number == part.begin()) Refuse(fmt::format("'_{}' is no flag", part));
+  if (!flags_.emplace(std::string(part.begin(), number), value).second) {
+    Refuse(fmt::format("'_{}' stands twice", part));
+  }
+}
+
+Shape ProblemWord::shape() const {
+  read_.emplace("x");
+  if (shape_.empty()) Refuse("it lacks a shape, such as 8x64x56x56");
+  return Shape(shape_);
+}
+
+std::int64_t ProblemWord::Field(char letter) const {
+  read_.emplace(1, letter);
+  const auto found = fields_.find(letter);
+  if (found == fields_.end()) Refuse(fmt::format("it lacks '{}' and its number", letter));
+  return found->second;
+}
+
+std::int64_t ProblemWord::FieldOr(char letter, std::int64_t otherwise) const {
+  read_.emplace(1, letter);
+  return Has(letter) ? Field(letter) : otherwise;
+}
+
+bool ProblemWord::Flag(std::string_view flag) const {
+  read_.insert(fmt::format("_{}", flag));
+  const auto found = flags_.find(flag);
+  if (found == flags_.end()) return false;
+  if (found->second) Refuse(fmt::format("'_{}' takes no number", flag));
+  return true;
+}
+
+float ProblemWord::NumberOr(std::string_view flag, float otherwise) const {
+  read_.insert(fmt::format("_{}", flag));
+  const auto found = flags_.find(flag);
+  if (found == flags_.end()) return otherwise;
+  if (!found->second) Refuse(fmt::format("'_{}' lacks its number", flag));
+  return *found->second;
+}
+
+void ProblemWord::CheckAllRead() const {
+  if (!shape_.empty() && !read_.contains("x")) Refuse("a shape is unknown here");
+  for (const auto& [letter, value] : fields_) {
+    if (!read_.contains(std::string(1, letter)))
+      Refuse(fmt::format("'{}' is unknown here", letter));
+  }
+  for (const auto& [flag, value] : flags_) {
+    if (!read_.contains("_" + flag)) Refuse(fmt::format("'_{}' is unknown here", flag));
+  }
+}
+
+ProblemRegistration::ProblemRegistration(std::string_view kind, ProblemParser parser,
+                                         std::vector<std::string_view> names) {
+  TheSpellings().emplace(std::string(kind), Spelling{parser, std::move(names)});
+}
+
+std::shared_ptr<const Op> ParseProblem(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  const std::string_view kind = text.substr(0, slash);
+  const auto found = TheSpellings().find(kind);
+  if (slash == std::string_view::npos || found == TheSpellings().end()) {
+    throw ProblemError(
+        fmt::format("problem '{}': it must be OPERATION/EXTENTS, such as "
+                    "gemm/m64n64k64; the operations are {}",
+                    text, fmt::join(ProblemKinds(), ", ")));
+  }
+  try {
+    const ProblemWord word(std::string(text.substr(slash + 1)), found->second.names);
+    std::shared_ptr<const Op> op = found->second.parser(word);
+    word.CheckAllRead();
+    return op;
+  } catch (const std::invalid_argument& error) {
+    throw ProblemError(fmt::format("problem '{}': {}", text, error.what()));
+  } catch (const std::overflow_error& error) {
+    throw ProblemError(fmt::format("problem '{}': {}", text, error.what()));
+  }
+}
+
+std::vector<std::string> ProblemKinds() {
+  std::vector<std::string> kinds;
+  for (const auto& [kind, spelling] : TheSpellings()) kinds.push_back(kind);
+  return kinds;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,54 @@
+// Reorder by offset tables: any layout that has a letter tag to any other, rounding to the result's
+// type. Padding inside blocks is zeroed, as every consumer of a blocked layout expects.
+
+#include <cstring>
+
+#include "kernels/registry.h"
+#include "kernels/reorder/reorder.h"
+
+namespace topdnn {
+
+namespace {
+
+class ReorderReference : public Kernel {
+ public:
+  explicit ReorderReference(const KernelRequest& request) : Kernel(request) {
+    implementation_ = "plain loops";
+    from_ = Find(Arg::kSrc)->desc;
+    to_ = Find(Arg::kDst)->desc;
+    scratch_bytes_ = static_cast<std::size_t>(from_.shape.elements()) * 2 * sizeof(std::int64_t);
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    src_ = memory.at(Arg::kSrc);
+    dst_ = memory.at(Arg::kDst);
+    src_offsets_ = from_.layout.Offsets(from_.shape);
+    dst_offsets_ = to_.layout.Offsets(to_.shape);
+  }
+
+  void Run() noexcept override {
+    if (to_.bytes() != src_offsets_.size() * SizeOf(to_.type)) std::memset(dst_, 0, to_.bytes());
+    CopyElements(from_.type, src_, src_offsets_, to_.type, dst_, dst_offsets_);
+  }
+
+ private:
+  TensorDesc from_, to_;
+  std::vector<std::int64_t> src_offsets_, dst_offsets_;  // per element, row-major
+  void* src_ = nullptr;
+  void* dst_ = nullptr;
+};
+
+KernelOrRefusal MakeReorder(const KernelRequest& request) {
+  for (const Arg arg : {Arg::kSrc, Arg::kDst}) {
+    if (request.LayoutOf(arg).is_opaque()) {
+      return Refusal{"the reference cannot address the opaque layout of another backend"};
+    }
+  }
+  return std::make_unique<ReorderReference>(request);
+}
+
+const KernelRegistration kRegistration("reorder", "reference", MakeReorder);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,35 @@
+// Reorder: the same logical tensor in another layout or element type. The request settles both
+// layouts.
+
+#ifndef TOPDNN_KERNELS_REORDER_REORDER_H_
+#define TOPDNN_KERNELS_REORDER_REORDER_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src -> dst, of the same shape.
+class ReorderOp : public Op {
+ public:
+  ReorderOp(Shape shape, DataType from, DataType to)
+      : shape_(std::move(shape)), from_(from), to_(to) {}
+
+  std::string_view kind() const override { return "reorder"; }
+  // "8x64x56x56_f32_bf16".
+  std::string Problem() const override;
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // No arithmetic; the bytes of both tensors.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+
+ private:
+  Shape shape_;
+  DataType from_, to_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_REORDER_REORDER_H_

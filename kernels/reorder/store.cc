@@ -1,0 +1,58 @@
+#include "kernels/reorder/store.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "kernels/registry.h"
+#include "kernels/reorder/reorder.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+TensorDesc RowMajor(const TensorDesc& desc) {
+  return {desc.shape, desc.type, Layout::Plain(desc.shape.rank())};
+}
+
+void Reorder(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst,
+             const std::string& backend) {
+  KernelRequest request;
+  request.op = std::make_shared<ReorderOp>(from.shape, from.type, to.type);
+  request.layouts = {{Arg::kSrc, from.layout}, {Arg::kDst, to.layout}};
+  KernelOrRefusal answer = MakeKernel(backend, request);
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    throw std::invalid_argument(fmt::format("{} cannot reorder {} {} from {} to {}: {}", backend,
+                                            from.shape.ToString(), NameOf(from.type),
+                                            from.layout.tag(), to.layout.tag(), refusal->reason));
+  }
+  const auto& kernel = std::get<std::unique_ptr<Kernel>>(answer);
+  // (a reorder only reads its source)
+  kernel->Prepare({{Arg::kSrc, const_cast<void*>(src)}, {Arg::kDst, dst}});
+  const ThreadWidth width(request.threads);
+  kernel->Run();
+}
+
+}  // namespace
+
+void StoreValues(std::span<const double> values, const TensorDesc& desc, void* data,
+                 const std::string& backend) {
+  if (!desc.layout.is_opaque()) return FromDouble(values, desc, data);
+  const Tensor plain(RowMajor(desc));
+  FromDouble(values, plain.desc(), plain.data());
+  Reorder(plain.desc(), plain.data(), desc, data, backend);
+}
+
+std::vector<double> LoadValues(const TensorDesc& desc, const void* data,
+                               const std::string& backend) {
+  if (!desc.layout.is_opaque()) return ToDouble(desc, data);
+  const Tensor plain(RowMajor(desc));
+  Reorder(desc, data, plain.desc(), plain.data(), backend);
+  return ToDouble(plain.desc(), plain.data());
+}
+
+}  // namespace topdnn

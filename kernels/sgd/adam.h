@@ -1,0 +1,48 @@
+// Updates of parameters by Adam (Kingma and Ba 2015, "Adam: A Method for Stochastic Optimization",
+// algorithm 1 with the efficient order of section 2). Flat, as SgdOp is.
+
+#ifndef TOPDNN_KERNELS_SGD_ADAM_H_
+#define TOPDNN_KERNELS_SGD_ADAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+struct AdamSettings {
+  float beta1 = 0.9F;
+  float beta2 = 0.999F;
+  float epsilon = 1e-8F;
+  float weight_decay = 0.0F;  // L2: added to the gradient as weight_decay * weights
+};
+
+// Operands: forward diff_weights (n), learning_rate () -> weights (n), momentum (n), second_moment
+// (n), step (), the number of updates done, which the kernel advances.
+class AdamOp : public Op {
+ public:
+  // Throws std::invalid_argument for n below 1.
+  AdamOp(std::int64_t n, AdamSettings settings);
+
+  const AdamSettings& settings() const { return settings_; }
+  std::int64_t size() const { return n_; }
+
+  std::string_view kind() const override { return "adam"; }
+  std::string Problem() const override;  // "n896"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Twelve operations an element: three for the first moment, four for the second, the root and
+  // four for the step; two more with decay.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 4; }
+  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+
+ private:
+  std::int64_t n_;
+  AdamSettings settings_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_SGD_ADAM_H_

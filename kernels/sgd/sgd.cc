@@ -1,0 +1,128 @@
+#include "kernels/sgd/sgd.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "kernels/reference.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+SgdOp::SgdOp(std::int64_t n, SgdSettings settings) : n_(n), settings_(settings) {
+  if (n < 1) throw std::invalid_argument(fmt::format("sgd of {} elements: must be 1 or more", n));
+}
+
+std::string SgdOp::Problem() const { return fmt::format("n{}", n_); }
+
+std::vector<Operand> SgdOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  const DataType type = execution.type;
+  const Shape flat{n_};
+  std::vector<Operand> operands = {{Arg::kDiffWeights, Direction::kIn, flat, type},
+                                   {Arg::kLearningRate, Direction::kIn, Shape{}, type},
+                                   {Arg::kWeights, Direction::kInOut, flat, type}};
+  if (settings_.momentum != 0) operands.push_back({Arg::kMomentum, Direction::kInOut, flat, type});
+  return operands;
+}
+
+Work SgdOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  const int terms = 1 + (settings_.momentum != 0 ? 1 : 0) + (settings_.weight_decay != 0 ? 1 : 0);
+  work.flops = 2 * terms * n_;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+namespace {
+
+template <typename T>
+class SgdReference : public ReferenceKernel {
+ public:
+  SgdReference(const KernelRequest& request, const SgdOp& op)
+      : ReferenceKernel(request), n_(op.size()), settings_(op.settings()) {}
+
+  void Run() noexcept override {
+    const T* gradient = Data<T>(Arg::kDiffWeights);
+    T* weights = Data<T>(Arg::kWeights);
+    T* momentum = settings_.momentum != 0 ? Data<T>(Arg::kMomentum) : nullptr;
+    const auto rate = static_cast<double>(*Data<T>(Arg::kLearningRate));
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const auto weight = static_cast<double>(weights[i]);
+      auto step = static_cast<double>(gradient[i]);
+      if (settings_.weight_decay != 0) step += static_cast<double>(settings_.weight_decay) * weight;
+      if (momentum != nullptr) {
+        step += static_cast<double>(settings_.momentum) * static_cast<double>(momentum[i]);
+        momentum[i] = static_cast<T>(step);
+      }
+      weights[i] = static_cast<T>(weight - rate * step);
+    }
+  }
+
+ private:
+  const std::int64_t n_;
+  const SgdSettings settings_;
+};
+
+// The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
+// gradients.
+class SgdLoops : public ReferenceKernel {
+ public:
+  SgdLoops(const KernelRequest& request, const SgdOp& op)
+      : ReferenceKernel(request), n_(op.size()), settings_(op.settings()) {
+    implementation_ = "omp loops";
+  }
+
+  void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
+
+ private:
+  // Without decay none of its arithmetic is done: the work counted is the work done.
+  template <bool kDecays>
+  void Update() {
+    const float* gradient = Data<float>(Arg::kDiffWeights);
+    float* weights = Data<float>(Arg::kWeights);
+    const float rate = *Data<float>(Arg::kLearningRate);
+    const float decay = settings_.weight_decay;
+    if (settings_.momentum == 0) {
+#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+      for (std::int64_t i = 0; i < n_; ++i) {
+        weights[i] -= rate * (kDecays ? gradient[i] + decay * weights[i] : gradient[i]);
+      }
+      return;
+    }
+    const float keep = settings_.momentum;
+    float* momentum = Data<float>(Arg::kMomentum);
+#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
+      const float step = keep * momentum[i] + g;
+      momentum[i] = step;
+      weights[i] -= rate * step;
+    }
+  }
+
+  const std::int64_t n_;
+  const SgdSettings settings_;
+};
+
+KernelOrRefusal MakeReferenceSgd(const KernelRequest& request) {
+  return MakeReference<SgdOp, SgdReference>(request);
+}
+
+KernelOrRefusal MakeLoops(const KernelRequest& request) {
+  if (request.execution.type != DataType::kF32) {
+    return Refusal{
+        fmt::format("parameters are updated in f32, not {}", NameOf(request.execution.type))};
+  }
+  return std::make_unique<SgdLoops>(request, dynamic_cast<const SgdOp&>(*request.op));
+}
+
+const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
+const KernelRegistration kForOneDnn("sgd", "onednn", MakeLoops);
+const KernelRegistration kForOpenBlas("sgd", "openblas", MakeLoops);
+const KernelRegistration kForEigen("sgd", "eigen", MakeLoops);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,53 @@
+// Updates of parameters by their gradients: stochastic gradient descent with momentum. Flat: a
+// layer's parameters are one row of numbers, whatever their layouts.
+
+#ifndef TOPDNN_KERNELS_SGD_SGD_H_
+#define TOPDNN_KERNELS_SGD_SGD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+struct SgdSettings {
+  float momentum = 0.0F;
+  float weight_decay = 0.0F;  // L2: added to the gradient as weight_decay * weights
+};
+
+// g = diff_weights + weight_decay * weights; momentum' = momentum_setting * momentum + g;
+// weights' = weights - learning_rate * momentum', as TensorFlow's ApplyMomentum and PyTorch's SGD
+// do (without momentum: weights' = weights - learning_rate * g).
+//
+// Operands: forward diff_weights (n), learning_rate () -> weights (n), and with momentum momentum
+// (n). The learning rate is an operand so that a schedule can change it between steps.
+class SgdOp : public Op {
+ public:
+  // Throws std::invalid_argument for n below 1.
+  SgdOp(std::int64_t n, SgdSettings settings);
+
+  const SgdSettings& settings() const { return settings_; }
+  std::int64_t size() const { return n_; }
+
+  std::string_view kind() const override { return "sgd"; }
+  std::string Problem() const override;  // "n896"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Two operations an element for each of: step, momentum, decay, as far as they are in use.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+
+ private:
+  std::int64_t n_;
+  SgdSettings settings_;
+};
+
+// From this many elements on an update is worth a team of threads: below it the few microseconds
+// that waking one takes exceed the update itself.
+inline constexpr std::int64_t kUpdateWorthATeam = 32768;
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_SGD_SGD_H_

@@ -1,0 +1,40 @@
+#include "kernels/softmax/cross_entropy.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace topdnn {
+
+SoftmaxCrossEntropyOp::SoftmaxCrossEntropyOp(std::int64_t batch, std::int64_t classes)
+    : batch_(batch), classes_(classes) {
+  if (batch < 1 || classes < 1) {
+    throw std::invalid_argument(fmt::format(
+        "softmax cross-entropy of {}x{}: every extent must be 1 or more", batch, classes));
+  }
+}
+
+std::string SoftmaxCrossEntropyOp::Problem() const {
+  return fmt::format("n{}k{}", batch_, classes_);
+}
+
+std::vector<Operand> SoftmaxCrossEntropyOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  const DataType type = execution.type;
+  const Shape logits{batch_, classes_};
+  std::vector<Operand> operands = {{Arg::kSrc, Direction::kIn, logits, type},
+                                   {Arg::kLabels, Direction::kIn, Shape{batch_}, DataType::kS32},
+                                   {Arg::kLoss, Direction::kOut, Shape{}, type}};
+  if (execution.training) operands.push_back({Arg::kDiffSrc, Direction::kOut, logits, type});
+  return operands;
+}
+
+Work SoftmaxCrossEntropyOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  work.flops = 5 * batch_ * classes_;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,72 @@
+// Softmax cross-entropy in f32 as vectorised loops. oneDNN and OpenBLAS have no such loss;
+// TensorFlow computes it with Eigen's array loops whatever its convolutions run on.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/reference.h"
+#include "kernels/registry.h"
+#include "kernels/softmax/cross_entropy.h"
+
+namespace topdnn {
+
+namespace {
+
+class CrossEntropyLoops : public ReferenceKernel {
+ public:
+  CrossEntropyLoops(const KernelRequest& request, const SoftmaxCrossEntropyOp& op)
+      : ReferenceKernel(request),
+        n_(op.batch()),
+        k_(op.classes()),
+        training_(request.execution.training) {
+    implementation_ = "omp loops";
+  }
+
+  void Run() noexcept override {
+    const auto* logits = Data<float>(Arg::kSrc);
+    const auto* labels = Data<std::int32_t>(Arg::kLabels);
+    float* diff = training_ ? Data<float>(Arg::kDiffSrc) : nullptr;
+    double loss = 0;
+    // A team costs some microseconds: worth it from about 100 of exponentials on.
+    constexpr std::int64_t kWorthATeam = 16384;
+#pragma omp parallel for reduction(+ : loss) if (n_ * k_ >= kWorthATeam)
+    for (std::int64_t n = 0; n < n_; ++n) {
+      const float* row = logits + n * k_;
+      const float highest = *std::max_element(row, row + k_);
+      float sum = 0;
+      for (std::int64_t k = 0; k < k_; ++k) sum += std::exp(row[k] - highest);
+      // The difference of the logits first: it is exact where they are large and close.
+      loss += static_cast<double>(std::log(sum) + (highest - row[labels[n]]));
+      if (diff == nullptr) continue;
+      const float scale = 1.0F / (sum * static_cast<float>(n_));
+      float* out = diff + n * k_;
+      for (std::int64_t k = 0; k < k_; ++k) out[k] = std::exp(row[k] - highest) * scale;
+      out[labels[n]] -= 1.0F / static_cast<float>(n_);
+    }
+    *Data<float>(Arg::kLoss) = static_cast<float>(loss / static_cast<double>(n_));
+  }
+
+ private:
+  const std::int64_t n_, k_;
+  const bool training_;
+};
+
+KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
+  if (request.execution.type != DataType::kF32) {
+    return Refusal{
+        fmt::format("the loss is computed in f32, not {}", NameOf(request.execution.type))};
+  }
+  if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
+  return std::make_unique<CrossEntropyLoops>(
+      request, dynamic_cast<const SoftmaxCrossEntropyOp&>(*request.op));
+}
+
+const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeCrossEntropy);
+const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeCrossEntropy);
+const KernelRegistration kForEigen("softmax_cross_entropy", "eigen", MakeCrossEntropy);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,45 @@
+#include "kernels/softmax/softmax.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+namespace topdnn {
+
+SoftmaxOp::SoftmaxOp(std::int64_t batch, std::int64_t classes) : batch_(batch), classes_(classes) {
+  if (batch < 1 || classes < 1) {
+    throw std::invalid_argument(
+        fmt::format("softmax of {}x{}: every extent must be 1 or more", batch, classes));
+  }
+}
+
+std::string SoftmaxOp::Problem() const { return fmt::format("n{}k{}", batch_, classes_); }
+
+std::vector<Operand> SoftmaxOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  const Shape shape{batch_, classes_};
+  switch (execution.pass) {
+    case Pass::kForward:
+      return {{Arg::kSrc, Direction::kIn, shape, type}, {Arg::kDst, Direction::kOut, shape, type}};
+    case Pass::kBackwardData:
+      return {{Arg::kDiffDst, Direction::kIn, shape, type},
+              {Arg::kDst, Direction::kIn, shape, type},
+              {Arg::kDiffSrc, Direction::kOut, shape, type}};
+    case Pass::kBackwardWeights:
+      break;
+  }
+  return {};
+}
+
+Work SoftmaxOp::WorkOf(Pass pass, DataType type) const {
+  if (pass == Pass::kBackwardWeights) return {};
+  const std::int64_t entries = batch_ * classes_;
+  Work work;
+  work.macs = pass == Pass::kForward ? 0 : entries;
+  work.flops = (pass == Pass::kForward ? 5 : 4) * entries;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,52 @@
+// Softmax on oneDNN, row-major.
+
+#include "kernels/onednn.h"
+#include "kernels/registry.h"
+#include "kernels/softmax/softmax.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kClassAxis = 1;
+
+KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const SoftmaxOp&>(*request.op);
+  const Shape shape{op.batch(), op.classes()};
+  for (const Operand& operand : op.Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (!layout.is_any() && !layout.IsPlainFor(shape)) {
+      return Refusal{"softmax takes row-major tensors, not " + layout.tag() + " as " +
+                     NameOf(operand.arg)};
+    }
+  }
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const auto desc = onednn::ToMemoryDesc({shape, request.execution.type, Layout::Plain(2)});
+    const bool forward = request.execution.pass == Pass::kForward;
+    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
+                                                             : dnnl::prop_kind::forward_inference;
+    const dnnl::softmax_forward::primitive_desc forward_pd(
+        dnnl::softmax_forward::desc(prop, desc, kClassAxis), onednn::Attributes(),
+        onednn::Engine());
+    if (forward) {
+      return onednn::MakePrimitiveKernel<dnnl::softmax_forward>(
+          request, forward_pd,
+          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
+           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
+    }
+    const dnnl::softmax_backward::primitive_desc pd(
+        dnnl::softmax_backward::desc(desc, desc, kClassAxis), onednn::Attributes(),
+        onednn::Engine(), forward_pd);
+    return onednn::MakePrimitiveKernel<dnnl::softmax_backward>(
+        request, pd,
+        {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+         {Arg::kDst, Direction::kIn, DNNL_ARG_DST, pd.dst_desc()},
+         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+  });
+}
+
+const KernelRegistration kRegistration("softmax", "onednn", MakeSoftmax);
+
+}  // namespace
+
+}  // namespace topdnn

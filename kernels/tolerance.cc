@@ -1,0 +1,34 @@
+#include "kernels/tolerance.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace topdnn {
+
+double Tolerance(const Op& op, const Execution& execution) {
+  const bool wide = execution.type == DataType::kF64;
+  const double sums = UnitRoundoff(wide ? DataType::kF64 : DataType::kF32);
+  const double length = static_cast<double>(op.AccumulationLength(execution.pass));
+  double tolerance = sums * 4 * (4 + std::sqrt(length));
+  const double own = UnitRoundoff(execution.type);
+  if (own > sums) tolerance += 2 * own;
+  return tolerance;
+}
+
+double RelativeError(std::span<const double> a, std::span<const double> b) {
+  double largest = 0;
+  double difference = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (std::isfinite(a[i]) && std::isfinite(b[i])) {
+      difference = std::max(difference, std::abs(a[i] - b[i]));
+      largest = std::max(largest, std::abs(b[i]));
+    } else if (!(std::isnan(a[i]) && std::isnan(b[i])) && a[i] != b[i]) {
+      return std::numeric_limits<double>::infinity();
+    }
+  }
+  if (difference == 0) return 0;
+  return largest > 0 ? difference / largest : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace topdnn

@@ -1,0 +1,48 @@
+#include "networks/memory.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace topdnn {
+
+namespace {
+
+std::size_t RoundUp(std::size_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+bool LiveTogether(const BufferLife& a, const BufferLife& b) {
+  return a.first_stage <= b.last_stage && b.first_stage <= a.last_stage;
+}
+
+}  // namespace
+
+MemoryMap PlaceBuffers(const std::vector<BufferLife>& buffers) {
+  std::vector<std::size_t> order(buffers.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return buffers[a].bytes > buffers[b].bytes;
+  });
+
+  MemoryMap map;
+  map.offsets.assign(buffers.size(), 0);
+  std::vector<std::size_t> placed;  // by offset
+  for (const std::size_t buffer : order) {
+    const std::size_t bytes = RoundUp(buffers[buffer].bytes);
+    std::size_t offset = 0;
+    for (const std::size_t other : placed) {
+      if (!LiveTogether(buffers[buffer], buffers[other])) continue;
+      if (offset + bytes <= map.offsets[other]) break;
+      offset = std::max(offset, map.offsets[other] + RoundUp(buffers[other].bytes));
+    }
+    map.offsets[buffer] = offset;
+    map.bytes = std::max(map.bytes, offset + bytes);
+    const auto place = std::upper_bound(
+        placed.begin(), placed.end(), offset,
+        [&](std::size_t value, std::size_t other) { return value < map.offsets[other]; });
+    placed.insert(place, buffer);
+  }
+  return map;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,53 @@
+#include "networks/parameters.h"
+
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <string_view>
+
+namespace topdnn {
+
+namespace {
+
+// FNV-1a, so that a parameter's values do not depend on how many others the network has.
+std::uint64_t HashOf(std::string_view text, std::uint64_t seed) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+}  // namespace
+
+std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
+  std::mt19937_64 random(seed);
+  // In (0, 1]: the logarithm of it is taken.
+  const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 1.0) * 0x1p-53; };
+  std::vector<double> values;
+  values.reserve(count + 1);
+  while (values.size() < count) {
+    const double radius = std::sqrt(-2.0 * std::log(uniform()));
+    const double angle = 2.0 * std::numbers::pi * uniform();
+    values.push_back(radius * std::cos(angle));
+    values.push_back(radius * std::sin(angle));
+  }
+  values.resize(count);
+  return values;
+}
+
+void InitializeParameters(const Plan& plan, std::uint64_t seed) {
+  for (const PlanParameter& parameter : plan.parameters()) {
+    const auto count = static_cast<std::size_t>(parameter.spec.shape.elements());
+    std::vector<double> values(count, parameter.spec.initial);
+    if (parameter.spec.fan_in > 0) {
+      values = NormalValues(HashOf(parameter.layer + "/" + parameter.spec.name, seed), count);
+      const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.spec.fan_in));
+      for (double& value : values) value *= deviation;
+    }
+    plan.Write(parameter.value, values);
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,26 @@
+// Values of a plan's parameters: seeded, read and written by their logical names, whatever layout
+// the plan keeps them in.
+
+#ifndef TOPDNN_NETWORKS_PARAMETERS_H_
+#define TOPDNN_NETWORKS_PARAMETERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "networks/plan.h"
+
+namespace topdnn {
+
+// Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
+// Rectifiers", equation 10), or the constant that the operation names. The values depend on the
+// seed, the layer and the parameter alone, not on backend, layout, type or machine.
+void InitializeParameters(const Plan& plan, std::uint64_t seed);
+
+// `count` values of the standard normal distribution, the same on every machine (Box and Muller
+// 1958 on the 64-bit Mersenne Twister; the C++ library's own distribution may differ between
+// implementations).
+std::vector<double> NormalValues(std::uint64_t seed, std::size_t count);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_PARAMETERS_H_

@@ -1,0 +1,123 @@
+#include "networks/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "kernels/thread_width.h"
+#include "networks/memory.h"
+
+namespace topdnn {
+
+std::string_view NameOf(StagePass pass) {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "forward", "backward_data", "backward_weights", "update", "reorder", "loss"};
+  return kNames[static_cast<std::size_t>(pass)];
+}
+
+Plan::Plan(std::string network, int threads, std::vector<Buffer> buffers, std::vector<Stage> stages,
+           std::vector<PlanParameter> parameters)
+    : network_(std::move(network)),
+      threads_(threads),
+      buffers_(std::move(buffers)),
+      stages_(std::move(stages)),
+      parameters_(std::move(parameters)) {
+  PlaceAll();
+}
+
+void Plan::PlaceAll() {
+  constexpr int kNever = std::numeric_limits<int>::max();
+  std::vector<BufferLife> lives(buffers_.size(), BufferLife{0, kNever, -1});
+  for (std::size_t i = 0; i < stages_.size(); ++i) {
+    const auto stage = static_cast<int>(i);
+    for (const auto& [arg, buffer] : stages_[i].buffers) {
+      BufferLife& life = lives[static_cast<std::size_t>(buffer)];
+      life.first_stage = std::min(life.first_stage, stage);
+      life.last_stage = std::max(life.last_stage, stage);
+    }
+  }
+  offsets_.assign(buffers_.size(), 0);
+  std::vector<BufferLife> transient;
+  std::vector<std::size_t> transient_index;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    const Buffer& buffer = buffers_[i];
+    if (buffer.parent >= 0) continue;
+    if (buffer.persistent) {
+      offsets_[i] = persistent_bytes_;
+      persistent_bytes_ += (buffer.desc.bytes() + kBufferAlignment - 1) & -kBufferAlignment;
+    } else if (lives[i].last_stage >= 0) {
+      lives[i].bytes = buffer.desc.bytes();
+      transient.push_back(lives[i]);
+      transient_index.push_back(i);
+    }
+  }
+  const MemoryMap map = PlaceBuffers(transient);
+  for (std::size_t i = 0; i < transient.size(); ++i) offsets_[transient_index[i]] = map.offsets[i];
+  transient_bytes_ = map.bytes;
+}
+
+std::size_t Plan::bytes() const {
+  std::size_t total = buffer_bytes();
+  for (const Stage& stage : stages_) total += stage.kernel->scratch_bytes();
+  return total;
+}
+
+void Plan::Allocate() {
+  transient_memory_ = AlignedMemory(transient_bytes_);
+  persistent_memory_ = AlignedMemory(persistent_bytes_);
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].initial == 0.0) continue;
+    const auto elements = static_cast<std::size_t>(buffers_[i].desc.shape.elements());
+    Write(static_cast<BufferId>(i), std::vector<double>(elements, buffers_[i].initial));
+  }
+  for (Stage& stage : stages_) {
+    std::map<Arg, void*> memory;
+    for (const auto& [arg, buffer] : stage.buffers) memory[arg] = Data(buffer);
+    stage.kernel->Prepare(memory);
+  }
+}
+
+void Plan::Run() noexcept {
+  const ThreadWidth width(threads_);
+  for (Stage& stage : stages_) stage.kernel->Run();
+}
+
+void* Plan::Data(BufferId buffer) const {
+  const Buffer& wanted = buffers_[static_cast<std::size_t>(buffer)];
+  if (wanted.parent >= 0) {
+    return static_cast<std::byte*>(Data(wanted.parent)) + wanted.parent_offset;
+  }
+  const AlignedMemory& block = wanted.persistent ? persistent_memory_ : transient_memory_;
+  return block.data() + offsets_[static_cast<std::size_t>(buffer)];
+}
+
+BufferId Plan::Find(BufferRole role) const {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].role == role) return static_cast<BufferId>(i);
+  }
+  throw std::out_of_range(fmt::format("{} has no such buffer", network_));
+}
+
+bool Plan::Has(BufferRole role) const {
+  return std::any_of(buffers_.begin(), buffers_.end(),
+                     [role](const Buffer& buffer) { return buffer.role == role; });
+}
+
+BufferId Plan::FindByName(std::string_view name) const {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i].name == name) return static_cast<BufferId>(i);
+  }
+  throw std::out_of_range(fmt::format("{} has no buffer named {}", network_, name));
+}
+
+std::vector<double> Plan::Read(BufferId buffer) const {
+  return ToDouble(buffers_[static_cast<std::size_t>(buffer)].desc, Data(buffer));
+}
+
+void Plan::Write(BufferId buffer, std::span<const double> values) const {
+  FromDouble(values, buffers_[static_cast<std::size_t>(buffer)].desc, Data(buffer));
+}
+
+}  // namespace topdnn

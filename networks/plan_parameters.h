@@ -1,0 +1,46 @@
+// Where a plan keeps its parameters, and what updates them.
+
+#ifndef TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
+#define TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "networks/plan_draft.h"
+
+namespace topdnn {
+
+class ParameterPlanner {
+ public:
+  explicit ParameterPlanner(PlanDraft& draft) : draft_(draft) {}
+
+  // Lays out the parameters, and alike their gradients: a layer's in one block, so that one flat
+  // update serves them all.
+  void Settle();
+  // Adds the updates' stages.
+  void PlanUpdates();
+  // Binds parameters to the stages, with a reorder before the first stage that wants another layout
+  // than the parameter has. Takes the stages out of the draft.
+  std::vector<Stage> Bind();
+
+  std::vector<PlanParameter> Take() && { return std::move(parameters_); }
+
+ private:
+  BufferId Block(int node, std::size_t bytes, std::string_view what, BufferRole role);
+  BufferId Part(int node, BufferId parent, const TensorDesc& desc, std::size_t offset,
+                const std::string& what);
+  BufferId LearningRate(const TensorDesc& desc);
+
+  PlanDraft& draft_;
+  std::vector<PlanParameter> parameters_;
+  std::map<std::pair<int, Arg>, std::size_t> index_;        // per node and role
+  std::map<int, BufferId> value_blocks_, gradient_blocks_;  // per node
+  BufferId learning_rate_ = -1;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_PLAN_PARAMETERS_H_

@@ -1,0 +1,45 @@
+// From a graph and a request to a plan.
+
+#ifndef TOPDNN_NETWORKS_PLANNER_H_
+#define TOPDNN_NETWORKS_PLANNER_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "networks/graph.h"
+#include "networks/optimizer.h"
+#include "networks/plan.h"
+
+namespace topdnn {
+
+struct PlanRequest {
+  std::string backend = "onednn";
+  bool training = true;
+  DataType type = DataType::kF32;
+  int threads = 1;
+  Optimizer optimizer;
+  // Fuse what the backend fuses (convolution + ReLU).
+  bool fuse = true;
+  // Backends to take an operation from that `backend` lacks, in order; empty: such a graph is an
+  // error.
+  std::vector<std::string> fallback;
+  // The plan may not take more memory than this. 0: no limit.
+  std::size_t memory_limit = 0;
+};
+
+// Plans an inference step (the graph) or a training step: the graph, softmax cross-entropy of its
+// output (N, classes), the backward passes and the updates. Throws PlanError when a backend has no
+// kernel for a layer, or when the plan would take more than the memory limit.
+//
+// Layouts: an operation that chooses (convolution) is asked for its own choice first, and takes the
+// layout that its source already has only when the implementation is the same; one that follows
+// (pooling) takes its source's. Parameters live in the layout of their gradients, so that updates
+// need no reorder; where the forward or the backward-data kernel wants another, a reorder stage
+// makes it, once a step.
+std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_PLANNER_H_

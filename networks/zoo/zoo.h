@@ -1,0 +1,47 @@
+// The networks that topdnn knows by name. Each is a file of this folder that announces itself:
+//
+//   const NetworkRegistration kCnn({.name = "cnn", ...});
+
+#ifndef TOPDNN_NETWORKS_ZOO_ZOO_H_
+#define TOPDNN_NETWORKS_ZOO_ZOO_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "networks/graph.h"
+
+namespace topdnn {
+
+struct NetworkSize {
+  std::int64_t batch = 1;
+  Shape image;  // (C, H, W)
+  std::int64_t classes = 10;
+};
+
+struct NetworkOffer {
+  std::string name;     // "resnet50"
+  std::string variant;  // "v1"; empty for the default
+  std::string source;   // the paper or program that defines it
+  Shape image;          // its usual (C, H, W)
+  std::int64_t classes = 10;
+  Graph (*build)(const NetworkSize& size);
+
+  // "resnet50", "resnet50:v1".
+  std::string FullName() const { return variant.empty() ? name : name + ":" + variant; }
+};
+
+class NetworkRegistration {
+ public:
+  explicit NetworkRegistration(NetworkOffer offer);
+};
+
+// Every registered network, sorted by full name.
+const std::vector<NetworkOffer>& Networks();
+// The network of this full name, or nullptr.
+const NetworkOffer* FindNetwork(std::string_view full_name);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_ZOO_ZOO_H_

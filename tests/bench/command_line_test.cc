@@ -1,0 +1,216 @@
+// The program from its command line: what it refuses, in one line and with status 2, and what it
+// writes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/nearest.h"
+#include "bench/npz.h"
+#include "kernels/tolerance.h"
+#include "tests/datasets/files.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+// Runs the program with these arguments, in a process of its own.
+Outcome RunProgram(const std::vector<std::string>& arguments) {
+  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  for (const std::string& argument : arguments) command += " " + Quoted(argument);
+  return RunShell(command);
+}
+
+nlohmann::json ReadJson(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return nlohmann::json::parse(file);
+}
+
+struct Refused {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+// Printed into the names of the tests, which must be the same in every run.
+void PrintTo(const Refused& refused, std::ostream* out) {
+  for (const std::string& argument : refused.arguments) *out << argument << ' ';
+}
+
+class RefusalTest : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusalTest, IsOneLineAndStatusTwo) {
+  const Outcome outcome = RunProgram(GetParam().arguments);
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
+  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    BadInput, RefusalTest,
+    testing::Values(
+        Refused{{}, "say a command"}, Refused{{"profil", "cnn"}, "did you mean profile?"},
+        Refused{{"profile"}, "NET is required"},
+        Refused{{"profile", "cn"}, "no network 'cn'; did you mean cnn?"},
+        Refused{{"profile", "cnn", "--bakend", "onednn"}, "did you mean --backend?"},
+        Refused{{"profile", "cnn", "--backend", "onedn"}, "did you mean onednn?"},
+        Refused{{"profile", "cnn", "--dtype", "f23"}, "did you mean f32?"},
+        Refused{{"profile", "cnn", "--batch", "0"}, "--batch 0: must be 1 or more"},
+        Refused{{"profile", "cnn", "--batch", "many"}, "--batch"},
+        Refused{{"profile", "cnn", "--batch", "1000000000"}, "take a smaller --batch"},
+        Refused{{"profile", "cnn", "--batch", "1000000000000000000"}, "take a smaller one"},
+        Refused{{"profile", "cnn", "--threads", "100000"}, "--oversubscribe"},
+        Refused{{"profile", "cnn", "--threads", "-1"}, "must be 1 or more"},
+        Refused{{"profile", "cnn", "--iterations", "0"}, "must be 1 or more"},
+        Refused{{"profile", "cnn", "--regime", "hot"}, "isolated-hot"},
+        Refused{{"profile", "cnn", "--counters", "pref"}, "perf"},
+        Refused{{"profile", "cnn", "--train", "--infer"}, "take one of them"},
+        Refused{{"profile", "cnn", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
+        Refused{{"profile", "cnn", "--data", "/no/such/folder"}, "no such folder"},
+        Refused{{"step", "cnn"}, "--dump is required"},
+        Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
+        Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
+        Refused{{"train", "cnn", "--optimizer", "adm"}, "did you mean adam?"},
+        Refused{{"bench", "--benchmark_filter=no_such_case"}, "matches no case"},
+        Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},
+        Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
+        Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
+
+TEST(StepTest, BackendsAgreeOnEveryArray) {
+  const TestFolder folder;
+  const std::string ours = folder.path() / "onednn.npz";
+  const std::string theirs = folder.path() / "reference.npz";
+  const std::vector<std::string> common = {"step", "cnn",    "--batch",   "8",         "--seed",
+                                           "1",    "--data", "synthetic", "--threads", "1"};
+  for (const auto& [backend, path] :
+       {std::pair<std::string, std::string>("onednn", ours), {"reference", theirs}}) {
+    std::vector<std::string> arguments = common;
+    arguments.insert(arguments.end(), {"--backend", backend, "--dump", path});
+    ASSERT_EQ(RunProgram(arguments).exit_status, kExitGood);
+  }
+  const NamedArrays a = ReadNpz(ours);
+  const NamedArrays b = ReadNpz(theirs);
+  ASSERT_EQ(a.size(), b.size());
+  ASSERT_EQ(a.size(), 4u + 3 * 10);  // input, labels, loss, logits; ten parameters three times
+  std::map<std::string, Shape> shapes;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    ASSERT_EQ(a[i].first, b[i].first);
+    ASSERT_EQ(a[i].second.shape, b[i].second.shape);
+    shapes[a[i].first] = a[i].second.shape;
+    const auto values = [](const NpyArray& array) {
+      return ToDouble({array.shape, array.type, Layout::Plain(array.shape.rank())},
+                      array.data.data());
+    };
+    EXPECT_LE(RelativeError(values(a[i].second), values(b[i].second)), 1e-4) << a[i].first;
+  }
+  EXPECT_EQ(shapes["input"], (Shape{8, 3, 32, 32}));
+  EXPECT_EQ(shapes["labels"], (Shape{8}));
+  EXPECT_EQ(shapes["loss"], Shape{});
+  EXPECT_EQ(shapes["logits"], (Shape{8, 10}));
+  EXPECT_EQ(shapes["weights/conv2/weights"], (Shape{64, 32, 3, 3}));
+  EXPECT_EQ(shapes["grad/dense1/weights"], (Shape{64, 1024}));
+  EXPECT_EQ(shapes["updated/dense2/bias"], (Shape{10}));
+}
+
+TEST(ProfileTest, TheJsonIsTheContract) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  const Outcome outcome =
+      RunProgram({"profile", "cnn", "--train", "--batch", "4", "--iterations", "3", "--threads",
+                  "1", "--data", "synthetic", "--json", path});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("conv1"));
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["network"], "cnn");
+  EXPECT_EQ(json["batch"], 4);
+  EXPECT_EQ(json["backend"], "onednn");
+  EXPECT_EQ(json["threads"], 1);
+  EXPECT_EQ(json["dtype"], "f32");
+  EXPECT_EQ(json["step"]["seconds"]["n"], 3);
+  std::map<std::string, int> passes;
+  double forward_flops = 0;
+  double sum = 0;
+  for (const auto& stage : json["stages"]) {
+    const std::string op = stage["op"];
+    const std::string pass = stage["pass"];
+    ++passes[op + " " + pass];
+    if (pass == "forward" && op != "pool") forward_flops += stage["flops"].get<double>();
+    sum += stage["seconds"]["median"].get<double>();
+    for (const char* key :
+         {"name", "implementation", "status", "reason", "flops_counted", "bytes", "gflops",
+          "peak_fraction", "events", "running_fraction", "topdown", "topdown_bounds"}) {
+      EXPECT_TRUE(stage.contains(key)) << key;
+    }
+  }
+  EXPECT_EQ(forward_flops, 2.0 * 4548608 * 4);
+  EXPECT_EQ(passes["conv forward"], 3);
+  EXPECT_EQ(passes["conv backward_data"], 2);
+  EXPECT_EQ(passes["conv backward_weights"], 3);
+  EXPECT_EQ(passes["pool forward"], 2);
+  EXPECT_EQ(passes["pool backward_data"], 2);
+  EXPECT_EQ(passes["inner_product forward"], 2);
+  EXPECT_EQ(passes["inner_product backward_data"], 2);
+  EXPECT_EQ(passes["inner_product backward_weights"], 2);
+  EXPECT_EQ(passes["softmax_cross_entropy loss"], 1);
+  EXPECT_EQ(passes["sgd update"], 5);
+  EXPECT_GT(sum, 0);
+}
+
+TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "x.json";
+  const Outcome outcome =
+      RunProgram({"bench", "--benchmark_filter=cnn/train/n8/(step|conv1/forward)/reference",
+                  "--benchmark_out=" + path, "--benchmark_out_format=json"});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_TRUE(json.contains("context"));
+  ASSERT_EQ(json["benchmarks"].size(), 2u);
+  for (const auto& row : json["benchmarks"]) {
+    EXPECT_GT(row["real_time"].get<double>(), 0);
+    EXPECT_GT(row["median_s"].get<double>(), 0);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {
+  const TestFolder folder;
+  const auto events = folder.Write("counts.json", R"({"smt": false, "events": {
+    "TOPDOWN.SLOTS": 6000, "PERF_METRICS.RETIRING": 3000, "PERF_METRICS.BAD_SPECULATION": 300,
+    "PERF_METRICS.FRONTEND_BOUND": 900, "PERF_METRICS.BACKEND_BOUND": 1800,
+    "PERF_METRICS.MEMORY_BOUND": 1200, "INT_MISC.UOP_DROPPING": 0}})");
+  const std::string path = folder.path() / "topdown.json";
+  const Outcome outcome = RunProgram(
+      {"topdown", "--cpu", "sapphire_rapids", "--events", events.string(), "--json", path});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_EQ(json["cpu"], "sapphire_rapids");
+  EXPECT_DOUBLE_EQ(json["level1"]["Retiring"].get<double>(), 0.5);
+  EXPECT_DOUBLE_EQ(json["level1"]["Frontend_Bound"].get<double>(), 0.15);
+  EXPECT_DOUBLE_EQ(json["level2"]["Memory_Bound"].get<double>(), 0.2);
+  EXPECT_DOUBLE_EQ(json["level2"]["Core_Bound"].get<double>(), 0.1);
+  EXPECT_TRUE(json["level2"]["Fetch_Latency"].is_null());
+  EXPECT_EQ(json["missing"].size(), 3u);
+}
+
+TEST(NearestNameTest, SuggestsOnlyWhatIsNear) {
+  const std::vector<std::string> names = {"onednn", "openblas", "eigen", "reference"};
+  EXPECT_EQ(NearestName("onedn", names), "onednn");
+  EXPECT_EQ(NearestName("eigne", names), "eigen");
+  EXPECT_EQ(NearestName("cudnn-on-gpu", names), "");
+  EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
+  EXPECT_EQ(EditDistance("ab", "ba"), 1);
+}
+
+}  // namespace
+}  // namespace topdnn

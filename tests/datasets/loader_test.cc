@@ -1,0 +1,108 @@
+#include "datasets/loader.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "datasets/open.h"
+#include "datasets/synthetic.h"
+
+namespace topdnn {
+namespace {
+
+const Shape kImage{3, 8, 8};
+
+LoaderOptions Options(bool prefetch, bool drop_last = true) {
+  return {.image = kImage,
+          .batch = 16,
+          .seed = 5,
+          .shuffle = true,
+          .drop_last = drop_last,
+          .prefetch = prefetch};
+}
+
+TEST(LoaderTest, PrefetchedBatchesAreTheSame) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  BatchLoader ahead(*data, Options(true));
+  BatchLoader plain(*data, Options(false));
+  for (int i = 0; i < 10; ++i) {
+    const Batch a = ahead.Next();
+    const Batch b = plain.Next();
+    EXPECT_EQ(a.labels, b.labels);
+    EXPECT_EQ(a.images, b.images);
+    EXPECT_EQ(a.last_of_epoch, b.last_of_epoch);
+    EXPECT_EQ(a.last_of_epoch, i % 3 == 2);  // 50 images are 3 whole batches
+  }
+}
+
+TEST(LoaderTest, AnIncompleteLastBatchSaysHowManyImagesAreReal) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  BatchLoader loader(*data, Options(false, /*drop_last=*/false));
+  EXPECT_EQ(loader.batches_per_epoch(), 4);
+  std::int64_t images = 0;
+  for (int i = 0; i < 4; ++i) images += loader.Next().valid;
+  EXPECT_EQ(images, 50);
+}
+
+TEST(LoaderTest, EpochsAreShuffledAnew) {
+  const auto data = MakeSynthetic(kImage, 10, 64, 1, 0);
+  BatchLoader loader(*data, Options(false));
+  std::set<std::vector<float>> first;
+  std::vector<float> leading;
+  for (int i = 0; i < 4; ++i) {
+    const Batch batch = loader.Next();
+    if (i == 0) leading = batch.images;
+    const std::size_t size = static_cast<std::size_t>(kImage.elements());
+    for (std::size_t n = 0; n < 16; ++n) {
+      first.emplace(batch.images.begin() + static_cast<std::ptrdiff_t>(n * size),
+                    batch.images.begin() + static_cast<std::ptrdiff_t>((n + 1) * size));
+    }
+  }
+  EXPECT_EQ(first.size(), 64u);  // each image once
+  EXPECT_NE(loader.Next().images, leading);
+}
+
+TEST(LoaderTest, ABatchLargerThanTheDataIsRefused) {
+  const auto data = MakeSynthetic(kImage, 4, 10, 1, 0);
+  EXPECT_THROW(BatchLoader(*data, Options(false)), DatasetError);
+}
+
+TEST(SyntheticTest, SeedsAndPartsDiffer) {
+  std::vector<float> a(192), b(192), c(192), again(192);
+  MakeSynthetic(kImage, 4, 10, 1, 0)->CopyImage(3, a);
+  MakeSynthetic(kImage, 4, 10, 2, 0)->CopyImage(3, b);
+  MakeSynthetic(kImage, 4, 10, 1, 1)->CopyImage(3, c);
+  MakeSynthetic(kImage, 4, 10, 1, 0)->CopyImage(3, again);
+  EXPECT_EQ(a, again);
+  EXPECT_NE(a, b);
+  EXPECT_NE(a, c);
+  for (const float pixel : a) {
+    EXPECT_GE(pixel, 0.0F);
+    EXPECT_LE(pixel, 1.0F);
+  }
+}
+
+TEST(PlaceImageTest, ASmallGreyImageIsCentredInALargeColouredOne) {
+  std::vector<float> image(28 * 28, 1.0F);
+  std::vector<float> placed(3 * 32 * 32, 7.0F);
+  PlaceImage({1, 28, 28}, image, {3, 32, 32}, placed);
+  double sum = 0;
+  for (const float pixel : placed) sum += static_cast<double>(pixel);
+  EXPECT_EQ(sum, 3 * 28 * 28);
+  EXPECT_EQ(placed[0], 0.0F);
+  EXPECT_EQ(placed[2 * 32 + 2], 1.0F);
+  EXPECT_EQ(placed[2 * 1024 + 29 * 32 + 29], 1.0F);
+  EXPECT_EQ(placed[2 * 1024 + 30 * 32 + 29], 0.0F);
+}
+
+TEST(PlaceImageTest, ALargeImageIsCutAndChannelsMustAgree) {
+  std::vector<float> image(2 * 4 * 4);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<float>(i);
+  std::vector<float> placed(2 * 2 * 2);
+  PlaceImage({2, 4, 4}, image, {2, 2, 2}, placed);
+  EXPECT_EQ(placed, (std::vector<float>{5, 6, 9, 10, 21, 22, 25, 26}));
+  EXPECT_THROW(PlaceImage({2, 4, 4}, image, {3, 2, 2}, placed), DatasetError);
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,132 @@
+// The perf_event layer over scripted system calls: each failure, and that nothing stays open.
+
+#include "harness/counters/perf_event.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+namespace topdnn {
+namespace {
+
+// A kernel that refuses the event `refused` with `error`, and else gives file descriptors from 10.
+struct Script {
+  int refused = -1;
+  int error = 0;
+  int control_error = 0;
+  ssize_t read_error = 0;
+  std::vector<std::vector<std::uint64_t>> reads = {};  // answers in turn
+  std::size_t next_read = 0;
+  int opened = 0;
+  std::set<int> alive = {};
+
+  PerfSyscalls Calls() {
+    return {.open =
+                [this](const perf_event_attr&, pid_t, int group) {
+                  if (opened == refused) return -error;
+                  EXPECT_EQ(group, opened == 0 ? -1 : 10);
+                  alive.insert(10 + opened);
+                  return 10 + opened++;
+                },
+            .read = [this](int, void* buffer, std::size_t bytes) -> ssize_t {
+              if (read_error != 0) return read_error;
+              const auto& answer = reads.at(next_read++);
+              const std::size_t size = std::min(bytes, answer.size() * sizeof answer[0]);
+              std::copy_n(answer.begin(), size / sizeof answer[0],
+                          static_cast<std::uint64_t*>(buffer));
+              return static_cast<ssize_t>(size);
+            },
+            .control = [this](int, unsigned long, unsigned long) { return -control_error; },
+            .close = [this](int fd) { EXPECT_EQ(alive.erase(fd), 1u); }};
+  }
+};
+
+const std::vector<ResolvedEvent> kThree = {
+    {"a", 4, 1, "raw"}, {"b", 4, 2, "raw"}, {"c", 4, 3, "raw"}};
+
+TEST(PerfEvent, EveryRefusalIsToldWithItsMemberAndLeavesNothingOpen) {
+  for (const int error : {EPERM, EACCES, ENOENT, ECHILD, EINVAL, EMFILE}) {
+    for (const int member : {0, 1, 2}) {
+      Script script{.refused = member, .error = error};
+      PerfGroup group(script.Calls());
+      const OpenOutcome outcome = group.Open(kThree, 0, false);
+      EXPECT_EQ(outcome.error, error);
+      EXPECT_EQ(outcome.member, static_cast<std::size_t>(member));
+      EXPECT_TRUE(script.alive.empty());
+    }
+  }
+}
+
+TEST(PerfEvent, ARefusedStartLeavesNothingOpen) {
+  Script script{.control_error = EBUSY};
+  PerfGroup group(script.Calls());
+  EXPECT_EQ(group.Open(kThree, 0, false).error, EBUSY);
+  EXPECT_TRUE(script.alive.empty());
+}
+
+TEST(PerfEvent, DestructionClosesAll) {
+  Script script;
+  {
+    PerfGroup group(script.Calls());
+    EXPECT_EQ(group.Open(kThree, 0, false).error, 0);
+    EXPECT_EQ(script.alive.size(), 3u);
+  }
+  EXPECT_TRUE(script.alive.empty());
+}
+
+TEST(PerfEvent, ReadsGroupsAndInheritedEvents) {
+  Script script{.reads = {{3, 100, 50, 7, 8, 9}}};
+  PerfGroup group(script.Calls());
+  group.Open(kThree, 0, false);
+  const auto readings = group.Read();
+  ASSERT_EQ(readings.size(), 3u);
+  EXPECT_EQ(readings[2].value, 9u);
+  EXPECT_EQ(readings[2].enabled, 100u);
+  EXPECT_EQ(readings[2].running, 50u);
+  Script alone{.reads = {{7, 100, 50}, {8, 101, 51}, {9, 102, 52}}};
+  PerfGroup inherited(alone.Calls());
+  inherited.Open(kThree, 0, true);
+  ASSERT_EQ(inherited.Read().size(), 3u);
+}
+
+TEST(PerfEvent, FailedAndShortReadsGiveNoReading) {
+  for (Script script : {Script{.read_error = -EIO}, Script{.reads = {{3, 100, 50, 7}}},
+                        Script{.reads = {{2, 100, 50, 7, 8, 9}}}}) {
+    PerfGroup group(script.Calls());
+    group.Open(kThree, 0, false);
+    EXPECT_TRUE(group.Read().empty());
+  }
+}
+
+TEST(PerfEvent, TrialsTellStarvedSharedAndDeadCountersApart) {
+  struct Case {
+    std::vector<std::uint64_t> after;
+    TrialVerdict verdict;
+    std::size_t dead;
+  };
+  for (const Case& c : {Case{{3, 100, 100, 7, 8, 9}, TrialVerdict::kCounts, 0},
+                        Case{{3, 100, 100, 7, 0, 9}, TrialVerdict::kCounts, 1},
+                        Case{{3, 100, 50, 7, 8, 9}, TrialVerdict::kMultiplexed, 0},
+                        Case{{3, 100, 0, 0, 0, 0}, TrialVerdict::kNeverRuns, 0}}) {
+    Script script{.reads = {{3, 0, 0, 0, 0, 0}, c.after}};
+    bool worked = false;
+    const Trial trial = TryGroup(script.Calls(), kThree, [&] { worked = true; });
+    EXPECT_TRUE(worked);
+    EXPECT_EQ(trial.verdict, c.verdict);
+    EXPECT_EQ(trial.dead.size(), c.dead);
+  }
+  Script script{.refused = 2, .error = EINVAL};
+  const Trial trial = TryGroup(script.Calls(), kThree, [] {});
+  EXPECT_EQ(trial.verdict, TrialVerdict::kRefused);
+  EXPECT_EQ(trial.outcome.member, 2u);
+}
+
+TEST(PerfEvent, RawCodesAndAbsentNames) {
+  EXPECT_EQ(ResolveEvent("NO_SUCH_EVENT", 0x10E, "/nonexistent")->by, "raw");
+  EXPECT_FALSE(ResolveEvent("NO_SUCH_EVENT", std::nullopt, "/nonexistent").has_value());
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "harness/probes/ceilings.h"
+#include "harness/probes/quiet.h"
+
+namespace topdnn {
+namespace {
+
+TEST(MeasureCeilings, EachIsNamedAndMeasuredOrSaysWhyNot) {
+  const std::vector<Ceiling> ceilings = MeasureCeilings(1, 0.05);
+  std::set<std::string> names;
+  for (const Ceiling& ceiling : ceilings) {
+    EXPECT_TRUE(names.insert(ceiling.name).second) << ceiling.name << " twice";
+    EXPECT_EQ(ceiling.threads, 1);
+    EXPECT_FALSE(ceiling.unit.empty());
+    const auto json = ToJson(ceiling);
+    EXPECT_EQ(json.at("value").is_null(), !ceiling.value.has_value());
+    if (ceiling.value) {
+      EXPECT_GT(*ceiling.value, 0) << ceiling.name;
+      EXPECT_GT(*ceiling.median, 0) << ceiling.name;
+      EXPECT_GE(ceiling.windows, 5) << ceiling.name;
+      EXPECT_GE(*ceiling.spread, 0) << ceiling.name;
+    } else {
+      EXPECT_FALSE(ceiling.note.empty()) << ceiling.name;
+    }
+  }
+#if defined(__x86_64__)
+  const Ceiling* sse = CeilingFor(ceilings, "sse41", "f32", 1);
+  ASSERT_NE(sse, nullptr);
+  EXPECT_EQ(sse->name, "fma/sse2/f32/l1");
+  EXPECT_EQ(CeilingFor(ceilings, "avx2", "f32", 1) != nullptr, HasIsa(Isa::kAvx2));
+#endif
+}
+
+Ceiling Made(std::string isa, std::string type, std::string operands, int threads,
+             std::optional<double> value) {
+  Ceiling ceiling;
+  ceiling.isa = std::move(isa);
+  ceiling.type = std::move(type);
+  ceiling.operands = std::move(operands);
+  ceiling.threads = threads;
+  ceiling.value = value;
+  return ceiling;
+}
+
+TEST(CeilingFor, TakesTheOneFedFromL1) {
+  const std::vector<Ceiling> ceilings = {Made("avx2", "f32", "registers", 1, 9.0),
+                                         Made("avx2", "f32", "l1", 1, 1.0),
+                                         Made("avx2", "f32", "l1", 2, 2.0),
+                                         Made("avx512", "f32", "l1", 1, 3.0),
+                                         Made("avx512_bf16", "bf16", "l1", 1, 4.0),
+                                         Made("amx_bf16", "bf16", "l1", 1, 5.0),
+                                         Made("amx_int8", "s8", "l1", 1, 6.0),
+                                         Made("avx512_fp16", "f16", "l1", 1, {}),
+                                         Made("avx512_bf16", "bf16", "registers", 1, 9.0)};
+  const auto value = [&](const char* isa, const char* type, int threads) {
+    const Ceiling* found = CeilingFor(ceilings, isa, type, threads);
+    return found == nullptr ? std::nullopt : found->value;
+  };
+  EXPECT_EQ(value("avx2", "f32", 1), 1.0);
+  EXPECT_EQ(value("avx2", "f32", 2), 2.0);
+  EXPECT_EQ(value("avx512", "f32", 1), 3.0);
+  EXPECT_EQ(value("avx512", "bf16", 1), 4.0);
+  EXPECT_EQ(value("avx512_bf16", "bf16", 1), 4.0);
+  EXPECT_EQ(value("amx", "bf16", 1), 5.0);
+  EXPECT_EQ(value("amx", "s8", 1), 6.0);
+  EXPECT_FALSE(value("avx2", "bf16", 1));
+  EXPECT_FALSE(value("avx512", "f16", 1));
+  EXPECT_FALSE(value("avx512", "f32", 3));
+  EXPECT_FALSE(value("", "f32", 1));
+}
+
+Topology Caches(std::int64_t l1, std::int64_t l2, std::int64_t l3) {
+  Topology topology;
+  topology.caches = {{1, "data", l1, 64, 2, 1}, {2, "unified", l2, 64, 2, 1}};
+  if (l3 != 0) topology.caches.push_back({3, "unified", l3, 64, 1, 2});
+  return topology;
+}
+
+TEST(WorkingSet, LivesInItsLevel) {
+  constexpr std::size_t kMany = std::size_t{64} << 30;
+  const Topology zen = Caches(32 << 10, 1 << 20, 32 << 20);
+  std::string note;
+  EXPECT_EQ(WorkingSet(zen, "l1", 1, kMany, note), 16U << 10);
+  EXPECT_EQ(WorkingSet(Caches(48 << 10, 2 << 20, 0), "l1", 1, kMany, note), 16U << 10);
+  EXPECT_EQ(WorkingSet(zen, "l2", 2, kMany, note), 512U << 10);
+  EXPECT_EQ(WorkingSet(zen, "llc", 2, kMany, note), 4U << 20);
+  EXPECT_EQ(WorkingSet(zen, "dram", 1, kMany, note), 128U << 20);
+  EXPECT_EQ(WorkingSet(zen, "dram", 2, kMany, note), 64U << 20);
+  EXPECT_EQ(note, "");
+}
+
+TEST(WorkingSet, SaysWhatALevelLacks) {
+  constexpr std::size_t kMany = std::size_t{64} << 30;
+  std::string note;
+  EXPECT_EQ(WorkingSet(Caches(32 << 10, 1 << 20, 0), "llc", 1, kMany, note), 0U);
+  EXPECT_NE(note, "");
+  note.clear();
+  EXPECT_EQ(WorkingSet(Caches(32 << 10, 2 << 20, 16 << 20), "llc", 8, kMany, note), 0U);
+  EXPECT_NE(note, "");
+  note.clear();
+  // A cache reported larger than what may be allocated: measured, and said to be partly cached.
+  EXPECT_EQ(WorkingSet(Caches(48 << 10, 2 << 20, 480 << 20), "dram", 1, kMany, note), 512U << 20);
+  EXPECT_NE(note.find("partly cached"), std::string::npos);
+  note.clear();
+  EXPECT_EQ(WorkingSet(Topology(), "l1", 1, kMany, note), 0U);
+  EXPECT_NE(note, "");
+}
+
+TEST(QuietRatio, IsTheWorseOfBothProbes) {
+  const QuietReading best = {100.0, 50.0};
+  EXPECT_EQ(QuietRatio(best, {100.0, 25.0}), 0.5);  // arithmetic alone would call this quiet
+  EXPECT_EQ(QuietRatio(best, {75.0, 50.0}), 0.75);
+  EXPECT_EQ(QuietRatio(best, {100.0, 40.0}), 1.0);  // within memory's noise
+  EXPECT_EQ(QuietRatio(best, {120.0, 60.0}), 1.0);
+  EXPECT_EQ(QuietRatio(best, {75.0, std::nullopt}), 0.75);
+  EXPECT_FALSE(QuietRatio({}, best));
+  const QuietReading both = Best({1.0, 5.0}, {2.0, std::nullopt});
+  EXPECT_EQ(both.flops_per_second, 2.0);
+  EXPECT_EQ(both.bytes_per_second, 5.0);
+}
+
+TEST(QuietCheck, ReadsBothRates) {
+  QuietCheck check(1);
+  const QuietReading reading = check.Read();
+#if defined(__x86_64__)
+  ASSERT_TRUE(reading.flops_per_second && reading.bytes_per_second);
+  EXPECT_GT(*reading.flops_per_second, 0);
+  EXPECT_GT(*reading.bytes_per_second, 0);
+#else
+  EXPECT_FALSE(reading.flops_per_second);
+#endif
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,374 @@
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+
+#include "harness/report/atomic_file.h"
+#include "harness/report/console.h"
+#include "harness/report/csv.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+#include "harness/report/text.h"
+
+namespace topdnn {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Record Stage(std::string name, std::string op, std::string pass, double seconds, double flops) {
+  Record record;
+  record.name = std::move(name);
+  record.op = std::move(op);
+  record.pass = std::move(pass);
+  record.regime = "in-network";
+  record.implementation = "brgconv:avx512";
+  record.seconds = Summary{.median = seconds, .min = seconds / 2, .p90 = seconds * 1.5, .n = 50};
+  record.flops = flops;
+  record.ceiling_flops_per_second = 200e9;
+  record.ceiling_name = "fma f32 avx512";
+  return record;
+}
+
+Report Sample() {
+  Report report;
+  report.command = "profile cnn --train";
+  report.machine = {{"cpu", "test"}};
+  report.subject = {{"network", "cnn"}, {"batch", 8}};
+  report.step = Stage("step", "", "", 10e-3, 1e9);
+  report.items_per_step = 8;
+  report.stages = {Stage("conv1", "conv", "forward", 2e-3, 0.2e9),
+                   Stage("conv1", "conv", "backward_data", 3e-3, 0.2e9),
+                   Stage("conv1", "conv", "backward_weights", 4e-3, 0.2e9),
+                   Stage("sgd", "sgd", "update", 0.5e-3, 1e6)};
+  report.stages[3].flops.reset();
+  return report;
+}
+
+std::string Contents(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+class FolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "topdnn_report_XXXXXX";
+    folder = mkdtemp(pattern.data());
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
+                                                  std::filesystem::directory_iterator()));
+  }
+  std::string folder;
+};
+
+TEST(RecordTest, FiguresNeedTheirParts) {
+  Record record = Stage("a", "conv", "forward", 1e-3, 1e8);
+  EXPECT_DOUBLE_EQ(*record.Gflops(), 100);
+  EXPECT_DOUBLE_EQ(*record.PeakFraction(), 0.5);
+  record.ceiling_flops_per_second.reset();
+  EXPECT_FALSE(record.PeakFraction());
+  record.status = Status::kFailed;
+  EXPECT_FALSE(record.Gflops());
+  EXPECT_EQ(NameOf(Status::kOk), "OK");
+  EXPECT_EQ(NameOf(Status::kFailed), "FAILED");
+}
+
+TEST(JsonTest, KeepsTheContract) {
+  const auto json = nlohmann::json::parse(JsonText(ToJson(Sample())));
+  EXPECT_EQ(json["schema"], 1);
+  for (const char* key : {"command", "machine", "network", "batch", "step", "stages"}) {
+    EXPECT_TRUE(json.contains(key)) << key;
+  }
+  EXPECT_EQ(json["step"]["images_per_second"], 800);
+  EXPECT_DOUBLE_EQ(json["step"]["gflops"], 100);
+  EXPECT_DOUBLE_EQ(json["step"]["seconds"]["median"], 10e-3);
+  EXPECT_EQ(json["step"]["seconds"]["n"], 50);
+  ASSERT_EQ(json["stages"].size(), 4u);
+  for (const char* key : {"name", "op", "pass", "implementation", "status", "reason", "seconds",
+                          "flops", "flops_counted", "bytes", "gflops", "peak_fraction", "events",
+                          "running_fraction", "topdown", "topdown_bounds"}) {
+    EXPECT_TRUE(json["stages"][0].contains(key)) << key;
+  }
+  EXPECT_EQ(json["stages"][0]["status"], "OK");
+  EXPECT_EQ(json["stages"][0]["pass"], "forward");
+  EXPECT_EQ(json["stages"][0]["flops"], 200000000);
+  EXPECT_TRUE(json["stages"][0]["reason"].is_null());
+  EXPECT_TRUE(json["stages"][0]["topdown"].is_null());
+  EXPECT_TRUE(json["stages"][0]["events"].is_object());
+  EXPECT_TRUE(json["stages"][3]["flops"].is_null());
+  EXPECT_TRUE(json["stages"][3]["gflops"].is_null());
+}
+
+TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
+  Report report = Sample();
+  report.machine["odd"] = kNan;
+  Record& stage = report.stages[0];
+  stage.flops = kNan;
+  stage.bytes = std::numeric_limits<double>::infinity();
+  stage.events = {{"cycles", std::nullopt}, {"slots", 12345.0}, {"odd", kNan}};
+  stage.topdown = {{"Retiring", 0.5}, {"Backend_Bound", std::nullopt}};
+  stage.topdown_bounds = {{"Retiring", {0.25, 0.75}}};
+  report.step.seconds->median = 0;  // a rate of infinity
+  const std::string text = JsonText(ToJson(report));
+  const auto json = nlohmann::json::parse(text);  // (refuses bare NaN)
+  EXPECT_TRUE(json["machine"]["odd"].is_null());
+  EXPECT_TRUE(json["stages"][0]["flops"].is_null());
+  EXPECT_TRUE(json["stages"][0]["bytes"].is_null());
+  EXPECT_TRUE(json["stages"][0]["events"]["cycles"].is_null());
+  EXPECT_TRUE(json["stages"][0]["events"]["odd"].is_null());
+  EXPECT_EQ(json["stages"][0]["events"]["slots"], 12345);
+  EXPECT_EQ(json["stages"][0]["topdown"]["Retiring"], 0.5);
+  EXPECT_TRUE(json["stages"][0]["topdown"]["Backend_Bound"].is_null());
+  EXPECT_EQ(json["stages"][0]["topdown_bounds"]["Retiring"][1], 0.75);
+  EXPECT_TRUE(json["step"]["images_per_second"].is_null());
+}
+
+TEST(JsonTest, AFailedRecordHasNoTime) {
+  Record failed = Stage("conv1", "conv", "forward", 1e-3, 1e8);
+  failed.status = Status::kFailed;
+  failed.reason = "differs from the reference by 0.5 at (0,0,0,1)";
+  const auto json = ToJson(failed);
+  EXPECT_TRUE(json["seconds"].is_null());
+  EXPECT_TRUE(json["gflops"].is_null());
+  EXPECT_TRUE(json["peak_fraction"].is_null());
+  EXPECT_EQ(json["status"], "FAILED");
+  EXPECT_EQ(json["reason"], failed.reason);
+}
+
+TEST(JsonTest, BytesThatAreNoUtf8DoNotStopAReport) {
+  Report report = Sample();
+  report.command = "profile \xff";
+  EXPECT_TRUE(nlohmann::json::accept(JsonText(ToJson(report))));
+}
+
+TEST(CsvTest, OneRowPerStageWithEmptyFieldsForTheAbsent) {
+  Report report = Sample();
+  report.stages.resize(2);
+  report.stages[0].events = {{"page-faults", 3.0}};
+  report.stages[0].reason = "a, \"b\"";
+  report.stages[1].status = Status::kFailed;
+  EXPECT_EQ(CsvText(report),
+            "name,op,pass,regime,implementation,isa,status,reason,seconds_median,seconds_min,"
+            "seconds_p90,n,flops,flops_counted,bytes,gflops,peak_fraction,running_fraction,"
+            "event:page-faults\n"
+            "conv1,conv,forward,in-network,brgconv:avx512,,OK,\"a, \"\"b\"\"\",0.002,0.001,0.003,"
+            "50,200000000,,,100,0.5,,3\n"
+            "conv1,conv,backward_data,in-network,brgconv:avx512,,FAILED,,,,,,200000000,,,,,,\n");
+}
+
+TEST_F(FolderTest, WritesWholeFilesAndLeavesNothingElse) {
+  const std::string path = folder + "/out.json";
+  WriteFileAtomically(path, "first");
+  chmod(path.c_str(), 0640);
+  WriteFileAtomically(path, "second");
+  EXPECT_EQ(Contents(path), "second");
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0640u);
+  CheckWritable(folder + "/other.json");
+  EXPECT_EQ(Files(), 1u);
+  WriteJson(Sample(), path);
+  EXPECT_EQ(Contents(path), JsonText(ToJson(Sample())));
+  WriteCsv(Sample(), path);
+  EXPECT_EQ(Contents(path), CsvText(Sample()));
+}
+
+TEST_F(FolderTest, ASymbolicLinkStaysOne) {
+  const std::string link = folder + "/link";
+  WriteFileAtomically(folder + "/real", "old");
+  std::filesystem::create_symlink("real", link);
+  WriteFileAtomically(link, "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(Contents(folder + "/real"), "new");
+}
+
+TEST_F(FolderTest, ADeviceIsWrittenToNotReplaced) {
+  WriteFileAtomically("/dev/null", "gone");
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+}
+
+TEST_F(FolderTest, WhatCannotBeWrittenIsOneLine) {
+  for (const std::string& path : {folder + "/none/out.json", folder, std::string()}) {
+    for (const bool check : {false, true}) {
+      try {
+        check ? CheckWritable(path) : WriteFileAtomically(path, "x");
+        ADD_FAILURE() << "wrote '" << path << "'";
+      } catch (const ReportError& error) {
+        const std::string what = error.what();
+        EXPECT_NE(what.find("'" + path + "'"), std::string::npos);
+        EXPECT_EQ(what.find('\n'), std::string::npos);
+      }
+    }
+  }
+  EXPECT_THROW(WriteFileAtomically("/dev/full", "x"), ReportError);
+  EXPECT_EQ(Files(), 0u);
+}
+
+TEST(TextTest, ThreeDigitsAndFittingUnits) {
+  EXPECT_EQ(TimeText(1.234, true), "1.23 s");
+  EXPECT_EQ(TimeText(0.0123456, true), "12.3 ms");
+  EXPECT_EQ(TimeText(0.00099996, true), "1.00 ms");
+  EXPECT_EQ(TimeText(123.4e-6, false), "123 us");
+  EXPECT_EQ(TimeText(123.4e-6, true), "123 \u00B5s");
+  EXPECT_EQ(TimeText(5e-9, true), "5.00 ns");
+  EXPECT_EQ(TimeText(std::nullopt, true), "n/a");
+  EXPECT_EQ(TimeText(kNan, true), "n/a");
+  EXPECT_EQ(ThreeDigits(9.996), "10.0");
+  EXPECT_EQ(ThreeDigits(1234.6), "1235");
+  EXPECT_EQ(ThreeDigits(0), "0");
+  EXPECT_EQ(PercentText(0.1234), "12.3 %");
+}
+
+TEST(TextTest, BarsAndCuts) {
+  EXPECT_EQ(Bar(1, 4, true), "\u2588\u2588\u2588\u2588");
+  EXPECT_EQ(Bar(0.5, 1, true), "\u258C");
+  EXPECT_EQ(Bar(0.0001, 2, true), "\u258F ");
+  EXPECT_EQ(Bar(0, 2, true), "  ");
+  EXPECT_EQ(Bar(0.5, 4, false), "##  ");
+  EXPECT_EQ(Bar(7, 2, false), "##");
+  EXPECT_EQ(Cut("abcdef", 4, true), "abc\u2026");
+  EXPECT_EQ(Cut("abcdef", 4, false), "a...");
+  EXPECT_EQ(Cut("abcdef", 2, false), "..");
+  EXPECT_EQ(Cut("abc", 3, false), "abc");
+  EXPECT_EQ(PadLeft("\u00B5s", 4), "  \u00B5s");
+}
+
+TEST(StyleTest, ColourNeedsATerminalAndNoRefusal) {
+  Surroundings here;
+  here.term = "xterm";
+  EXPECT_FALSE(StyleFor(here).colour);
+  here.is_terminal = true;
+  EXPECT_TRUE(StyleFor(here).colour);
+  here.no_color = "";
+  EXPECT_TRUE(StyleFor(here).colour);
+  here.no_color = "1";
+  EXPECT_FALSE(StyleFor(here).colour);
+  EXPECT_TRUE(StyleFor(here).terminal);
+  here.no_color = nullptr;
+  here.term = "dumb";
+  EXPECT_FALSE(StyleFor(here).colour);
+}
+
+TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
+  Surroundings here;
+  EXPECT_FALSE(StyleFor(here).unicode);
+  here.lang = "de_DE.utf8";
+  EXPECT_TRUE(StyleFor(here).unicode);
+  here.lc_all = "C";
+  EXPECT_FALSE(StyleFor(here).unicode);
+  here.lc_all = "";
+  EXPECT_TRUE(StyleFor(here).unicode);
+  here.is_terminal = true;
+  for (const auto& [columns, width] : {std::pair{40, 80}, {100, 100}, {300, 120}, {0, 110}}) {
+    here.columns = columns;
+    EXPECT_EQ(StyleFor(here).width, width);
+  }
+}
+
+TEST(ConsoleTest, TotalsSumMediansAndStayAbsentWhenAPartIs) {
+  std::vector<Record> stages = Sample().stages;
+  auto totals = TotalsByPass(stages);
+  ASSERT_EQ(totals.size(), 3u);
+  EXPECT_EQ(totals[1].name, "backward");
+  EXPECT_EQ(totals[1].stages, 2);
+  EXPECT_DOUBLE_EQ(*totals[1].seconds, 7e-3);
+  EXPECT_DOUBLE_EQ(*totals[1].gflops, 0.4 / 7e-3);
+  EXPECT_DOUBLE_EQ(*totals[1].peak_fraction, 0.4 / 7e-3 / 200);
+  EXPECT_FALSE(totals[2].gflops);
+  stages[1].status = Status::kFailed;
+  totals = TotalsByPass(stages);
+  EXPECT_FALSE(totals[1].seconds);
+}
+
+TEST(ConsoleTest, DrawsTheTable) {
+  Report report = Sample();
+  report.stages[2].status = Status::kFailed;
+  report.stages[2].reason = "differs from the reference";
+  report.notes = {"warm-up: 12 iterations"};
+  const std::string rule(105, '-');
+  EXPECT_EQ(
+      ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 105}),
+      "network cnn, batch 8\n\n"
+      "stage     pass                share       time   GFLOP/s     peak                "
+      "implementation\n" +
+          rule +
+          "\n"
+          "conv1     forward            20.0 %    2.00 ms       100   50.0 %  ########      "
+          "brgconv:avx512\n"
+          "conv1     backward data      30.0 %    3.00 ms      66.7   33.3 %  ############  "
+          "brgconv:avx512\n"
+          "conv1     backward weights      n/a        n/a       n/a      n/a                "
+          "brgconv:avx512  FAILED\n"
+          "sgd       update              5.0 %     500 us       n/a      n/a  ##            "
+          "brgconv:avx512\n" +
+          rule +
+          "\n"
+          "forward   1 stage            20.0 %    2.00 ms       100   50.0 %  ##\n"
+          "backward  2 stages              n/a        n/a       n/a      n/a\n"
+          "update    1 stage             5.0 %     500 us       n/a      n/a  #\n" +
+          rule +
+          "\n"
+          "step  10.0 ms (min 5.00 ms, p90 15.0 ms, n 50)  800 images/s  100 GFLOP/s  50.0 % of "
+          "peak "
+          "(fma f32 avx512)\n"
+          "FAILED: differs from the reference (conv1 backward weights)\n"
+          "warm-up: 12 iterations\n");
+}
+
+TEST(ConsoleTest, ColourOnlyAddsEscapesAndLinesFit) {
+  Report report = Sample();
+  report.stages[0].name = "inception_4e/5x5_reduce_with_a_very_long_name_indeed";
+  report.stages[0].implementation = "brgconv_1x1:avx512_core_bf16+post_ops:relu+bias+sum";
+  report.stages[1].status = Status::kDegraded;
+  report.stages[1].reason = "x";
+  for (const int width : {80, 100, 120}) {
+    Style style{.colour = true, .unicode = true, .terminal = true, .width = width};
+    const std::string coloured = ConsoleText(report, style);
+    style.colour = false;
+    const std::string plain = ConsoleText(report, style);
+    EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+    std::string stripped;
+    for (std::size_t i = 0; i < coloured.size(); ++i) {
+      if (coloured[i] == '\x1b')
+        i = coloured.find('m', i);
+      else
+        stripped += coloured[i];
+    }
+    EXPECT_NE(coloured, plain);
+    EXPECT_EQ(stripped, plain);
+    std::istringstream lines(plain);
+    for (std::string line; std::getline(lines, line) && !line.starts_with("step  ");) {
+      EXPECT_LE(ColumnsOfText(line), static_cast<std::size_t>(width)) << line;
+    }
+  }
+}
+
+TEST(ProgressLineTest, IsErasedAndOnlyForTerminals) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* stream = open_memstream(&text, &size);
+  {
+    ProgressLine silent(Style{}, stream);
+    silent.Show("nothing");
+  }
+  std::fflush(stream);
+  EXPECT_EQ(size, 0u);
+  {
+    ProgressLine line({.colour = false, .unicode = false, .terminal = true, .width = 80}, stream);
+    line.Show("conv1 3/10");
+  }
+  std::fclose(stream);
+  EXPECT_EQ(std::string(text, size), "\r\x1b[Kconv1 3/10\r\x1b[K");
+  std::free(text);
+}
+
+}  // namespace
+}  // namespace topdnn

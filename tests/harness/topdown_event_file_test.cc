@@ -1,0 +1,159 @@
+// Counts recorded elsewhere: each format, each spelling, and what is refused.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "harness/topdown/event_file.h"
+#include "harness/topdown/perf_stat.h"
+
+namespace topdnn {
+namespace {
+
+std::map<std::string, double, std::less<>> Resolve(const std::string& cpu,
+                                                   const std::string& text) {
+  return ResolveCounts(FindTopdownTable(cpu), ParseRecordedCounts(text, "f")).counts;
+}
+
+std::string ErrorOf(const std::string& text) {
+  try {
+    ParseRecordedCounts(text, "f");
+  } catch (const TopdownError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EventFile, ReadsOurJson) {
+  const auto recorded =
+      ParseRecordedCounts(R"({"events": {"TOPDOWN.SLOTS": 6000, "X": null}, "smt": true})", "f");
+  EXPECT_TRUE(recorded.smt);
+  ASSERT_EQ(recorded.counts.size(), 2u);
+  EXPECT_EQ(recorded.counts[0].value, 6000);
+  EXPECT_FALSE(recorded.counts[1].value.has_value());
+}
+
+TEST(EventFile, FindsEventsByEverySpelling) {
+  for (const char* spelling :
+       {"TOPDOWN.SLOTS", "topdown.slots:u", "slots", "cpu_core/slots/", "cpu/slots/u",
+        "cpu_core/TOPDOWN.SLOTS/u", "cpu/event=0x00,umask=0x04/", "r400", "TOPDOWN.SLOTS_P"}) {
+    const auto counts =
+        Resolve("sapphire_rapids", std::string("{\"events\": {\"") + spelling + "\": 7}}");
+    ASSERT_EQ(counts.size(), 1u) << spelling;
+    EXPECT_EQ(counts.at("TOPDOWN.SLOTS"), 7) << spelling;
+  }
+  for (const char* spelling : {"de_no_dispatch_per_slot.no_ops_from_frontend:c6",
+                               "cpu/de_no_dispatch_per_slot.no_ops_from_frontend,cmask=0x6/u",
+                               "cpu/event=0x1a0,umask=0x1,cmask=6/"}) {
+    const auto counts = Resolve("zen4", std::string("{\"events\": {\"") + spelling + "\": 7}}");
+    ASSERT_EQ(counts.size(), 1u) << spelling;
+    EXPECT_EQ(counts.count("de_no_dispatch_per_slot.no_ops_from_frontend:c6"), 1u) << spelling;
+  }
+}
+
+TEST(EventFile, ReadsPerfCsv) {
+  const auto counts = Resolve("sapphire_rapids",
+                              "# started on Mon\n\n"
+                              "6000,,slots,1000,100.00,,\n"
+                              "2400,,topdown-retiring,1000,100.00,0.4,retiring\n"
+                              ",,,,,0.1,tma_core_bound\n"
+                              "<not counted>,,topdown-bad-spec,0,0.00,,\n"
+                              "<not supported>,,topdown-fe-bound,0,100.00,,\n"
+                              "12.50,msec,task-clock,12500000,100.00,0.9,CPUs utilized\n"
+                              "300,,cpu/event=0xad,umask=0x10/,1000,100.00,,\n");
+  EXPECT_EQ(counts.size(), 3u);
+  EXPECT_EQ(counts.at("TOPDOWN.SLOTS"), 6000);
+  EXPECT_EQ(counts.at("PERF_METRICS.RETIRING"), 2400);
+  EXPECT_EQ(counts.at("INT_MISC.UOP_DROPPING"), 300);
+}
+
+TEST(EventFile, SumsIntervalsAndCpus) {
+  EXPECT_EQ(Resolve("sapphire_rapids",
+                    "     1.000123456,600,,slots,10,100.00,,\n"
+                    "     2.000234567,700,,slots,10,100.00,,\n")
+                .at("TOPDOWN.SLOTS"),
+            1300);
+  EXPECT_EQ(Resolve("sapphire_rapids", "CPU0,600,,slots,10,100.00,,\nCPU1,700,,slots,10,100,,\n")
+                .at("TOPDOWN.SLOTS"),
+            1300);
+  EXPECT_EQ(Resolve("sapphire_rapids", "S0-D0-C0,2,600,,slots,10,100.00,,\n").at("TOPDOWN.SLOTS"),
+            600);
+  // Twice for one interval is one event in two groups.
+  EXPECT_EQ(
+      Resolve("sapphire_rapids", "600,,slots,10,100,,\n601,,slots,10,100,,\n").at("TOPDOWN.SLOTS"),
+      600);
+  // Not counted in one interval: the sum of the rest would be an undercount.
+  EXPECT_TRUE(
+      Resolve("sapphire_rapids", "1.0,600,,slots,10,100,,\n2.0,<not counted>,,slots,0,0,,\n")
+          .empty());
+}
+
+TEST(EventFile, KeepsTheCoreTypesOfHybridCpusApart) {
+  const std::string text =
+      "600,,cpu_core/cycles/,10,100.00,,\n500,,cpu_atom/cycles/,10,100.00,,\n"
+      "80,,cpu_core/slots/,10,100.00,,\n";
+  EXPECT_EQ(Resolve("gracemont", text).at("CPU_CLK_UNHALTED.CORE"), 500);
+  EXPECT_EQ(Resolve("lunar_lake_p", text).size(), 1u);
+}
+
+TEST(EventFile, ReadsOtherLocales) {
+  EXPECT_EQ(Resolve("sapphire_rapids", "6.000.123;;slots;10;100,00;;\n").at("TOPDOWN.SLOTS"),
+            6000123);
+  EXPECT_EQ(Resolve("sapphire_rapids", "6,000,123,,slots,10,100.00,,\n").at("TOPDOWN.SLOTS"),
+            6000123);
+  EXPECT_EQ(ParseLocalNumber("1\xE2\x80\xAF"
+                             "234\xC2\xA0"
+                             "567",
+                             true),
+            1234567);
+  EXPECT_EQ(ParseLocalNumber("1.234,5", true), 1234.5);
+  EXPECT_EQ(ParseLocalNumber("1,234", true), 1234);
+  EXPECT_EQ(ParseLocalNumber("1,234", false), 1.234);
+  EXPECT_EQ(ParseLocalNumber("12,34,5", true), std::nullopt);
+  EXPECT_EQ(ParseLocalNumber("nan", true), std::nullopt);
+  EXPECT_EQ(ParseLocalNumber("", true), std::nullopt);
+}
+
+TEST(EventFile, ReadsPerfJson) {
+  const std::string text =
+      R"({"interval" : 1.0, "counter-value" : "600.000000", "unit" : "", "event" : "slots", "event-runtime" : 10, "pcnt-running" : 50.00})"
+      "\n"
+      R"({"interval" : 2,0, "counter-value" : "700,000000", "unit" : "", "event" : "slots", "event-runtime" : 10, "pcnt-running" : 100,00})"
+      "\n"
+      R"({"metric-value" : "0.4", "metric-unit" : "tma"})"
+      "\n"
+      R"({"counter-value" : "<not counted>", "unit" : "", "event" : "topdown-retiring"})"
+      "\n";
+  const auto resolved =
+      ResolveCounts(FindTopdownTable("sapphire_rapids"), ParseRecordedCounts(text, "f"));
+  EXPECT_EQ(resolved.counts.size(), 1u);
+  EXPECT_EQ(resolved.counts.at("TOPDOWN.SLOTS"), 1300);
+  ASSERT_EQ(resolved.notes.size(), 1u);
+  EXPECT_NE(resolved.notes[0].find("50 %"), std::string::npos);
+}
+
+TEST(EventFile, PrefersTheVendorsNameToAnAlias) {
+  EXPECT_EQ(Resolve("skylake_x", R"({"events": {"cycles": 9, "CPU_CLK_UNHALTED.THREAD": 8}})")
+                .at("CPU_CLK_UNHALTED.THREAD"),
+            8);
+  EXPECT_THROW(Resolve("skylake_x", R"({"events": {"uops_issued.any": 9, "UOPS_ISSUED.ANY": 8}})"),
+               TopdownError);
+}
+
+TEST(EventFile, RefusesNonsenseInOneLine) {
+  const std::string deep(100000, '[');
+  for (const std::string& text : std::vector<std::string>{
+           "", "  \n", "{", "[]", "[1]", "{}", R"({"events": []})", R"({"events": {}})",
+           R"({"events": {"X": -1}})", R"({"events": {"X": "1"}})", R"({"events": {"X": 1e999}})",
+           R"({"events": {"X": 1, "X": 2}})", R"({"events": {"X": 1}, "smt": 1})", deep, "hello",
+           "-5,,slots,1,100\n", R"({"counter-value": "abc", "event": "slots"})",
+           std::string("\0\xFF\xFE", 3)}) {
+    const std::string error = ErrorOf(text);
+    EXPECT_FALSE(error.empty()) << text.substr(0, 60);
+    EXPECT_EQ(error.find('\n'), std::string::npos) << error;
+    EXPECT_EQ(error.rfind("f", 0), 0u) << error;
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,111 @@
+// A file is named after its concept, guarded by its path and short enough to read at one sitting.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "tests/house/source_tree.h"
+
+namespace topdnn {
+namespace {
+
+constexpr std::size_t kMostLines = 500;
+
+// Nothing that is called so holds one concept.
+bool NamesNoConcept(const std::string& path) {
+  static const std::regex pattern("(^|[/_.])(utils?|common|misc|helpers?)([/_.]|$)");
+  return std::regex_search(path, pattern);
+}
+
+// "kernels/conv/conv.h" -> "TOPDNN_KERNELS_CONV_CONV_H_"
+std::string GuardOf(const std::string& path) {
+  std::string guard = "TOPDNN_";
+  for (const char c : path) {
+    guard += std::isalnum(static_cast<unsigned char>(c)) != 0
+                 ? static_cast<char>(std::toupper(static_cast<unsigned char>(c)))
+                 : '_';
+  }
+  return guard + "_";
+}
+
+// The file opens with comments, then the guard; the guard's name closes it.
+bool IsGuarded(const SourceFile& header) {
+  const std::string guard = GuardOf(header.path);
+  std::vector<std::string> lines = LinesOf(header.text);
+  std::erase_if(lines, [](const auto& line) { return line.empty() || line.starts_with("//"); });
+  return lines.size() >= 3 && lines[0] == "#ifndef " + guard && lines[1] == "#define " + guard &&
+         lines.back() == "#endif  // " + guard;
+}
+
+TEST(FileNamesTest, EveryFileIsNamedAfterAConcept) {
+  for (const SourceFile& file : AllFiles()) EXPECT_FALSE(NamesNoConcept(file.path)) << file.path;
+}
+
+TEST(FileNamesTest, WordsThatNameNoConceptAreFound) {
+  for (const char* path : {"kernels/utils.h", "bench/util/x.h", "kernels/conv_helpers.cc",
+                           "harness/common/time.h", "misc.cc", "kernels/common.avx2.cc"}) {
+    EXPECT_TRUE(NamesNoConcept(path)) << path;
+  }
+  for (const char* path : {"harness/utilization.h", "kernels/commoner.h", "bench/summary.h"}) {
+    EXPECT_FALSE(NamesNoConcept(path)) << path;
+  }
+}
+
+TEST(FileNamesTest, NamesAreLowerCase) {
+  static const std::regex pattern("[a-z0-9_./]+");
+  for (const SourceFile& file : CppFiles()) {
+    EXPECT_TRUE(std::regex_match(file.path, pattern)) << file.path;
+  }
+}
+
+TEST(FileNamesTest, HeadersAreGuardedByTheirPath) {
+  for (const SourceFile& file : CppFiles()) {
+    if (file.path.ends_with(".h")) {
+      EXPECT_TRUE(IsGuarded(file)) << file.path << " must be guarded by " << GuardOf(file.path);
+    }
+  }
+}
+
+TEST(FileNamesTest, AWrongGuardIsFound) {
+  const std::string right =
+      "// Why.\n\n#ifndef TOPDNN_A_B_AVX2_H_\n#define TOPDNN_A_B_AVX2_H_\nint x;\n"
+      "#endif  // TOPDNN_A_B_AVX2_H_\n";
+  EXPECT_TRUE(IsGuarded({"a/b.avx2.h", right}));
+  EXPECT_FALSE(IsGuarded({"a/c.avx2.h", right}));
+  EXPECT_FALSE(IsGuarded({"a/b.avx2.h", "#pragma once\nint x;\n"}));
+}
+
+TEST(FileNamesTest, HeadersOpenWithTheirPurpose) {
+  for (const SourceFile& file : CppFiles()) {
+    if (file.path.ends_with(".h")) {
+      EXPECT_TRUE(file.text.starts_with("// ")) << file.path;
+    }
+  }
+}
+
+TEST(FileNamesTest, FilesAreShort) {
+  for (const SourceFile& file : CppFiles()) {
+    EXPECT_LE(LinesOf(file.text).size(), kMostLines) << file.path << ": split it by concept";
+  }
+}
+
+// A test stands under the folder of what it tests, or is found by no one.
+TEST(FileNamesTest, EveryTestIsInAFolderThatIsBuilt) {
+  const std::string list = ReadSource("tests/CMakeLists.txt").text;
+  for (const SourceFile& file : CppFiles()) {
+    if (!file.path.ends_with("_test.cc")) continue;
+    const std::filesystem::path path = file.path;
+    EXPECT_THAT(list, testing::HasSubstr("topdnn_tests(" + path.parent_path().filename().string()))
+        << file.path;
+    EXPECT_EQ(std::distance(path.begin(), path.end()), 3) << file.path << ": tests/FLOOR/NAME";
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,46 @@
+// Each header compiles alone. The target headers_alone proves it when `all` is built; here: that it
+// covers every header there is, and that what it does would find a header that leans on another.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+// Exit status of the compiler on a file that includes `header` twice, as headers_alone does.
+int CompileAlone(const std::string& header) {
+  const std::string path = testing::TempDir() + "/topdnn_planted.h";
+  std::ofstream(path) << header;
+  const std::string include = "#include \"" + path + "\"\n";
+  return RunShell("printf %s " + Quoted(include + include) + " | " + Quoted(TOPDNN_CXX_COMPILER) +
+                  " -std=c++20 -fsyntax-only -x c++ -")
+      .exit_status;
+}
+
+TEST(HeaderAloneTest, EveryHeaderIsCovered) {
+  std::ifstream list(TOPDNN_BINARY_DIR "/headers_alone.txt");
+  std::vector<std::string> covered;
+  for (std::string line; std::getline(list, line);) covered.push_back(line);
+  std::vector<std::string> headers;
+  for (const SourceFile& file : CppFiles()) {
+    if (file.path.ends_with(".h")) headers.push_back(file.path);
+  }
+  EXPECT_THAT(covered, testing::UnorderedElementsAreArray(headers));
+}
+
+TEST(HeaderAloneTest, AHeaderThatLeansOnAnotherIsFound) {
+  EXPECT_EQ(
+      CompileAlone("#ifndef G\n#define G\n#include <vector>\nstd::vector<int> F();\n#endif\n"), 0);
+  EXPECT_NE(CompileAlone("#ifndef G\n#define G\nstd::vector<int> F();\n#endif\n"), 0);
+  EXPECT_NE(CompileAlone("struct WithoutGuard {};\n"), 0);
+}
+
+}  // namespace
+}  // namespace topdnn

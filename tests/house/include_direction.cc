@@ -1,0 +1,116 @@
+#include "tests/house/include_direction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <regex>
+
+namespace topdnn {
+
+namespace {
+
+// What each floor may include: a folder (with its slash) or one file.
+const std::map<std::string, std::vector<std::string>>& Allowed() {
+  static const std::map<std::string, std::vector<std::string>> table = {
+      {"kernels", {"kernels/"}},
+      {"harness", {"harness/"}},
+      {"networks", {"kernels/", "networks/"}},
+      {"datasets", {"kernels/tensor.h", "datasets/"}},
+      {"bench", {"bench/", "datasets/", "harness/", "kernels/", "networks/"}},
+      {"tests", {"bench/", "datasets/", "harness/", "kernels/", "networks/", "tests/"}},
+  };
+  return table;
+}
+
+std::string FloorOf(const std::string& path) { return path.substr(0, path.find('/')); }
+
+bool IsAllowed(const std::string& floor, const std::string& target) {
+  const std::vector<std::string>& allowed = Allowed().at(floor);
+  return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& entry) {
+    return entry.back() == '/' ? target.starts_with(entry) : target == entry;
+  });
+}
+
+using Graph = std::map<std::string, std::vector<std::string>>;
+
+// Depth first: a file that is met again while it is still on the path closes a circle.
+void FindCircles(const Graph& graph, const std::string& file, std::map<std::string, bool>& finished,
+                 std::vector<std::string>& path, std::vector<std::string>& breaches) {
+  const auto seen = finished.find(file);
+  if (seen != finished.end() && seen->second) return;
+  if (seen != finished.end()) {
+    std::string circle;
+    for (auto at = std::find(path.begin(), path.end(), file); at != path.end(); ++at) {
+      circle += *at + " -> ";
+    }
+    breaches.push_back("a circle of includes: " + circle + file);
+    return;
+  }
+  finished[file] = false;
+  path.push_back(file);
+  const auto targets = graph.find(file);
+  if (targets != graph.end()) {
+    for (const std::string& target : targets->second) {
+      FindCircles(graph, target, finished, path, breaches);
+    }
+  }
+  path.pop_back();
+  finished[file] = true;
+}
+
+}  // namespace
+
+std::vector<Include> IncludesOf(std::string_view text) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*(["<])([^">]+)[">])");
+  std::vector<Include> includes;
+  int number = 0;
+  for (const std::string& line : LinesOf(text)) {
+    ++number;
+    std::smatch match;
+    if (std::regex_search(line, match, pattern)) {
+      includes.push_back({match[2], number, match[1] == "\""});
+    }
+  }
+  return includes;
+}
+
+std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files) {
+  std::vector<std::string> breaches;
+  Graph graph;
+  for (const SourceFile& file : files) graph[file.path];
+  for (const SourceFile& file : files) {
+    const std::string floor = FloorOf(file.path);
+    if (!Allowed().contains(floor)) {
+      breaches.push_back(file.path + ": stands on no known floor");
+      continue;
+    }
+    for (const Include& include : IncludesOf(file.text)) {
+      const std::string target_floor = FloorOf(include.target);
+      const bool ours =
+          include.target.find('/') != std::string::npos && Allowed().contains(target_floor);
+      const std::string where = fmt::format("{}:{}: ", file.path, include.line);
+      if (!include.quoted) {
+        if (ours) {
+          breaches.push_back(where + "write \"" + include.target + "\", not angle brackets");
+        }
+      } else if (!ours) {
+        breaches.push_back(where + "includes " + include.target +
+                           ", which is on no known floor; paths start at the repository root");
+      } else if (!IsAllowed(floor, include.target)) {
+        breaches.push_back(where + "includes " + include.target + ", which " + floor +
+                           "/ must not know");
+      } else if (!graph.contains(include.target)) {
+        breaches.push_back(where + "includes " + include.target + ", which is not there");
+      } else {
+        graph[file.path].push_back(include.target);
+      }
+    }
+  }
+  std::map<std::string, bool> finished;
+  std::vector<std::string> path;
+  for (const auto& [file, targets] : graph) FindCircles(graph, file, finished, path, breaches);
+  return breaches;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,30 @@
+// Which floor may include which, and who breaks it.
+
+#ifndef TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_
+#define TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/house/source_tree.h"
+
+namespace topdnn {
+
+// An #include line of a file.
+struct Include {
+  std::string target;  // "kernels/op.h"
+  int line = 0;        // from 1
+  bool quoted = false;
+};
+
+std::vector<Include> IncludesOf(std::string_view text);
+
+// Every breach, one line each ("harness/a.cc:3: includes kernels/op.h, ..."): an include that runs
+// upward, one of an unknown floor or of a file that is not there, one of ours in angle brackets,
+// and a circle of includes between files. Empty: the house stands.
+std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_

@@ -1,0 +1,104 @@
+// No include runs upward and none in a circle: what keeps kernels/ and harness/ usable alone.
+
+#include "tests/house/include_direction.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace topdnn {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string Lines(const std::vector<std::string>& lines) {
+  std::string joined;
+  for (const std::string& line : lines) joined += line + "\n";
+  return joined;
+}
+
+TEST(IncludeDirectionTest, TheHouseStands) {
+  const std::vector<SourceFile> files = CppFiles();
+  ASSERT_GT(files.size(), 20u);
+  const std::vector<std::string> breaches = IncludeBreaches(files);
+  EXPECT_THAT(breaches, IsEmpty()) << Lines(breaches);
+}
+
+TEST(IncludeDirectionTest, ReadsIncludesAndNothingElse) {
+  const std::vector<Include> includes = IncludesOf(
+      "#include \"kernels/op.h\"\n"
+      "// #include \"kernels/kernel.h\"\n"
+      "  # include <vector>\n"
+      "const char* text = \"#include\";\n");
+  ASSERT_EQ(includes.size(), 2u);
+  EXPECT_EQ(includes[0].target, "kernels/op.h");
+  EXPECT_EQ(includes[0].line, 1);
+  EXPECT_TRUE(includes[0].quoted);
+  EXPECT_EQ(includes[1].target, "vector");
+  EXPECT_EQ(includes[1].line, 3);
+  EXPECT_FALSE(includes[1].quoted);
+}
+
+TEST(IncludeDirectionTest, DownwardIsAllowed) {
+  EXPECT_THAT(IncludeBreaches({{"kernels/tensor.h", "#include <vector>\n"},
+                               {"kernels/op.h", "#include \"kernels/tensor.h\"\n"},
+                               {"networks/graph.h", "#include \"kernels/op.h\"\n"},
+                               {"datasets/dataset.h", "#include \"kernels/tensor.h\"\n"},
+                               {"harness/record.h", ""},
+                               {"bench/main.cc",
+                                "#include \"harness/record.h\"\n"
+                                "#include \"networks/graph.h\"\n"}}),
+              IsEmpty());
+}
+
+TEST(IncludeDirectionTest, EveryForbiddenDirectionIsFound) {
+  const std::vector<SourceFile> whole = {{"kernels/op.h", ""},    {"networks/graph.h", ""},
+                                         {"harness/r.h", ""},     {"datasets/d.h", ""},
+                                         {"bench/nearest.h", ""}, {"tests/t.h", ""}};
+  const std::vector<std::pair<std::string, std::string>> forbidden = {
+      {"kernels/x.cc", "networks/graph.h"}, {"kernels/x.cc", "harness/r.h"},
+      {"kernels/x.cc", "bench/nearest.h"},  {"kernels/x.cc", "datasets/d.h"},
+      {"harness/x.cc", "kernels/op.h"},     {"harness/x.cc", "networks/graph.h"},
+      {"harness/x.cc", "bench/nearest.h"},  {"networks/x.cc", "harness/r.h"},
+      {"networks/x.cc", "datasets/d.h"},    {"networks/x.cc", "bench/nearest.h"},
+      {"datasets/x.cc", "kernels/op.h"},    {"datasets/x.cc", "networks/graph.h"},
+      {"bench/x.cc", "tests/t.h"}};
+  for (const auto& [from, to] : forbidden) {
+    std::vector<SourceFile> files = whole;
+    files.push_back({from, "\n#include \"" + to + "\"\n"});
+    EXPECT_THAT(IncludeBreaches(files),
+                ElementsAre(testing::AllOf(testing::StartsWith(from + ":2: "), HasSubstr(to))));
+  }
+}
+
+TEST(IncludeDirectionTest, UnknownFloorsFilesAndBracketsAreFound) {
+  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include \"op.h\"\n"}}),
+              ElementsAre(HasSubstr("no known floor")));
+  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include \"attic/op.h\"\n"}}),
+              ElementsAre(HasSubstr("no known floor")));
+  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include \"kernels/gone.h\"\n"}}),
+              ElementsAre(HasSubstr("not there")));
+  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include <kernels/op.h>\n"}}),
+              ElementsAre(HasSubstr("angle brackets")));
+  EXPECT_THAT(IncludeBreaches({{"attic/x.cc", ""}}), ElementsAre(HasSubstr("no known floor")));
+}
+
+TEST(IncludeDirectionTest, CirclesAreFoundOnceWithTheirPath) {
+  EXPECT_THAT(IncludeBreaches({{"kernels/a.h", "#include \"kernels/b.h\"\n"},
+                               {"kernels/b.h", "#include \"kernels/c.h\"\n"},
+                               {"kernels/c.h", "#include \"kernels/b.h\"\n"}}),
+              ElementsAre(HasSubstr("kernels/b.h -> kernels/c.h -> kernels/b.h")));
+  EXPECT_THAT(IncludeBreaches({{"kernels/a.h", "#include \"kernels/a.h\"\n"}}),
+              ElementsAre(HasSubstr("kernels/a.h -> kernels/a.h")));
+  // Two ways to one header are no circle.
+  EXPECT_THAT(IncludeBreaches({{"kernels/a.h",
+                                "#include \"kernels/b.h\"\n#include "
+                                "\"kernels/c.h\"\n"},
+                               {"kernels/b.h", "#include \"kernels/c.h\"\n"},
+                               {"kernels/c.h", ""}}),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,124 @@
+// setup/packages.txt is the one list of what topdnn needs, each with its reason, and it holds all
+// that CMake asks for.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "tests/house/source_tree.h"
+
+namespace topdnn {
+namespace {
+
+struct Package {
+  std::string name;
+  std::string reason;
+};
+
+// The lines that are neither blank nor comments, the marks `test:` and `ci:` taken off.
+std::vector<Package> ParsePackages(const std::string& text) {
+  static const std::regex pattern(R"(^(?:test:|ci:)?(\S+)\s*(.*)$)");
+  std::vector<Package> packages;
+  for (const std::string& line : LinesOf(text)) {
+    std::smatch match;
+    if (line.empty() || line[0] == '#' || !std::regex_match(line, match, pattern)) continue;
+    packages.push_back({match[1], match[2]});
+  }
+  return packages;
+}
+
+// What CMake asks for -> the Debian 12 package that has it. OpenMP and Threads come with g++.
+const std::map<std::string, std::string>& PackageOf() {
+  static const std::map<std::string, std::string> table = {
+      {"OpenMP", "g++"},
+      {"Threads", "g++"},
+      {"Eigen3", "libeigen3-dev"},
+      {"benchmark", "libbenchmark-dev"},
+      {"CLI11", "libcli11-dev"},
+      {"fmt", "libfmt-dev"},
+      {"nlohmann_json", "nlohmann-json3-dev"},
+      {"zydis", "libzydis-dev"},
+      {"ZLIB", "zlib1g-dev"},
+      {"GTest", "libgtest-dev"},
+      {"PkgConfig", "pkg-config"},
+      {"Python3", "python3"},
+      {"hwloc", "libhwloc-dev"},
+      {"libzip", "libzip-dev"},
+      {"openblas", "libopenblas-openmp-dev"},
+      {"DNNL_LIBRARY", "libdnnl-dev"},
+      {"PFM_LIBRARY", "libpfm4-dev"},
+      {"PFM_INCLUDE_DIR", "libpfm4-dev"},
+  };
+  return table;
+}
+
+// The names that the find commands of a CMake file ask for.
+std::set<std::string> Demands(const std::string& cmake) {
+  static const std::regex pattern(
+      R"((?:find_package|pkg_check_modules|find_library|find_path)\s*\(\s*(\w+))");
+  std::set<std::string> names;
+  for (std::sregex_iterator match(cmake.begin(), cmake.end(), pattern), end; match != end;
+       ++match) {
+    names.insert((*match)[1]);
+  }
+  return names;
+}
+
+std::set<std::string> ListedNames() {
+  std::set<std::string> names;
+  for (const Package& package : ParsePackages(ReadSource("setup/packages.txt").text)) {
+    names.insert(package.name);
+  }
+  return names;
+}
+
+TEST(PackagesTest, EachIsListedOnceWithItsReason) {
+  std::set<std::string> seen;
+  for (const Package& package : ParsePackages(ReadSource("setup/packages.txt").text)) {
+    EXPECT_TRUE(seen.insert(package.name).second) << package.name << " is listed twice";
+    EXPECT_GE(package.reason.size(), 10u) << package.name << " needs a word on why";
+  }
+  EXPECT_THAT(seen,
+              testing::IsSupersetOf({"cmake", "ninja-build", "g++", "pkg-config", "libgmock-dev"}));
+}
+
+TEST(PackagesTest, EverythingThatCMakeAsksForIsListed) {
+  const std::set<std::string> listed = ListedNames();
+  std::string cmake;
+  for (const SourceFile& file : AllFiles()) {
+    if (file.path.ends_with(".cmake") || file.path.ends_with("CMakeLists.txt")) cmake += file.text;
+  }
+  const std::set<std::string> demands = Demands(cmake);
+  EXPECT_THAT(demands, testing::Contains("GTest"));
+  for (const std::string& demand : demands) {
+    const auto found = PackageOf().find(demand);
+    if (found == PackageOf().end()) {
+      ADD_FAILURE() << "CMake asks for " << demand
+                    << ": add its package to setup/packages.txt and to the table of this test";
+    } else {
+      EXPECT_TRUE(listed.contains(found->second)) << demand << " needs " << found->second;
+    }
+  }
+}
+
+TEST(PackagesTest, ParsesMarksCommentsAndMissingReasons) {
+  const auto packages =
+      ParsePackages("# why\n\ng++   compiler\nci:clang-tidy  finds defects\nbare\n");
+  ASSERT_EQ(packages.size(), 3u);
+  EXPECT_EQ(packages[0].name, "g++");
+  EXPECT_EQ(packages[0].reason, "compiler");
+  EXPECT_EQ(packages[1].name, "clang-tidy");
+  EXPECT_EQ(packages[2].reason, "");
+}
+
+TEST(PackagesTest, FindsDemands) {
+  EXPECT_THAT(Demands("find_package(Eigen3 3.4 REQUIRED)\nfind_library( X_LIBRARY x)\n"),
+              testing::ElementsAre("Eigen3", "X_LIBRARY"));
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,56 @@
+// The commands that README.md shows do what it says: each one that calls topdnn is run with the
+// program just built, in a folder of its own, and must end well.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "tests/house/shell_blocks.h"
+#include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+constexpr std::string_view kProgram = "build/release/topdnn";
+
+TEST(ReadmeCommandsTest, EachEndsWell) {
+  std::string folder = (std::filesystem::temp_directory_path() / "topdnn-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  int run = 0;
+  for (std::string command : ShellCommands(ReadSource("README.md").text)) {
+    if (!command.starts_with(kProgram)) continue;
+    command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
+    const Outcome outcome = RunShell("cd " + Quoted(folder) + " && " + command);
+    EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
+    ++run;
+  }
+  EXPECT_GE(run, 5);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(ReadmeCommandsTest, TheTwoScriptsAreShownFirst) {
+  const auto commands = ShellCommands(ReadSource("README.md").text);
+  ASSERT_GE(commands.size(), 2u);
+  EXPECT_EQ(commands[0], "bench/run");
+  EXPECT_EQ(commands[1], "tests/run");
+}
+
+// A second run of the set-up and build script builds nothing, and passes arguments and status on.
+TEST(ReadmeCommandsTest, BenchRunBuildsNothingTheSecondTime) {
+  const std::filesystem::path root = TOPDNN_SOURCE_DIR;
+  if (std::filesystem::path(TOPDNN_BINARY_DIR) != root / "build/release") {
+    GTEST_SKIP() << "bench/run builds build/release, which is not what is tested here";
+  }
+  const std::string script = Quoted((root / "bench/run").string());
+  const Outcome good = RunShell("TOPDNN_NO_INSTALL=1 " + script + " --help");
+  EXPECT_EQ(good.exit_status, 0) << good.output;
+  EXPECT_EQ(good.output.find("Building"), std::string::npos) << good.output;
+  const Outcome bad = RunShell("TOPDNN_NO_INSTALL=1 " + script + " profile no_such_network");
+  EXPECT_EQ(bad.exit_status, 2) << bad.output;
+}
+
+}  // namespace
+}  // namespace topdnn

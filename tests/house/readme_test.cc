@@ -1,0 +1,75 @@
+// The commands that README.md and CONTRIBUTING.md show begin with programs that exist.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "tests/house/shell_blocks.h"
+#include "tests/house/source_tree.h"
+
+namespace topdnn {
+namespace {
+
+// What a command may start with besides a script of the repository. topdnn itself stands where
+// bench/run puts it.
+const std::set<std::string>& KnownPrograms() {
+  static const std::set<std::string> names = {
+      "build/release/topdnn", "cmake", "ctest", "git", "cd", "clang-format", "python3", "perf"};
+  return names;
+}
+
+class DocumentTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(DocumentTest, EachCommandStartsAKnownProgram) {
+  const std::filesystem::path root = TOPDNN_SOURCE_DIR;
+  if (!std::filesystem::exists(root / GetParam())) GTEST_SKIP() << GetParam() << " is not written";
+  const auto commands = ShellCommands(ReadSource(GetParam()).text);
+  EXPECT_FALSE(commands.empty()) << "no ```sh block";
+  for (const std::string& command : commands) {
+    const std::string program = ProgramOf(command);
+    const bool script =
+        program.find('/') != std::string::npos && std::filesystem::is_regular_file(root / program);
+    EXPECT_TRUE(script || KnownPrograms().contains(program)) << command;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Documents, DocumentTest, testing::Values("README.md", "CONTRIBUTING.md"),
+                         [](const auto& test) {
+                           const std::string name = test.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+TEST(ShellBlocksTest, FindsCommandsInShBlocksAlone) {
+  EXPECT_THAT(ShellCommands("text\n"
+                            "```sh\n"
+                            "# first\n"
+                            "bench/run   # the main job\n"
+                            "\n"
+                            "topdnn profile cnn \\\n"
+                            "  --train\n"
+                            "```\n"
+                            "```\n"
+                            "printed by it\n"
+                            "```\n"
+                            "```cpp\n"
+                            "int x;\n"
+                            "```\n"
+                            "    ```sh\n"
+                            "```sh\n"
+                            "CI=true tests/run -R 'a#b'\n"
+                            "```\n"),
+              testing::ElementsAre("bench/run", "topdnn profile cnn    --train",
+                                   "CI=true tests/run -R 'a#b'"));
+}
+
+TEST(ShellBlocksTest, VariablesInFrontAreNoProgram) {
+  EXPECT_EQ(ProgramOf("CI=true X= tests/run -R x=y"), "tests/run");
+  EXPECT_EQ(ProgramOf("bench/run"), "bench/run");
+  EXPECT_EQ(ProgramOf(""), "");
+}
+
+}  // namespace
+}  // namespace topdnn

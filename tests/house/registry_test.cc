@@ -1,0 +1,63 @@
+// What announces itself is there: a registration object that the linker dropped would leave its
+// operation, network or counter source missing without a word.
+
+#include "kernels/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/counters/source.h"
+
+namespace topdnn {
+namespace {
+
+// What a training step of `cnn` is made of, on both of its backends.
+constexpr const char* kOperations[] = {
+    "conv", "pool", "inner_product", "relu", "softmax_cross_entropy", "sgd", "adam", "reorder"};
+constexpr const char* kBackends[] = {"onednn", "reference"};
+
+TEST(RegistryTest, EveryOperationOfATrainingStepIsOnBothBackends) {
+  const auto registered = RegisteredKernels();
+  for (const char* operation : kOperations) {
+    for (const char* backend : kBackends) {
+      EXPECT_THAT(registered, testing::Contains(testing::Pair(operation, backend)));
+    }
+  }
+}
+
+TEST(RegistryTest, EveryOperationHasTheReferenceThatChecksIt) {
+  const auto registered = RegisteredKernels();
+  for (const auto& [operation, backend] : registered) {
+    EXPECT_THAT(registered, testing::Contains(testing::Pair(operation, "reference"))) << backend;
+  }
+}
+
+TEST(RegistryTest, BackendsAreThoseOfTheRegisteredKernels) {
+  EXPECT_THAT(Backends(), testing::IsSupersetOf(kBackends));
+}
+
+TEST(RegistryTest, CounterSourcesAreThereNamedAndSorted) {
+  const std::vector<SourceOffer>& sources = CounterSources();
+  EXPECT_FALSE(sources.empty());
+  for (const SourceOffer& source : sources) {
+    EXPECT_FALSE(source.name.empty());
+    EXPECT_FALSE(source.what.empty()) << source.name;
+    EXPECT_NE(source.probe, nullptr) << source.name;
+    EXPECT_NE(source.open, nullptr) << source.name;
+  }
+  EXPECT_TRUE(std::is_sorted(sources.begin(), sources.end(),
+                             [](const auto& a, const auto& b) { return a.name < b.name; }));
+}
+
+// A source that does not work says why.
+TEST(RegistryTest, EverySourceWorksOrSaysWhyNot) {
+  for (const SourceOffer& source : CounterSources()) {
+    const Availability availability = source.probe();
+    EXPECT_TRUE(availability.works || !availability.reason.empty()) << source.name;
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

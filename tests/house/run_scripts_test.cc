@@ -1,0 +1,273 @@
+// setup/install, setup/build, bench/run and tests/run on a copy of theirs, in a folder whose path
+// has a space, with every outside program (dpkg, apt-get, sudo, cmake, ctest) played by a script
+// that writes down how it was called. So also what this machine is not can be tested: no root, no
+// sudo, no Debian.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::StartsWith;
+
+constexpr const char* kDpkgQuery = R"(for name in "${@:3}"; do
+  if grep -qxF "$name" "$STAGE/installed"; then echo "installed $name"; else unknown=1; fi
+done
+exit ${unknown:-0}
+)";
+constexpr const char* kAptGet = R"(echo "apt-get $*" >>"$STAGE/log"
+[ -z "$APT_FAILS" ] || exit 100
+if [ "$2" = install ]; then printf '%s\n' "${@:5}" >>"$STAGE/installed"; fi
+)";
+constexpr const char* kSudo = R"(echo "sudo $1" >>"$STAGE/log"
+exec "$@"
+)";
+constexpr const char* kCMake = R"(echo "cmake $*" >>"$STAGE/log"
+if [ "$1" = --preset ]; then
+  mkdir -p build/release
+  echo "CMAKE_HOME_DIRECTORY:INTERNAL=$PWD" >build/release/CMakeCache.txt
+  case "$*" in *AS_ERRORS=ON*)
+    echo TOPDNN_WARNINGS_AS_ERRORS:BOOL=ON >>build/release/CMakeCache.txt ;;
+  esac
+  : >build/release/build.ninja
+elif [ -e "$2/topdnn" ]; then
+  echo '[0/2] Re-checking globbed directories...'
+  echo 'ninja: no work to do.'
+elif [ -n "$BUILD_FAILS" ]; then
+  echo 'error: broken'
+  exit 1
+else
+  echo '[1/1] Linking topdnn'
+  printf '#!/bin/bash\necho "in $PWD:"\nprintf "[%%s]" "$@"\nexit 7\n' >"$2/topdnn"
+  chmod +x "$2/topdnn"
+fi
+)";
+constexpr const char* kCtest = R"(echo "ctest $*" >>"$STAGE/log"
+exit ${CTEST_STATUS:-0}
+)";
+
+void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }
+
+class RunScriptsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "/topdnn run XXXXXX";
+    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
+    stage_ = fs::canonical(pattern);
+    tree_ = stage_ / "the tree";
+    const fs::path root = TOPDNN_SOURCE_DIR;
+    for (const char* script :
+         {"setup/install", "setup/build", "setup/jobs", "bench/run", "tests/run"}) {
+      fs::create_directories((tree_ / script).parent_path());
+      fs::copy_file(root / script, tree_ / script);
+    }
+    WriteFile(tree_ / "setup/packages.txt",
+              "# name, then why\n\nhere        stands\ngone-dev    does not\nci:checker  checks\n");
+    fs::create_directories(stage_ / "bin");
+    fs::create_directories(stage_ / "elsewhere");
+    WriteFile(stage_ / "installed", "here\n");
+    for (const char* tool : {"bash", "env", "cat", "dirname", "readlink", "grep", "awk", "flock",
+                             "mkdir", "chmod", "nproc"}) {
+      const Outcome found = RunShell(std::string("command -v ") + tool);
+      ASSERT_EQ(found.exit_status, 0) << tool;
+      fs::create_symlink(LinesOf(found.output).at(0), stage_ / "bin" / tool);
+    }
+    Play("dpkg-query", kDpkgQuery);
+    Play("apt-get", kAptGet);
+    Play("sudo", kSudo);
+    Play("cmake", kCMake);
+    Play("ctest", kCtest);
+    Play("id", "echo 0\n");
+  }
+
+  void TearDown() override { fs::remove_all(stage_); }
+
+  // Puts a script in the place of an outside program.
+  void Play(const std::string& program, const std::string& body) {
+    const fs::path path = stage_ / "bin" / program;
+    WriteFile(path, "#!/bin/bash\n" + body);
+    fs::permissions(path, fs::perms::owner_all);
+  }
+  void Remove(const std::string& program) { fs::remove(stage_ / "bin" / program); }
+
+  // Runs a script of the tree from another folder, with `variables` (NAME=value ...) set.
+  Outcome Run(const std::string& script, const std::string& variables = "",
+              const std::string& arguments = "") {
+    return RunShell("cd " + Quoted((stage_ / "elsewhere").string()) +
+                    " && unset CI TOPDNN_NO_INSTALL APT_FAILS BUILD_FAILS CTEST_STATUS && PATH=" +
+                    Quoted((stage_ / "bin").string()) + " STAGE=" + Quoted(stage_.string()) + " " +
+                    variables + " " + Quoted((tree_ / script).string()) + " " + arguments);
+  }
+
+  // How the outside programs were called so far.
+  std::vector<std::string> Log() const {
+    if (!fs::exists(stage_ / "log")) return {};
+    std::ifstream file(stage_ / "log");
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  fs::path stage_;
+  fs::path tree_;
+};
+
+TEST_F(RunScriptsTest, NoInstallNamesWhatIsMissingAndTouchesNothing) {
+  const Outcome outcome = Run("setup/install", "TOPDNN_NO_INSTALL=1");
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(LinesOf(outcome.output),
+              ElementsAre(testing::AllOf(HasSubstr("missing packages: gone-dev;"),
+                                         HasSubstr("apt-get install"))));
+  EXPECT_THAT(Log(), IsEmpty());
+  EXPECT_EQ(Run("bench/run", "TOPDNN_NO_INSTALL=1").exit_status, 2);
+  EXPECT_EQ(Run("tests/run", "TOPDNN_NO_INSTALL=1").exit_status, 2);
+  EXPECT_THAT(Log(), IsEmpty());
+}
+
+TEST_F(RunScriptsTest, NoInstallIsContentWhenNothingIsMissing) {
+  WriteFile(stage_ / "installed", "here\ngone-dev\n");
+  const Outcome outcome = Run("setup/install", "TOPDNN_NO_INSTALL=1");
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_EQ(outcome.output, "");
+}
+
+TEST_F(RunScriptsTest, RootInstallsOnceThenIsSilent) {
+  const Outcome first = Run("setup/install");
+  EXPECT_EQ(first.exit_status, 0) << first.output;
+  EXPECT_THAT(first.output, HasSubstr("gone-dev"));
+  const auto calls = ElementsAre("apt-get -qq update",
+                                 "apt-get -qq install --yes --no-install-recommends gone-dev");
+  EXPECT_THAT(Log(), calls);
+  const Outcome second = Run("setup/install");
+  EXPECT_EQ(second.exit_status, 0);
+  EXPECT_EQ(second.output, "");
+  EXPECT_THAT(Log(), calls);
+}
+
+TEST_F(RunScriptsTest, PackagesForCiAreInstalledForCiAlone) {
+  EXPECT_EQ(Run("setup/install", "", "--ci").exit_status, 0);
+  EXPECT_THAT(Log().back(), testing::EndsWith(" gone-dev checker"));
+}
+
+TEST_F(RunScriptsTest, OthersInstallThroughSudo) {
+  Play("id", "echo 1000\n");
+  EXPECT_EQ(Run("setup/install").exit_status, 0);
+  EXPECT_THAT(Log(), ElementsAre("sudo env", "apt-get -qq update", "sudo env",
+                                 StartsWith("apt-get -qq install")));
+}
+
+TEST_F(RunScriptsTest, NeitherRootNorSudoIsOneClearLine) {
+  Play("id", "echo 1000\n");
+  Remove("sudo");
+  const Outcome outcome = Run("setup/install");
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(LinesOf(outcome.output),
+              ElementsAre(testing::AllOf(HasSubstr("gone-dev"), HasSubstr("neither root nor sudo"),
+                                         HasSubstr("apt-get install"))));
+  EXPECT_THAT(Log(), IsEmpty());
+}
+
+TEST_F(RunScriptsTest, NoAptOrNoDebianIsOneClearLine) {
+  Remove("apt-get");
+  const Outcome no_apt = Run("setup/install");
+  EXPECT_EQ(no_apt.exit_status, 2);
+  EXPECT_THAT(LinesOf(no_apt.output),
+              ElementsAre(testing::AllOf(HasSubstr("gone-dev"), HasSubstr("no apt-get"))));
+  Remove("dpkg-query");
+  const Outcome no_dpkg = Run("setup/install");
+  EXPECT_EQ(no_dpkg.exit_status, 2);
+  EXPECT_THAT(LinesOf(no_dpkg.output), ElementsAre(HasSubstr("Debian 12")));
+}
+
+TEST_F(RunScriptsTest, AFailedDownloadStopsEverything) {
+  const Outcome outcome = Run("bench/run", "APT_FAILS=1");
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("apt-get update failed"));
+  EXPECT_THAT(Log(), ElementsAre("apt-get -qq update"));
+}
+
+TEST_F(RunScriptsTest, AnUnknownArgumentIsRefused) {
+  const Outcome outcome = Run("setup/install", "", "--now");
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(LinesOf(outcome.output), ElementsAre(HasSubstr("unknown argument --now")));
+}
+
+TEST_F(RunScriptsTest, BenchRunBuildsOnceAndPassesArgumentsFolderAndStatus) {
+  WriteFile(stage_ / "installed", "here\ngone-dev\n");
+  const std::string from_topdnn =
+      "in " + (stage_ / "elsewhere").string() + ":\n[machine][--json][a b.json]";
+  const Outcome first = Run("bench/run", "", "machine --json 'a b.json'");
+  EXPECT_EQ(first.exit_status, 7) << first.output;
+  EXPECT_THAT(first.output, testing::EndsWith(from_topdnn));
+  EXPECT_THAT(first.output, HasSubstr("Configuring"));
+  EXPECT_THAT(first.output, HasSubstr("Building topdnn"));
+  EXPECT_THAT(Log(), ElementsAre("cmake --preset release", StartsWith("cmake --build ")));
+  // The second time neither configures nor says anything of its own.
+  const Outcome second = Run("bench/run", "", "machine --json 'a b.json'");
+  EXPECT_EQ(second.exit_status, 7);
+  EXPECT_EQ(second.output, from_topdnn);
+  EXPECT_THAT(Log(), SizeIs(3));
+}
+
+TEST_F(RunScriptsTest, BenchRunAloneIsTheMainJob) {
+  const Outcome outcome = Run("bench/run");
+  EXPECT_THAT(outcome.output, testing::EndsWith("[profile][cnn][--train]"));
+}
+
+TEST_F(RunScriptsTest, AFailedBuildIsStatusOneAndRunsNothing) {
+  const Outcome outcome = Run("bench/run", "BUILD_FAILS=1");
+  EXPECT_EQ(outcome.exit_status, 1);
+  EXPECT_THAT(outcome.output, HasSubstr("error: broken"));
+  EXPECT_THAT(LinesOf(outcome.output).back(), HasSubstr("the build failed"));
+}
+
+TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAfresh) {
+  Run("bench/run");
+  fs::rename(tree_, stage_ / "moved");
+  tree_ = stage_ / "moved";
+  EXPECT_EQ(Run("bench/run").exit_status, 7);
+  EXPECT_THAT(Log(), testing::Contains("cmake --preset release --fresh"));
+}
+
+TEST_F(RunScriptsTest, TestsRunBuildsAllAndPassesArguments) {
+  WriteFile(stage_ / "installed", "here\ngone-dev\n");
+  EXPECT_EQ(Run("tests/run", "", "-R 'a b'").exit_status, 0);
+  const auto log = Log();
+  ASSERT_THAT(log, SizeIs(3));
+  EXPECT_THAT(log[1], testing::EndsWith("--target all"));
+  EXPECT_THAT(log[2], testing::AllOf(StartsWith("ctest --test-dir " + tree_.string()),
+                                     HasSubstr("--output-on-failure"), HasSubstr(" -j "),
+                                     testing::EndsWith("-R a b")));
+}
+
+TEST_F(RunScriptsTest, AFailedTestIsStatusOne) {
+  EXPECT_EQ(Run("tests/run", "CTEST_STATUS=8").exit_status, 1);
+}
+
+TEST_F(RunScriptsTest, UnderCiWarningsAreErrors) {
+  Run("tests/run");
+  Run("tests/run", "CI=true");
+  Run("tests/run", "CI=true");
+  const auto log = Log();
+  EXPECT_EQ(
+      std::count(log.begin(), log.end(), "cmake --preset release -DTOPDNN_WARNINGS_AS_ERRORS=ON"),
+      1);
+}
+
+}  // namespace
+}  // namespace topdnn

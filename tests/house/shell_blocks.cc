@@ -1,0 +1,44 @@
+#include "tests/house/shell_blocks.h"
+
+#include <regex>
+#include <sstream>
+
+#include "tests/house/source_tree.h"
+
+namespace topdnn {
+
+std::vector<std::string> ShellCommands(std::string_view markdown) {
+  static const std::regex comment(R"((^|\s)#.*$)");
+  static const std::regex ends(R"(^\s+|\s+$)");
+  std::vector<std::string> commands;
+  bool inside = false;
+  std::string begun;
+  for (const std::string& line : LinesOf(markdown)) {
+    if (line.starts_with("```")) {
+      inside = !inside && line == "```sh";
+      begun.clear();
+      continue;
+    }
+    if (!inside) continue;
+    begun += std::regex_replace(line, comment, "");
+    if (begun.ends_with('\\')) {
+      begun.back() = ' ';
+      continue;
+    }
+    const std::string command = std::regex_replace(begun, ends, "");
+    if (!command.empty()) commands.push_back(command);
+    begun.clear();
+  }
+  return commands;
+}
+
+std::string ProgramOf(std::string_view command) {
+  static const std::regex assignment(R"(\w+=\S*)");
+  std::istringstream words{std::string(command)};
+  for (std::string word; words >> word;) {
+    if (!std::regex_match(word, assignment)) return word;
+  }
+  return {};
+}
+
+}  // namespace topdnn

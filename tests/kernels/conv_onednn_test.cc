@@ -1,0 +1,128 @@
+// What oneDNN's convolution has beside f32 in its own layouts: other layouts, types and algorithms.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "kernels/conv/conv.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
+ConvExtents Layer(std::int64_t c, std::int64_t k, std::int64_t image, std::int64_t kernel,
+                  std::int64_t groups = 1) {
+  const std::int64_t pad = kernel / 2;
+  return {.n = 2,
+          .c = c,
+          .h = image,
+          .w = image,
+          .k = k,
+          .r = kernel,
+          .s = kernel,
+          .pad_top = pad,
+          .pad_left = pad,
+          .pad_bottom = pad,
+          .pad_right = pad,
+          .groups = groups};
+}
+
+KernelRequest WithActivations(const std::shared_ptr<const Op>& op, const Execution& execution,
+                              const std::string& tag) {
+  KernelRequest request = RequestFor(op, execution, 2);
+  for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
+    request.layouts[arg] = *Layout::Parse(tag);
+  }
+  return request;
+}
+
+TEST(ConvOneDnnTest, EveryLayoutAgreesWithTheReference) {
+  const auto op = std::make_shared<ConvOp>(Layer(32, 48, 10, 3));
+  for (const std::string tag : {"abcd", "acdb", "aBcd8b", "aBcd16b"}) {
+    int ran = 0;
+    for (const Pass pass : kPasses) {
+      CheckOptions options;
+      options.may_refuse = tag.size() > 4;  // a width of blocks is an ISA's own
+      const auto verdict =
+          CheckAgainstReference("onednn", WithActivations(op, {pass}, tag), 3, options);
+      EXPECT_NE(verdict, Verdict::kDiffers);
+      ran += verdict == Verdict::kAgrees ? 1 : 0;
+    }
+    if (tag.size() == 4) {
+      EXPECT_EQ(ran, 3) << tag;
+    }
+  }
+}
+
+TEST(ConvOneDnnTest, Bf16AgreesWithTheReference) {
+  int ran = 0;
+  for (const auto& e : {Layer(32, 32, 9, 3), Layer(3, 17, 12, 5), Layer(64, 32, 7, 1)}) {
+    for (const std::string tag : {"abcd", "acdb"}) {
+      for (const Pass pass : kPasses) {
+        CheckOptions options;
+        options.may_refuse = true;
+        const auto verdict = CheckAgainstReference(
+            "onednn",
+            WithActivations(std::make_shared<ConvOp>(e), {pass, true, DataType::kBF16}, tag), 4,
+            options);
+        EXPECT_NE(verdict, Verdict::kDiffers);
+        ran += verdict == Verdict::kAgrees ? 1 : 0;
+      }
+    }
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no bf16 convolution on this CPU";
+}
+
+TEST(ConvOneDnnTest, Int8IsExact) {
+  int ran = 0;
+  for (const DataType type : {DataType::kS8, DataType::kU8}) {
+    for (const auto& e : {Layer(32, 32, 9, 3), Layer(16, 48, 8, 1), Layer(32, 32, 8, 3, 2)}) {
+      for (const bool relu : {false, true}) {
+        const auto op =
+            std::make_shared<ConvOp>(e, ConvEpilogue{.bias = true, .sum = false, .relu = relu});
+        EXPECT_FALSE(op->Has({Pass::kBackwardData, true, type}));
+        KernelRequest request = RequestFor(op, {Pass::kForward, false, type}, 2);
+        CheckOptions options;
+        options.may_refuse = true;
+        options.slack = 0;  // sums of whole numbers
+        const auto verdict = CheckAgainstReference("onednn", request, 5, options);
+        EXPECT_NE(verdict, Verdict::kDiffers);
+        ran += verdict == Verdict::kAgrees ? 1 : 0;
+      }
+    }
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no int8 convolution on this CPU";
+}
+
+// Winograd's transforms lose about two decimal digits (Lavin and Gray 2016, "Fast Algorithms for
+// Convolutional Neural Networks", 5.2; F(4x4, 3x3)).
+TEST(ConvOneDnnTest, WinogradAgreesWithTheReferenceWithinItsOwnAccuracy) {
+  const auto op = std::make_shared<ConvOp>(Layer(64, 64, 28, 3));
+  int ran = 0;
+  for (const Pass pass : kPasses) {
+    KernelRequest request = RequestFor(op, {pass}, 2);
+    request.algorithm = "winograd";
+    CheckOptions options;
+    options.may_refuse = true;
+    options.slack = 16;
+    std::string implementation;
+    const auto verdict = CheckAgainstReference("onednn", request, 6, options, &implementation);
+    EXPECT_NE(verdict, Verdict::kDiffers);
+    if (verdict != Verdict::kAgrees) continue;
+    ++ran;
+    EXPECT_NE(implementation.find("wino"), std::string::npos) << implementation;
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no Winograd convolution on this CPU";
+}
+
+TEST(ConvOneDnnTest, AnUnknownAlgorithmIsRefused) {
+  KernelRequest request = RequestFor(std::make_shared<ConvOp>(Layer(8, 8, 8, 3)), {}, 1);
+  request.algorithm = "fourier";
+  EXPECT_NE(KernelRun("onednn", request).refusal().find("fourier"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,174 @@
+#include "kernels/conv/conv.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
+ConvExtents RandomExtents(std::mt19937_64& random) {
+  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
+  ConvExtents e;
+  e.groups = random() % 4 == 0 ? upto(3) : 1;
+  e.n = upto(3);
+  e.c = e.groups * upto(20);
+  e.k = e.groups * upto(36);
+  e.r = upto(5);
+  e.s = upto(5);
+  e.stride_h = upto(3);
+  e.stride_w = upto(3);
+  e.dilation_h = random() % 4 == 0 ? 2 : 1;
+  e.dilation_w = random() % 4 == 0 ? 2 : 1;
+  e.pad_top = upto(e.r) - 1;
+  e.pad_left = upto(e.s) - 1;
+  e.pad_bottom = upto(e.r) - 1;
+  e.pad_right = upto(e.s) - 1;
+  e.h = (e.r - 1) * e.dilation_h + upto(12);
+  e.w = (e.s - 1) * e.dilation_w + upto(12);
+  return e;
+}
+
+TEST(ConvOpTest, ExtentsOfKnownLayers) {
+  // ResNet-50's first layer and AlexNet's.
+  const ConvExtents stem{.n = 8,
+                         .c = 3,
+                         .h = 224,
+                         .w = 224,
+                         .k = 64,
+                         .r = 7,
+                         .s = 7,
+                         .stride_h = 2,
+                         .stride_w = 2,
+                         .pad_top = 3,
+                         .pad_left = 3,
+                         .pad_bottom = 3,
+                         .pad_right = 3};
+  EXPECT_EQ(ConvOp(stem).dst_shape(), (Shape{8, 64, 112, 112}));
+  EXPECT_EQ(ConvOp(stem).Problem(), "n8c3h224w224k64r7s7u2v2p3q3_bias");
+  EXPECT_EQ(ConvOp(stem).WorkOf(Pass::kForward, DataType::kF32).macs, 118013952LL * 8);
+  const ConvExtents alex{
+      .n = 1, .c = 3, .h = 227, .w = 227, .k = 96, .r = 11, .s = 11, .stride_h = 4, .stride_w = 4};
+  EXPECT_EQ(ConvOp(alex).dst_shape(), (Shape{1, 96, 55, 55}));
+}
+
+TEST(ConvOpTest, PaddingTapsAreCountedApart) {
+  // 3x3, pad 1 on 4x4: of 4*4*9 taps, the rows (and columns) inside are 10 of 12.
+  const ConvExtents e{.n = 1,
+                      .c = 1,
+                      .h = 4,
+                      .w = 4,
+                      .k = 1,
+                      .r = 3,
+                      .s = 3,
+                      .pad_top = 1,
+                      .pad_left = 1,
+                      .pad_bottom = 1,
+                      .pad_right = 1};
+  const Work work = ConvOp(e).WorkOf(Pass::kForward, DataType::kF32);
+  EXPECT_EQ(work.macs, 144);
+  EXPECT_EQ(work.flops, 288);
+  EXPECT_EQ(work.flops_without_padding, 200);
+  EXPECT_EQ(work.bytes, 4 * (16 + 9 + 1 + 16));
+}
+
+TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
+  EXPECT_THROW(ConvOp({.h = 2, .w = 2, .r = 3, .s = 3}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.n = 0, .h = 4, .w = 4}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.c = 3, .h = 4, .w = 4, .k = 4, .groups = 2}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.h = 4, .w = 4, .stride_h = 0}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.h = 4, .w = 4, .pad_top = -1}), std::invalid_argument);
+}
+
+class ConvBackendTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
+  std::mt19937_64 random(20260801);
+  int compared = 0;
+  for (int i = 0; i < 60; ++i) {
+    const ConvExtents e = RandomExtents(random);
+    ConvEpilogue epilogue{
+        .bias = random() % 2 == 0, .sum = random() % 4 == 0, .relu = random() % 2 == 0};
+    const auto op = std::make_shared<ConvOp>(e, epilogue);
+    for (const Pass pass : kPasses) {
+      const int threads = 1 + static_cast<int>(random() % 2);
+      const auto verdict =
+          CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random());
+      ASSERT_EQ(verdict, Verdict::kAgrees);
+      ++compared;
+    }
+  }
+  RecordProperty("compared", compared);
+}
+
+TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {
+  for (const std::int64_t channels : {1, 3, 17}) {
+    for (const std::int64_t image : {1, 7}) {
+      const ConvExtents e{.n = 1,
+                          .c = channels,
+                          .h = image,
+                          .w = image,
+                          .k = channels + 1,
+                          .r = 3,
+                          .s = 3,
+                          .pad_top = 1,
+                          .pad_left = 1,
+                          .pad_bottom = 1,
+                          .pad_right = 1};
+      for (const Pass pass : kPasses) {
+        CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(e), {pass}, 2), 5);
+      }
+    }
+  }
+  const ConvExtents depthwise{.n = 2,
+                              .c = 24,
+                              .h = 9,
+                              .w = 9,
+                              .k = 24,
+                              .r = 3,
+                              .s = 3,
+                              .pad_top = 1,
+                              .pad_left = 1,
+                              .pad_bottom = 1,
+                              .pad_right = 1,
+                              .groups = 24};
+  for (const Pass pass : kPasses) {
+    CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(depthwise), {pass}, 2),
+                          6);
+  }
+}
+
+TEST_P(ConvBackendTest, NanInTheSourceReachesItsOutputs) {
+  const ConvExtents e{.n = 1, .c = 2, .h = 5, .w = 5, .k = 3, .r = 3, .s = 3};
+  const auto op =
+      std::make_shared<ConvOp>(e, ConvEpilogue{.bias = true, .sum = false, .relu = false});
+  CheckOptions options;
+  options.inputs[Arg::kSrc].assign(50, 0.5);
+  options.inputs[Arg::kSrc][7] = std::nan("");
+  options.inputs[Arg::kSrc][40] = std::numeric_limits<double>::infinity();
+  CheckAgainstReference(GetParam(), RequestFor(op, {Pass::kForward}, 1), 9, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ConvBackendTest, testing::Values("onednn", "openblas"));
+
+TEST(ConvReferenceTest, GradientsAgreeWithFiniteDifferences) {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 6; ++i) {
+    ConvExtents e = RandomExtents(random);
+    e.c = e.groups * 2;
+    e.k = e.groups * 2;
+    const auto op = std::make_shared<ConvOp>(e);
+    CheckGradient(op, Arg::kSrc, random());
+    CheckGradient(op, Arg::kWeights, random());
+    CheckGradient(op, Arg::kBias, random());
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

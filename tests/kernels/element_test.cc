@@ -1,0 +1,35 @@
+#include "kernels/element.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/problem.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+// Every element by itself must be the one that the whole reference computes.
+TEST(ElementTest, EveryElementIsTheReferences) {
+  for (const std::string problem :
+       {"conv/n2c6h7w5k4r3s2u2v1p1q0P2Q1d1e2g2_bias_sum_relu", "conv/n1c3h5w5k2r3s3",
+        "gemm/m3n5k4_ta_alpha2_beta0.5", "gemm/b2m3n2k4_tb"}) {
+    const auto op = ParseProblem(problem);
+    const ElementFunction element = FindElement(op->kind());
+    ASSERT_NE(element, nullptr) << problem;
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
+      const KernelRequest request = RequestFor(op, {pass, true, DataType::kF64}, 1);
+      const Values inputs = RandomInputs(*op, request.execution, 3);
+      for (const auto& [arg, expected] : ReferenceResults(request, inputs)) {
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ(element(*op, pass, inputs, arg, static_cast<std::int64_t>(i)), expected[i])
+              << problem << " " << NameOf(pass) << " " << NameOf(arg) << "[" << i << "]";
+        }
+      }
+    }
+  }
+}
+
+TEST(ElementTest, AnOperationWithoutItIsCheckedWhole) { EXPECT_EQ(FindElement("pool"), nullptr); }
+
+}  // namespace
+}  // namespace topdnn

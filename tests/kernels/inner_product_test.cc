@@ -1,0 +1,83 @@
+#include "kernels/inner_product/inner_product.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
+Shape RandomSource(std::mt19937_64& random) {
+  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
+  if (random() % 2 == 0) return {upto(20), upto(100)};
+  return {upto(20), upto(20), upto(5), upto(5)};
+}
+
+TEST(InnerProductOpTest, WorkAndShapes) {
+  const InnerProductOp op(Shape{64, 64, 4, 4}, 64);
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).macs, 64 * 1024 * 64);
+  EXPECT_EQ(op.Problem(), "n64c64h4w4k64_bias");
+  EXPECT_EQ(op.weights_shape(), (Shape{64, 64, 4, 4}));
+  EXPECT_EQ(op.Parameters().front().shape, (Shape{64, 1024}));
+  EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 64);
+}
+
+TEST(InnerProductOpTest, ImpossibleExtentsAreRefused) {
+  EXPECT_THROW(InnerProductOp(Shape{2, 3, 4}, 5), std::invalid_argument);
+  EXPECT_THROW(InnerProductOp(Shape{2, 3}, 0), std::invalid_argument);
+  EXPECT_THROW(InnerProductOp(Shape{0, 3}, 5), std::invalid_argument);
+}
+
+class InnerProductBackendTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(InnerProductBackendTest, RandomShapesAgreeWithTheReference) {
+  std::mt19937_64 random(20260802);
+  for (int i = 0; i < 60; ++i) {
+    const InnerProductEpilogue epilogue{.bias = random() % 2 == 0, .relu = random() % 2 == 0};
+    const auto op = std::make_shared<InnerProductOp>(
+        RandomSource(random), static_cast<std::int64_t>(random() % 70) + 1, epilogue);
+    for (const Pass pass : kPasses) {
+      const int threads = 1 + static_cast<int>(random() % 2);
+      ASSERT_EQ(CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random()),
+                Verdict::kAgrees);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, InnerProductBackendTest, testing::Values("onednn", "openblas"));
+
+TEST(InnerProductReferenceTest, GradientsAgreeWithFiniteDifferences) {
+  std::mt19937_64 random(8);
+  for (int i = 0; i < 6; ++i) {
+    const auto op = std::make_shared<InnerProductOp>(RandomSource(random), 3);
+    CheckGradient(op, Arg::kSrc, random());
+    CheckGradient(op, Arg::kWeights, random());
+    CheckGradient(op, Arg::kBias, random());
+  }
+}
+
+TEST(InnerProductOneDnnTest, Int8IsExact) {
+  int ran = 0;
+  for (const DataType type : {DataType::kS8, DataType::kU8}) {
+    for (const Shape& src : {Shape{4, 64}, Shape{3, 17}, Shape{2, 16, 4, 4}}) {
+      const auto op = std::make_shared<InnerProductOp>(src, 24, InnerProductEpilogue{true, true});
+      CheckOptions options;
+      options.may_refuse = true;
+      options.slack = 0;  // sums of whole numbers
+      const auto verdict = CheckAgainstReference(
+          "onednn", RequestFor(op, {Pass::kForward, false, type}, 2), 5, options);
+      EXPECT_NE(verdict, Verdict::kDiffers);
+      ran += verdict == Verdict::kAgrees ? 1 : 0;
+    }
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no int8 inner product on this CPU";
+}
+
+}  // namespace
+}  // namespace topdnn

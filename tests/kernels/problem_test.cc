@@ -1,0 +1,75 @@
+#include "kernels/problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/conv/conv.h"
+
+namespace topdnn {
+namespace {
+
+TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
+  for (const std::string text : {
+           "conv/n8c64h56w56k64r3s3u1v1p1q1",
+           "conv/n1c3h227w227k96r11s11u4v4p0q0_bias_relu",
+           "conv/n2c32h9w7k32r3s3u1v2p0q1P2Q1d2e1g4_sum",
+           "gemm/m1760n128k1760",
+           "gemm/b12m64n32k16_ta_tb_alpha0.5_beta-1",
+           "inner_product/n64c64h4w4k64_bias",
+           "inner_product/n64c1024k10_bias_relu",
+           "pool/maxn8c64h112w112r3s3u2v2p1q1",
+           "pool/average_of_paddingn1c3h8w8r2s2u2v2p0q0P1Q1",
+           "pool/averagen1c3h8w8r3s3u2v2p0q0_ceil",
+           "relu/8x64x56x56",
+           "bounded_relu/8x64x56x56_bound6",
+       }) {
+    const auto op = ParseProblem(text);
+    EXPECT_EQ(std::string(op->kind()) + "/" + op->Problem(), text);
+  }
+}
+
+TEST(ProblemTest, WhatIsLeftOutHasItsUsualValue) {
+  const auto op = ParseProblem("conv/c64h56k64r3p1");
+  EXPECT_EQ(op->Problem(), "n1c64h56w56k64r3s3u1v1p1q1");
+}
+
+std::string ErrorOf(std::string_view text) {
+  try {
+    ParseProblem(text);
+  } catch (const ProblemError& error) {
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ProblemTest, AnUnreadableWordIsRefusedInOneLine) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(ErrorOf("conv"), HasSubstr("OPERATION/EXTENTS"));
+  EXPECT_THAT(ErrorOf("convolution/n1"), HasSubstr("the operations are"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8"), HasSubstr("lacks 'k'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k"), HasSubstr("a number must stand"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8m8"), HasSubstr("stands twice"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8z3"), HasSubstr("'z' is unknown"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_tc"), HasSubstr("'_tc' is unknown"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_ta_ta"), HasSubstr("stands twice"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_ta2"), HasSubstr("takes no number"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_alpha"), HasSubstr("lacks its number"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_"), HasSubstr("is no flag"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k-8"), HasSubstr("a number must stand"));
+  EXPECT_THAT(ErrorOf("gemm/8x8"), HasSubstr("lacks 'm'"));
+  EXPECT_THAT(ErrorOf("gemm/m99999999999999999999n1k1"), HasSubstr("a number must stand"));
+  EXPECT_THAT(ErrorOf("relu/n8"), HasSubstr("lacks a shape"));
+  EXPECT_THAT(ErrorOf("relu/8x"), HasSubstr("a number must stand"));
+}
+
+TEST(ProblemTest, ImpossibleExtentsAreRefusedWithTheirProblem) {
+  using ::testing::HasSubstr;
+  EXPECT_THAT(ErrorOf("conv/n1c3h4k8r5"), HasSubstr("kernel is larger"));
+  EXPECT_THAT(ErrorOf("conv/n0c3h4k8r3"), HasSubstr("1 or more"));
+  EXPECT_THAT(ErrorOf("gemm/m0n1k1"), HasSubstr("1 or more"));
+  EXPECT_THAT(ErrorOf("gemm/m4000000000n4000000000k4000000000"), HasSubstr("problem 'gemm/"));
+}
+
+}  // namespace
+}  // namespace topdnn

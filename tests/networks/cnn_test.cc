@@ -1,0 +1,138 @@
+// The network `cnn` as a whole: totals, and one training step on each backend.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "kernels/tolerance.h"
+#include "networks/check.h"
+#include "networks/parameters.h"
+#include "networks/planner.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+namespace {
+
+constexpr std::int64_t kBatch = 4;
+
+Graph Cnn() { return FindNetwork("cnn")->build({kBatch, {3, 32, 32}, 10}); }
+
+std::unique_ptr<Plan> MakeCnn(const std::string& backend, Optimizer optimizer = {}) {
+  PlanRequest request;
+  request.backend = backend;
+  request.threads = 2;
+  request.optimizer = optimizer;
+  auto plan = MakePlan(Cnn(), request);
+  plan->Allocate();
+  InitializeParameters(*plan, 1);
+  plan->Write(plan->Find(BufferRole::kInput), NormalValues(2, kBatch * 3 * 32 * 32));
+  plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1, 4, 1});
+  return plan;
+}
+
+TEST(CnnTest, TotalsAreThoseOfTheTutorial) {
+  const GraphTotals totals = Cnn().Totals();
+  EXPECT_EQ(totals.macs, 4548608 * kBatch);
+  EXPECT_EQ(totals.parameters, 122570);
+}
+
+TEST(CnnTest, ATrainingStepHasEveryStage) {
+  const auto plan = MakeCnn("onednn");
+  std::map<std::string, int> stages;
+  std::int64_t forward_flops = 0;
+  for (const Stage& stage : plan->stages()) {
+    ++stages[std::string(stage.op->kind()) + " " + std::string(NameOf(stage.pass))];
+    if (stage.pass == StagePass::kForward && stage.work().macs > 0) {
+      forward_flops += stage.work().flops;
+    }
+  }
+  EXPECT_EQ(stages["conv forward"], 3);
+  EXPECT_EQ(stages["conv backward_data"], 2);  // the first needs none
+  EXPECT_EQ(stages["conv backward_weights"], 3);
+  EXPECT_EQ(stages["pool forward"], 2);
+  EXPECT_EQ(stages["pool backward_data"], 2);
+  EXPECT_EQ(stages["inner_product forward"], 2);
+  EXPECT_EQ(stages["inner_product backward_data"], 2);
+  EXPECT_EQ(stages["inner_product backward_weights"], 2);
+  EXPECT_EQ(stages["softmax_cross_entropy loss"], 1);
+  EXPECT_EQ(stages["sgd update"], 5);
+  EXPECT_EQ(forward_flops, 2 * 4548608 * kBatch);
+}
+
+class CnnBackendTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(CnnBackendTest, EveryStageAgreesWithTheReference) {
+  const auto plan = MakeCnn(GetParam());
+  const std::vector<StageCheck> checks = CheckStages(*plan);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const Stage& stage = plan->stages()[i];
+    EXPECT_TRUE(checks[i].agrees) << stage.name << " " << NameOf(stage.pass) << " "
+                                  << stage.kernel->implementation() << ": " << checks[i].reason;
+  }
+}
+
+TEST_P(CnnBackendTest, OneStepAgreesWithTheReference) {
+  const auto plan = MakeCnn(GetParam());
+  const auto reference = MakeCnn("reference");
+  plan->Run();
+  reference->Run();
+  const auto error = [&](BufferId a, BufferId b) {
+    return RelativeError(plan->Read(a), reference->Read(b));
+  };
+  EXPECT_LT(error(plan->FindByName("loss"), reference->FindByName("loss")), 1e-5);
+  ASSERT_EQ(plan->parameters().size(), reference->parameters().size());
+  for (std::size_t i = 0; i < plan->parameters().size(); ++i) {
+    const PlanParameter& ours = plan->parameters()[i];
+    const PlanParameter& theirs = reference->parameters()[i];
+    EXPECT_LT(error(ours.gradient, theirs.gradient), 1e-4) << ours.layer << ours.spec.name;
+    EXPECT_LT(error(ours.value, theirs.value), 1e-5) << ours.layer << ours.spec.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, CnnBackendTest, testing::Values("onednn", "reference"));
+
+TEST(CnnTest, TrainingLowersTheLoss) {
+  for (const Optimizer::Kind kind : {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam}) {
+    Optimizer optimizer;
+    optimizer.kind = kind;
+    optimizer.learning_rate = kind == Optimizer::Kind::kSgd ? 0.01F : 0.001F;
+    optimizer.momentum = 0.9F;
+    const auto plan = MakeCnn("onednn", optimizer);
+    plan->Run();
+    const double before = plan->Read(plan->FindByName("loss")).front();
+    for (int i = 0; i < 30; ++i) plan->Run();
+    EXPECT_LT(plan->Read(plan->FindByName("loss")).front(), before / 2);
+  }
+}
+
+TEST(CnnTest, ParametersDependOnTheSeedAlone) {
+  const auto onednn = MakeCnn("onednn");
+  const auto reference = MakeCnn("reference");
+  for (std::size_t i = 0; i < onednn->parameters().size(); ++i) {
+    EXPECT_EQ(onednn->Read(onednn->parameters()[i].value),
+              reference->Read(reference->parameters()[i].value));
+  }
+  const auto first = onednn->Read(onednn->parameters()[0].value);
+  InitializeParameters(*onednn, 2);
+  EXPECT_NE(onednn->Read(onednn->parameters()[0].value), first);
+}
+
+TEST(PlanErrorTest, WhatCannotBePlannedIsOneLine) {
+  PlanRequest request;
+  request.memory_limit = 1000;
+  EXPECT_THROW(MakePlan(Cnn(), request), PlanError);
+  request.memory_limit = 0;
+  request.backend = "abacus";
+  try {
+    MakePlan(Cnn(), request);
+    FAIL() << "planned on a backend that does not exist";
+  } catch (const PlanError& error) {
+    const std::string line = error.what();
+    EXPECT_NE(line.find("conv1"), std::string::npos);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace topdnn
