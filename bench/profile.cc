@@ -122,7 +122,7 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--iterations", options->iterations, "timed steps (default: as many as fit)");
   app.add_option("--seconds", options->seconds, "of timed steps, without --iterations");
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
-  app.add_option("--counters", options->counters, "auto, perf, clock or none");
+  app.add_option("--counters", options->counters, "auto, perf, exact, clock or none");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");
   return [options] { return RunProfile(*options); };
