@@ -1,0 +1,109 @@
+// `topdnn validate`: counters against known counts, case by case, with a verdict.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/interrupt.h"
+#include "bench/kernel_validation.h"
+#include "bench/workload.h"
+#include "harness/counters/source.h"
+#include "harness/machine/machine.h"
+#include "harness/probes/probe.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+#include "harness/validation.h"
+
+namespace topdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The sources that count here, and for the others why not.
+struct Opened {
+  std::unique_ptr<CounterSource> exact, pmu;
+  std::vector<std::string> notes;
+
+  ValidationSources sources() const { return {exact.get(), pmu.get()}; }
+};
+
+Opened OpenThem() {
+  Opened opened;
+  for (const SourceOffer& offer : CounterSources()) {
+    if (offer.name != "exact" && offer.name != "hardware") continue;
+    const Availability availability = offer.probe();
+    if (!availability.works) {
+      opened.notes.push_back(fmt::format("{}: {}", offer.name, availability.reason));
+    } else {
+      (offer.name == "exact" ? opened.exact : opened.pmu) = offer.open();
+    }
+  }
+  return opened;
+}
+
+std::int64_t CountOf(const std::vector<ValidationCase>& cases, Status verdict) {
+  return std::count_if(cases.begin(), cases.end(),
+                       [&](const ValidationCase& c) { return c.verdict == verdict; });
+}
+
+int ExitStatus(const std::vector<ValidationCase>& cases) {
+  if (CountOf(cases, Status::kFailed) + CountOf(cases, Status::kInvalid) > 0) return kExitWrong;
+  return CountOf(cases, Status::kOk) > 0 ? kExitGood : kExitNothing;
+}
+
+std::string Summary(const std::vector<ValidationCase>& cases) {
+  return fmt::format("{} cases: {} agree, {} differ, {} not counted whole, {} skipped\n",
+                     cases.size(), CountOf(cases, Status::kOk), CountOf(cases, Status::kFailed),
+                     CountOf(cases, Status::kInvalid), CountOf(cases, Status::kSkipped));
+}
+
+int RunValidate(const std::string& json_file) {
+  if (!json_file.empty()) CheckWritable(json_file);
+  InterruptFlag();
+  ProgressLine progress(DetectStyle(stderr));
+  const Opened opened = OpenThem();
+  std::vector<ValidationCase> cases;
+  for (const Probe& probe : Probes()) {
+    if (Interrupted()) return kExitInterrupted;
+    progress.Show(probe.name);
+    for (ValidationCase& c : ValidateProbe(probe, opened.sources())) cases.push_back(std::move(c));
+  }
+  const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
+  for (ValidationCase& c : ValidateKernels(opened.sources(), ThreadsOf({}), say)) {
+    cases.push_back(std::move(c));
+  }
+  progress.Erase();
+  fmt::print("{}{}", ValidationText(cases), Summary(cases));
+  for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
+  const int status = ExitStatus(cases);
+  if (json_file.empty()) return status;
+  Json json = {{"schema", 1}, {"command", CommandLine()}};
+  json["machine"] = ToJson(DescribeMachine());
+  json["not_counting"] = opened.notes;
+  json["good"] = status == kExitGood;
+  json["cases"] = Json::array();
+  for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
+  WriteFileAtomically(json_file, JsonText(json));
+  return status;
+}
+
+std::function<int()> Configure(CLI::App& app) {
+  auto json = std::make_shared<std::string>();
+  app.add_option("--json", *json, "file for the same as JSON");
+  return [json] { return RunValidate(*json); };
+}
+
+const CommandRegistration kValidate({"validate", "counters against known counts, with a verdict",
+                                     Configure});
+
+}  // namespace
+
+}  // namespace topdnn
