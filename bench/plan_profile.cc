@@ -205,6 +205,22 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
   for (const auto& [reason, stages] : stages_of_reason) {
     notes.push_back(fmt::format("not counted exactly: {} ({})", fmt::join(stages, ", "), reason));
   }
+  double executed = 0;
+  double defined = 0;
+  for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
+    Record record;
+    AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
+    const Work work = plan.stages()[i].work();
+    if (!record.flops_counted || work.macs == 0) continue;
+    executed += *record.flops_counted;
+    defined += static_cast<double>(work.flops);
+  }
+  if (defined > 0) {
+    notes.push_back(fmt::format(
+        "executed over defined FLOPs of the stages that multiply and add: {:.4f}; biases, partial "
+        "sums, maxima, padded channels and masked lanes add to it, skipped padding takes away",
+        executed / defined));
+  }
   return notes;
 }
 

@@ -91,7 +91,7 @@ struct StageSamples {
   std::vector<EventCount> counts;
   // Of the sources that run the regions themselves, from one iteration; in the order of
   // SequenceSamples::run_events.
-  std::vector<EventCount> run_counts;
+  std::vector<EventCount> run_counts{};
 };
 
 struct SequenceSamples {

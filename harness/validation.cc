@@ -115,13 +115,12 @@ std::map<std::string, double> KnownCounts(const Probe& probe, const ProbeBuffers
   const ProbeWork& work = probe.work;
   const auto n = static_cast<double>(iterations);
   const bool integer = probe.fma && probe.fma->type == "s8";
-  std::map<std::string, double> known = {
-      {kInstructions, n * work.instructions},
-      {std::string(kFlopsEvent), integer ? 0 : n * work.flops},
-      {"exact/integer_dot_ops", integer ? n * work.flops : 0},
-      {"exact/load_bytes", n * work.bytes_loaded},
-      {"exact/store_bytes", n * work.bytes_stored},
-      {"exact/conditional_branches", n * work.branches}};
+  std::map<std::string, double> known = {{kInstructions, n * work.instructions},
+                                         {std::string(kFlopsEvent), integer ? 0 : n * work.flops},
+                                         {"exact/integer_dot_ops", integer ? n * work.flops : 0},
+                                         {"exact/load_bytes", n * work.bytes_loaded},
+                                         {"exact/store_bytes", n * work.bytes_stored},
+                                         {"exact/conditional_branches", n * work.branches}};
   if (probe.kind != ProbeKind::kCopy) known["exact/loads"] = n * work.loads;
   if (probe.kind != ProbeKind::kBranch) return known;
   const auto ones = static_cast<double>(Ones(buffers, before, iterations));
@@ -166,17 +165,21 @@ std::vector<ValidationCase> ValidateProbe(const Probe& probe, const ValidationSo
 }
 
 std::string ValidationText(const std::vector<ValidationCase>& cases) {
-  std::string text = fmt::format("{:<34} {:<20} {:>13} {:>13} {:>13} {:>8}  {}\n", "case",
+  std::size_t width = 4;
+  for (const ValidationCase& c : cases) width = std::max(width, c.name.size());
+  std::string text = fmt::format("{:<{}} {:<20} {:>13} {:>13} {:>13} {:>8}  {}\n", "case", width,
                                  "quantity", "known", "exact", "PMU", "ratio", "verdict");
   for (const ValidationCase& c : cases) {
+    if (c.verdict == Status::kOk && c.known == 0) continue;
     const bool counted = c.exact || c.pmu;
     const std::string ratio =
         c.exact && c.known > 0 ? fmt::format("{:.4f}", *c.exact / c.known) : "n/a";
-    const std::string& why = c.reason.empty() ? c.exact_allowance.reason : c.reason;
-    text += fmt::format("{:<34} {:<20} {:>13} {:>13} {:>13} {:>8}  {}{}\n", c.name, c.quantity,
-                        counted ? NumberText(c.known) : "n/a", NumberText(c.exact),
-                        NumberText(c.pmu), ratio, NameOf(c.verdict),
-                        why.empty() ? "" : " (" + why + ")");
+    const bool allowed = c.reason.empty() && c.exact != c.known;
+    const std::string& why = allowed ? c.exact_allowance.reason : c.reason;
+    text +=
+        fmt::format("{:<{}} {:<20} {:>13} {:>13} {:>13} {:>8}  {}{}\n", c.name, width, c.quantity,
+                    counted ? NumberText(c.known) : "n/a", NumberText(c.exact), NumberText(c.pmu),
+                    ratio, NameOf(c.verdict), why.empty() ? "" : " (" + why + ")");
   }
   return text;
 }

@@ -62,7 +62,8 @@ std::map<std::string, double> KnownCounts(const Probe& probe, const ProbeBuffers
 // quantity; for a probe that this machine cannot run a single one, SKIPPED.
 std::vector<ValidationCase> ValidateProbe(const Probe& probe, const ValidationSources& sources);
 
-// One line a case: name, quantity, known, exact, PMU, exact over known, verdict and reason.
+// One line a case: name, quantity, known, exact, PMU, exact over known, verdict and reason (or, for
+// a count that is allowed to differ, why). Zeros that were counted as zeros are left out.
 std::string ValidationText(const std::vector<ValidationCase>& cases);
 nlohmann::ordered_json ToJson(const ValidationCase& c);
 

@@ -86,6 +86,7 @@ struct Context {
   const char* incomplete;  // first thing missed; null: nothing
   std::uint64_t incomplete_address;
   std::uint64_t generation;  // flushes
+  std::uint64_t changes;     // of code by any thread, as far as it has followed them
   std::uint64_t children;    // threads started by the region
 
   const std::uint8_t* code_begin;
@@ -142,12 +143,15 @@ bool Overlaps(const Context* context, std::uint64_t low, std::uint64_t high) noe
 // dispatch.cc: addresses at which the dispatcher does something of its own.
 bool IsSpecial(std::uint64_t address) noexcept;
 void PrepareSpecialAddresses();
+bool IsTeamRuntime(std::uint64_t address) noexcept;  // in libgomp's code
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 
 // signals.cc: pages both writable and executable are made read-only while translated, so that a
-// write to code is noticed; installed handlers are run translated.
-void GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept;
+// write to code is noticed; installed handlers are run translated. False: there are too many.
+bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept;
 void MappingsChange(std::uint64_t low, std::uint64_t high) noexcept;
+// Forgets what `context` translated when another thread has changed code since it last looked.
+void FollowChanges(Context* context) noexcept;
 void TakeSignals(Context* context);
 void ReturnSignals();
 

@@ -207,6 +207,7 @@ void Reset(Context* c) noexcept {
   c->left = Context::Left::kRunning;
   c->incomplete = nullptr;
   c->children = 0;
+  c->nested = 0;
   c->alternate_low = c->alternate_high = 0;
   Flush(c);
   *c->counts = ExactCounts();
@@ -218,6 +219,7 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uin
                    std::uint64_t third, bool outermost) {
   c->left = Context::Left::kRunning;
   std::uint64_t unused = 0;
+  FollowChanges(c);
   const std::uint8_t* code = CodeFor(c, function);
   if (code == nullptr) {
     Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
@@ -288,6 +290,7 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
     counts.amx_int8 += own.amx_int8;
     counts.amx_bf16_flops += own.amx_bf16_flops;
     counts.amx_int8_ops += own.amx_int8_ops;
+    counts.openmp_instructions += own.openmp_instructions;
     if (each->incomplete == nullptr || !counts.incomplete_reason.empty()) continue;
     counts.incomplete_reason =
         each->incomplete_address == 0

@@ -41,7 +41,10 @@ struct ExactCounts : Tally {
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // under the tile configuration in force
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
-  int threads = 1;                                     // threads that contributed
+  // Of the instructions, those of the OpenMP runtime: starting teams and waiting for them, which
+  // differs from run to run. The rest does not.
+  std::uint64_t openmp_instructions = 0;
+  int threads = 1;                // threads that contributed
   bool width_forced = false;      // OpenMP was held at one thread for this count
   bool complete = false;          // false: at least what is counted was executed
   std::string incomplete_reason;  // what was missed and where; empty when complete

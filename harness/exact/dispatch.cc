@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #include <dlfcn.h>
+#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -113,6 +114,10 @@ constexpr const char* kTeamNames[] = {"GOMP_parallel",
 constexpr std::size_t kOpaque = 11;
 constexpr std::size_t kTeams = std::size(kTeamNames);
 std::uint64_t team_address[kTeams];
+
+// Where libgomp's code lies; none where it is part of the program itself.
+std::uint64_t runtime_low = 0;
+std::uint64_t runtime_high = 0;
 
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
 
@@ -228,12 +233,33 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
   if (flush || child) c->go_to = AddressOf(EmitSystemCall(c, next, child));
 }
 
+// dl_iterate_phdr's callback: the executable segment that holds GOMP_parallel.
+int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
+  for (int k = 0; k < object->dlpi_phnum; ++k) {
+    const auto& segment = object->dlpi_phdr[k];
+    const std::uint64_t low = object->dlpi_addr + segment.p_vaddr;
+    const std::uint64_t high = low + segment.p_memsz;
+    const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
+    if (segment.p_type != PT_LOAD || !inside(team_address[0])) continue;
+    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this very program
+    runtime_low = low;
+    runtime_high = high;
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool IsTeamRuntime(std::uint64_t address) noexcept {
+  return address >= runtime_low && address < runtime_high;
+}
 
 void PrepareSpecialAddresses() {
   for (std::size_t k = 0; k < kTeams; ++k) {
     team_address[k] = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, kTeamNames[k]));
   }
+  dl_iterate_phdr(FindRuntime, nullptr);
 }
 
 bool IsSpecial(std::uint64_t address) noexcept {
@@ -254,6 +280,7 @@ void TopdnnExactDispatch(topdnn::Context* c) noexcept {
   const int saved_errno = errno;
   const Exit exit = c->exits[c->exit];
   bool chain = false;
+  if (exit.kind == Exit::kLink || exit.kind == Exit::kIndirect) FollowChanges(c);
   const std::uint64_t generation = c->generation;
   switch (exit.kind) {
     case Exit::kLink:

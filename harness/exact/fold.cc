@@ -70,6 +70,9 @@ void Fold(Context* c) noexcept {
     const std::uint64_t times = c->counters[block.counter];
     if (times == 0) continue;
     c->counts->Add(block.content, times);
+    if (IsTeamRuntime(block.start)) {
+      c->counts->openmp_instructions += block.content.instructions * times;
+    }
     if (c->touched_count < kMaxBranches) c->touched[c->touched_count++] = {block.start, block.end};
   }
   std::memset(c->counters, 0, c->counter_count * sizeof(std::uint64_t));
@@ -77,9 +80,14 @@ void Fold(Context* c) noexcept {
 }
 
 void Flush(Context* c) noexcept {
-  Fold(c);
   madvise(c->block_of, 2 * kMaxBlocks * sizeof(std::uint32_t), MADV_DONTNEED);
   madvise(c->lookup, kLookupSets * sizeof(LookupSet), MADV_DONTNEED);
+  if (c->nested > 0) {  // what a signal interrupted goes on in the old code, with its counters
+    for (std::uint32_t k = 0; k < c->block_count; ++k) c->blocks[k].code = nullptr;
+    ++c->generation;
+    return;
+  }
+  Fold(c);
   c->block_count = c->site_count = c->exit_count = c->counter_count = 0;
   c->code = c->code_begin;
   ++c->generation;
@@ -88,6 +96,7 @@ void Flush(Context* c) noexcept {
 
 bool Overlaps(const Context* c, std::uint64_t low, std::uint64_t high) noexcept {
   for (std::uint32_t k = 0; k < c->block_count; ++k) {
+    if (c->blocks[k].code == nullptr) continue;  // forgotten already
     if (c->blocks[k].start < high && c->blocks[k].end > low) return true;
   }
   return false;

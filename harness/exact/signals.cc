@@ -4,6 +4,7 @@
 #if defined(__x86_64__)
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -19,7 +20,8 @@ namespace topdnn {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr int kRanges = 512;
+constexpr int kRanges = 4096;
+constexpr std::uint64_t kChanges = 64;
 constexpr int kGuards = 4096;
 
 struct Range {
@@ -27,6 +29,7 @@ struct Range {
 };
 Range writable_code[kRanges];  // mappings both writable and executable
 int writable_code_count = 0;
+bool too_many_ranges = false;
 std::atomic<bool> mappings_changed{true};
 std::atomic<std::uint64_t> guarded[kGuards];  // pages made read-only; 0: free
 std::atomic_flag busy = ATOMIC_FLAG_INIT;     // of the two above
@@ -39,6 +42,28 @@ class Lock {
   }
   ~Lock() { busy.clear(std::memory_order_release); }
 };
+
+// The latest changes of code, by number. Each thread follows them at its own pace.
+struct Change {
+  std::atomic<std::uint64_t> low, high, number;
+};
+Change changes[kChanges];
+std::atomic<std::uint64_t> change_count{0};
+
+void NoteChange(std::uint64_t low, std::uint64_t high) {
+  const std::uint64_t number = change_count.fetch_add(1) + 1;
+  Change& change = changes[number % kChanges];
+  change.low = low;
+  change.high = high;
+  change.number = number;
+}
+
+bool ChangedLately(std::uint64_t page) {
+  for (const Change& change : changes) {
+    if (change.low == page && change.high == page + kPage) return true;
+  }
+  return false;
+}
 
 struct sigaction original[NSIG];
 bool taken[NSIG];
@@ -53,6 +78,7 @@ void ReadMappings() {
   char permission[5] = {};
   int length = 0;
   writable_code_count = 0;
+  too_many_ranges = false;
   for (ssize_t n = 0; (n = read(file, text, sizeof text)) > 0;) {
     for (ssize_t k = 0; k < n; ++k) {
       const char ch = text[k];
@@ -70,9 +96,9 @@ void ReadMappings() {
         if (length < 4) permission[length++] = ch;
       } else if (column == 2) {
         column = 3;
-        if (permission[1] == 'w' && permission[2] == 'x' && writable_code_count < kRanges) {
-          writable_code[writable_code_count++] = {low, value};
-        }
+        if (permission[1] != 'w' || permission[2] != 'x') continue;
+        too_many_ranges = writable_code_count == kRanges;
+        if (!too_many_ranges) writable_code[writable_code_count++] = {low, value};
       }
     }
   }
@@ -85,12 +111,23 @@ bool OnCodeWritten(std::uint64_t address, std::uint64_t rip, Context* c) {
   if (page == 0) return false;
   for (auto& guard : guarded) {
     std::uint64_t expected = page;
-    if (!guard.compare_exchange_strong(expected, 0)) continue;
-    mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+    if (guard != page) continue;
+    NoteChange(page, page + kPage);
+    if (guard.compare_exchange_strong(expected, 0)) {
+      mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+    }
     if (c != nullptr) DropBlocks(c, page, page + kPage, rip);
     return true;
   }
-  return false;
+  // Another thread's write may be opening the page this very moment: try again, but not for ever.
+  constexpr int kTries = 1000;
+  thread_local std::uint64_t last = 0;
+  thread_local int tries = 0;
+  tries = address == last ? tries + 1 : 0;
+  last = address;
+  if (tries >= kTries || !ChangedLately(page)) return false;
+  sched_yield();
+  return true;
 }
 
 void OnSignal(int signal, siginfo_t* info, void* state) {
@@ -115,9 +152,11 @@ void OnSignal(int signal, siginfo_t* info, void* state) {
   }
   std::uint64_t saved[sizeof c->spill / 8 + 3];
   std::memcpy(saved, c->spill, sizeof saved);  // up to and including `exit`
+  ++c->nested;
   RunTranslated(c, reinterpret_cast<std::uint64_t>(old.sa_sigaction),
                 static_cast<std::uint64_t>(signal), reinterpret_cast<std::uint64_t>(info),
                 reinterpret_cast<std::uint64_t>(state), false);
+  --c->nested;
   std::memcpy(c->spill, saved, sizeof saved);
   c->left = Context::Left::kRunning;
 }
@@ -126,14 +165,28 @@ void OnSignal(int signal, siginfo_t* info, void* state) {
 
 void MappingsChange(std::uint64_t low, std::uint64_t high) noexcept {
   mappings_changed = true;
+  NoteChange(low, high);
   for (auto& guard : guarded) {
     const std::uint64_t page = guard;
     if (page >= low && page < high) guard = 0;  // its protection is no longer ours
   }
 }
 
-void GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
+void FollowChanges(Context* c) noexcept {
+  const std::uint64_t count = change_count;
+  if (count == c->changes) return;
+  bool flush = count - c->changes >= kChanges;
+  for (std::uint64_t k = c->changes + 1; k <= count && !flush; ++k) {
+    const Change& change = changes[k % kChanges];
+    flush = change.number != k || Overlaps(c, change.low, change.high);
+  }
+  c->changes = count;
+  if (flush) Flush(c);
+}
+
+bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
   const Lock lock;
+  bool watched = true;
   if (mappings_changed.exchange(false)) ReadMappings();
   for (std::uint64_t page = low & ~(kPage - 1); page < high; page += kPage) {
     bool writable = false;
@@ -150,11 +203,15 @@ void GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
       }
       if (guard == 0 && place == nullptr) place = &guard;
     }
-    if (writable && place != nullptr &&
+    if (!writable) continue;
+    if (place != nullptr &&
         mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_EXEC) == 0) {
       *place = page;
+    } else {
+      watched = false;
     }
   }
+  return watched && !too_many_ranges;
 }
 
 void TakeSignals(Context* c) {
@@ -176,15 +233,15 @@ void TakeSignals(Context* c) {
 }
 
 void ReturnSignals() {
+  for (auto& guard : guarded) {
+    if (const std::uint64_t page = guard.exchange(0); page != 0) {
+      mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+    }
+  }
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction now = {};
     if (taken[signal] && sigaction(signal, nullptr, &now) == 0 && now.sa_sigaction == OnSignal) {
       sigaction(signal, &original[signal], nullptr);
-    }
-  }
-  for (auto& guard : guarded) {
-    if (const std::uint64_t page = guard.exchange(0); page != 0) {
-      mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
     }
   }
 }

@@ -29,6 +29,7 @@ constexpr std::uint64_t Sum(const std::uint64_t (&by_width)[kFpWidths]) {
 // precision ones are Sapphire Rapids').
 constexpr Event kEvents[] = {
     {"exact/instructions", TOPDNN_COUNT(c.instructions)},
+    {"exact/openmp_instructions", TOPDNN_COUNT(c.openmp_instructions)},
     {kFlopsEvent.data(), TOPDNN_COUNT(c.flops())},
     {"exact/FP_ARITH_INST_RETIRED.SCALAR_SINGLE", TOPDNN_FP(kF32, kScalar)},
     {"exact/FP_ARITH_INST_RETIRED.128B_PACKED_SINGLE", TOPDNN_FP(kF32, kPacked128)},

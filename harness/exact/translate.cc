@@ -348,7 +348,9 @@ bool EmitBlock(Context* c, Line* line, std::uint64_t address, std::uint64_t limi
   const std::uint32_t index = c->block_count++;
   Block& block = c->blocks[index];
   block = {address, c->decoded[n - 1].end(), c->code, c->counter_count++, {}};
-  GuardWritablePages(block.start, block.end);
+  if (!GuardWritablePages(block.start, block.end)) {
+    Miss(c, "more writable code than can be watched", block.start);
+  }
   std::uint32_t h = Hash(address);
   while (c->block_of[h & (2 * kMaxBlocks - 1)] != 0) ++h;
   c->block_of[h & (2 * kMaxBlocks - 1)] = index + 1;
@@ -461,6 +463,7 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (c->code + 64 * 48 * 64 > c->code_begin + kCodeBytes || c->block_count + room > kMaxBlocks ||
       c->exit_count + room > kMaxExits || c->site_count + room > kMaxBranches ||
       c->counter_count + room > kMaxExits) {
+    if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
   const std::uint8_t* code = c->code;
