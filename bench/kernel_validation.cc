@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "harness/machine/isa.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/random_inputs.h"
@@ -132,12 +135,58 @@ ValidationCase Validate(const std::string& backend, const Problem& problem, int 
   return c;
 }
 
+// Standard output of a shell command.
+std::string OutputOf(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) return output;
+  char part[4096];
+  for (std::size_t n = 0; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) output.append(part, n);
+  pclose(pipe);
+  return output;
+}
+
+// The cases that a process of this program tells at an ISA level.
+std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe");
+  std::vector<ValidationCase> cases;
+  try {
+    const auto json = nlohmann::ordered_json::parse(OutputOf(fmt::format(
+        "DNNL_MAX_CPU_ISA={} '{}' validate --kernels-of onednn --json -", level, program)));
+    for (const auto& row : json.at("cases")) {
+      cases.push_back(ValidationCaseOf(row));
+      cases.back().name += fmt::format(" (at most {})", level);
+    }
+  } catch (const nlohmann::json::exception& e) {
+    ValidationCase broken;
+    broken.name = fmt::format("onednn (at most {})", level);
+    broken.quantity = "flops";
+    broken.verdict = Status::kInvalid;
+    broken.reason = fmt::format("the process for this level told nothing whole: {}", e.what());
+    cases = {broken};
+  }
+  return cases;
+}
+
 }  // namespace
 
-std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources, int threads,
+std::vector<ValidationCase> ValidateOneDnnAtLevels(
+    const std::function<void(std::string_view)>& say) {
+  std::vector<ValidationCase> cases;
+  const std::pair<const char*, Isa> levels[] = {{"SSE41", Isa::kAvx2}, {"AVX2", Isa::kAvx512}};
+  for (const auto& [level, next] : levels) {
+    if (!HasIsa(next)) break;  // the machine's own level is not counted twice
+    say(fmt::format("onednn at most {}", level));
+    for (ValidationCase& c : ValidateAtLevel(level)) cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
+                                            const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say) {
   std::vector<ValidationCase> cases;
-  for (const std::string& backend : Backends()) {
+  for (const std::string& backend : backends) {
     for (const Problem& problem : ProblemsOf(backend)) {
       say(fmt::format("{} {} on {}", problem.op->kind(), problem.op->Problem(), backend));
       cases.push_back(Validate(backend, problem, threads, sources));

@@ -4,6 +4,7 @@
 #define TOPDNN_BENCH_KERNEL_VALIDATION_H_
 
 #include <functional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,10 +12,16 @@
 
 namespace topdnn {
 
-// Convolutions and matrix products of every backend that offers them, at `threads`, one case each.
-// `say` hears what is going on.
-std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources, int threads,
+// Convolutions and matrix products on these backends at `threads`, one case each. `say` hears what
+// is going on.
+std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
+                                            const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say);
+
+// oneDNN's at each ISA below the machine's own, in a process of this program for each: oneDNN
+// settles its ISA once. The levels' names are those of DNNL_MAX_CPU_ISA.
+std::vector<ValidationCase> ValidateOneDnnAtLevels(
+    const std::function<void(std::string_view)>& say);
 
 }  // namespace topdnn
 

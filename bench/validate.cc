@@ -20,6 +20,7 @@
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/validation.h"
+#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -65,40 +66,68 @@ std::string Summary(const std::vector<ValidationCase>& cases) {
                      CountOf(cases, Status::kInvalid), CountOf(cases, Status::kSkipped));
 }
 
-int RunValidate(const std::string& json_file) {
-  if (!json_file.empty()) CheckWritable(json_file);
+struct ValidateOptions {
+  std::string json;
+  std::string kernels_of;  // a backend; empty: everything
+};
+
+// The backends whose kernels are validated.
+std::vector<std::string> BackendsOf(const ValidateOptions& options) {
+  const std::vector<std::string> all = Backends();
+  if (options.kernels_of.empty()) return all;
+  if (std::find(all.begin(), all.end(), options.kernels_of) == all.end()) {
+    throw UsageError(
+        fmt::format("--kernels-of {}: there are {}", options.kernels_of, fmt::join(all, ", ")));
+  }
+  return {options.kernels_of};
+}
+
+int RunValidate(const ValidateOptions& options) {
+  const std::vector<std::string> backends = BackendsOf(options);
+  const bool to_output = options.json == "-";
+  if (!options.json.empty() && !to_output) CheckWritable(options.json);
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
   const Opened opened = OpenThem();
   std::vector<ValidationCase> cases;
+  const auto add = [&](std::vector<ValidationCase> more) {
+    for (ValidationCase& c : more) cases.push_back(std::move(c));
+  };
   for (const Probe& probe : Probes()) {
     if (Interrupted()) return kExitInterrupted;
+    if (!options.kernels_of.empty()) break;
     progress.Show(probe.name);
-    for (ValidationCase& c : ValidateProbe(probe, opened.sources())) cases.push_back(std::move(c));
+    add(ValidateProbe(probe, opened.sources()));
   }
   const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
-  for (ValidationCase& c : ValidateKernels(opened.sources(), ThreadsOf({}), say)) {
-    cases.push_back(std::move(c));
-  }
+  add(ValidateKernels(opened.sources(), backends, ThreadsOf({}), say));
+  if (options.kernels_of.empty() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
   progress.Erase();
-  fmt::print("{}{}", ValidationText(cases), Summary(cases));
-  for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
+  if (!to_output) {
+    fmt::print("{}{}", ValidationText(cases), Summary(cases));
+    for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
+  }
   const int status = ExitStatus(cases);
-  if (json_file.empty()) return status;
+  if (options.json.empty()) return status;
   Json json = {{"schema", 1}, {"command", CommandLine()}};
   json["machine"] = ToJson(DescribeMachine());
   json["not_counting"] = opened.notes;
   json["good"] = status == kExitGood;
   json["cases"] = Json::array();
   for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
-  WriteFileAtomically(json_file, JsonText(json));
+  if (to_output) {
+    fmt::print("{}", JsonText(json));
+  } else {
+    WriteFileAtomically(options.json, JsonText(json));
+  }
   return status;
 }
 
 std::function<int()> Configure(CLI::App& app) {
-  auto json = std::make_shared<std::string>();
-  app.add_option("--json", *json, "file for the same as JSON");
-  return [json] { return RunValidate(*json); };
+  auto options = std::make_shared<ValidateOptions>();
+  app.add_option("--json", options->json, "file for the same as JSON; - is standard output");
+  app.add_option("--kernels-of", options->kernels_of, "validate this backend's kernels alone");
+  return [options] { return RunValidate(*options); };
 }
 
 const CommandRegistration kValidate({"validate", "counters against known counts, with a verdict",

@@ -204,4 +204,32 @@ nlohmann::ordered_json ToJson(const ValidationCase& c) {
           {"reason", text(c.reason)}};
 }
 
+ValidationCase ValidationCaseOf(const nlohmann::ordered_json& json) {
+  const auto number = [&](const char* key) {
+    const auto& value = json.at(key);
+    return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  };
+  const auto text = [&](const char* key) {
+    const auto& value = json.at(key);
+    return value.is_null() ? std::string() : value.get<std::string>();
+  };
+  ValidationCase c;
+  c.name = text("case");
+  c.quantity = text("quantity");
+  c.known = number("known").value_or(0);
+  c.exact = number("exact");
+  c.pmu = number("pmu");
+  c.exact_allowance = {number("tolerance").value_or(0), number("tolerance_absolute").value_or(0),
+                       text("tolerance_reason")};
+  c.reason = text("reason");
+  const std::string verdict = text("verdict");
+  for (const Status status : {Status::kOk, Status::kFailed, Status::kSkipped}) {
+    if (verdict == NameOf(status)) c.verdict = status;
+  }
+  if (c.verdict == Status::kSkipped && verdict != NameOf(Status::kSkipped)) {
+    c.verdict = Status::kInvalid;  // (what it cannot name is not believed)
+  }
+  return c;
+}
+
 }  // namespace topdnn

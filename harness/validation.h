@@ -66,6 +66,8 @@ std::vector<ValidationCase> ValidateProbe(const Probe& probe, const ValidationSo
 // a count that is allowed to differ, why). Zeros that were counted as zeros are left out.
 std::string ValidationText(const std::vector<ValidationCase>& cases);
 nlohmann::ordered_json ToJson(const ValidationCase& c);
+// The case that ToJson wrote, but for the PMU's allowance. Throws nlohmann::json::exception.
+ValidationCase ValidationCaseOf(const nlohmann::ordered_json& json);
 
 }  // namespace topdnn
 

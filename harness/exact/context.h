@@ -104,7 +104,9 @@ struct Context {
   std::uint64_t* counters;
   std::uint32_t counter_count;
   LookupSet* lookup;
-  BranchCount* branches;  // hash of an address
+  BranchCount* branches;         // hash of an address
+  std::uint32_t* branches_used;  // places in it
+  std::uint32_t branches_used_count;
   struct Interval {
     std::uint64_t start, end;
   } * touched;

@@ -131,6 +131,7 @@ void LayOut(Arena* arena, Context* into) {
   c->sites = arena->Take<Site>(kMaxBranches);
   c->exits = arena->Take<Exit>(kMaxExits);
   c->branches = arena->Take<BranchCount>(kMaxBranches);
+  c->branches_used = arena->Take<std::uint32_t>(kMaxBranches);
   c->touched = arena->Take<Context::Interval>(kMaxBranches);
   c->team_calls = arena->Take<TeamCall>(kMaxBranches);
   c->counts = arena->Take<ExactCounts>(1);
@@ -145,9 +146,8 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
     for (std::uint32_t k = 0; k < c->touched_count; ++k) {
       touched.emplace_back(c->touched[k].start, c->touched[k].end);
     }
-    for (std::size_t k = 0; k < kMaxBranches; ++k) {
-      const BranchCount& b = c->branches[k];
-      if (b.address == 0) continue;
+    for (std::uint32_t k = 0; k < c->branches_used_count; ++k) {
+      const BranchCount& b = c->branches[c->branches_used[k]];
       branches[b.address].first += b.taken;
       branches[b.address].second += b.not_taken;
     }
@@ -211,7 +211,7 @@ void Reset(Context* c) noexcept {
   c->alternate_low = c->alternate_high = 0;
   Flush(c);
   *c->counts = ExactCounts();
-  c->touched_count = c->team_call_count = 0;
+  c->touched_count = c->team_call_count = c->branches_used_count = 0;
   madvise(c->branches, kMaxBranches * sizeof(BranchCount), MADV_DONTNEED);
 }
 

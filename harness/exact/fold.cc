@@ -29,6 +29,13 @@ void FoldBranch(Context* c, std::uint64_t address, std::uint64_t taken, std::uin
   std::uint64_t h = (address * 0x9e3779b97f4a7c15U) >> 45;
   BranchCount* b = &c->branches[h & (kMaxBranches - 1)];
   while (b->address != 0 && b->address != address) b = &c->branches[++h & (kMaxBranches - 1)];
+  if (b->address == 0) {
+    if (c->branches_used_count == kMaxBranches / 2) {
+      Miss(c, "more conditional branches than there is room for", address);
+      return;
+    }
+    c->branches_used[c->branches_used_count++] = static_cast<std::uint32_t>(b - c->branches);
+  }
   b->address = address;
   b->taken += taken;
   b->not_taken += not_taken;
@@ -73,7 +80,11 @@ void Fold(Context* c) noexcept {
     if (IsTeamRuntime(block.start)) {
       c->counts->openmp_instructions += block.content.instructions * times;
     }
-    if (c->touched_count < kMaxBranches) c->touched[c->touched_count++] = {block.start, block.end};
+    if (c->touched_count == kMaxBranches) {
+      Miss(c, "more code than there is room for", block.start);
+      continue;
+    }
+    c->touched[c->touched_count++] = {block.start, block.end};
   }
   std::memset(c->counters, 0, c->counter_count * sizeof(std::uint64_t));
   for (std::uint32_t k = 0; k < c->site_count; ++k) c->sites[k].folded = 0;

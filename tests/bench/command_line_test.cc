@@ -77,6 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
         Refused{{"profile", "cnn", "--data", "/no/such/folder"}, "no such folder"},
         Refused{{"validate", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
+        Refused{{"validate", "--kernels-of", "onednm"}, "onednn"},
         Refused{{"step", "cnn"}, "--dump is required"},
         Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},

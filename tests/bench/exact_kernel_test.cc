@@ -134,7 +134,7 @@ TEST_P(ValidateKernelsAt, EveryCaseAgreesOrSaysWhyItIsSkipped) {
   if (exact == nullptr) GTEST_SKIP() << "the exact counter does not work here";
   int agree = 0;
   for (const ValidationCase& c :
-       ValidateKernels({exact.get(), nullptr}, GetParam(), [](std::string_view) {})) {
+       ValidateKernels({exact.get(), nullptr}, Backends(), GetParam(), [](std::string_view) {})) {
     if (c.verdict == Status::kSkipped) {
       EXPECT_NE(c.reason, "") << c.name;
       continue;

@@ -51,6 +51,14 @@ void ExpectAsStepped(Region region) {
   EXPECT_EQ(SingleStep(call, &region), stepped) << "the region itself varies";
 }
 
+// AddressSanitizer walks the stack at each allocation, and the oracle's is not as deep.
+#if defined(__SANITIZE_ADDRESS__)
+#define SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK() \
+  GTEST_SKIP() << "allocating takes another number of instructions from another depth"
+#else
+#define SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK() static_cast<void>(0)
+#endif
+
 volatile double sink;
 
 TEST(ExactCounter, WorksHere) {
@@ -58,8 +66,10 @@ TEST(ExactCounter, WorksHere) {
   EXPECT_TRUE(available.works) << available.reason;
 }
 
+void DoNothing(void*) { asm volatile("nop"); }
+
 TEST(ExactCounter, EmptyFunction) {
-  const ExactCounts counts = ExactCounter::Count([](void*) { asm volatile("nop"); }, nullptr);
+  const ExactCounts counts = ExactCounter::Count(DoNothing, nullptr);
   EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_GE(counts.instructions, 2U);
   EXPECT_EQ(counts.indirect_branches, 1U);
@@ -103,6 +113,7 @@ TEST(ExactCounter, HashMapAndStrings) {
 }
 
 TEST(ExactCounter, Exceptions) {
+  SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK();
   ExpectAsStepped([] {
     for (int k = 0; k < 3; ++k) {
       try {
@@ -141,6 +152,7 @@ TEST(ExactCounter, FormattedDoubles) {
 }
 
 TEST(ExactCounter, SortWithCallback) {
+  SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK();
   ExpectAsStepped([] {
     int values[200];
     unsigned seed = 1;
@@ -153,6 +165,7 @@ TEST(ExactCounter, SortWithCallback) {
 }
 
 TEST(ExactCounter, VirtualCallsAndRecursion) {
+  SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK();
   ExpectAsStepped([] {
     std::function<int(int)> fibonacci = [&](int n) {
       return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -173,6 +186,7 @@ TEST(ExactCounter, LongJump) {
 }
 
 TEST(ExactCounter, RegularExpression) {
+  SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK();
   ExpectAsStepped([] { sink = std::regex_match("aabb42", std::regex("a+b*[0-9]{2}")); });
 }
 
@@ -355,8 +369,7 @@ TEST(ExactCounter, LeavingASignalHandlerByLongJump) {
         static int times;
         for (times = 0; times < 3; ++times) {
           if (sigsetjmp(place, 1) == 0) {
-            static int* volatile null = nullptr;
-            *null = 1;
+            asm volatile("movl $1, (%0)" ::"r"(0L) : "memory");
           }
         }
         sink = 5;

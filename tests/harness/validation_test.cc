@@ -165,5 +165,23 @@ TEST(ValidationText, TellsWhatIsAbsentAndWhy) {
   EXPECT_EQ(json["verdict"], "SKIPPED");
 }
 
+TEST(ValidationJson, IsReadBackAsItWasWritten) {
+  for (ValidationCase c : {CaseOf(1000, 999, std::nullopt), CaseOf(5, 5, 5), CaseOf(1, {}, {})}) {
+    c.exact_allowance = {0.25, 3, "edges"};
+    const ValidationCase back = ValidationCaseOf(ToJson(c));
+    EXPECT_EQ(back.name, c.name);
+    EXPECT_EQ(back.quantity, c.quantity);
+    EXPECT_EQ(back.known, c.known);
+    EXPECT_EQ(back.exact, c.exact);
+    EXPECT_EQ(back.pmu, c.pmu);
+    EXPECT_EQ(back.exact_allowance.relative, 0.25);
+    EXPECT_EQ(back.exact_allowance.absolute, 3);
+    EXPECT_EQ(back.exact_allowance.reason, "edges");
+    EXPECT_EQ(back.verdict, c.verdict);
+    EXPECT_EQ(back.reason, c.reason);
+  }
+  EXPECT_ANY_THROW(ValidationCaseOf({{"case", "no more"}}));
+}
+
 }  // namespace
 }  // namespace topdnn
