@@ -12,6 +12,7 @@
 #include "bench/command.h"
 #include "bench/interrupt.h"
 #include "bench/kernel_validation.h"
+#include "bench/network_validation.h"
 #include "bench/workload.h"
 #include "harness/counters/source.h"
 #include "harness/machine/machine.h"
@@ -101,6 +102,18 @@ int RunValidate(const ValidateOptions& options) {
   }
   const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
   add(ValidateKernels(opened.sources(), backends, ThreadsOf({}), say));
+  for (const std::string& backend : backends) {
+    if (Interrupted()) return kExitInterrupted;
+    if (!options.kernels_of.empty()) break;
+    WorkloadOptions step;
+    step.network = "cnn";
+    step.backend = backend;
+    step.batch = 4;
+    step.fallback = true;
+    step.data = "synthetic";
+    say(fmt::format("a training step of {} on {}", step.network, backend));
+    add({ValidateStep(opened.sources(), step)});
+  }
   if (options.kernels_of.empty() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
   progress.Erase();
   if (!to_output) {

@@ -124,6 +124,30 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ExactOnKernel,
                                   std::to_string(std::get<3>(one.param));
                          });
 
+// oneDNN writes the kernel's code inside the region, and runs it there.
+TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  for (const int threads : {1, 2}) {
+    const ThreadWidth width(threads);
+    KernelRequest request;
+    request.op = Ops().at("conv");
+    request.execution = {Pass::kForward, true, DataType::kF32};
+    request.threads = threads;
+    Bytes results[2];
+    Bytes* into = results;
+    auto region = [&] {
+      KernelOrRefusal made = MakeKernel("onednn", request);
+      Prepared prepared(std::get<std::unique_ptr<Kernel>>(std::move(made)), request, "onednn");
+      prepared.Run();
+      *into++ = prepared.Results();
+    };
+    region();
+    const ExactCounts counts = ExactCounter::Count(region);
+    EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
 class ValidateKernelsAt : public testing::TestWithParam<int> {};
 
 TEST_P(ValidateKernelsAt, EveryCaseAgreesOrSaysWhyItIsSkipped) {
