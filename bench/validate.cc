@@ -74,7 +74,7 @@ struct ValidateOptions {
 
 // The backends whose kernels are validated.
 std::vector<std::string> BackendsOf(const ValidateOptions& options) {
-  const std::vector<std::string> all = Backends();
+  std::vector<std::string> all = Backends();
   if (options.kernels_of.empty()) return all;
   if (std::find(all.begin(), all.end(), options.kernels_of) == all.end()) {
     throw UsageError(

@@ -121,9 +121,9 @@ struct Context {
 // pool's threads come back.
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
-// Runs function(a, b, c) translated.
-void RunTranslated(Context* context, std::uint64_t function, std::uint64_t a, std::uint64_t b,
-                   std::uint64_t c, bool outermost);
+// Runs function(a, b, third) translated.
+void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
+                   std::uint64_t third, bool outermost);
 
 // translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
@@ -159,7 +159,7 @@ void ReturnSignals();
 
 // threads.cc: every context that took part in the region, and a worker's share of a parallel region
 // (its data is a TeamCall).
-void RunTeamCall(void* call);
+void RunTeamCall(void* argument);
 Context*& CurrentContext() noexcept;  // of the calling thread while it runs translated
 
 }  // namespace topdnn

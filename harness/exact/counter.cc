@@ -223,7 +223,7 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uin
   const std::uint8_t* code = CodeFor(c, function);
   if (code == nullptr) {
     Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
-    code = reinterpret_cast<const std::uint8_t*>(function);
+    code = PointerTo<const std::uint8_t>(function);
   }
   TopdnnExactEnter(code, a, b, third, outermost ? &c->entry_rsp : &unused);
 }

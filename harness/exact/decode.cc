@@ -199,7 +199,7 @@ void Decode(std::uint64_t address, Instruction* i) noexcept {
   i->rip_relative = i->overwrites_flags = false;
   i->target = i->rip_target = 0;
   i->rep_load = i->rep_store = 0;
-  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, reinterpret_cast<const void*>(address),
+  if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, PointerTo<const void>(address),
                                            ZYDIS_MAX_INSTRUCTION_LENGTH, &i->raw, i->operands))) {
     i->raw.length = 0;
     return;

@@ -11,6 +11,12 @@
 
 namespace topdnn {
 
+// An address of the program as a pointer.
+template <class T>
+T* PointerTo(std::uint64_t address) {
+  return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr): code is data here
+}
+
 enum class Flow {
   kNext,
   kConditional,  // jcc, loop, jrcxz

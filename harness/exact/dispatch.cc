@@ -139,7 +139,7 @@ std::uint64_t RunVsyscall(Context* c, std::uint64_t address) {
                : "D"(c->registers[kRdi]), "S"(c->registers[kRsi]), "d"(c->registers[kRdx])
                : "rcx", "r11", "memory");
   c->registers[kRax] = static_cast<std::uint64_t>(result);
-  auto* stack = reinterpret_cast<std::uint64_t*>(c->registers[kRsp]);
+  auto* stack = PointerTo<std::uint64_t>(c->registers[kRsp]);
   c->registers[kRsp] += 8;
   return *stack;
 }
@@ -153,8 +153,7 @@ void HookTeam(Context* c, std::uint64_t address) {
     return;
   }
   TeamCall* call = &c->team_calls[c->team_call_count++];
-  *call = {reinterpret_cast<void (*)(void*)>(c->registers[kRdi]),
-           reinterpret_cast<void*>(c->registers[kRsi])};
+  *call = {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])};
   c->registers[kRdi] = AddressOf(&RunTeamCall);
   c->registers[kRsi] = AddressOf(call);
 }
@@ -178,7 +177,7 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
     return code;
   }
   if (address == AddressOf(&RunTeamCall)) {  // this thread's own share
-    const auto* call = reinterpret_cast<const TeamCall*>(c->registers[kRdi]);
+    const auto* call = PointerTo<const TeamCall>(c->registers[kRdi]);
     c->registers[kRdi] = reinterpret_cast<std::uint64_t>(call->data);
     const std::uint64_t code = Resolve(c, AddressOf(call->function), chain);
     *chain = false;
@@ -219,7 +218,10 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
       child = true;
       break;
     case SYS_rt_sigaction:
-      if (r[kRsi] != 0) Miss(c, "a signal handler was installed", exit.target);
+      // (32 and 33 are the thread library's own; it takes them when its first thread starts)
+      if (r[kRsi] != 0 && r[kRdi] != 32 && r[kRdi] != 33) {
+        Miss(c, "a signal handler was installed", exit.target);
+      }
       break;
     case SYS_rt_sigreturn:
       Miss(c, "a signal frame was left by the region itself", exit.target);
@@ -286,7 +288,7 @@ void TopdnnExactDispatch(topdnn::Context* c) noexcept {
     case Exit::kLink:
       c->go_to = Resolve(c, exit.target, &chain);
       if (chain && generation == c->generation) {
-        PatchLink(c, exit, reinterpret_cast<const std::uint8_t*>(c->go_to));
+        PatchLink(c, exit, PointerTo<const std::uint8_t>(c->go_to));
       }
       break;
     case Exit::kIndirect: {

@@ -114,7 +114,7 @@ bool OnCodeWritten(std::uint64_t address, std::uint64_t rip, Context* c) {
     if (guard != page) continue;
     NoteChange(page, page + kPage);
     if (guard.compare_exchange_strong(expected, 0)) {
-      mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+      mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
     }
     if (c != nullptr) DropBlocks(c, page, page + kPage, rip);
     return true;
@@ -204,8 +204,7 @@ bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
       if (guard == 0 && place == nullptr) place = &guard;
     }
     if (!writable) continue;
-    if (place != nullptr &&
-        mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_EXEC) == 0) {
+    if (place != nullptr && mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_EXEC) == 0) {
       *place = page;
     } else {
       watched = false;
@@ -235,7 +234,7 @@ void TakeSignals(Context* c) {
 void ReturnSignals() {
   for (auto& guard : guarded) {
     if (const std::uint64_t page = guard.exchange(0); page != 0) {
-      mprotect(reinterpret_cast<void*>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+      mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
     }
   }
   for (int signal = 1; signal < NSIG; ++signal) {

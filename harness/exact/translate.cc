@@ -113,7 +113,7 @@ bool Uses(const Instruction& i, int r) {
 // where that is out of reach the address in a register the instruction does not use.
 void CopyInstruction(Context* c, const Instruction& i) {
   Emitter e(c);
-  const auto* from = reinterpret_cast<const std::uint8_t*>(i.address);
+  const auto* from = PointerTo<const std::uint8_t>(i.address);
   if (!i.rip_relative) {
     e.Copy(from, i.raw.length);
     return;
@@ -154,7 +154,7 @@ void CopyInstruction(Context* c, const Instruction& i) {
 // rcx = the target of an indirect branch whose operand is a register or memory.
 void LoadBranchOperand(Context* c, const Instruction& i) {
   Emitter e(c);
-  const auto* from = reinterpret_cast<const std::uint8_t*>(i.address);
+  const auto* from = PointerTo<const std::uint8_t>(i.address);
   if (i.rip_relative) {
     e.Constant(kRcx, i.rip_target);
     e.Bytes({0x48, 0x8b, 0x09});  // mov rcx, [rcx]
@@ -276,7 +276,7 @@ std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, const Block&
           AddSite(c, backward ? Site::kBranchNotTaken : Site::kBranchTaken, i, block, true).counter;
       const bool short_only = i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0;
       if (short_only) {  // loop, jrcxz
-        const auto* from = reinterpret_cast<const std::uint8_t*>(i.address);
+        const auto* from = PointerTo<const std::uint8_t>(i.address);
         e.Copy(from, i.raw.length - 1U);
         e.Bytes({2, 0xeb, 5, 0xe9});  // over "jmp next", onto the jump
       } else {

@@ -441,13 +441,19 @@ TEST(ExactCounter, WidthOne) {
 
 TEST(ExactCounter, AnotherThreadsWorkMakesItIncomplete) {
   std::atomic<bool> stop{false};
-  std::atomic<bool> running{false};
+  std::atomic<int> rounds{0};
   std::thread stranger([&] {
-    running = true;
-    while (!stop) sink = Chain(100);
+    while (!stop) {
+      sink = Chain(100);
+      ++rounds;
+    }
   });
-  while (!running) std::this_thread::yield();
-  const ExactCounts counts = ExactCounter::Count([](void*) { usleep(20000); }, nullptr);
+  while (rounds == 0) std::this_thread::yield();
+  auto region = [&] {
+    const int before = rounds;
+    while (rounds < before + 100) usleep(1000);
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
   stop = true;
   stranger.join();
   EXPECT_FALSE(counts.complete);
