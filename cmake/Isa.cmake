@@ -22,9 +22,11 @@ function(topdnn_apply_isa_flags)
   endforeach()
 endfunction()
 
-# An OBJECT library of every .cc file below the current folder.
+# An OBJECT library of every .cc file below the current folder, but for those of folders named
+# per_isa, which are compiled several times over and not into the program.
 function(topdnn_floor name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "/per_isa/")
   topdnn_apply_isa_flags(${sources})
   add_library(${name} OBJECT ${sources})
 endfunction()

@@ -11,6 +11,17 @@ Kernel::Kernel(const KernelRequest& request) {
   }
 }
 
+std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape) {
+  Layout common;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (operand.arg == Arg::kWorkspace || operand.shape != shape || layout.is_any()) continue;
+    if (!common.is_any() && !layout.SameFor(shape, common)) return std::nullopt;
+    if (common.is_any()) common = layout;
+  }
+  return common.is_any() ? Layout::Plain(shape.rank()) : common;
+}
+
 const KernelOperand* Kernel::Find(Arg arg) const {
   for (const KernelOperand& operand : operands_) {
     if (operand.arg == arg) return &operand;

@@ -10,6 +10,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,11 @@ struct KernelRequest {
     return found == layouts.end() ? Layout::Any() : found->second;
   }
 };
+
+// The one layout of a kernel whose tensors of this shape must all have the same: the first that the
+// request settles, else row-major. Nothing when the request settles two. A workspace does not
+// count.
+std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape);
 
 // One tensor of a kernel, its layout settled.
 struct KernelOperand {

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <numeric>
 
+#include "kernels/variant.h"
+
 namespace topdnn::onednn {
 
 namespace {
@@ -191,6 +193,10 @@ std::string IsaOf(std::string_view implementation) {
   return generated && !plain ? EffectiveIsa() : "";
 }
 
+Layout BlockedActivations() {
+  return *Layout::Parse(EffectiveIsa() == "avx512" ? "aBcd16b" : "aBcd8b");
+}
+
 dnnl::primitive_attr Attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -203,6 +209,27 @@ Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error) {
                       version->minor, version->patch, request.op->kind(),
                       NameOf(request.execution.pass), NameOf(request.execution.type),
                       error.message)};
+}
+
+PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc) {
+  return {Arg::kWorkspace, Direction::kOut, DNNL_ARG_WORKSPACE, desc,
+          Layout::Opaque("onednn-workspace", desc.get_size(), Intern(desc))};
+}
+
+std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
+                                     std::vector<PrimitiveOperand>& operands) {
+  PrimitiveOperand workspace = WrittenWorkspace(desc);
+  workspace.direction = Direction::kIn;
+  const Layout settled = request.LayoutOf(Arg::kWorkspace);
+  if (!settled.is_any() && settled != *workspace.layout) {
+    if (!desc.is_zero()) {
+      return Refusal{fmt::format("oneDNN's {} cannot read the workspace in layout {}",
+                                 request.op->kind(), settled.tag())};
+    }
+    workspace.layout = settled;
+  }
+  operands.push_back(std::move(workspace));
+  return std::nullopt;
 }
 
 PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string implementation,
@@ -218,12 +245,15 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
   isa_ = IsaOf(implementation_);
   scratch_bytes_ = scratchpad_desc_.get_size();
   for (const PrimitiveOperand& operand : primitive_operands_) {
+    if (Find(operand.arg) != nullptr) continue;  // what the primitive takes in two roles
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
-    operands_.push_back({operand.arg,
-                         operand.direction,
-                         {shape, ToDataType(operand.desc.data_type()),
-                          operand.layout ? *operand.layout : ToLayout(operand.desc)}});
+    operands_.push_back(
+        {operand.arg,
+         operand.direction,
+         {shape,
+          operand.desc.is_zero() ? declared.value().type : ToDataType(operand.desc.data_type()),
+          operand.layout ? *operand.layout : ToLayout(operand.desc)}});
   }
 }
 
@@ -249,5 +279,51 @@ void PrimitiveKernel::Run() noexcept {
   dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
                          arguments_.data());
 }
+
+namespace {
+
+Layout Nchw(const Shape& shape, bool /*chooses*/) { return Layout::Plain(shape.rank()); }
+Layout Nhwc(const Shape& shape, bool /*chooses*/) { return Layout::ChannelsLast(shape.rank()); }
+Layout Blocked(const Shape& /*shape*/, bool /*chooses*/) { return BlockedActivations(); }
+// Its own choice where an operation has one; what a convolution before it would leave where it
+// takes its source as it comes.
+Layout Own(const Shape& /*shape*/, bool chooses) {
+  return chooses ? Layout::Any() : BlockedActivations();
+}
+
+const std::vector<DataType>& FloatingPoint() {
+  static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16};
+  return types;
+}
+// Its int8 kernels are for channels innermost, or of its own choice: in other layouts plain loops
+// run.
+const std::vector<DataType>& All() {
+  static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16, DataType::kU8,
+                                              DataType::kS8};
+  return types;
+}
+
+const VariantRegistration kVariants[] = {
+    VariantRegistration(
+        {.name = "onednn", .backend = "onednn", .types = All(), .activations = Own}),
+    VariantRegistration({.name = "onednn-nchw",
+                         .backend = "onednn",
+                         .types = FloatingPoint(),
+                         .activations = Nchw}),
+    VariantRegistration(
+        {.name = "onednn-nhwc", .backend = "onednn", .types = All(), .activations = Nhwc}),
+    VariantRegistration({.name = "onednn-blocked",
+                         .backend = "onednn",
+                         .kind = "conv",
+                         .types = FloatingPoint(),
+                         .activations = Blocked}),
+    VariantRegistration({.name = "onednn-winograd",
+                         .backend = "onednn",
+                         .algorithm = "winograd",
+                         .kind = "conv",
+                         .activations = nullptr}),
+};
+
+}  // namespace
 
 }  // namespace topdnn::onednn

@@ -42,6 +42,10 @@ DataType ToDataType(dnnl::memory::data_type type);
 // Kernel::isa(); the widest that oneDNN uses here for "gemm:jit"; empty for plain C++.
 std::string IsaOf(std::string_view implementation);
 
+// (N, C, H, W) in blocks of as many channels as a vector of this CPU holds: what oneDNN's own
+// kernels prefer.
+Layout BlockedActivations();
+
 // Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
 dnnl::primitive_attr Attributes();
 
@@ -55,6 +59,15 @@ struct PrimitiveOperand {
   // tensor of another shape (a matrix stored transposed).
   std::optional<Layout> layout = std::nullopt;
 };
+
+// What a forward primitive leaves for its backward one: in a form of oneDNN's own, and empty (a
+// zero descriptor) where the implementation keeps nothing.
+PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc);
+
+// Adds the workspace that a backward primitive reads; one that reads none takes any. The refusal
+// when the request settles another than it can read.
+std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
+                                     std::vector<PrimitiveOperand>& operands);
 
 // A kernel that executes one primitive.
 class PrimitiveKernel : public Kernel {

@@ -129,6 +129,10 @@ class Op {
   // What the computation reads and writes. Empty when the operation has no such pass.
   virtual std::vector<Operand> Operands(const Execution& execution) const = 0;
   virtual Work WorkOf(Pass pass, DataType type) const = 0;
+  // The work of one execution, where inference computes less than training; WorkOf is training's.
+  virtual Work WorkIn(const Execution& execution) const {
+    return WorkOf(execution.pass, execution.type);
+  }
   // Terms that one element of the result sums: what rounding errors grow with.
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
   virtual LayoutPreference layout_preference() const { return LayoutPreference::kFollows; }

@@ -75,17 +75,21 @@ void ProblemWord::TakeFlag(std::string_view& rest) {
   rest.remove_prefix(1);  // '_'
   const std::string_view part = rest.substr(0, rest.find('_'));
   rest.remove_prefix(part.size());
-  const auto* const number = std::find_if_not(part.begin(), part.end(), IsLetter);
-  std::optional<float> value;
-  if (number != part.end()) {
-    float parsed = 0;
-    const auto [end, error] = std::from_chars(number, part.end(), parsed);
-    if (error != std::errc() || end != part.end()) Refuse(fmt::format("'_{}' is no flag", part));
-    value = parsed;
+  const auto* at = std::find_if_not(part.begin(), part.end(), IsLetter);
+  const std::string flag(part.begin(), at);
+  std::vector<double> numbers;
+  while (at != part.end()) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(at, part.end(), number);
+    if (error != std::errc() || (end != part.end() && (*end != 'x' || end + 1 == part.end()))) {
+      Refuse(fmt::format("'_{}' is no flag", part));
+    }
+    numbers.push_back(number);
+    at = end == part.end() ? end : end + 1;
   }
-  if (number == part.begin()) Refuse(fmt::format("'_{}' is no flag", part));
-  if (!flags_.emplace(std::string(part.begin(), number), value).second) {
-    Refuse(fmt::format("'_{}' stands twice", part));
+  if (flag.empty()) Refuse(fmt::format("'_{}' is no flag", part));
+  if (!flags_.emplace(flag, std::move(numbers)).second) {
+    Refuse(fmt::format("'_{}' stands twice", flag));
   }
 }
 
@@ -111,7 +115,7 @@ bool ProblemWord::Flag(std::string_view flag) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end()) return false;
-  if (found->second) Refuse(fmt::format("'_{}' takes no number", flag));
+  if (!found->second.empty()) Refuse(fmt::format("'_{}' takes no number", flag));
   return true;
 }
 
@@ -119,8 +123,17 @@ float ProblemWord::NumberOr(std::string_view flag, float otherwise) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end()) return otherwise;
-  if (!found->second) Refuse(fmt::format("'_{}' lacks its number", flag));
-  return *found->second;
+  if (found->second.size() != 1) Refuse(fmt::format("'_{}' lacks its number", flag));
+  return static_cast<float>(found->second.front());
+}
+
+std::vector<double> ProblemWord::Numbers(std::string_view flag) const {
+  read_.insert(fmt::format("_{}", flag));
+  const auto found = flags_.find(flag);
+  if (found == flags_.end() || found->second.empty()) {
+    Refuse(fmt::format("it lacks '_{}' and its numbers", flag));
+  }
+  return found->second;
 }
 
 void ProblemWord::CheckAllRead() const {

@@ -1,7 +1,8 @@
 // The word that spells an operation's problem, read back: "n8c64h56w56k64r3s3u1v1p1q1_relu". A case
 // of a benchmark, a line of a problem file and a reproducer are the same words.
 //
-//   word = [name] (shape | {letter number}) {"_" flag [number]}      shape = number {"x" number}
+//   word = [name] (shape | {letter number}) {"_" flag [numbers]}
+//   shape, numbers = number {"x" number}
 //
 // An operation's file announces its parser, which asks a ProblemWord for its fields:
 //
@@ -13,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -49,6 +49,8 @@ class ProblemWord {
   bool Flag(std::string_view flag) const;
   // The number of "_flag0.5".
   float NumberOr(std::string_view flag, float otherwise) const;
+  // The numbers of "_flag64x128"; throws ProblemError when there are none.
+  std::vector<double> Numbers(std::string_view flag) const;
 
   // Throws ProblemError for a field or flag that nobody has asked for.
   void CheckAllRead() const;
@@ -65,7 +67,7 @@ class ProblemWord {
   std::string name_;
   std::vector<std::int64_t> shape_;
   std::map<char, std::int64_t> fields_;
-  std::map<std::string, std::optional<float>, std::less<>> flags_;
+  std::map<std::string, std::vector<double>, std::less<>> flags_;
   mutable std::set<std::string, std::less<>> read_;
 };
 

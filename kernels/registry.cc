@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -15,6 +16,19 @@ using Makers = std::map<std::pair<std::string, std::string>, KernelMaker>;
 Makers& TheMakers() {
   static Makers makers;
   return makers;
+}
+
+// Why an operand is beyond what a library is known to get right: generated code addresses elements
+// with 32-bit offsets in places. The reference counts in 64 bits throughout.
+std::string TooLarge(std::string_view backend, const Op& op, const Execution& execution) {
+  if (backend == "reference") return {};
+  for (const Operand& operand : op.Operands(execution)) {
+    if (operand.shape.elements() <= std::numeric_limits<std::int32_t>::max()) continue;
+    return fmt::format("{} has {} elements as {}, and {} is trusted up to 2^31 - 1",
+                       operand.shape.ToString(), operand.shape.elements(), NameOf(operand.arg),
+                       backend);
+  }
+  return {};
 }
 
 }  // namespace
@@ -32,6 +46,9 @@ KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& reques
   if (!request.op->Has(request.execution)) {
     return Refusal{
         fmt::format("{} has no pass {}", request.op->kind(), NameOf(request.execution.pass))};
+  }
+  if (std::string why = TooLarge(backend, *request.op, request.execution); !why.empty()) {
+    return Refusal{std::move(why)};
   }
   return found->second(request);
 }

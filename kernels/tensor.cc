@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
@@ -14,6 +13,8 @@
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
+
+#include "kernels/bf16.h"
 
 namespace topdnn {
 
@@ -149,18 +150,6 @@ std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> Significa
   return {outer, blocks};
 }
 
-float FromBf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-
-// Round to nearest, ties to even, as vcvtneps2bf16 does (NaN stays a quiet NaN).
-std::uint16_t ToBf16(float value) {
-  auto bits = std::bit_cast<std::uint32_t>(value);
-  if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
-  bits += 0x7fff + ((bits >> 16) & 1);
-  return static_cast<std::uint16_t>(bits >> 16);
-}
-
 template <typename T>
 T RoundTo(double value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -197,8 +186,8 @@ void VisitElements(DataType type, void* data, Visit visit) {
     case DataType::kBF16:
       return visit(
           static_cast<std::uint16_t*>(data),
-          [](std::uint16_t x) { return static_cast<double>(FromBf16(x)); },
-          [](double x) { return ToBf16(static_cast<float>(x)); });
+          [](std::uint16_t x) { return static_cast<double>(Bf16ToFloat(x)); },
+          [](double x) { return Bf16FromFloat(static_cast<float>(x)); });
     case DataType::kF16:
       return visit(
           static_cast<_Float16*>(data), [](_Float16 x) { return static_cast<double>(x); },

@@ -6,11 +6,13 @@
 
 namespace topdnn {
 
-double Tolerance(const Op& op, const Execution& execution) {
+double Tolerance(const Op& op, const Execution& execution, std::string_view algorithm) {
+  if (execution.type == DataType::kS8 || execution.type == DataType::kU8) return 0;
   const bool wide = execution.type == DataType::kF64;
   const double sums = UnitRoundoff(wide ? DataType::kF64 : DataType::kF32);
   const double length = static_cast<double>(op.AccumulationLength(execution.pass));
   double tolerance = sums * 4 * (4 + std::sqrt(length));
+  if (algorithm == "winograd") tolerance *= 16;
   const double own = UnitRoundoff(execution.type);
   if (own > sums) tolerance += 2 * own;
   return tolerance;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/problem.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
 #include "kernels/sgd/sgd.h"
@@ -15,7 +16,11 @@ AdamOp::AdamOp(std::int64_t n, AdamSettings settings) : n_(n), settings_(setting
   if (n < 1) throw std::invalid_argument(fmt::format("adam of {} elements: must be 1 or more", n));
 }
 
-std::string AdamOp::Problem() const { return fmt::format("n{}", n_); }
+std::string AdamOp::Problem() const {
+  const std::string problem = fmt::format("n{}", n_);
+  return settings_.weight_decay == 0 ? problem
+                                     : fmt::format("{}_decay{}", problem, settings_.weight_decay);
+}
 
 std::vector<Operand> AdamOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward) return {};
@@ -38,14 +43,13 @@ Work AdamOp::WorkOf(Pass pass, DataType type) const {
   return work;
 }
 
-namespace {
-
-// The step size of update number `step` (from 1), both bias corrections in it.
 double CorrectedRate(double rate, const AdamSettings& settings, std::int32_t step) {
   const double first = 1.0 - std::pow(static_cast<double>(settings.beta1), step);
   const double second = 1.0 - std::pow(static_cast<double>(settings.beta2), step);
   return rate * std::sqrt(second) / first;
 }
+
+namespace {
 
 template <typename T>
 class AdamReference : public ReferenceKernel {
@@ -135,7 +139,18 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
 const KernelRegistration kForOneDnn("adam", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("adam", "openblas", MakeLoops);
-const KernelRegistration kForEigen("adam", "eigen", MakeLoops);
+
+}  // namespace
+
+namespace {
+
+std::shared_ptr<const Op> ParseAdam(const ProblemWord& word) {
+  AdamSettings settings;
+  settings.weight_decay = word.NumberOr("decay", 0.0F);
+  return std::make_shared<AdamOp>(word.Field('n'), settings);
+}
+
+const ProblemRegistration kProblem("adam", ParseAdam);
 
 }  // namespace
 

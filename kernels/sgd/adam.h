@@ -43,6 +43,9 @@ class AdamOp : public Op {
   AdamSettings settings_;
 };
 
+// The step size of update number `step` (from 1), both bias corrections in it.
+double CorrectedRate(double rate, const AdamSettings& settings, std::int32_t step);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_KERNELS_SGD_ADAM_H_

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/problem.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
 
@@ -13,7 +14,12 @@ SgdOp::SgdOp(std::int64_t n, SgdSettings settings) : n_(n), settings_(settings) 
   if (n < 1) throw std::invalid_argument(fmt::format("sgd of {} elements: must be 1 or more", n));
 }
 
-std::string SgdOp::Problem() const { return fmt::format("n{}", n_); }
+std::string SgdOp::Problem() const {
+  std::string problem = fmt::format("n{}", n_);
+  if (settings_.momentum != 0) problem += fmt::format("_momentum{}", settings_.momentum);
+  if (settings_.weight_decay != 0) problem += fmt::format("_decay{}", settings_.weight_decay);
+  return problem;
+}
 
 std::vector<Operand> SgdOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward) return {};
@@ -65,8 +71,7 @@ class SgdReference : public ReferenceKernel {
   const SgdSettings settings_;
 };
 
-// The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
-// gradients.
+// oneDNN and OpenBLAS have no optimizer.
 class SgdLoops : public ReferenceKernel {
  public:
   SgdLoops(const KernelRequest& request, const SgdOp& op)
@@ -121,7 +126,19 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
 const KernelRegistration kForOneDnn("sgd", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("sgd", "openblas", MakeLoops);
-const KernelRegistration kForEigen("sgd", "eigen", MakeLoops);
+
+}  // namespace
+
+namespace {
+
+std::shared_ptr<const Op> ParseSgd(const ProblemWord& word) {
+  SgdSettings settings;
+  settings.momentum = word.NumberOr("momentum", 0.0F);
+  settings.weight_decay = word.NumberOr("decay", 0.0F);
+  return std::make_shared<SgdOp>(word.Field('n'), settings);
+}
+
+const ProblemRegistration kProblem("sgd", ParseSgd);
 
 }  // namespace
 

@@ -32,7 +32,7 @@ class SgdOp : public Op {
   std::int64_t size() const { return n_; }
 
   std::string_view kind() const override { return "sgd"; }
-  std::string Problem() const override;  // "n896"
+  std::string Problem() const override;  // "n896_momentum0.9_decay0.0001"
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Two operations an element for each of: step, momentum, decay, as far as they are in use.
   Work WorkOf(Pass pass, DataType type) const override;

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 SoftmaxCrossEntropyOp::SoftmaxCrossEntropyOp(std::int64_t batch, std::int64_t classes)
@@ -36,5 +38,15 @@ Work SoftmaxCrossEntropyOp::WorkOf(Pass pass, DataType type) const {
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseCrossEntropy(const ProblemWord& word) {
+  return std::make_shared<SoftmaxCrossEntropyOp>(word.Field('n'), word.Field('k'));
+}
+
+const ProblemRegistration kProblem("softmax_cross_entropy", ParseCrossEntropy);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -1,5 +1,4 @@
-// Softmax cross-entropy in f32 as vectorised loops. oneDNN and OpenBLAS have no such loss;
-// TensorFlow computes it with Eigen's array loops whatever its convolutions run on.
+// Softmax cross-entropy in f32 as vectorised loops. oneDNN and OpenBLAS have no such loss.
 
 #include <fmt/format.h>
 
@@ -65,7 +64,6 @@ KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
 
 const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeCrossEntropy);
 const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeCrossEntropy);
-const KernelRegistration kForEigen("softmax_cross_entropy", "eigen", MakeCrossEntropy);
 
 }  // namespace
 

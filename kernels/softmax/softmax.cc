@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "kernels/problem.h"
+
 namespace topdnn {
 
 SoftmaxOp::SoftmaxOp(std::int64_t batch, std::int64_t classes) : batch_(batch), classes_(classes) {
@@ -41,5 +43,15 @@ Work SoftmaxOp::WorkOf(Pass pass, DataType type) const {
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
 }
+
+namespace {
+
+std::shared_ptr<const Op> ParseSoftmax(const ProblemWord& word) {
+  return std::make_shared<SoftmaxOp>(word.Field('n'), word.Field('k'));
+}
+
+const ProblemRegistration kProblem("softmax", ParseSoftmax);
+
+}  // namespace
 
 }  // namespace topdnn

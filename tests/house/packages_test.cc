@@ -49,6 +49,8 @@ const std::map<std::string, std::string>& PackageOf() {
       {"hwloc", "libhwloc-dev"},
       {"libzip", "libzip-dev"},
       {"openblas", "libopenblas-openmp-dev"},
+      {"Protobuf", "libprotobuf-dev"},
+      {"ONNX_PROTO_LIBRARY", "libonnx-dev"},
       {"DNNL_LIBRARY", "libdnnl-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},

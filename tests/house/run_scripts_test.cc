@@ -58,6 +58,10 @@ else
 fi
 )";
 constexpr const char* kCtest = R"(echo "ctest $*" >>"$STAGE/log"
+if [ -n "$CTEST_LOG" ]; then
+  mkdir -p "$2/Testing/Temporary"
+  printf "$CTEST_LOG" >"$2/Testing/Temporary/LastTest.log"
+fi
 exit ${CTEST_STATUS:-0}
 )";
 
@@ -71,8 +75,8 @@ class RunScriptsTest : public testing::Test {
     stage_ = fs::canonical(pattern);
     tree_ = stage_ / "the tree";
     const fs::path root = TOPDNN_SOURCE_DIR;
-    for (const char* script :
-         {"setup/install", "setup/build", "setup/jobs", "bench/run", "tests/run"}) {
+    for (const char* script : {"setup/install", "setup/build", "setup/jobs", "bench/run",
+                               "tests/run", "tests/case_totals"}) {
       fs::create_directories((tree_ / script).parent_path());
       fs::copy_file(root / script, tree_ / script);
     }
@@ -108,10 +112,11 @@ class RunScriptsTest : public testing::Test {
   // Runs a script of the tree from another folder, with `variables` (NAME=value ...) set.
   Outcome Run(const std::string& script, const std::string& variables = "",
               const std::string& arguments = "") {
-    return RunShell("cd " + Quoted((stage_ / "elsewhere").string()) +
-                    " && unset CI TOPDNN_NO_INSTALL APT_FAILS BUILD_FAILS CTEST_STATUS && PATH=" +
-                    Quoted((stage_ / "bin").string()) + " STAGE=" + Quoted(stage_.string()) + " " +
-                    variables + " " + Quoted((tree_ / script).string()) + " " + arguments);
+    return RunShell(
+        "cd " + Quoted((stage_ / "elsewhere").string()) +
+        " && unset CI TOPDNN_NO_INSTALL APT_FAILS BUILD_FAILS CTEST_STATUS CTEST_LOG && PATH=" +
+        Quoted((stage_ / "bin").string()) + " STAGE=" + Quoted(stage_.string()) + " " + variables +
+        " " + Quoted((tree_ / script).string()) + " " + arguments);
   }
 
   // How the outside programs were called so far.
@@ -257,6 +262,28 @@ TEST_F(RunScriptsTest, TestsRunBuildsAllAndPassesArguments) {
 
 TEST_F(RunScriptsTest, AFailedTestIsStatusOne) {
   EXPECT_EQ(Run("tests/run", "CTEST_STATUS=8").exit_status, 1);
+}
+
+TEST_F(RunScriptsTest, CasesThatTestsCountedAreAddedUpWhateverTheStatus) {
+  const std::string log =
+      "CTEST_LOG='Output:\\ncases | randomised | 7\\ncases | ONNX | 2\\n"
+      "left out | ONNX | a | 3-D\\nleft out | ONNX | b | it is u8\\nleft out | ONNX | c | 3-D\\n"
+      "left out | ONNX | d | 3-D\\nleft out | ONNX | e | 3-D\\nPASSED\\ncases | randomised | 5\\n"
+      "left out | pmu | f | no counter\\n'";
+  const Outcome passed = Run("tests/run", log);
+  EXPECT_EQ(passed.exit_status, 0);
+  EXPECT_THAT(passed.output, testing::EndsWith("Cases in these tests:\n"
+                                               "  randomised: 12\n"
+                                               "  ONNX: 2, left out 5\n"
+                                               "       4  3-D (a, c, d, ...)\n"
+                                               "       1  it is u8 (b)\n"
+                                               "  pmu: 0, left out 1\n"
+                                               "       1  no counter (f)\n"));
+  const Outcome failed = Run("tests/run", log + " CTEST_STATUS=8");
+  EXPECT_EQ(failed.exit_status, 1);
+  EXPECT_THAT(failed.output, HasSubstr("randomised: 12"));
+  // What an earlier run left is not counted again.
+  EXPECT_THAT(Run("tests/run", "CTEST_STATUS=8").output, testing::Not(HasSubstr("Cases")));
 }
 
 TEST_F(RunScriptsTest, UnderCiWarningsAreErrors) {

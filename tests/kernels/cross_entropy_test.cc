@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -60,6 +61,7 @@ TEST(CrossEntropyReferenceTest, GradientAgreesWithFiniteDifferences) {
     element = at;
     EXPECT_NEAR(gradient[i], (above - below) / (2 * kStep), 1e-9) << "element " << i;
   }
+  CountCase("gradient check");
 }
 
 class CrossEntropyBackendTest : public testing::TestWithParam<std::string> {};
@@ -93,7 +95,7 @@ TEST_P(CrossEntropyBackendTest, LargeLogitsDoNotOverflowAndNanPropagates) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, CrossEntropyBackendTest,
-                         testing::Values("onednn", "openblas", "eigen"));
+                         testing::Values("onednn", "openblas", "eigen", "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn

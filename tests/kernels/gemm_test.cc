@@ -41,7 +41,7 @@ Values MagnitudesOf(const GemmExtents& e, const KernelRequest& request, std::uin
 TEST(GemmOpTest, KnownProduct) {
   // [1 2; 3 4] * [5 6; 7 8] = [19 22; 43 50]; half of it plus twice C.
   const GemmExtents e{.m = 2, .n = 2, .k = 2, .alpha = 0.5F, .beta = 2.0F};
-  for (const std::string backend : {"reference", "onednn", "openblas"}) {
+  for (const std::string backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
     KernelRun run(backend, RequestFor(std::make_shared<GemmOp>(e), {}, 1));
     ASSERT_NE(run.kernel(), nullptr) << run.refusal();
     run.SetInputs(
@@ -98,7 +98,8 @@ TEST_P(GemmBackendTest, NotANumberInCIsNotReadWithBetaZero) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, GemmBackendTest,
-                         ::testing::Values("reference", "onednn", "openblas"));
+                         ::testing::Values("reference", "onednn", "openblas", "eigen",
+                                           "eigen-sgemm"));
 
 TEST(GemmTest, OneDnnAgreesInBf16AndInt8) {
   std::mt19937_64 random(20260723);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -24,9 +25,9 @@ inline std::pair<Pass, Arg> GradientOf(Arg input) {
     case Arg::kBias:
       return {Pass::kBackwardWeights, Arg::kDiffBias};
     case Arg::kScale:
-      return {Pass::kBackwardWeights, Arg::kDiffScale};
+      return {Pass::kBackwardData, Arg::kDiffScale};
     case Arg::kShift:
-      return {Pass::kBackwardWeights, Arg::kDiffShift};
+      return {Pass::kBackwardData, Arg::kDiffShift};
     default:
       ADD_FAILURE() << NameOf(input) << " has no gradient";
       return {};
@@ -86,6 +87,7 @@ inline void CheckGradient(const std::shared_ptr<const Op>& op, Arg input, std::u
     // The difference of two sums of order one loses about 1e-16 / kStep; curvature adds kStep^2.
     EXPECT_NEAR(analytic[i], numeric, 1e-7 * std::max(1.0, std::abs(numeric))) << "element " << i;
   }
+  CountCase("gradient check");
 }
 
 }  // namespace topdnn

@@ -50,7 +50,8 @@ TEST_P(InnerProductBackendTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, InnerProductBackendTest, testing::Values("onednn", "openblas"));
+INSTANTIATE_TEST_SUITE_P(Backends, InnerProductBackendTest,
+                         testing::Values("onednn", "openblas", "eigen", "eigen-sgemm"));
 
 TEST(InnerProductReferenceTest, GradientsAgreeWithFiniteDifferences) {
   std::mt19937_64 random(8);

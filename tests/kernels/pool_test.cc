@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -266,6 +267,7 @@ TEST(PoolReferenceTest, GradientsAgreeWithFiniteDifferences) {
       src[k] = value;
       EXPECT_NEAR(gradient[k], (above - below) / (2 * step), 1e-8) << op->Problem();
     }
+    CountCase("gradient check");
   }
 }
 

@@ -22,6 +22,11 @@ TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
            "pool/averagen1c3h8w8r3s3u2v2p0q0_ceil",
            "relu/8x64x56x56",
            "bounded_relu/8x64x56x56_bound6",
+           "softmax/n64k10",
+           "softmax_cross_entropy/n64k10",
+           "sgd/n896",
+           "sgd/n896_momentum0.9_decay0.5",
+           "adam/n896_decay0.5",
        }) {
     const auto op = ParseProblem(text);
     EXPECT_EQ(std::string(op->kind()) + "/" + op->Problem(), text);

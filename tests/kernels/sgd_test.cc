@@ -107,7 +107,7 @@ TEST_P(UpdateBackendTest, NanAndInfinityPropagateToTheirOwnElement) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, UpdateBackendTest,
-                         testing::Values("onednn", "openblas", "eigen"));
+                         testing::Values("onednn", "openblas", "eigen", "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn

@@ -76,7 +76,8 @@ TEST_P(AllocationTest, AStepAllocatesNothing) {
   EXPECT_EQ(own_allocations, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, AllocationTest, testing::Values("onednn", "reference"));
+INSTANTIATE_TEST_SUITE_P(Backends, AllocationTest,
+                         testing::Values("onednn", "eigen", "eigen-sgemm", "reference"));
 
 TEST(AllocationWatchTest, TheWatchSeesAnAllocation) {
   own_allocations = 0;

@@ -90,7 +90,8 @@ TEST_P(CnnBackendTest, OneStepAgreesWithTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, CnnBackendTest, testing::Values("onednn", "reference"));
+INSTANTIATE_TEST_SUITE_P(Backends, CnnBackendTest,
+                         testing::Values("onednn", "eigen", "eigen-sgemm", "reference"));
 
 TEST(CnnTest, TrainingLowersTheLoss) {
   for (const Optimizer::Kind kind : {Optimizer::Kind::kSgd, Optimizer::Kind::kAdam}) {

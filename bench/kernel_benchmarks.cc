@@ -1,0 +1,235 @@
+#include "bench/kernel_benchmarks.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "bench/interrupt.h"
+#include "bench/kernel_case.h"
+#include "bench/measured_ceilings.h"
+#include "bench/selection.h"
+#include "bench/workload.h"
+#include "harness/counters/disturbance.h"
+#include "harness/measure.h"
+#include "kernels/registry.h"
+#include "kernels/thread_width.h"
+#include "kernels/variant.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+struct CaseKey {
+  std::shared_ptr<const Op> op;
+  Execution execution;
+  std::string variant;
+  int threads = 1;
+  bool cold = false;
+};
+
+// The case that is being run, kept while Google Benchmark calls it again with more iterations; one
+// at a time, for a problem may take gigabytes.
+struct LoadedCase {
+  std::string name;
+  std::optional<KernelProblem> problem;
+  std::unique_ptr<KernelCase> kernel;
+  CaseCheck check;
+  std::string chosen;   // what `auto` says
+  std::string refusal;  // SKIPPED
+  std::string failure;  // FAILED
+};
+
+void Load(const CaseKey& key, const std::string& name, LoadedCase& loaded) {
+  loaded = LoadedCase();
+  loaded.name = name;
+  const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
+  if (needed > MemoryLimit()) {
+    loaded.refusal = fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
+                                 static_cast<double>(needed) / (1 << 30),
+                                 static_cast<double>(MemoryLimit()) / (1 << 30));
+    return;
+  }
+  // (asked for before the problem is computed: most refusals need no numbers)
+  std::optional<Variant> variant = FindVariant(key.variant);
+  if (variant) {
+    const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
+    KernelOrRefusal answer =
+        request ? MakeKernel(variant->backend, *request) : Refusal{"no such case"};
+    if (auto* refusal = std::get_if<Refusal>(&answer);
+        refusal && !key.op->Find(key.execution, Arg::kWorkspace)) {
+      loaded.refusal = refusal->reason;
+      return;
+    }
+  }
+  loaded.problem.emplace(key.op, key.execution);
+  if (!variant) {
+    const SelectedVariant selected = SelectVariant(*loaded.problem, key.threads);
+    if (!selected.variant) {
+      loaded.refusal = selected.reason;
+      return;
+    }
+    variant = selected.variant;
+    loaded.chosen = selected.Describe();
+  }
+  auto made = KernelCase::Make(*variant, *loaded.problem, key.threads);
+  if (auto* refusal = std::get_if<Refusal>(&made)) {
+    loaded.refusal = refusal->reason;
+    return;
+  }
+  loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
+  loaded.check = loaded.kernel->Check(*loaded.problem);
+  if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
+}
+
+Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool warm,
+                   std::vector<double>& samples) {
+  KernelCase& kernel = *loaded.kernel;
+  const ThreadWidth width(kernel.threads());
+  auto run = [&kernel]() noexcept { kernel.Run(); };
+  auto flush = [&kernel] { kernel.FlushInputs(); };
+  const TimedStage stage{loaded.name, Action::Of(run)};
+  MeasureOptions options;
+  options.iterations = iterations;
+  options.cancel = &InterruptFlag();
+  if (warm) options.most_warmup_iterations = 1;
+  options.most_warmup_seconds = 0.5;
+  const SequenceSamples measured = cold ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
+                                        : MeasureIsolatedHot(stage, {}, options);
+  samples = measured.step.seconds;
+  Record record =
+      RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
+               cold ? "isolated-cold" : "isolated-hot");
+  record.implementation = kernel.kernel().implementation();
+  record.isa = kernel.kernel().isa();
+  const Work work = kernel.work();
+  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  record.bytes = static_cast<double>(work.bytes);
+  return record;
+}
+
+void SetCounters(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
+  const KernelCase& kernel = *loaded.kernel;
+  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, kernel.threads());
+  if (ceiling != nullptr) record.ceiling_flops_per_second = *ceiling->value;
+  // Never a NaN: Google Benchmark would write it bare into JSON.
+  const auto set = [&state](const char* name, std::optional<double> value) {
+    if (value) state.counters[name] = *value;
+  };
+  set("median_s", record.seconds->median);
+  set("min_s", record.seconds->min);
+  set("p90_s", record.seconds->p90);
+  set("GFLOP/s", record.Gflops());
+  set("peak_fraction", record.PeakFraction());
+  set("error", loaded.check.error);
+  std::string label = record.implementation;
+  if (!loaded.chosen.empty()) label = fmt::format("{} ({})", label, loaded.chosen);
+  if (record.status != Status::kOk) {
+    label += fmt::format(" {}: {}", NameOf(record.status), record.reason);
+  }
+  state.SetLabel(label);
+}
+
+void RunCase(benchmark::State& state, const CaseKey& key, const std::string& name,
+             BenchmarkCases& cases) {
+  static LoadedCase loaded;
+  const bool again = loaded.name == name;
+  try {
+    if (!again) Load(key, name, loaded);
+  } catch (const std::exception& error) {
+    loaded.failure = error.what();
+  }
+  if (!loaded.refusal.empty()) {
+    ++cases.skipped;
+    state.SkipWithError(("SKIPPED: " + loaded.refusal).c_str());
+    return;
+  }
+  if (!loaded.failure.empty()) {
+    ++cases.failed;
+    state.SkipWithError(("FAILED: " + loaded.failure).c_str());
+    return;
+  }
+  std::vector<double> samples;
+  Record record = MeasureCase(loaded, key.cold, static_cast<std::int64_t>(state.max_iterations),
+                              again, samples);
+  if (!record.seconds || Interrupted()) {
+    ++cases.failed;
+    state.SkipWithError("interrupted");
+    return;
+  }
+  std::size_t next = 0;
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    state.SetIterationTime(samples[next]);
+    next = (next + 1) % samples.size();
+  }
+  SetCounters(loaded, key.execution.type, record, state);
+  ++cases.timed;
+}
+
+class Registrar {
+ public:
+  Registrar(int threads, BenchmarkCases& cases) : threads_(threads), cases_(cases) {}
+
+  void Add(const ProblemSet& set, const CountedProblem& problem, Pass pass) {
+    for (const Variant& variant : variants_) {
+      for (const DataType type : variant.types) {
+        const bool whole = type == DataType::kU8 || type == DataType::kS8;
+        const Execution execution{pass, set.training && !whole, type};
+        if (!problem.op->Has(execution)) continue;
+        if (!RequestOf(variant, problem.op, execution, threads_)) continue;
+        Add(set, {problem.op, execution, variant.name, threads_, false});
+      }
+    }
+    if (!IsSelectable(*problem.op)) return;
+    for (const DataType type : {DataType::kF32, DataType::kBF16}) {
+      const Execution execution{pass, set.training, type};
+      if (!problem.op->Has(execution)) continue;
+      Add(set, {problem.op, execution, std::string(kAuto), threads_, false});
+    }
+  }
+
+ private:
+  void Add(const ProblemSet& set, CaseKey key) {
+    for (const bool cold : {false, true}) {
+      key.cold = cold;
+      const std::string name =
+          fmt::format("{}/{}/{}/{}/{}/{}/t{}{}", set.name, key.op->kind(), key.op->Problem(),
+                      NameOf(key.execution.pass), key.variant, NameOf(key.execution.type),
+                      key.threads, cold ? "/cold" : "");
+      // A set may hold a problem twice.
+      if (!known_.insert(name).second) continue;
+      cases_.all.push_back(
+          {name + "/manual_time", [key, name, cases = &cases_] {
+             benchmark::RegisterBenchmark(
+                 name.c_str(),
+                 [key, name, cases](benchmark::State& state) { RunCase(state, key, name, *cases); })
+                 ->UseManualTime()
+                 ->Unit(benchmark::kMicrosecond);
+           }});
+    }
+  }
+
+  int threads_;
+  BenchmarkCases& cases_;
+  std::vector<Variant> variants_ = Variants();
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+void AddKernels(const std::vector<ProblemSet>& sets, int threads, BenchmarkCases& cases) {
+  Registrar registrar(threads, cases);
+  for (const ProblemSet& set : sets) {
+    for (const CountedProblem& problem : set.problems) {
+      for (const Pass pass : problem.passes) registrar.Add(set, problem, pass);
+    }
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,165 @@
+#include "bench/network_benchmarks.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bench/command.h"
+#include "bench/images.h"
+#include "bench/interrupt.h"
+#include "bench/plan_profile.h"
+#include "bench/sources.h"
+#include "bench/workload.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// Google Benchmark names a case, times it by hand and repeats it as often as there are samples.
+void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases,
+         std::function<void(benchmark::State&)> run) {
+  cases.all.push_back({fmt::format("{}/iterations:{}/manual_time", name, iterations),
+                       [name, iterations, run = std::move(run)] {
+                         benchmark::RegisterBenchmark(name.c_str(), run)
+                             ->UseManualTime()
+                             ->Iterations(iterations)
+                             ->Unit(benchmark::kMicrosecond);
+                       }});
+}
+
+// A network in one mode on one backend: measured when first asked.
+class NetworkCase {
+ public:
+  NetworkCase(WorkloadOptions options, bool training, std::int64_t iterations)
+      : options_(std::move(options)),
+        training_(training),
+        iterations_(iterations),
+        workload_(PlanWorkload(options_, training_)) {}
+
+  const Plan& plan() const { return *workload_.plan; }
+  std::int64_t iterations() const { return iterations_; }
+  // "cnn/train/n128"
+  std::string Name() const {
+    return fmt::format("{}/{}/n{}", options_.network, training_ ? "train" : "infer",
+                       options_.batch);
+  }
+  // "onednn/f32/t2"
+  std::string Variant() const {
+    return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, plan().threads());
+  }
+
+  const PlanProfile& profile() {
+    if (!measured_) Measure();
+    return profile_;
+  }
+  const Report& report() {
+    if (!measured_) Measure();
+    return report_;
+  }
+
+ private:
+  void Measure() {
+    workload_ = MakeWorkload(options_, training_);
+    TrainingImages images(options_, workload_);
+    const OpenedSources sources = OpenSources("auto");
+    ProfileSettings settings;
+    settings.iterations = iterations_;
+    settings.sources = sources.Pointers();
+    settings.cancel = &InterruptFlag();
+    settings.isolate = false;
+    profile_ = ProfilePlan(*workload_.plan, &images, settings);
+    report_ =
+        ReportOf(*workload_.plan, profile_, MeasureCeilings(plan().threads()), Regime::kInNetwork);
+    measured_ = true;
+  }
+
+  WorkloadOptions options_;
+  bool training_;
+  std::int64_t iterations_;
+  Workload workload_;
+  PlanProfile profile_;
+  Report report_;
+  bool measured_ = false;
+};
+
+void SetCounters(const Record& record, benchmark::State& state) {
+  state.SetLabel(record.status == Status::kOk ? record.implementation
+                                              : fmt::format("{} {}: {}", record.implementation,
+                                                            NameOf(record.status), record.reason));
+  // Never a NaN: Google Benchmark would write it bare into JSON.
+  const auto set = [&state](const char* name, std::optional<double> value) {
+    if (value) state.counters[name] = *value;
+  };
+  set("median_s", record.seconds->median);
+  set("min_s", record.seconds->min);
+  set("p90_s", record.seconds->p90);
+  set("GFLOP/s", record.Gflops());
+  set("peak_fraction", record.PeakFraction());
+  for (const auto& [event, count] : record.events) set(event.c_str(), count);
+}
+
+// One row: the samples of a stage, or of the step where `samples` is that.
+void RunRow(benchmark::State& state, const Record* record, const StageSamples* samples,
+            BenchmarkCases& cases) {
+  const bool cancelled = record == nullptr || samples == nullptr;
+  if (cancelled || !record->seconds) {
+    ++cases.failed;
+    state.SkipWithError(cancelled ? "interrupted" : record->reason.c_str());
+    return;
+  }
+  std::size_t next = 0;
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    state.SetIterationTime(samples->seconds[next]);
+    next = (next + 1) % samples->seconds.size();
+  }
+  SetCounters(*record, state);
+  ++cases.timed;
+}
+
+void AddNetwork(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
+  const auto& stages = network->plan().stages();
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    const std::string name = fmt::format("{}/{}/{}/{}", network->Name(), stages[i].name,
+                                         NameOf(stages[i].pass), network->Variant());
+    Add(name, network->iterations(), cases, [network, i, &cases](benchmark::State& state) {
+      const Report& report = network->report();
+      const auto& samples = network->profile().in_network.stages;
+      const bool there = i < report.stages.size() && i < samples.size();
+      RunRow(state, there ? &report.stages[i] : nullptr, there ? &samples[i] : nullptr, cases);
+    });
+  }
+  const std::string step = fmt::format("{}/step/{}", network->Name(), network->Variant());
+  Add(step, network->iterations(), cases, [network, &cases](benchmark::State& state) {
+    RunRow(state, &network->report().step, &network->profile().in_network.step, cases);
+  });
+}
+
+}  // namespace
+
+void AddNetworks(BenchmarkCases& cases) {
+  constexpr std::int64_t kIterations = 30;
+  for (const NetworkOffer& network : Networks()) {
+    for (const std::string& backend : Backends()) {
+      for (const bool training : {true, false}) {
+        WorkloadOptions options;
+        options.network = network.FullName();
+        options.backend = backend;
+        options.batch = backend == "reference" ? 8 : 128;
+        try {
+          AddNetwork(std::make_shared<NetworkCase>(options, training, kIterations), cases);
+        } catch (const UsageError& error) {
+          benchmark::AddCustomContext(fmt::format("skipped {} {} {}", network.FullName(),
+                                                  training ? "train" : "infer", backend),
+                                      error.what());
+        }
+      }
+    }
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,120 @@
+#include "bench/selection_cache.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <tuple>
+
+#include "bench/libraries.h"
+#include "harness/machine/cpu.h"
+#include "harness/report/atomic_file.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kSchema = 1;
+// A cache holds some kilobytes; a file of this size is none.
+constexpr std::uintmax_t kMostBytes = 64U << 20;
+
+void Tell(const std::string& line) { fmt::print(stderr, "topdnn: {}\n", line); }
+
+// Throws nlohmann::json::exception or std::runtime_error for what is no cache.
+std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
+  if (std::filesystem::file_size(path) > kMostBytes) throw std::runtime_error("it is too large");
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file);
+  if (json.at("schema").get<int>() != kSchema) throw std::runtime_error("another schema");
+  std::map<SelectionKey, RememberedSelection> known;
+  for (const auto& [machine, selections] : json.at("machines").items()) {
+    for (const auto& [problem, s] : selections.items()) {
+      RememberedSelection selection{s.at("variant").get<std::string>(),
+                                    s.at("against").get<std::string>(), s.at("gain").get<double>(),
+                                    s.at("error").get<double>()};
+      if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is no number");
+      known.insert_or_assign({problem, machine}, std::move(selection));
+    }
+  }
+  return known;
+}
+
+std::string TextOf(const std::map<SelectionKey, RememberedSelection>& known) {
+  nlohmann::ordered_json json = {{"schema", kSchema},
+                                 {"machines", nlohmann::ordered_json::object()}};
+  for (const auto& [key, selection] : known) {
+    json["machines"][key.machine][key.problem] = {{"variant", selection.variant},
+                                                  {"against", selection.against},
+                                                  {"gain", selection.gain},
+                                                  {"error", selection.error}};
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace
+
+SelectionKey SelectionKey::Of(const Op& op, const Execution& execution, int threads) {
+  static const std::string machine = [] {
+    const Cpu cpu = IdentifyCpu();
+    return fmt::format("{} {}/{}/{} {}", cpu.vendor, cpu.family, cpu.model, cpu.stepping,
+                       LibraryVersions().dump());
+  }();
+  return {fmt::format("{}/{}/{}{}/{}/t{}", op.kind(), op.Problem(), NameOf(execution.pass),
+                      execution.training ? "" : "-inference", NameOf(execution.type), threads),
+          machine};
+}
+
+SelectionCache::SelectionCache(std::string path) : path_(std::move(path)) { Read(); }
+
+SelectionCache& SelectionCache::OfUser() {
+  static SelectionCache cache(UserPath());
+  return cache;
+}
+
+std::string SelectionCache::UserPath() {
+  const char* const xdg = std::getenv("XDG_CACHE_HOME");
+  // (the specification has relative paths ignored)
+  if (xdg != nullptr && xdg[0] == '/') return std::string(xdg) + "/topdnn/selection.json";
+  const char* const home = std::getenv("HOME");
+  if (home == nullptr || home[0] != '/') return {};
+  return std::string(home) + "/.cache/topdnn/selection.json";
+}
+
+void SelectionCache::Read() {
+  std::error_code error;
+  if (path_.empty() || !std::filesystem::exists(path_, error)) return;
+  try {
+    for (auto& [key, selection] : Parse(path_)) known_.insert_or_assign(key, selection);
+  } catch (const std::exception& failure) {
+    if (!told_)
+      Tell(fmt::format("{}: ignored, as it is no cache of selections ({})", path_, failure.what()));
+    told_ = true;
+  }
+}
+
+std::optional<RememberedSelection> SelectionCache::Find(const SelectionKey& key) const {
+  const auto found = known_.find(key);
+  return found == known_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void SelectionCache::Add(const SelectionKey& key, const RememberedSelection& selection) {
+  if (!path_.empty()) {
+    Read();
+    known_.insert_or_assign(key, selection);
+    try {
+      std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+      WriteFileAtomically(path_, TextOf(known_));
+    } catch (const std::exception& failure) {
+      if (!told_) Tell(fmt::format("selections are not kept: {}", failure.what()));
+      told_ = true;
+    }
+  }
+  known_.insert_or_assign(key, selection);
+}
+
+}  // namespace topdnn

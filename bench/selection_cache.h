@@ -1,0 +1,59 @@
+// What `auto` has chosen before, in a file of the user's cache folder
+// ($XDG_CACHE_HOME/topdnn/selection.json, by default ~/.cache/topdnn/selection.json; XDG Base
+// Directory Specification 0.8). A file that cannot be read as that is ignored with one line.
+
+#ifndef TOPDNN_BENCH_SELECTION_CACHE_H_
+#define TOPDNN_BENCH_SELECTION_CACHE_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Everything that a choice depends on.
+struct SelectionKey {
+  std::string problem;  // "conv/n8c64.../forward/f32/t2"
+  std::string machine;  // CPU and library versions, with what they detected
+
+  static SelectionKey Of(const Op& op, const Execution& execution, int threads);
+  bool operator<(const SelectionKey& other) const {
+    return std::tie(machine, problem) < std::tie(other.machine, other.problem);
+  }
+};
+
+struct RememberedSelection {
+  std::string variant;
+  std::string against;
+  double gain = 1;
+  double error = 0;
+};
+
+class SelectionCache {
+ public:
+  // Of the file at `path`; empty: nothing is read or kept.
+  explicit SelectionCache(std::string path);
+  // The one of this user, read once.
+  static SelectionCache& OfUser();
+  // Where it is; empty when neither XDG_CACHE_HOME nor HOME says.
+  static std::string UserPath();
+
+  std::optional<RememberedSelection> Find(const SelectionKey& key) const;
+  // Remembers it, in the file, too, beside what another process has added meanwhile. A file that
+  // cannot be written is told once, on standard error.
+  void Add(const SelectionKey& key, const RememberedSelection& selection);
+
+ private:
+  void Read();
+
+  std::string path_;
+  std::map<SelectionKey, RememberedSelection> known_;
+  bool told_ = false;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_SELECTION_CACHE_H_

@@ -1,0 +1,378 @@
+#include "bench/speed.h"
+
+#include <benchmark/benchmark.h>
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/interrupt.h"
+#include "bench/kernel_case.h"
+#include "bench/measured_ceilings.h"
+#include "bench/problem_sets.h"
+#include "bench/selection.h"
+#include "bench/workload.h"
+#include "harness/counters/clock.h"
+#include "harness/measure.h"
+#include "kernels/conv/conv.h"
+#include "kernels/onednn.h"
+#include "kernels/problem.h"
+#include "kernels/registry.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
+// What a case measured: its counters, and a sentence.
+struct Findings {
+  std::map<std::string, double> counters;
+  std::string label;
+};
+
+// A library or machine that lacks what the case is about.
+class Skipped : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
+  const std::uint64_t start = clock.now();
+  work();
+  return static_cast<double>(clock.now() - start) * clock.seconds_per_tick;
+}
+
+// Seconds of `ours` over `theirs`, in pairs whose order alternates.
+MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs) {
+  constexpr int kPairs = 31;
+  std::vector<double> a;
+  std::vector<double> b;
+  ours();
+  theirs();
+  for (int i = 0; i < kPairs && !Interrupted(); ++i) {
+    if (i % 2 == 0) a.push_back(ours());
+    b.push_back(theirs());
+    if (i % 2 == 1) a.push_back(ours());
+  }
+  return OverheadOf(a, b);
+}
+
+void SetRatio(const MarkOverhead& ratio, Findings& findings) {
+  findings.counters["ratio"] = 1 + ratio.ratio;
+  findings.counters["ratio_low"] = 1 + ratio.low;
+  findings.counters["ratio_high"] = 1 + ratio.high;
+}
+
+std::unique_ptr<KernelCase> MakeCase(const std::string& variant, const KernelProblem& problem,
+                                     int threads) {
+  const auto found = FindVariant(variant);
+  if (!found) throw Skipped(fmt::format("there is no {}", variant));
+  auto made = KernelCase::Make(*found, problem, threads);
+  if (auto* refusal = std::get_if<Refusal>(&made)) throw Skipped(refusal->reason);
+  auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
+  const CaseCheck check = kernel->Check(problem);
+  if (!check.agrees) throw std::runtime_error(check.reason);
+  return kernel;
+}
+
+// oneDNN's convolution called by hand, in the layouts that the kernel uses.
+class BareConvolution {
+ public:
+  BareConvolution(const ConvOp& op, const Kernel& kernel) {
+    const ConvExtents& e = op.extents();
+    const auto desc = [&](Arg arg) { return onednn::ToMemoryDesc(kernel.Find(arg)->desc); };
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    const dnnl::convolution_forward::primitive_desc pd(
+        {dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, desc(Arg::kSrc),
+         desc(Arg::kWeights), desc(Arg::kDst), dnnl::memory::dims{e.stride_h, e.stride_w},
+         dnnl::memory::dims{e.pad_top, e.pad_left}, dnnl::memory::dims{e.pad_bottom, e.pad_right}},
+        attributes, onednn::Engine());
+    primitive_ = dnnl::convolution_forward(pd);
+    for (const auto& [arg, memory] :
+         {std::pair{DNNL_ARG_SRC, pd.src_desc()}, std::pair{DNNL_ARG_WEIGHTS, pd.weights_desc()},
+          std::pair{DNNL_ARG_DST, pd.dst_desc()},
+          std::pair{DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}}) {
+      arguments_.emplace(arg, dnnl::memory(memory, onednn::Engine()));
+    }
+  }
+
+  void Run() { primitive_.execute(stream_, arguments_); }
+
+ private:
+  dnnl::convolution_forward primitive_;
+  dnnl::stream stream_{onednn::Engine()};
+  std::unordered_map<int, dnnl::memory> arguments_;
+};
+
+// topdnn's median of n marked runs, against a loop of n bare executions.
+Findings HarnessCost(const std::string& text, int threads) {
+  const auto op = ParseProblem(text);
+  const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
+  const auto ours = MakeCase("onednn", problem, threads);
+  const ThreadWidth width(threads);
+  BareConvolution bare(dynamic_cast<const ConvOp&>(*op), ours->kernel());
+  const TickClock clock = BestClock();
+  const double once = SecondsOf(clock, [&] { ours->Run(); });
+  const auto runs = static_cast<std::int64_t>(std::clamp(0.02 / once, 5.0, 500.0));
+  auto run = [&]() noexcept { ours->Run(); };
+  const TimedStage stage{text, Action::Of(run)};
+  MeasureOptions options;
+  options.iterations = runs;
+  options.most_warmup_iterations = 1;
+  const auto with_harness = [&] {
+    return Median(MeasureSequence({&stage, 1}, options).step.seconds);
+  };
+  const auto without = [&] {
+    bare.Run();
+    return SecondsOf(clock,
+                     [&] {
+                       for (std::int64_t i = 0; i < runs; ++i) bare.Run();
+                     }) /
+           static_cast<double>(runs);
+  };
+  Findings findings;
+  SetRatio(RatioOf(with_harness, without), findings);
+  findings.counters["median_s"] = once;
+  findings.label = ours->kernel().implementation() + ": topdnn's median run over a bare one";
+  return findings;
+}
+
+const ProblemSet& SetNamed(const std::string& name) {
+  static const auto* sets = new std::vector<ProblemSet>(ProblemSets());
+  const auto found = std::find_if(sets->begin(), sets->end(),
+                                  [&](const ProblemSet& set) { return set.name == name; });
+  if (found == sets->end()) throw std::runtime_error("no problem set " + name);
+  return *found;
+}
+
+// The chosen kernel of one problem, and its median time.
+struct TimedChoice {
+  double seconds = 0;
+  std::string isa;
+  double gain = 1;
+};
+
+TimedChoice TimeChosen(const std::shared_ptr<const Op>& op, const Execution& execution,
+                       int threads) {
+  const KernelProblem problem(op, execution);
+  const SelectedVariant selected = SelectVariant(problem, threads);
+  if (!selected.variant) throw Skipped(selected.reason);
+  const auto kernel = MakeCase(selected.variant->name, problem, threads);
+  const ThreadWidth width(threads);
+  auto run = [&]() noexcept { kernel->Run(); };
+  const TimedStage stage{"", Action::Of(run)};
+  MeasureOptions options;
+  options.seconds = 0.2;
+  options.least_iterations = 9;
+  options.most_warmup_seconds = 0.1;
+  options.cancel = &InterruptFlag();
+  const std::vector<double> seconds = MeasureSequence({&stage, 1}, options).step.seconds;
+  if (seconds.empty()) throw std::runtime_error("interrupted");
+  return {Median(seconds), kernel->kernel().isa(), selected.gain};
+}
+
+// ResNet-50's convolutions in one pass and type, each as often as it occurs.
+Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
+  double flops = 0;
+  double seconds = 0;
+  double f32_seconds = 0;
+  double default_seconds = 0;
+  double ceiling_seconds = 0;
+  for (const CountedProblem& problem : SetNamed("resnet50-layers").problems) {
+    if (problem.op->kind() != "conv") continue;
+    const auto times = static_cast<double>(problem.count);
+    const TimedChoice chosen = TimeChosen(problem.op, {pass, true, type}, threads);
+    const double work = times * static_cast<double>(problem.op->WorkOf(pass, type).flops);
+    const Ceiling* ceiling = CeilingOfKernel(chosen.isa, type, threads);
+    if (ceiling == nullptr) throw Skipped("there is no ceiling for " + chosen.isa);
+    flops += work;
+    seconds += times * chosen.seconds;
+    default_seconds += times * chosen.seconds * chosen.gain;
+    ceiling_seconds += work / *ceiling->value;
+    if (type != DataType::kF32) {
+      f32_seconds += times * TimeChosen(problem.op, {pass, true, DataType::kF32}, threads).seconds;
+    }
+  }
+  Findings findings;
+  findings.counters["seconds"] = seconds;
+  findings.counters["GFLOP/s"] = flops / seconds * 1e-9;
+  findings.counters["peak_fraction"] = ceiling_seconds / seconds;
+  findings.counters["auto_gain"] = default_seconds / seconds;
+  if (type != DataType::kF32) findings.counters["over_f32"] = f32_seconds / seconds;
+  findings.label =
+      "ResNet-50's 53 convolutions at batch 8, by what auto chose, against the FMA "
+      "ceiling fed from L1";
+  return findings;
+}
+
+// How far what `auto` chooses is behind the best of its candidates, at worst, raced anew.
+Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
+  std::vector<double> ratios;
+  std::string worst;
+  int left_out = 0;
+  const auto& problems = SetNamed(set).problems;
+  for (const CountedProblem& counted : problems) {
+    const Execution execution{pass, true, DataType::kF32};
+    if (counted.op->kind() != "conv") continue;
+    if (2 * KernelProblem::BytesNeeded(*counted.op, execution) > MemoryLimit()) {
+      ++left_out;
+      continue;
+    }
+    const KernelProblem problem(counted.op, execution);
+    const SelectedVariant selected = SelectVariant(problem, threads);
+    const std::vector<Candidate> candidates = MakeCandidates(problem, threads);
+    std::vector<KernelCase*> cases;
+    std::vector<std::string> names;
+    std::size_t chosen = 0;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.variant.name == selected.variant->name) chosen = cases.size();
+      cases.push_back(candidate.kernel.get());
+      names.push_back(candidate.variant.name);
+    }
+    // The chosen one first: the others are compared with it.
+    std::swap(cases[0], cases[chosen]);
+    std::swap(names[0], names[chosen]);
+    const std::vector<CandidateTimes> times = RaceCandidates(cases, names, 0.5);
+    if (Interrupted()) throw std::runtime_error("interrupted");
+    const double behind = ChooseCandidate(times).gain;
+    if (ratios.empty() || behind > *std::max_element(ratios.begin(), ratios.end())) {
+      worst = counted.op->Problem();
+    }
+    ratios.push_back(behind);
+    fmt::print(stderr, "{:3}/{} {} {}: {}, {:.3f} behind\n", ratios.size(), problems.size(),
+               counted.op->Problem(), NameOf(pass), selected.Describe(), behind);
+  }
+  Findings findings;
+  findings.counters["problems"] = static_cast<double>(ratios.size());
+  findings.counters["left_out"] = left_out;
+  findings.counters["worst"] = *std::max_element(ratios.begin(), ratios.end());
+  findings.counters["median"] = Median(ratios);
+  findings.label = "time of what auto chose over the best candidate's; worst: " + worst;
+  return findings;
+}
+
+// The library's own sgemm of n x n matrices, row-major.
+std::function<void(std::int64_t n, const float* a, const float* b, float* c)> BareSgemm(
+    const std::string& backend) {
+  if (backend == "onednn") {
+    return [](std::int64_t n, const float* a, const float* b, float* c) {
+      dnnl_sgemm('N', 'N', n, n, n, 1.0F, a, n, b, n, 0.0F, c, n);
+    };
+  }
+  if (backend == "openblas") {
+    return [](std::int64_t n, const float* a, const float* b, float* c) {
+      const auto size = static_cast<blasint>(n);
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1.0F, a, size, b,
+                  size, 0.0F, c, size);
+    };
+  }
+  throw Skipped(backend + " has no sgemm to be called bare");
+}
+
+Findings SgemmAgainstBare(const std::string& backend, int threads) {
+  constexpr std::int64_t kExtent = 2048;
+  const auto op = ParseProblem(fmt::format("gemm/m{0}n{0}k{0}", kExtent));
+  const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
+  const auto ours = MakeCase(backend, problem, threads);
+  const auto bare = BareSgemm(backend);
+  const Tensor a(Shape{kExtent, kExtent});
+  const Tensor b(Shape{kExtent, kExtent});
+  const Tensor c(Shape{kExtent, kExtent});
+  FromDouble(problem.inputs().at(Arg::kSrc), a.desc(), a.data());
+  FromDouble(problem.inputs().at(Arg::kWeights), b.desc(), b.data());
+  const ThreadWidth width(threads);
+  const TickClock clock = BestClock();
+  double best = 1;
+  const auto with_topdnn = [&] {
+    const double seconds = SecondsOf(clock, [&] { ours->Run(); });
+    best = std::min(best, seconds);
+    return seconds;
+  };
+  const auto without = [&] {
+    return SecondsOf(clock, [&] { bare(kExtent, a.as<float>(), b.as<float>(), c.as<float>()); });
+  };
+  Findings findings;
+  SetRatio(RatioOf(without, with_topdnn), findings);
+  findings.counters["GFLOP/s"] =
+      static_cast<double>(op->WorkOf(Pass::kForward, DataType::kF32).flops) / best * 1e-9;
+  findings.label = "speed over the library's own sgemm";
+  return findings;
+}
+
+void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
+              BenchmarkCases& cases) {
+  try {
+    const TickClock clock = BestClock();
+    Findings findings;
+    const double seconds = SecondsOf(clock, [&] { findings = measure(); });
+    for (auto iteration : state) {
+      static_cast<void>(iteration);
+      state.SetIterationTime(seconds);
+    }
+    for (const auto& [name, value] : findings.counters) state.counters[name] = value;
+    state.SetLabel(findings.label);
+    ++cases.timed;
+  } catch (const Skipped& skipped) {
+    ++cases.skipped;
+    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
+  } catch (const std::exception& error) {
+    ++cases.failed;
+    state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
+  }
+}
+
+void Add(const std::string& name, std::function<Findings()> measure, BenchmarkCases& cases) {
+  auto run = [measure = std::move(measure), &cases](benchmark::State& state) {
+    RunSpeed(state, measure, cases);
+  };
+  cases.all.push_back({name + "/iterations:1/manual_time", [name, run = std::move(run)] {
+                         benchmark::RegisterBenchmark(name.c_str(), run)
+                             ->UseManualTime()
+                             ->Iterations(1)
+                             ->Unit(benchmark::kSecond);
+                       }});
+}
+
+}  // namespace
+
+void AddSpeed(int threads, BenchmarkCases& cases) {
+  const std::string width = fmt::format("t{}", threads);
+  for (const std::string problem :
+       {"conv/n8c64h56w56k64r3s3u1v1p1q1", "conv/n1c16h14w14k16r3s3u1v1p1q1"}) {
+    Add(
+        fmt::format("speed/harness-cost/{}/{}", problem, width),
+        [problem, threads] { return HarnessCost(problem, threads); }, cases);
+  }
+  for (const std::string& backend : Backends()) {
+    if (backend == "reference") continue;
+    Add(
+        fmt::format("speed/sgemm2048/{}/{}", backend, width),
+        [backend, threads] { return SgemmAgainstBare(backend, threads); }, cases);
+  }
+  for (const Pass pass : kPasses) {
+    for (const DataType type : {DataType::kF32, DataType::kBF16}) {
+      Add(
+          fmt::format("speed/resnet50/{}/{}/{}", NameOf(pass), NameOf(type), width),
+          [pass, type, threads] { return ResNetConvolutions(pass, type, threads); }, cases);
+    }
+  }
+  for (const Pass pass : kPasses) {
+    Add(
+        fmt::format("speed/auto/deepbench-training/{}/{}", NameOf(pass), width),
+        [pass, threads] { return AutoAgainstBest("deepbench-training", pass, threads); }, cases);
+  }
+}
+
+}  // namespace topdnn

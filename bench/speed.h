@@ -1,0 +1,21 @@
+// The named speed benchmark, `topdnn bench --benchmark_filter=speed`: ratios that tell whether
+// topdnn's own parts cost or gain time, each taken within one process from interleaved runs.
+//
+//   speed/harness-cost/...    a kernel run by topdnn over the same oneDNN primitive in a bare loop
+//   speed/resnet50/...        ResNet-50's convolutions with `auto`: share of the measured FMA
+//                             ceiling, FLOP-weighted; bf16 against f32
+//   speed/auto/...            `auto` over the best of its candidates, at worst
+//   speed/sgemm2048/...       a backend's product over its library called bare
+
+#ifndef TOPDNN_BENCH_SPEED_H_
+#define TOPDNN_BENCH_SPEED_H_
+
+#include "bench/cases.h"
+
+namespace topdnn {
+
+void AddSpeed(int threads, BenchmarkCases& cases);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_SPEED_H_

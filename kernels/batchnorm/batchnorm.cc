@@ -1,0 +1,104 @@
+#include "kernels/batchnorm/batchnorm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <stdexcept>
+
+#include "kernels/activation/relu.h"
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu)
+    : shape_(std::move(shape)), epsilon_(epsilon), relu_(relu) {
+  CheckExtents("batch normalization", shape_);
+  if (shape_.rank() < 2 || shape_.rank() > 5) {
+    throw std::invalid_argument(
+        fmt::format("batch normalization of {}: the shape must be (N, C) to (N, C, D, H, W)",
+                    shape_.ToString()));
+  }
+  if (!(epsilon > 0) || !std::isfinite(epsilon)) {
+    throw std::invalid_argument(
+        fmt::format("batch normalization of {} with epsilon {}: it must be a number above 0",
+                    shape_.ToString(), epsilon));
+  }
+}
+
+std::string BatchNormOp::Problem() const {
+  std::string problem = shape_.ToString();
+  if (epsilon_ != kUsualEpsilon) problem += fmt::format("_eps{}", epsilon_);
+  if (relu_) problem += "_relu";
+  return problem;
+}
+
+std::vector<Operand> BatchNormOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  const DataType of_channel = TypesOf(execution).parameter;
+  const Shape channel{channels()};
+  const bool forward = execution.pass == Pass::kForward;
+  if (execution.pass == Pass::kBackwardWeights) return {};
+  if (!forward && !TypesOf(execution).has_gradients) return {};
+  const Direction statistics = forward && execution.training ? Direction::kOut : Direction::kIn;
+  std::vector<Operand> operands = {{Arg::kSrc, Direction::kIn, shape_, type},
+                                   {Arg::kScale, Direction::kIn, channel, of_channel},
+                                   {Arg::kMean, statistics, channel, of_channel},
+                                   {Arg::kVariance, statistics, channel, of_channel}};
+  if (relu_ && (execution.training || !forward)) {
+    operands.push_back(
+        {Arg::kWorkspace, forward ? Direction::kOut : Direction::kIn, shape_, DataType::kU8});
+  }
+  if (forward) {
+    operands.push_back({Arg::kShift, Direction::kIn, channel, of_channel});
+    operands.push_back({Arg::kDst, Direction::kOut, shape_, type});
+  } else {
+    operands.push_back({Arg::kDiffDst, Direction::kIn, shape_, type});
+    operands.push_back({Arg::kDiffSrc, Direction::kOut, shape_, type});
+    operands.push_back({Arg::kDiffScale, Direction::kOut, channel, of_channel});
+    operands.push_back({Arg::kDiffShift, Direction::kOut, channel, of_channel});
+  }
+  return operands;
+}
+
+Work BatchNormOp::WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
+
+Work BatchNormOp::WorkIn(const Execution& execution) const {
+  const std::int64_t elements = shape_.elements();
+  const std::int64_t relu = relu_ ? elements : 0;
+  Work work;
+  if (execution.pass == Pass::kBackwardData) {
+    work.flops = 9 * elements + 8 * channels();
+  } else if (execution.pass == Pass::kForward) {
+    work.flops = execution.training ? 7 * elements + 6 * channels() + relu
+                                    : 3 * elements + 4 * channels() + relu;
+  }
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, execution);
+  return work;
+}
+
+std::vector<Parameter> BatchNormOp::Parameters() const {
+  const Shape channel{channels()};
+  return {{Arg::kScale, Arg::kDiffScale, "scale", channel, 0, 1.0},
+          {Arg::kShift, Arg::kDiffShift, "shift", channel, 0, 0.0}};
+}
+
+std::shared_ptr<const Op> BatchNormOp::FusedWith(const Op& next) const {
+  const auto* relu = dynamic_cast<const ReluOp*>(&next);
+  if (relu == nullptr || relu->bound() != 0.0F || relu_ || relu->shape() != shape_) return nullptr;
+  return std::make_shared<BatchNormOp>(shape_, epsilon_, true);
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseBatchNorm(const ProblemWord& word) {
+  return std::make_shared<BatchNormOp>(
+      word.shape(), word.NumberOr("eps", BatchNormOp::kUsualEpsilon), word.Flag("relu"));
+}
+
+const ProblemRegistration kProblem("batchnorm", ParseBatchNorm);
+
+}  // namespace
+
+}  // namespace topdnn

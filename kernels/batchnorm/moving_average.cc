@@ -1,0 +1,98 @@
+#include "kernels/batchnorm/moving_average.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/loops.h"
+#include "kernels/problem.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+MovingAverageOp::MovingAverageOp(std::int64_t n, float momentum) : n_(n), momentum_(momentum) {
+  CheckExtents("moving average", Shape{n});
+  if (!(momentum >= 0 && momentum <= 1)) {
+    throw std::invalid_argument(
+        fmt::format("moving average with momentum {}: it must lie in 0 to 1", momentum));
+  }
+}
+
+std::string MovingAverageOp::Problem() const {
+  if (momentum_ == kUsualMomentum) return fmt::format("n{}", n_);
+  return fmt::format("n{}_momentum{}", n_, momentum_);
+}
+
+std::vector<Operand> MovingAverageOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  return {{Arg::kSrc, Direction::kIn, Shape{n_}, execution.type},
+          {Arg::kDst, Direction::kInOut, Shape{n_}, execution.type}};
+}
+
+Work MovingAverageOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  work.flops = pass == Pass::kForward ? 3 * n_ : 0;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+namespace {
+
+template <typename T>
+class MovingAverageReference : public ReferenceKernel {
+ public:
+  MovingAverageReference(const KernelRequest& request, const MovingAverageOp& op)
+      : ReferenceKernel(request), n_(op.size()), keep_(static_cast<double>(op.momentum())) {}
+
+  void Run() noexcept override {
+    const T* src = Data<T>(Arg::kSrc);
+    T* dst = Data<T>(Arg::kDst);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      dst[i] = static_cast<T>(keep_ * static_cast<double>(dst[i]) +
+                              (1 - keep_) * static_cast<double>(src[i]));
+    }
+  }
+
+ private:
+  const std::int64_t n_;
+  const double keep_;
+};
+
+class MovingAverageLoops : public LoopKernel {
+ public:
+  MovingAverageLoops(const KernelRequest& request, const MovingAverageOp& op)
+      : LoopKernel(request), n_(op.size()), keep_(op.momentum()) {}
+
+  void Run() noexcept override {
+    const float* src = Data<float>(Arg::kSrc);
+    float* dst = Data<float>(Arg::kDst);
+    const float take = 1 - keep_;
+#pragma omp parallel for simd if (parallel : n_ >= kLoopWorthATeam)
+    for (std::int64_t i = 0; i < n_; ++i) dst[i] = keep_ * dst[i] + take * src[i];
+  }
+
+ private:
+  const std::int64_t n_;
+  const float keep_;
+};
+
+KernelOrRefusal MakeReferenceAverage(const KernelRequest& request) {
+  return MakeReference<MovingAverageOp, MovingAverageReference>(request);
+}
+
+std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
+  return std::make_shared<MovingAverageOp>(
+      word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kUsualMomentum));
+}
+
+constexpr KernelMaker kLoops = MakeLoopKernel<MovingAverageOp, MovingAverageLoops>;
+const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
+const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
+const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);
+const ProblemRegistration kProblem("moving_average", ParseMovingAverage);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,42 @@
+// Running statistics: the exponential moving average of each batch's mean and variance, which
+// inference normalizes with (ONNX BatchNormalization in training mode).
+
+#ifndef TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_
+#define TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// dst = momentum * dst + (1 - momentum) * src. PyTorch calls 1 - momentum the momentum.
+// Operands: forward src (n), dst (n), read and written.
+class MovingAverageOp : public Op {
+ public:
+  static constexpr float kUsualMomentum = 0.9F;  // ONNX's
+
+  // Throws std::invalid_argument for n below 1 or a momentum outside of [0, 1].
+  explicit MovingAverageOp(std::int64_t n, float momentum = kUsualMomentum);
+
+  std::int64_t size() const { return n_; }
+  float momentum() const { return momentum_; }
+
+  std::string_view kind() const override { return "moving_average"; }
+  std::string Problem() const override;  // "n64", "n64_momentum0.99"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Two products and a sum an element.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 2; }
+  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+
+ private:
+  std::int64_t n_;
+  float momentum_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_

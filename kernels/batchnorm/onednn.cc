@@ -1,0 +1,94 @@
+// Batch normalization on oneDNN, scale and shift apart.
+
+#include "kernels/onednn.h"
+
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+using Forward = dnnl::batch_normalization_forward;
+using Backward = dnnl::batch_normalization_backward;
+using Flags = dnnl::normalization_flags;
+
+Flags FlagsOf(const BatchNormOp& op, bool given_statistics) {
+  Flags flags = Flags::use_scale | Flags::use_shift;
+  if (given_statistics) flags |= Flags::use_global_stats;
+  if (op.relu()) flags |= Flags::fuse_norm_relu;
+  return flags;
+}
+
+Forward::primitive_desc ForwardDesc(const BatchNormOp& op, const dnnl::memory::desc& data,
+                                    bool training) {
+  return {Forward::desc(
+              training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+              data, op.epsilon(), FlagsOf(op, !training)),
+          onednn::Attributes(), onednn::Engine()};
+}
+
+dnnl::memory::desc ChannelDesc(const BatchNormOp& op) {
+  return onednn::ToMemoryDesc({Shape{op.channels()}, DataType::kF32, Layout::Plain(1)});
+}
+
+std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const BatchNormOp& op,
+                                    const dnnl::memory::desc& data) {
+  const bool training = request.execution.training;
+  const Forward::primitive_desc pd = ForwardDesc(op, data, training);
+  const dnnl::memory::desc channel = ChannelDesc(op);
+  const Direction statistics = training ? Direction::kOut : Direction::kIn;
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+      {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, channel},
+      {Arg::kShift, Direction::kIn, DNNL_ARG_SHIFT, channel},
+      {Arg::kMean, statistics, DNNL_ARG_MEAN, channel},
+      {Arg::kVariance, statistics, DNNL_ARG_VARIANCE, channel},
+      {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
+  if (op.relu() && training) {
+    operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
+  }
+  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+}
+
+KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op,
+                             const dnnl::memory::desc& data) {
+  const Backward::primitive_desc pd(
+      Backward::desc(dnnl::prop_kind::backward, data, data, op.epsilon(), FlagsOf(op, false)),
+      onednn::Attributes(), onednn::Engine(), ForwardDesc(op, data, true));
+  const dnnl::memory::desc channel = ChannelDesc(op);
+  std::vector<onednn::PrimitiveOperand> operands = {
+      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+      {Arg::kMean, Direction::kIn, DNNL_ARG_MEAN, channel},
+      {Arg::kVariance, Direction::kIn, DNNL_ARG_VARIANCE, channel},
+      {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, channel},
+      // oneDNN 2.6 demands shift as well, though no gradient depends on it: any channel will do.
+      {Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, channel},
+      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+      {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()},
+      {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, channel},
+      {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, channel}};
+  if (op.relu()) {
+    if (auto why = onednn::ReadWorkspace(request, pd.workspace_desc(), operands)) {
+      return *std::move(why);
+    }
+  }
+  return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
+}
+
+KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+  const auto layout = CommonLayout(request, op.shape());
+  if (!layout) return Refusal{"oneDNN's batch normalization takes one layout for all its images"};
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const auto data = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
+    if (request.execution.pass == Pass::kForward) return MakeForward(request, op, data);
+    return MakeBackward(request, op, data);
+  });
+}
+
+const KernelRegistration kRegistration("batchnorm", "onednn", MakeBatchNorm);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,224 @@
+// Convolution as TensorFlow computes it with Eigen (conv_ops.cc): NHWC and HWIO. Forward is a
+// matrix product where a patch is all of an image or one position of it, else a contraction over
+// image patches; the gradients go by explicit im2col. Depthwise convolutions are
+// loops of their own, as DepthwiseConv2dNative is.
+
+#include <algorithm>
+
+#include "kernels/conv/conv.h"
+#include "kernels/conv/im2col.h"
+#include "kernels/eigen/kernel.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+eigen::Convolution Describe(const ConvExtents& e) {
+  return {e.n,         e.c,          e.h,          e.w,       e.k,        e.r,
+          e.s,         e.stride_h,   e.stride_w,   e.pad_top, e.pad_left, e.pad_bottom,
+          e.pad_right, e.dilation_h, e.dilation_w, e.oh(),    e.ow()};
+}
+
+// Whether a kernel sees the whole image, once.
+bool PatchIsImage(const ConvExtents& e) {
+  return e.r == e.h && e.s == e.w && e.oh() == 1 && e.ow() == 1 && e.dilation_h == 1 &&
+         e.dilation_w == 1 && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
+}
+
+// Whether the source is the matrix of its patches (N*OH*OW, R*S*C).
+bool SourceIsMatrix(const ConvExtents& e) { return ColIsImage(e) || PatchIsImage(e); }
+
+class ConvEigen : public eigen::EigenKernel {
+ public:
+  ConvEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
+      : EigenKernel(request, functions,
+                    AlgorithmOf(op.extents(), request.execution.pass, request.threads)),
+        e_(Describe(op.extents())),
+        epilogue_(op.epilogue()),
+        pass_(request.execution.pass),
+        product_(SourceIsMatrix(op.extents())),
+        rows_(e_.n * e_.oh * e_.ow),
+        patch_(e_.r * e_.s * e_.c),
+        images_(ImagesAtOnce(op.extents(), pass_, request.threads)) {
+    const std::int64_t col =
+        product_ || pass_ == Pass::kForward ? 0 : images_ * e_.oh * e_.ow * patch_;
+    const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
+    TakeScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
+  }
+
+ private:
+  static constexpr std::int64_t kMiB = 1 << 20;
+
+  // Bytes of an image's patches, its share of dst, and the weights.
+  static std::int64_t WorkingSet(const ConvExtents& e) {
+    const std::int64_t patch = e.r * e.s * e.c;
+    const std::int64_t outputs = e.oh() * e.ow();
+    return static_cast<std::int64_t>(sizeof(float)) *
+           (outputs * patch + outputs * e.k + patch * e.k);
+  }
+
+  // How many images' patches are stored at a time. By weights: as many as 30 MiB hold. By data:
+  // one for each thread, unless there is one image alone or 256 KiB and more of work for a thread,
+  // where all threads share one image's product. TensorFlow's rules.
+  static std::int64_t ImagesAtOnce(const ConvExtents& e, Pass pass, int threads) {
+    if (pass == Pass::kBackwardWeights) {
+      return std::clamp<std::int64_t>(30 * kMiB / WorkingSet(e), 1, e.n);
+    }
+    if (WorkingSet(e) >= kMiB / 4) return 1;
+    return std::min<std::int64_t>(threads, e.n);
+  }
+
+  static std::string AlgorithmOf(const ConvExtents& e, Pass pass, int threads) {
+    if (SourceIsMatrix(e)) return "matmul";
+    switch (pass) {
+      case Pass::kForward:
+        return "patches_contraction";
+      case Pass::kBackwardWeights:
+        return "im2col+contraction";
+      case Pass::kBackwardData:
+        break;
+    }
+    return ImagesAtOnce(e, pass, threads) == 1 ? "contraction+col2im" : "sharded_gemm+col2im";
+  }
+
+  void Compute() override {
+    switch (pass_) {
+      case Pass::kForward:
+        return Forward();
+      case Pass::kBackwardData:
+        return BackwardData();
+      case Pass::kBackwardWeights:
+        return BackwardWeights();
+    }
+  }
+
+  void Forward() {
+    const eigen::Epilogue epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu};
+    if (product_) {
+      functions().matmul(pool(), {.m = rows_,
+                                  .n = e_.k,
+                                  .k = patch_,
+                                  .a = Data(Arg::kSrc),
+                                  .b = Data(Arg::kWeights),
+                                  .c = Data(Arg::kDst),
+                                  .epilogue = epilogue});
+    } else {
+      functions().conv_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights), epilogue,
+                               Data(Arg::kDst));
+    }
+  }
+
+  void BackwardData() {
+    if (product_) {
+      functions().matmul(pool(), {.m = rows_,
+                                  .n = patch_,
+                                  .k = e_.k,
+                                  .transpose_b = true,
+                                  .a = Data(Arg::kDiffDst),
+                                  .b = Data(Arg::kWeights),
+                                  .c = Data(Arg::kDiffSrc)});
+    } else {
+      functions().conv_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights), images_,
+                                     scratch(), Data(Arg::kDiffSrc));
+    }
+  }
+
+  void BackwardWeights() {
+    if (product_) {
+      functions().matmul(pool(), {.m = patch_,
+                                  .n = e_.k,
+                                  .k = rows_,
+                                  .transpose_a = true,
+                                  .a = Data(Arg::kSrc),
+                                  .b = Data(Arg::kDiffDst),
+                                  .c = Data(Arg::kDiffWeights)});
+    } else {
+      functions().conv_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst), images_,
+                                        scratch(), Data(Arg::kDiffWeights));
+    }
+    if (epilogue_.bias) {
+      functions().column_sums(pool(), rows_, e_.k, Data(Arg::kDiffDst), scratch(),
+                              Data(Arg::kDiffBias));
+    }
+  }
+
+  const eigen::Convolution e_;
+  const ConvEpilogue epilogue_;
+  const Pass pass_;
+  const bool product_;  // no patches are needed
+  const std::int64_t rows_, patch_, images_;
+};
+
+// Whether each input channel is a group of its own.
+bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c; }
+
+class DepthwiseEigen : public eigen::EigenKernel {
+ public:
+  DepthwiseEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
+      : EigenKernel(request, functions, "depthwise"),
+        e_(Describe(op.extents())),
+        epilogue_(op.epilogue()),
+        pass_(request.execution.pass) {
+    if (pass_ == Pass::kBackwardWeights) TakeScratch(request.threads * e_.r * e_.s * e_.k);
+  }
+
+ private:
+  void Compute() override {
+    switch (pass_) {
+      case Pass::kForward:
+        functions().depthwise_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
+                                      {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu},
+                                      Data(Arg::kDst));
+        return;
+      case Pass::kBackwardData:
+        functions().depthwise_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights),
+                                            Data(Arg::kDiffSrc));
+        return;
+      case Pass::kBackwardWeights:
+        functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
+                                               scratch(), Data(Arg::kDiffWeights));
+        if (epilogue_.bias) {
+          functions().column_sums(pool(), e_.n * e_.oh * e_.ow, e_.k, Data(Arg::kDiffDst),
+                                  scratch(), Data(Arg::kDiffBias));
+        }
+        return;
+    }
+  }
+
+  const eigen::Convolution e_;
+  const ConvEpilogue epilogue_;
+  const Pass pass_;
+};
+
+template <eigen::Variant kVariant>
+KernelOrRefusal MakeConv(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  return eigen::Offer(
+      kVariant, request,
+      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
+        const bool depthwise = IsDepthwise(op.extents());
+        if (op.extents().groups != 1 && !depthwise) {
+          return Refusal{"eigen convolves without groups or depthwise, as TensorFlow 2.0 does"};
+        }
+        if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
+          return Refusal{"an Eigen contraction overwrites its result: eigen fuses no addition"};
+        }
+        for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
+          if (auto refusal = eigen::Settle(settled, arg, {"acdb"})) return *std::move(refusal);
+        }
+        for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
+          const std::string_view hwio = depthwise ? "deabc" : "cdba";
+          if (auto refusal = eigen::Settle(settled, arg, {hwio})) return *std::move(refusal);
+        }
+        if (depthwise) return std::make_unique<DepthwiseEigen>(settled, functions, op);
+        return std::make_unique<ConvEigen>(settled, functions, op);
+      });
+}
+
+const KernelRegistration kGebp("conv", "eigen", MakeConv<eigen::Variant::kGebp>);
+const KernelRegistration kSgemm("conv", "eigen-sgemm", MakeConv<eigen::Variant::kSgemm>);
+
+}  // namespace
+
+}  // namespace topdnn

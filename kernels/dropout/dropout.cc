@@ -1,0 +1,78 @@
+#include "kernels/dropout/dropout.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+DropoutOp::DropoutOp(Shape shape, float ratio, std::uint32_t seed)
+    : shape_(std::move(shape)), ratio_(ratio), seed_(seed) {
+  CheckExtents("dropout", shape_);
+  if (!(ratio >= 0 && ratio < 1)) {
+    throw std::invalid_argument(fmt::format(
+        "dropout of {} by {}: the ratio must lie in 0 to below 1", shape_.ToString(), ratio));
+  }
+}
+
+std::string DropoutOp::Problem() const {
+  const std::string seed = seed_ == 0 ? "" : fmt::format("s{}", seed_);
+  return fmt::format("{}{}_ratio{}", shape_.ToString(), seed, ratio_);
+}
+
+std::vector<Operand> DropoutOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  std::vector<Operand> operands;
+  switch (execution.pass) {
+    case Pass::kForward:
+      operands = {{Arg::kSrc, Direction::kIn, shape_, type},
+                  {Arg::kDst, Direction::kOut, shape_, type}};
+      if (execution.training) {
+        operands.push_back({Arg::kStep, Direction::kInOut, Shape{}, DataType::kS32});
+        operands.push_back({Arg::kWorkspace, Direction::kOut, shape_, DataType::kU8});
+      }
+      break;
+    case Pass::kBackwardData:
+      operands = {{Arg::kDiffDst, Direction::kIn, shape_, type},
+                  {Arg::kWorkspace, Direction::kIn, shape_, DataType::kU8},
+                  {Arg::kDiffSrc, Direction::kOut, shape_, type}};
+      break;
+    case Pass::kBackwardWeights:
+      break;
+  }
+  return operands;
+}
+
+Work DropoutOp::WorkOf(Pass pass, DataType type) const { return WorkIn({pass, true, type}); }
+
+Work DropoutOp::WorkIn(const Execution& execution) const {
+  if (execution.pass == Pass::kBackwardWeights) return {};
+  const bool scales = execution.training || execution.pass == Pass::kBackwardData;
+  Work work;
+  work.flops = scales ? shape_.elements() : 0;
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, execution);
+  return work;
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseDropout(const ProblemWord& word) {
+  const std::int64_t seed = word.FieldOr('s', 0);
+  if (seed > std::numeric_limits<std::uint32_t>::max()) {
+    throw std::invalid_argument(fmt::format("dropout with seed {}: it must fit 32 bits", seed));
+  }
+  return std::make_shared<DropoutOp>(word.shape(), word.NumberOr("ratio", 0.5F),
+                                     static_cast<std::uint32_t>(seed));
+}
+
+const ProblemRegistration kProblem("dropout", ParseDropout);
+
+}  // namespace
+
+}  // namespace topdnn

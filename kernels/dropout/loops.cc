@@ -1,0 +1,153 @@
+// Dropout as loops in f32 and bf16, for the backends, none of which has it. It follows any layout
+// without padding: the mask is drawn in the tensor's row-major order, whatever order memory has.
+
+#include "kernels/loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/bf16.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// T float, or std::uint16_t for bf16.
+template <typename T>
+class DropoutLoops : public LoopKernel {
+ public:
+  DropoutLoops(const KernelRequest& request, const DropoutOp& op, const Layout& layout)
+      : LoopKernel(request),
+        n_(op.shape().elements()),
+        mask_(op.mask()),
+        scale_(static_cast<float>(op.scale())),
+        execution_(request.execution) {
+    for (KernelOperand& operand : operands_) {
+      if (operand.arg != Arg::kWorkspace && operand.arg != Arg::kStep) operand.desc.layout = layout;
+    }
+    if (!layout.IsPlainFor(op.shape())) {
+      scratch_bytes_ = static_cast<std::size_t>(n_) * sizeof(std::int64_t);
+    }
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    LoopKernel::Prepare(memory);
+    const TensorDesc& desc = operands_.front().desc;  // src or diff_dst
+    if (scratch_bytes_ != 0) offsets_ = desc.layout.Offsets(desc.shape);
+  }
+
+  void Run() noexcept override {
+    if (execution_.pass == Pass::kBackwardData) {
+      Backward();
+    } else if (execution_.training) {
+      ForwardTraining();
+    } else {
+      Copy();
+    }
+  }
+
+ private:
+  // Where the element at row-major position `i` lies.
+  std::int64_t At(std::int64_t i) const {
+    return offsets_.empty() ? i : offsets_[static_cast<std::size_t>(i)];
+  }
+
+  T Scaled(T value) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return value * scale_;
+    } else {
+      return Bf16FromFloat(Bf16ToFloat(value) * scale_);
+    }
+  }
+
+  void ForwardTraining() const {
+    const T* src = Data<T>(Arg::kSrc);
+    T* dst = Data<T>(Arg::kDst);
+    auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
+    auto* step = Data<std::int32_t>(Arg::kStep);
+    const std::int32_t drawn = *step;
+    const std::int64_t blocks = (n_ + 3) / 4;
+#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const auto stays = mask_.Block(block, drawn);
+      const std::int64_t first = 4 * block;
+      for (std::int64_t i = first; i < std::min(first + 4, n_); ++i) {
+        const std::uint8_t stay = stays[static_cast<std::size_t>(i - first)];
+        workspace[i] = stay;
+        dst[At(i)] = stay == 0 ? T{0} : Scaled(src[At(i)]);
+      }
+    }
+    *step = static_cast<std::int32_t>(static_cast<std::uint32_t>(drawn) + 1);
+  }
+
+  void Backward() const {
+    const T* diff_dst = Data<T>(Arg::kDiffDst);
+    T* diff_src = Data<T>(Arg::kDiffSrc);
+    const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
+#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+    for (std::int64_t i = 0; i < n_; ++i) {
+      diff_src[At(i)] = workspace[i] == 0 ? T{0} : Scaled(diff_dst[At(i)]);
+    }
+  }
+
+  void Copy() const {
+    const T* src = Data<T>(Arg::kSrc);
+    T* dst = Data<T>(Arg::kDst);
+    if (src == dst) return;
+#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+    for (std::int64_t i = 0; i < n_; ++i) dst[i] = src[i];
+  }
+
+  const std::int64_t n_;
+  const DropoutMask mask_;
+  const float scale_;
+  const Execution execution_;
+  std::vector<std::int64_t> offsets_;  // empty: row-major
+};
+
+// Why not; empty when the loops can take the request.
+std::string RefusalOf(const KernelRequest& request, const Shape& shape,
+                      const std::optional<Layout>& layout) {
+  const DataType type = request.execution.type;
+  if (type != DataType::kF32 && type != DataType::kBF16) {
+    return fmt::format("the loops of dropout compute in f32 and bf16, not {}", NameOf(type));
+  }
+  if (!layout) return "the loops of dropout take one layout for both their tensors";
+  if (layout->is_opaque() || layout->PaddedElements(shape) != shape.elements()) {
+    return fmt::format("the loops of dropout take layouts without padding, not {} for {}",
+                       layout->tag(), shape.ToString());
+  }
+  const Layout mask = request.LayoutOf(Arg::kWorkspace);
+  if (!mask.is_any() && !mask.IsPlainFor(shape)) {
+    return fmt::format("the loops of dropout keep their mask row-major, not {}", mask.tag());
+  }
+  return {};
+}
+
+KernelOrRefusal MakeDropout(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const DropoutOp&>(*request.op);
+  const auto layout = CommonLayout(request, op.shape());
+  if (std::string why = RefusalOf(request, op.shape(), layout); !why.empty()) {
+    return Refusal{std::move(why)};
+  }
+  if (request.execution.type == DataType::kBF16) {
+    return std::make_unique<DropoutLoops<std::uint16_t>>(request, op, *layout);
+  }
+  return std::make_unique<DropoutLoops<float>>(request, op, *layout);
+}
+
+const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
+const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
+const KernelRegistration kForEigen("dropout", "eigen", MakeDropout);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,96 @@
+// The table of functions that a library of Eigen code exports.
+//
+// Eigen chooses its vector instructions when it is compiled, so its code is compiled once per ISA,
+// each time into a shared library that keeps every symbol to itself but one (kernels/eigen/
+// per_isa/, kernels/eigen/CMakeLists.txt). This header is all that a library and the program have
+// in common. Every function returns when its work is done.
+
+#ifndef TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
+#define TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
+
+#include <cstdint>
+
+#include "kernels/eigen/operands.h"
+
+namespace topdnn::eigen {
+
+struct Functions {
+  const char* isa;          // as Kernel::isa()
+  const char* contraction;  // what multiplies packed panels: "gebp", "sgemm"
+  const char* version;      // Eigen's
+
+  // Pools of `threads` threads beside the caller's, as TensorFlow's intra-op pool is.
+  Pool* (*make_pool)(int threads);
+  void (*release_pool)(Pool* pool);
+
+  void (*matmul)(Pool* pool, const MatMul& product);
+  // dst (N, OH, OW, K): image patches contracted with the weights, never stored (implicit im2col).
+  void (*conv_forward)(Pool* pool, const Convolution& conv, const float* src, const float* weights,
+                       const Epilogue& epilogue, float* dst);
+  // diff_weights, summed over shards of `images` images; `col` holds (images*OH*OW, R*S*C).
+  void (*conv_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
+                                const float* diff_dst, std::int64_t images, float* col,
+                                float* diff_weights);
+  // diff_src. With `slots` 1 image by image, each product shared by the threads; else `slots`
+  // threads each take images, a product in one thread. `col` holds (slots, OH*OW, R*S*C).
+  void (*conv_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
+                             const float* weights, std::int64_t slots, float* col, float* diff_src);
+  // The same where each input channel makes k / c output channels by itself; weights (R, S, K).
+  // `partial` holds (threads, R*S*K).
+  void (*depthwise_forward)(Pool* pool, const Convolution& conv, const float* src,
+                            const float* weights, const Epilogue& epilogue, float* dst);
+  void (*depthwise_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
+                                  const float* weights, float* diff_src);
+  void (*depthwise_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
+                                     const float* diff_dst, float* partial, float* diff_weights);
+  // dst (C) = sums of the columns of src (rows, C); `partial` holds (threads, C).
+  void (*column_sums)(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
+                      float* partial, float* dst);
+
+  // `winners` (N, OH, OW, C) may be null.
+  void (*max_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst,
+                   std::int32_t* winners);
+  void (*max_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
+                            const std::int32_t* winners, float* diff_src);
+  void (*average_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst);
+  void (*average_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
+                                float* diff_src);
+
+  // Training: mean and variance of src, then dst; inference: dst by those given. dst may be src.
+  void (*batchnorm_training)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+  void (*batchnorm_inference)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
+  // diff_src may be diff_dst.
+  void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
+                             const float* diff_dst, float* diff_src, float* diff_scale,
+                             float* diff_shift);
+  // dst = momentum * dst + (1 - momentum) * src.
+  void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
+
+  // `bound` 0: none. Flat; dst may be src.
+  void (*relu)(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);
+  void (*relu_backward)(Pool* pool, std::int64_t n, float bound, const float* diff_dst,
+                        const float* dst, float* diff_src);
+  // (batch, classes).
+  void (*softmax)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
+                  float* dst);
+  void (*softmax_backward)(Pool* pool, std::int64_t batch, std::int64_t classes,
+                           const float* diff_dst, const float* dst, float* diff_src);
+  // losses (batch), one an image; diff_src, which may be null, is the gradient of their mean.
+  void (*cross_entropy)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
+                        const std::int32_t* labels, float* losses, float* diff_src);
+  // dst (extents permuted by `order`): dimension i of dst is dimension order[i] of src (extents).
+  void (*shuffle)(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
+                  float* dst);
+  // Updates as kernels/sgd/ defines them; `momentum` null: none.
+  void (*sgd)(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
+              const float* gradient, float* weights, float* momentum);
+  void (*adam)(Pool* pool, std::int64_t n, const Adam& settings, const float* gradient,
+               float* weights, float* momentum, float* second_moment);
+};
+
+}  // namespace topdnn::eigen
+
+// The one symbol of a library.
+extern "C" const topdnn::eigen::Functions* topdnn_eigen_functions();
+
+#endif  // TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_

@@ -1,0 +1,92 @@
+#include "kernels/eigen/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace topdnn::eigen {
+
+namespace {
+
+struct Isa {
+  std::string_view name;
+  bool runs_here;
+};
+
+// Widest first. What an ISA asks of the CPU is what cmake/Isa.cmake lets the compiler use;
+// __builtin_cpu_supports sees to it that the system saves the registers, too.
+std::vector<Isa> Isas() {
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
+                    __builtin_cpu_supports("f16c") != 0;
+  const bool avx512 =
+      avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  return {{"avx512", avx512}, {"avx2", avx2}, {"sse2", true}};
+}
+
+using Found = std::variant<const Functions*, Refusal>;
+
+// Loaded rather than linked: what a library runs when it is loaded may itself be wide code. By its
+// path, as the sanitizers' dlopen does not know the run path of who calls it.
+Found Load(Variant variant, std::string_view isa) {
+  const std::string file =
+      fmt::format("libtopdnn_eigen_{}{}.so", variant == Variant::kSgemm ? "sgemm_" : "", isa);
+  std::error_code ignored;  // leaves an empty path, and dlopen says what it misses
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  void* library = nullptr;
+  for (const auto& path : {folder / file, folder.parent_path() / file}) {
+    if (library == nullptr) library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  void* symbol = library == nullptr ? nullptr : dlsym(library, "topdnn_eigen_functions");
+  if (symbol == nullptr) {
+    return Refusal{fmt::format(
+        "{} cannot be loaded from the program's folder or the one above ({}); build it again", file,
+        dlerror())};
+  }
+  return reinterpret_cast<decltype(&topdnn_eigen_functions)>(symbol)();
+}
+
+}  // namespace
+
+Found FindFunctions(Variant variant, std::string_view isa) {
+  static std::mutex mutex;
+  static std::map<std::pair<Variant, std::string_view>, Found> loaded;
+  const std::vector<Isa> isas = Isas();
+  const auto chosen = std::find_if(isas.begin(), isas.end(), [&](const Isa& candidate) {
+    return isa.empty() ? candidate.runs_here : candidate.name == isa;
+  });
+  if (chosen == isas.end()) {
+    return Refusal{
+        fmt::format("eigen has no algorithm '{}': it takes the name of an ISA (sse2, "
+                    "avx2, avx512) or none",
+                    isa)};
+  }
+  if (!chosen->runs_here) return Refusal{fmt::format("this CPU has no {}", chosen->name)};
+  const std::lock_guard lock(mutex);
+  const auto found = loaded.find({variant, chosen->name});
+  if (found != loaded.end()) return found->second;
+  return loaded.emplace(std::pair(variant, chosen->name), Load(variant, chosen->name))
+      .first->second;
+}
+
+std::shared_ptr<Pool> SharePool(const Functions& functions, int threads) {
+  static std::mutex mutex;
+  static std::map<std::pair<const Functions*, int>, std::weak_ptr<Pool>> pools;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<Pool>& shared = pools[{&functions, threads}];
+  std::shared_ptr<Pool> pool = shared.lock();
+  if (pool == nullptr) {
+    pool = {functions.make_pool(threads), functions.release_pool};
+    shared = pool;
+  }
+  return pool;
+}
+
+}  // namespace topdnn::eigen

@@ -1,0 +1,80 @@
+// What the functions of a library of Eigen code are given: extents and pointers, named as the
+// operations of kernels/ name them, no type of Eigen.
+//
+// Activations are (N, H, W, C) in memory, convolution weights (R, S, C, K): TensorFlow's NHWC and
+// HWIO. Matrices are row-major.
+
+#ifndef TOPDNN_KERNELS_EIGEN_OPERANDS_H_
+#define TOPDNN_KERNELS_EIGEN_OPERANDS_H_
+
+#include <cstdint>
+
+namespace topdnn::eigen {
+
+// Threads and recycled memory; made by a library and known to it alone.
+struct Pool;
+
+// What is done to a product after its sums: bias along the columns, then ReLU.
+struct Epilogue {
+  const float* bias = nullptr;  // (n); none when null
+  bool relu = false;
+};
+
+// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c; a and b may be stored transposed.
+struct MatMul {
+  std::int64_t m, n, k;
+  bool transpose_a = false, transpose_b = false;
+  const float* a;
+  const float* b;
+  float* c;
+  float alpha = 1.0F, beta = 0.0F;
+  Epilogue epilogue = {};  // needs beta 0
+};
+
+// A convolution without groups, or a depthwise one, named as ConvExtents is.
+struct Convolution {
+  std::int64_t n, c, h, w;
+  std::int64_t k, r, s;
+  std::int64_t stride_h, stride_w;
+  std::int64_t pad_top, pad_left, pad_bottom, pad_right;
+  std::int64_t dilation_h, dilation_w;
+  std::int64_t oh, ow;
+};
+
+struct Range {
+  std::int64_t first, end;
+};
+
+// A pooling; the caller knows the rules of windows and padding.
+struct Pooling {
+  std::int64_t n, c, h, w, oh, ow;
+  // Window (oh, ow) starts at element (oh * stride_h - pad_top, ...); within it element (r, s) is
+  // number r * S + s.
+  std::int64_t s, stride_h, stride_w, pad_top, pad_left;
+  const Range* rows;      // (OH): the image's rows that a window covers
+  const Range* cols;      // (OW)
+  const Range* row_outs;  // (H): the outputs whose windows cover a row
+  const Range* col_outs;  // (W)
+  const float* divisors;  // (OH, OW), of averages
+};
+
+struct Adam {
+  float rate, beta1, beta2, epsilon, weight_decay;
+};
+
+// A batch normalization of rows (N*H*W) of channels.
+struct BatchNorm {
+  std::int64_t rows, channels;
+  float epsilon;
+  bool relu;
+  float* mean;      // (C)
+  float* variance;  // (C), divided by the number of rows
+  const float* scale;
+  const float* shift;    // null in the backward pass
+  std::uint8_t* passed;  // (rows, C), what a ReLU lets through; may be null
+  float* scratch;        // (2 * threads + 2, C)
+};
+
+}  // namespace topdnn::eigen
+
+#endif  // TOPDNN_KERNELS_EIGEN_OPERANDS_H_

@@ -1,0 +1,49 @@
+// Matrix products as contractions. With one row or column Eigen turns to its matrix-vector product,
+// in one thread, as TensorFlow's MatMul does.
+
+#include "kernels/eigen/per_isa/contraction.h"
+#include "kernels/eigen/per_isa/products.h"
+
+namespace topdnn::eigen {
+
+namespace {
+
+// A factor with the dimension that is summed.
+struct Factor {
+  ConstMatrix matrix;
+  Index summed;
+};
+
+// A row-major (rows, columns); the columns are summed.
+Factor LeftFactor(const float* data, Index rows, Index columns, bool transposed) {
+  if (transposed) return {ConstMatrix(data, rows, columns), 1};
+  return {ConstMatrix(data, columns, rows), 0};
+}
+
+// A row-major (rows, columns); the rows are summed.
+Factor RightFactor(const float* data, Index rows, Index columns, bool transposed) {
+  if (transposed) return {ConstMatrix(data, rows, columns), 0};
+  return {ConstMatrix(data, columns, rows), 1};
+}
+
+}  // namespace
+
+void ComputeMatMul(Pool* pool, const MatMul& p) {
+  const Factor a = LeftFactor(p.a, p.m, p.k, p.transpose_a);
+  const Factor b = RightFactor(p.b, p.k, p.n, p.transpose_b);
+  // First dimension innermost: what is computed is c^T = b^T a^T, but for a single column, which
+  // must be the result's second dimension to be seen as a vector.
+  const bool vector = p.n == 1;
+  const Factor& left = vector ? a : b;
+  const Factor& right = vector ? b : a;
+  Matrix c(p.c, vector ? p.m : p.n, vector ? p.n : p.m);
+  const auto product = left.matrix.contract(right.matrix, Sums{{{left.summed, right.summed}}},
+                                            BlockEpilogue{p.alpha, p.epilogue, vector});
+  if (p.beta == 0.0F) {
+    c.device(pool->device) = product;
+  } else {
+    c.device(pool->device) = c * p.beta + product;
+  }
+}
+
+}  // namespace topdnn::eigen

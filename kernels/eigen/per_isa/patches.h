@@ -1,0 +1,217 @@
+// The receptive fields of a convolution's outputs as the columns of a matrix that is not stored:
+// walked in runs of contiguous elements, and packed by Eigen's contraction in that way.
+//
+// Eigen's own evaluator finds each packet of a patch with a handful of divisions. TensorFlow packs
+// patches with code of its own for that reason (eigen_spatial_convolutions.h), and so does this.
+
+#ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_PATCHES_H_
+#define TOPDNN_KERNELS_EIGEN_PER_ISA_PATCHES_H_
+
+#include <algorithm>
+
+#include "kernels/eigen/operands.h"
+#include "kernels/eigen/per_isa/tensor.h"
+
+namespace topdnn::eigen {
+
+// (R*S*C, N*OH*OW), named as Convolution is.
+struct Patches {
+  const float* images;  // (N, H, W, C)
+  Index c, h, w, s;
+  Index stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w;
+  Index oh, ow;
+
+  Patches(const Convolution& conv, const float* src)
+      : images(src),
+        c(conv.c),
+        h(conv.h),
+        w(conv.w),
+        s(conv.s),
+        stride_h(conv.stride_h),
+        stride_w(conv.stride_w),
+        pad_top(conv.pad_top),
+        pad_left(conv.pad_left),
+        dilation_h(conv.dilation_h),
+        dilation_w(conv.dilation_w),
+        oh(conv.oh),
+        ow(conv.ow) {}
+
+  // The geometry of an evaluator of image patches, whose rows are our columns.
+  template <typename Evaluator>
+  explicit Patches(const Evaluator& evaluator)
+      : images(evaluator.impl().data()),
+        c(evaluator.dimensions()[0]),
+        h(evaluator.impl().dimensions()[2]),
+        w(evaluator.impl().dimensions()[1]),
+        s(evaluator.dimensions()[1]),
+        stride_h(evaluator.userColStride()),
+        stride_w(evaluator.userRowStride()),
+        pad_top(evaluator.colPaddingLeft()),
+        pad_left(evaluator.rowPaddingTop()),
+        dilation_h(evaluator.userInColStride()),
+        dilation_w(evaluator.userInRowStride()),
+        oh(evaluator.outputCols()),
+        ow(evaluator.outputRows()) {}
+
+  // Calls emit(length, sources) for elements [first, first + depth) of kColumns neighbouring
+  // columns, run by run: sources[i] points to `length` elements of column i, or is null where
+  // these are padding.
+  template <int kColumns, typename Emit>
+  void ForEachRun(Index first, Index depth, Index column, Emit emit) const {
+    Corner corners[kColumns];
+    for (int i = 0; i < kColumns; ++i) corners[i] = CornerOf(column + i);
+    Index tap_row = first / (s * c);
+    Index tap_col = first / c % s;
+    Index skip = first % c;
+    while (depth > 0) {
+      // A row of taps is contiguous where nothing of it is padding; else run by tap.
+      Index length = std::min(depth, (s - tap_col) * c - skip);
+      const float* sources[kColumns] = {};
+      if (dilation_w != 1 ||
+          !Locate(corners, tap_row, tap_col, (skip + length + c - 1) / c, skip, sources)) {
+        length = std::min(depth, c - skip);
+        Locate(corners, tap_row, tap_col, 1, skip, sources);
+      }
+      emit(length, sources);
+      depth -= length;
+      skip += length;
+      tap_col += skip / c;
+      skip %= c;
+      if (tap_col == s) {
+        tap_col = 0;
+        ++tap_row;
+      }
+    }
+  }
+
+ private:
+  // Where a column's receptive field starts: its image, and the first tap's row and column.
+  struct Corner {
+    const float* image;
+    Index y, x;
+  };
+
+  Corner CornerOf(Index column) const {
+    const Index row = column / ow;
+    return {images + row / oh * h * w * c, row % oh * stride_h - pad_top,
+            (column - row * ow) * stride_w - pad_left};
+  }
+
+  // Where `taps` neighbouring taps of a row lie. False when they are partly padding.
+  template <int kColumns>
+  bool Locate(const Corner (&corners)[kColumns], Index tap_row, Index tap_col, Index taps,
+              Index skip, const float* (&sources)[kColumns]) const {
+    for (int i = 0; i < kColumns; ++i) {
+      const Index y = corners[i].y + tap_row * dilation_h;
+      const Index x = corners[i].x + tap_col * dilation_w;
+      if (y < 0 || y >= h || x + taps <= 0 || x >= w) {
+        sources[i] = nullptr;
+      } else if (x < 0 || x + taps > w) {
+        return false;
+      } else {
+        sources[i] = corners[i].image + (y * w + x) * c + skip;
+      }
+    }
+    return true;
+  }
+};
+
+// Elements [first, ...) of columns [column, ...): what Eigen calls a sub-mapper.
+struct PatchBlock {
+  Patches patches;
+  Index first, column;
+
+  // Copies (depth, columns) to `block`, a column after the other.
+  void CopyColumns(float* block, Index depth, Index columns) const {
+    for (Index i = 0; i < columns; ++i) {
+      patches.ForEachRun<1>(first, depth, column + i,
+                            [&](Index length, const float* const(&source)[1]) {
+                              if (source[0] == nullptr) {
+                                std::fill_n(block, length, 0.0F);
+                              } else {
+                                std::copy_n(source[0], length, block);
+                              }
+                              block += length;
+                            });
+    }
+  }
+
+  // Copies (depth, 4) to `panel`, four columns interleaved.
+  void Interleave4(float* panel, Index depth) const {
+    patches.ForEachRun<4>(first, depth, column, [&](Index length, const float* const(&from)[4]) {
+      using Eigen::internal::Packet4f;
+      Index i = 0;
+      for (; i + 4 <= length; i += 4, panel += 16) {
+        Eigen::internal::PacketBlock<Packet4f, 4> rows;
+        for (int j = 0; j < 4; ++j) {
+          rows.packet[j] = from[j] == nullptr ? Eigen::internal::pset1<Packet4f>(0.0F)
+                                              : Eigen::internal::ploadu<Packet4f>(from[j] + i);
+        }
+        Eigen::internal::ptranspose(rows);
+        for (int j = 0; j < 4; ++j) Eigen::internal::pstoreu(panel + 4 * j, rows.packet[j]);
+      }
+      for (; i < length; ++i) {
+        for (int j = 0; j < 4; ++j) *panel++ = from[j] == nullptr ? 0.0F : from[j][i];
+      }
+    });
+  }
+};
+
+}  // namespace topdnn::eigen
+
+namespace Eigen::internal {
+
+// A contraction's view of reshaped image patches as its right matrix.
+template <typename Dimensions, DenseIndex kRows, DenseIndex kCols, typename Image, typename Device,
+          typename NoContract, typename Contract, int kPacketSize, bool kContiguous,
+          bool kReordered, int kAlignment>
+class TensorContractionInputMapper<
+    float, Index, Rhs,
+    TensorEvaluator<
+        const TensorReshapingOp<Dimensions, const TensorImagePatchOp<kRows, kCols, Image>>, Device>,
+    NoContract, Contract, kPacketSize, kContiguous, kReordered, kAlignment, MakePointer> {
+ public:
+  using Evaluator = TensorEvaluator<
+      const TensorReshapingOp<Dimensions, const TensorImagePatchOp<kRows, kCols, Image>>, Device>;
+  using Scalar = float;
+  using SubMapper = topdnn::eigen::PatchBlock;
+  using VectorMapper = SubMapper;
+
+  TensorContractionInputMapper(const Evaluator& evaluator, const NoContract&, const NoContract&,
+                               const Contract&, const Contract&)
+      : patches_(evaluator.impl()) {}
+
+  SubMapper getSubMapper(Index first, Index column) const { return {patches_, first, column}; }
+
+  // One element, which only the matrix-vector product (a single output) asks for.
+  float operator()(Index i, Index column) const {
+    float element = 0.0F;
+    patches_.ForEachRun<1>(i, 1, column, [&](Index, const float* const(&source)[1]) {
+      if (source[0] != nullptr) element = *source[0];
+    });
+    return element;
+  }
+
+ private:
+  topdnn::eigen::Patches patches_;
+};
+
+// Packs patches as gebp wants its right panels: columns by fours, then one by one.
+template <int kColumns>
+struct gemm_pack_rhs<float, Index, topdnn::eigen::PatchBlock, kColumns, ColMajor, false, false> {
+  static_assert(kColumns == 4, "gebp's panels are 4 columns wide on x86");
+
+  EIGEN_DONT_INLINE void operator()(float* panels, const topdnn::eigen::PatchBlock& block,
+                                    Index depth, Index columns, Index /*stride*/ = 0,
+                                    Index /*offset*/ = 0) {
+    topdnn::eigen::PatchBlock part = block;
+    for (; columns >= 4; columns -= 4, part.column += 4, panels += 4 * depth) {
+      part.Interleave4(panels, depth);
+    }
+    part.CopyColumns(panels, depth, columns);
+  }
+};
+
+}  // namespace Eigen::internal
+
+#endif  // TOPDNN_KERNELS_EIGEN_PER_ISA_PATCHES_H_

@@ -1,0 +1,135 @@
+// Pooling by columns: all channels of a position at once, as TensorFlow's SpatialMaxPool does.
+// Ranges of rows are shared among the threads, so that one image keeps them busy, too.
+
+#include <algorithm>
+
+#include "kernels/eigen/per_isa/operations.h"
+#include "kernels/eigen/per_isa/pool.h"
+
+namespace topdnn::eigen {
+
+namespace {
+
+// Calls body(image, row) for every row of every image.
+template <typename Body>
+void ForEachRow(const Pool& pool, Index images, Index rows, double touched, Body body) {
+  pool.For(images * rows, 4 * touched, touched, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) body(i / rows, i % rows);
+  });
+}
+
+// What a row of outputs, or of inputs in a backward pass, touches on average.
+double TouchedPerRow(const Pooling& p, Index rows) {
+  double covered_rows = 0;
+  for (Index y = 0; y < p.oh; ++y) {
+    covered_rows += static_cast<double>(p.rows[y].end - p.rows[y].first);
+  }
+  double covered_cols = 0;
+  for (Index x = 0; x < p.ow; ++x) {
+    covered_cols += static_cast<double>(p.cols[x].end - p.cols[x].first);
+  }
+  return covered_rows * covered_cols * static_cast<double>(p.c) / static_cast<double>(rows);
+}
+
+// best = max(best, column), and which one it is. The first of equals stays, a NaN wins.
+void TakeMaxima(Index channels, const float* column, std::int32_t number, float* best,
+                std::int32_t* winners) {
+  for (Index c = 0; c < channels; ++c) {
+    const bool wins = !(column[c] <= best[c]) && best[c] == best[c];
+    best[c] = wins ? column[c] : best[c];
+    winners[c] = wins ? number : winners[c];
+  }
+}
+
+void TakeMaxima(Index channels, const float* column, float* best) {
+  for (Index c = 0; c < channels; ++c) {
+    const bool wins = !(column[c] <= best[c]) && best[c] == best[c];
+    best[c] = wins ? column[c] : best[c];
+  }
+}
+
+}  // namespace
+
+void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst, std::int32_t* winners) {
+  ForEachRow(*pool, p.n, p.oh, TouchedPerRow(p, p.oh), [&](Index n, Index y) {
+    const float* image = src + n * p.h * p.w * p.c;
+    for (Index x = 0; x < p.ow; ++x) {
+      const Index at = ((n * p.oh + y) * p.ow + x) * p.c;
+      const Range rows = p.rows[y];
+      const Range cols = p.cols[x];
+      const auto number = [&](Index h, Index w) {
+        return static_cast<std::int32_t>((h - (y * p.stride_h - p.pad_top)) * p.s +
+                                         (w - (x * p.stride_w - p.pad_left)));
+      };
+      std::copy_n(image + (rows.first * p.w + cols.first) * p.c, p.c, dst + at);
+      if (winners != nullptr) std::fill_n(winners + at, p.c, number(rows.first, cols.first));
+      for (Index h = rows.first; h < rows.end; ++h) {
+        for (Index w = cols.first; w < cols.end; ++w) {
+          const float* column = image + (h * p.w + w) * p.c;
+          if (winners != nullptr) {
+            TakeMaxima(p.c, column, number(h, w), dst + at, winners + at);
+          } else {
+            TakeMaxima(p.c, column, dst + at);
+          }
+        }
+      }
+    }
+  });
+}
+
+// Each element gathers from the outputs whose windows cover it, so that threads share nothing.
+void MaxPoolBackward(Pool* pool, const Pooling& p, const float* diff_dst,
+                     const std::int32_t* winners, float* diff_src) {
+  ForEachRow(*pool, p.n, p.h, TouchedPerRow(p, p.h), [&](Index n, Index h) {
+    for (Index w = 0; w < p.w; ++w) {
+      float* sum = diff_src + ((n * p.h + h) * p.w + w) * p.c;
+      std::fill_n(sum, p.c, 0.0F);
+      for (Index y = p.row_outs[h].first; y < p.row_outs[h].end; ++y) {
+        for (Index x = p.col_outs[w].first; x < p.col_outs[w].end; ++x) {
+          const auto number = static_cast<std::int32_t>((h - (y * p.stride_h - p.pad_top)) * p.s +
+                                                        (w - (x * p.stride_w - p.pad_left)));
+          const Index at = ((n * p.oh + y) * p.ow + x) * p.c;
+          for (Index c = 0; c < p.c; ++c) {
+            sum[c] += winners[at + c] == number ? diff_dst[at + c] : 0.0F;
+          }
+        }
+      }
+    }
+  });
+}
+
+void AveragePool(Pool* pool, const Pooling& p, const float* src, float* dst) {
+  ForEachRow(*pool, p.n, p.oh, TouchedPerRow(p, p.oh), [&](Index n, Index y) {
+    const float* image = src + n * p.h * p.w * p.c;
+    for (Index x = 0; x < p.ow; ++x) {
+      float* sum = dst + ((n * p.oh + y) * p.ow + x) * p.c;
+      std::fill_n(sum, p.c, 0.0F);
+      for (Index h = p.rows[y].first; h < p.rows[y].end; ++h) {
+        for (Index w = p.cols[x].first; w < p.cols[x].end; ++w) {
+          const float* column = image + (h * p.w + w) * p.c;
+          for (Index c = 0; c < p.c; ++c) sum[c] += column[c];
+        }
+      }
+      const float divisor = p.divisors[y * p.ow + x];
+      for (Index c = 0; c < p.c; ++c) sum[c] /= divisor;
+    }
+  });
+}
+
+void AveragePoolBackward(Pool* pool, const Pooling& p, const float* diff_dst, float* diff_src) {
+  ForEachRow(*pool, p.n, p.h, TouchedPerRow(p, p.h), [&](Index n, Index h) {
+    for (Index w = 0; w < p.w; ++w) {
+      float* sum = diff_src + ((n * p.h + h) * p.w + w) * p.c;
+      std::fill_n(sum, p.c, 0.0F);
+      for (Index y = p.row_outs[h].first; y < p.row_outs[h].end; ++y) {
+        for (Index x = p.col_outs[w].first; x < p.col_outs[w].end; ++x) {
+          const float* column = diff_dst + ((n * p.oh + y) * p.ow + x) * p.c;
+          const float divisor = p.divisors[y * p.ow + x];
+          for (Index c = 0; c < p.c; ++c) sum[c] += column[c] / divisor;
+        }
+      }
+    }
+  });
+}
+
+}  // namespace topdnn::eigen

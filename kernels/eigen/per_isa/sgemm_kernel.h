@@ -1,0 +1,165 @@
+// Contractions whose blocks are multiplied by a single-threaded oneDNN sgemm on packed panels, as
+// TensorFlow multiplies them (eigen_contraction_kernel.h): a specialisation of the kernel that
+// Eigen's contractions are made of.
+//
+// A panel is a plain matrix. It is packed along its source's contiguous dimension, and sgemm is
+// told which one that is.
+
+#ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
+#define TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/eigen/per_isa/patches.h"
+#include "kernels/eigen/per_isa/tensor.h"
+
+namespace topdnn::eigen {
+
+// A packed block of a matrix, first dimension innermost unless transposed.
+struct Panel {
+  float* memory;
+  Index leading;  // extent of the innermost dimension
+  bool transposed;
+};
+
+// Column-major c (m, n) = a (m, k) * b (k, n) + beta * c, in the calling thread.
+inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
+                           float beta, float* c, Index ldc) {
+  // oneDNN's sgemm is row-major: it computes the transpose.
+  dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.memory,
+             b.leading, a.memory, a.leading, beta, c, ldc);
+}
+
+// A block of a matrix in memory, as a contraction's sub-mapper shows it.
+template <typename Index, int kSide, typename Evaluator, typename NoContract, typename Contract,
+          int kPacketSize, bool kContiguous, bool kReordered, int kAlignment>
+void Pack(Panel* panel,
+          const Eigen::internal::TensorContractionSubMapper<
+              float, Index, kSide, Evaluator, NoContract, Contract, kPacketSize, kContiguous,
+              kReordered, kAlignment>& block,
+          Index rows, Index columns) {
+  using Block = std::decay_t<decltype(block)>;
+  static_assert(Eigen::internal::array_size<NoContract>::value == 1 &&
+                Eigen::internal::array_size<Contract>::value == 1);
+  const auto& mapper = block.base_mapper();
+  const bool left = kSide == Eigen::internal::Lhs;
+  const Index row_stride = left ? mapper.nocontract_strides()[0] : mapper.contract_strides()[0];
+  const Index column_stride = left ? mapper.contract_strides()[0] : mapper.nocontract_strides()[0];
+  const float* source = mapper.tensor().data();
+  // Where it can, Eigen has moved the pointer to the block already.
+  if (!Block::UseDirectOffsets) {
+    source += block.vert_offset() * row_stride + block.horiz_offset() * column_stride;
+  }
+  panel->transposed = row_stride != 1;
+  panel->leading = panel->transposed ? columns : rows;
+  const Index lines = panel->transposed ? rows : columns;
+  const Index stride = panel->transposed ? row_stride : column_stride;
+  for (Index i = 0; i < lines; ++i) {
+    std::copy_n(source + i * stride, panel->leading, panel->memory + i * panel->leading);
+  }
+}
+
+inline void Pack(Panel* panel, const PatchBlock& block, Index depth, Index columns) {
+  panel->transposed = false;
+  panel->leading = depth;
+  block.CopyColumns(panel->memory, depth, columns);
+}
+
+}  // namespace topdnn::eigen
+
+namespace Eigen::internal {
+
+template <typename Index, typename OutputMapper, typename LhsMapper, typename RhsMapper>
+struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapper, RhsMapper> {
+  enum { HasBeta = true };
+
+  using LhsBlock = topdnn::eigen::Panel;
+  using RhsBlock = topdnn::eigen::Panel;
+  using Memory = TensorContractionBlockMemAllocator<float, float>;
+  using BlockMemHandle = Memory::BlockMemHandle;
+
+  TensorContractionKernel(Index /*m*/, Index /*k*/, Index /*n*/, Index rows, Index depth,
+                          Index columns)
+      : rows_(rows), depth_(depth), columns_(columns) {}
+
+  template <typename Device>
+  BlockMemHandle allocate(Device& device, LhsBlock* lhs, RhsBlock* rhs) {
+    return Memory::allocate(device, rows_, depth_, columns_, &lhs->memory, &rhs->memory);
+  }
+
+  template <typename Device>
+  BlockMemHandle allocateSlices(Device& device, Index lhs_count, Index rhs_count, Index slices,
+                                std::vector<LhsBlock>* lhs, std::vector<RhsBlock>* rhs) {
+    const auto count = static_cast<std::size_t>(slices);
+    std::vector<std::vector<float*>> lhs_memory(count);
+    std::vector<std::vector<float*>> rhs_memory(count);
+    const BlockMemHandle handle =
+        Memory::allocateSlices(device, rows_, depth_, columns_, lhs_count, rhs_count, slices,
+                               lhs_memory.data(), rhs_memory.data());
+    for (std::size_t slice = 0; slice < count; ++slice) {
+      for (float* memory : lhs_memory[slice]) lhs[slice].push_back({memory, 0, false});
+      for (float* memory : rhs_memory[slice]) rhs[slice].push_back({memory, 0, false});
+    }
+    return handle;
+  }
+
+  template <typename Device>
+  static void deallocate(Device& device, BlockMemHandle handle) {
+    Memory::deallocate(device, handle);
+  }
+
+  EIGEN_DONT_INLINE void packLhs(LhsBlock* panel, const typename LhsMapper::SubMapper& block,
+                                 Index depth, Index rows) {
+    topdnn::eigen::Pack(panel, block, rows, depth);
+  }
+
+  EIGEN_DONT_INLINE void packRhs(RhsBlock* panel, const typename RhsMapper::SubMapper& block,
+                                 Index depth, Index columns) {
+    topdnn::eigen::Pack(panel, block, depth, columns);
+  }
+
+  EIGEN_DONT_INLINE void invoke(const OutputMapper& output, const LhsBlock& lhs,
+                                const RhsBlock& rhs, Index rows, Index depth, Index columns,
+                                float alpha, float beta) {
+    topdnn::eigen::MultiplyPanels(lhs, rhs, rows, columns, depth, alpha, beta,
+                                  const_cast<float*>(output.data()), output.stride());
+  }
+
+ private:
+  const Index rows_, depth_, columns_;  // of a block, at most
+};
+
+// Blocks for sgemm: Eigen's own choice, with rows and columns rounded up to the unrolling of
+// oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, both in 24) and the depth split
+// evenly. The factor for rows is TensorFlow's.
+template <typename Index, int kSharding>
+class TensorContractionBlocking<float, float, float, Index, kSharding> {
+ public:
+  TensorContractionBlocking(Index k, Index m, Index n, Index threads = 1) : kc_(k), mc_(m), nc_(n) {
+    if (kSharding == ShardByCol) {
+      computeProductBlockingSizes<float, float, 1>(kc_, mc_, nc_, threads);
+    } else {
+      computeProductBlockingSizes<float, float, 1>(kc_, nc_, mc_, threads);
+    }
+    mc_ = std::min(m, RoundUp(mc_ + mc_ / 2, 48));
+    nc_ = std::min(n, RoundUp(nc_, 24));
+    const Index slices = divup(k, kc_);
+    kc_ = std::min(k, RoundUp(divup(k, slices), 16));
+  }
+
+  Index kc() const { return kc_; }
+  Index mc() const { return mc_; }
+  Index nc() const { return nc_; }
+
+ private:
+  static Index RoundUp(Index value, Index multiple) { return divup(value, multiple) * multiple; }
+
+  Index kc_, mc_, nc_;
+};
+
+}  // namespace Eigen::internal
+
+#endif  // TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_

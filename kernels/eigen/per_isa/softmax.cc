@@ -1,0 +1,79 @@
+// Softmax as device expressions, in the steps of TensorFlow's SoftmaxEigenImpl, and the loss over
+// it.
+
+#include "kernels/eigen/per_isa/operations.h"
+#include "kernels/eigen/per_isa/pool.h"
+
+namespace topdnn::eigen {
+
+namespace {
+
+using Rows = Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::RowMajor, Index>>;
+using ConstRows = Eigen::TensorMap<Eigen::Tensor<const float, 2, Eigen::RowMajor, Index>>;
+
+// One number a row, to be combined with all of it.
+struct PerRow {
+  PerRow(Index batch, Index classes) : column(batch, 1), spread(1, classes) {}
+
+  const Eigen::array<Index, 1> classes_axis = {1};
+  const Eigen::DSizes<Index, 2> column, spread;
+};
+
+}  // namespace
+
+void Softmax(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src, float* dst) {
+  const PerRow per_row(batch, classes);
+  const ConstRows x(src, batch, classes);
+  Rows y(dst, batch, classes);
+  y.device(pool->device) =
+      (x - x.maximum<Eigen::array<Index, 1>, Eigen::PropagateNaN>(per_row.classes_axis)
+               .eval()
+               .reshape(per_row.column)
+               .broadcast(per_row.spread))
+          .exp();
+  y.device(pool->device) = y * y.sum(per_row.classes_axis)
+                                   .inverse()
+                                   .eval()
+                                   .reshape(per_row.column)
+                                   .broadcast(per_row.spread);
+}
+
+void SoftmaxBackward(Pool* pool, std::int64_t batch, std::int64_t classes, const float* diff_dst,
+                     const float* dst, float* diff_src) {
+  const PerRow per_row(batch, classes);
+  const ConstRows dy(diff_dst, batch, classes);
+  const ConstRows y(dst, batch, classes);
+  Rows(diff_src, batch, classes).device(pool->device) = (dy - (dy * y)
+                                                                  .sum(per_row.classes_axis)
+                                                                  .eval()
+                                                                  .reshape(per_row.column)
+                                                                  .broadcast(per_row.spread)) *
+                                                        y;
+}
+
+void CrossEntropy(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
+                  const std::int32_t* labels, float* losses, float* diff_src) {
+  using Row = Eigen::Map<Eigen::ArrayXf>;
+  using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
+  const auto work = static_cast<double>(classes);
+  pool->For(batch, 8 * work, 20 * work, [&](Index first, Index end) {
+    for (Index n = first; n < end; ++n) {
+      const ConstRow logits(src + n * classes, classes);
+      const float highest = logits.maxCoeff<Eigen::PropagateNaN>();
+      float sum = 0;
+      if (diff_src == nullptr) {
+        sum = (logits - highest).exp().sum();
+      } else {
+        Row gradient(diff_src + n * classes, classes);
+        gradient = (logits - highest).exp();
+        sum = gradient.sum();
+        gradient *= 1.0F / (sum * static_cast<float>(batch));
+        gradient[labels[n]] -= 1.0F / static_cast<float>(batch);
+      }
+      // The difference of the logits first: it is exact where they are large and close.
+      losses[n] = std::log(sum) + (highest - logits[labels[n]]);
+    }
+  });
+}
+
+}  // namespace topdnn::eigen

@@ -1,0 +1,42 @@
+// Eigen's tensors on a pool of threads, with the settings that every file of a library shares.
+
+#ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_TENSOR_H_
+#define TOPDNN_KERNELS_EIGEN_PER_ISA_TENSOR_H_
+
+#define EIGEN_USE_THREADS
+// Only the pool makes threads: no OpenMP inside of Eigen's matrix products.
+#define EIGEN_DONT_PARALLELIZE
+// Which instances of its evaluator a contraction chooses from, by what is contiguous. Eigen leaves
+// this to its users; a single dimension is summed here, which is never reordered, and leaving that
+// half out halves the time to compile.
+#define TENSOR_CONTRACTION_DISPATCH(METHOD, ALIGNMENT, ARGS) \
+  eigen_assert(!this->m_rhs_inner_dim_reordered);            \
+  if (this->m_lhs_inner_dim_contiguous) {                    \
+    if (this->m_rhs_inner_dim_contiguous) {                  \
+      METHOD<true, true, false, ALIGNMENT> ARGS;             \
+    } else {                                                 \
+      METHOD<true, false, false, ALIGNMENT> ARGS;            \
+    }                                                        \
+  } else {                                                   \
+    if (this->m_rhs_inner_dim_contiguous) {                  \
+      METHOD<false, true, false, ALIGNMENT> ARGS;            \
+    } else {                                                 \
+      METHOD<false, false, false, ALIGNMENT> ARGS;           \
+    }                                                        \
+  }
+#include <unsupported/Eigen/CXX11/Tensor>
+
+namespace topdnn::eigen {
+
+using Index = Eigen::Index;
+
+// Views of the caller's memory, first dimension innermost: a row-major matrix (m, n) is a
+// Matrix(n, m), an activation (N, H, W, C) a tensor (C, W, H, N).
+using Matrix = Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::ColMajor, Index>>;
+using ConstMatrix = Eigen::TensorMap<Eigen::Tensor<const float, 2, Eigen::ColMajor, Index>>;
+using Flat = Eigen::TensorMap<Eigen::Tensor<float, 1, Eigen::ColMajor, Index>>;
+using ConstFlat = Eigen::TensorMap<Eigen::Tensor<const float, 1, Eigen::ColMajor, Index>>;
+
+}  // namespace topdnn::eigen
+
+#endif  // TOPDNN_KERNELS_EIGEN_PER_ISA_TENSOR_H_

@@ -1,0 +1,142 @@
+// Local response normalization as loops over row-major tensors, beside OpenBLAS, which has no such
+// operation. Blocks of pixels are shared among the threads, so that all channels of one stay in the
+// cache; each window is summed anew, for a running sum would keep the error (and the infinity) of
+// every element that has left it. The workspace holds scale.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/loops.h"
+#include "kernels/lrn/lrn.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::int64_t kPixels = 64;  // of a block
+
+// scale^-beta; the usual beta of 3/4 by two square roots.
+template <bool kThreeQuarters>
+inline float NegativePower(float scale, float beta) {
+  if (!kThreeQuarters) return std::pow(scale, -beta);
+  const float root = std::sqrt(scale);
+  return 1.0F / (root * std::sqrt(root));
+}
+
+class LrnLoops : public LoopKernel {
+ public:
+  LrnLoops(const KernelRequest& request, const LrnOp& op)
+      : LoopKernel(request),
+        op_(op),
+        image_(op.image()),
+        elements_(op.shape().elements()),
+        alpha_(op.settings().alpha / static_cast<float>(op.settings().size)),
+        beta_(op.settings().beta),
+        pass_(request.execution.pass) {
+    // A block's scales, or its terms of the gradient, for each thread.
+    scratch_bytes_ =
+        static_cast<std::size_t>(request.threads * op.channels() * kPixels) * sizeof(float);
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    LoopKernel::Prepare(memory);
+    scratch_ = AlignedMemory(scratch_bytes_);
+  }
+
+  void Run() noexcept override { beta_ == 0.75F ? Blocks<true>() : Blocks<false>(); }
+
+ private:
+  template <bool kThreeQuarters>
+  void Blocks() {
+    const std::int64_t blocks = (image_ + kPixels - 1) / kPixels;
+#pragma omp parallel for collapse(2) if (elements_ >= kLoopWorthATeam)
+    for (std::int64_t n = 0; n < op_.batch(); ++n) {
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const std::int64_t first = n * op_.channels() * image_ + b * kPixels;
+        const std::int64_t pixels = std::min(kPixels, image_ - b * kPixels);
+        if (pass_ == Pass::kForward) {
+          Forward<kThreeQuarters>(first, pixels);
+        } else {
+          Backward<kThreeQuarters>(first, pixels);
+        }
+      }
+    }
+  }
+
+  // (C, kPixels) of the calling thread.
+  float* Scratch() const {
+    return reinterpret_cast<float*>(scratch_.data()) +
+           omp_get_thread_num() * op_.channels() * kPixels;
+  }
+
+  // Channels of `pixels` elements, the first of channel 0 at position `first`.
+  template <bool kThreeQuarters>
+  void Forward(std::int64_t first, std::int64_t pixels) const {
+    const float k = op_.settings().k;
+    for (std::int64_t c = 0; c < op_.channels(); ++c) {
+      const std::int64_t at = first + c * image_;
+      float* workspace = Data<float>(Arg::kWorkspace);
+      float* scale = workspace != nullptr ? workspace + at : Scratch();
+      std::fill(scale, scale + pixels, 0.0F);
+      const LrnWindow window = op_.WindowOf(c);
+      for (std::int64_t d = window.first; d < window.end; ++d) {
+        const float* src = Data<float>(Arg::kSrc) + first + d * image_;
+#pragma omp simd
+        for (std::int64_t i = 0; i < pixels; ++i) scale[i] += src[i] * src[i];
+      }
+      const float* src = Data<float>(Arg::kSrc) + at;
+      float* dst = Data<float>(Arg::kDst) + at;
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        scale[i] = k + alpha_ * scale[i];
+        dst[i] = src[i] * NegativePower<kThreeQuarters>(scale[i], beta_);
+      }
+    }
+  }
+
+  template <bool kThreeQuarters>
+  void Backward(std::int64_t first, std::int64_t pixels) const {
+    float* terms = Scratch();
+    for (std::int64_t c = 0; c < op_.channels(); ++c) {
+      const std::int64_t at = first + c * image_;
+      const float* src = Data<float>(Arg::kSrc) + at;
+      const float* scale = Data<float>(Arg::kWorkspace) + at;
+      const float* diff_dst = Data<float>(Arg::kDiffDst) + at;
+      float* diff_src = Data<float>(Arg::kDiffSrc) + at;
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        const float direct = diff_dst[i] * NegativePower<kThreeQuarters>(scale[i], beta_);
+        terms[c * kPixels + i] = direct * src[i] / scale[i];
+        diff_src[i] = direct;
+      }
+    }
+    const float factor = 2 * alpha_ * beta_;
+    for (std::int64_t c = 0; c < op_.channels(); ++c) {
+      const std::int64_t at = first + c * image_;
+      const float* src = Data<float>(Arg::kSrc) + at;
+      float* diff_src = Data<float>(Arg::kDiffSrc) + at;
+      float sum[kPixels] = {};
+      const LrnWindow windows = op_.WindowsWith(c);
+      for (std::int64_t j = windows.first; j < windows.end; ++j) {
+#pragma omp simd
+        for (std::int64_t i = 0; i < pixels; ++i) sum[i] += terms[j * kPixels + i];
+      }
+#pragma omp simd
+      for (std::int64_t i = 0; i < pixels; ++i) diff_src[i] -= factor * src[i] * sum[i];
+    }
+  }
+
+  const LrnOp op_;
+  const std::int64_t image_, elements_;
+  const float alpha_;  // of one term of the sum
+  const float beta_;
+  const Pass pass_;
+  AlignedMemory scratch_;
+};
+
+const KernelRegistration kRegistration("lrn", "openblas", MakeLoopKernel<LrnOp, LrnLoops>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,131 @@
+// Pooling by columns of channels (NHWC), as TensorFlow's CPU kernels pool (maxpooling_op.cc,
+// avgpooling_op.cc). The workspace holds winners as the operation defines them, (N, OH, OW, C).
+
+#include <vector>
+
+#include "kernels/eigen/kernel.h"
+#include "kernels/pool/pool.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// One axis: what each window covers, how long it is by the average's count, and which outputs'
+// windows cover each element.
+struct Axis {
+  Axis(std::int64_t input, std::int64_t outputs, std::int64_t kernel, std::int64_t stride,
+       std::int64_t pad_before, std::int64_t pad_after, bool counts_padding)
+      : covering(static_cast<std::size_t>(input), {0, 0}) {
+    for (std::int64_t o = 0; o < outputs; ++o) {
+      const PoolWindow window = WindowOf(o, input, kernel, stride, pad_before, pad_after);
+      windows.push_back({window.first, window.end});
+      lengths.push_back(counts_padding ? window.padded : window.end - window.first);
+      for (std::int64_t i = window.first; i < window.end; ++i) {
+        eigen::Range& range = covering[static_cast<std::size_t>(i)];
+        if (range.end == 0) range.first = o;
+        range.end = o + 1;
+      }
+    }
+  }
+
+  std::vector<eigen::Range> windows;   // per output
+  std::vector<std::int64_t> lengths;   // per output
+  std::vector<eigen::Range> covering;  // per element
+};
+
+class PoolEigen : public eigen::EigenKernel {
+ public:
+  PoolEigen(const KernelRequest& request, const eigen::Functions& functions, const PoolOp& op)
+      : EigenKernel(request, functions, "columns"),
+        max_(op.algorithm() == PoolAlgorithm::kMax),
+        forward_(request.execution.pass == Pass::kForward),
+        rows_(RowsOf(op)),
+        cols_(ColsOf(op)) {
+    for (const std::int64_t height : rows_.lengths) {
+      for (const std::int64_t width : cols_.lengths) {
+        divisors_.push_back(static_cast<float>(height * width));
+      }
+    }
+    const PoolExtents& e = op.extents();
+    pooling_ = {.n = e.n,
+                .c = e.c,
+                .h = e.h,
+                .w = e.w,
+                .oh = e.oh(),
+                .ow = e.ow(),
+                .s = e.s,
+                .stride_h = e.stride_h,
+                .stride_w = e.stride_w,
+                .pad_top = e.pad_top,
+                .pad_left = e.pad_left,
+                .rows = rows_.windows.data(),
+                .cols = cols_.windows.data(),
+                .row_outs = rows_.covering.data(),
+                .col_outs = cols_.covering.data(),
+                .divisors = divisors_.data()};
+  }
+
+ private:
+  static Axis RowsOf(const PoolOp& op) {
+    const PoolExtents& e = op.extents();
+    return {e.h,
+            e.oh(),
+            e.r,
+            e.stride_h,
+            e.pad_top,
+            e.pad_bottom,
+            op.algorithm() == PoolAlgorithm::kAverageOfPadding};
+  }
+  static Axis ColsOf(const PoolOp& op) {
+    const PoolExtents& e = op.extents();
+    return {e.w,
+            e.ow(),
+            e.s,
+            e.stride_w,
+            e.pad_left,
+            e.pad_right,
+            op.algorithm() == PoolAlgorithm::kAverageOfPadding};
+  }
+
+  void Compute() override {
+    auto* winners = Data<std::int32_t>(Arg::kWorkspace);
+    if (forward_ && max_) {
+      functions().max_pool(pool(), pooling_, Data(Arg::kSrc), Data(Arg::kDst), winners);
+    } else if (forward_) {
+      functions().average_pool(pool(), pooling_, Data(Arg::kSrc), Data(Arg::kDst));
+    } else if (max_) {
+      functions().max_pool_backward(pool(), pooling_, Data(Arg::kDiffDst), winners,
+                                    Data(Arg::kDiffSrc));
+    } else {
+      functions().average_pool_backward(pool(), pooling_, Data(Arg::kDiffDst), Data(Arg::kDiffSrc));
+    }
+  }
+
+  const bool max_, forward_;
+  const Axis rows_, cols_;
+  std::vector<float> divisors_;  // (OH, OW)
+  eigen::Pooling pooling_;
+};
+
+template <eigen::Variant kVariant>
+KernelOrRefusal MakePool(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+  return eigen::Offer(
+      kVariant, request,
+      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
+        for (const Operand& operand : op.Operands(request.execution)) {
+          if (auto refusal = eigen::Settle(settled, operand.arg, {"acdb"})) {
+            return *std::move(refusal);
+          }
+        }
+        return std::make_unique<PoolEigen>(settled, functions, op);
+      });
+}
+
+const KernelRegistration kGebp("pool", "eigen", MakePool<eigen::Variant::kGebp>);
+const KernelRegistration kSgemm("pool", "eigen-sgemm", MakePool<eigen::Variant::kSgemm>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,249 @@
+#include "kernels/reduce/loops.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "kernels/bf16.h"
+#include "kernels/loops.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// Runs are cut into pieces of this many elements, which threads share, and of which each is summed
+// apart in f32: a longer sum would lose its small addends.
+constexpr std::int64_t kPiece = 4096;
+// As many rows are added in f32 before their sum is added to that of the rows before.
+constexpr std::size_t kRows = 256;
+
+// A reduction as runs of adjacent elements of src, which begin at kept[k] + reduced[r]. If the
+// run's axes are reduced, the run goes into dst[k], else its element j into dst[k * length + j].
+struct Runs {
+  bool reduces_run = true;
+  std::int64_t length = 1;
+  std::vector<std::int64_t> kept = {0};     // by the kept axes, those of the run left out
+  std::vector<std::int64_t> reduced = {0};  // by the reduced axes, likewise
+};
+
+// Appends to each offset those of an axis of `extent` steps of `stride`.
+void Extend(std::vector<std::int64_t>& offsets, std::int64_t extent, std::int64_t stride) {
+  std::vector<std::int64_t> next;
+  next.reserve(offsets.size() * static_cast<std::size_t>(extent));
+  for (const std::int64_t offset : offsets) {
+    for (std::int64_t i = 0; i < extent; ++i) next.push_back(offset + i * stride);
+  }
+  offsets = std::move(next);
+}
+
+// The last dimensions that are all reduced or all kept make a run; those of extent 1 are either.
+Runs RunsOf(const ReduceOp& op) {
+  const Shape& shape = op.src_shape();
+  Runs runs;
+  int outer = shape.rank();
+  for (; outer > 0; --outer) {
+    const std::int64_t extent = shape[outer - 1];
+    if (extent == 1) continue;
+    if (runs.length == 1) runs.reduces_run = op.Reduces(outer - 1);
+    if (op.Reduces(outer - 1) != runs.reduces_run) break;
+    runs.length *= extent;
+  }
+  std::vector<std::int64_t> strides(static_cast<std::size_t>(outer), runs.length);
+  for (int d = outer - 2; d >= 0; --d) {
+    strides[static_cast<std::size_t>(d)] = strides[static_cast<std::size_t>(d) + 1] * shape[d + 1];
+  }
+  for (int d = 0; d < outer; ++d) {
+    Extend(op.Reduces(d) ? runs.reduced : runs.kept, shape[d],
+           strides[static_cast<std::size_t>(d)]);
+  }
+  return runs;
+}
+
+// T float, or std::uint16_t for bf16 (backward only).
+template <typename T>
+class ReduceLoops : public LoopKernel {
+ public:
+  ReduceLoops(const KernelRequest& request, const ReduceOp& op)
+      : LoopKernel(request),
+        op_(op),
+        pass_(request.execution.pass),
+        elements_(op.src_shape().elements()),
+        divisor_(static_cast<float>(op.count())),
+        mean_(op.algorithm() == ReduceAlgorithm::kMean) {}
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    LoopKernel::Prepare(memory);
+    runs_ = RunsOf(op_);
+    pieces_ = (runs_.length + kPiece - 1) / kPiece;
+    scratch_bytes_ = (runs_.kept.size() + runs_.reduced.size()) * sizeof(std::int64_t);
+  }
+
+  void Run() noexcept override {
+    if (pass_ == Pass::kBackwardData) {
+      runs_.reduces_run ? FillRuns() : CopyRuns();
+    } else if constexpr (std::is_same_v<T, float>) {
+      if (!runs_.reduces_run) {
+        AddRows();
+      } else if (runs_.kept.size() == 1) {
+        SumAll();
+      } else {
+        SumRuns();
+      }
+    }
+  }
+
+ private:
+  bool WorthATeam() const { return elements_ >= kLoopWorthATeam; }
+  std::int64_t LengthOf(std::int64_t piece) const {
+    return std::min(kPiece, runs_.length - piece * kPiece);
+  }
+
+  T Divided(T value) const {
+    if constexpr (std::is_same_v<T, float>) {
+      return mean_ ? value / divisor_ : value;
+    } else {
+      return mean_ ? Bf16FromFloat(Bf16ToFloat(value) / divisor_) : value;
+    }
+  }
+
+  // Of one piece of a run.
+  double SumOf(const T* run, std::int64_t piece) const {
+    const T* first = run + piece * kPiece;
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t j = 0; j < LengthOf(piece); ++j) sum += first[j];
+    return static_cast<double>(sum);
+  }
+
+  // Each sum is one thread's.
+  void SumRuns() const {
+    const T* src = Data<T>(Arg::kSrc);
+    T* dst = Data<T>(Arg::kDst);
+#pragma omp parallel for if (WorthATeam())
+    for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
+      double sum = 0;
+      for (const std::int64_t offset : runs_.reduced) {
+        for (std::int64_t p = 0; p < pieces_; ++p) sum += SumOf(src + runs_.kept[k] + offset, p);
+      }
+      dst[k] = Divided(static_cast<float>(sum));
+    }
+  }
+
+  // One sum, shared by all threads.
+  void SumAll() const {
+    const T* src = Data<T>(Arg::kSrc);
+    double sum = 0;
+#pragma omp parallel for collapse(2) reduction(+ : sum) if (WorthATeam())
+    for (std::size_t r = 0; r < runs_.reduced.size(); ++r) {
+      for (std::int64_t p = 0; p < pieces_; ++p) sum += SumOf(src + runs_.reduced[r], p);
+    }
+    *Data<T>(Arg::kDst) = Divided(static_cast<float>(sum));
+  }
+
+  // Sums of rows, a piece of the row at a time.
+  void AddRows() const {
+    const T* src = Data<T>(Arg::kSrc);
+    T* dst = Data<T>(Arg::kDst);
+#pragma omp parallel for collapse(2) if (WorthATeam())
+    for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
+      for (std::int64_t p = 0; p < pieces_; ++p) {
+        AddPiece(src + runs_.kept[k] + p * kPiece, LengthOf(p),
+                 dst + static_cast<std::int64_t>(k) * runs_.length + p * kPiece);
+      }
+    }
+  }
+
+  // sums (length) of the rows at src + each of the reduced axes' offsets.
+  void AddPiece(const T* src, std::int64_t length, T* sums) const {
+    std::fill(sums, sums + length, T{0});
+    const std::size_t rows = runs_.reduced.size();
+    for (std::size_t first = 0; first < rows; first += kRows) {
+      T block[kPiece];
+      std::fill(block, block + length, T{0});
+      for (std::size_t r = first; r < std::min(first + kRows, rows); ++r) {
+        const T* row = src + runs_.reduced[r];
+#pragma omp simd
+        for (std::int64_t j = 0; j < length; ++j) block[j] += row[j];
+      }
+#pragma omp simd
+      for (std::int64_t j = 0; j < length; ++j) sums[j] += block[j];
+    }
+    for (std::int64_t j = 0; j < length; ++j) sums[j] = Divided(sums[j]);
+  }
+
+  // One value for each run.
+  void FillRuns() const {
+    const T* diff_dst = Data<T>(Arg::kDiffDst);
+    T* diff_src = Data<T>(Arg::kDiffSrc);
+    if (runs_.kept.size() == 1) {
+      const T value = Divided(*diff_dst);
+#pragma omp parallel for collapse(2) if (WorthATeam())
+      for (std::size_t r = 0; r < runs_.reduced.size(); ++r) {
+        for (std::int64_t p = 0; p < pieces_; ++p) {
+          std::fill_n(diff_src + runs_.reduced[r] + p * kPiece, LengthOf(p), value);
+        }
+      }
+      return;
+    }
+#pragma omp parallel for if (WorthATeam())
+    for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
+      const T value = Divided(diff_dst[k]);
+      for (const std::int64_t offset : runs_.reduced) {
+        std::fill_n(diff_src + runs_.kept[k] + offset, runs_.length, value);
+      }
+    }
+  }
+
+  // One row for many runs: divided into the first, and copied from there.
+  void CopyRuns() const {
+    const T* diff_dst = Data<T>(Arg::kDiffDst);
+    T* diff_src = Data<T>(Arg::kDiffSrc);
+#pragma omp parallel for collapse(2) if (WorthATeam())
+    for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
+      for (std::int64_t p = 0; p < pieces_; ++p) {
+        const T* row = diff_dst + static_cast<std::int64_t>(k) * runs_.length + p * kPiece;
+        T* first = diff_src + runs_.kept[k] + p * kPiece;
+        for (std::int64_t j = 0; j < LengthOf(p); ++j) first[j] = Divided(row[j]);
+        for (std::size_t r = 1; r < runs_.reduced.size(); ++r) {
+          std::copy_n(first, LengthOf(p), first + runs_.reduced[r]);
+        }
+      }
+    }
+  }
+
+  const ReduceOp op_;
+  const Pass pass_;
+  const std::int64_t elements_;
+  const float divisor_;
+  const bool mean_;
+  Runs runs_;
+  std::int64_t pieces_ = 0;  // of a run
+};
+
+}  // namespace
+
+KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+  const Execution& execution = request.execution;
+  if (execution.type == DataType::kBF16 && execution.pass == Pass::kBackwardData) {
+    if (std::string why = LayoutRefusal(request); !why.empty()) return Refusal{std::move(why)};
+    return std::make_unique<ReduceLoops<std::uint16_t>>(request, op);
+  }
+  if (std::string why = LoopRefusal(request); !why.empty()) return Refusal{std::move(why)};
+  return std::make_unique<ReduceLoops<float>>(request, op);
+}
+
+namespace {
+
+const KernelRegistration kRegistration("reduce", "openblas", MakeReduceLoops);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,63 @@
+// Sums and means over any axes of a tensor.
+
+#ifndef TOPDNN_KERNELS_REDUCE_REDUCE_H_
+#define TOPDNN_KERNELS_REDUCE_REDUCE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+enum class ReduceAlgorithm { kSum, kMean };
+
+// "sum", "mean".
+std::string_view NameOf(ReduceAlgorithm algorithm);
+
+// Operands: forward src -> dst; backward_data diff_dst -> diff_src, every element of which is that
+// of diff_dst that it went into, divided by their number for a mean. Reduced axes have the extent 1
+// in dst when they are kept, and are left out otherwise. A NaN or infinity reaches its own sum.
+class ReduceOp : public Op {
+ public:
+  static constexpr int kMostAxes = 6;
+
+  // `axes` are dimensions of `shape`, in any order. Throws std::invalid_argument for extents below
+  // 1, a tensor too large, more than kMostAxes dimensions, and axes that are none, repeated or not
+  // there.
+  ReduceOp(ReduceAlgorithm algorithm, Shape shape, std::vector<int> axes, bool keep_dims = true);
+
+  ReduceAlgorithm algorithm() const { return algorithm_; }
+  const Shape& src_shape() const { return shape_; }
+  Shape dst_shape() const;
+  // dst_shape() with every axis kept.
+  Shape kept_shape() const;
+  bool keep_dims() const { return keep_dims_; }
+  // Whether a dimension of src is summed over.
+  bool Reduces(int dimension) const { return reduced_[static_cast<std::size_t>(dimension)]; }
+  // Elements of src that one element of dst sums.
+  std::int64_t count() const { return shape_.elements() / kept_shape().elements(); }
+
+  std::string_view kind() const override { return "reduce"; }
+  // "sum8x64x7x7_cd_keep": the axes as a layout's letters.
+  std::string Problem() const override;
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Forward an addition an element of src, and for a mean a division an element of dst; backward
+  // that division alone.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass pass) const override {
+    return pass == Pass::kForward ? count() : 1;
+  }
+
+ private:
+  ReduceAlgorithm algorithm_;
+  Shape shape_;
+  std::vector<bool> reduced_;
+  bool keep_dims_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_REDUCE_REDUCE_H_

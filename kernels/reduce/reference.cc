@@ -1,0 +1,79 @@
+// Reduction as its definition: plain loops over row-major tensors, sums in double.
+
+#include "kernels/reference.h"
+
+#include <map>
+#include <vector>
+
+#include "kernels/reduce/reduce.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+template <typename T>
+class ReduceReference : public ReferenceKernel {
+ public:
+  ReduceReference(const KernelRequest& request, const ReduceOp& op)
+      : ReferenceKernel(request),
+        op_(op),
+        pass_(request.execution.pass),
+        divisor_(op.algorithm() == ReduceAlgorithm::kMean ? static_cast<double>(op.count()) : 1.0) {
+    scratch_bytes_ = static_cast<std::size_t>(op.kept_shape().elements()) * sizeof(double);
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    ReferenceKernel::Prepare(memory);
+    sums_.resize(scratch_bytes_ / sizeof(double));
+  }
+
+  void Run() noexcept override {
+    const std::int64_t elements = op_.src_shape().elements();
+    if (pass_ == Pass::kBackwardData) {
+      for (std::int64_t i = 0; i < elements; ++i) {
+        const auto gradient = static_cast<double>(Data<T>(Arg::kDiffDst)[TargetOf(i)]);
+        Data<T>(Arg::kDiffSrc)[i] = static_cast<T>(gradient / divisor_);
+      }
+      return;
+    }
+    for (double& sum : sums_) sum = 0;
+    for (std::int64_t i = 0; i < elements; ++i) {
+      sums_[static_cast<std::size_t>(TargetOf(i))] += static_cast<double>(Data<T>(Arg::kSrc)[i]);
+    }
+    for (std::size_t o = 0; o < sums_.size(); ++o) {
+      Data<T>(Arg::kDst)[o] = static_cast<T>(sums_[o] / divisor_);
+    }
+  }
+
+ private:
+  // The position in dst of the sum that the element of src at position `i` goes into.
+  std::int64_t TargetOf(std::int64_t i) const {
+    const Shape& shape = op_.src_shape();
+    std::int64_t target = 0;
+    std::int64_t stride = 1;
+    for (int d = shape.rank() - 1; d >= 0; --d) {
+      if (!op_.Reduces(d)) {
+        target += i % shape[d] * stride;
+        stride *= shape[d];
+      }
+      i /= shape[d];
+    }
+    return target;
+  }
+
+  const ReduceOp op_;
+  const Pass pass_;
+  const double divisor_;
+  std::vector<double> sums_;
+};
+
+KernelOrRefusal MakeReduce(const KernelRequest& request) {
+  return MakeReference<ReduceOp, ReduceReference>(request);
+}
+
+const KernelRegistration kRegistration("reduce", "reference", MakeReduce);
+
+}  // namespace
+
+}  // namespace topdnn

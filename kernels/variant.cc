@@ -1,0 +1,78 @@
+#include "kernels/variant.h"
+
+#include <algorithm>
+#include <map>
+
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// Filled by registration objects before main, in any order; hence a function-local object.
+std::map<std::string, Variant, std::less<>>& TheVariants() {
+  static std::map<std::string, Variant, std::less<>> variants;
+  return variants;
+}
+
+bool IsActivation(const Operand& operand) {
+  switch (operand.arg) {
+    case Arg::kWeights:
+    case Arg::kDiffWeights:
+    case Arg::kWorkspace:
+      return false;
+    default:
+      return operand.shape.rank() == 4;
+  }
+}
+
+}  // namespace
+
+VariantRegistration::VariantRegistration(Variant variant) {
+  TheVariants().emplace(variant.name, std::move(variant));
+}
+
+std::vector<Variant> Variants() {
+  std::map<std::string, Variant, std::less<>> all = TheVariants();
+  for (const std::string& backend : Backends()) {
+    all.try_emplace(backend, Variant{.name = backend, .backend = backend});
+  }
+  std::vector<Variant> variants;
+  for (auto& [name, variant] : all) variants.push_back(std::move(variant));
+  return variants;
+}
+
+std::optional<Variant> FindVariant(std::string_view name) {
+  for (Variant& variant : Variants()) {
+    if (variant.name == name) return std::move(variant);
+  }
+  return std::nullopt;
+}
+
+std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<const Op> op,
+                                       const Execution& execution, int threads) {
+  if (!variant.kind.empty() && variant.kind != op->kind()) return std::nullopt;
+  if (std::find(variant.types.begin(), variant.types.end(), execution.type) ==
+      variant.types.end()) {
+    return std::nullopt;
+  }
+  KernelRequest request;
+  request.execution = execution;
+  request.threads = threads;
+  request.algorithm = variant.algorithm;
+  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
+  bool settles = false;
+  for (const Operand& operand : op->Operands(execution)) {
+    if (variant.activations == nullptr || !IsActivation(operand)) continue;
+    const Layout layout = variant.activations(operand.shape, chooses);
+    settles |= !layout.is_any();
+    request.layouts[operand.arg] = layout;
+  }
+  const bool says_nothing =
+      variant.name != variant.backend && variant.algorithm.empty() && !settles;
+  if (says_nothing) return std::nullopt;
+  request.op = std::move(op);
+  return request;
+}
+
+}  // namespace topdnn

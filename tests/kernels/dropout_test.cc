@@ -1,0 +1,231 @@
+#include "kernels/dropout/dropout.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/problem.h"
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+constexpr const char* kBackends[] = {"onednn", "openblas", "eigen"};
+
+// The known answers of the paper's own library (Random123, kat_vectors).
+TEST(PhiloxTest, KnownAnswers) {
+  using Numbers = std::array<std::uint32_t, 4>;
+  EXPECT_EQ(Philox4x32({0, 0, 0, 0}, {0, 0}),
+            (Numbers{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  constexpr std::uint32_t kOnes = 0xffffffff;
+  EXPECT_EQ(Philox4x32({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}),
+            (Numbers{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(Philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+            (Numbers{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(DropoutOpTest, ImpossibleGeometryIsRefusedInOneLine) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  for (const Shape& shape : {Shape{0}, Shape{3, -1}, Shape{kHuge, kHuge}}) {
+    EXPECT_THROW(DropoutOp(shape, 0.5F), std::invalid_argument) << shape.ToString();
+  }
+  for (const float ratio : {-0.1F, 1.0F, 2.0F, NAN}) {
+    try {
+      const DropoutOp op(Shape{3}, ratio);
+      ADD_FAILURE() << ratio;
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(DropoutOpTest, ProblemsAreReadBack) {
+  for (const auto& [problem, op] : {std::pair{"64x4096_ratio0.5", DropoutOp(Shape{64, 4096}, 0.5F)},
+                                    std::pair{"8x3x2x2s4294967295_ratio0.25",
+                                              DropoutOp(Shape{8, 3, 2, 2}, 0.25F, 4294967295U)}}) {
+    EXPECT_EQ(op.Problem(), problem);
+    EXPECT_EQ(ParseProblem(std::string("dropout/") + problem)->Problem(), problem);
+  }
+  EXPECT_THROW(ParseProblem("dropout/8s4294967296"), ProblemError);
+}
+
+TEST(DropoutOpTest, WorkAndOperands) {
+  const DropoutOp op(Shape{8, 16}, 0.5F);
+  const Work training = op.WorkOf(Pass::kForward, DataType::kF32);
+  EXPECT_EQ(training.flops, 128);
+  EXPECT_EQ(training.bytes, 128 * (4 + 4 + 1) + 2 * 4);
+  const Work inference = op.WorkIn({Pass::kForward, false, DataType::kBF16});
+  EXPECT_EQ(inference.flops, 0);
+  EXPECT_EQ(inference.bytes, 128 * (2 + 2));
+  EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kF32).bytes, 128 * (4 + 4 + 1));
+  EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
+  EXPECT_FALSE(op.Find({Pass::kForward, false}, Arg::kStep));
+}
+
+// Draws a mask of 2^16 ones; returns what remains.
+std::vector<double> Draw(const std::string& backend, float ratio, std::uint32_t seed, int step,
+                         int threads, const Layout& layout = Layout::Plain(4),
+                         DataType type = DataType::kF32) {
+  const auto op = std::make_shared<DropoutOp>(Shape{16, 64, 8, 8}, ratio, seed);
+  KernelRequest request = RequestFor(op, {Pass::kForward, true, type}, threads);
+  request.layouts[Arg::kSrc] = layout;
+  KernelRun run(backend, request);
+  if (run.kernel() == nullptr) {
+    ADD_FAILURE() << run.refusal();
+    return {};
+  }
+  run.Set(Arg::kSrc, std::vector<double>(1 << 16, 1.0));
+  run.Set(Arg::kStep, {static_cast<double>(step)});
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kStep), std::vector<double>{step + 1.0});
+  return run.Get(Arg::kDst);
+}
+
+TEST(DropoutMaskTest, IsTheSameForAnyWidthLayoutTypeAndBackend) {
+  const std::vector<double> mask = Draw("reference", 0.5F, 7, 3, 1);
+  for (const char* backend : kBackends) {
+    for (const int threads : {1, 2, 3}) EXPECT_EQ(Draw(backend, 0.5F, 7, 3, threads), mask);
+    for (const char* tag : {"acdb", "aBcd16b"}) {
+      EXPECT_EQ(Draw(backend, 0.5F, 7, 3, 2, *Layout::Parse(tag)), mask) << tag;
+    }
+    EXPECT_EQ(Draw(backend, 0.5F, 7, 3, 2, Layout::Plain(4), DataType::kBF16), mask);
+  }
+}
+
+TEST(DropoutMaskTest, DependsOnSeedAndStep) {
+  const std::vector<double> mask = Draw("openblas", 0.5F, 7, 3, 1);
+  for (const auto& other : {Draw("openblas", 0.5F, 8, 3, 1), Draw("openblas", 0.5F, 7, 4, 1)}) {
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < mask.size(); ++i) same += mask[i] == other[i] ? 1 : 0;
+    // Independent masks agree on half: 2^15, with a standard deviation of 128.
+    EXPECT_NEAR(static_cast<double>(same), 32768.0, 6 * 128);
+  }
+}
+
+TEST(DropoutMaskTest, DropsTheRatioAndKeepsTheMean) {
+  for (const float ratio : {0.0F, 0.1F, 0.5F, 0.75F, 0.99F}) {
+    const std::vector<double> dst = Draw("openblas", ratio, 1, 0, 2);
+    double dropped = 0;
+    for (const double value : dst) {
+      if (value == 0) {
+        ++dropped;
+      } else {
+        EXPECT_FLOAT_EQ(static_cast<float>(value), 1 / (1 - ratio));
+      }
+    }
+    const auto n = static_cast<double>(dst.size());
+    const auto p = static_cast<double>(ratio);
+    EXPECT_NEAR(dropped, n * p, 6 * std::sqrt(n * p * (1 - p))) << ratio;
+    if (ratio == 0) {
+      EXPECT_EQ(dst, std::vector<double>(dst.size(), 1.0));
+    }
+  }
+}
+
+TEST(DropoutMaskTest, StepWrapsAround) {
+  const auto op = std::make_shared<DropoutOp>(Shape{5}, 0.5F);
+  for (const char* backend : {"reference", "openblas"}) {
+    KernelRun run(backend, RequestFor(op, {Pass::kForward}, 1));
+    run.Set(Arg::kSrc, {1, 1, 1, 1, 1});
+    run.Set(Arg::kStep, {2147483647.0});
+    run.Run();
+    EXPECT_EQ(run.Get(Arg::kStep), std::vector<double>{-2147483648.0});
+  }
+}
+
+TEST(DropoutBackendsTest, AgreeWithTheReference) {
+  for (const char* backend : kBackends) {
+    int agreed = 0;
+    int i = 0;
+    for (const Shape& shape : {Shape{1}, Shape{3, 17}, Shape{2, 3, 1, 1}, Shape{2, 16, 5, 3},
+                               Shape{1, 32, 33, 33}, Shape{4, 16, 1, 1}}) {
+      for (const DataType type : {DataType::kF32, DataType::kBF16}) {
+        for (const char* tag : {"abcd", "acdb", "aBcd16b"}) {
+          for (const auto& [pass, training] :
+               {std::pair{Pass::kForward, true}, std::pair{Pass::kForward, false},
+                std::pair{Pass::kBackwardData, true}}) {
+            const auto op = std::make_shared<DropoutOp>(shape, 0.4F, 11);
+            KernelRequest request = RequestFor(op, {pass, training, type}, 1 + ++i % 2);
+            if (shape.rank() == 4) {
+              for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffDst, Arg::kDiffSrc}) {
+                if (op->Find(request.execution, arg)) request.layouts[arg] = *Layout::Parse(tag);
+              }
+            }
+            const auto verdict =
+                CheckAgainstReference(backend, request, 40 + i, {.may_refuse = true});
+            agreed += verdict == Verdict::kAgrees ? 1 : 0;
+          }
+        }
+      }
+    }
+    // All but 3 channels in blocks of 16.
+    EXPECT_EQ(agreed, 6 * 2 * 3 * 3 - 2 * 3) << backend;
+  }
+}
+
+TEST(DropoutBackendsTest, RefusalsSayWhy) {
+  const auto op = std::make_shared<DropoutOp>(Shape{2, 3, 2, 2}, 0.5F);
+  KernelRequest request = RequestFor(op, {Pass::kForward}, 1);
+  request.layouts[Arg::kSrc] = *Layout::Parse("aBcd16b");
+  EXPECT_NE(KernelRun("onednn", request).refusal().find("padding"), std::string::npos);
+  request.layouts[Arg::kDst] = Layout::Plain(4);
+  EXPECT_NE(KernelRun("onednn", request).refusal().find("one layout"), std::string::npos);
+  request.layouts.clear();
+  request.execution.type = DataType::kF16;
+  EXPECT_NE(KernelRun("onednn", request).refusal().find("f16"), std::string::npos);
+}
+
+TEST(DropoutBackendsTest, DropNanAndInfinityOrPassThem) {
+  const auto op = std::make_shared<DropoutOp>(Shape{64}, 0.5F, 2);
+  for (const char* backend : {"reference", "openblas"}) {
+    KernelRun run(backend, RequestFor(op, {Pass::kForward}, 1));
+    std::vector<double> src(64, HUGE_VAL);
+    for (std::size_t i = 0; i < 32; ++i) src[i] = NAN;
+    run.Set(Arg::kSrc, src);
+    run.Run();
+    const std::vector<double> mask = run.Get(Arg::kWorkspace);
+    const std::vector<double> dst = run.Get(Arg::kDst);
+    for (std::size_t i = 0; i < dst.size(); ++i) {
+      if (mask[i] == 0) {
+        EXPECT_EQ(dst[i], 0) << i;
+      } else if (i < 32) {
+        EXPECT_TRUE(std::isnan(dst[i])) << i;
+      } else {
+        EXPECT_EQ(dst[i], HUGE_VAL) << i;
+      }
+    }
+  }
+}
+
+TEST(DropoutBackendsTest, MayOverwriteTheirSource) {
+  const auto op = std::make_shared<DropoutOp>(Shape{300}, 0.5F, 9);
+  for (const char* backend : {"reference", "onednn"}) {
+    for (const bool training : {false, true}) {
+      const KernelRequest request = RequestFor(op, {Pass::kForward, training}, 2);
+      const Values inputs = RandomInputs(*op, request.execution, 3);
+      KernelRun apart(backend, request);
+      KernelRun in_place(backend, request);
+      in_place.Alias(Arg::kDst, Arg::kSrc);
+      for (KernelRun* run : {&apart, &in_place}) {
+        run->SetInputs(inputs);
+        run->Run();
+      }
+      EXPECT_EQ(apart.Get(Arg::kDst), in_place.Get(Arg::kSrc));
+    }
+  }
+}
+
+TEST(DropoutReferenceTest, GradientAgreesWithFiniteDifferences) {
+  for (const float ratio : {0.0F, 0.3F, 0.9F}) {
+    CheckGradient(std::make_shared<DropoutOp>(Shape{3, 5, 2, 2}, ratio, 4), Arg::kSrc, 2);
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,406 @@
+// The Eigen backends on every ISA that this CPU runs, at one and two threads: what each operation's
+// own test does not vary.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "kernels/activation/relu.h"
+#include "kernels/conv/conv.h"
+#include "kernels/eigen/library.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reorder/reorder.h"
+#include "kernels/sgd/adam.h"
+#include "kernels/sgd/sgd.h"
+#include "kernels/softmax/cross_entropy.h"
+#include "kernels/softmax/softmax.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
+class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  void SetUp() override {
+    const KernelRun probe(backend(), Asking(std::make_shared<ReluOp>(Shape{1, 1}), {}, 1));
+    if (probe.kernel() == nullptr) {
+      ASSERT_NE(probe.refusal().find("this CPU has no"), std::string::npos) << probe.refusal();
+      GTEST_SKIP() << probe.refusal();
+    }
+  }
+
+  std::string backend() const { return std::get<0>(GetParam()); }
+  std::string isa() const { return std::get<1>(GetParam()); }
+
+  KernelRequest Asking(std::shared_ptr<const Op> op, const Execution& execution,
+                       int threads) const {
+    KernelRequest request = RequestFor(std::move(op), execution, threads);
+    request.algorithm = isa();
+    return request;
+  }
+
+  Verdict Check(const KernelRequest& request, std::uint64_t seed,
+                const CheckOptions& options = {}) const {
+    return CheckAgainstReference(backend(), request, seed, options);
+  }
+
+  // Every pass of the operation, by one and by two threads.
+  void CheckPasses(const std::shared_ptr<const Op>& op, std::uint64_t seed) const {
+    for (const Pass pass : kPasses) {
+      if (!op->Has({pass})) continue;
+      for (const int threads : {1, 2}) {
+        EXPECT_EQ(Check(Asking(op, {pass}, threads), seed), Verdict::kAgrees);
+      }
+    }
+  }
+};
+
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t UpTo(std::int64_t n) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n)) + 1;
+  }
+  bool Once(int in) { return UpTo(in) == 1; }
+  std::uint64_t Seed() { return engine_(); }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+ConvExtents RandomConv(Random& random) {
+  ConvExtents e;
+  e.n = random.UpTo(4);
+  e.c = random.UpTo(20);
+  e.k = random.UpTo(40);
+  e.r = random.UpTo(5);
+  e.s = random.UpTo(5);
+  e.stride_h = random.UpTo(3);
+  e.stride_w = random.UpTo(3);
+  e.dilation_h = random.Once(4) ? 2 : 1;
+  e.dilation_w = random.Once(4) ? 3 : 1;
+  e.pad_top = random.UpTo(e.r) - 1;
+  e.pad_left = random.UpTo(e.s) - 1;
+  e.pad_bottom = random.UpTo(e.r) - 1;
+  e.pad_right = random.UpTo(e.s) - 1;
+  e.h = (e.r - 1) * e.dilation_h + random.UpTo(14);
+  e.w = (e.s - 1) * e.dilation_w + random.UpTo(14);
+  return e;
+}
+
+TEST_P(EigenTest, RandomConvolutionsAgreeWithTheReference) {
+  Random random(31);
+  for (int i = 0; i < 40; ++i) {
+    const ConvEpilogue epilogue{.bias = random.Once(2), .sum = false, .relu = random.Once(2)};
+    CheckPasses(std::make_shared<ConvOp>(RandomConv(random), epilogue), random.Seed());
+  }
+}
+
+TEST_P(EigenTest, RandomDepthwiseConvolutionsAgreeWithTheReference) {
+  Random random(36);
+  for (int i = 0; i < 20; ++i) {
+    ConvExtents e = RandomConv(random);
+    e.c = random.UpTo(40) + 1;
+    e.groups = e.c;
+    e.k = e.c * (random.Once(2) ? 1 : random.UpTo(3));
+    const ConvEpilogue epilogue{.bias = random.Once(2), .sum = false, .relu = random.Once(2)};
+    CheckPasses(std::make_shared<ConvOp>(e, epilogue), random.Seed());
+  }
+}
+
+// Shapes that take each of the ways a convolution is computed, large enough for several blocks and
+// threads.
+TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {
+  const ConvExtents large{.n = 5,
+                          .c = 48,
+                          .h = 20,
+                          .w = 20,
+                          .k = 70,
+                          .r = 3,
+                          .s = 3,
+                          .pad_top = 1,
+                          .pad_left = 1,
+                          .pad_bottom = 1,
+                          .pad_right = 1};
+  ConvExtents few_channels = large;
+  few_channels.c = 3;
+  ConvExtents one_image = large;
+  one_image.n = 1;
+  const ConvExtents pointwise{.n = 2, .c = 65, .h = 17, .w = 19, .k = 33};
+  const ConvExtents strided{
+      .n = 2, .c = 16, .h = 12, .w = 12, .k = 8, .stride_h = 2, .stride_w = 2};
+  const ConvExtents whole{.n = 9, .c = 20, .h = 4, .w = 5, .k = 30, .r = 4, .s = 5};
+  const ConvExtents one_output{
+      .n = 1, .c = 20, .h = 4, .w = 5, .k = 30, .r = 4, .s = 5, .pad_top = 0, .pad_left = 0};
+  const ConvExtents one_padded_output{.n = 1,
+                                      .c = 6,
+                                      .h = 3,
+                                      .w = 3,
+                                      .k = 30,
+                                      .r = 5,
+                                      .s = 5,
+                                      .pad_top = 1,
+                                      .pad_left = 1,
+                                      .pad_bottom = 1,
+                                      .pad_right = 1};
+  const ConvExtents one_kernel{.n = 2, .c = 6, .h = 9, .w = 9, .k = 1, .r = 3, .s = 3};
+  std::set<std::string> algorithms;
+  for (const ConvExtents& e : {large, few_channels, one_image, pointwise, strided, whole,
+                               one_output, one_padded_output, one_kernel}) {
+    const auto op = std::make_shared<ConvOp>(e);
+    CheckPasses(op, 7);
+    for (const Pass pass : kPasses) {
+      const KernelRun run(backend(), Asking(op, {pass}, 2));
+      algorithms.insert(
+          run.kernel()->implementation().substr(0, run.kernel()->implementation().find(':')));
+    }
+  }
+  EXPECT_EQ(algorithms, (std::set<std::string>{"contraction+col2im", "im2col+contraction", "matmul",
+                                               "patches_contraction", "sharded_gemm+col2im"}));
+}
+
+// 30 MiB of patches hold five of these images: weights' gradients are summed over shards.
+TEST_P(EigenTest, GradientsOfWeightsAreSummedOverShards) {
+  const ConvExtents e{.n = 12, .c = 24, .h = 84, .w = 84, .k = 2, .r = 3, .s = 3};
+  const auto op = std::make_shared<ConvOp>(e);
+  Check(Asking(op, {Pass::kBackwardWeights}, 2), 3);
+}
+
+TEST_P(EigenTest, RandomInnerProductsAgreeWithTheReference) {
+  Random random(32);
+  for (int i = 0; i < 30; ++i) {
+    const Shape src = random.Once(2)
+                          ? Shape{random.UpTo(40), random.UpTo(300)}
+                          : Shape{random.UpTo(20), random.UpTo(20), random.UpTo(5), random.UpTo(5)};
+    const InnerProductEpilogue epilogue{.bias = random.Once(2), .relu = random.Once(2)};
+    CheckPasses(std::make_shared<InnerProductOp>(src, random.UpTo(100), epilogue), random.Seed());
+  }
+  for (const Shape& src : {Shape{1, 700}, Shape{300, 1}, Shape{1, 1}, Shape{500, 260}}) {
+    for (const std::int64_t outputs : {1, 300}) {
+      CheckPasses(std::make_shared<InnerProductOp>(src, outputs), 4);
+    }
+  }
+}
+
+// Factors are positive, so that the magnitudes of what is summed are the reference's.
+TEST_P(EigenTest, RandomMatrixProductsAgreeWithTheReference) {
+  Random random(35);
+  for (int i = 0; i < 30; ++i) {
+    const GemmExtents e{.m = random.UpTo(i % 3 == 0 ? 300 : 40),
+                        .n = random.UpTo(i % 5 == 0 ? 300 : 40),
+                        .k = random.UpTo(i % 7 == 0 ? 2000 : 100),
+                        .batch = random.UpTo(2),
+                        .trans_a = random.Once(2),
+                        .trans_b = random.Once(2),
+                        .alpha = random.Once(2) ? 1.0F : 0.5F,
+                        .beta = random.Once(2) ? 0.0F : 2.0F};
+    CheckPasses(std::make_shared<GemmOp>(e), random.Seed());
+  }
+}
+
+TEST_P(EigenTest, InnerProductsTakeTheirSourceAsItLies) {
+  const auto op = std::make_shared<InnerProductOp>(Shape{6, 5, 3, 4}, 7);
+  for (const char* src : {"abcd", "acdb"}) {
+    for (const char* weights : {"", "abcd", "acdb", "cdba", "bcda"}) {
+      for (const Pass pass : kPasses) {
+        KernelRequest request = Asking(op, {pass}, 2);
+        request.layouts[pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc] =
+            *Layout::Parse(src);
+        if (*weights != 0) {
+          request.layouts[pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights] =
+              *Layout::Parse(weights);
+        }
+        const bool same_order = *weights == 0 || (std::string(src) == "abcd") ==
+                                                     (weights[0] == 'b' || weights[1] == 'b');
+        CheckOptions options;
+        options.may_refuse = true;
+        EXPECT_EQ(Check(request, 5, options), same_order ? Verdict::kAgrees : Verdict::kRefused)
+            << src << " " << weights;
+      }
+    }
+  }
+}
+
+TEST_P(EigenTest, RandomPoolingsAgreeWithTheReference) {
+  Random random(33);
+  constexpr PoolAlgorithm kAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
+                                           PoolAlgorithm::kAverageOfPadding};
+  for (int i = 0; i < 60; ++i) {
+    PoolExtents e{
+        .n = random.UpTo(3), .c = random.UpTo(40), .h = random.UpTo(13), .w = random.UpTo(13)};
+    e.r = random.UpTo(std::min<std::int64_t>(e.h, 4));
+    e.s = random.UpTo(std::min<std::int64_t>(e.w, 4));
+    e.stride_h = random.UpTo(3);
+    e.stride_w = random.UpTo(3);
+    e.pad_top = random.UpTo(e.r) - 1;
+    e.pad_left = random.UpTo(e.s) - 1;
+    e.pad_bottom = random.UpTo(e.r) - 1;
+    e.pad_right = random.UpTo(e.s) - 1;
+    e.ceil_mode = random.Once(2);
+    if (random.Once(6)) e = PoolExtents::Global(e.n, e.c, e.h, e.w);
+    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], e);
+    CheckPasses(op, random.Seed());
+    EXPECT_EQ(Check(Asking(op, {Pass::kForward, false}, 2), random.Seed()), Verdict::kAgrees);
+  }
+}
+
+TEST_P(EigenTest, MaximaAreTheReferencesWinners) {
+  const double nan = std::nan("");
+  const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
+  KernelRun run(backend(), Asking(op, {Pass::kForward}, 1));
+  run.Set(Arg::kSrc, {1, 2, 2, 2, 5, nan, 7, nan, 1, HUGE_VAL, 3, -HUGE_VAL});
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kWorkspace), (std::vector<double>{1, 1, 1}));
+  EXPECT_TRUE(std::isnan(run.Get(Arg::kDst)[1]));
+}
+
+TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
+  Random random(34);
+  for (int i = 0; i < 12; ++i) {
+    const Shape image{random.UpTo(3), random.UpTo(40), random.UpTo(30), random.UpTo(30)};
+    CheckPasses(std::make_shared<ReluOp>(image), random.Seed());
+    CheckPasses(std::make_shared<ReluOp>(image, 0.5F), random.Seed());
+    CheckPasses(std::make_shared<SoftmaxOp>(random.UpTo(60), random.UpTo(1000)), random.Seed());
+    const auto loss = std::make_shared<SoftmaxCrossEntropyOp>(random.UpTo(60), random.UpTo(50));
+    for (const bool training : {false, true}) {
+      EXPECT_EQ(Check(Asking(loss, {Pass::kForward, training}, 2), random.Seed()),
+                Verdict::kAgrees);
+    }
+  }
+  // Enough elements for two threads.
+  CheckPasses(std::make_shared<ReluOp>(Shape{8, 64, 50, 50}), 1);
+}
+
+TEST_P(EigenTest, ReluPassesNanAndMasksInfinity) {
+  const auto op = std::make_shared<ReluOp>(Shape{1, 20}, 6.0F);
+  const double nan = std::nan("");
+  std::vector<double> odd(20, 0.5);
+  odd[2] = nan;
+  odd[3] = HUGE_VAL;
+  odd[4] = -HUGE_VAL;
+  odd[19] = nan;
+  CheckOptions options;
+  options.inputs[Arg::kSrc] = odd;
+  Check(Asking(op, {Pass::kForward}, 1), 1, options);
+  options.inputs[Arg::kDiffDst] = odd;
+  options.inputs[Arg::kDst].assign(20, 0.0);
+  Check(Asking(op, {Pass::kBackwardData}, 1), 1, options);
+}
+
+TEST_P(EigenTest, UpdatesAgreeWithTheReference) {
+  for (const std::int64_t n : {1, 17, 100000}) {
+    for (const float decay : {0.0F, 0.125F}) {
+      for (const float momentum : {0.0F, 0.9F}) {
+        CheckPasses(std::make_shared<SgdOp>(n, SgdSettings{momentum, decay}), 8);
+      }
+      CheckOptions options;
+      // A second moment near zero divides by nearly nothing: keep it away from there.
+      options.inputs[Arg::kSecondMoment].assign(static_cast<std::size_t>(n), 0.5);
+      const auto adam = std::make_shared<AdamOp>(n, AdamSettings{.weight_decay = decay});
+      EXPECT_EQ(Check(Asking(adam, {}, 2), 9, options), Verdict::kAgrees);
+    }
+  }
+}
+
+TEST_P(EigenTest, ReordersAgreeWithTheReference) {
+  const auto op = std::make_shared<ReorderOp>(Shape{3, 17, 9, 5}, DataType::kF32, DataType::kF32);
+  for (const char* from : {"abcd", "acdb", "cdba"}) {
+    for (const char* to : {"abcd", "acdb", "cdba", "bcda"}) {
+      KernelRequest request = Asking(op, {}, 2);
+      request.layouts = {{Arg::kSrc, *Layout::Parse(from)}, {Arg::kDst, *Layout::Parse(to)}};
+      EXPECT_EQ(Check(request, 2), Verdict::kAgrees) << from << " " << to;
+    }
+  }
+  const auto matrix = std::make_shared<ReorderOp>(Shape{30, 70}, DataType::kF32, DataType::kF32);
+  KernelRequest request = Asking(matrix, {}, 1);
+  request.layouts[Arg::kDst] = *Layout::Parse("ba");
+  EXPECT_EQ(Check(request, 2), Verdict::kAgrees);
+  request.op = std::make_shared<ReorderOp>(Shape{1, 32, 2, 2}, DataType::kF32, DataType::kF32);
+  request.layouts[Arg::kDst] = *Layout::Parse("aBcd16b");
+  EXPECT_NE(KernelRun(backend(), request).refusal().find("unblocked"), std::string::npos);
+}
+
+TEST_P(EigenTest, NanInTheSourceReachesItsOutputs) {
+  const ConvExtents e{.n = 1, .c = 2, .h = 5, .w = 5, .k = 3, .r = 3, .s = 3};
+  const auto op =
+      std::make_shared<ConvOp>(e, ConvEpilogue{.bias = true, .sum = false, .relu = true});
+  CheckOptions options;
+  options.inputs[Arg::kSrc].assign(50, 0.5);
+  options.inputs[Arg::kSrc][7] = std::nan("");
+  Check(Asking(op, {Pass::kForward}, 1), 9, options);
+}
+
+TEST_P(EigenTest, AKernelSaysWhatRuns) {
+  const KernelRun run(backend(),
+                      Asking(std::make_shared<ConvOp>(ConvExtents{.h = 5, .w = 5, .r = 3, .s = 3}),
+                             {Pass::kForward}, 1));
+  EXPECT_EQ(run.kernel()->isa(), isa());
+  const std::string inner = backend() == "eigen" ? "gebp" : "sgemm";
+  EXPECT_EQ(run.kernel()->implementation(), "patches_contraction:eigen_3.4.0_" + inner);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, EigenTest,
+                         testing::Combine(testing::Values("eigen", "eigen-sgemm"),
+                                          testing::Values("sse2", "avx2", "avx512")),
+                         [](const auto& variant) {
+                           return (std::get<0>(variant.param) == "eigen" ? "gebp_" : "sgemm_") +
+                                  std::get<1>(variant.param);
+                         });
+
+TEST(EigenRequestTest, WhatEigenLacksIsRefusedWithAReason) {
+  const auto refusal = [](const std::shared_ptr<const Op>& op, const Execution& execution,
+                          const std::string& algorithm) {
+    KernelRequest request = RequestFor(op, execution, 1);
+    request.algorithm = algorithm;
+    return KernelRun("eigen", request).refusal();
+  };
+  const auto conv = std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4});
+  const Execution bf16{Pass::kForward, true, DataType::kBF16};
+  EXPECT_EQ(refusal(conv, bf16, ""), "eigen computes in f32, not bf16");
+  EXPECT_NE(refusal(conv, {}, "winograd").find("no algorithm 'winograd'"), std::string::npos);
+  const auto grouped =
+      std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4, .groups = 2});
+  EXPECT_NE(refusal(grouped, {}, "").find("without groups"), std::string::npos);
+  const auto summed =
+      std::make_shared<ConvOp>(ConvExtents{.h = 5, .w = 5}, ConvEpilogue{.sum = true});
+  EXPECT_NE(refusal(summed, {}, "").find("no addition"), std::string::npos);
+  KernelRequest plain = RequestFor(conv, {}, 1);
+  plain.layouts[Arg::kSrc] = Layout::Plain(4);
+  EXPECT_EQ(KernelRun("eigen", plain).refusal(), "eigen takes src as acdb, not as abcd");
+}
+
+TEST(EigenPoolTest, KernelsOfOneWidthShareTheirThreads) {
+  const auto found = eigen::FindFunctions(eigen::Variant::kGebp, "");
+  const eigen::Functions& functions = *std::get<const eigen::Functions*>(found);
+  const auto two = eigen::SharePool(functions, 2);
+  EXPECT_EQ(eigen::SharePool(functions, 2), two);
+  EXPECT_NE(eigen::SharePool(functions, 1), two);
+}
+
+// Two threads run kernels of one pool at the same time.
+TEST(EigenPoolTest, CallersMayShareAPool) {
+  const auto op = std::make_shared<ConvOp>(
+      ConvExtents{.n = 2, .c = 16, .h = 20, .w = 20, .k = 32, .r = 3, .s = 3});
+  const auto check = [&] {
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      CheckAgainstReference("eigen", RequestFor(op, {Pass::kForward}, 2), i);
+    }
+  };
+  std::thread other(check);
+  check();
+  other.join();
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,83 @@
+#include "tests/kernels/onnx/node_verdict.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/registry.h"
+#include "kernels/tolerance.h"
+
+namespace topdnn {
+
+namespace {
+
+// Why the translated operands are not those of the kernel; empty when they are.
+std::string Unbound(const Kernel& kernel, const NodeRun& run) {
+  for (const KernelOperand& operand : kernel.operands()) {
+    const Values& values = operand.direction == Direction::kOut ? run.expected : run.inputs;
+    const auto found = values.find(operand.arg);
+    const auto elements = static_cast<std::size_t>(operand.desc.shape.elements());
+    if (found == values.end() && operand.direction != Direction::kOut) {
+      return NameOf(operand.arg) + " has no values";
+    }
+    if (found != values.end() && found->second.size() != elements) {
+      return fmt::format("{} has {} elements, the case {}", NameOf(operand.arg), elements,
+                         found->second.size());
+    }
+  }
+  for (const auto& [arg, values] : run.expected) {
+    const KernelOperand* operand = kernel.Find(arg);
+    if (operand == nullptr || operand->direction == Direction::kIn) {
+      return "the kernel does not compute " + NameOf(arg);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+NodeOutcome Compare(std::span<const double> actual, std::span<const double> expected,
+                    double tolerance) {
+  if (RelativeError(actual, expected) <= tolerance) return {NodeVerdict::kWithinTolerance, ""};
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double allowed = kOnnxAbsolute + kOnnxRelative * std::abs(expected[i]);
+    if (!SameWithin(actual[i], expected[i], allowed)) {
+      return {NodeVerdict::kDiffers, fmt::format("[{}] is {}, ONNX has {} (allowed {})", i,
+                                                 actual[i], expected[i], allowed)};
+    }
+  }
+  return {NodeVerdict::kWithinOnnx, ""};
+}
+
+NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type) {
+  Execution execution = run.execution;
+  execution.type = type;
+  KernelRun kernel(backend, RequestFor(run.op, execution, 2));
+  if (kernel.kernel() == nullptr) return {NodeVerdict::kRefused, kernel.refusal()};
+  const std::string what = fmt::format("{}/{}: ", run.op->kind(), run.op->Problem());
+  if (const std::string why = Unbound(*kernel.kernel(), run); !why.empty()) {
+    return {NodeVerdict::kDiffers, what + why};
+  }
+  kernel.SetInputs(run.inputs);
+  kernel.Run();
+  NodeOutcome worst{NodeVerdict::kWithinTolerance, ""};
+  for (const auto& [arg, expected] : run.expected) {
+    const NodeOutcome outcome =
+        Compare(kernel.Get(arg), expected, Tolerance(*run.op, run.execution));
+    if (outcome.verdict == NodeVerdict::kDiffers) {
+      return {outcome.verdict, what + NameOf(arg) + outcome.why};
+    }
+    if (outcome.verdict == NodeVerdict::kWithinOnnx) worst = outcome;
+  }
+  return worst;
+}
+
+std::set<std::string> BackendsOf(const Op& op) {
+  std::set<std::string> backends;
+  for (const auto& [kind, backend] : RegisteredKernels()) {
+    if (kind == op.kind()) backends.insert(backend);
+  }
+  return backends;
+}
+
+}  // namespace topdnn
