@@ -18,6 +18,10 @@ std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
                                             const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say);
 
+// Waits until idle pools have stopped looking for work: Eigen's workers spin for a while first,
+// which a count would take for work beside its region.
+void LetPoolsPark();
+
 // oneDNN's at each ISA below the machine's own, in a process of this program for each: oneDNN
 // settles its ISA once. The levels' names are those of DNNL_MAX_CPU_ISA.
 std::vector<ValidationCase> ValidateOneDnnAtLevels(

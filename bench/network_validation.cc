@@ -4,6 +4,7 @@
 
 #include "bench/command.h"
 #include "bench/images.h"
+#include "bench/kernel_validation.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
@@ -62,6 +63,7 @@ ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOpti
     const ThreadWidth width(workload.plan->threads());
     workload.plan->Run();
     images.FillNext(*workload.plan);
+    LetPoolsPark();
     CountStages(*workload.plan, *sources.exact, c);
     Judge(c);
   } catch (const UsageError& e) {

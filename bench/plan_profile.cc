@@ -199,11 +199,12 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
     Record record;
     AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
     if (record.counts_reason.empty()) continue;
-    stages_of_reason[record.counts_reason].push_back(LabelOf(plan.stages()[i]));
+    const std::string how = record.flops_counted ? "counted exactly" : "not counted exactly";
+    stages_of_reason[how + " " + record.counts_reason].push_back(LabelOf(plan.stages()[i]));
   }
   std::vector<std::string> notes;
   for (const auto& [reason, stages] : stages_of_reason) {
-    notes.push_back(fmt::format("not counted exactly: {} ({})", fmt::join(stages, ", "), reason));
+    notes.push_back(fmt::format("{} ({})", reason, fmt::join(stages, ", ")));
   }
   double executed = 0;
   double defined = 0;

@@ -14,6 +14,7 @@
 #include "bench/nearest.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
+#include "bench/width_one_count.h"
 #include "bench/workload.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
@@ -88,7 +89,8 @@ int RunProfile(const ProfileOptions& options) {
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
   const std::vector<Ceiling> ceilings = MeasureCeilings(workload.plan->threads());
-  const PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
+  PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
+  CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings, profile);
 
   Report report = ReportOf(*workload.plan, profile, ceilings, settings.regime);
   report.command = CommandLine();

@@ -429,7 +429,7 @@ void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& r
     const EventCount& count = samples.run_counts[e];
     record.events[run_events[e]] = count.value;
     if (run_events[e] == kFlopsEvent) record.flops_counted = count.value;
-    if (!count.value && record.counts_reason.empty()) record.counts_reason = count.reason;
+    if (record.counts_reason.empty()) record.counts_reason = count.reason;
   }
 }
 

@@ -145,7 +145,7 @@ EventCount MeanCount(std::span<const EventCount> per_iteration);
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime);
 // Adds what the sources that run the regions themselves counted: their events, the FLOPs counted,
-// and why some of it is absent.
+// and why some of it is absent or taken otherwise.
 void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& run_events,
                   Record& record);
 

@@ -32,7 +32,7 @@ struct EventCount {
   // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
   // of that share only (it is not scaled here), 0 = it never ran.
   double running_fraction = 1.0;
-  std::string reason{};  // why the value is absent, where the source knows
+  std::string reason{};  // why the value is absent, or how it was taken, where the source knows
 };
 
 // The event under which a source tells floating-point operations, where it counts them.

@@ -110,8 +110,7 @@ void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) 
     }
   }
   if (!strangers.empty()) {
-    Miss(master, "another thread worked beside the region (thread id as address)",
-         static_cast<std::uint64_t>(*strangers.begin()));
+    Miss(master, "another thread worked beside the region", 0);
   }
   if (master->children > started) Miss(master, "a thread or process started and ended inside", 0);
   if (worker_missed) Miss(master, "a worker had no memory to translate in", 0);
