@@ -30,6 +30,7 @@ struct StageCall {
 // One counted step of the plan, by the sources that run the stages.
 SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
   std::vector<StageCall> calls;
+  calls.reserve(plan.stages().size());
   for (std::size_t i = 0; i < plan.stages().size(); ++i) calls.push_back({&plan, i});
   std::vector<TimedStage> stages;
   for (StageCall& call : calls) {
