@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--train", "--infer"}, "take one of them"},
         Refused{{"profile", "cnn", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
         Refused{{"profile", "cnn", "--data", "/no/such/folder"}, "no such folder"},
+        Refused{{"validate", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
+        Refused{{"validate", "--kernels-of", "onednm"}, "onednn"},
         Refused{{"step", "cnn"}, "--dump is required"},
         Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
@@ -170,6 +172,78 @@ TEST(ProfileTest, TheJsonIsTheContract) {
   EXPECT_EQ(passes["softmax_cross_entropy loss"], 1);
   EXPECT_EQ(passes["sgd update"], 5);
   EXPECT_GT(sum, 0);
+}
+
+// Every stage of a training step has its FLOPs counted, workers included.
+class ExactProfileTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ExactProfileTest, CountsEveryStage) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the exact counter translates x86-64 code";
+#endif
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  const Outcome outcome =
+      RunProgram({"profile", "cnn", "--train", "--backend", GetParam(), "--fallback", "--batch",
+                  "4", "--iterations", "2", "--threads", "2", "--oversubscribe", "--data",
+                  "synthetic", "--counters", "exact", "--json", path});
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json json = ReadJson(path);
+  double counted = 0;
+  for (const auto& stage : json["stages"]) {
+    const std::string label = stage["name"].get<std::string>() + " " + stage["pass"].dump();
+    ASSERT_TRUE(stage["flops_counted"].is_number()) << label << stage["counts_reason"];
+    // (Eigen's pool is not OpenMP's: its stages are counted at one thread, and say so)
+    if (GetParam() != "eigen") {
+      EXPECT_TRUE(stage["counts_reason"].is_null()) << label;
+    }
+    EXPECT_GT(stage["events"]["exact/instructions"].get<double>(), 0) << label;
+    counted += stage["flops_counted"].get<double>();
+    if (stage["op"] != "conv" && stage["op"] != "inner_product") continue;
+    // Biases, partial sums and masked lanes add; nothing here skips work but padding, and there is
+    // none.
+    const double ratio = stage["flops_counted"].get<double>() / stage["flops"].get<double>();
+    EXPECT_GE(ratio, 1.0) << label;
+    EXPECT_LT(ratio, 2.0) << label;
+  }
+  EXPECT_EQ(json["step"]["flops_counted"].get<double>(), counted);
+  EXPECT_NEAR(counted / json["step"]["flops"].get<double>(), 1.0, 0.05);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ExactProfileTest,
+                         testing::Values("onednn", "eigen", "openblas", "reference"));
+
+TEST(ValidateTest, EveryCaseHasAVerdict) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the exact counter translates x86-64 code";
+#endif
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  const Outcome outcome = RunProgram({"validate", "--json", path});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("fma/sse2/f32/l1"));
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["good"], true);
+  int probes = 0;
+  for (const auto& row : json["cases"]) {
+    for (const char* key : {"case", "quantity", "known", "exact", "pmu", "ratio", "tolerance",
+                            "tolerance_reason", "verdict", "reason"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+    }
+    if (row["verdict"] == "SKIPPED") {
+      EXPECT_TRUE(row["reason"].is_string()) << row;
+      continue;
+    }
+    EXPECT_EQ(row["verdict"], "OK") << row;
+    if (row["tolerance"] == 0 && row["tolerance_absolute"] == 0) {
+      EXPECT_EQ(row["exact"], row["known"]) << row;
+      ++probes;
+    } else {
+      EXPECT_TRUE(row["tolerance_reason"].is_string()) << row;
+    }
+  }
+  EXPECT_GT(probes, 50);
 }
 
 TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
