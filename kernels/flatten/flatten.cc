@@ -1,5 +1,7 @@
 #include "kernels/flatten/flatten.h"
 
+#include <stdexcept>
+
 #include "kernels/extents.h"
 #include "kernels/problem.h"
 
@@ -7,6 +9,7 @@ namespace topdnn {
 
 FlattenOp::FlattenOp(Shape src) : src_(std::move(src)) {
   CheckExtents("flatten", src_);
+  if (src_.rank() == 0) throw std::invalid_argument("flatten of a scalar: it needs a dimension N");
   dst_ = Shape{src_[0], src_.elements() / src_[0]};
 }
 
