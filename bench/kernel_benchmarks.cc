@@ -37,53 +37,50 @@ struct CaseKey {
 // at a time, for a problem may take gigabytes.
 struct LoadedCase {
   std::string name;
-  std::optional<KernelProblem> problem;
   std::unique_ptr<KernelCase> kernel;
   CaseCheck check;
-  std::string chosen;   // what `auto` says
-  std::string refusal;  // SKIPPED
-  std::string failure;  // FAILED
+  std::string chosen;   // what `auto` says of its choice
+  std::string refusal;  // why it is SKIPPED
+  std::string failure;  // why it FAILED
 };
 
-void Load(const CaseKey& key, const std::string& name, LoadedCase& loaded) {
-  loaded = LoadedCase();
-  loaded.name = name;
+// Why a case cannot be run, as far as that is known before the problem's numbers are computed: most
+// refusals need none. Empty where it may run.
+std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& variant) {
   const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
-  if (needed > MemoryLimit()) {
-    loaded.refusal = fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
-                                 static_cast<double>(needed) / (1 << 30),
-                                 static_cast<double>(MemoryLimit()) / (1 << 30));
-    return;
+  if (const std::size_t limit = MemoryLimit(); needed > limit) {
+    constexpr double kGiB = 1 << 30;
+    return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
+                       static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
   }
-  // (asked for before the problem is computed: most refusals need no numbers)
+  // A pass that reads a workspace asks for its layout, which the forward kernel settles.
+  if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
+  const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
+  const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
+  const auto* refusal = std::get_if<Refusal>(&answer);
+  return refusal == nullptr ? std::string() : refusal->reason;
+}
+
+// Makes the kernel and checks it.
+void Load(const CaseKey& key, LoadedCase& loaded) {
   std::optional<Variant> variant = FindVariant(key.variant);
-  if (variant) {
-    const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
-    KernelOrRefusal answer =
-        request ? MakeKernel(variant->backend, *request) : Refusal{"no such case"};
-    if (auto* refusal = std::get_if<Refusal>(&answer);
-        refusal && !key.op->Find(key.execution, Arg::kWorkspace)) {
-      loaded.refusal = refusal->reason;
-      return;
-    }
-  }
-  loaded.problem.emplace(key.op, key.execution);
-  if (!variant) {
-    const SelectedVariant selected = SelectVariant(*loaded.problem, key.threads);
-    if (!selected.variant) {
-      loaded.refusal = selected.reason;
-      return;
-    }
+  loaded.refusal = EarlyRefusal(key, variant);
+  if (!loaded.refusal.empty()) return;
+  const KernelProblem problem(key.op, key.execution);
+  if (key.variant == kAuto) {
+    const SelectedVariant selected = SelectVariant(problem, key.threads);
     variant = selected.variant;
     loaded.chosen = selected.Describe();
+    loaded.refusal = selected.reason;
+    if (!variant) return;
   }
-  auto made = KernelCase::Make(*variant, *loaded.problem, key.threads);
+  auto made = KernelCase::Make(*variant, problem, key.threads);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
     loaded.refusal = refusal->reason;
     return;
   }
   loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
-  loaded.check = loaded.kernel->Check(*loaded.problem);
+  loaded.check = loaded.kernel->Check(problem);
   if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
 }
 
@@ -140,7 +137,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   static LoadedCase loaded;
   const bool again = loaded.name == name;
   try {
-    if (!again) Load(key, name, loaded);
+    if (!again) {
+      loaded = LoadedCase();
+      loaded.name = name;
+      Load(key, loaded);
+    }
   } catch (const std::exception& error) {
     loaded.failure = error.what();
   }
