@@ -146,6 +146,7 @@ std::vector<ProblemSet> ProblemSets() {
     sets.insert_or_assign(name, ParseProblemSet(name, text, "bench/problems/" + name + ".txt"));
   }
   std::vector<ProblemSet> all;
+  all.reserve(sets.size());
   for (auto& [name, set] : sets) all.push_back(std::move(set));
   return all;
 }
