@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/benchmark_rows.h"
 #include "bench/interrupt.h"
 #include "bench/kernel_case.h"
 #include "bench/measured_ceilings.h"
@@ -110,26 +111,12 @@ Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool 
   return record;
 }
 
-void SetCounters(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
-  const KernelCase& kernel = *loaded.kernel;
-  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, kernel.threads());
+void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
+  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, loaded.kernel->threads());
   if (ceiling != nullptr) record.ceiling_flops_per_second = *ceiling->value;
-  // Never a NaN: Google Benchmark would write it bare into JSON.
-  const auto set = [&state](const char* name, std::optional<double> value) {
-    if (value) state.counters[name] = *value;
-  };
-  set("median_s", record.seconds->median);
-  set("min_s", record.seconds->min);
-  set("p90_s", record.seconds->p90);
-  set("GFLOP/s", record.Gflops());
-  set("peak_fraction", record.PeakFraction());
-  set("error", loaded.check.error);
-  std::string label = record.implementation;
-  if (!loaded.chosen.empty()) label = fmt::format("{} ({})", label, loaded.chosen);
-  if (record.status != Status::kOk) {
-    label += fmt::format(" {}: {}", NameOf(record.status), record.reason);
-  }
-  state.SetLabel(label);
+  const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
+  SetRecord(record, record.implementation + chosen, state);
+  SetCounter("error", loaded.check.error, state);
 }
 
 void RunCase(benchmark::State& state, const CaseKey& key, const std::string& name,
@@ -163,13 +150,8 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     state.SkipWithError("interrupted");
     return;
   }
-  std::size_t next = 0;
-  for (auto iteration : state) {
-    static_cast<void>(iteration);
-    state.SetIterationTime(samples[next]);
-    next = (next + 1) % samples.size();
-  }
-  SetCounters(loaded, key.execution.type, record, state);
+  ReplaySamples(samples, state);
+  Report(loaded, key.execution.type, record, state);
   ++cases.timed;
 }
 

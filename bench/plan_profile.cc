@@ -195,26 +195,24 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
 // What the exact counts explain: how they differ from the analytic FLOPs, or why they are absent.
 std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile) {
   std::map<std::string, std::vector<std::string>> stages_of_reason;
+  double executed = 0;
+  double defined = 0;
   for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
+    const Stage& stage = plan.stages()[i];
     Record record;
     AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
-    if (record.counts_reason.empty()) continue;
-    const std::string how = record.flops_counted ? "counted exactly" : "not counted exactly";
-    stages_of_reason[how + " " + record.counts_reason].push_back(LabelOf(plan.stages()[i]));
+    if (!record.counts_reason.empty()) {
+      const std::string how = record.flops_counted ? "counted exactly" : "not counted exactly";
+      stages_of_reason[how + " " + record.counts_reason].push_back(LabelOf(stage));
+    }
+    const Work work = stage.work();
+    if (!record.flops_counted || work.macs == 0) continue;
+    executed += *record.flops_counted;
+    defined += static_cast<double>(work.flops);
   }
   std::vector<std::string> notes;
   for (const auto& [reason, stages] : stages_of_reason) {
     notes.push_back(fmt::format("{} ({})", reason, fmt::join(stages, ", ")));
-  }
-  double executed = 0;
-  double defined = 0;
-  for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
-    Record record;
-    AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
-    const Work work = plan.stages()[i].work();
-    if (!record.flops_counted || work.macs == 0) continue;
-    executed += *record.flops_counted;
-    defined += static_cast<double>(work.flops);
   }
   if (defined > 0) {
     notes.push_back(fmt::format(

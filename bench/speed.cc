@@ -150,14 +150,6 @@ Findings HarnessCost(const std::string& text, int threads) {
   return findings;
 }
 
-const ProblemSet& SetNamed(const std::string& name) {
-  static const auto* sets = new std::vector<ProblemSet>(ProblemSets());
-  const auto found = std::find_if(sets->begin(), sets->end(),
-                                  [&](const ProblemSet& set) { return set.name == name; });
-  if (found == sets->end()) throw std::runtime_error("no problem set " + name);
-  return *found;
-}
-
 // The chosen kernel of one problem, and its median time.
 struct TimedChoice {
   double seconds = 0;
@@ -195,7 +187,7 @@ Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
   double ceiling_seconds = 0;
   double ceiling_seconds_inside = 0;  // of the operations that do not meet padding
   double winograd_flops = 0;
-  for (const CountedProblem& problem : SetNamed("resnet50-layers").problems) {
+  for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
     if (problem.op->kind() != "conv") continue;
     const auto times = static_cast<double>(problem.count);
     const TimedChoice chosen = TimeChosen(problem.op, {pass, true, type}, threads);
@@ -235,7 +227,7 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
   std::vector<double> ratios;
   std::string worst;
   int left_out = 0;
-  const auto& problems = SetNamed(set).problems;
+  const std::vector<CountedProblem> problems = ProblemSetNamed(set).problems;
   for (const CountedProblem& counted : problems) {
     const Execution execution{pass, true, DataType::kF32};
     if (counted.op->kind() != "conv") continue;

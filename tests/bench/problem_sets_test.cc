@@ -16,14 +16,6 @@ namespace {
 
 using testing::HasSubstr;
 
-ProblemSet SetNamed(const std::string& name) {
-  for (ProblemSet& set : ProblemSets()) {
-    if (set.name == name) return std::move(set);
-  }
-  ADD_FAILURE() << "no set " << name;
-  return {};
-}
-
 std::map<std::string, int> CountByKind(const ProblemSet& set) {
   std::map<std::string, int> counts;
   for (const CountedProblem& problem : set.problems) ++counts[std::string(problem.op->kind())];
@@ -33,24 +25,26 @@ std::map<std::string, int> CountByKind(const ProblemSet& set) {
 // The numbers of problems in DeepBench's own files.
 TEST(ProblemSetsTest, DeepBenchIsWhole) {
   using Counts = std::map<std::string, int>;
-  EXPECT_EQ(CountByKind(SetNamed("deepbench-training")), (Counts{{"conv", 94}, {"gemm", 160}}));
-  EXPECT_EQ(CountByKind(SetNamed("deepbench-server")), (Counts{{"conv", 107}, {"gemm", 75}}));
-  EXPECT_EQ(CountByKind(SetNamed("deepbench-device")), (Counts{{"conv", 16}, {"gemm", 13}}));
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-training")),
+            (Counts{{"conv", 94}, {"gemm", 160}}));
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-server")),
+            (Counts{{"conv", 107}, {"gemm", 75}}));
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-device")), (Counts{{"conv", 16}, {"gemm", 13}}));
 }
 
 TEST(ProblemSetsTest, DeepBenchTrainsWithItsConvolutionsAndInfersWithTheRest) {
-  for (const CountedProblem& problem : SetNamed("deepbench-training").problems) {
+  for (const CountedProblem& problem : ProblemSetNamed("deepbench-training").problems) {
     EXPECT_EQ(problem.passes.size(), problem.op->kind() == "conv" ? 3U : 1U);
   }
-  EXPECT_TRUE(SetNamed("deepbench-training").training);
-  EXPECT_FALSE(SetNamed("deepbench-server").training);
+  EXPECT_TRUE(ProblemSetNamed("deepbench-training").training);
+  EXPECT_FALSE(ProblemSetNamed("deepbench-server").training);
 }
 
 // torchvision's ResNet-50 has 53 convolutions of 4,087,136,256 multiply-accumulates an image.
 TEST(ProblemSetsTest, ResNet50HasItsConvolutionsAndTheirWork) {
   std::int64_t convolutions = 0;
   std::int64_t macs = 0;
-  for (const CountedProblem& problem : SetNamed("resnet50-layers").problems) {
+  for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
     if (problem.op->kind() != "conv") continue;
     convolutions += problem.count;
     macs += problem.count * problem.op->WorkOf(Pass::kForward, DataType::kF32).macs;
@@ -60,7 +54,7 @@ TEST(ProblemSetsTest, ResNet50HasItsConvolutionsAndTheirWork) {
 }
 
 TEST(ProblemSetsTest, ANetworksLayersStandOnceWithTheirCount) {
-  const ProblemSet set = SetNamed("cnn-layers");
+  const ProblemSet set = ProblemSetNamed("cnn-layers");
   const auto counts = CountByKind(set);
   EXPECT_EQ(counts.at("conv"), 3);
   EXPECT_EQ(counts.at("pool"), 2);
@@ -69,7 +63,7 @@ TEST(ProblemSetsTest, ANetworksLayersStandOnceWithTheirCount) {
 
 // What `topdnn kernels` can tell about is what the smoke set holds.
 TEST(ProblemSetsTest, SmokeHasEveryOperation) {
-  const auto counts = CountByKind(SetNamed("smoke"));
+  const auto counts = CountByKind(ProblemSetNamed("smoke"));
   for (const auto& [operation, backend] : RegisteredKernels()) {
     // (a reorder is told by its two layouts, not by a problem)
     if (operation != "reorder") {
