@@ -16,6 +16,7 @@
 #include "bench/sources.h"
 #include "bench/workload.h"
 #include "kernels/registry.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
