@@ -227,10 +227,10 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
   std::vector<double> ratios;
   std::string worst;
   int left_out = 0;
-  const std::vector<CountedProblem> problems = ProblemSetNamed(set).problems;
+  std::vector<CountedProblem> problems = ProblemSetNamed(set).problems;
+  std::erase_if(problems, [](const CountedProblem& p) { return p.op->kind() != "conv"; });
   for (const CountedProblem& counted : problems) {
     const Execution execution{pass, true, DataType::kF32};
-    if (counted.op->kind() != "conv") continue;
     if (2 * KernelProblem::BytesNeeded(*counted.op, execution) > MemoryLimit()) {
       ++left_out;
       continue;
@@ -256,9 +256,11 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
       worst = counted.op->Problem();
     }
     ratios.push_back(behind);
-    fmt::print(stderr, "{:3}/{} {} {}: {}, {:.3f} behind\n", ratios.size(), problems.size(),
+    fmt::print(stderr, "{:3}/{} {} {}: {}, {:.3f} behind\n",
+               ratios.size() + static_cast<std::size_t>(left_out), problems.size(),
                counted.op->Problem(), NameOf(pass), selected.Describe(), behind);
   }
+  if (ratios.empty()) throw Skipped("no problem of the set fits memory");
   Findings findings;
   findings.counters["problems"] = static_cast<double>(ratios.size());
   findings.counters["left_out"] = left_out;
