@@ -96,9 +96,7 @@ std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   ProblemSet given{"given", {}, true};
   for (const std::string& problem : options.problems) {
     try {
-      given.problems.push_back({ParseProblem(problem),
-                                1,
-                                {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}});
+      given.problems.push_back({.op = ParseProblem(problem)});
     } catch (const ProblemError& error) {
       throw UsageError(fmt::format("--problem: {}", error.what()));
     }

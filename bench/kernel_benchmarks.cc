@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "bench/benchmark_rows.h"
 #include "bench/interrupt.h"
 #include "bench/kernel_case.h"
 #include "bench/measured_ceilings.h"
@@ -37,53 +38,50 @@ struct CaseKey {
 // at a time, for a problem may take gigabytes.
 struct LoadedCase {
   std::string name;
-  std::optional<KernelProblem> problem;
   std::unique_ptr<KernelCase> kernel;
   CaseCheck check;
-  std::string chosen;   // what `auto` says
-  std::string refusal;  // SKIPPED
-  std::string failure;  // FAILED
+  std::string chosen;   // what `auto` says of its choice
+  std::string refusal;  // why it is SKIPPED
+  std::string failure;  // why it FAILED
 };
 
-void Load(const CaseKey& key, const std::string& name, LoadedCase& loaded) {
-  loaded = LoadedCase();
-  loaded.name = name;
+// Why a case cannot be run, as far as that is known before the problem's numbers are computed: most
+// refusals need none. Empty where it may run.
+std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& variant) {
   const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
-  if (needed > MemoryLimit()) {
-    loaded.refusal = fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
-                                 static_cast<double>(needed) / (1 << 30),
-                                 static_cast<double>(MemoryLimit()) / (1 << 30));
-    return;
+  if (const std::size_t limit = MemoryLimit(); needed > limit) {
+    constexpr double kGiB = 1 << 30;
+    return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
+                       static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
   }
-  // (asked for before the problem is computed: most refusals need no numbers)
+  // A pass that reads a workspace asks for its layout, which the forward kernel settles.
+  if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
+  const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
+  const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
+  const auto* refusal = std::get_if<Refusal>(&answer);
+  return refusal == nullptr ? std::string() : refusal->reason;
+}
+
+// Makes the kernel and checks it.
+void Load(const CaseKey& key, LoadedCase& loaded) {
   std::optional<Variant> variant = FindVariant(key.variant);
-  if (variant) {
-    const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
-    KernelOrRefusal answer =
-        request ? MakeKernel(variant->backend, *request) : Refusal{"no such case"};
-    if (auto* refusal = std::get_if<Refusal>(&answer);
-        refusal && !key.op->Find(key.execution, Arg::kWorkspace)) {
-      loaded.refusal = refusal->reason;
-      return;
-    }
-  }
-  loaded.problem.emplace(key.op, key.execution);
-  if (!variant) {
-    const SelectedVariant selected = SelectVariant(*loaded.problem, key.threads);
-    if (!selected.variant) {
-      loaded.refusal = selected.reason;
-      return;
-    }
+  loaded.refusal = EarlyRefusal(key, variant);
+  if (!loaded.refusal.empty()) return;
+  const KernelProblem problem(key.op, key.execution);
+  if (key.variant == kAuto) {
+    const SelectedVariant selected = SelectVariant(problem, key.threads);
     variant = selected.variant;
     loaded.chosen = selected.Describe();
+    loaded.refusal = selected.reason;
+    if (!variant) return;
   }
-  auto made = KernelCase::Make(*variant, *loaded.problem, key.threads);
+  auto made = KernelCase::Make(*variant, problem, key.threads);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
     loaded.refusal = refusal->reason;
     return;
   }
   loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
-  loaded.check = loaded.kernel->Check(*loaded.problem);
+  loaded.check = loaded.kernel->Check(problem);
   if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
 }
 
@@ -113,26 +111,12 @@ Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool 
   return record;
 }
 
-void SetCounters(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
-  const KernelCase& kernel = *loaded.kernel;
-  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, kernel.threads());
+void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
+  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, loaded.kernel->threads());
   if (ceiling != nullptr) record.ceiling_flops_per_second = *ceiling->value;
-  // Never a NaN: Google Benchmark would write it bare into JSON.
-  const auto set = [&state](const char* name, std::optional<double> value) {
-    if (value) state.counters[name] = *value;
-  };
-  set("median_s", record.seconds->median);
-  set("min_s", record.seconds->min);
-  set("p90_s", record.seconds->p90);
-  set("GFLOP/s", record.Gflops());
-  set("peak_fraction", record.PeakFraction());
-  set("error", loaded.check.error);
-  std::string label = record.implementation;
-  if (!loaded.chosen.empty()) label = fmt::format("{} ({})", label, loaded.chosen);
-  if (record.status != Status::kOk) {
-    label += fmt::format(" {}: {}", NameOf(record.status), record.reason);
-  }
-  state.SetLabel(label);
+  const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
+  SetRecord(record, record.implementation + chosen, state);
+  SetCounter("error", loaded.check.error, state);
 }
 
 void RunCase(benchmark::State& state, const CaseKey& key, const std::string& name,
@@ -140,7 +124,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   static LoadedCase loaded;
   const bool again = loaded.name == name;
   try {
-    if (!again) Load(key, name, loaded);
+    if (!again) {
+      loaded = LoadedCase();
+      loaded.name = name;
+      Load(key, loaded);
+    }
   } catch (const std::exception& error) {
     loaded.failure = error.what();
   }
@@ -162,13 +150,8 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     state.SkipWithError("interrupted");
     return;
   }
-  std::size_t next = 0;
-  for (auto iteration : state) {
-    static_cast<void>(iteration);
-    state.SetIterationTime(samples[next]);
-    next = (next + 1) % samples.size();
-  }
-  SetCounters(loaded, key.execution.type, record, state);
+  ReplaySamples(samples, state);
+  Report(loaded, key.execution.type, record, state);
   ++cases.timed;
 }
 

@@ -47,12 +47,9 @@ void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& wor
 
 WhatWorks FindWhatWorks() {
   WhatWorks works;
-  for (const ProblemSet& set : ProblemSets()) {
-    if (set.name != "smoke") continue;
-    for (const CountedProblem& problem : set.problems) {
-      for (const Pass pass : problem.passes) {
-        for (const DataType type : kTypes) Try(problem, pass, type, works);
-      }
+  for (const CountedProblem& problem : ProblemSetNamed("smoke").problems) {
+    for (const Pass pass : problem.passes) {
+      for (const DataType type : kTypes) Try(problem, pass, type, works);
     }
   }
   return works;

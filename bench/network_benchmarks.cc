@@ -7,9 +7,11 @@
 #include <memory>
 #include <string>
 
+#include "bench/benchmark_rows.h"
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
+#include "bench/measured_ceilings.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
 #include "bench/workload.h"
@@ -65,7 +67,8 @@ class NetworkCase {
   void Measure() {
     workload_ = MakeWorkload(options_, training_);
     TrainingImages images(options_, workload_);
-    const OpenedSources sources = OpenSources("auto");
+    // (not `auto`: the exact counter is for profile, and a benchmark is for times)
+    const OpenedSources sources = OpenSources("perf");
     ProfileSettings settings;
     settings.iterations = iterations_;
     settings.sources = sources.Pointers();
@@ -73,7 +76,7 @@ class NetworkCase {
     settings.isolate = false;
     profile_ = ProfilePlan(*workload_.plan, &images, settings);
     report_ =
-        ReportOf(*workload_.plan, profile_, MeasureCeilings(plan().threads()), Regime::kInNetwork);
+        ReportOf(*workload_.plan, profile_, MeasuredCeilings(plan().threads()), Regime::kInNetwork);
     measured_ = true;
   }
 
@@ -86,22 +89,6 @@ class NetworkCase {
   bool measured_ = false;
 };
 
-void SetCounters(const Record& record, benchmark::State& state) {
-  state.SetLabel(record.status == Status::kOk ? record.implementation
-                                              : fmt::format("{} {}: {}", record.implementation,
-                                                            NameOf(record.status), record.reason));
-  // Never a NaN: Google Benchmark would write it bare into JSON.
-  const auto set = [&state](const char* name, std::optional<double> value) {
-    if (value) state.counters[name] = *value;
-  };
-  set("median_s", record.seconds->median);
-  set("min_s", record.seconds->min);
-  set("p90_s", record.seconds->p90);
-  set("GFLOP/s", record.Gflops());
-  set("peak_fraction", record.PeakFraction());
-  for (const auto& [event, count] : record.events) set(event.c_str(), count);
-}
-
 // One row: the samples of a stage, or of the step where `samples` is that.
 void RunRow(benchmark::State& state, const Record* record, const StageSamples* samples,
             BenchmarkCases& cases) {
@@ -111,13 +98,8 @@ void RunRow(benchmark::State& state, const Record* record, const StageSamples* s
     state.SkipWithError(cancelled ? "interrupted" : record->reason.c_str());
     return;
   }
-  std::size_t next = 0;
-  for (auto iteration : state) {
-    static_cast<void>(iteration);
-    state.SetIterationTime(samples->seconds[next]);
-    next = (next + 1) % samples->seconds.size();
-  }
-  SetCounters(*record, state);
+  ReplaySamples(samples->seconds, state);
+  SetRecord(*record, record->implementation, state);
   ++cases.timed;
 }
 

@@ -192,6 +192,37 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
       (step - kernels - reorders) * kMs);
 }
 
+// What the exact counts explain: how they differ from the analytic FLOPs, or why they are absent.
+std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile) {
+  std::map<std::string, std::vector<std::string>> stages_of_reason;
+  double executed = 0;
+  double defined = 0;
+  for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    Record record;
+    AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
+    if (!record.counts_reason.empty()) {
+      const std::string how = record.flops_counted ? "counted exactly" : "not counted exactly";
+      stages_of_reason[how + " " + record.counts_reason].push_back(LabelOf(stage));
+    }
+    const Work work = stage.work();
+    if (!record.flops_counted || work.macs == 0) continue;
+    executed += *record.flops_counted;
+    defined += static_cast<double>(work.flops);
+  }
+  std::vector<std::string> notes;
+  for (const auto& [reason, stages] : stages_of_reason) {
+    notes.push_back(fmt::format("{} ({})", reason, fmt::join(stages, ", ")));
+  }
+  if (defined > 0) {
+    notes.push_back(fmt::format(
+        "executed over defined FLOPs of the stages that multiply and add: {:.4f}; biases, partial "
+        "sums, maxima, padded channels and masked lanes add to it, skipped padding takes away",
+        executed / defined));
+  }
+  return notes;
+}
+
 std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<std::string> notes;
   const Warmup& warmup = profile.in_network.warmup;
@@ -205,6 +236,7 @@ std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, R
         profile.overhead->ratio * 100, profile.overhead->low * 100, profile.overhead->high * 100,
         profile.overhead->pairs));
   }
+  for (const std::string& note : CountNotes(plan, profile)) notes.push_back(note);
   const bool whole = profile.isolated.size() == plan.stages().size();
   if (whole && regime != Regime::kIsolatedCold) notes.push_back(GapNote(plan, profile));
   return notes;
@@ -244,6 +276,10 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
       report.partial = true;
       continue;
     }
+    // What a stage executes does not hang on the regime.
+    if (i < profile.in_network.stages.size()) {
+      AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
+    }
     DescribeStage(stages[i], plan.threads(), ceilings, record);
     if (i < profile.checks.size()) ApplyCheck(profile.checks[i], record);
     flops += record.flops.value_or(0);
@@ -255,6 +291,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
   }
   report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,
                          NameOf(Regime::kInNetwork));
+  AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
   report.step.flops = flops;
   if (step_ceiling != nullptr && step_ceiling->value) {
     report.step.ceiling_flops_per_second = *step_ceiling->value;

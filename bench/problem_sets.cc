@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 
 #include "bench/command.h"
 #include "kernels/problem.h"
@@ -89,7 +90,7 @@ class SetReader {
   ProblemSet set_;
   std::string_view origin_;
   std::int64_t line_ = 0;
-  std::vector<Pass> passes_ = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+  std::vector<Pass> passes_ = CountedProblem().passes;
 };
 
 // A network's own layers, each problem once. Images of the size of CIFAR's come in large batches.
@@ -108,8 +109,7 @@ ProblemSet LayersOf(const NetworkOffer& offer) {
       ++known->count;
       continue;
     }
-    set.problems.push_back(
-        {node.op, 1, {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}});
+    set.problems.push_back({.op = node.op});
   }
   return set;
 }
@@ -146,8 +146,16 @@ std::vector<ProblemSet> ProblemSets() {
     sets.insert_or_assign(name, ParseProblemSet(name, text, "bench/problems/" + name + ".txt"));
   }
   std::vector<ProblemSet> all;
+  all.reserve(sets.size());
   for (auto& [name, set] : sets) all.push_back(std::move(set));
   return all;
+}
+
+ProblemSet ProblemSetNamed(std::string_view name) {
+  for (ProblemSet& set : ProblemSets()) {
+    if (set.name == name) return std::move(set);
+  }
+  throw std::out_of_range(fmt::format("there is no problem set {}", name));
 }
 
 }  // namespace topdnn

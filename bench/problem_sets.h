@@ -24,7 +24,7 @@ namespace topdnn {
 struct CountedProblem {
   std::shared_ptr<const Op> op;
   std::int64_t count = 1;
-  std::vector<Pass> passes;
+  std::vector<Pass> passes = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
 };
 
 struct ProblemSet {
@@ -43,6 +43,8 @@ class ProblemSetRegistration {
 // Every set of the program, sorted by name; each network's own layers, once each with their count,
 // as "NETWORK-layers".
 std::vector<ProblemSet> ProblemSets();
+// The one of this name. Throws std::out_of_range when there is none.
+ProblemSet ProblemSetNamed(std::string_view name);
 
 // Reads a set. `origin` names the text in errors. Throws UsageError with the line number for what
 // cannot be read.

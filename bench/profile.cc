@@ -14,6 +14,7 @@
 #include "bench/nearest.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
+#include "bench/width_one_count.h"
 #include "bench/workload.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
@@ -88,7 +89,8 @@ int RunProfile(const ProfileOptions& options) {
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
   const std::vector<Ceiling> ceilings = MeasureCeilings(workload.plan->threads());
-  const PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
+  PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
+  CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings, profile);
 
   Report report = ReportOf(*workload.plan, profile, ceilings, settings.regime);
   report.command = CommandLine();
@@ -122,7 +124,7 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--iterations", options->iterations, "timed steps (default: as many as fit)");
   app.add_option("--seconds", options->seconds, "of timed steps, without --iterations");
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
-  app.add_option("--counters", options->counters, "auto, perf, clock or none");
+  app.add_option("--counters", options->counters, "auto, perf, exact, clock or none");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");
   return [options] { return RunProfile(*options); };

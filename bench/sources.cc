@@ -24,7 +24,7 @@ std::vector<CounterSource*> OpenedSources::Pointers() const {
 }
 
 OpenedSources OpenSources(const std::string& counters) {
-  const std::vector<std::string> known = {"auto", "perf", "clock", "none"};
+  const std::vector<std::string> known = {"auto", "perf", "exact", "clock", "none"};
   if (std::find(known.begin(), known.end(), counters) == known.end()) {
     throw UsageError(fmt::format("--counters {}: there are {}", counters, fmt::join(known, ", ")));
   }
@@ -32,6 +32,7 @@ OpenedSources OpenSources(const std::string& counters) {
   if (counters == "clock" || counters == "none") return opened;
   for (const SourceOffer& offer : CounterSources()) {
     if (IsClock(offer)) continue;
+    if (counters != "auto" && (counters == "exact") != (offer.name == "exact")) continue;
     const Availability availability = offer.probe();
     if (availability.works) {
       opened.sources.push_back(offer.open());

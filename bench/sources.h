@@ -19,7 +19,8 @@ struct OpenedSources {
 };
 
 // `auto`: every source that works, besides the clock that always runs. `perf`: the hardware's and
-// the kernel's events. `clock`, `none`: times alone. Throws UsageError for anything else.
+// the kernel's events. `exact`: the exact counter. `clock`, `none`: times alone. Throws UsageError
+// for anything else.
 OpenedSources OpenSources(const std::string& counters);
 
 }  // namespace topdnn

@@ -18,7 +18,8 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers_alone.txt CONTENT "${lines}\n"
 
 topdnn_apply_isa_flags(${sources})
 add_library(headers_alone OBJECT ${sources})
-# -O0: only whether they compile matters.
-target_compile_options(headers_alone PRIVATE -O0)
+# -O0: only whether they compile matters. (Eigen's vector types as template arguments: see
+# kernels/eigen/CMakeLists.txt.)
+target_compile_options(headers_alone PRIVATE -O0 -Wno-ignored-attributes)
 target_link_libraries(headers_alone PRIVATE topdnn_command topdnn_kernels topdnn_networks
                                             topdnn_harness topdnn_datasets GTest::gtest)

@@ -157,16 +157,20 @@ class SequenceMeter {
     samples_.stages.resize(stages.size());
     for (std::size_t i = 0; i < stages.size(); ++i) samples_.stages[i].name = stages[i].name;
     samples_.step.name = "step";
-    for (const CounterSource* source : options.sources) {
-      samples_.events.insert(samples_.events.end(), source->events().begin(),
-                             source->events().end());
+    for (CounterSource* source : options.sources) {
+      (source->runs_region() ? runners_ : readers_).push_back(source);
+      auto& events = source->runs_region() ? samples_.run_events : samples_.events;
+      events.insert(events.end(), source->events().begin(), source->events().end());
     }
   }
 
   SequenceSamples Measure() {
     WarmUp();
     if (!samples_.cancelled) WatchAndTime();
-    if (!samples_.cancelled && !options_.sources.empty()) Count();
+    if (!samples_.cancelled && !readers_.empty()) Count();
+    for (CounterSource* source : runners_) {
+      if (!samples_.cancelled) CountByRunning(*source);
+    }
     return std::move(samples_);
   }
 
@@ -243,7 +247,7 @@ class SequenceMeter {
   }
 
   void Count() {
-    const std::size_t slots = SlotsOf(options_.sources);
+    const std::size_t slots = SlotsOf(readers_);
     const std::size_t numbers = slots * (stages_.size() + 1);
     if (slots == 0) return;
     const std::int64_t most =
@@ -253,8 +257,7 @@ class SequenceMeter {
         numbers * static_cast<std::size_t>(std::max<std::int64_t>(0, most)), 0);
     Loop loop(options_, clock_, "counting");
     while (loop.Next(1, most, options_.seconds)) {
-      RunCounted(stages_, options_.sources, slots,
-                 &raw[static_cast<std::size_t>(loop.done()) * numbers]);
+      RunCounted(stages_, readers_, slots, &raw[static_cast<std::size_t>(loop.done()) * numbers]);
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
@@ -267,9 +270,33 @@ class SequenceMeter {
     }
   }
 
+  void CountByRunning(CounterSource& source) {
+    const std::size_t slots = source.slots();
+    std::vector<std::uint64_t> raw(slots * (stages_.size() + 1), 0);
+    Loop loop(options_, clock_, "counting exactly");
+    while (loop.Next(1, 1, options_.seconds)) {
+      source.Read(raw.data());
+      for (std::size_t s = 0; s < stages_.size(); ++s) {
+        source.Run(stages_[s].run.function, stages_[s].run.context);
+        source.Read(&raw[(s + 1) * slots]);
+      }
+      loop.Finished();
+    }
+    samples_.cancelled = loop.cancelled();
+    if (loop.done() == 0) return;
+    const auto fold = [&](std::size_t from, std::size_t to, StageSamples& into) {
+      for (const EventCount& count :
+           source.Fold({&raw[from * slots], slots}, {&raw[to * slots], slots})) {
+        into.run_counts.push_back(count);
+      }
+    };
+    for (std::size_t s = 0; s < stages_.size(); ++s) fold(s, s + 1, samples_.stages[s]);
+    fold(0, stages_.size(), samples_.step);
+  }
+
   void Append(std::vector<EventCount>& counts, const std::uint64_t* before,
               const std::uint64_t* after) const {
-    const std::vector<EventCount> folded = FoldAll(options_.sources, before, after);
+    const std::vector<EventCount> folded = FoldAll(readers_, before, after);
     counts.insert(counts.end(), folded.begin(), folded.end());
   }
 
@@ -283,6 +310,8 @@ class SequenceMeter {
   Bounds bounds_;
   std::vector<std::uint64_t> marks_;  // (iterations, stages + 1)
   SequenceSamples samples_;
+  std::vector<CounterSource*> readers_;
+  std::vector<CounterSource*> runners_;
 };
 
 }  // namespace
@@ -391,6 +420,17 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
         std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
   }
   return record;
+}
+
+void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& run_events,
+                  Record& record) {
+  if (samples.run_counts.size() != run_events.size()) return;  // cancelled before
+  for (std::size_t e = 0; e < run_events.size(); ++e) {
+    const EventCount& count = samples.run_counts[e];
+    record.events[run_events[e]] = count.value;
+    if (run_events[e] == kFlopsEvent) record.flops_counted = count.value;
+    if (record.counts_reason.empty()) record.counts_reason = count.reason;
+  }
 }
 
 }  // namespace topdnn

@@ -68,7 +68,8 @@ struct MeasureOptions {
   double most_warmup_seconds = 2.0;
   std::int64_t most_warmup_iterations = 500;
   SteadyRule steady;
-  // Iterations that read the counter sources, after the timed ones; no more than those.
+  // Iterations that read the counter sources, after the timed ones; no more than those. A source
+  // that runs the regions itself counts one iteration more, by itself.
   std::int64_t most_counted_iterations = 50;
 
   Action before_iteration;                    // not measured: the next batch, a cache flush
@@ -88,12 +89,16 @@ struct StageSamples {
   // One per counted iteration and event, the events within an iteration in the order of
   // SequenceSamples::events.
   std::vector<EventCount> counts;
+  // Of the sources that run the regions themselves, from one iteration; in the order of
+  // SequenceSamples::run_events.
+  std::vector<EventCount> run_counts{};
 };
 
 struct SequenceSamples {
   std::vector<StageSamples> stages;
   StageSamples step;
-  std::vector<std::string> events;  // of all sources, in their order
+  std::vector<std::string> events;      // of the sources that are read, in their order
+  std::vector<std::string> run_events;  // of those that run the regions themselves
   std::string clock;
   Warmup warmup;
   Disturbance disturbance;
@@ -139,6 +144,10 @@ EventCount MeanCount(std::span<const EventCount> per_iteration);
 // Without samples it is SKIPPED.
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime);
+// Adds what the sources that run the regions themselves counted: their events, the FLOPs counted,
+// and why some of it is absent or taken otherwise.
+void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& run_events,
+                  Record& record);
 
 }  // namespace topdnn
 

@@ -50,6 +50,8 @@ struct Record {
 
   std::map<std::string, std::optional<double>> events;  // per iteration
   std::optional<double> running_fraction;               // least of the events'
+  // Why flops_counted or events are absent, or what sets them apart, where a source knows.
+  std::string counts_reason;
   std::optional<std::map<std::string, std::optional<double>>> topdown;
   std::optional<std::map<std::string, std::array<double, 2>>> topdown_bounds;
 

@@ -49,7 +49,9 @@ Layout BlockedActivations();
 // Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
 dnnl::primitive_attr Attributes();
 
-// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...).
+// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...). Where `desc` has
+// another rank than the operation's operand (a bias as (1, C, 1, 1), a matrix as an image) it must
+// be row-major, and so the operand is.
 struct PrimitiveOperand {
   Arg arg;
   Direction direction;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <stdexcept>
 
 namespace topdnn {
 
@@ -61,6 +62,8 @@ std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
 }
 
 std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
+
+bool Op::PassesGradientOn() const { return false; }
 
 bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
 

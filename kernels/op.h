@@ -140,6 +140,10 @@ class Op {
   // This operation with `next` done to its result in the same kernel, or nullptr: what a planner
   // may try to fuse. Backward passes stay those of the two operations.
   virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
+  // Whether the gradient of each of its sources is diff_dst itself (addition, bias): backward_data
+  // then has no operands, for there is nothing to compute, and a planner gives the gradients one
+  // piece of memory.
+  virtual bool PassesGradientOn() const;
   // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
   virtual bool RunsInPlace(Pass pass) const;
 

@@ -54,6 +54,8 @@ bool Planner::FuseNext(int node, std::shared_ptr<const Op>& op, StageDraft& draf
   const std::vector<int> readers = draft_.graph.Readers(draft_.graph.nodes()[node].output);
   if (!draft_.request.fuse || readers.size() != 1) return false;
   const GraphNode& next = draft_.graph.nodes()[readers.front()];
+  // An addition's other source would have to lie in dst already, which is not planned for.
+  if (next.inputs.size() != 1) return false;
   std::shared_ptr<const Op> fused = op->FusedWith(*next.op);
   if (fused == nullptr) return false;
   auto offer = draft_.TryOffer(fused, draft_.ExecutionOf(Pass::kForward), {});

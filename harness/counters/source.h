@@ -32,7 +32,11 @@ struct EventCount {
   // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
   // of that share only (it is not scaled here), 0 = it never ran.
   double running_fraction = 1.0;
+  std::string reason{};  // why the value is absent, or how it was taken, where the source knows
 };
+
+// The event under which a source tells floating-point operations, where it counts them.
+inline constexpr std::string_view kFlopsEvent = "exact/flops";
 
 class CounterSource {
  public:
@@ -51,6 +55,12 @@ class CounterSource {
   // The counts between two readings, one per event.
   virtual std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                        std::span<const std::uint64_t> after) const = 0;
+
+  // Whether the source counts only what goes through its Run. Such a region is slowed down, so it
+  // gets an iteration of its own, beside those that are timed and those that others count.
+  virtual bool runs_region() const { return false; }
+  // Runs region(context) once. What the region throws passes through.
+  virtual void Run(void (*region)(void* context), void* context) { region(context); }
 
  protected:
   CounterSource() = default;

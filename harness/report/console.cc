@@ -48,7 +48,7 @@ std::string GroupOf(const std::string& pass) {
 
 // One line of the table, as text.
 struct Line {
-  std::string name, pass, share, time, gflops, peak;
+  std::string name, pass, share, time, gflops, peak, executed;
   double bar = 0;  // of the longest
   std::string implementation;
   Status status = Status::kOk;
@@ -60,8 +60,19 @@ struct Widths {
   static constexpr std::size_t kShare = 7, kTime = 9, kGflops = 8, kPeak = 7, kStatus = 8;
   static constexpr std::size_t kLeastName = 13, kLeastBar = 6, kMostBar = 12;
   static constexpr std::size_t kLeastImplementation = 8;
-  std::size_t name = 8, pass = 9, bar = 0, implementation = 14;
+  static constexpr std::size_t kExecuted = 8;
+  static constexpr int kExecutedFrom = 100;  // columns of the terminal
+  std::size_t name = 8, pass = 9, executed = 0, bar = 0, implementation = 14;
 };
+
+// FLOPs executed over those of the definition, which is where padding, masked lanes, partial sums
+// and cheaper algorithms show.
+std::optional<double> ExecutedRatio(const Record& record) {
+  return Ratio(record.flops_counted, record.flops);
+}
+std::string ExecutedText(std::optional<double> ratio) {
+  return ratio ? fmt::format("{:.3f}", *ratio) : "n/a";
+}
 
 // Names and figures come first, then implementations, and the bar takes what is left.
 Widths WidthsFor(const Report& report, const Style& style) {
@@ -72,11 +83,15 @@ Widths WidthsFor(const Report& report, const Style& style) {
     widths.pass = std::max(widths.pass, ColumnsOfText(stage.pass));
     widths.implementation = std::max(widths.implementation, ColumnsOfText(stage.implementation));
     flagged = flagged || stage.status != Status::kOk;
+    if (stage.flops_counted && style.width >= Widths::kExecutedFrom) {
+      widths.executed = Widths::kExecuted;
+    }
   }
   widths.pass = std::min<std::size_t>(widths.pass, 16);
   constexpr std::size_t kGap = Widths::kGap;
-  const std::size_t fixed = widths.pass + Widths::kShare + Widths::kTime + Widths::kGflops +
-                            Widths::kPeak + 5 * kGap + (flagged ? Widths::kStatus + kGap : 0);
+  const std::size_t fixed =
+      widths.pass + Widths::kShare + Widths::kTime + Widths::kGflops + Widths::kPeak + 5 * kGap +
+      (widths.executed > 0 ? widths.executed + kGap : 0) + (flagged ? Widths::kStatus + kGap : 0);
   const std::size_t least_rest = Widths::kLeastBar + widths.implementation + 2 * kGap;
   // (at 80 columns, with everything else at its widest, 13 are left)
   std::size_t left = static_cast<std::size_t>(std::max(style.width, 80)) - fixed;
@@ -116,6 +131,7 @@ std::string Head(const Widths& widths, const Style& style) {
       PadRight("stage", widths.name),      PadRight("pass", widths.pass),
       PadLeft("share", Widths::kShare),    PadLeft("time", Widths::kTime),
       PadLeft("GFLOP/s", Widths::kGflops), PadLeft("peak", Widths::kPeak)};
+  if (widths.executed > 0) cells.push_back(PadLeft("executed", widths.executed));
   if (widths.bar > 0) cells.push_back(PadRight("", widths.bar));
   if (widths.implementation > 0) {
     cells.push_back(CutAndPad("implementation", widths.implementation, style));
@@ -137,6 +153,7 @@ std::string Drawn(const Line& line, const Widths& widths, const Style& style) {
       CutAndPad(line.name, widths.name, style), CutAndPad(line.pass, widths.pass, style),
       PadLeft(line.share, Widths::kShare),      PadLeft(line.time, Widths::kTime),
       PadLeft(line.gflops, Widths::kGflops),    PadLeft(line.peak, Widths::kPeak)};
+  if (widths.executed > 0) cells.push_back(PadLeft(line.executed, widths.executed));
   if (widths.bar > 0) cells.push_back(ColouredBar(line.bar, widths.bar, style));
   if (widths.implementation > 0) {
     cells.push_back(CutAndPad(line.implementation, widths.implementation, style));
@@ -162,6 +179,7 @@ std::string StageLines(const Report& report, const Widths& widths, const Style& 
                    .time = TimeText(median, style.unicode),
                    .gflops = FigureText(stage.Gflops()),
                    .peak = PercentText(stage.PeakFraction()),
+                   .executed = ExecutedText(ExecutedRatio(stage)),
                    .bar = Ratio(median, longest).value_or(0),
                    .implementation = stage.implementation,
                    .status = stage.status},
@@ -181,6 +199,7 @@ std::string TotalLines(const Report& report, const Widths& widths, const Style& 
                    .time = TimeText(total.seconds, style.unicode),
                    .gflops = FigureText(total.gflops),
                    .peak = PercentText(total.peak_fraction),
+                   .executed = "",
                    .bar = share.value_or(0),
                    .implementation = "",
                    .status = Status::kOk},

@@ -56,6 +56,7 @@ void AddFigures(const Record& record, Json& json) {
   json["ceiling_gflops"] = GflopsOf(record.ceiling_flops_per_second);
   json["events"] = NumbersJson(record.events);
   json["running_fraction"] = JsonNumber(record.running_fraction);
+  json["counts_reason"] = TextOrNull(record.counts_reason);
   json["topdown"] = record.topdown ? NumbersJson(*record.topdown) : Json(nullptr);
   json["topdown_bounds"] = BoundsJson(record);
 }

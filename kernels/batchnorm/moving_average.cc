@@ -5,8 +5,9 @@
 #include <stdexcept>
 
 #include "kernels/extents.h"
-#include "kernels/loops.h"
+#include "kernels/omp_loops.h"
 #include "kernels/problem.h"
+#include "kernels/reference.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -60,16 +61,16 @@ class MovingAverageReference : public ReferenceKernel {
   const double keep_;
 };
 
-class MovingAverageLoops : public LoopKernel {
+class MovingAverageLoops : public LoopsKernel {
  public:
   MovingAverageLoops(const KernelRequest& request, const MovingAverageOp& op)
-      : LoopKernel(request), n_(op.size()), keep_(op.momentum()) {}
+      : LoopsKernel(request), n_(op.size()), keep_(op.momentum()) {}
 
   void Run() noexcept override {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
     const float take = 1 - keep_;
-#pragma omp parallel for simd if (parallel : n_ >= kLoopWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) dst[i] = keep_ * dst[i] + take * src[i];
   }
 
@@ -87,7 +88,7 @@ std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
       word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kUsualMomentum));
 }
 
-constexpr KernelMaker kLoops = MakeLoopKernel<MovingAverageOp, MovingAverageLoops>;
+constexpr KernelMaker kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
 const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
 const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
 const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);

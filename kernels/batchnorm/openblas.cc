@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/loops.h"
+#include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -20,10 +20,10 @@ inline double RowSum(std::int64_t length, Term term) {
   return static_cast<double>(sum);
 }
 
-class BatchNormLoops : public LoopKernel {
+class BatchNormLoops : public LoopsKernel {
  public:
   BatchNormLoops(const KernelRequest& request, const BatchNormOp& op)
-      : LoopKernel(request),
+      : LoopsKernel(request),
         n_(op.batch()),
         c_(op.channels()),
         image_(op.image()),
@@ -32,7 +32,7 @@ class BatchNormLoops : public LoopKernel {
         execution_(request.execution) {}
 
   void Run() noexcept override {
-#pragma omp parallel for if (n_ * c_ * image_ >= kLoopWorthATeam)
+#pragma omp parallel for if (n_ * c_ * image_ >= kElementsWorthATeam)
     for (std::int64_t c = 0; c < c_; ++c) {
       if (execution_.pass == Pass::kBackwardData) {
         Backward(c);
@@ -147,7 +147,7 @@ class BatchNormLoops : public LoopKernel {
 };
 
 const KernelRegistration kRegistration("batchnorm", "openblas",
-                                       MakeLoopKernel<BatchNormOp, BatchNormLoops>);
+                                       MakeLoops<BatchNormOp, BatchNormLoops>);
 
 }  // namespace
 

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/eltwise/add.h"
 #include "kernels/problem.h"
+#include "kernels/window_problem.h"
 
 namespace topdnn {
 
@@ -67,11 +69,7 @@ ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
 
 std::string ConvOp::Problem() const {
   const ConvExtents& e = extents_;
-  std::string problem = fmt::format("n{}c{}h{}w{}k{}r{}s{}u{}v{}p{}q{}", e.n, e.c, e.h, e.w, e.k,
-                                    e.r, e.s, e.stride_h, e.stride_w, e.pad_top, e.pad_left);
-  if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
-    problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
-  }
+  std::string problem = fmt::format("n{}c{}h{}w{}k{}{}", e.n, e.c, e.h, e.w, e.k, SpellWindow(e));
   if (e.dilation_h != 1 || e.dilation_w != 1) {
     problem += fmt::format("d{}e{}", e.dilation_h, e.dilation_w);
   }
@@ -159,29 +157,26 @@ std::vector<Parameter> ConvOp::Parameters() const {
 }
 
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
-  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  if (epilogue_.relu) return nullptr;  // it comes last
   ConvEpilogue fused = epilogue_;
-  fused.relu = true;
+  if (next.kind() == "relu") {
+    fused.relu = true;
+  } else if (const auto* add = dynamic_cast<const AddOp*>(&next);
+             add != nullptr && add->sources() == 2 && add->shape() == dst_shape() &&
+             !epilogue_.sum) {
+    fused.sum = true;
+    fused.relu = add->relu();
+  } else {
+    return nullptr;
+  }
   return std::make_shared<ConvOp>(extents_, fused);
 }
 
 namespace {
 
 std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
-  ConvExtents e;
-  e.n = word.FieldOr('n', 1);
-  e.c = word.Field('c');
-  e.h = word.Field('h');
-  e.w = word.FieldOr('w', e.h);
+  auto e = ReadImageAndWindow<ConvExtents>(word);
   e.k = word.Field('k');
-  e.r = word.Field('r');
-  e.s = word.FieldOr('s', e.r);
-  e.stride_h = word.FieldOr('u', 1);
-  e.stride_w = word.FieldOr('v', e.stride_h);
-  e.pad_top = word.FieldOr('p', 0);
-  e.pad_left = word.FieldOr('q', e.pad_top);
-  e.pad_bottom = word.FieldOr('P', e.pad_top);
-  e.pad_right = word.FieldOr('Q', e.pad_left);
   e.dilation_h = word.FieldOr('d', 1);
   e.dilation_w = word.FieldOr('e', e.dilation_h);
   e.groups = word.FieldOr('g', 1);

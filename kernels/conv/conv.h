@@ -61,7 +61,8 @@ class ConvOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // With a ReLU after it.
+  // With a ReLU after it, or an addition of two tensors: the kernel then adds its result to what
+  // dst holds, which is the addition's other source.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   Shape src_shape() const;

@@ -1,8 +1,6 @@
 // Dropout as loops in f32 and bf16, for the backends, none of which has it. It follows any layout
 // without padding: the mask is drawn in the tensor's row-major order, whatever order memory has.
 
-#include "kernels/loops.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +12,7 @@
 
 #include "kernels/bf16.h"
 #include "kernels/dropout/dropout.h"
+#include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -22,10 +21,10 @@ namespace {
 
 // T float, or std::uint16_t for bf16.
 template <typename T>
-class DropoutLoops : public LoopKernel {
+class DropoutLoops : public LoopsKernel {
  public:
   DropoutLoops(const KernelRequest& request, const DropoutOp& op, const Layout& layout)
-      : LoopKernel(request),
+      : LoopsKernel(request),
         n_(op.shape().elements()),
         mask_(op.mask()),
         scale_(static_cast<float>(op.scale())),
@@ -39,7 +38,7 @@ class DropoutLoops : public LoopKernel {
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopKernel::Prepare(memory);
+    LoopsKernel::Prepare(memory);
     const TensorDesc& desc = operands_.front().desc;  // src or diff_dst
     if (scratch_bytes_ != 0) offsets_ = desc.layout.Offsets(desc.shape);
   }
@@ -75,7 +74,7 @@ class DropoutLoops : public LoopKernel {
     auto* step = Data<std::int32_t>(Arg::kStep);
     const std::int32_t drawn = *step;
     const std::int64_t blocks = (n_ + 3) / 4;
-#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+#pragma omp parallel for if (n_ >= kElementsWorthATeam)
     for (std::int64_t block = 0; block < blocks; ++block) {
       const auto stays = mask_.Block(block, drawn);
       const std::int64_t first = 4 * block;
@@ -92,7 +91,7 @@ class DropoutLoops : public LoopKernel {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
     const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
-#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+#pragma omp parallel for if (n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
       diff_src[At(i)] = workspace[i] == 0 ? T{0} : Scaled(diff_dst[At(i)]);
     }
@@ -102,7 +101,7 @@ class DropoutLoops : public LoopKernel {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
     if (src == dst) return;
-#pragma omp parallel for if (n_ >= kLoopWorthATeam)
+#pragma omp parallel for if (n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) dst[i] = src[i];
   }
 

@@ -18,6 +18,8 @@ namespace {
 struct Isa {
   std::string_view name;
   bool runs_here;
+  bool is_built = std::string_view(" " TOPDNN_EIGEN_ISAS " ").find(fmt::format(" {} ", name)) !=
+                  std::string_view::npos;
 };
 
 // Widest first. What an ISA asks of the CPU is what cmake/Isa.cmake lets the compiler use;
@@ -28,7 +30,9 @@ std::vector<Isa> Isas() {
   const bool avx512 =
       avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
       __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  return {{"avx512", avx512}, {"avx2", avx2}, {"sse2", true}};
+  return {{.name = "avx512", .runs_here = avx512},
+          {.name = "avx2", .runs_here = avx2},
+          {.name = "sse2", .runs_here = true}};
 }
 
 using Found = std::variant<const Functions*, Refusal>;
@@ -60,13 +64,20 @@ Found FindFunctions(Variant variant, std::string_view isa) {
   static std::map<std::pair<Variant, std::string_view>, Found> loaded;
   const std::vector<Isa> isas = Isas();
   const auto chosen = std::find_if(isas.begin(), isas.end(), [&](const Isa& candidate) {
-    return isa.empty() ? candidate.runs_here : candidate.name == isa;
+    return isa.empty() ? candidate.runs_here && candidate.is_built : candidate.name == isa;
   });
+  if (chosen == isas.end() && isa.empty()) {
+    return Refusal{"this build has Eigen for " TOPDNN_EIGEN_ISAS ", and this CPU has none of them"};
+  }
   if (chosen == isas.end()) {
     return Refusal{
         fmt::format("eigen has no algorithm '{}': it takes the name of an ISA (sse2, "
                     "avx2, avx512) or none",
                     isa)};
+  }
+  if (!chosen->is_built) {
+    return Refusal{
+        fmt::format("this build has no Eigen for {}, but for " TOPDNN_EIGEN_ISAS, chosen->name)};
   }
   if (!chosen->runs_here) return Refusal{fmt::format("this CPU has no {}", chosen->name)};
   const std::lock_guard lock(mutex);

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/loops.h"
 #include "kernels/lrn/lrn.h"
+#include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -26,10 +26,10 @@ inline float NegativePower(float scale, float beta) {
   return 1.0F / (root * std::sqrt(root));
 }
 
-class LrnLoops : public LoopKernel {
+class LrnLoops : public LoopsKernel {
  public:
   LrnLoops(const KernelRequest& request, const LrnOp& op)
-      : LoopKernel(request),
+      : LoopsKernel(request),
         op_(op),
         image_(op.image()),
         elements_(op.shape().elements()),
@@ -42,7 +42,7 @@ class LrnLoops : public LoopKernel {
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopKernel::Prepare(memory);
+    LoopsKernel::Prepare(memory);
     scratch_ = AlignedMemory(scratch_bytes_);
   }
 
@@ -52,7 +52,7 @@ class LrnLoops : public LoopKernel {
   template <bool kThreeQuarters>
   void Blocks() {
     const std::int64_t blocks = (image_ + kPixels - 1) / kPixels;
-#pragma omp parallel for collapse(2) if (elements_ >= kLoopWorthATeam)
+#pragma omp parallel for collapse(2) if (elements_ >= kElementsWorthATeam)
     for (std::int64_t n = 0; n < op_.batch(); ++n) {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const std::int64_t first = n * op_.channels() * image_ + b * kPixels;
@@ -135,7 +135,7 @@ class LrnLoops : public LoopKernel {
   AlignedMemory scratch_;
 };
 
-const KernelRegistration kRegistration("lrn", "openblas", MakeLoopKernel<LrnOp, LrnLoops>);
+const KernelRegistration kRegistration("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/problem.h"
+#include "kernels/window_problem.h"
 
 namespace topdnn {
 
@@ -82,11 +83,7 @@ PoolOp::PoolOp(PoolAlgorithm algorithm, const PoolExtents& extents)
 std::string PoolOp::Problem() const {
   const PoolExtents& e = extents_;
   std::string problem =
-      fmt::format("{}n{}c{}h{}w{}r{}s{}u{}v{}p{}q{}", NameOf(algorithm_), e.n, e.c, e.h, e.w, e.r,
-                  e.s, e.stride_h, e.stride_w, e.pad_top, e.pad_left);
-  if (e.pad_bottom != e.pad_top || e.pad_right != e.pad_left) {
-    problem += fmt::format("P{}Q{}", e.pad_bottom, e.pad_right);
-  }
+      fmt::format("{}n{}c{}h{}w{}{}", NameOf(algorithm_), e.n, e.c, e.h, e.w, SpellWindow(e));
   if (e.ceil_mode) problem += "_ceil";
   return problem;
 }
@@ -153,19 +150,7 @@ std::shared_ptr<const Op> ParsePool(const ProblemWord& word) {
        {PoolAlgorithm::kMax, PoolAlgorithm::kAverage, PoolAlgorithm::kAverageOfPadding}) {
     if (word.name() == NameOf(known)) algorithm = known;
   }
-  PoolExtents e;
-  e.n = word.FieldOr('n', 1);
-  e.c = word.Field('c');
-  e.h = word.Field('h');
-  e.w = word.FieldOr('w', e.h);
-  e.r = word.Field('r');
-  e.s = word.FieldOr('s', e.r);
-  e.stride_h = word.FieldOr('u', 1);
-  e.stride_w = word.FieldOr('v', e.stride_h);
-  e.pad_top = word.FieldOr('p', 0);
-  e.pad_left = word.FieldOr('q', e.pad_top);
-  e.pad_bottom = word.FieldOr('P', e.pad_top);
-  e.pad_right = word.FieldOr('Q', e.pad_left);
+  auto e = ReadImageAndWindow<PoolExtents>(word);
   e.ceil_mode = word.Flag("ceil");
   return std::make_shared<PoolOp>(algorithm, e);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/bf16.h"
-#include "kernels/loops.h"
+#include "kernels/omp_loops.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/registry.h"
 
@@ -68,10 +68,10 @@ Runs RunsOf(const ReduceOp& op) {
 
 // T float, or std::uint16_t for bf16 (backward only).
 template <typename T>
-class ReduceLoops : public LoopKernel {
+class ReduceLoops : public LoopsKernel {
  public:
   ReduceLoops(const KernelRequest& request, const ReduceOp& op)
-      : LoopKernel(request),
+      : LoopsKernel(request),
         op_(op),
         pass_(request.execution.pass),
         elements_(op.src_shape().elements()),
@@ -79,7 +79,7 @@ class ReduceLoops : public LoopKernel {
         mean_(op.algorithm() == ReduceAlgorithm::kMean) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopKernel::Prepare(memory);
+    LoopsKernel::Prepare(memory);
     runs_ = RunsOf(op_);
     pieces_ = (runs_.length + kPiece - 1) / kPiece;
     scratch_bytes_ = (runs_.kept.size() + runs_.reduced.size()) * sizeof(std::int64_t);
@@ -100,7 +100,7 @@ class ReduceLoops : public LoopKernel {
   }
 
  private:
-  bool WorthATeam() const { return elements_ >= kLoopWorthATeam; }
+  bool WorthATeam() const { return elements_ >= kElementsWorthATeam; }
   std::int64_t LengthOf(std::int64_t piece) const {
     return std::min(kPiece, runs_.length - piece * kPiece);
   }
@@ -233,10 +233,11 @@ KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
   const Execution& execution = request.execution;
   if (execution.type == DataType::kBF16 && execution.pass == Pass::kBackwardData) {
-    if (std::string why = LayoutRefusal(request); !why.empty()) return Refusal{std::move(why)};
+    if (std::string why = RowMajorRefusal(request, "a loop"); !why.empty())
+      return Refusal{std::move(why)};
     return std::make_unique<ReduceLoops<std::uint16_t>>(request, op);
   }
-  if (std::string why = LoopRefusal(request); !why.empty()) return Refusal{std::move(why)};
+  if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
   return std::make_unique<ReduceLoops<float>>(request, op);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/omp_loops.h"
 #include "kernels/problem.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
@@ -85,12 +86,10 @@ class AdamReference : public ReferenceKernel {
   const AdamSettings settings_;
 };
 
-class AdamLoops : public ReferenceKernel {
+class AdamLoops : public LoopsKernel {
  public:
   AdamLoops(const KernelRequest& request, const AdamOp& op)
-      : ReferenceKernel(request), n_(op.size()), settings_(op.settings()) {
-    implementation_ = "omp loops";
-  }
+      : LoopsKernel(request), n_(op.size()), settings_(op.settings()) {}
 
   void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
 
@@ -109,7 +108,7 @@ class AdamLoops : public ReferenceKernel {
     const float beta2 = settings_.beta2;
     const float decay = settings_.weight_decay;
     const float epsilon = settings_.epsilon;
-#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
       const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float m = beta1 * momentum[i] + (1 - beta1) * g;

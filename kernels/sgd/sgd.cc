@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/omp_loops.h"
 #include "kernels/problem.h"
 #include "kernels/reference.h"
 #include "kernels/registry.h"
@@ -71,13 +72,12 @@ class SgdReference : public ReferenceKernel {
   const SgdSettings settings_;
 };
 
-// oneDNN and OpenBLAS have no optimizer.
-class SgdLoops : public ReferenceKernel {
+// The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
+// gradients.
+class SgdLoops : public LoopsKernel {
  public:
   SgdLoops(const KernelRequest& request, const SgdOp& op)
-      : ReferenceKernel(request), n_(op.size()), settings_(op.settings()) {
-    implementation_ = "omp loops";
-  }
+      : LoopsKernel(request), n_(op.size()), settings_(op.settings()) {}
 
   void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
 
@@ -90,7 +90,7 @@ class SgdLoops : public ReferenceKernel {
     const float rate = *Data<float>(Arg::kLearningRate);
     const float decay = settings_.weight_decay;
     if (settings_.momentum == 0) {
-#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
       for (std::int64_t i = 0; i < n_; ++i) {
         weights[i] -= rate * (kDecays ? gradient[i] + decay * weights[i] : gradient[i]);
       }
@@ -98,7 +98,7 @@ class SgdLoops : public ReferenceKernel {
     }
     const float keep = settings_.momentum;
     float* momentum = Data<float>(Arg::kMomentum);
-#pragma omp parallel for simd if (parallel : n_ >= kUpdateWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) {
       const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float step = keep * momentum[i] + g;

@@ -44,10 +44,6 @@ class SgdOp : public Op {
   SgdSettings settings_;
 };
 
-// From this many elements on an update is worth a team of threads: below it the few microseconds
-// that waking one takes exceed the update itself.
-inline constexpr std::int64_t kUpdateWorthATeam = 32768;
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_KERNELS_SGD_SGD_H_

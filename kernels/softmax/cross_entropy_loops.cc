@@ -1,11 +1,9 @@
 // Softmax cross-entropy in f32 as vectorised loops. oneDNN and OpenBLAS have no such loss.
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reference.h"
+#include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/softmax/cross_entropy.h"
 
@@ -13,15 +11,13 @@ namespace topdnn {
 
 namespace {
 
-class CrossEntropyLoops : public ReferenceKernel {
+class CrossEntropyLoops : public LoopsKernel {
  public:
   CrossEntropyLoops(const KernelRequest& request, const SoftmaxCrossEntropyOp& op)
-      : ReferenceKernel(request),
+      : LoopsKernel(request),
         n_(op.batch()),
         k_(op.classes()),
-        training_(request.execution.training) {
-    implementation_ = "omp loops";
-  }
+        training_(request.execution.training) {}
 
   void Run() noexcept override {
     const auto* logits = Data<float>(Arg::kSrc);
@@ -53,13 +49,7 @@ class CrossEntropyLoops : public ReferenceKernel {
 };
 
 KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
-  if (request.execution.type != DataType::kF32) {
-    return Refusal{
-        fmt::format("the loss is computed in f32, not {}", NameOf(request.execution.type))};
-  }
-  if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<CrossEntropyLoops>(
-      request, dynamic_cast<const SoftmaxCrossEntropyOp&>(*request.op));
+  return MakeLoops<SoftmaxCrossEntropyOp, CrossEntropyLoops>(request);
 }
 
 const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeCrossEntropy);

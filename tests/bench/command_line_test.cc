@@ -76,11 +76,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--train", "--infer"}, "take one of them"},
         Refused{{"profile", "cnn", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
         Refused{{"profile", "cnn", "--data", "/no/such/folder"}, "no such folder"},
+        Refused{{"validate", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
+        Refused{{"validate", "--kernels-of", "onednm"}, "onednn"},
         Refused{{"step", "cnn"}, "--dump is required"},
         Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
         Refused{{"train", "cnn", "--optimizer", "adm"}, "did you mean adam?"},
         Refused{{"bench", "--benchmark_filter=no_such_case"}, "matches no case"},
+        Refused{{"bench", "--problem", "conv/n1c3h4k8r5"}, "the kernel is larger"},
+        Refused{{"bench", "--problem", "conv/n0c3h4k8r1"}, "1 or more"},
+        Refused{{"bench", "--problem", "con/n1"}, "the operations are"},
+        Refused{{"bench", "--problem", "gemm/m8n8"}, "lacks 'k'"},
+        Refused{{"bench", "--problems", "/no/such/file"}, "/no/such/file"},
+        Refused{{"bench", "--threads", "-1"}, "must be 1 or more"},
         Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},
         Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
         Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
@@ -166,6 +174,78 @@ TEST(ProfileTest, TheJsonIsTheContract) {
   EXPECT_GT(sum, 0);
 }
 
+// Every stage of a training step has its FLOPs counted, workers included.
+class ExactProfileTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ExactProfileTest, CountsEveryStage) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the exact counter translates x86-64 code";
+#endif
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  const Outcome outcome =
+      RunProgram({"profile", "cnn", "--train", "--backend", GetParam(), "--fallback", "--batch",
+                  "4", "--iterations", "2", "--threads", "2", "--oversubscribe", "--data",
+                  "synthetic", "--counters", "exact", "--json", path});
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json json = ReadJson(path);
+  double counted = 0;
+  for (const auto& stage : json["stages"]) {
+    const std::string label = stage["name"].get<std::string>() + " " + stage["pass"].dump();
+    ASSERT_TRUE(stage["flops_counted"].is_number()) << label << stage["counts_reason"];
+    // (Eigen's pool is not OpenMP's: its stages are counted at one thread, and say so)
+    if (GetParam() != "eigen") {
+      EXPECT_TRUE(stage["counts_reason"].is_null()) << label;
+    }
+    EXPECT_GT(stage["events"]["exact/instructions"].get<double>(), 0) << label;
+    counted += stage["flops_counted"].get<double>();
+    if (stage["op"] != "conv" && stage["op"] != "inner_product") continue;
+    // Biases, partial sums and masked lanes add; nothing here skips work but padding, and there is
+    // none.
+    const double ratio = stage["flops_counted"].get<double>() / stage["flops"].get<double>();
+    EXPECT_GE(ratio, 1.0) << label;
+    EXPECT_LT(ratio, 2.0) << label;
+  }
+  EXPECT_EQ(json["step"]["flops_counted"].get<double>(), counted);
+  EXPECT_NEAR(counted / json["step"]["flops"].get<double>(), 1.0, 0.05);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ExactProfileTest,
+                         testing::Values("onednn", "eigen", "openblas", "reference"));
+
+TEST(ValidateTest, EveryCaseHasAVerdict) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "the exact counter translates x86-64 code";
+#endif
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  const Outcome outcome = RunProgram({"validate", "--json", path});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("fma/sse2/f32/l1"));
+  const nlohmann::json json = ReadJson(path);
+  EXPECT_EQ(json["schema"], 1);
+  EXPECT_EQ(json["good"], true);
+  int probes = 0;
+  for (const auto& row : json["cases"]) {
+    for (const char* key : {"case", "quantity", "known", "exact", "pmu", "ratio", "tolerance",
+                            "tolerance_reason", "verdict", "reason"}) {
+      EXPECT_TRUE(row.contains(key)) << key;
+    }
+    if (row["verdict"] == "SKIPPED") {
+      EXPECT_TRUE(row["reason"].is_string()) << row;
+      continue;
+    }
+    EXPECT_EQ(row["verdict"], "OK") << row;
+    if (row["tolerance"] == 0 && row["tolerance_absolute"] == 0) {
+      EXPECT_EQ(row["exact"], row["known"]) << row;
+      ++probes;
+    } else {
+      EXPECT_TRUE(row["tolerance_reason"].is_string()) << row;
+    }
+  }
+  EXPECT_GT(probes, 50);
+}
+
 TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
   const TestFolder folder;
   const std::string path = folder.path() / "x.json";
@@ -181,6 +261,33 @@ TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
     EXPECT_GT(row["median_s"].get<double>(), 0);
   }
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
+}
+
+// A kernel that its backend does not have is told from one that fails, and from nothing at all.
+TEST(BenchTest, AKernelThatIsLackingIsSkippedWithTheReason) {
+  const Outcome skipped = RunProgram(
+      {"bench", "--problem", "conv/c8h6k8r3g2", "--benchmark_filter=forward/eigen/f32/t[0-9]*/m"});
+  EXPECT_EQ(skipped.exit_status, kExitNothing) << skipped.output;
+  EXPECT_THAT(skipped.output, HasSubstr("SKIPPED: "));
+  const Outcome timed =
+      RunProgram({"bench", "--problem", "conv/c8h6k8r3", "--benchmark_min_time=0.001",
+                  "--benchmark_filter=forward/(eigen|eigen-sgemm|onednn|openblas|auto)/f32"});
+  EXPECT_EQ(timed.exit_status, kExitGood) << timed.output;
+  EXPECT_THAT(timed.output, testing::Not(HasSubstr("SKIPPED")));
+  EXPECT_THAT(timed.output, HasSubstr("auto: "));
+}
+
+// Deep in sets of thousands a few cases run, hot and cold, without waiting for the others.
+TEST(BenchTest, CasesOfProblemSetsRunByTheirNames) {
+  for (const std::string filter : {"deepbench-training/gemm/m16n1760k1760/forward/onednn/f32",
+                                   "deepbench-server/conv/n1c1h161w700k32r5s20u2v2p0q0/",
+                                   "deepbench-device/gemm/.*k128.*/forward/openblas/f32",
+                                   "resnet50-layers/conv/n8c2048h7w7k512.*/forward/onednn/u8",
+                                   "smoke/relu/.*/forward/eigen"}) {
+    const Outcome outcome =
+        RunProgram({"bench", "--benchmark_list_tests=true", "--benchmark_filter=" + filter});
+    EXPECT_EQ(outcome.exit_status, kExitGood) << filter << outcome.output;
+  }
 }
 
 TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {

@@ -29,6 +29,10 @@ inline std::pair<Pass, Arg> GradientOf(Arg input) {
     case Arg::kShift:
       return {Pass::kBackwardData, Arg::kDiffShift};
     default:
+      if (input >= Arg::kMultiple && input < Arg::kDiffMultiple) {
+        const int i = static_cast<int>(input) - static_cast<int>(Arg::kMultiple);
+        return {Pass::kBackwardData, MultipleDiffSrc(i)};
+      }
       ADD_FAILURE() << NameOf(input) << " has no gradient";
       return {};
   }

@@ -22,6 +22,11 @@ TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
            "pool/averagen1c3h8w8r3s3u2v2p0q0_ceil",
            "relu/8x64x56x56",
            "bounded_relu/8x64x56x56_bound6",
+           "add/8x64x7x7_of3_relu",
+           "clip/8x64x7x7_min-0.5_max2",
+           "bias/8x64x7x7",
+           "flatten/8x64x7x7",
+           "concat/8x96x28x28_axis1_parts64x32",
            "softmax/n64k10",
            "softmax_cross_entropy/n64k10",
            "sgd/n896",
@@ -65,6 +70,10 @@ TEST(ProblemTest, AnUnreadableWordIsRefusedInOneLine) {
   EXPECT_THAT(ErrorOf("gemm/8x8"), HasSubstr("lacks 'm'"));
   EXPECT_THAT(ErrorOf("gemm/m99999999999999999999n1k1"), HasSubstr("a number must stand"));
   EXPECT_THAT(ErrorOf("relu/n8"), HasSubstr("lacks a shape"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1"), HasSubstr("lacks '_parts'"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x"), HasSubstr("is no flag"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x31"), HasSubstr("its parts make"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis7_parts64x32"), HasSubstr("no such axis"));
   EXPECT_THAT(ErrorOf("relu/8x"), HasSubstr("a number must stand"));
 }
 

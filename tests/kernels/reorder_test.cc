@@ -70,7 +70,8 @@ TEST_P(ReorderBackendTest, NanAndInfinityArrive) {
   EXPECT_EQ(dst[5], 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ReorderBackendTest, testing::Values("reference", "onednn"));
+INSTANTIATE_TEST_SUITE_P(Backends, ReorderBackendTest,
+                         testing::Values("reference", "onednn", "openblas"));
 
 TEST(ReorderTest, WeightsReachAnOpaqueFreeBlockingAndBack) {
   const Shape shape{33, 17, 3, 3};

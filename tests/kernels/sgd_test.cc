@@ -9,13 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "kernels/omp_loops.h"
 #include "kernels/sgd/adam.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kSizes[] = {1, 7, 896, kUpdateWorthATeam - 1, kUpdateWorthATeam + 3};
+constexpr std::int64_t kSizes[] = {1, 7, 896, kElementsWorthATeam - 1, kElementsWorthATeam + 3};
 
 TEST(SgdOpTest, OperandsAndWork) {
   EXPECT_EQ(SgdOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).flops, 200);

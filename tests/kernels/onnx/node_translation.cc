@@ -9,10 +9,14 @@ namespace topdnn {
 const std::map<std::string, NodeTranslator>& NodeTranslators() {
   static const std::map<std::string, NodeTranslator> table = {
       {"Adam", TranslateAdam},
+      {"Add", TranslateAdd},
       {"AveragePool", TranslateAveragePool},
       {"BatchNormalization", TranslateBatchNormalization},
+      {"Clip", TranslateClip},
+      {"Concat", TranslateConcat},
       {"Conv", TranslateConv},
       {"Dropout", TranslateDropout},
+      {"Flatten", TranslateFlatten},
       {"Gemm", TranslateGemm},
       {"GlobalAveragePool", TranslateGlobalAveragePool},
       {"GlobalMaxPool", TranslateGlobalMaxPool},

@@ -1,0 +1,114 @@
+#include "bench/width_one_count.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/images.h"
+#include "bench/kernel_validation.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+bool LacksCounts(const StageSamples& samples) {
+  return std::any_of(samples.run_counts.begin(), samples.run_counts.end(),
+                     [](const EventCount& count) { return !count.value; });
+}
+
+struct StageCall {
+  Plan* plan;
+  std::size_t stage;
+
+  void operator()() const noexcept { plan->RunStage(stage); }
+};
+
+// One counted step of the plan, by the sources that run the stages.
+SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
+  std::vector<StageCall> calls;
+  calls.reserve(plan.stages().size());
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) calls.push_back({&plan, i});
+  std::vector<TimedStage> stages;
+  for (StageCall& call : calls) {
+    stages.push_back({plan.stages()[call.stage].name, Action::Of(call)});
+  }
+  MeasureOptions options;
+  options.iterations = 1;
+  options.most_warmup_iterations = 1;
+  options.cancel = settings.cancel;
+  for (CounterSource* source : settings.sources) {
+    if (source->runs_region()) options.sources.push_back(source);
+  }
+  const ThreadWidth width(plan.threads());
+  return MeasureSequence(stages, options);
+}
+
+bool SameStage(const Stage& a, const Stage& b) { return a.name == b.name && a.pass == b.pass; }
+
+// `how`: "at one thread", and by which implementation if that is another one there.
+void Take(const StageSamples& alone, const std::string& how, int threads, StageSamples& samples) {
+  for (std::size_t e = 0; e < samples.run_counts.size(); ++e) {
+    const std::string at_width = samples.run_counts[e].reason;
+    samples.run_counts[e] = alone.run_counts[e];
+    samples.run_counts[e].reason = fmt::format("{}; at {}: {}", how, threads, at_width);
+  }
+}
+
+// The step's counts are those of its stages, where each has them.
+void SumUp(SequenceSamples& samples) {
+  for (std::size_t e = 0; e < samples.step.run_counts.size(); ++e) {
+    EventCount sum = {.value = 0.0};
+    for (const StageSamples& stage : samples.stages) {
+      const EventCount& count = stage.run_counts[e];
+      if (sum.reason.empty()) sum.reason = count.reason;
+      if (sum.value && count.value) *sum.value += *count.value;
+      if (!count.value) sum.value.reset();
+    }
+    samples.step.run_counts[e] = sum;
+  }
+}
+
+}  // namespace
+
+void CountAtWidthOne(const WorkloadOptions& options, bool training, const Plan& plan,
+                     const ProfileSettings& settings, PlanProfile& profile) {
+  SequenceSamples& samples = profile.in_network;
+  if (plan.threads() == 1 || samples.run_events.empty() || samples.cancelled) return;
+  if (std::none_of(samples.stages.begin(), samples.stages.end(), LacksCounts)) return;
+  WorkloadOptions alone = options;
+  alone.threads = 1;
+  SequenceSamples counted;
+  std::vector<std::string> implementations;
+  try {
+    Workload workload = MakeWorkload(alone, training);
+    if (!std::equal(plan.stages().begin(), plan.stages().end(), workload.plan->stages().begin(),
+                    workload.plan->stages().end(), SameStage)) {
+      return;
+    }
+    TrainingImages images(alone, workload);
+    images.FillNext(*workload.plan);
+    LetPoolsPark();
+    counted = CountStep(*workload.plan, settings);
+    for (const Stage& stage : workload.plan->stages()) {
+      implementations.push_back(stage.kernel->implementation());
+    }
+  } catch (const UsageError&) {
+    return;  // (no memory for a second plan, say: the counts stay absent, with their reason)
+  }
+  if (counted.run_events != samples.run_events || counted.cancelled) return;
+  for (std::size_t i = 0; i < samples.stages.size(); ++i) {
+    if (LacksCounts(samples.stages[i])) {
+      const std::string& here = plan.stages()[i].kernel->implementation();
+      const bool same = implementations[i] == here;
+      Take(counted.stages[i], same ? "at one thread" : "at one thread, by " + implementations[i],
+           plan.threads(), samples.stages[i]);
+    }
+  }
+  SumUp(samples);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,62 @@
+// What a region executed, counted instruction by instruction, and what follows from it.
+//
+// The floating-point classes are those of Intel's FP_ARITH_INST_RETIRED events (Intel SDM vol. 3,
+// "Performance Monitoring Events"), so that a reading of a PMU can be held against them: a fused
+// multiply-add counts 2, masked lanes count in full, comparisons and conversions count nothing.
+
+#ifndef TOPDNN_HARNESS_EXACT_COUNTS_H_
+#define TOPDNN_HARNESS_EXACT_COUNTS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace topdnn {
+
+enum FpElement { kF32, kF64, kF16, kFpElements };
+enum FpWidth { kScalar, kPacked128, kPacked256, kPacked512, kFpWidths };
+
+// What instructions do whatever the data: the content of a block, or a sum of such contents.
+struct Tally {
+  std::uint64_t instructions = 0;
+  std::uint64_t fp[kFpElements][kFpWidths] = {};  // as FP_ARITH_INST_RETIRED counts them
+  std::uint64_t x87 = 0;                   // x87 additions, multiplications, divisions, roots
+  std::uint64_t bf16_dot[kFpWidths] = {};  // vdpbf16ps, by width
+  std::uint64_t vnni[kFpWidths] = {};      // vpdpbusd, vpdpwssd, by width
+  std::uint64_t vnni_ops = 0;              // their integer multiplications and additions
+  std::uint64_t loads = 0, stores = 0;     // instructions that read, that write memory
+  std::uint64_t load_bytes = 0, store_bytes = 0;  // masked lanes in full
+  std::uint64_t conditional_branches = 0;
+  std::uint64_t unconditional_branches = 0;  // direct jumps and calls
+  std::uint64_t indirect_branches = 0;  // jumps and calls through a register or memory, returns
+  std::uint64_t system_calls = 0;
+
+  // Adds `other`, executed `times` times.
+  void Add(const Tally& other, std::uint64_t times);
+};
+
+struct ExactCounts : Tally {
+  std::uint64_t conditional_taken = 0;
+  // Sum over the conditional branches of min(taken, not taken): no static prediction does better.
+  std::uint64_t minority_branches = 0;
+  std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
+  std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // under the tile configuration in force
+  std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
+  // Of the instructions, those of the OpenMP runtime: starting teams and waiting for them, which
+  // differs from run to run. The rest does not.
+  std::uint64_t openmp_instructions = 0;
+  int threads = 1;                // threads that contributed
+  bool width_forced = false;      // OpenMP was held at one thread for this count
+  bool complete = false;          // false: at least what is counted was executed
+  std::string incomplete_reason;  // what was missed and where; empty when complete
+
+  std::uint64_t branches_taken() const {
+    return conditional_taken + unconditional_branches + indirect_branches;
+  }
+  std::uint64_t branches_not_taken() const { return conditional_branches - conditional_taken; }
+  // Floating-point operations: vector lanes of every class, dot products and tiles included.
+  std::uint64_t flops() const;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXACT_COUNTS_H_

@@ -1,0 +1,65 @@
+#include "kernels/bias/bias.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+BiasOp::BiasOp(Shape shape) : shape_(std::move(shape)) {
+  CheckExtents("bias", shape_);
+  if (shape_.rank() < 2) {
+    throw std::invalid_argument(
+        fmt::format("bias of {}: needs the dimensions (N, C) or more", shape_.ToString()));
+  }
+}
+
+std::vector<Operand> BiasOp::Operands(const Execution& execution) const {
+  const DataType type = execution.type;
+  const DataType parameter = type == DataType::kF64 ? DataType::kF64 : DataType::kF32;
+  const Shape bias{channels()};
+  switch (execution.pass) {
+    case Pass::kForward:
+      return {{Arg::kSrc, Direction::kIn, shape_, type},
+              {Arg::kBias, Direction::kIn, bias, parameter},
+              {Arg::kDst, Direction::kOut, shape_, type}};
+    case Pass::kBackwardWeights:
+      return {{Arg::kDiffDst, Direction::kIn, shape_, type},
+              {Arg::kDiffBias, Direction::kOut, bias, parameter}};
+    case Pass::kBackwardData:
+      break;
+  }
+  return {};
+}
+
+Work BiasOp::WorkOf(Pass pass, DataType type) const {
+  if (pass == Pass::kBackwardData) return {};
+  Work work;
+  work.flops = shape_.elements() - (pass == Pass::kForward ? 0 : channels());
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::int64_t BiasOp::AccumulationLength(Pass pass) const {
+  return pass == Pass::kForward ? 2 : shape_.elements() / channels();
+}
+
+std::vector<Parameter> BiasOp::Parameters() const {
+  return {{Arg::kBias, Arg::kDiffBias, "bias", {channels()}, 0, 0.0}};
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseBias(const ProblemWord& word) {
+  return std::make_shared<BiasOp>(word.shape());
+}
+
+const ProblemRegistration kProblem("bias", ParseBias);
+
+}  // namespace
+
+}  // namespace topdnn

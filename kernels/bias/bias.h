@@ -1,0 +1,42 @@
+// Addition of a bias to each channel (TensorFlow BiasAdd and BiasAddGrad, ONNX Add of a vector),
+// where it is not part of a convolution or an inner product.
+
+#ifndef TOPDNN_KERNELS_BIAS_BIAS_H_
+#define TOPDNN_KERNELS_BIAS_BIAS_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src (N, C, ...), bias (C) -> dst = src + bias of its channel; backward_weights
+// diff_dst -> diff_bias, its sum over all but the channels. backward_data has none: the gradient of
+// src is diff_dst itself (PassesGradientOn). In bf16 the bias and its gradient stay f32, as
+// ConvOp's do.
+class BiasOp : public Op {
+ public:
+  // Throws std::invalid_argument for fewer than 2 dimensions or extents below 1.
+  explicit BiasOp(Shape shape);
+
+  const Shape& shape() const { return shape_; }
+  std::int64_t channels() const { return shape_[1]; }
+
+  std::string_view kind() const override { return "bias"; }
+  std::string Problem() const override { return shape_.ToString(); }  // "8x64x56x56"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // An addition an element; backward one less a channel.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass pass) const override;
+  std::vector<Parameter> Parameters() const override;
+  bool PassesGradientOn() const override { return true; }
+  bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
+
+ private:
+  Shape shape_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_BIAS_BIAS_H_

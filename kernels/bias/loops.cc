@@ -1,0 +1,183 @@
+#include "kernels/bias/loops.h"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/bf16.h"
+#include "kernels/omp_loops.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+std::optional<ChannelBlocks> ChannelBlocksOf(const Shape& shape, const Layout& layout) {
+  const std::int64_t pixels = shape.elements() / shape[0] / shape[1];
+  const ChannelBlocks last{shape[0], 1, pixels, shape[1]};
+  if (layout.SameFor(shape, Layout::ChannelsLast(shape.rank()))) return last;
+  if (layout.IsPlainFor(shape)) return ChannelBlocks{shape[0], shape[1], pixels, 1};
+  std::string blocked = Layout::Plain(shape.rank()).tag();
+  blocked[1] = 'B';
+  for (const std::int64_t width : {4, 8, 16, 32}) {
+    const auto tag = Layout::Parse(fmt::format("{}{}b", blocked, width));
+    if (tag && layout.SameFor(shape, *tag)) {
+      return ChannelBlocks{shape[0], (shape[1] + width - 1) / width, pixels, width};
+    }
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+float ToFloat(float value) { return value; }
+float ToFloat(std::uint16_t value) { return Bf16ToFloat(value); }
+void Store(float value, float* to) { *to = value; }
+void Store(float value, std::uint16_t* to) { *to = Bf16FromFloat(value); }
+
+template <typename T>
+class BiasLoops : public LoopsKernel {
+ public:
+  BiasLoops(const KernelRequest& request, const ChannelBlocks& form)
+      : LoopsKernel(request),
+        form_(form),
+        padded_(form.blocks * form.width),
+        channels_(request.op->Operands(request.execution).front().shape[1]),
+        pass_(request.execution.pass),
+        threads_(request.threads) {
+    // Rows of padded channels: the bias, or a row of partial sums a thread.
+    const std::int64_t rows = pass_ == Pass::kForward ? 1 : threads_;
+    scratch_bytes_ = static_cast<std::size_t>(rows * padded_) * sizeof(float);
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    LoopsKernel::Prepare(memory);
+    if (scratch_.bytes() == 0) scratch_ = AlignedMemory(scratch_bytes_);
+  }
+
+  void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
+
+ private:
+  float* Scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
+  bool WorthATeam() const { return form_.images * padded_ * form_.pixels >= kElementsWorthATeam; }
+
+  void Forward() const {
+    float* bias = Scratch();  // what blocks pad stays 0 and so adds nothing
+    std::copy_n(Data<float>(Arg::kBias), channels_, bias);
+    const std::int64_t width = form_.width;
+#pragma omp parallel for collapse(2) if (WorthATeam())
+    for (std::int64_t n = 0; n < form_.images; ++n) {
+      for (std::int64_t k = 0; k < form_.blocks; ++k) {
+        const std::int64_t start = (n * form_.blocks + k) * form_.pixels * width;
+        const T* src = Data<T>(Arg::kSrc) + start;
+        T* dst = Data<T>(Arg::kDst) + start;
+        if (width == 1) {
+          AddToPlane(src, bias[k], dst);
+        } else {
+          AddToPixels(src, bias + k * width, dst);
+        }
+      }
+    }
+  }
+
+  void AddToPlane(const T* src, float bias, T* dst) const {
+#pragma omp simd
+    for (std::int64_t i = 0; i < form_.pixels; ++i) Store(ToFloat(src[i]) + bias, dst + i);
+  }
+
+  void AddToPixels(const T* src, const float* bias, T* dst) const {
+    for (std::int64_t pixel = 0; pixel < form_.pixels; ++pixel) {
+      const std::int64_t at = pixel * form_.width;
+#pragma omp simd
+      for (std::int64_t i = 0; i < form_.width; ++i) {
+        Store(ToFloat(src[at + i]) + bias[i], dst + at + i);
+      }
+    }
+  }
+
+  // Each thread sums what it reads; one thread sums those sums.
+  void Backward() const {
+    const bool team = WorthATeam();
+    const int rows = team ? threads_ : 1;
+    std::fill_n(Scratch(), rows * padded_, 0.0F);
+#pragma omp parallel for collapse(2) schedule(static) if (team)
+    for (std::int64_t n = 0; n < form_.images; ++n) {
+      for (std::int64_t k = 0; k < form_.blocks; ++k) {
+        const T* block =
+            Data<T>(Arg::kDiffDst) + (n * form_.blocks + k) * form_.pixels * form_.width;
+        float* sums = Scratch() + omp_get_thread_num() * padded_ + k * form_.width;
+        form_.width == 1 ? SumPlane(block, sums) : SumPixels(block, sums);
+      }
+    }
+    float* diff_bias = Data<float>(Arg::kDiffBias);
+    std::copy_n(Scratch(), channels_, diff_bias);
+    for (int row = 1; row < rows; ++row) {
+      const float* sums = Scratch() + row * padded_;
+      for (std::int64_t c = 0; c < channels_; ++c) diff_bias[c] += sums[c];
+    }
+  }
+
+  void SumPlane(const T* plane, float* result) const {
+    float sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < form_.pixels; ++i) sum += ToFloat(plane[i]);
+    *result += sum;
+  }
+
+  void SumPixels(const T* block, float* sums) const {
+    for (std::int64_t pixel = 0; pixel < form_.pixels; ++pixel) {
+      const T* of_pixel = block + pixel * form_.width;
+#pragma omp simd
+      for (std::int64_t i = 0; i < form_.width; ++i) sums[i] += ToFloat(of_pixel[i]);
+    }
+  }
+
+  const ChannelBlocks form_;
+  const std::int64_t padded_, channels_;
+  const Pass pass_;
+  const int threads_;
+  AlignedMemory scratch_;
+};
+
+// The request with one layout for all its images.
+KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const bool is_vector = operand.arg == Arg::kBias || operand.arg == Arg::kDiffBias;
+    const Layout settled = request.LayoutOf(operand.arg);
+    const Layout wanted = is_vector ? Layout::Plain(1) : layout;
+    if (!settled.is_any() && !settled.SameFor(operand.shape, wanted)) {
+      return Refusal{fmt::format("the loops add a bias in one layout, not {} as {} beside {}",
+                                 settled.tag(), NameOf(operand.arg), wanted.tag())};
+    }
+    request.layouts[operand.arg] = wanted;
+  }
+  const auto& op = dynamic_cast<const BiasOp&>(*request.op);
+  const auto form = ChannelBlocksOf(op.shape(), layout);
+  if (!form) return Refusal{"the loops cannot add a bias in layout " + layout.tag()};
+  if (request.execution.type == DataType::kBF16) {
+    return std::make_unique<BiasLoops<std::uint16_t>>(request, *form);
+  }
+  return std::make_unique<BiasLoops<float>>(request, *form);
+}
+
+const KernelRegistration kRegistration("bias", "openblas", [](const KernelRequest& request) {
+  if (std::string why = LoopsRefusal(request); !why.empty()) {
+    return KernelOrRefusal{Refusal{std::move(why)}};
+  }
+  return MakeBiasLoops(request);
+});
+
+}  // namespace
+
+KernelOrRefusal MakeBiasLoops(const KernelRequest& request) {
+  if (request.execution.type != DataType::kF32 && request.execution.type != DataType::kBF16) {
+    return Refusal{fmt::format("the loops add a bias in f32 and bf16, not {}",
+                               NameOf(request.execution.type))};
+  }
+  Layout layout = Layout::Plain(request.op->Operands(request.execution).front().shape.rank());
+  for (const Arg arg : {Arg::kDst, Arg::kSrc, Arg::kDiffDst}) {
+    if (const Layout settled = request.LayoutOf(arg); !settled.is_any()) layout = settled;
+  }
+  return MakeLoopsOn(request, layout);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,54 @@
+// Bias on oneDNN: the binary primitive with the bias broadcast. Where oneDNN 2.6 has but its plain
+// reference code (a bias on blocked channels; the gradient, which is a sum over all but the
+// channels), our vectorised loops serve in the same layout.
+
+#include "kernels/onednn.h"
+
+#include <string_view>
+
+#include "kernels/bias/bias.h"
+#include "kernels/bias/loops.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
+  const Layout bias_layout = request.LayoutOf(Arg::kBias);
+  const std::optional<Layout> layout = CommonLayout(request, op.shape());
+  if (!layout) return Refusal{"oneDNN adds a bias in one layout"};
+  if (!bias_layout.is_any() && !bias_layout.IsPlainFor({op.channels()})) {
+    return Refusal{"a bias is a plain vector, not " + bias_layout.tag()};
+  }
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const auto image = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
+    std::vector<std::int64_t> broadcast(static_cast<std::size_t>(op.shape().rank()), 1);
+    broadcast[1] = op.channels();
+    const auto bias =
+        onednn::ToMemoryDesc({Shape(broadcast), DataType::kF32, Layout::Plain(op.shape().rank())});
+    const dnnl::binary::primitive_desc pd(
+        dnnl::binary::desc(dnnl::algorithm::binary_add, image, bias, image), onednn::Attributes(),
+        onednn::Engine());
+    if (std::string_view(pd.impl_info_str()).starts_with("ref")) {
+      KernelOrRefusal loops = MakeBiasLoops(request);
+      if (std::holds_alternative<std::unique_ptr<Kernel>>(loops)) return loops;
+    }
+    return onednn::MakePrimitiveKernel<dnnl::binary>(
+        request, pd,
+        {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC_0, image},
+         {Arg::kBias, Direction::kIn, DNNL_ARG_SRC_1, bias},
+         {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+  });
+}
+
+KernelOrRefusal MakeBias(const KernelRequest& request) {
+  if (request.execution.pass == Pass::kBackwardWeights) return MakeBiasLoops(request);
+  return MakeForward(request, dynamic_cast<const BiasOp&>(*request.op));
+}
+
+const KernelRegistration kRegistration("bias", "onednn", MakeBias);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,52 @@
+// Concatenation of tensors along one axis: GoogLeNet's and DenseNet's branches along the channels.
+
+#ifndef TOPDNN_KERNELS_CONCAT_CONCAT_H_
+#define TOPDNN_KERNELS_CONCAT_CONCAT_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src_0 ... src_(n-1) (MultipleSrc) -> dst; backward_data diff_dst -> diff_src_0
+// ... (MultipleDiffSrc), each its own part.
+class ConcatOp : public Op {
+ public:
+  // Throws std::invalid_argument for no source, an axis that the sources lack, extents below 1 or
+  // that differ elsewhere than along the axis.
+  ConcatOp(std::vector<Shape> sources, int axis);
+
+  const std::vector<Shape>& sources() const { return sources_; }
+  int axis() const { return axis_; }
+  const Shape& dst_shape() const { return dst_; }
+  // Where source i begins along the axis.
+  std::int64_t OffsetOf(int i) const;
+
+  std::string_view kind() const override { return "concat"; }
+  std::string Problem() const override;  // "8x96x28x28_axis1_parts64x32"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // No arithmetic; every byte read once and written once.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+
+ private:
+  std::vector<Shape> sources_;
+  int axis_;
+  Shape dst_;
+};
+
+// Row-major, a tensor is `outer` rows of extent(axis) * `inner` elements.
+struct ConcatRows {
+  explicit ConcatRows(const ConcatOp& op);
+
+  std::int64_t outer = 1, inner = 1;
+  std::vector<std::int64_t> lengths;  // elements of a row, by source
+  std::vector<std::int64_t> starts;   // where a source's row begins in a row of dst
+  std::int64_t dst_length = 0;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_CONCAT_CONCAT_H_

@@ -1,0 +1,47 @@
+// Concatenation in f32 as copies of rows, for a backend whose library has none.
+
+#include <cstring>
+
+#include "kernels/concat/concat.h"
+#include "kernels/omp_loops.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+class ConcatLoops : public LoopsKernel {
+ public:
+  ConcatLoops(const KernelRequest& request, const ConcatOp& op)
+      : LoopsKernel(request), rows_(op), pass_(request.execution.pass) {}
+
+  void Run() noexcept override {
+    const int sources = static_cast<int>(rows_.lengths.size());
+    const std::int64_t elements = rows_.outer * rows_.dst_length;
+#pragma omp parallel for collapse(2) if (elements >= kElementsWorthATeam)
+    for (std::int64_t row = 0; row < rows_.outer; ++row) {
+      for (int s = 0; s < sources; ++s) {
+        const std::int64_t length = rows_.lengths[static_cast<std::size_t>(s)];
+        const std::int64_t whole =
+            row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
+        const auto bytes = static_cast<std::size_t>(length) * sizeof(float);
+        float* part = Multiple<float>(s) + row * length;
+        if (pass_ == Pass::kForward) {
+          std::memcpy(Data<float>(Arg::kDst) + whole, part, bytes);
+        } else {
+          std::memcpy(part, Data<float>(Arg::kDiffDst) + whole, bytes);
+        }
+      }
+    }
+  }
+
+ private:
+  const ConcatRows rows_;
+  const Pass pass_;
+};
+
+const KernelRegistration kRegistration("concat", "openblas", MakeLoops<ConcatOp, ConcatLoops>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,49 @@
+// Concatenation as its definition: element by element over row-major tensors.
+
+#include "kernels/reference.h"
+
+#include "kernels/concat/concat.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+template <typename T>
+class ConcatReference : public ReferenceKernel {
+ public:
+  ConcatReference(const KernelRequest& request, const ConcatOp& op)
+      : ReferenceKernel(request), rows_(op), pass_(request.execution.pass) {}
+
+  void Run() noexcept override {
+    for (std::int64_t row = 0; row < rows_.outer; ++row) {
+      for (int s = 0; s < static_cast<int>(rows_.lengths.size()); ++s) {
+        const std::int64_t length = rows_.lengths[static_cast<std::size_t>(s)];
+        const std::int64_t whole =
+            row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
+        T* part = Multiple<T>(s) + row * length;
+        for (std::int64_t i = 0; i < length; ++i) {
+          if (pass_ == Pass::kForward) {
+            Data<T>(Arg::kDst)[whole + i] = part[i];
+          } else {
+            part[i] = Data<T>(Arg::kDiffDst)[whole + i];
+          }
+        }
+      }
+    }
+  }
+
+ private:
+  const ConcatRows rows_;
+  const Pass pass_;
+};
+
+KernelOrRefusal MakeConcat(const KernelRequest& request) {
+  return MakeReference<ConcatOp, ConcatReference>(request);
+}
+
+const KernelRegistration kRegistration("concat", "reference", MakeConcat);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,65 @@
+#include "kernels/eltwise/add.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "kernels/activation/relu.h"
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+AddOp::AddOp(Shape shape, int sources, bool relu)
+    : shape_(std::move(shape)), sources_(sources), relu_(relu) {
+  CheckExtents("add", shape_);
+  constexpr int kMost = static_cast<int>(Arg::kDiffMultiple) - static_cast<int>(Arg::kMultiple);
+  if (sources < 2 || sources > kMost || shape_.rank() == 0) {
+    throw std::invalid_argument(
+        fmt::format("add of {} tensors of {}: 2 to {} can be added, of one dimension or more",
+                    sources, shape_.ToString(), kMost));
+  }
+}
+
+std::string AddOp::Problem() const {
+  return fmt::format("{}_of{}{}", shape_.ToString(), sources_, relu_ ? "_relu" : "");
+}
+
+std::vector<Operand> AddOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward) return {};
+  std::vector<Operand> operands;
+  for (int i = 0; i < sources_; ++i) {
+    operands.push_back({MultipleSrc(i), Direction::kIn, shape_, execution.type});
+  }
+  operands.push_back({Arg::kDst, Direction::kOut, shape_, execution.type});
+  return operands;
+}
+
+Work AddOp::WorkOf(Pass pass, DataType type) const {
+  if (pass != Pass::kForward) return {};
+  Work work;
+  work.flops = (sources_ - 1 + (relu_ ? 1 : 0)) * shape_.elements();
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::shared_ptr<const Op> AddOp::FusedWith(const Op& next) const {
+  if (relu_ || next.kind() != "relu" || dynamic_cast<const ReluOp&>(next).shape() != shape_) {
+    return nullptr;
+  }
+  return std::make_shared<AddOp>(shape_, sources_, true);
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseAdd(const ProblemWord& word) {
+  return std::make_shared<AddOp>(word.shape(), static_cast<int>(word.NumberOr("of", 2)),
+                                 word.Flag("relu"));
+}
+
+const ProblemRegistration kProblem("add", ParseAdd);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,53 @@
+// Addition in f32 as vectorised loops, for a backend whose library has none.
+
+#include <algorithm>
+
+#include "kernels/eltwise/add.h"
+#include "kernels/omp_loops.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+class AddLoops : public LoopsKernel {
+ public:
+  AddLoops(const KernelRequest& request, const AddOp& op)
+      : LoopsKernel(request), n_(op.shape().elements()), sources_(op.sources()), relu_(op.relu()) {}
+
+  // By pieces that stay in the first-level cache while the sources are added one after another.
+  void Run() noexcept override {
+    constexpr std::int64_t kPiece = 2048;
+#pragma omp parallel for if (n_ * sources_ >= kElementsWorthATeam)
+    for (std::int64_t at = 0; at < n_; at += kPiece) {
+      const std::int64_t count = std::min(kPiece, n_ - at);
+      float* dst = Data<float>(Arg::kDst) + at;
+      AddPair(Multiple<float>(0) + at, Multiple<float>(1) + at, count, dst);
+      for (int s = 2; s < sources_; ++s) {
+        AddPair(dst, Multiple<float>(s) + at, count, dst);
+      }
+      if (relu_) Relu(count, dst);
+    }
+  }
+
+ private:
+  static void AddPair(const float* a, const float* b, std::int64_t count, float* sum) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) sum[i] = a[i] + b[i];
+  }
+
+  static void Relu(std::int64_t count, float* values) {
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) values[i] = values[i] < 0.0F ? 0.0F : values[i];
+  }
+
+  const std::int64_t n_;
+  const int sources_;
+  const bool relu_;
+};
+
+const KernelRegistration kRegistration("add", "openblas", MakeLoops<AddOp, AddLoops>);
+
+}  // namespace
+
+}  // namespace topdnn

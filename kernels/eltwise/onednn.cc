@@ -1,0 +1,54 @@
+// Addition on oneDNN: the binary primitive, the sources beyond two and a ReLU being its post-ops,
+// so that whatever is added, each tensor is read or written once and rounded once. The sum
+// primitive takes no post-op, has plain code alone for blocks of channels that are not full, and in
+// f32 took 1.3 (two sources) to 2 times (four) as long on Zen 4, in bf16 0.7 to 1.1 times.
+
+#include "kernels/onednn.h"
+
+#include "kernels/eltwise/add.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+dnnl::primitive_attr AttributesOf(const AddOp& op, const dnnl::memory::desc& desc) {
+  dnnl::primitive_attr attributes = onednn::Attributes();
+  dnnl::post_ops post_ops;
+  for (int i = 2; i < op.sources(); ++i) {
+    post_ops.append_binary(dnnl::algorithm::binary_add, desc);
+  }
+  if (op.relu()) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  attributes.set_post_ops(post_ops);
+  return attributes;
+}
+
+int DnnlArgOf(int source) {
+  if (source == 0) return DNNL_ARG_SRC_0;
+  if (source == 1) return DNNL_ARG_SRC_1;
+  return DNNL_ARG_ATTR_MULTIPLE_POST_OP(source - 2) | DNNL_ARG_SRC_1;
+}
+
+KernelOrRefusal MakeAdd(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const AddOp&>(*request.op);
+  const std::optional<Layout> layout = CommonLayout(request, op.shape());
+  if (!layout) return Refusal{"oneDNN's addition takes one layout for all its tensors"};
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
+    const dnnl::binary::primitive_desc pd(
+        dnnl::binary::desc(dnnl::algorithm::binary_add, desc, desc, desc), AttributesOf(op, desc),
+        onednn::Engine());
+    std::vector<onednn::PrimitiveOperand> operands;
+    for (int i = 0; i < op.sources(); ++i) {
+      operands.push_back({MultipleSrc(i), Direction::kIn, DnnlArgOf(i), desc});
+    }
+    operands.push_back({Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()});
+    return onednn::MakePrimitiveKernel<dnnl::binary>(request, pd, std::move(operands));
+  });
+}
+
+const KernelRegistration kRegistration("add", "onednn", MakeAdd);
+
+}  // namespace
+
+}  // namespace topdnn

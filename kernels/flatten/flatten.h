@@ -1,0 +1,37 @@
+// Flatten: an image in any layout to the row of features that an inner product reads.
+
+#ifndef TOPDNN_KERNELS_FLATTEN_FLATTEN_H_
+#define TOPDNN_KERNELS_FLATTEN_FLATTEN_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src (N, C, H, W), or of any rank from 1 on, -> dst (N, C*H*W), row-major;
+// backward_data diff_dst -> diff_src. From a row-major source it is a copy, which a planner saves
+// by letting both share their memory.
+class FlattenOp : public Op {
+ public:
+  // Throws std::invalid_argument for extents below 1.
+  explicit FlattenOp(Shape src);
+
+  const Shape& src_shape() const { return src_; }
+  const Shape& dst_shape() const { return dst_; }
+
+  std::string_view kind() const override { return "flatten"; }
+  std::string Problem() const override { return src_.ToString(); }  // "8x64x7x7"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // No arithmetic; every byte read once and written once.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+
+ private:
+  Shape src_, dst_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_FLATTEN_FLATTEN_H_

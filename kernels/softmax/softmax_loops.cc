@@ -1,0 +1,61 @@
+// Softmax in f32 as loops over the rows, for a backend whose library has none.
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/omp_loops.h"
+#include "kernels/registry.h"
+#include "kernels/softmax/softmax.h"
+
+namespace topdnn {
+
+namespace {
+
+class SoftmaxLoops : public LoopsKernel {
+ public:
+  SoftmaxLoops(const KernelRequest& request, const SoftmaxOp& op)
+      : LoopsKernel(request), n_(op.batch()), k_(op.classes()), pass_(request.execution.pass) {}
+
+  void Run() noexcept override {
+    // An exponential costs some ten times what a sum does.
+#pragma omp parallel for if (n_ * k_ >= kElementsWorthATeam / 8)
+    for (std::int64_t n = 0; n < n_; ++n) {
+      if (pass_ == Pass::kForward) {
+        Forward(Data<float>(Arg::kSrc) + n * k_, Data<float>(Arg::kDst) + n * k_);
+      } else {
+        Backward(Data<float>(Arg::kDiffDst) + n * k_, Data<float>(Arg::kDst) + n * k_,
+                 Data<float>(Arg::kDiffSrc) + n * k_);
+      }
+    }
+  }
+
+ private:
+  // Rows of K.
+  void Forward(const float* src, float* dst) const {
+    const float highest = *std::max_element(src, src + k_);
+    float sum = 0;
+    for (std::int64_t k = 0; k < k_; ++k) {
+      dst[k] = std::exp(src[k] - highest);
+      sum += dst[k];
+    }
+#pragma omp simd
+    for (std::int64_t k = 0; k < k_; ++k) dst[k] /= sum;
+  }
+
+  void Backward(const float* diff_dst, const float* dst, float* diff_src) const {
+    float dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (std::int64_t k = 0; k < k_; ++k) dot += diff_dst[k] * dst[k];
+#pragma omp simd
+    for (std::int64_t k = 0; k < k_; ++k) diff_src[k] = dst[k] * (diff_dst[k] - dot);
+  }
+
+  const std::int64_t n_, k_;
+  const Pass pass_;
+};
+
+const KernelRegistration kRegistration("softmax", "openblas", MakeLoops<SoftmaxOp, SoftmaxLoops>);
+
+}  // namespace
+
+}  // namespace topdnn

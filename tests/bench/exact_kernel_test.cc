@@ -1,0 +1,175 @@
+// The exact counter on the kernels: their results are bit for bit those of a native run, and FLOPs
+// known from the shapes come out, at one thread and at two.
+
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bench/kernel_validation.h"
+#include "harness/exact/counter.h"
+#include "kernels/conv/conv.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/pool/pool.h"
+#include "kernels/random_inputs.h"
+#include "kernels/registry.h"
+#include "kernels/reorder/store.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// What a kernel with the seeded operands wrote, run natively or translated.
+class Prepared {
+ public:
+  Prepared(std::unique_ptr<Kernel> kernel, const KernelRequest& request, const std::string& backend)
+      : kernel_(std::move(kernel)) {
+    const Values inputs = RandomInputs(*request.op, request.execution, 7);
+    std::map<Arg, void*> bound;
+    for (const KernelOperand& operand : kernel_->operands()) {
+      AlignedMemory memory(operand.desc.bytes());
+      std::memset(memory.data(), 0, operand.desc.bytes());
+      const auto values = inputs.find(operand.arg);
+      if (operand.direction != Direction::kOut && values != inputs.end()) {
+        StoreValues(values->second, operand.desc, memory.data(), backend);
+      }
+      bound[operand.arg] = memory.data();
+      memory_.push_back(std::move(memory));
+    }
+    kernel_->Prepare(bound);
+  }
+
+  void Run() { kernel_->Run(); }
+  Bytes Results() const {
+    Bytes results;
+    for (std::size_t i = 0; i < memory_.size(); ++i) {
+      const KernelOperand& operand = kernel_->operands()[i];
+      if (operand.direction == Direction::kIn) continue;
+      results.insert(results.end(), memory_[i].data(), memory_[i].data() + operand.desc.bytes());
+    }
+    return results;
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+  std::vector<AlignedMemory> memory_;
+};
+
+std::map<std::string, std::shared_ptr<const Op>> Ops() {
+  ConvExtents conv;
+  conv.n = 2;
+  conv.c = 20;
+  conv.k = 17;
+  conv.h = conv.w = 13;
+  conv.r = conv.s = 3;
+  conv.pad_top = conv.pad_left = conv.pad_bottom = conv.pad_right = 1;
+  PoolExtents pool{.n = 2, .c = 8, .h = 14, .w = 14, .r = 2, .s = 2, .stride_h = 2, .stride_w = 2};
+  return {{"conv", std::make_shared<ConvOp>(conv)},
+          {"gemm", std::make_shared<GemmOp>(GemmExtents{.m = 70, .n = 45, .k = 33})},
+          {"pool", std::make_shared<PoolOp>(PoolAlgorithm::kAverage, pool)}};
+}
+
+class ExactOnKernel
+    : public testing::TestWithParam<std::tuple<std::string, std::string, Pass, int>> {};
+
+TEST_P(ExactOnKernel, GivesTheNativeResultBitForBit) {
+  const auto& [kind, backend, pass, threads] = GetParam();
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  KernelRequest request;
+  request.op = Ops().at(kind);
+  request.execution = {pass, true, DataType::kF32};
+  request.threads = threads;
+  if (!request.op->Has(request.execution)) GTEST_SKIP() << "there is no such pass";
+  const auto make = [&]() -> std::unique_ptr<Prepared> {
+    KernelOrRefusal made = MakeKernel(backend, request);
+    auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&made);
+    if (kernel == nullptr) return nullptr;
+    return std::make_unique<Prepared>(std::move(*kernel), request, backend);
+  };
+  const ThreadWidth width(threads);
+  const auto native = make();
+  const auto translated = make();
+  if (native == nullptr) GTEST_SKIP() << backend << " refuses it";
+  native->Run();
+  auto region = [&] { translated->Run(); };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_LE(counts.threads, threads);
+  EXPECT_GT(counts.flops(), 0U);
+  EXPECT_EQ(native->Results(), translated->Results());
+  // And again from the code that is now warm: the same FLOPs.
+  translated->Run();
+  const std::uint64_t flops = ExactCounter::Count(region).flops();
+  EXPECT_EQ(ExactCounter::Count(region).flops(), flops);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, ExactOnKernel,
+                         testing::Combine(testing::Values("conv", "gemm", "pool"),
+                                          testing::Values("onednn", "openblas", "reference"),
+                                          testing::Values(Pass::kForward, Pass::kBackwardData,
+                                                          Pass::kBackwardWeights),
+                                          testing::Values(1, 2)),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + "_" + std::get<1>(one.param) + "_" +
+                                  std::string(NameOf(std::get<2>(one.param))) + "_t" +
+                                  std::to_string(std::get<3>(one.param));
+                         });
+
+// oneDNN writes the kernel's code inside the region, and runs it there.
+TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  for (const int threads : {1, 2}) {
+    const ThreadWidth width(threads);
+    KernelRequest request;
+    request.op = Ops().at("conv");
+    request.execution = {Pass::kForward, true, DataType::kF32};
+    request.threads = threads;
+    Bytes results[2];
+    Bytes* into = results;
+    auto region = [&] {
+      KernelOrRefusal made = MakeKernel("onednn", request);
+      Prepared prepared(std::get<std::unique_ptr<Kernel>>(std::move(made)), request, "onednn");
+      prepared.Run();
+      *into++ = prepared.Results();
+    };
+    region();
+    const ExactCounts counts = ExactCounter::Count(region);
+    EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+    EXPECT_EQ(results[0], results[1]);
+  }
+}
+
+class ValidateKernelsAt : public testing::TestWithParam<int> {};
+
+TEST_P(ValidateKernelsAt, EveryCaseAgreesOrSaysWhyItIsSkipped) {
+  std::unique_ptr<CounterSource> exact;
+  for (const SourceOffer& offer : CounterSources()) {
+    if (offer.name == "exact" && offer.probe().works) exact = offer.open();
+  }
+  if (exact == nullptr) GTEST_SKIP() << "the exact counter does not work here";
+  int agree = 0;
+  for (const ValidationCase& c :
+       ValidateKernels({exact.get(), nullptr}, Backends(), GetParam(), [](std::string_view) {})) {
+    if (c.verdict == Status::kSkipped) {
+      EXPECT_NE(c.reason, "") << c.name;
+      continue;
+    }
+    EXPECT_EQ(c.verdict, Status::kOk) << c.name << ": " << c.reason;
+    ++agree;
+  }
+  EXPECT_GE(agree, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ValidateKernelsAt, testing::Values(1, 2));
+
+}  // namespace
+}  // namespace topdnn

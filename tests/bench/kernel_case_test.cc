@@ -1,0 +1,92 @@
+#include "bench/kernel_case.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/problem.h"
+#include "kernels/registry.h"
+#include "kernels/variant.h"
+
+namespace topdnn {
+namespace {
+
+std::unique_ptr<KernelCase> Make(const std::string& variant, const KernelProblem& problem) {
+  auto made = KernelCase::Make(*FindVariant(variant), problem, 1);
+  if (auto* refusal = std::get_if<Refusal>(&made)) {
+    ADD_FAILURE() << refusal->reason;
+    return nullptr;
+  }
+  return std::get<std::unique_ptr<KernelCase>>(std::move(made));
+}
+
+TEST(KernelCaseTest, AKernelIsCheckedOnItsOwnInputs) {
+  for (const std::string text : {"conv/n1c16h8w8k16r3s3u1v1p1q1_bias_sum_relu",
+                                 "pool/maxn1c16h8w8r2s2u2v2p0q0", "sgd/n100_momentum0.9"}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
+      const Execution execution{pass, true, DataType::kF32};
+      const auto op = ParseProblem(text);
+      if (!op->Has(execution)) continue;
+      const KernelProblem problem(op, execution);
+      const auto kernel = Make("onednn", problem);
+      ASSERT_NE(kernel, nullptr);
+      const CaseCheck check = kernel->Check(problem);
+      EXPECT_TRUE(check.agrees) << text << " " << NameOf(pass) << ": " << check.reason;
+      EXPECT_GT(check.tolerance, 0);
+    }
+  }
+}
+
+// Beyond a second's worth of the reference some elements stand for all.
+TEST(KernelCaseTest, ALargeResultIsCheckedAtSomeElements) {
+  const KernelProblem problem(ParseProblem("gemm/m640n640k640"),
+                              {Pass::kForward, true, DataType::kF32});
+  ASSERT_EQ(problem.expected().size(), 1U);
+  EXPECT_EQ(problem.expected().front().elements.size(), 512U);
+  EXPECT_LT(problem.expected().front().elements.back(), 640 * 640);
+  const auto kernel = Make("onednn", problem);
+  ASSERT_NE(kernel, nullptr);
+  EXPECT_TRUE(kernel->Check(problem).agrees);
+}
+
+TEST(KernelCaseTest, AWrongResultDoesNotAgree) {
+  const KernelProblem problem(ParseProblem("gemm/m8n8k8"), {Pass::kForward, true, DataType::kF32});
+  const KernelProblem other(ParseProblem("gemm/m8n8k8_alpha2"),
+                            {Pass::kForward, true, DataType::kF32});
+  const auto kernel = Make("onednn", problem);
+  ASSERT_NE(kernel, nullptr);
+  const CaseCheck check = kernel->Check(other);
+  EXPECT_FALSE(check.agrees);
+  EXPECT_NE(check.reason.find("dst differs"), std::string::npos);
+}
+
+TEST(VariantTest, AVariantThatSaysNothingDoesNotExist) {
+  const auto nhwc = FindVariant("onednn-nhwc");
+  ASSERT_TRUE(nhwc);
+  const Execution forward{Pass::kForward, true, DataType::kF32};
+  // A matrix product has no images, and Winograd is a convolution's.
+  EXPECT_FALSE(RequestOf(*nhwc, ParseProblem("gemm/m8n8k8"), forward, 1));
+  EXPECT_FALSE(
+      RequestOf(*FindVariant("onednn-winograd"), ParseProblem("relu/1x8x4x4"), forward, 1));
+  const auto request = RequestOf(*nhwc, ParseProblem("conv/c8h4k8r1"), forward, 2);
+  ASSERT_TRUE(request);
+  EXPECT_EQ(request->LayoutOf(Arg::kSrc).tag(), "acdb");
+  EXPECT_TRUE(request->LayoutOf(Arg::kWeights).is_any());
+  EXPECT_EQ(request->threads, 2);
+  // OpenBLAS has no bf16 to ask for.
+  EXPECT_FALSE(RequestOf(*FindVariant("openblas"), ParseProblem("gemm/m8n8k8"),
+                         {Pass::kForward, true, DataType::kBF16}, 1));
+}
+
+TEST(RegistryTest, WhatNoLibraryIsTrustedWithIsRefused) {
+  // C has 2^32 elements: refused before anything is allocated, whoever is asked.
+  const auto op = ParseProblem("gemm/m65536n65536k1");
+  for (const Variant& variant : Variants()) {
+    const auto request = RequestOf(variant, op, {Pass::kForward, true, DataType::kF32}, 1);
+    if (!request || variant.backend == "reference") continue;
+    const KernelOrRefusal answer = MakeKernel(variant.backend, *request);
+    ASSERT_TRUE(std::holds_alternative<Refusal>(answer)) << variant.name;
+    EXPECT_NE(std::get<Refusal>(answer).reason.find("2^31"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

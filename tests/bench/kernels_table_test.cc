@@ -1,0 +1,84 @@
+// The README's table of what works must be the one that `topdnn kernels` prints: all that works
+// here stands in it, and what stands in it works here, but for types that this CPU may lack.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+// (operation, pass, backend) -> types.
+using Table = std::map<std::vector<std::string>, std::set<std::string>>;
+
+std::vector<std::string> CellsOf(const std::string& row) {
+  std::vector<std::string> cells;
+  std::istringstream text(row);
+  std::string cell;
+  std::getline(text, cell, '|');  // before the first bar
+  while (std::getline(text, cell, '|')) {
+    const auto first = cell.find_first_not_of(' ');
+    cells.push_back(first == std::string::npos
+                        ? ""
+                        : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
+  }
+  return cells;
+}
+
+Table ReadTable(std::istream& lines) {
+  Table table;
+  std::vector<std::string> header;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> cells =
+        line.starts_with("|") ? CellsOf(line) : std::vector<std::string>();
+    if (cells.empty()) {
+      if (!header.empty()) break;
+      continue;
+    }
+    if (header.empty() && cells.front() == "operation") {
+      header = cells;
+      continue;
+    }
+    if (header.empty() || cells.front().starts_with("-")) continue;
+    for (std::size_t i = 2; i < cells.size() && i < header.size(); ++i) {
+      std::istringstream types(cells[i]);
+      std::set<std::string>& of_cell = table[{cells[0], cells[1], header[i]}];
+      for (std::string type; types >> type;) of_cell.insert(type);
+    }
+  }
+  return table;
+}
+
+TEST(KernelsTableTest, TheReadmeHasWhatTheProgramPrints) {
+  const Outcome outcome = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " kernels");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  std::istringstream printed(outcome.output);
+  const Table here = ReadTable(printed);
+  std::ifstream readme(TOPDNN_SOURCE_DIR "/README.md");
+  const Table written = ReadTable(readme);
+  ASSERT_GT(here.size(), 20U);
+  // What a CPU, or a build for one ISA, may lack.
+  const std::set<std::string> of_some_cpus = {"bf16", "u8", "s8"};
+  for (const auto& [key, types] : here) {
+    const std::string what = key[0] + " " + key[1] + " on " + key[2];
+    ASSERT_TRUE(written.contains(key)) << what << " is not in the README; paste `topdnn kernels`";
+    for (const std::string& type : types) {
+      EXPECT_TRUE(written.at(key).contains(type)) << what << " works in " << type;
+    }
+    for (const std::string& type : written.at(key)) {
+      EXPECT_TRUE(types.contains(type) || of_some_cpus.contains(type))
+          << what << " does not work in " << type;
+    }
+  }
+  EXPECT_EQ(written.size(), here.size());
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,105 @@
+#include "bench/problem_sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "bench/command.h"
+#include "kernels/conv/conv.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+std::map<std::string, int> CountByKind(const ProblemSet& set) {
+  std::map<std::string, int> counts;
+  for (const CountedProblem& problem : set.problems) ++counts[std::string(problem.op->kind())];
+  return counts;
+}
+
+// The numbers of problems in DeepBench's own files.
+TEST(ProblemSetsTest, DeepBenchIsWhole) {
+  using Counts = std::map<std::string, int>;
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-training")),
+            (Counts{{"conv", 94}, {"gemm", 160}}));
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-server")),
+            (Counts{{"conv", 107}, {"gemm", 75}}));
+  EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-device")), (Counts{{"conv", 16}, {"gemm", 13}}));
+}
+
+TEST(ProblemSetsTest, DeepBenchTrainsWithItsConvolutionsAndInfersWithTheRest) {
+  for (const CountedProblem& problem : ProblemSetNamed("deepbench-training").problems) {
+    EXPECT_EQ(problem.passes.size(), problem.op->kind() == "conv" ? 3U : 1U);
+  }
+  EXPECT_TRUE(ProblemSetNamed("deepbench-training").training);
+  EXPECT_FALSE(ProblemSetNamed("deepbench-server").training);
+}
+
+// torchvision's ResNet-50 has 53 convolutions of 4,087,136,256 multiply-accumulates an image.
+TEST(ProblemSetsTest, ResNet50HasItsConvolutionsAndTheirWork) {
+  std::int64_t convolutions = 0;
+  std::int64_t macs = 0;
+  for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
+    if (problem.op->kind() != "conv") continue;
+    convolutions += problem.count;
+    macs += problem.count * problem.op->WorkOf(Pass::kForward, DataType::kF32).macs;
+  }
+  EXPECT_EQ(convolutions, 53);
+  EXPECT_EQ(macs, 8 * 4087136256);
+}
+
+TEST(ProblemSetsTest, ANetworksLayersStandOnceWithTheirCount) {
+  const ProblemSet set = ProblemSetNamed("cnn-layers");
+  const auto counts = CountByKind(set);
+  EXPECT_EQ(counts.at("conv"), 3);
+  EXPECT_EQ(counts.at("pool"), 2);
+  EXPECT_EQ(counts.at("inner_product"), 2);
+}
+
+// What `topdnn kernels` can tell about is what the smoke set holds.
+TEST(ProblemSetsTest, SmokeHasEveryOperation) {
+  const auto counts = CountByKind(ProblemSetNamed("smoke"));
+  for (const auto& [operation, backend] : RegisteredKernels()) {
+    // (a reorder is told by its two layouts, not by a problem)
+    if (operation != "reorder") {
+      EXPECT_TRUE(counts.contains(operation)) << operation;
+    }
+  }
+}
+
+std::string ErrorOf(std::string_view text) {
+  try {
+    ParseProblemSet("mine", text, "mine.txt");
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ProblemSetsTest, ATextIsReadLineByLine) {
+  const ProblemSet set =
+      ParseProblemSet("mine", "# mine\npasses: forward\n\ngemm/m2n2k2 x3 # three\n", "mine.txt");
+  ASSERT_EQ(set.problems.size(), 1U);
+  EXPECT_EQ(set.problems[0].count, 3);
+  EXPECT_THAT(set.problems[0].passes, testing::ElementsAre(Pass::kForward));
+  EXPECT_FALSE(set.training);
+}
+
+TEST(ProblemSetsTest, WhatCannotBeReadIsToldWithItsLine) {
+  EXPECT_THAT(ErrorOf(""), HasSubstr("names no problem"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2\ngemm/m2n2\n"), HasSubstr("mine.txt, line 2: problem 'm2n2'"));
+  EXPECT_THAT(ErrorOf("passes: sideways\n"), HasSubstr("'sideways' is no pass"));
+  EXPECT_THAT(ErrorOf("passes:\n"), HasSubstr("names none"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is no count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is no count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("one word too many"));
+  EXPECT_THROW(ReadProblemSet("/nonexistent/problems.txt"), UsageError);
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,138 @@
+#include "bench/selection.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "bench/selection_cache.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+namespace {
+
+// Times around a level, with a spread that repeats.
+CandidateTimes Around(const std::string& name, double level, double spread, int rounds = 21) {
+  CandidateTimes times{name, {}};
+  for (int i = 0; i < rounds; ++i) {
+    times.seconds.push_back(level * (1 + spread * ((i * 7) % 11 - 5) / 5.0));
+  }
+  return times;
+}
+
+TEST(ChooseCandidateTest, AClearWinnerIsTaken) {
+  const CandidateTimes times[] = {Around("default", 1.0, 0.02), Around("slower", 1.2, 0.02),
+                                  Around("faster", 0.8, 0.02), Around("fast", 0.9, 0.02)};
+  const Choice choice = ChooseCandidate(times);
+  EXPECT_EQ(choice.index, 2U);
+  EXPECT_NEAR(choice.gain, 1.25, 1e-9);
+}
+
+TEST(ChooseCandidateTest, TheDefaultStaysWithinTheSpread) {
+  // Faster by its median alone: half of the rounds say otherwise.
+  CandidateTimes noisy{"noisy", {}};
+  for (int i = 0; i < 21; ++i) noisy.seconds.push_back(i % 2 == 0 ? 0.9 : 1.2);
+  const CandidateTimes times[] = {Around("default", 1.0, 0.0), noisy};
+  EXPECT_EQ(ChooseCandidate(times).index, 0U);
+}
+
+TEST(ChooseCandidateTest, TheDefaultStaysForLessThanAPercent) {
+  const CandidateTimes times[] = {Around("default", 1.0, 0.0), Around("equal", 0.995, 0.0)};
+  EXPECT_EQ(ChooseCandidate(times).index, 0U);
+}
+
+TEST(ChooseCandidateTest, OneThatDroppedOutIsNotTaken) {
+  const CandidateTimes times[] = {Around("default", 1.0, 0.0), Around("dropped", 0.1, 0.0, 2)};
+  EXPECT_EQ(ChooseCandidate(times).index, 0U);
+}
+
+TEST(MakeCandidatesTest, EachKernelStandsOnceAndAgreesWithTheReference) {
+  const KernelProblem problem(ParseProblem("conv/n1c16h8w8k16r3s3u1v1p1q1"),
+                              {Pass::kForward, true, DataType::kF32});
+  const std::vector<Candidate> candidates = MakeCandidates(problem, 1);
+  ASSERT_GE(candidates.size(), 2U);
+  EXPECT_EQ(candidates.front().variant.name, "onednn");
+  for (const Candidate& candidate : candidates) {
+    EXPECT_NE(candidate.variant.backend, "reference");
+    EXPECT_TRUE(candidate.check.agrees) << candidate.variant.name;
+  }
+}
+
+class SelectionCacheTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) /
+              ("selection" + std::to_string(getpid()) +
+               testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path() const { return (folder_ / "deeper" / "selection.json").string(); }
+  void Write(const std::string& text) const {
+    std::filesystem::create_directories(std::filesystem::path(path()).parent_path());
+    std::ofstream(path()) << text;
+  }
+
+  std::filesystem::path folder_;
+  const SelectionKey key_{"gemm/m2n2k2/forward/f32/t1", "a machine"};
+};
+
+TEST_F(SelectionCacheTest, RemembersAcrossProcesses) {
+  SelectionCache(path()).Add(key_, {"onednn-nhwc", "onednn", 1.25, 1e-6});
+  // Another process's addition to the same file is kept.
+  SelectionCache other(path());
+  SelectionCache again(path());
+  other.Add({"another", "a machine"}, {"openblas", "onednn", 2, 0});
+  again.Add({"a third", "a machine"}, {"eigen", "onednn", 3, 0});
+  const SelectionCache read(path());
+  const auto found = read.Find(key_);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->variant, "onednn-nhwc");
+  EXPECT_EQ(found->against, "onednn");
+  EXPECT_EQ(found->gain, 1.25);
+  EXPECT_TRUE(read.Find({"another", "a machine"}));
+  EXPECT_TRUE(read.Find({"a third", "a machine"}));
+  EXPECT_FALSE(read.Find({key_.problem, "another machine"}));
+}
+
+TEST_F(SelectionCacheTest, WhatIsNoCacheIsIgnoredWithOneLine) {
+  for (const std::string text :
+       {"", "not JSON", "[]", R"({"schema": 2, "machines": {}})", R"({"schema": 1})",
+        R"({"schema": 1, "machines": {"m": {"p": {"variant": 3}}}})",
+        R"({"schema": 1, "machines": {"m": {"p": 1}}})"}) {
+    Write(text);
+    testing::internal::CaptureStderr();
+    SelectionCache cache(path());
+    EXPECT_FALSE(cache.Find(key_)) << text;
+    cache.Add(key_, {"eigen", "onednn", 2, 0});
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("ignored"), std::string::npos) << text;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    // It is replaced by a sound one.
+    EXPECT_TRUE(SelectionCache(path()).Find(key_)) << text;
+  }
+}
+
+TEST_F(SelectionCacheTest, WithoutAPathNothingIsKept) {
+  SelectionCache cache("");
+  cache.Add(key_, {"eigen", "onednn", 2, 0});
+  EXPECT_TRUE(cache.Find(key_));
+  EXPECT_FALSE(SelectionCache("").Find(key_));
+}
+
+TEST_F(SelectionCacheTest, AnUnwritablePlaceIsToldOnce) {
+  Write("x");
+  testing::internal::CaptureStderr();
+  SelectionCache cache(path() + "/below/a/file.json");
+  cache.Add(key_, {"eigen", "onednn", 2, 0});
+  cache.Add({"other", "m"}, {"eigen", "onednn", 2, 0});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+}  // namespace
+}  // namespace topdnn

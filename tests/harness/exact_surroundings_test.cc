@@ -1,0 +1,206 @@
+// The exact counter among what a process may do besides computing: timers, processes, the kernel's
+// own pages, contexts, libraries that come and go.
+
+#include <gtest/gtest.h>
+
+#include "harness/exact/counter.h"
+
+#if defined(__x86_64__)
+
+#include <dlfcn.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+namespace {
+
+volatile std::sig_atomic_t ticks;
+
+// Sums with branches and calls, so that signals meet translated code of every kind.
+std::uint64_t Work(int n) {
+  std::vector<std::uint64_t> values;
+  std::uint64_t state = 1;
+  for (int k = 0; k < n; ++k) {
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    if ((state >> 60) < 5) values.push_back(state);
+    if (values.size() > 100) values.clear();
+  }
+  return state + values.size();
+}
+
+TEST(ExactSurroundings, TimerSignalsAtAnyPlace) {
+  struct sigaction ours = {};
+  struct sigaction old = {};
+  // (it allocates nothing: that would break a region that does, natively too)
+  ours.sa_handler = [](int) {
+    char text[200];
+    std::memset(text, ticks, sizeof text);
+    asm volatile("" : : "r"(text) : "memory");
+    ticks = ticks + 1;
+  };
+  sigaction(SIGALRM, &ours, &old);
+  const std::uint64_t expected = Work(3000000);
+  ticks = 0;
+  itimerval often = {};
+  often.it_interval.tv_usec = often.it_value.tv_usec = 200;
+  setitimer(ITIMER_REAL, &often, nullptr);
+  std::uint64_t result = 0;
+  bool agrees = true;
+  auto region = [&] { result = Work(3000000); };
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const ExactCounts counts = ExactCounter::Count(region);
+    agrees = agrees && result == expected;
+    // A signal may come while the counter is at work itself; then the count says that it is not
+    // whole.
+    if (!counts.complete) {
+      EXPECT_NE(counts.incomplete_reason.find("signal handler"), std::string::npos)
+          << counts.incomplete_reason;
+    }
+  }
+  const itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &old, nullptr);
+  EXPECT_TRUE(agrees);
+  EXPECT_GT(ticks, 0);
+}
+
+TEST(ExactSurroundings, AProcessStartedInsideMakesItIncomplete) {
+  int status = -1;
+  auto region = [&] {
+    pid_t child = 0;
+    char name[] = "true";
+    char* arguments[] = {name, nullptr};
+    if (posix_spawn(&child, "/bin/true", nullptr, nullptr, arguments, nullptr) == 0) {
+      waitpid(child, &status, 0);
+    }
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_EQ(status, 0);
+  EXPECT_FALSE(counts.complete);
+}
+
+TEST(ExactSurroundings, AForkedChildRunsOn) {
+  int status = -1;
+  auto region = [&] {
+    const pid_t child = fork();
+    if (child == 0) _exit(Work(1000) == 0 ? 1 : 7);
+    waitpid(child, &status, 0);
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_FALSE(counts.complete);
+}
+
+TEST(ExactSurroundings, TheKernelsSharedPage) {
+  timespec time = {};
+  auto region = [&] { clock_gettime(CLOCK_MONOTONIC, &time); };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_GT(time.tv_sec + time.tv_nsec, 0);
+}
+
+TEST(ExactSurroundings, TheVsyscallPage) {
+  std::ifstream maps("/proc/self/maps");
+  bool mapped = false;
+  for (std::string line; std::getline(maps, line);) {
+    mapped = mapped || line.find("[vsyscall]") != std::string::npos;
+  }
+  if (!mapped) GTEST_SKIP() << "this kernel maps no vsyscall page";
+  std::time_t time = 0;
+  auto region = [&] {
+    const std::uintptr_t address = 0xffffffffff600400U;
+    std::time_t (*function)(std::time_t*) = nullptr;
+    std::memcpy(&function, &address, sizeof address);
+    time = function(nullptr);
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_NEAR(static_cast<double>(time), static_cast<double>(std::time(nullptr)), 5);
+}
+
+ucontext_t outside;
+ucontext_t inside;
+int visits;
+
+TEST(ExactSurroundings, AContextOnAnotherStack) {
+  std::vector<char> stack(1U << 16);
+  visits = 0;
+  auto region = [&] {
+    getcontext(&inside);
+    inside.uc_stack.ss_sp = stack.data();
+    inside.uc_stack.ss_size = stack.size();
+    inside.uc_link = &outside;
+    makecontext(
+        &inside,
+        [] {
+          ++visits;
+          swapcontext(&inside, &outside);
+          ++visits;
+        },
+        0);
+    swapcontext(&outside, &inside);
+    swapcontext(&outside, &inside);
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_EQ(visits, 2);
+  EXPECT_EQ(counts.complete, counts.incomplete_reason.empty());
+}
+
+TEST(ExactSurroundings, ALibraryThatComesAndGoes) {
+  if (dlopen("libz.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) {
+    GTEST_SKIP() << "zlib is part of this program";
+  }
+  unsigned long sums[3] = {};
+  auto region = [&] {
+    for (unsigned long& sum : sums) {
+      void* library = dlopen("libz.so.1", RTLD_NOW);
+      if (library == nullptr) return;
+      using Crc = unsigned long (*)(unsigned long, const char*, unsigned);
+      sum = reinterpret_cast<Crc>(dlsym(library, "crc32"))(0, "topdnn", 6);
+      dlclose(library);
+    }
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(sums[0], sums[1]);
+  EXPECT_EQ(sums[1], sums[2]);
+}
+
+// Code of another kind at the address of code that was translated.
+TEST(ExactSurroundings, MemoryOfCodeUsedAgain) {
+  int sum = 0;
+  auto region = [&] {
+    for (int value = 1; value <= 20; ++value) {
+      auto* code = static_cast<std::uint8_t*>(mmap(reinterpret_cast<void*>(0x20000000000), 4096,
+                                                   PROT_READ | PROT_WRITE,
+                                                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      code[0] = 0xb8;  // mov eax, value; ret
+      std::memcpy(code + 1, &value, 4);
+      code[5] = 0xc3;
+      mprotect(code, 4096, PROT_READ | PROT_EXEC);
+      sum += reinterpret_cast<int (*)()>(code)();
+      munmap(code, 4096);
+    }
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(sum, 210);
+}
+
+}  // namespace
+}  // namespace topdnn
+
+#endif  // __x86_64__

@@ -1,0 +1,181 @@
+#include "kernels/eltwise/add.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/activation/relu.h"
+#include "kernels/conv/conv.h"
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+TEST(AddOpTest, WorkAndOperands) {
+  const AddOp op(Shape{2, 3, 4, 5}, 3);
+  EXPECT_EQ(op.Problem(), "2x3x4x5_of3");
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 240);
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).macs, 0);
+  EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kBF16).bytes, 120 * 2 * 4);
+  EXPECT_EQ(op.AccumulationLength(Pass::kForward), 3);
+  EXPECT_EQ(AddOp(Shape{2, 3, 4, 5}, 3, true).WorkOf(Pass::kForward, DataType::kF32).flops, 360);
+  // Its gradients are diff_dst itself.
+  EXPECT_FALSE(op.Has({Pass::kBackwardData}));
+  EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
+  EXPECT_TRUE(op.PassesGradientOn());
+  EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kF32).bytes, 0);
+}
+
+TEST(AddOpTest, ImpossibleGeometryIsRefused) {
+  EXPECT_THROW(AddOp(Shape{2, 3}, 1), std::invalid_argument);
+  EXPECT_THROW(AddOp(Shape{2, 3}, 257), std::invalid_argument);
+  EXPECT_THROW(AddOp(Shape{2, 0}, 2), std::invalid_argument);
+  EXPECT_THROW(AddOp(Shape{}, 2), std::invalid_argument);
+  const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(AddOp(Shape{huge, huge}, 2), std::invalid_argument);
+  EXPECT_THROW(AddOp(Shape{std::int64_t{1} << 30, std::int64_t{1} << 30}, 2),
+               std::invalid_argument);
+}
+
+TEST(AddOpTest, FusesWithReluAndIntoAConvolution) {
+  const Shape shape{1, 8, 5, 5};
+  const auto fused = AddOp(shape, 2).FusedWith(ReluOp(shape));
+  ASSERT_NE(fused, nullptr);
+  EXPECT_EQ(fused->Problem(), "1x8x5x5_of2_relu");
+  EXPECT_EQ(AddOp(shape, 2).FusedWith(ReluOp(shape, 6.0F)), nullptr);
+  EXPECT_EQ(AddOp(shape, 2, true).FusedWith(ReluOp(shape)), nullptr);
+
+  const ConvExtents e{.n = 1, .c = 3, .h = 5, .w = 5, .k = 8};
+  const auto sum = ConvOp(e).FusedWith(AddOp(shape, 2));
+  ASSERT_NE(sum, nullptr);
+  EXPECT_EQ(sum->Find({}, Arg::kDst)->direction, Direction::kInOut);
+  const auto both = ConvOp(e).FusedWith(AddOp(shape, 2, true));
+  ASSERT_NE(both, nullptr);
+  EXPECT_TRUE(dynamic_cast<const ConvOp&>(*both).epilogue().relu);
+  EXPECT_NE(sum->FusedWith(ReluOp(shape)), nullptr);
+  // Not after ReLU, not twice, not of other shapes or more tensors.
+  EXPECT_EQ(both->FusedWith(AddOp(shape, 2)), nullptr);
+  EXPECT_EQ(sum->FusedWith(AddOp(shape, 2)), nullptr);
+  EXPECT_EQ(ConvOp(e).FusedWith(AddOp(shape, 3)), nullptr);
+  EXPECT_EQ(ConvOp(e).FusedWith(AddOp(Shape{1, 8, 5, 4}, 2)), nullptr);
+}
+
+// A convolution that adds gives what the convolution and the addition give one after the other.
+TEST(AddOpTest, AFusedConvolutionComputesTheSame) {
+  const ConvExtents e{.n = 2, .c = 3, .h = 5, .w = 5, .k = 8, .r = 3, .s = 3};
+  const auto conv = std::make_shared<ConvOp>(e);
+  const AddOp add(conv->dst_shape(), 2, true);
+  const Execution in_f64{Pass::kForward, true, DataType::kF64};
+  Values inputs = RandomInputs(*conv, in_f64, 3);
+  const std::vector<double> shortcut = RandomInputs(add, in_f64, 4).at(MultipleSrc(1));
+  const auto result = ReferenceResults(RequestFor(conv, {}, 1), inputs).at(Arg::kDst);
+  const auto expected = ReferenceResults(RequestFor(std::make_shared<AddOp>(add), {}, 1),
+                                         {{MultipleSrc(0), result}, {MultipleSrc(1), shortcut}})
+                            .at(Arg::kDst);
+  inputs[Arg::kDst] = shortcut;
+  const auto fused = ReferenceResults(RequestFor(conv->FusedWith(add), {}, 1), inputs);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(fused.at(Arg::kDst)[i], expected[i], 1e-13);
+  }
+}
+
+TEST(AddReferenceTest, GradientInEachSourceIsDiffDst) {
+  // By finite differences of <dst, diff_dst>, addition being linear: exact for steps of 1.
+  const auto op = std::make_shared<AddOp>(Shape{2, 3}, 3);
+  const Execution in_f64{Pass::kForward, true, DataType::kF64};
+  Values inputs = RandomInputs(*op, in_f64, 1);
+  const auto before = ReferenceResults(RequestFor(op, {}, 1), inputs).at(Arg::kDst);
+  for (int source = 0; source < 3; ++source) {
+    Values moved = inputs;
+    moved[MultipleSrc(source)][4] += 1;
+    const auto after = ReferenceResults(RequestFor(op, {}, 1), moved).at(Arg::kDst);
+    for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(after[i] - before[i], i == 4 ? 1 : 0, 1e-14);
+  }
+}
+
+class AddBackendTest : public testing::TestWithParam<std::string> {
+ protected:
+  bool OnlyRowMajor() const { return GetParam() != "onednn"; }
+};
+
+TEST_P(AddBackendTest, KnownValues) {
+  for (const bool relu : {false, true}) {
+    KernelRun run(GetParam(), RequestFor(std::make_shared<AddOp>(Shape{4}, 3, relu), {}, 1));
+    ASSERT_NE(run.kernel(), nullptr) << run.refusal();
+    run.Set(MultipleSrc(0), {1, -2, 3, 0});
+    run.Set(MultipleSrc(1), {10, -20, -30, 0});
+    run.Set(MultipleSrc(2), {100, 2, 3, 0});
+    run.Run();
+    EXPECT_EQ(run.Get(Arg::kDst),
+              (relu ? std::vector<double>{111, 0, 0, 0} : std::vector<double>{111, -20, -24, 0}));
+  }
+}
+
+TEST_P(AddBackendTest, RandomShapesAgreeWithTheReference) {
+  std::mt19937_64 random(31);
+  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
+  constexpr std::int64_t kChannels[] = {1, 3, 16, 17, 40};
+  for (int i = 0; i < 90; ++i) {
+    const bool image = i % 4 != 0;
+    Shape shape = Shape{upto(3), kChannels[random() % 5], upto(9), upto(9)};
+    if (!image) shape = Shape{upto(9), upto(99)};
+    if (i % 30 == 29) shape = Shape{2, 16, 40, 40};
+    const auto op =
+        std::make_shared<AddOp>(shape, 2 + static_cast<int>(random() % 4), i / 2 % 2 == 0);
+    KernelRequest request = RequestFor(op, {}, 1 + i % 2);
+    if (!OnlyRowMajor()) {
+      if (i % 5 == 4) request.execution.type = DataType::kBF16;
+      if (image && i % 3 == 1) request.layouts[MultipleSrc(1)] = *Layout::Parse("aBcd16b");
+      if (image && i % 3 == 2) request.layouts[Arg::kDst] = Layout::ChannelsLast(4);
+    }
+    EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i), Verdict::kAgrees);
+  }
+}
+
+TEST_P(AddBackendTest, RunsOverTheFirstSource) {
+  for (const int sources : {2, 3}) {
+    const auto op = std::make_shared<AddOp>(Shape{4, 33, 7, 5}, sources);
+    const Values inputs = RandomInputs(*op, {}, 3);
+    KernelRun apart(GetParam(), RequestFor(op, {}, 2));
+    apart.SetInputs(inputs);
+    apart.Run();
+    KernelRun over(GetParam(), RequestFor(op, {}, 2));
+    over.SetInputs(inputs);
+    over.Alias(Arg::kDst, MultipleSrc(0));
+    over.Run();
+    EXPECT_EQ(over.Get(MultipleSrc(0)), apart.Get(Arg::kDst));
+  }
+}
+
+TEST_P(AddBackendTest, NanAndInfinityPropagateToTheirOwnElement) {
+  std::vector<double> a(40, 0.5);
+  std::vector<double> b(40, 0.25);
+  a[3] = NAN;
+  a[7] = HUGE_VAL;
+  b[7] = -HUGE_VAL;
+  b[20] = -HUGE_VAL;
+  CheckAgainstReference(GetParam(), RequestFor(std::make_shared<AddOp>(Shape{40}, 3), {}, 1), 2,
+                        {.inputs = {{MultipleSrc(0), a}, {MultipleSrc(2), b}}});
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, AddBackendTest,
+                         testing::Values("reference", "onednn", "openblas"));
+
+TEST(AddOneDnnTest, TwoLayoutsAreRefusedWithAReason) {
+  KernelRequest request = RequestFor(std::make_shared<AddOp>(Shape{2, 16, 3, 3}, 2), {}, 1);
+  request.layouts[MultipleSrc(0)] = Layout::Plain(4);
+  request.layouts[MultipleSrc(1)] = Layout::ChannelsLast(4);
+  const KernelRun run("onednn", request);
+  EXPECT_EQ(run.kernel(), nullptr);
+  EXPECT_NE(run.refusal().find("one layout"), std::string::npos) << run.refusal();
+}
+
+}  // namespace
+}  // namespace topdnn

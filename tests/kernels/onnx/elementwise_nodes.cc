@@ -1,0 +1,50 @@
+// Relu, Clip and Add: element by element.
+
+#include <limits>
+#include <memory>
+
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/eltwise/add.h"
+#include "tests/kernels/onnx/node_translation.h"
+
+namespace topdnn {
+
+namespace {
+
+// A bound of Clip: an attribute up to opset 6, then an optional input.
+float BoundOf(const NodeCase& node, const std::string& name, std::size_t input, float otherwise) {
+  const OnnxTensor* bound = node.Input(input);
+  return bound != nullptr ? static_cast<float>(bound->values[0]) : node.Float(name, otherwise);
+}
+
+}  // namespace
+
+Translation TranslateRelu(const NodeCase& node) {
+  const OnnxTensor& src = *node.Input(0);
+  return {{{std::make_shared<ReluOp>(src.shape),
+            InferenceOf(node),
+            {{Arg::kSrc, src.values}},
+            {{Arg::kDst, node.Output(0)->values}}}}};
+}
+
+Translation TranslateClip(const NodeCase& node) {
+  constexpr float kUnbounded = std::numeric_limits<float>::infinity();
+  const OnnxTensor& src = *node.Input(0);
+  const auto op = std::make_shared<ClipOp>(src.shape, BoundOf(node, "min", 1, -kUnbounded),
+                                           BoundOf(node, "max", 2, kUnbounded));
+  return {
+      {{op, InferenceOf(node), {{Arg::kSrc, src.values}}, {{Arg::kDst, node.Output(0)->values}}}}};
+}
+
+Translation TranslateAdd(const NodeCase& node) {
+  const OnnxTensor& dst = *node.Output(0);
+  // topdnn adds tensors of one shape.
+  return {{{std::make_shared<AddOp>(dst.shape, 2),
+            InferenceOf(node),
+            {{MultipleSrc(0), Broadcast(*node.Input(0), dst.shape)},
+             {MultipleSrc(1), Broadcast(*node.Input(1), dst.shape)}},
+            {{Arg::kDst, dst.values}}}}};
+}
+
+}  // namespace topdnn
