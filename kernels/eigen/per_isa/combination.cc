@@ -1,4 +1,4 @@
-// Additions of tensors and copies between rows, which concatenations are made of.
+// Additions of tensors and of a bias, and copies between rows, which concatenations are made of.
 
 #include <algorithm>
 
@@ -6,6 +6,12 @@
 #include "kernels/eigen/per_isa/pool.h"
 
 namespace topdnn::eigen {
+
+namespace {
+
+constexpr Index kPiece = 4096;  // elements
+
+}  // namespace
 
 void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
          float* dst) {
@@ -24,19 +30,24 @@ void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* s
 
 void CopyRows(Pool* pool, std::int64_t rows, std::int64_t length, const float* src,
               std::int64_t src_stride, float* dst, std::int64_t dst_stride) {
-  const double bytes = 8.0 * static_cast<double>(length);
-  pool->For(rows, bytes, 0.25 * bytes, [&](Index first, Index end) {
-    for (Index row = first; row < end; ++row) {
-      std::copy_n(src + row * src_stride, length, dst + row * dst_stride);
+  // By pieces of a row, so that threads share even a single one.
+  const Index pieces = (length + kPiece - 1) / kPiece;
+  const auto elements = static_cast<double>(std::min(length, kPiece));
+  pool->For(rows * pieces, 8 * elements, 0.25 * elements, [&](Index first, Index end) {
+    for (Index i = first; i < end; ++i) {
+      const Index row = i / pieces;
+      const Index at = i % pieces * kPiece;
+      std::copy_n(src + row * src_stride + at, std::min(kPiece, length - at),
+                  dst + row * dst_stride + at);
     }
   });
 }
 
 void AddBias(Pool* pool, std::int64_t rows, std::int64_t channels, const float* src,
              const float* bias, float* dst) {
-  const double bytes = 8.0 * static_cast<double>(channels);
+  const auto elements = static_cast<double>(channels);
   const Eigen::Map<const Eigen::ArrayXf> added(bias, channels);
-  pool->For(rows, bytes, 0.25 * bytes, [&](Index first, Index end) {
+  pool->For(rows, 8 * elements, 0.25 * elements, [&](Index first, Index end) {
     for (Index row = first; row < end; ++row) {
       Eigen::Map<Eigen::ArrayXf>(dst + row * channels, channels) =
           Eigen::Map<const Eigen::ArrayXf>(src + row * channels, channels) + added;

@@ -1,12 +1,11 @@
 // Concatenation in an unblocked layout as copies of rows, which the pool's threads share.
 
-#include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
 #include "kernels/concat/concat.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/permutation.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -65,10 +64,9 @@ KernelOrRefusal MakeConcat(const KernelRequest& request) {
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
         if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
-        const std::string& tag = settled.layouts.begin()->second.tag();
-        if (!std::all_of(tag.begin(), tag.end(),
-                         [](unsigned char c) { return std::islower(c) != 0; })) {
-          return Refusal{"eigen concatenates in unblocked layouts, not in " + tag};
+        const Layout& layout = settled.layouts.begin()->second;
+        if (!IsUnblocked(layout)) {
+          return Refusal{"eigen concatenates in unblocked layouts, not in " + layout.tag()};
         }
         return std::make_unique<ConcatEigen>(settled, functions,
                                              dynamic_cast<const ConcatOp&>(*request.op));
