@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/benchmark_rows.h"
 #include "bench/command.h"
@@ -37,12 +39,15 @@ void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases
 class NetworkCase {
  public:
   NetworkCase(WorkloadOptions options, bool training, std::int64_t iterations)
-      : options_(std::move(options)),
-        training_(training),
-        iterations_(iterations),
-        workload_(PlanWorkload(options_, training_)) {}
+      : options_(std::move(options)), training_(training), iterations_(iterations) {}
 
-  const Plan& plan() const { return *workload_.plan; }
+  // The stages that a row is made for. Throws UsageError where there is no plan.
+  std::vector<std::pair<std::string, StagePass>> Stages() const {
+    const Workload workload = PlanWorkload(options_, training_);
+    std::vector<std::pair<std::string, StagePass>> stages;
+    for (const Stage& stage : workload.plan->stages()) stages.emplace_back(stage.name, stage.pass);
+    return stages;
+  }
   std::int64_t iterations() const { return iterations_; }
   // "cnn/train/n128"
   std::string Name() const {
@@ -51,7 +56,7 @@ class NetworkCase {
   }
   // "onednn/f32/t2"
   std::string Variant() const {
-    return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, plan().threads());
+    return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, ThreadsOf(options_));
   }
 
   const PlanProfile& profile() {
@@ -74,16 +79,18 @@ class NetworkCase {
     settings.sources = sources.Pointers();
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
+    settings.check = [this](Plan& plan) { return CheckStep(options_, training_, plan); };
     profile_ = ProfilePlan(*workload_.plan, &images, settings);
-    report_ =
-        ReportOf(*workload_.plan, profile_, MeasuredCeilings(plan().threads()), Regime::kInNetwork);
+    report_ = ReportOf(*workload_.plan, profile_, MeasuredCeilings(workload_.plan->threads()),
+                       Regime::kInNetwork);
+    workload_.plan.reset();  // one network's memory at a time
     measured_ = true;
   }
 
   WorkloadOptions options_;
   bool training_;
   std::int64_t iterations_;
-  Workload workload_;
+  Workload workload_ = {};
   PlanProfile profile_;
   Report report_;
   bool measured_ = false;
@@ -103,11 +110,12 @@ void RunRow(benchmark::State& state, const Record* record, const StageSamples* s
   ++cases.timed;
 }
 
-void AddNetwork(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
-  const auto& stages = network->plan().stages();
+void AddStages(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
+  const auto stages = network->Stages();
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const std::string name = fmt::format("{}/{}/{}/{}", network->Name(), stages[i].name,
-                                         NameOf(stages[i].pass), network->Variant());
+    const auto& [stage, pass] = stages[i];
+    const std::string name =
+        fmt::format("{}/{}/{}/{}", network->Name(), stage, NameOf(pass), network->Variant());
     Add(name, network->iterations(), cases, [network, i, &cases](benchmark::State& state) {
       const Report& report = network->report();
       const auto& samples = network->profile().in_network.stages;
@@ -115,31 +123,59 @@ void AddNetwork(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cas
       RunRow(state, there ? &report.stages[i] : nullptr, there ? &samples[i] : nullptr, cases);
     });
   }
+}
+
+void AddStep(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
   const std::string step = fmt::format("{}/step/{}", network->Name(), network->Variant());
   Add(step, network->iterations(), cases, [network, &cases](benchmark::State& state) {
     RunRow(state, &network->report().step, &network->profile().in_network.step, cases);
   });
 }
 
+// Up to this many multiply-accumulates an image every stage has a row, on every backend; a larger
+// network has one for the step, on oneDNN: its plan is made when it is run.
+constexpr std::int64_t kSmallMacs = 50'000'000;
+
+void AddSmallNetwork(const NetworkOffer& network, BenchmarkCases& cases) {
+  constexpr std::int64_t kIterations = 30;
+  for (const std::string& backend : Backends()) {
+    for (const bool training : {true, false}) {
+      WorkloadOptions options;
+      options.network = network.FullName();
+      options.backend = backend;
+      options.batch = backend == "reference" ? 8 : 128;
+      const auto network_case = std::make_shared<NetworkCase>(options, training, kIterations);
+      try {
+        AddStages(network_case, cases);
+        AddStep(network_case, cases);
+      } catch (const UsageError& error) {
+        benchmark::AddCustomContext(fmt::format("skipped {} {} {}", network.FullName(),
+                                                training ? "train" : "infer", backend),
+                                    error.what());
+      }
+    }
+  }
+}
+
+void AddLargeNetwork(const NetworkOffer& network, BenchmarkCases& cases) {
+  constexpr std::int64_t kIterations = 10;
+  for (const bool training : {true, false}) {
+    WorkloadOptions options;
+    options.network = network.FullName();
+    options.batch = 8;
+    AddStep(std::make_shared<NetworkCase>(options, training, kIterations), cases);
+  }
+}
+
 }  // namespace
 
 void AddNetworks(BenchmarkCases& cases) {
-  constexpr std::int64_t kIterations = 30;
   for (const NetworkOffer& network : Networks()) {
-    for (const std::string& backend : Backends()) {
-      for (const bool training : {true, false}) {
-        WorkloadOptions options;
-        options.network = network.FullName();
-        options.backend = backend;
-        options.batch = backend == "reference" ? 8 : 128;
-        try {
-          AddNetwork(std::make_shared<NetworkCase>(options, training, kIterations), cases);
-        } catch (const UsageError& error) {
-          benchmark::AddCustomContext(fmt::format("skipped {} {} {}", network.FullName(),
-                                                  training ? "train" : "infer", backend),
-                                      error.what());
-        }
-      }
+    const Graph graph = network.build({1, network.image, network.classes});
+    if (graph.Totals().macs <= kSmallMacs) {
+      AddSmallNetwork(network, cases);
+    } else {
+      AddLargeNetwork(network, cases);
     }
   }
 }

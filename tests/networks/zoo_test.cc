@@ -1,20 +1,18 @@
-// The zoo: published totals, and every network through a training step and an inference step, each
-// stage held to the reference.
-
-#include "networks/zoo/zoo.h"
+// The zoo: published totals, and networks through a training step and an inference step, each stage
+// held to the reference. The large ones are in zoo_slow_test.cc.
 
 #include <gtest/gtest.h>
 
-#include <cctype>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "networks/check.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
+#include "kernels/thread_width.h"
+#include "networks/zoo/zoo.h"
+#include "tests/networks/small_network.h"
 
 namespace topdnn {
 namespace {
@@ -63,35 +61,25 @@ TEST(ZooTest, TotalsAreThePublishedOnes) {
   EXPECT_EQ(published.size(), Networks().size());
 }
 
-constexpr std::int64_t kClasses = 10;
-constexpr std::int64_t kBatch = 2;
-
-std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request) {
-  const NetworkOffer& network = *FindNetwork(name);
-  request.threads = 2;
-  auto plan = MakePlan(network.build({kBatch, network.small, kClasses}), request);
-  plan->Allocate();
-  InitializeParameters(*plan, 1);
-  plan->Write(plan->Find(BufferRole::kInput),
-              NormalValues(2, static_cast<std::size_t>(kBatch * network.small.elements())));
-  if (request.training) plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1});
-  return plan;
-}
-
-void ExpectStagesAgree(Plan& plan) {
-  const std::vector<StageCheck> checks = CheckStages(plan);
-  for (std::size_t i = 0; i < checks.size(); ++i) {
+// Runs the step and holds each stage's result to a sane scale.
+void ExpectSaneActivations(Plan& plan) {
+  const ThreadWidth width(plan.threads());
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
     const Stage& stage = plan.stages()[i];
-    EXPECT_TRUE(checks[i].agrees) << stage.name << " " << NameOf(stage.pass) << " "
-                                  << stage.op->Problem() << " " << stage.kernel->implementation()
-                                  << ": " << checks[i].reason;
+    plan.RunStage(i);
+    if (stage.pass != StagePass::kForward) continue;
+    double squares = 0;
+    const std::vector<double> values = plan.Read(stage.buffers.at(Arg::kDst));
+    for (const double value : values) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(values.size()));
+    EXPECT_TRUE(rms > 1e-3 && rms < 1e4) << stage.name << ": " << rms;
   }
 }
 
 class ZooNetworkTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ZooNetworkTest, EveryStageOfATrainingStepAgrees) {
-  const auto plan = MakeSmall(GetParam(), {});
+  const auto plan = MakeSmall(GetParam());
   ExpectStagesAgree(*plan);
 }
 
@@ -102,19 +90,19 @@ TEST_P(ZooNetworkTest, EveryStageOfInferenceAgrees) {
   ExpectStagesAgree(*plan);
 }
 
-std::vector<std::string> Names() {
-  std::vector<std::string> names;
-  for (const NetworkOffer& network : Networks()) names.push_back(network.FullName());
-  return names;
+TEST_P(ZooNetworkTest, ActivationsStaySane) {
+  PlanRequest request;
+  for (const bool training : {true, false}) {
+    request.training = training;
+    const auto plan = MakeSmall(GetParam(), request);
+    ExpectSaneActivations(*plan);
+  }
 }
 
-std::string NameOfCase(const testing::TestParamInfo<std::string>& tested) {
-  std::string name = tested.param;
-  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  return name;
-}
-
-INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest, testing::ValuesIn(Names()), NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest,
+                         testing::Values("lenet5", "lenet", "googlenet", "googlenet:bn",
+                                         "mobilenet_v1", "mobilenet_v2", "resnet18"),
+                         NameOfCase);
 
 }  // namespace
 }  // namespace topdnn
