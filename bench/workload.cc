@@ -55,6 +55,8 @@ void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
   app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   app.add_flag("--fallback", options.fallback,
                "take operations that the backend lacks from another, and say so");
+  app.add_option("--size", options.size, "height and width of the image (default: the network's)");
+  app.add_option("--classes", options.classes, "number of classes (default: the network's)");
   app.add_option("--seed", options.seed, "of parameters and of the order of images");
   app.add_option("--data", options.data,
                  "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
@@ -90,6 +92,18 @@ std::size_t MemoryLimit() {
   return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
 }
 
+NetworkSize SizeOf(const WorkloadOptions& options) {
+  const NetworkOffer& network = NetworkOf(options);
+  for (const auto& [name, value] :
+       {std::pair("--size", options.size), std::pair("--classes", options.classes)}) {
+    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
+  }
+  NetworkSize size{options.batch, network.image, network.classes};
+  if (options.size != 0) size.image = {network.image[0], options.size, options.size};
+  if (options.classes != 0) size.classes = options.classes;
+  return size;
+}
+
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   const NetworkOffer& network = NetworkOf(options);
   CheckName("backend", options.backend, Backends());
@@ -99,6 +113,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
     throw UsageError(fmt::format("--batch {}: must be 1 or more", options.batch));
   }
   PlanRequest request;
+  request.dropout = options.dropout;
   request.backend = options.backend;
   request.training = training;
   request.type = *ParseDataType(options.dtype);
@@ -107,29 +122,28 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   if (options.fallback) request.fallback = {"onednn", "openblas", "eigen", "reference"};
   request.memory_limit = MemoryLimit();
 
-  Workload workload{options.network,
-                    options.backend,
-                    options.dtype,
-                    options.batch,
-                    network.image,
-                    network.classes,
-                    {},
-                    nullptr};
+  const NetworkSize size = SizeOf(options);
+  Workload workload{
+      options.network, options.backend, options.dtype, options.batch, size.image, size.classes, {},
+      nullptr};
   try {
     // The input alone first: a batch beyond all bounds need not reach the libraries.
-    const Shape input{options.batch, network.image[0], network.image[1], network.image[2]};
+    const Shape input{size.batch, size.image[0], size.image[1], size.image[2]};
     if (input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {
       throw UsageError(
           fmt::format("--batch {}: an input of {} does not fit the memory that may be "
                       "used; take a smaller --batch",
                       options.batch, input.ToString()));
     }
-    const Graph graph = network.build({options.batch, network.image, network.classes});
+    const Graph graph = network.build(size);
     workload.totals = graph.Totals();
     workload.plan = MakePlan(graph, request);
   } catch (const std::overflow_error& error) {
     throw UsageError(
         fmt::format("--batch {}: {}; take a smaller one", options.batch, error.what()));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{} does not take images of {}: {}; take a larger --size",
+                                 options.network, size.image.ToString(), error.what()));
   } catch (const PlanError& error) {
     throw UsageError(error.what());
   }

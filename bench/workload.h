@@ -32,6 +32,9 @@ struct WorkloadOptions {
   double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;
+  bool dropout = true;       // in training
+  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  std::int64_t classes = 0;  // 0: the network's own
 };
 
 // Adds the options to a command's parser.
@@ -51,6 +54,9 @@ struct Workload {
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
 };
+
+// The image and the classes that the options ask for. Throws UsageError.
+NetworkSize SizeOf(const WorkloadOptions& options);
 
 // Builds and plans. Throws UsageError.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);

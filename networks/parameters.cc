@@ -48,6 +48,7 @@ void InitializeParameters(const Plan& plan, std::uint64_t seed) {
     }
     plan.Write(parameter.value, values);
   }
+  plan.PrepareParameters();
 }
 
 }  // namespace topdnn
