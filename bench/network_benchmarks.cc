@@ -21,6 +21,7 @@
 #include "bench/step_check.h"
 #include "bench/workload.h"
 #include "kernels/registry.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
@@ -118,7 +119,7 @@ class NetworkCase {
 };
 
 std::vector<std::pair<std::string, StagePass>> NetworkCase::PossibleStages() const {
-  const NetworkOffer& offer = NetworkOf(options_);
+  const NetworkOffer& offer = *FindNetwork(options_.network);
   const Graph graph =
       offer.build({.batch = options_.batch, .image = offer.image, .classes = offer.classes});
   std::vector<std::pair<std::string, StagePass>> stages;
