@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
@@ -17,6 +19,10 @@ namespace topdnn {
 namespace {
 
 NetworkSource OpenOnnx(const NetworkRequest& request) {
+  if (request.size != 0 || request.classes != 0) {
+    throw UsageError(fmt::format("{} has its own image and classes: leave --size and --classes out",
+                                 request.network));
+  }
   ImportOptions options;
   options.name = std::filesystem::path(request.network).stem().string();
   options.input = request.input;
@@ -43,7 +49,13 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
         "no network '{}'{}; there are: {}, or give a FILE.onnx", request.network,
         nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest), fmt::join(names, " ")));
   }
+  for (const auto& [name, value] :
+       {std::pair("--size", request.size), std::pair("--classes", request.classes)}) {
+    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
+  }
   NetworkSize size{request.batch, offer->image, offer->classes};
+  if (request.size != 0) size.image = {offer->image[0], request.size, request.size};
+  if (request.classes != 0) size.classes = request.classes;
   if (request.input) {
     const Shape& input = *request.input;
     if (input.rank() != 4) {
@@ -62,9 +74,14 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
                     "used; take a smaller --batch",
                     size.batch, input.ToString()));
   }
-  NetworkSource source{offer->build(size), std::nullopt};
-  source.output = source.graph.shape(source.graph.output());
-  return source;
+  try {
+    NetworkSource source{offer->build(size), std::nullopt};
+    source.output = source.graph.shape(source.graph.output());
+    return source;
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{} does not take images of {}: {}; take a larger --size",
+                                 request.network, size.image.ToString(), error.what()));
+  }
 }
 
 }  // namespace

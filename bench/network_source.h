@@ -18,6 +18,8 @@ struct NetworkRequest {
   std::string network;  // a name of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: none
   std::int64_t batch = 1;
+  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  std::int64_t classes = 0;  // 0: the network's own
   bool training = false;
   std::optional<Shape> input = {};  // (N, C, H, W), where an image is given
   std::size_t memory_limit = 0;

@@ -47,7 +47,8 @@ class Profiler {
     SpeedNow();
     Say("checking every stage against the reference", 0);
     NextImages();
-    profile.checks = CheckStages(plan_);
+    profile.checks = settings_.check ? settings_.check(plan_) : StepChecks{CheckStages(plan_), ""};
+    NextImages();
     if (Cancelled()) return profile;
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
     if (Cancelled() || !settings_.isolate) return profile;
@@ -242,6 +243,7 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
 
 std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<std::string> notes;
+  if (!profile.checks.note.empty()) notes.push_back(profile.checks.note);
   const Warmup& warmup = profile.in_network.warmup;
   notes.push_back(fmt::format("warm-up: {} after {} steps, {:.2f} s",
                               warmup.steady ? "steady" : "not yet steady", warmup.iterations,
@@ -299,7 +301,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     }
     AddRegimes(profile, regime, i, record);
     DescribeStage(stages[i], plan.threads(), ceilings, record);
-    if (i < profile.checks.size()) ApplyCheck(profile.checks[i], record);
+    if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
     flops += record.flops.value_or(0);
     if (record.flops.value_or(0) > most_flops && record.ceiling_flops_per_second) {
       most_flops = *record.flops;

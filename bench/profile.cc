@@ -93,6 +93,9 @@ int RunProfile(const ProfileOptions& options) {
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
   const std::vector<Ceiling> ceilings = MeasureCeilings(workload.plan->threads());
+  settings.check = [&](Plan& plan) {
+    return CheckStep(options.workload, /*training=*/!options.infer, plan);
+  };
   PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings, profile);
 

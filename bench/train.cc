@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
@@ -28,11 +30,23 @@ struct TrainOptions {
   double warmup_epochs = 0;
 };
 
-// Copies parameters between plans of one network, whatever their layouts.
+// Copies parameters and running statistics from a training plan to an inference plan of the same
+// network, whatever their layouts.
 void CopyParameters(const Plan& from, const Plan& to) {
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    to.Write(to.parameters()[i].value, from.Read(from.parameters()[i].value));
+  std::map<std::pair<std::string, std::string>, BufferId> buffers;
+  for (const PlanParameter& parameter : from.parameters()) {
+    buffers[{parameter.layer, parameter.spec.name}] = parameter.value;
   }
+  for (const PlanStatistic& statistic : from.statistics()) {
+    buffers[{statistic.layer, statistic.name}] = statistic.buffer;
+  }
+  for (const PlanParameter& parameter : to.parameters()) {
+    to.Write(parameter.value, from.Read(buffers.at({parameter.layer, parameter.spec.name})));
+  }
+  for (const PlanStatistic& statistic : to.statistics()) {
+    to.Write(statistic.buffer, from.Read(buffers.at({statistic.layer, statistic.name})));
+  }
+  to.PrepareParameters();
 }
 
 // Images of the batch whose largest logit is their label's.

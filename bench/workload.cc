@@ -73,6 +73,8 @@ void AddNetworkOptions(CLI::App& app, WorkloadOptions& options) {
   app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   app.add_flag("--fallback", options.fallback,
                "take operations that the backend lacks from another, and say so");
+  app.add_option("--size", options.size, "height and width of the image (default: the network's)");
+  app.add_option("--classes", options.classes, "number of classes (default: the network's)");
   app.add_option("--seed", options.seed, "of parameters and of the order of images");
 }
 
@@ -114,6 +116,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
     throw UsageError(fmt::format("--batch {}: must be 1 or more", options.batch));
   }
   PlanRequest request;
+  request.dropout = options.dropout;
   request.backend = options.backend;
   request.training = training;
   request.type = *ParseDataType(options.dtype);
@@ -138,6 +141,8 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
     NetworkSource source = OpenNetwork({.network = options.network,
                                         .weights = options.weights,
                                         .batch = options.batch,
+                                        .size = options.size,
+                                        .classes = options.classes,
                                         .training = training,
                                         .input = options.input,
                                         .memory_limit = request.memory_limit});

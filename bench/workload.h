@@ -34,6 +34,9 @@ struct WorkloadOptions {
   double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;
+  bool dropout = true;       // in training
+  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  std::int64_t classes = 0;  // 0: the network's own
 };
 
 // Adds the options to a command's parser: those that say which network runs and on what,

@@ -100,11 +100,18 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
 }
 
 void WriteParameters(const Plan& plan, const ParameterValues& values) {
+  const auto write = [&](const std::string& layer, const std::string& name, BufferId buffer) {
+    const auto found = values.find(ParameterKey(layer, name));
+    if (found == values.end()) return;
+    plan.Write(buffer, ToDouble(found->second.desc(), found->second.data()));
+  };
   for (const PlanParameter& parameter : plan.parameters()) {
-    const auto found = values.find(ParameterKey(parameter.layer, parameter.spec.name));
-    if (found == values.end()) continue;
-    plan.Write(parameter.value, ToDouble(found->second.desc(), found->second.data()));
+    write(parameter.layer, parameter.spec.name, parameter.value);
   }
+  for (const PlanStatistic& statistic : plan.statistics()) {
+    write(statistic.layer, statistic.name, statistic.buffer);
+  }
+  plan.PrepareParameters();
 }
 
 }  // namespace topdnn

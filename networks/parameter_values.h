@@ -36,7 +36,8 @@ ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed);
 // that the graph lacks. Statistics may be absent.
 void CheckParameters(const Graph& graph, const ParameterValues& values);
 
-// Writes the values into an allocated plan of a graph that they were checked against.
+// Writes the values into an allocated plan of a graph that they were checked against, and prepares
+// them.
 void WriteParameters(const Plan& plan, const ParameterValues& values);
 
 }  // namespace topdnn

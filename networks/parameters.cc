@@ -54,6 +54,7 @@ void InitializeParameters(const Plan& plan, std::uint64_t seed) {
   for (const PlanParameter& parameter : plan.parameters()) {
     plan.Write(parameter.value, DrawParameter(parameter.layer, parameter.spec, seed));
   }
+  plan.PrepareParameters();
 }
 
 }  // namespace topdnn

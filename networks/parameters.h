@@ -14,7 +14,7 @@ namespace topdnn {
 
 // Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
 // Rectifiers", equation 10), or the constant that the operation names. The values depend on the
-// seed, the layer and the parameter alone, not on backend, layout, type or machine.
+// seed, the layer and the parameter alone, not on backend, layout, type or machine. Prepares them.
 void InitializeParameters(const Plan& plan, std::uint64_t seed);
 // One parameter of those, row-major.
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
