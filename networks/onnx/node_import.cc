@@ -84,7 +84,8 @@ ValueId NodeImport::Plain(const ImportedValue& value) {
 
 std::string NodeImport::NewLayerName(const std::string& wish) {
   std::string name = wish;
-  for (int i = 2; !state_.layers.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  int& repeats = state_.repeats[wish];  // so that a thousand of one name are no million trials
+  while (!state_.layers.insert(name).second) name = fmt::format("{}_{}", wish, ++repeats + 1);
   return name;
 }
 

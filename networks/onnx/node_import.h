@@ -57,6 +57,7 @@ struct ImportState {
   std::map<std::string, std::vector<int>> readers = {};  // nodes, and -1 for the model's output
   std::set<int> absorbed = {};                           // nodes that another's layer computes
   std::set<std::string> layers = {};                     // names given
+  std::map<std::string, int> repeats = {};               // how often each was wished for
   std::size_t bytes = 0;                                 // taken for constants and parameters
 
   // Counts memory that is about to be taken. Throws OnnxError when it may not be.

@@ -19,6 +19,10 @@ Shape ShapeAt(const NodeImport& node) {
 }
 
 void ProduceUnder(NodeImport& node, Shape shape) {
+  constexpr int kMostDimensions = 32;
+  if (shape.rank() > kMostDimensions) {
+    throw UnsupportedNode(fmt::format("{} dimensions", shape.rank()));
+  }
   if (shape.elements() != ShapeAt(node).elements()) {
     throw UnsupportedNode(fmt::format("{} reshaped to {}, of other size", ShapeAt(node).ToString(),
                                       shape.ToString()));
@@ -131,8 +135,8 @@ void ImportUnsqueeze(NodeImport& node) {
   const std::size_t more =
       node.Has(1) ? IntsOf(node.ConstantAt(1)).size() : node.node().Ints("axes", {}).size();
   const auto rank = static_cast<std::size_t>(from.rank()) + more;
-  constexpr std::size_t kMostDimensions = 32;
-  if (rank > kMostDimensions) throw UnsupportedNode(fmt::format("{} dimensions", rank));
+  constexpr std::size_t kMostAdded = 32;
+  if (more > kMostAdded) throw UnsupportedNode(fmt::format("{} dimensions", rank));
   const std::vector<int> axes = node.Axes(1, "axes", static_cast<int>(rank));
   std::vector<std::int64_t> extents;
   int next = 0;
