@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bench/network_source.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
