@@ -10,7 +10,6 @@
 #include "bench/nearest.h"
 #include "harness/machine/machine.h"
 #include "kernels/registry.h"
-#include "networks/parameters.h"
 
 namespace topdnn {
 
@@ -153,7 +152,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
 Workload MakeWorkload(const WorkloadOptions& options, bool training) {
   Workload workload = PlanWorkload(options, training);
   workload.plan->Allocate();
-  InitializeParameters(*workload.plan, options.seed);
+  InitializeParameters(*workload.plan, options.seed, options.draw);
   return workload;
 }
 

@@ -12,6 +12,20 @@
 
 namespace topdnn {
 
+namespace {
+
+// Whether the node normalizes a branch that is then added to its shortcut, which an addition names
+// last.
+bool EndsBranch(const Graph& graph, const GraphNode& node) {
+  if (node.op->kind() != "batchnorm") return false;
+  const std::vector<int> readers = graph.Readers(node.output);
+  if (readers.size() != 1) return false;
+  const GraphNode& reader = graph.nodes()[readers.front()];
+  return reader.op->kind() == "add" && reader.inputs.front() == node.output;
+}
+
+}  // namespace
+
 BufferId ParameterPlanner::Block(int node, std::size_t bytes, std::string_view what,
                                  BufferRole role) {
   const DataType type = draft_.ParameterType();
@@ -75,7 +89,7 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient});
+    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
   }
 }
 
