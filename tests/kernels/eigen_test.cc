@@ -14,6 +14,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
@@ -236,6 +237,8 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
     CheckPasses(std::make_shared<ReluOp>(image), random.Seed());
     CheckPasses(std::make_shared<ReluOp>(image, 0.5F), random.Seed());
     CheckPasses(std::make_shared<ClipOp>(image, -0.25F, 0.5F), random.Seed());
+    CheckPasses(std::make_shared<SigmoidOp>(image), random.Seed());
+    CheckPasses(std::make_shared<HardSigmoidOp>(image), random.Seed());
     CheckPasses(std::make_shared<AddOp>(image, 1 + static_cast<int>(random.UpTo(3)), i % 2 == 0),
                 random.Seed());
     CheckPasses(std::make_shared<BiasOp>(image), random.Seed());

@@ -20,6 +20,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"Gemm", TranslateGemm},
       {"GlobalAveragePool", TranslateGlobalAveragePool},
       {"GlobalMaxPool", TranslateGlobalMaxPool},
+      {"HardSigmoid", TranslateHardSigmoid},
       {"LRN", TranslateLrn},
       {"MatMul", TranslateMatMul},
       {"MaxPool", TranslateMaxPool},
@@ -27,6 +28,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"ReduceMean", TranslateReduceMean},
       {"ReduceSum", TranslateReduceSum},
       {"Relu", TranslateRelu},
+      {"Sigmoid", TranslateSigmoid},
       {"Softmax", TranslateSoftmax},
       {"SoftmaxCrossEntropyLoss", TranslateSoftmaxCrossEntropyLoss},
   };

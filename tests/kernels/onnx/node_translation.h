@@ -77,6 +77,8 @@ Translation TranslateFlatten(const NodeCase& node);
 Translation TranslateAdd(const NodeCase& node);
 Translation TranslateClip(const NodeCase& node);
 Translation TranslateRelu(const NodeCase& node);
+Translation TranslateSigmoid(const NodeCase& node);
+Translation TranslateHardSigmoid(const NodeCase& node);
 Translation TranslateSoftmax(const NodeCase& node);
 Translation TranslateSoftmaxCrossEntropyLoss(const NodeCase& node);
 Translation TranslateMomentum(const NodeCase& node);
