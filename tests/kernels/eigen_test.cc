@@ -31,6 +31,7 @@
 #include "kernels/sgd/sgd.h"
 #include "kernels/softmax/cross_entropy.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/transpose/transpose.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/kernels/random_extents.h"
 
@@ -362,6 +363,13 @@ TEST_P(EigenTest, ReordersAgreeWithTheReference) {
   request.op = std::make_shared<ReorderOp>(Shape{1, 32, 2, 2}, DataType::kF32, DataType::kF32);
   request.layouts[Arg::kDst] = *Layout::Parse("aBcd16b");
   EXPECT_NE(KernelRun(backend(), request).refusal().find("unblocked"), std::string::npos);
+}
+
+TEST_P(EigenTest, TranspositionsAgreeWithTheReference) {
+  for (const std::vector<int>& order :
+       {std::vector{0, 2, 3, 1}, {3, 2, 1, 0}, {2, 3, 0, 1}, {0, 1, 2, 3}, {1, 3, 0, 2}}) {
+    CheckPasses(std::make_shared<TransposeOp>(Shape{3, 17, 9, 5}, order), 2);
+  }
 }
 
 TEST_P(EigenTest, NanInTheSourceReachesItsOutputs) {

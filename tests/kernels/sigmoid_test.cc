@@ -123,7 +123,8 @@ TEST_P(SigmoidBackendTest, NanTouchesNoOtherElement) {
     forward.Set(Arg::kSrc, values);
     forward.Run();
     const std::vector<double> dst = forward.Get(Arg::kDst);
-    EXPECT_TRUE(std::isnan(dst[3]) || (GetParam() == "onednn" && dst[3] == 0))
+    EXPECT_TRUE(std::isnan(dst[3]) ||
+                (GetParam() == "onednn" && op->kind() == "hard_sigmoid" && dst[3] == 0))
         << op->kind() << ": " << dst[3];
     for (std::size_t i = 0; i < dst.size(); ++i) {
       EXPECT_TRUE(i == 3 || std::abs(dst[i] - dst[0]) < 1e-6) << i;
