@@ -28,9 +28,12 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"ReduceMean", TranslateReduceMean},
       {"ReduceSum", TranslateReduceSum},
       {"Relu", TranslateRelu},
+      {"Resize", TranslateResize},
       {"Sigmoid", TranslateSigmoid},
       {"Softmax", TranslateSoftmax},
       {"SoftmaxCrossEntropyLoss", TranslateSoftmaxCrossEntropyLoss},
+      {"Transpose", TranslateTranspose},
+      {"Upsample", TranslateUpsample},
   };
   return table;
 }
