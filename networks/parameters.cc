@@ -1,5 +1,7 @@
 #include "networks/parameters.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -37,17 +39,22 @@ std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
   return values;
 }
 
+std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
+                                  std::uint64_t seed) {
+  const auto count = static_cast<std::size_t>(parameter.shape.elements());
+  if (parameter.fan_in == 0) return std::vector<double>(count, parameter.initial);
+  std::vector<double> values =
+      NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
+  const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
+  for (double& value : values) value *= deviation;
+  return values;
+}
+
 void InitializeParameters(const Plan& plan, std::uint64_t seed) {
   for (const PlanParameter& parameter : plan.parameters()) {
-    const auto count = static_cast<std::size_t>(parameter.spec.shape.elements());
-    std::vector<double> values(count, parameter.spec.initial);
-    if (parameter.spec.fan_in > 0) {
-      values = NormalValues(HashOf(parameter.layer + "/" + parameter.spec.name, seed), count);
-      const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.spec.fan_in));
-      for (double& value : values) value *= deviation;
-    }
-    plan.Write(parameter.value, values);
+    plan.Write(parameter.value, DrawParameter(parameter.layer, parameter.spec, seed));
   }
+  plan.PrepareParameters();
 }
 
 }  // namespace topdnn

@@ -5,6 +5,7 @@
 #define TOPDNN_NETWORKS_PARAMETERS_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "networks/plan.h"
@@ -13,8 +14,11 @@ namespace topdnn {
 
 // Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
 // Rectifiers", equation 10), or the constant that the operation names. The values depend on the
-// seed, the layer and the parameter alone, not on backend, layout, type or machine.
+// seed, the layer and the parameter alone, not on backend, layout, type or machine. Prepares them.
 void InitializeParameters(const Plan& plan, std::uint64_t seed);
+// One parameter of those, row-major.
+std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
+                                  std::uint64_t seed);
 
 // `count` values of the standard normal distribution, the same on every machine (Box and Muller
 // 1958 on the 64-bit Mersenne Twister; the C++ library's own distribution may differ between
