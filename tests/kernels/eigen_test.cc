@@ -27,6 +27,7 @@
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/resize/resize.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "kernels/softmax/cross_entropy.h"
@@ -363,6 +364,14 @@ TEST_P(EigenTest, ReordersAgreeWithTheReference) {
   request.op = std::make_shared<ReorderOp>(Shape{1, 32, 2, 2}, DataType::kF32, DataType::kF32);
   request.layouts[Arg::kDst] = *Layout::Parse("aBcd16b");
   EXPECT_NE(KernelRun(backend(), request).refusal().find("unblocked"), std::string::npos);
+}
+
+TEST_P(EigenTest, ResizedImagesAgreeWithTheReference) {
+  Random random(39);
+  for (int i = 0; i < 12; ++i) {
+    const Shape image{random.UpTo(3), random.UpTo(40), random.UpTo(20), random.UpTo(20)};
+    CheckPasses(std::make_shared<ResizeOp>(image, random.UpTo(3), random.UpTo(3)), random.Seed());
+  }
 }
 
 TEST_P(EigenTest, TranspositionsAgreeWithTheReference) {

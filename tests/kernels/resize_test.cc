@@ -97,13 +97,15 @@ TEST_P(ResizeBackendTest, NanAndInfinityReachTheirOwnPixels) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ResizeBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
 
-TEST(ResizeOneDnnTest, TwoLayoutsAreRefusedWithAReason) {
+TEST(ResizeRefusalTest, TwoLayoutsAreRefusedWithAReason) {
   KernelRequest request = RequestFor(std::make_shared<ResizeOp>(Shape{2, 16, 3, 3}, 2, 2), {}, 1);
   request.layouts[Arg::kSrc] = Layout::Plain(4);
   request.layouts[Arg::kDst] = Layout::ChannelsLast(4);
   EXPECT_NE(KernelRun("onednn", request).refusal().find("one layout"), std::string::npos);
+  EXPECT_EQ(KernelRun("eigen", request).refusal(), "eigen takes src as acdb, not as abcd");
 }
 
 }  // namespace
