@@ -46,6 +46,9 @@ struct PlanProfile {
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
 };
 
+// "conv1 forward": a stage's name in its samples.
+std::string LabelOf(const Stage& stage);
+
 // Checks, then measures. `images` may be nullptr for a plan that has its input already.
 PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings);
 

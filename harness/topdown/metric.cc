@@ -74,7 +74,8 @@ class TopdownEvaluation {
     counts_.nodes_[node.name] = value;
     auto& level = node.level == 0   ? result_.instead
                   : node.level == 1 ? result_.level1
-                                    : result_.level2;
+                  : node.level == 2 ? result_.level2
+                                    : result_.level3;
     level.emplace_back(node.name, value);
   }
 
@@ -103,6 +104,13 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
   }
   throw TopdownError(fmt::format("no Top-Down table for the CPU '{}': use one of {}", cpu,
                                  fmt::join(known, ", ")));
+}
+
+std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t path, int level,
+                                      bool smt) {
+  TopdownPath upper = table.paths.at(path);
+  std::erase_if(upper.nodes, [level](const TopdownNode& node) { return node.level > level; });
+  return TopdownEvaluation(upper, {}, smt).result().missing;
 }
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,

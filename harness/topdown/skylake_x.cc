@@ -40,7 +40,7 @@ MaybeValue MemoryBound(C e) {
 
 const TopdownRegistration kSkylakeX({
     .cpu = "skylake_x",
-    .alias = {"cascade_lake"},
+    .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
     .note = "",
     .events = {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
