@@ -153,13 +153,17 @@ bool PerfGroup::MapForUser() {
   for (const int fd : fds_) {
     const perf_event_mmap_page* page = calls_.map(fd);
     if (page != nullptr) pages_.push_back(page);
-    if (page == nullptr || !IsReadableByUser(*page) ||
-        page->pmc_width != pages_.front()->pmc_width) {
+    if (page == nullptr || !IsReadableByUser(*page)) {
       Unmap();
       return false;
     }
   }
   return true;
+}
+
+std::size_t PerfGroup::slots() const {
+  if (inherit_) return 3 * fds_.size();
+  return pages_.empty() ? 3 + fds_.size() : UserSlots(fds_.size());
 }
 
 void PerfGroup::Unmap() {
@@ -178,7 +182,7 @@ bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
   // (an event off its counter for the moment has to be asked of the kernel)
   if (!pages_.empty() && ReadUserGroup(pages_, raw)) return true;
   if (!inherit_) {  // events, enabled, running, count...
-    const std::size_t bytes = slots() * sizeof *raw;
+    const std::size_t bytes = (3 + fds_.size()) * sizeof *raw;
     return calls_.read(fds_.front(), raw, bytes) == static_cast<ssize_t>(bytes);
   }
   for (const int fd : fds_) {  // count, enabled, running
@@ -192,10 +196,15 @@ bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
 std::vector<CounterReading> PerfGroup::Decode(std::span<const std::uint64_t> raw) const {
   std::vector<CounterReading> readings;
   if (raw.size() != slots() || fds_.empty()) return readings;
-  if (!inherit_ && raw[0] != fds_.size()) return readings;
+  const bool by_user = !inherit_ && !pages_.empty() && (raw[0] & kUserReading) != 0;
+  const std::size_t events = fds_.size();
+  if (!inherit_ && raw[0] != (by_user ? kUserReading | events : events)) return readings;
+  const UserTimes times =
+      by_user ? UserTimesOf(raw[1], raw[2], raw[3 + events], raw[4 + events], *pages_.front())
+              : UserTimes{.enabled = raw[1], .running = raw[2]};
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     readings.push_back(inherit_ ? CounterReading{raw[3 * i], raw[3 * i + 1], raw[3 * i + 2]}
-                                : CounterReading{raw[3 + i], raw[1], raw[2]});
+                                : CounterReading{raw[3 + i], times.enabled, times.running});
   }
   return readings;
 }

@@ -77,7 +77,7 @@ class PerfGroup {
   bool MapForUser();
 
   // Places that ReadRaw fills.
-  std::size_t slots() const { return inherit_ ? 3 * fds_.size() : 3 + fds_.size(); }
+  std::size_t slots() const;
   // The measured path: copies cumulative numbers as the kernel gives them, allocates nothing. False
   // after a failed or short read.
   bool ReadRaw(std::uint64_t* raw) const noexcept;

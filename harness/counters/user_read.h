@@ -15,6 +15,7 @@
 #endif
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -25,11 +26,20 @@ struct UserTimes {
   std::uint64_t running = 0;  // ns
 };
 
+// A counter of 48 bits, as RDPMC leaves it in two registers: what it holds is signed.
+constexpr std::uint64_t SignedCounter(std::uint64_t low, std::uint64_t high) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(high)))
+             << 32 |
+         low;
+}
+
 // The instructions of this machine.
 struct HardwareReads {
 #if defined(__x86_64__)
   static std::uint64_t Counter(std::uint32_t index) noexcept {
-    return __rdpmc(static_cast<int>(index));
+    std::uint64_t low, high;  // RDPMC clears the upper halves
+    asm volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
+    return SignedCounter(low, high);
   }
   static std::uint64_t Cycles() noexcept { return __rdtsc(); }
 #else
@@ -38,12 +48,14 @@ struct HardwareReads {
 #endif
 };
 
-// Whether a page can be read at all: the kernel allows RDPMC and gives the time stamp counter's
-// scale, without which the time since the last switch would be missing.
+// Whether a page can be read at all: the kernel allows RDPMC, the counter has the 48 bits of all x86
+// cores with such pages, and the scale of the time stamp counter is there, without which the time
+// since the last switch would be missing.
 bool IsReadableByUser(const perf_event_mmap_page& page);
 
 namespace user_read {
 
+// Read at this place and no other.
 template <class T>
 T Once(const T& field) noexcept {
   return *const_cast<const volatile T*>(&field);
@@ -56,67 +68,57 @@ inline constexpr int kMostTries = 1000;
 
 }  // namespace user_read
 
-// The count so far. False when the event is not on a counter now. `shift`: 64 less the counter's
-// width; the same for every page of a core.
-template <class Reads = HardwareReads>
-bool ReadUserCounter(const perf_event_mmap_page& page, unsigned shift,
-                     std::uint64_t& value) noexcept {
-  for (int tries = user_read::kMostTries; tries > 0; --tries) {
-    const std::uint32_t lock = user_read::Once(page.lock);
-    user_read::Barrier();
-    const std::uint32_t index = user_read::Once(page.index);
-    if (index == 0) [[unlikely]] return false;
-    const auto offset = static_cast<std::uint64_t>(user_read::Once(page.offset));
-    const std::uint64_t counter = Reads::Counter(index - 1);
-    user_read::Barrier();
-    if (user_read::Once(page.lock) != lock) [[unlikely]] continue;
-    // What the counter's bits hold is signed.
-    value = offset + static_cast<std::uint64_t>(static_cast<std::int64_t>(counter << shift) >> shift);
-    return true;
-  }
-  return false;
-}
+// Marks raw[0] of a group that was read here, beside the number of its events.
+inline constexpr std::uint64_t kUserReading = std::uint64_t{1} << 63;
 
-// The times so far: what the page says, and the time since then.
-template <class Reads = HardwareReads>
-bool ReadUserTimes(const perf_event_mmap_page& page, UserTimes& times) noexcept {
-  for (int tries = user_read::kMostTries; tries > 0; --tries) {
-    const std::uint32_t lock = user_read::Once(page.lock);
-    user_read::Barrier();
-    const std::uint64_t enabled = user_read::Once(page.time_enabled);
-    const std::uint64_t running = user_read::Once(page.time_running);
-    const std::uint64_t offset = user_read::Once(page.time_offset);
-    const std::uint32_t mult = user_read::Once(page.time_mult);
-    const std::uint16_t shift = user_read::Once(page.time_shift);
-    const std::uint64_t cycles = Reads::Cycles();
-    const bool on = user_read::Once(page.index) != 0;
-    user_read::Barrier();
-    if (user_read::Once(page.lock) != lock) [[unlikely]] continue;
-    const std::uint64_t whole = (cycles >> shift) * mult;
-    const std::uint64_t rest = ((cycles & ((std::uint64_t{1} << shift) - 1)) * mult) >> shift;
-    const std::uint64_t since = offset + whole + rest;
-    times = {.enabled = enabled + since, .running = running + (on ? since : 0)};
-    return true;
-  }
-  return false;
-}
+// Places that ReadUserGroup fills for so many events.
+constexpr std::size_t UserSlots(std::size_t events) { return 5 + events; }
 
-// A group, laid out as the kernel's own group reading: events, enabled, running, count... False when
-// one of the events is not on a counter now.
+// A group: kUserReading and events, the leader's times when its page was written, count..., and what
+// the time since then is made of: the page's offset and the cycles now. False when an event is not
+// on a counter now, or a page never rests.
 template <class Reads = HardwareReads>
 bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages, std::uint64_t* raw) noexcept {
-  const unsigned shift = 64u - pages.front()->pmc_width;
+  using user_read::Barrier;
+  using user_read::Once;
+  int tries = user_read::kMostTries;
   std::uint64_t* value = raw + 3;
   for (const perf_event_mmap_page* page : pages) {
-    if (!ReadUserCounter<Reads>(*page, shift, *value++)) [[unlikely]] return false;
+    for (;;) {
+      const std::uint32_t lock = Once(page->lock);
+      Barrier();
+      const std::uint32_t index = Once(page->index);
+      if (index == 0) [[unlikely]] return false;
+      const std::uint64_t count =
+          static_cast<std::uint64_t>(Once(page->offset)) + Reads::Counter(index - 1);
+      Barrier();
+      if (Once(page->lock) == lock) [[likely]] {
+        *value++ = count;
+        break;
+      }
+      if (--tries == 0) return false;
+    }
   }
-  UserTimes times;
-  if (!ReadUserTimes<Reads>(*pages.front(), times)) [[unlikely]] return false;
-  raw[0] = pages.size();
-  raw[1] = times.enabled;
-  raw[2] = times.running;
+  const perf_event_mmap_page& leader = *pages.front();
+  for (;;) {
+    const std::uint32_t lock = Once(leader.lock);
+    Barrier();
+    raw[1] = Once(leader.time_enabled);
+    raw[2] = Once(leader.time_running);
+    value[0] = Once(leader.time_offset);
+    value[1] = Reads::Cycles();
+    Barrier();
+    if (Once(leader.lock) == lock) [[likely]] break;
+    if (--tries == 0) return false;
+  }
+  raw[0] = kUserReading | pages.size();
   return true;
 }
+
+// The times of such a reading: the page's, and those since it was written, by its scale of the
+// cycles (linux/perf_event.h, time_mult and time_shift). An event that was read was on its counter.
+UserTimes UserTimesOf(std::uint64_t enabled, std::uint64_t running, std::uint64_t offset,
+                      std::uint64_t cycles, const perf_event_mmap_page& page);
 
 }  // namespace topdnn
 

@@ -1,5 +1,6 @@
 // Ice Lake-SP: five slots a cycle; PERF_METRICS gives level 1 alone.
 
+#include "harness/topdown/intel_events.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -47,9 +48,12 @@ MaybeValue HeavyOperations(C e) {
              e("IDQ.MITE_UOPS");
 }
 
+constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL_PERIODS";
+using Level3 = CycleActivityLevel3<kBuffersFull>;
+
 std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
                               MaybeValue (*retiring)(C)) {
-  return {
+  return Joined<TopdownNode>({
       {"Frontend_Bound", 1, frontend},
       {"Backend_Bound", 1, backend},
       {"Retiring", 1, retiring},
@@ -64,7 +68,7 @@ std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C
       {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
       {"Heavy_Operations", 2, HeavyOperations},
       {"Light_Operations", 2, [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }},
-  };
+  }, Level3::Nodes());
 }
 
 const TopdownRegistration kIceLakeX({
@@ -72,7 +76,7 @@ const TopdownRegistration kIceLakeX({
     .alias = {},
     .source = "pmu-tools icx_server_ratios.py; Intel perfmon ICX",
     .note = "",
-    .events = {{"TOPDOWN.SLOTS", 0x400, "slots", ""},
+    .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "icx::UNHALTED_CORE_CYCLES"}, {"TOPDOWN.SLOTS", 0x400, "slots", ""},
                {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
                {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
                {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
@@ -98,6 +102,7 @@ const TopdownRegistration kIceLakeX({
                {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
                {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "",
                 "icx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+ Level3::Events("icx", {kBuffersFull, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
     .paths = {{"PERF_METRICS", Path(
                                    [](C e) {
                                      return e("PERF_METRICS.FRONTEND_BOUND") / MetricsSum(e) -
@@ -116,6 +121,7 @@ const TopdownRegistration kIceLakeX({
                    },
                    [](C e) { return e("TOPDOWN.BACKEND_BOUND_SLOTS") / Slots(e) + ClearSlots(e); },
                    [](C e) { return e("UOPS_RETIRED.SLOTS") / Slots(e); })}},
+    .extras = IntelExtras("icx", false),
 });
 
 }  // namespace

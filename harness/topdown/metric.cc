@@ -53,19 +53,33 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
 // One path over one set of counts.
 class TopdownEvaluation {
  public:
+  // `miss_optional`: the events of optional nodes are missing like any other.
   TopdownEvaluation(const TopdownPath& path, const std::map<std::string, double, std::less<>>& all,
-                    bool smt) {
+                    bool smt, bool miss_optional = false) {
     result_.path = path.name;
     counts_.counts_ = all;
     counts_.smt_ = smt;
-    for (const TopdownNode& node : path.nodes) Add(node);
+    bool refined = miss_optional;
+    for (const TopdownNode& node : path.nodes) {
+      const bool optional = node.optional || node.level == 3;
+      const std::set<std::string> before = counts_.missing_;
+      const bool gives = Add(node);
+      if (!optional) continue;
+      refined = refined || gives;
+      for (const std::string& event : counts_.missing_) {
+        if (!before.contains(event)) refined_missing_.insert(event);
+      }
+      counts_.missing_ = before;
+    }
+    if (refined) counts_.missing_.merge(refined_missing_);
+    if (!refined) result_.level3.clear();
     result_.missing.assign(counts_.missing_.begin(), counts_.missing_.end());
   }
   int nodes_given() const { return nodes_given_; }
   const TopdownResult& result() const { return result_; }
 
  private:
-  void Add(const TopdownNode& node) {
+  bool Add(const TopdownNode& node) {
     std::optional<double> value = node.formula(counts_).get();
     if (value) {
       value = std::max(*value, 0.0);
@@ -77,10 +91,12 @@ class TopdownEvaluation {
                   : node.level == 2 ? result_.level2
                                     : result_.level3;
     level.emplace_back(node.name, value);
+    return value.has_value();
   }
 
   TopdownCounts counts_;
   TopdownResult result_;
+  std::set<std::string> refined_missing_;  // of optional nodes
   int nodes_given_ = 0;
 };
 
@@ -110,7 +126,7 @@ std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t pat
                                       bool smt) {
   TopdownPath upper = table.paths.at(path);
   std::erase_if(upper.nodes, [level](const TopdownNode& node) { return node.level > level; });
-  return TopdownEvaluation(upper, {}, smt).result().missing;
+  return TopdownEvaluation(upper, {}, smt, /*miss_optional=*/true).result().missing;
 }
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,

@@ -77,6 +77,9 @@ struct TopdownNode {
   std::string name;
   int level = 1;  // 1 to 3; 0: not Top-Down, what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
+  // A refinement whose events nobody need have counted: where it and its like give nothing, they are
+  // not missed. All of level 3 is.
+  bool optional = false;
 };
 
 // One way to the nodes. A core may have several: with the PERF_METRICS register, and without (in

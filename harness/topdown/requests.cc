@@ -93,10 +93,13 @@ class Collector {
   // What every profile counts, and the event that each pass repeats.
   MetricRequests Finish() {
     const bool intel = std::any_of(
-        requests_.events.begin(), requests_.events.end(),
-        [](const PerfRequest& request) { return request.event.name.starts_with("CPU_CLK_UNHALTED") || request.event.name == "TOPDOWN.SLOTS"; });
-    if (!Has("TOPDOWN.SLOTS") && !HasTableCycles()) AddGeneric("cycles", PERF_COUNT_HW_CPU_CYCLES, false);
-    if (Has("TOPDOWN.SLOTS")) AddGeneric("cycles", PERF_COUNT_HW_CPU_CYCLES, true);
+        requests_.events.begin(), requests_.events.end(), [](const PerfRequest& request) {
+          return request.event.name.starts_with("CPU_CLK_UNHALTED") ||
+                 request.event.name == "TOPDOWN.SLOTS";
+        });
+    if (!Has(CyclesName())) {
+      AddGeneric("cycles", PERF_COUNT_HW_CPU_CYCLES, Has("TOPDOWN.SLOTS"));
+    }
     if (!Has("INST_RETIRED.ANY")) AddGeneric("instructions", PERF_COUNT_HW_INSTRUCTIONS, intel);
     const std::string common = Has("TOPDOWN.SLOTS") ? "TOPDOWN.SLOTS" : CyclesName();
     for (PerfRequest& request : requests_.events) request.common = request.event.name == common;
@@ -149,7 +152,6 @@ class Collector {
     }
     return "cycles";
   }
-  bool HasTableCycles() const { return Has(CyclesName()); }
 
   const RequestContext& context_;
   MetricRequests requests_;

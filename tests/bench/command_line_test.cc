@@ -234,7 +234,7 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   const std::map<std::string, double> expected = {
       {"Frontend_Bound", .15}, {"Bad_Speculation", .15},   {"Backend_Bound", .3},
       {"Retiring", .4},        {"Fetch_Latency", .05},     {"Fetch_Bandwidth", .1},
-      {"Memory_Bound", .2},    {"Branch_Mispredicts", .05}, {"Heavy_Operations", .1}};
+      {"Memory_Bound", .25},    {"Branch_Mispredicts", .05}, {"Heavy_Operations", .1}};
   auto records = json["stages"];
   records.push_back(json["step"]);
   for (const auto& record : records) {

@@ -65,54 +65,62 @@ class UserReadTest : public testing::Test {
   }
 };
 
+// One page as a group of one.
+struct Group {
+  bool good;
+  std::array<std::uint64_t, UserSlots(1)> raw{};
+
+  explicit Group(const perf_event_mmap_page& page) {
+    const perf_event_mmap_page* address = &page;
+    good = ReadUserGroup<Played>(std::span(&address, 1), raw.data());
+  }
+  std::uint64_t value() const { return raw[3]; }
+};
+
 TEST_F(UserReadTest, AddsTheCounterToWhatTheKernelKept) {
   const perf_event_mmap_page page = Page();
-  std::uint64_t value = 0;
   Played::counter = 500;
-  ASSERT_TRUE(ReadUserCounter<Played>(page, 16, value));
-  EXPECT_EQ(value, 1'000'500u);
+  Played::cycles = 77;
+  const Group group(page);
+  ASSERT_TRUE(group.good);
+  EXPECT_EQ(group.raw[0], kUserReading | 1);
+  EXPECT_EQ(group.value(), 1'000'500u);
   EXPECT_EQ(Played::index, 2u);  // the page counts from 1
-  // The kernel starts a counter at a negative number, of pmc_width bits.
-  Played::counter = 0xFFFF'FFFF'FFFE;  // -2 of 48 bits
-  ASSERT_TRUE(ReadUserCounter<Played>(page, 16, value));
-  EXPECT_EQ(value, 999'998u);
+  EXPECT_EQ(group.raw[1], 700u);
+  EXPECT_EQ(group.raw[2], 600u);
+  EXPECT_EQ(group.raw[4], 11u);
+  EXPECT_EQ(group.raw[5], 77u);
+  // The kernel starts a counter at a negative number, of 48 bits.
+  EXPECT_EQ(SignedCounter(0xFFFF'FFFE, 0xFFFF), static_cast<std::uint64_t>(-2));
+  EXPECT_EQ(SignedCounter(5, 0x7FFF), 0x7FFF'0000'0005u);
 }
 
 TEST_F(UserReadTest, AnEventOffItsCounterIsTheKernels) {
   perf_event_mmap_page page = Page();
   page.index = 0;
-  std::uint64_t value = 0;
-  EXPECT_FALSE(ReadUserCounter<Played>(page, 16, value));
+  EXPECT_FALSE(Group(page).good);
 }
 
 TEST_F(UserReadTest, AChangedPageIsReadAgain) {
   perf_event_mmap_page page = Page();
   Played::changing = &page;
   Played::changes = 3;
-  std::uint64_t value = 0;
-  UserTimes reading;
-  ASSERT_TRUE(ReadUserCounter<Played>(page, 16, value));
-  EXPECT_EQ(value, 1'003'000u);
-  Played::changes = 2;
-  ASSERT_TRUE(ReadUserTimes<Played>(page, reading));
-  EXPECT_EQ(reading.enabled, 700u + 25 + 11);
+  const Group group(page);
+  ASSERT_TRUE(group.good);
+  EXPECT_EQ(group.value(), 1'003'000u);
+  EXPECT_EQ(group.raw[1], 700u + 3 * 5);
   // One whose lock never rests is given up.
   Played::changes = 1 << 30;
-  EXPECT_FALSE(ReadUserCounter<Played>(page, 16, value));
-  EXPECT_FALSE(ReadUserTimes<Played>(page, reading));
+  EXPECT_FALSE(Group(page).good);
 }
 
 TEST_F(UserReadTest, TimesGoOnSinceThePage) {
-  perf_event_mmap_page page = Page();
-  Played::cycles = 1003;
-  UserTimes reading;
-  ASSERT_TRUE(ReadUserTimes<Played>(page, reading));
+  const UserTimes times = UserTimesOf(700, 600, 11, 1003, Page());
   const std::uint64_t since = 11 + 1003 / 2;
-  EXPECT_EQ(reading.enabled, 700 + since);
-  EXPECT_EQ(reading.running, 600 + since);
-  page.index = 0;
-  ASSERT_TRUE(ReadUserTimes<Played>(page, reading));
-  EXPECT_EQ(reading.running, 600u);
+  EXPECT_EQ(times.enabled, 700 + since);
+  EXPECT_EQ(times.running, 600 + since);
+  // Beyond what the cycles times the scale hold in 64 bits.
+  EXPECT_EQ(UserTimesOf(0, 0, 0, std::uint64_t{1} << 63, Page()).enabled, std::uint64_t{1} << 62);
 }
 
 TEST_F(UserReadTest, OnlyAPageThatAllowsItIsRead) {
@@ -127,7 +135,7 @@ TEST_F(UserReadTest, OnlyAPageThatAllowsItIsRead) {
   no_time.cap_user_time = 0;
   EXPECT_FALSE(IsReadableByUser(no_time));
   perf_event_mmap_page no_width = Page();
-  no_width.pmc_width = 0;
+  no_width.pmc_width = 40;
   EXPECT_FALSE(IsReadableByUser(no_width));
 }
 
@@ -202,18 +210,19 @@ TEST_F(UserReadTest, NeitherMetricsNorOtherThreadsAreReadByUser) {
   EXPECT_EQ(mapping.mapped, 0);
 }
 
-// One instruction, where RDPMC and RDTSC are a few: what they fill the registers by is counted
-// apart.
+// One instruction in place of RDPMC and RDTSC, and the clearing of the registers that they fill.
 struct OneInstruction {
   static std::uint64_t Counter(std::uint32_t index) noexcept {
-    std::uint32_t low, high;
-    asm volatile("mov %2, %0" : "=a"(low), "=d"(high) : "c"(index));
-    return low | std::uint64_t{high} << 32;
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    asm volatile("mov %k2, %k0" : "+a"(low), "+d"(high) : "c"(index));
+    return SignedCounter(low, high);
   }
   static std::uint64_t Cycles() noexcept {
-    std::uint32_t low, high;
-    asm volatile("xor %0, %0" : "=a"(low), "=d"(high));
-    return low | std::uint64_t{high} << 32;
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    asm volatile("nop" : "+a"(low), "+d"(high));
+    return low | high << 32;
   }
 };
 
@@ -221,7 +230,7 @@ struct OneInstruction {
 struct PairOfMarks {
   std::array<perf_event_mmap_page, 5> pages{};
   std::array<const perf_event_mmap_page*, 5> addresses{};
-  std::array<std::uint64_t, 16> raw{};
+  std::array<std::uint64_t, 2 * UserSlots(5)> raw{};
   bool good = false;
 
   PairOfMarks() {
@@ -232,7 +241,7 @@ struct PairOfMarks {
   }
   void operator()() noexcept {
     good = ReadUserGroup<OneInstruction>(addresses, &raw[0]) &&
-           ReadUserGroup<OneInstruction>(addresses, &raw[8]);
+           ReadUserGroup<OneInstruction>(addresses, &raw[UserSlots(5)]);
   }
 };
 
@@ -244,8 +253,8 @@ TEST_F(UserReadTest, APairOfMarksIsAtMost250Instructions) {
   PairOfMarks marks;
   const ExactCounts counts = ExactCounter::Count(marks);
   EXPECT_TRUE(marks.good);
-  EXPECT_EQ(marks.raw[8 + 0], 5u);
-  EXPECT_EQ(marks.raw[8 + 7], 1'000'002u);  // index 3 less 1, as OneInstruction gives it back
+  EXPECT_EQ(marks.raw[UserSlots(5)], kUserReading | 5);
+  EXPECT_EQ(marks.raw[UserSlots(5) + 7], 1'000'002u);  // index 3 less 1, as OneInstruction gives it back
   ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
   std::printf("two marks of five events by RDPMC: %llu instructions\n",
               static_cast<unsigned long long>(counts.instructions));
