@@ -21,6 +21,7 @@
 #include "bench/stage_topdown.h"
 #include "bench/width_one_count.h"
 #include "bench/workload.h"
+#include "harness/evolution.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
@@ -44,6 +45,7 @@ struct ProfileOptions {
   std::string counters = "auto";
   std::string metrics;
   std::string json, csv, record;
+  bool series = false;
 };
 
 Regime RegimeOf(const std::string& name) {
@@ -180,8 +182,8 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
 
 Report MakeReport(const ProfileOptions& options, const Workload& workload,
                   const Measured& measured) {
-  Report report = ReportOf(*workload.plan, measured.profile, measured.ceilings,
-                           RegimeOf(options.regime));
+  Report report =
+      ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
   report.command = CommandLine();
   report.machine = measured.machine;
   report.items_per_step = static_cast<double>(workload.batch);
@@ -193,6 +195,15 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   return report;
 }
 
+std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples) {
+  std::vector<std::string> groups;
+  for (const Stage& stage : plan.stages()) {
+    const std::string pass(NameOf(stage.pass));
+    groups.push_back(pass.starts_with("backward") ? "backward" : pass);
+  }
+  return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
+}
+
 int RunProfile(const ProfileOptions& options) {
   CheckOptions(options);
   RegimeOf(options.regime);
@@ -200,14 +211,17 @@ int RunProfile(const ProfileOptions& options) {
   ProgressLine progress(DetectStyle(stderr));
   constexpr std::string_view kReplay = "replay:";
   Workload workload;
-  const Measured measured =
-      options.counters.starts_with(kReplay)
-          ? Replay(options, options.counters.substr(kReplay.size()), workload)
-          : Measure(options, progress, workload);
-  const Report report = MakeReport(options, workload, measured);
+  const Measured measured = options.counters.starts_with(kReplay)
+                                ? Replay(options, options.counters.substr(kReplay.size()), workload)
+                                : Measure(options, progress, workload);
+  Report report = MakeReport(options, workload, measured);
+  const SequenceSamples& samples = measured.profile.in_network;
+  const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);
+  if (options.series) report.evolution = EvolutionJson(samples, phases);
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
+  if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
   for (const std::string& line : measured.source_notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
@@ -229,6 +243,9 @@ std::function<int()> Configure(CLI::App& app) {
                  "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   app.add_option("--metrics", options->metrics,
                  "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  app.add_flag("--series", options->series,
+               "phases (warm-up and steady; forward, backward, update), and in the JSON each "
+               "stage's series over the iterations");
   app.add_option("--record", options->record, "file for the raw samples, to replay");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");

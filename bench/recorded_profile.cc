@@ -76,8 +76,9 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       ceilings.push_back(std::move(ceiling));
     }
   } catch (const nlohmann::json::exception&) {
-    Refuse(where, "machine: ceilings: a part is missing or of another type: record it again with "
-                  "--record");
+    Refuse(where,
+           "machine: ceilings: a part is missing or of another type: record it again with "
+           "--record");
   }
   return ceilings;
 }

@@ -305,8 +305,7 @@ class SequenceMeter {
     const std::size_t slots = SlotsOf(sources);
     const std::size_t numbers = slots * (stages_.size() + 1);
     if (slots == 0) return;
-    std::int64_t most = std::min({options_.most_counted_iterations,
-                                  samples_.disturbance.iterations,
+    std::int64_t most = std::min({options_.most_counted_iterations, samples_.disturbance.iterations,
                                   kMostNumbers / static_cast<std::int64_t>(numbers)});
     if (pass > 0) most = std::min(most, rows_);
     std::vector<std::uint64_t> raw(

@@ -103,8 +103,8 @@ struct StageSamples {
 struct SequenceSamples {
   std::vector<StageSamples> stages;
   StageSamples step;
-  std::vector<std::string> events;      // of the sources that are read, in their order
-  std::vector<std::string> run_events;  // of those that run the regions themselves
+  std::vector<std::string> events;        // of the sources that are read, in their order
+  std::vector<std::string> run_events;    // of those that run the regions themselves
   std::vector<std::size_t> event_passes;  // which pass counted each of `events`
   // What a reading counts of itself, per event, which the counts are already without.
   std::vector<double> empty_counts;

@@ -72,8 +72,9 @@ struct Report {
   Record step;  // the whole
   std::optional<double> items_per_step;
   std::vector<Record> stages;
-  bool partial = false;            // interrupted: some stages are missing
-  std::vector<std::string> notes;  // sentences for the reader: warm-up, overhead, gaps
+  bool partial = false;              // interrupted: some stages are missing
+  std::vector<std::string> notes;    // sentences for the reader: warm-up, overhead, gaps
+  nlohmann::ordered_json evolution;  // see harness/evolution.h; null: not asked for
 };
 
 }  // namespace topdnn

@@ -131,8 +131,7 @@ class Node {
     return json_.get<bool>();
   }
   // A finite number.
-  double Number(double least = 0,
-                double most = std::numeric_limits<double>::max()) const {
+  double Number(double least = 0, double most = std::numeric_limits<double>::max()) const {
     if (!json_.is_number()) Refuse("not a number");
     const double value = json_.get<double>();
     if (!(value >= least && value <= most)) {

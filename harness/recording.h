@@ -1,5 +1,5 @@
-// A run's raw samples in a file: what was measured on one machine (with a PMU, say) is analysed, and
-// tested, on another. JSON, versioned, with the machine that it comes from.
+// A run's raw samples in a file: what was measured on one machine (with a PMU, say) is analysed,
+// and tested, on another. JSON, versioned, with the machine that it comes from.
 //
 //   {"topdnn_recording": 1, "command": "...", "machine": {...}, "subject": {"network": "cnn", ...},
 //    "smt": false, "in_network": SEQUENCE, "isolated": [SEQUENCE...], "overhead": null|{...},

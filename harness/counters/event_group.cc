@@ -138,8 +138,9 @@ Availability LacksCapability(int error, const PerfSurroundings& here, const std:
           .reason = fmt::format("this container lacks CAP_PERFMON, and kernel.perf_event_paranoid "
                                 "is {}, so {} are refused ({})",
                                 here.paranoid, what, strerrorname_np(error)),
-          .remedy = "run the container with --cap-add PERFMON, or on the host: sysctl "
-                    "kernel.perf_event_paranoid=1"};
+          .remedy =
+              "run the container with --cap-add PERFMON, or on the host: sysctl "
+              "kernel.perf_event_paranoid=1"};
 }
 
 }  // namespace
@@ -197,15 +198,17 @@ Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::
           "");
     case ECHILD:
       return refused(
-          fmt::format("the kernel found the members of a group of {} out of step with their threads "
-                      "(ECHILD)",
-                      what),
+          fmt::format(
+              "the kernel found the members of a group of {} out of step with their threads "
+              "(ECHILD)",
+              what),
           "start again; if it stays, ask for less: --metrics instructions");
     case EINVAL:
-      return refused(fmt::format("{} do not fit this PMU's counters together, or the kernel does not "
-                                 "know their encoding (EINVAL)",
-                                 what),
-                     "ask for fewer or other --metrics");
+      return refused(
+          fmt::format("{} do not fit this PMU's counters together, or the kernel does not "
+                      "know their encoding (EINVAL)",
+                      what),
+          "ask for fewer or other --metrics");
     case EMFILE:
       return refused("too many open files for one counter a thread (EMFILE)", "ulimit -n 65536");
     case EBUSY:

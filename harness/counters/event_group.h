@@ -64,8 +64,8 @@ struct PerfSurroundings {
   static PerfSurroundings Here();
 };
 
-// Why an event was refused, and what would help. `what` names the events: "hardware events". Error 0
-// stands for events that open and never get on a counter.
+// Why an event was refused, and what would help. `what` names the events: "hardware events". Error
+// 0 stands for events that open and never get on a counter.
 Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::string& what);
 
 }  // namespace topdnn

@@ -1,8 +1,8 @@
 // Which hardware events really count together here: what was asked for is packed into passes, each
 // pass is opened and run, and what the kernel or the machine refuses is left out with its reason.
 //
-// Asking is the only sure way: a watchdog, another profiler or the hypervisor takes counters without
-// a sign, and an event can be unknown, reserved for the privileged, or dead.
+// Asking is the only sure way: a watchdog, another profiler or the hypervisor takes counters
+// without a sign, and an event can be unknown, reserved for the privileged, or dead.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_PLAN_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_PLAN_H_

@@ -1,5 +1,5 @@
-// Hardware events as a counter source: the groups of a plan, pass after pass, on every thread of the
-// process, summed and kept by thread.
+// Hardware events as a counter source: the groups of a plan, pass after pass, on every thread of
+// the process, summed and kept by thread.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
@@ -46,7 +46,7 @@ class PerfSource final : public CounterSource {
   std::function<std::vector<pid_t>()> threads_;
   std::vector<std::string> events_;
   std::vector<std::size_t> pass_of_;
-  std::vector<std::size_t> first_of_;  // event index of each pass's first
+  std::vector<std::size_t> first_of_;               // event index of each pass's first
   std::vector<std::unique_ptr<PerfGroup>> groups_;  // one a thread
   std::size_t pass_ = 0;
   std::string refused_;  // why the groups of this pass are not open

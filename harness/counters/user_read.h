@@ -48,19 +48,16 @@ struct HardwareReads {
 #endif
 };
 
-// Whether a page can be read at all: the kernel allows RDPMC, the counter has the 48 bits of all x86
-// cores with such pages, and the scale of the time stamp counter is there, without which the time
-// since the last switch would be missing.
+// Whether a page can be read at all: the kernel allows RDPMC, the counter has the 48 bits of all
+// x86 cores with such pages, and the scale of the time stamp counter is there, without which the
+// time since the last switch would be missing.
 bool IsReadableByUser(const perf_event_mmap_page& page);
 
 namespace user_read {
 
-// Read at this place and no other.
-template <class T>
-T Once(const T& field) noexcept {
-  return *const_cast<const volatile T*>(&field);
-}
-
+// Keeps the compiler from moving reads of the page over it; the hardware keeps a thread's own reads
+// and the kernel's writes on the same CPU in order. (Plain reads between barriers, as the kernel's
+// header has them, become operands of instructions, which volatile ones do not.)
 inline void Barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 // A page whose lock moves forever is broken; a thread cannot be switched that often.
@@ -74,44 +71,44 @@ inline constexpr std::uint64_t kUserReading = std::uint64_t{1} << 63;
 // Places that ReadUserGroup fills for so many events.
 constexpr std::size_t UserSlots(std::size_t events) { return 5 + events; }
 
-// A group: kUserReading and events, the leader's times when its page was written, count..., and what
-// the time since then is made of: the page's offset and the cycles now. False when an event is not
-// on a counter now, or a page never rests.
+// A group: kUserReading and events, the leader's times when its page was written, count..., and
+// what the time since then is made of: the page's offset and the cycles now. False when an event is
+// not on a counter now, or a page never rests.
 template <class Reads = HardwareReads>
-bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages, std::uint64_t* raw) noexcept {
+[[gnu::always_inline]] inline bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages,
+                                                 std::uint64_t* raw) noexcept {
   using user_read::Barrier;
-  using user_read::Once;
   int tries = user_read::kMostTries;
-  std::uint64_t* value = raw + 3;
-  for (const perf_event_mmap_page* page : pages) {
+  const std::size_t events = pages.size();
+  for (std::size_t i = 0; i < events; ++i) {
+    const perf_event_mmap_page& page = *pages[i];
     for (;;) {
-      const std::uint32_t lock = Once(page->lock);
+      const std::uint32_t lock = page.lock;
       Barrier();
-      const std::uint32_t index = Once(page->index);
-      if (index == 0) [[unlikely]] return false;
-      const std::uint64_t count =
-          static_cast<std::uint64_t>(Once(page->offset)) + Reads::Counter(index - 1);
+      const std::uint32_t index = page.index;
+      if (index == 0) [[unlikely]]
+        return false;
+      raw[3 + i] = Reads::Counter(index - 1) + static_cast<std::uint64_t>(page.offset);
       Barrier();
-      if (Once(page->lock) == lock) [[likely]] {
-        *value++ = count;
+      if (page.lock == lock) [[likely]]
         break;
-      }
       if (--tries == 0) return false;
     }
   }
-  const perf_event_mmap_page& leader = *pages.front();
+  const perf_event_mmap_page& leader = *pages[0];
   for (;;) {
-    const std::uint32_t lock = Once(leader.lock);
+    const std::uint32_t lock = leader.lock;
     Barrier();
-    raw[1] = Once(leader.time_enabled);
-    raw[2] = Once(leader.time_running);
-    value[0] = Once(leader.time_offset);
-    value[1] = Reads::Cycles();
+    raw[1] = leader.time_enabled;
+    raw[2] = leader.time_running;
+    raw[3 + events] = leader.time_offset;
+    raw[4 + events] = Reads::Cycles();
     Barrier();
-    if (Once(leader.lock) == lock) [[likely]] break;
+    if (leader.lock == lock) [[likely]]
+      break;
     if (--tries == 0) return false;
   }
-  raw[0] = kUserReading | pages.size();
+  raw[0] = kUserReading | events;
   return true;
 }
 

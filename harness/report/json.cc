@@ -120,6 +120,7 @@ Json ToJson(const Report& report) {
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
   json["partial"] = report.partial;
   json["notes"] = report.notes;
+  if (!report.evolution.is_null()) json["evolution"] = report.evolution;
   return json;
 }
 

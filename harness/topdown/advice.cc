@@ -19,17 +19,19 @@ struct Rule {
 
 // (a node's children before it)
 constexpr std::array kRules = {
-    Rule{"L1_Bound", "Memory_Bound", 0.10,
-         "loads that hit the first cache are slow: look for stores read back in parts, split lines, "
-         "and strides that meet in one cache set; keep accumulators in registers"},
+    Rule{
+        "L1_Bound", "Memory_Bound", 0.10,
+        "loads that hit the first cache are slow: look for stores read back in parts, split lines, "
+        "and strides that meet in one cache set; keep accumulators in registers"},
     Rule{"L2_Bound", "Memory_Bound", 0.05,
          "the tile does not fit the first cache: make the innermost block smaller"},
     Rule{"L3_Bound", "Memory_Bound", 0.05,
          "the tile does not fit the second cache: block over channels too, or give each thread a "
          "smaller share of the images"},
-    Rule{"DRAM_Bound", "Memory_Bound", 0.10,
-         "data come from memory: fuse this stage with its neighbour, reorder weights once, or use a "
-         "narrower data type"},
+    Rule{
+        "DRAM_Bound", "Memory_Bound", 0.10,
+        "data come from memory: fuse this stage with its neighbour, reorder weights once, or use a "
+        "narrower data type"},
     Rule{"Store_Bound", "Memory_Bound", 0.20,
          "stores are the limit: write each output once, after the sum over channels is complete"},
     Rule{
@@ -87,7 +89,8 @@ std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result) {
     const std::optional<double> value = ValueOf(result, rule.node);
     if (!value || *value <= rule.threshold) continue;
     // (level 3 is of cycles: only where Memory_Bound matters does it, too)
-    if (rule.parent == "Memory_Bound" && !(ValueOf(result, rule.parent).value_or(0) > 0.2)) continue;
+    if (rule.parent == "Memory_Bound" && !(ValueOf(result, rule.parent).value_or(0) > 0.2))
+      continue;
     explained.insert(rule.parent);
     if (explained.count(rule.node) != 0) continue;
     advice.push_back({std::string(rule.node), *value, std::string(rule.sentence)});

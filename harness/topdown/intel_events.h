@@ -58,30 +58,31 @@ template <const char* kBuffersFull>
 class CycleActivityLevel3 {
  public:
   static std::vector<TopdownNode> Nodes() {
-    return {
-        {"L1_Bound", 3,
-         [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); }},
-        {"L2_Bound", 3,
-         [](C e) {
-           const MaybeValue hits = e("MEM_LOAD_RETIRED.L2_HIT") *
-                                   (1 + e("MEM_LOAD_RETIRED.FB_HIT") / e("MEM_LOAD_RETIRED.L1_MISS"));
-           return hits / (hits + e(kBuffersFull)) * (L1Missing(e) - L2Missing(e));
-         }},
-        {"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }},
-        {"DRAM_Bound", 3,
-         [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); }},
-        {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }}};
+    return {{"L1_Bound", 3,
+             [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); }},
+            {"L2_Bound", 3,
+             [](C e) {
+               const MaybeValue hits =
+                   e("MEM_LOAD_RETIRED.L2_HIT") *
+                   (1 + e("MEM_LOAD_RETIRED.FB_HIT") / e("MEM_LOAD_RETIRED.L1_MISS"));
+               return hits / (hits + e(kBuffersFull)) * (L1Missing(e) - L2Missing(e));
+             }},
+            {"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }},
+            {"DRAM_Bound", 3,
+             [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); }},
+            {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }}};
   }
 
   static std::vector<TopdownEvent> Events(const std::string& core, const TopdownEvent& full) {
-    return {{"CYCLE_ACTIVITY.STALLS_L1D_MISS", 0xC000CA3, "",
-             core + "::CYCLE_ACTIVITY:STALLS_L1D_MISS"},
-            {"CYCLE_ACTIVITY.STALLS_L2_MISS", 0x50005A3, "", core + "::CYCLE_ACTIVITY:STALLS_L2_MISS"},
-            {"CYCLE_ACTIVITY.STALLS_L3_MISS", 0x60006A3, "", core + "::CYCLE_ACTIVITY:STALLS_L3_MISS"},
-            {"MEM_LOAD_RETIRED.L2_HIT", 0x2D1, "", core + "::MEM_LOAD_RETIRED:L2_HIT"},
-            {"MEM_LOAD_RETIRED.FB_HIT", 0x40D1, "", core + "::MEM_LOAD_RETIRED:FB_HIT"},
-            {"MEM_LOAD_RETIRED.L1_MISS", 0x8D1, "", core + "::MEM_LOAD_RETIRED:L1_MISS"},
-            full};
+    return {
+        {"CYCLE_ACTIVITY.STALLS_L1D_MISS", 0xC000CA3, "",
+         core + "::CYCLE_ACTIVITY:STALLS_L1D_MISS"},
+        {"CYCLE_ACTIVITY.STALLS_L2_MISS", 0x50005A3, "", core + "::CYCLE_ACTIVITY:STALLS_L2_MISS"},
+        {"CYCLE_ACTIVITY.STALLS_L3_MISS", 0x60006A3, "", core + "::CYCLE_ACTIVITY:STALLS_L3_MISS"},
+        {"MEM_LOAD_RETIRED.L2_HIT", 0x2D1, "", core + "::MEM_LOAD_RETIRED:L2_HIT"},
+        {"MEM_LOAD_RETIRED.FB_HIT", 0x40D1, "", core + "::MEM_LOAD_RETIRED:FB_HIT"},
+        {"MEM_LOAD_RETIRED.L1_MISS", 0x8D1, "", core + "::MEM_LOAD_RETIRED:L1_MISS"},
+        full};
   }
 
  private:

@@ -55,16 +55,16 @@ class Level2Metrics {
   // cycles. (Lion Cove has one more cache level, and other events.)
   static void AddLevel3Events(std::vector<TopdownEvent>& events) {
     events.push_back({"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES"});
-    events.push_back({"EXE_ACTIVITY.BOUND_ON_LOADS", 0x50021A6, "",
-                      "spr::EXE_ACTIVITY:BOUND_ON_LOADS"});
-    events.push_back({"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "",
-                      "spr::EXE_ACTIVITY:BOUND_ON_STORES"});
-    events.push_back({"MEMORY_ACTIVITY.STALLS_L1D_MISS", 0x3000347, "",
-                      "spr::MEMORY_ACTIVITY:STALLS_L1D_MISS"});
-    events.push_back({"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "",
-                      "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
-    events.push_back({"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "",
-                      "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
+    events.push_back(
+        {"EXE_ACTIVITY.BOUND_ON_LOADS", 0x50021A6, "", "spr::EXE_ACTIVITY:BOUND_ON_LOADS"});
+    events.push_back(
+        {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "spr::EXE_ACTIVITY:BOUND_ON_STORES"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L1D_MISS", 0x3000347, "", "spr::MEMORY_ACTIVITY:STALLS_L1D_MISS"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "", "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "", "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
   }
 
   static MaybeValue OfCycles(C e, const char* event) {
@@ -82,8 +82,8 @@ class Level2Metrics {
     nodes.push_back({"L2_Bound", 3, [](C e) { return L1Missing(e) - L2Missing(e); }});
     nodes.push_back({"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }});
     nodes.push_back({"DRAM_Bound", 3, L3Missing});
-    nodes.push_back({"Store_Bound", 3,
-                     [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }});
+    nodes.push_back(
+        {"Store_Bound", 3, [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }});
   }
 
   static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }

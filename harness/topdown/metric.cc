@@ -50,36 +50,34 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
   return found->second ? MaybeValue(*found->second) : MaybeValue();
 }
 
+// What a path's optional nodes do: kIgnored leaves those of level 3 out and misses no event for the
+// others.
+enum class Refinement { kIgnored, kTaken };
+
+bool IsOptional(const TopdownNode& node) { return node.optional || node.level == 3; }
+
 // One path over one set of counts.
 class TopdownEvaluation {
  public:
-  // `miss_optional`: the events of optional nodes are missing like any other.
   TopdownEvaluation(const TopdownPath& path, const std::map<std::string, double, std::less<>>& all,
-                    bool smt, bool miss_optional = false) {
+                    bool smt, Refinement refinement) {
     result_.path = path.name;
     counts_.counts_ = all;
     counts_.smt_ = smt;
-    bool refined = miss_optional;
     for (const TopdownNode& node : path.nodes) {
-      const bool optional = node.optional || node.level == 3;
-      const std::set<std::string> before = counts_.missing_;
-      const bool gives = Add(node);
-      if (!optional) continue;
-      refined = refined || gives;
-      for (const std::string& event : counts_.missing_) {
-        if (!before.contains(event)) refined_missing_.insert(event);
-      }
-      counts_.missing_ = before;
+      const bool ignored = IsOptional(node) && refinement == Refinement::kIgnored;
+      if (ignored && node.level == 3) continue;
+      const std::set<std::string> missing = counts_.missing_;
+      Add(node);
+      if (ignored) counts_.missing_ = missing;
     }
-    if (refined) counts_.missing_.merge(refined_missing_);
-    if (!refined) result_.level3.clear();
     result_.missing.assign(counts_.missing_.begin(), counts_.missing_.end());
   }
   int nodes_given() const { return nodes_given_; }
   const TopdownResult& result() const { return result_; }
 
  private:
-  bool Add(const TopdownNode& node) {
+  void Add(const TopdownNode& node) {
     std::optional<double> value = node.formula(counts_).get();
     if (value) {
       value = std::max(*value, 0.0);
@@ -91,12 +89,10 @@ class TopdownEvaluation {
                   : node.level == 2 ? result_.level2
                                     : result_.level3;
     level.emplace_back(node.name, value);
-    return value.has_value();
   }
 
   TopdownCounts counts_;
   TopdownResult result_;
-  std::set<std::string> refined_missing_;  // of optional nodes
   int nodes_given_ = 0;
 };
 
@@ -122,18 +118,41 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
                                  fmt::join(known, ", ")));
 }
 
+namespace {
+
+// Whether somebody counted for the optional nodes: an event that they alone read. Cycles are
+// counted with anything.
+Refinement RefinementOf(const TopdownTable& table, const TopdownPath& path,
+                        const std::map<std::string, double, std::less<>>& counts, bool smt) {
+  const auto taken = TopdownEvaluation(path, {}, smt, Refinement::kTaken).result().missing;
+  const auto ignored = TopdownEvaluation(path, {}, smt, Refinement::kIgnored).result().missing;
+  for (const std::string& name : taken) {
+    if (!counts.contains(name) ||
+        std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
+      continue;
+    }
+    const bool cycles = std::any_of(
+        table.events.begin(), table.events.end(),
+        [&](const TopdownEvent& event) { return event.name == name && event.perf == "cycles"; });
+    if (!cycles) return Refinement::kTaken;
+  }
+  return Refinement::kIgnored;
+}
+
+}  // namespace
+
 std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t path, int level,
                                       bool smt) {
   TopdownPath upper = table.paths.at(path);
   std::erase_if(upper.nodes, [level](const TopdownNode& node) { return node.level > level; });
-  return TopdownEvaluation(upper, {}, smt, /*miss_optional=*/true).result().missing;
+  return TopdownEvaluation(upper, {}, smt, Refinement::kTaken).result().missing;
 }
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
-    TopdownEvaluation evaluation(path, counts, smt);
+    TopdownEvaluation evaluation(path, counts, smt, RefinementOf(table, path, counts, smt));
     // Anything is better than nothing; else what lacks least.
     const bool gives = evaluation.nodes_given() > 0;
     const bool best_gives = best && best->nodes_given() > 0;

@@ -77,8 +77,7 @@ struct TopdownNode {
   std::string name;
   int level = 1;  // 1 to 3; 0: not Top-Down, what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
-  // A refinement whose events nobody need have counted: where it and its like give nothing, they are
-  // not missed. All of level 3 is.
+  // A refinement: its events are missed only where one of them was counted. All of level 3 is.
   bool optional = false;
 };
 

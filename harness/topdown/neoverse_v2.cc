@@ -7,7 +7,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr const char* kNote = "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
+constexpr const char* kNote =
+    "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
     "defines level 2 of this core in other units than slots";
 
 using Formulas = NeoverseSlots<8, 1, 3, false>;

@@ -60,8 +60,7 @@ bool PathIsOffered(const TopdownPath& path, const std::string& sysfs) {
 // The first path of which all of level 1 counts; else the last.
 Attempt TryPaths(const std::vector<std::string>& metrics, const TopdownTable* table,
                  const PerfSetting& setting) {
-  RequestContext context = {
-      .table = table, .path = 0, .smt = setting.smt, .sysfs = setting.sysfs};
+  RequestContext context = {.table = table, .path = 0, .smt = setting.smt, .sysfs = setting.sysfs};
   if (table == nullptr) return TryPath(metrics, context, setting);
   Attempt attempt;
   for (context.path = 0; context.path < table->paths.size(); ++context.path) {
@@ -130,11 +129,11 @@ OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& 
   std::size_t events = 0;
   for (const auto& pass : attempt.plan.passes) events += pass.size();
   opened.availability.works = true;
-  opened.availability.reason = fmt::format(
-      "{} readings of events in {} passes on {} free counters; {}", events,
-      attempt.plan.passes.size(), attempt.plan.counters,
-      table == nullptr ? UnknownCpu(setting.cpu)
-                       : fmt::format("Top-Down of {} ({})", table->cpu, attempt.path));
+  opened.availability.reason =
+      fmt::format("{} readings of events in {} passes on {} free counters; {}", events,
+                  attempt.plan.passes.size(), attempt.plan.counters,
+                  table == nullptr ? UnknownCpu(setting.cpu)
+                                   : fmt::format("Top-Down of {} ({})", table->cpu, attempt.path));
   if (table == nullptr) {
     opened.availability.remedy =
         "ask for events by name or code: --metrics cpu/event=0x..,umask=0x../";
@@ -142,8 +141,8 @@ OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& 
     opened.availability.remedy =
         "sysctl kernel.nmi_watchdog=0 frees the counter that the watchdog holds";
   }
-  opened.source = std::make_unique<PerfSource>(setting.calls, std::move(attempt.plan),
-                                               setting.threads);
+  opened.source =
+      std::make_unique<PerfSource>(setting.calls, std::move(attempt.plan), setting.threads);
   return opened;
 }
 

@@ -1,5 +1,5 @@
-// The counter source `perf`: what the metrics asked for need on this core, planned over the counters
-// that are really free, and one answer to why not.
+// The counter source `perf`: what the metrics asked for need on this core, planned over the
+// counters that are really free, and one answer to why not.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_PERF_EVENTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_PERF_EVENTS_H_

@@ -38,8 +38,8 @@ constexpr std::array kRules = {
 
 SchedulableEvent NeedsOf(const std::string& name) {
   for (const CounterRule& rule : kRules) {
-    const bool prefix = rule.name.ends_with('*') &&
-                        name.starts_with(rule.name.substr(0, rule.name.size() - 1));
+    const bool prefix =
+        rule.name.ends_with('*') && name.starts_with(rule.name.substr(0, rule.name.size() - 1));
     if (!prefix && rule.name != name) continue;
     return {.name = name, .counters = rule.counters, .fixed = rule.fixed, .paired = rule.paired};
   }
@@ -82,21 +82,22 @@ class Collector {
     const EventName parsed = ParseEventName(name);
     const auto event = ResolveEvent(name, parsed.code, context_.sysfs);
     if (!event) {
-      throw TopdownError(fmt::format(
-          "--metrics {}: neither a metric ({}) nor an event that this CPU's table, libpfm4 or sysfs "
-          "knows; give its code as cpu/event=0x..,umask=0x../",
-          name, fmt::join(MetricNames(), ", ")));
+      throw TopdownError(
+          fmt::format("--metrics {}: neither a metric ({}) nor an event that this CPU's table, "
+                      "libpfm4 or sysfs "
+                      "knows; give its code as cpu/event=0x..,umask=0x../",
+                      name, fmt::join(MetricNames(), ", ")));
     }
     Add({.event = *event, .needs = NeedsOf(name)});
   }
 
   // What every profile counts, and the event that each pass repeats.
   MetricRequests Finish() {
-    const bool intel = std::any_of(
-        requests_.events.begin(), requests_.events.end(), [](const PerfRequest& request) {
-          return request.event.name.starts_with("CPU_CLK_UNHALTED") ||
-                 request.event.name == "TOPDOWN.SLOTS";
-        });
+    const bool intel = std::any_of(requests_.events.begin(), requests_.events.end(),
+                                   [](const PerfRequest& request) {
+                                     return request.event.name.starts_with("CPU_CLK_UNHALTED") ||
+                                            request.event.name == "TOPDOWN.SLOTS";
+                                   });
     if (!Has(CyclesName())) {
       AddGeneric("cycles", PERF_COUNT_HW_CPU_CYCLES, Has("TOPDOWN.SLOTS"));
     }

@@ -1,5 +1,5 @@
-// From metrics asked for by name (`topdown-l2`, `flops`, an event) to the events to count on a core,
-// with what its counters demand of each.
+// From metrics asked for by name (`topdown-l2`, `flops`, an event) to the events to count on a
+// core, with what its counters demand of each.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_

@@ -190,24 +190,30 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   const std::string recording = folder.path() / "r.json";
   const std::string first = folder.path() / "first.json";
   const std::string second = folder.path() / "second.json";
-  std::vector<std::string> arguments = {"profile", "cnn", "--train", "--batch", "2", "--threads",
-                                        "1", "--data", "synthetic", "--iterations", "3"};
+  std::vector<std::string> arguments = {"profile",   "cnn",          "--train", "--batch",
+                                        "2",         "--threads",    "1",       "--data",
+                                        "synthetic", "--iterations", "3"};
   auto record = arguments;
-  record.insert(record.end(), {"--record", recording, "--json", first});
+  record.insert(record.end(), {"--record", recording, "--json", first, "--series"});
   const Outcome measured = RunProgram(record);
   ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
   auto replay = arguments;
-  replay.insert(replay.end(), {"--counters", "replay:" + recording, "--json", second});
+  replay.insert(replay.end(), {"--counters", "replay:" + recording, "--json", second, "--series"});
   const Outcome replayed = RunProgram(replay);
   ASSERT_EQ(replayed.exit_status, kExitGood) << replayed.output;
   EXPECT_EQ(measured.output, replayed.output);
   EXPECT_EQ(WithoutCommand(ReadJson(first)), WithoutCommand(ReadJson(second)));
+  const nlohmann::json evolution = ReadJson(second)["evolution"];
+  EXPECT_EQ(evolution["stages"].size(), ReadJson(second)["stages"].size() + 1);
+  EXPECT_EQ(evolution["stages"][0]["seconds"].size(), 3u);
+  EXPECT_THAT(measured.output, HasSubstr("warm-up  forward"));
+  EXPECT_THAT(measured.output, HasSubstr("steady   backward"));
   EXPECT_FALSE(ReadJson(second)["stages"][0]["events"].empty());
   // Another batch, another backend's stages: refused in one line.
   for (const std::vector<std::string>& other :
        {std::vector<std::string>{"--batch", "4"}, {"--backend", "reference"}, {"--infer"}}) {
-    std::vector<std::string> wrong = {"profile", "cnn", "--batch", "2", "--threads", "1",
-                                      "--counters", "replay:" + recording};
+    std::vector<std::string> wrong = {"profile",   "cnn", "--batch",    "2",
+                                      "--threads", "1",   "--counters", "replay:" + recording};
     if (other[0] == "--batch") wrong.erase(wrong.begin() + 2, wrong.begin() + 4);
     wrong.insert(wrong.end(), other.begin(), other.end());
     const Outcome outcome = RunProgram(wrong);
@@ -232,9 +238,9 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   const nlohmann::json json = ReadJson(path);
   ASSERT_EQ(json["stages"].size(), 7u);
   const std::map<std::string, double> expected = {
-      {"Frontend_Bound", .15}, {"Bad_Speculation", .15},   {"Backend_Bound", .3},
-      {"Retiring", .4},        {"Fetch_Latency", .05},     {"Fetch_Bandwidth", .1},
-      {"Memory_Bound", .25},    {"Branch_Mispredicts", .05}, {"Heavy_Operations", .1}};
+      {"Frontend_Bound", .15}, {"Bad_Speculation", .15},    {"Backend_Bound", .3},
+      {"Retiring", .4},        {"Fetch_Latency", .05},      {"Fetch_Bandwidth", .1},
+      {"Memory_Bound", .25},   {"Branch_Mispredicts", .05}, {"Heavy_Operations", .1}};
   auto records = json["stages"];
   records.push_back(json["step"]);
   for (const auto& record : records) {

@@ -19,14 +19,14 @@ namespace topdnn {
 class FakePmu {
  public:
   std::size_t counters = 6;
-  std::size_t held = 0;                     // of them, by a watchdog: a fuller group never runs
-  std::map<std::uint64_t, int> refused;     // errno by config
-  int refuse_all = 0;                       // errno of every event
-  std::map<pid_t, int> refused_threads;     // errno by thread
-  std::set<std::uint64_t> fixed;            // configs with a counter of their own
+  std::size_t held = 0;                         // of them, by a watchdog: a fuller group never runs
+  std::map<std::uint64_t, int> refused;         // errno by config
+  int refuse_all = 0;                           // errno of every event
+  std::map<pid_t, int> refused_threads;         // errno by thread
+  std::set<std::uint64_t> fixed;                // configs with a counter of their own
   std::map<std::uint64_t, std::uint64_t> rate;  // counts a unit of work; 1 unless told
-  std::set<pid_t> idle;                     // threads that do not run
-  bool needs_slots = false;                 // metrics without slots as their leader are refused
+  std::set<pid_t> idle;                         // threads that do not run
+  bool needs_slots = false;                     // metrics without slots as their leader are refused
 
   // Work that every thread which is not idle does.
   void Work(std::uint64_t units) { work_ += units; }
@@ -36,9 +36,10 @@ class FakePmu {
   PerfSyscalls Calls() {
     return {.open = [this](const perf_event_attr& attr, pid_t thread,
                            int group) { return Open(attr, thread, group); },
-            .read = [this](int fd, void* buffer, std::size_t bytes) {
-              return Read(fd, static_cast<std::uint64_t*>(buffer), bytes);
-            },
+            .read =
+                [this](int fd, void* buffer, std::size_t bytes) {
+                  return Read(fd, static_cast<std::uint64_t*>(buffer), bytes);
+                },
             .control = [](int, unsigned long, unsigned long) { return 0; },
             .close = [this](int fd) { EXPECT_EQ(events_.erase(fd), 1u); }};
   }

@@ -89,8 +89,7 @@ TEST(PerfPlan, ARefusedEventIsLeftOutWithItsErrno) {
   pmu.refused[0x1000000C2] = EOPNOTSUPP;  // ex_ret_ucode_ops
   const OpenedPerf perf = OpenPerf({"topdown-l2"}, SettingOf(pmu, "zen4"));
   ASSERT_TRUE(perf.source);
-  EXPECT_THAT(perf.notes,
-              testing::ElementsAre("ex_ret_ucode_ops is refused (EOPNOTSUPP)"));
+  EXPECT_THAT(perf.notes, testing::ElementsAre("ex_ret_ucode_ops is refused (EOPNOTSUPP)"));
   EXPECT_FALSE(NamesOf(*perf.source).contains("ex_ret_ucode_ops"));
 }
 
@@ -290,7 +289,8 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   StageSamples samples;
   samples.name = "s";
   samples.seconds = {1, 1};
-  samples.counts = {{.value = 10.0, .running_fraction = 0.6}, {.value = 10.0, .running_fraction = 0.6}};
+  samples.counts = {{.value = 10.0, .running_fraction = 0.6},
+                    {.value = 10.0, .running_fraction = 0.6}};
   const Record record = RecordOf(samples, {"a"}, {}, "in-network");
   EXPECT_EQ(record.status, Status::kDegraded);
   EXPECT_THAT(record.reason, HasSubstr("a was on a counter for 60 % of the time"));

@@ -28,9 +28,11 @@ TEST(Schedule, EventsOfOneCounterTakePassesInTurn) {
 }
 
 TEST(Schedule, APairTakesAnEvenCounterAndItsNeighbour) {
-  const std::vector<SchedulableEvent> events = {
-      {.name = "flops", .paired = true}, {.name = "a"}, {.name = "b"}, {.name = "c"},
-      {.name = "low", .counters = 3}};
+  const std::vector<SchedulableEvent> events = {{.name = "flops", .paired = true},
+                                                {.name = "a"},
+                                                {.name = "b"},
+                                                {.name = "c"},
+                                                {.name = "low", .counters = 3}};
   const auto fits = [&](std::vector<std::size_t> chosen, std::size_t counters) {
     return FitsAtOnce(events, chosen, counters);
   };

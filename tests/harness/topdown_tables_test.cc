@@ -206,12 +206,10 @@ std::map<std::string, double> And(std::map<std::string, double> nodes,
 // Of 1000 cycles 150 stall on memory, 120 beyond the first cache, 100 beyond the second, 60 beyond
 // the third. L2: hits 20 * (1 + 5/10) = 30 of 30 + 90, so a quarter of (120 - 100). DRAM gets the
 // rest of that: .06 + .02 - .005.
-const Counts kStalls = {{"CYCLE_ACTIVITY.STALLS_L1D_MISS", 120},
-                        {"CYCLE_ACTIVITY.STALLS_L2_MISS", 100},
-                        {"CYCLE_ACTIVITY.STALLS_L3_MISS", 60},
-                        {"MEM_LOAD_RETIRED.L2_HIT", 20},
-                        {"MEM_LOAD_RETIRED.FB_HIT", 5},
-                        {"MEM_LOAD_RETIRED.L1_MISS", 10}};
+const Counts kStalls = {
+    {"CYCLE_ACTIVITY.STALLS_L1D_MISS", 120}, {"CYCLE_ACTIVITY.STALLS_L2_MISS", 100},
+    {"CYCLE_ACTIVITY.STALLS_L3_MISS", 60},   {"MEM_LOAD_RETIRED.L2_HIT", 20},
+    {"MEM_LOAD_RETIRED.FB_HIT", 5},          {"MEM_LOAD_RETIRED.L1_MISS", 10}};
 const std::map<std::string, double> kSkylakeLevel3 = {{"L1_Bound", .03},
                                                       {"L2_Bound", .005},
                                                       {"L3_Bound", .04},
@@ -223,12 +221,10 @@ const std::map<std::string, double> kIceLakeLevel3 = {{"L1_Bound", .09},
                                                       {"L3_Bound", .02},
                                                       {"DRAM_Bound", .0375},
                                                       {"Store_Bound", .025}};
-const Counts kRapidsStalls = {{"CPU_CLK_UNHALTED.THREAD", 1000},
-                              {"EXE_ACTIVITY.BOUND_ON_LOADS", 200},
-                              {"EXE_ACTIVITY.BOUND_ON_STORES", 10},
-                              {"MEMORY_ACTIVITY.STALLS_L1D_MISS", 150},
-                              {"MEMORY_ACTIVITY.STALLS_L2_MISS", 120},
-                              {"MEMORY_ACTIVITY.STALLS_L3_MISS", 70}};
+const Counts kRapidsStalls = {
+    {"CPU_CLK_UNHALTED.THREAD", 1000},       {"EXE_ACTIVITY.BOUND_ON_LOADS", 200},
+    {"EXE_ACTIVITY.BOUND_ON_STORES", 10},    {"MEMORY_ACTIVITY.STALLS_L1D_MISS", 150},
+    {"MEMORY_ACTIVITY.STALLS_L2_MISS", 120}, {"MEMORY_ACTIVITY.STALLS_L3_MISS", 70}};
 const std::map<std::string, double> kRapidsLevel3 = {{"L1_Bound", .05},
                                                      {"L2_Bound", .03},
                                                      {"L3_Bound", .05},

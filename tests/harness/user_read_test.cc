@@ -210,18 +210,17 @@ TEST_F(UserReadTest, NeitherMetricsNorOtherThreadsAreReadByUser) {
   EXPECT_EQ(mapping.mapped, 0);
 }
 
-// One instruction in place of RDPMC and RDTSC, and the clearing of the registers that they fill.
+// One instruction that fills two registers, as RDPMC and RDTSC do.
 struct OneInstruction {
   static std::uint64_t Counter(std::uint32_t index) noexcept {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    asm volatile("mov %k2, %k0" : "+a"(low), "+d"(high) : "c"(index));
+    std::uint64_t low = index;
+    std::uint64_t high;
+    asm volatile("cltd" : "+a"(low), "=d"(high));
     return SignedCounter(low, high);
   }
   static std::uint64_t Cycles() noexcept {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    asm volatile("nop" : "+a"(low), "+d"(high));
+    std::uint64_t low, high;
+    asm volatile("cltd" : "=a"(low), "=d"(high));
     return low | high << 32;
   }
 };
@@ -254,7 +253,8 @@ TEST_F(UserReadTest, APairOfMarksIsAtMost250Instructions) {
   const ExactCounts counts = ExactCounter::Count(marks);
   EXPECT_TRUE(marks.good);
   EXPECT_EQ(marks.raw[UserSlots(5)], kUserReading | 5);
-  EXPECT_EQ(marks.raw[UserSlots(5) + 7], 1'000'002u);  // index 3 less 1, as OneInstruction gives it back
+  EXPECT_EQ(marks.raw[UserSlots(5) + 7],
+            1'000'002u);  // index 3 less 1, as OneInstruction gives it back
   ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
   std::printf("two marks of five events by RDPMC: %llu instructions\n",
               static_cast<unsigned long long>(counts.instructions));
