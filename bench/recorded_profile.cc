@@ -23,7 +23,7 @@ Recording RecordingOf(const PlanProfile& profile) {
   recording.in_network = profile.in_network;
   recording.isolated = profile.isolated;
   recording.overhead = profile.overhead;
-  for (const StageCheck& check : profile.checks) {
+  for (const StageCheck& check : profile.checks.stages) {
     recording.checks.push_back({check.agrees, check.reason});
   }
   return recording;
@@ -50,7 +50,7 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
   profile.isolated = recording.isolated;
   profile.overhead = recording.overhead;
   for (const Recording::Check& check : recording.checks) {
-    profile.checks.push_back({.agrees = check.agrees, .reason = check.reason});
+    profile.checks.stages.push_back({.agrees = check.agrees, .reason = check.reason});
   }
   return profile;
 }
