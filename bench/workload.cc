@@ -11,7 +11,6 @@
 #include "bench/network_source.h"
 #include "harness/machine/machine.h"
 #include "kernels/registry.h"
-#include "networks/parameters.h"
 
 namespace topdnn {
 
@@ -167,7 +166,7 @@ Workload MakeWorkload(const WorkloadOptions& options, bool training) {
     WriteParameters(*workload.plan, *workload.parameters);
     workload.parameters.reset();  // they live in the plan now
   } else {
-    InitializeParameters(*workload.plan, options.seed);
+    InitializeParameters(*workload.plan, options.seed, options.draw);
   }
   return workload;
 }

@@ -12,6 +12,7 @@
 
 #include "datasets/dataset.h"
 #include "networks/parameter_values.h"
+#include "networks/parameters.h"
 #include "networks/plan.h"
 #include "networks/planner.h"
 
@@ -34,7 +35,8 @@ struct WorkloadOptions {
   double learning_rate = 0.01;
   double momentum = 0.9;
   double weight_decay = 0.0;
-  bool dropout = true;       // in training
+  bool dropout = true;  // in training
+  ParameterDraw draw = ParameterDraw::kTraining;
   std::int64_t size = 0;     // height and width of the image; 0: the network's own
   std::int64_t classes = 0;  // 0: the network's own
 };
@@ -51,9 +53,9 @@ struct Workload {
   std::string network;
   std::string backend;
   std::string dtype;
-  std::int64_t batch;
+  std::int64_t batch = 0;
   Shape image;  // (C, H, W)
-  std::int64_t classes;
+  std::int64_t classes = 0;
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
   std::optional<ParameterValues> parameters;  // absent: to be drawn

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"
 #include "kernels/tolerance.h"
@@ -93,6 +94,7 @@ class StageChecker {
   // largest entry): the gradient of a bias, shift or scale sums diff_dst, the last times numbers of
   // unit variance, and what a batch normalization gives back sums to zero; a mean is a sum of src.
   double ScaleOf(Arg arg) const {
+    if (arg == Arg::kDst) return ScaleOfNormalized();
     const bool gradient = arg == Arg::kDiffBias || arg == Arg::kDiffScale || arg == Arg::kDiffShift;
     if (!gradient && arg != Arg::kMean) return 0;
     const auto summed = tensors_.find(gradient ? Arg::kDiffDst : Arg::kSrc);
@@ -102,6 +104,27 @@ class StageChecker {
     return gradient ? sum
                     : sum * static_cast<double>(desc.shape[1]) /
                           static_cast<double>(desc.shape.elements());
+  }
+
+  // A batch normalization in training takes the mean away, and divides by what is left: what
+  // rounding src leaves is relative to all of src, divided alike. The largest over the channels.
+  double ScaleOfNormalized() const {
+    const auto* norm = dynamic_cast<const BatchNormOp*>(stage_.op.get());
+    if (norm == nullptr || !stage_.execution.training) return 0;
+    const auto values = [this](Arg arg) {
+      const Tensor& tensor = tensors_.at(arg);
+      return ToDouble(tensor.desc(), tensor.data());
+    };
+    const std::vector<double> mean = values(Arg::kMean);
+    const std::vector<double> variance = values(Arg::kVariance);
+    const std::vector<double> scale = values(Arg::kScale);
+    double largest = 0;
+    for (std::size_t c = 0; c < mean.size(); ++c) {
+      const double squares = mean[c] * mean[c] + variance[c];
+      const double divisor = variance[c] + static_cast<double>(norm->epsilon());
+      largest = std::max(largest, std::abs(scale[c]) * std::sqrt(squares / divisor));
+    }
+    return largest;
   }
 
   void Compare(StageCheck& check) {

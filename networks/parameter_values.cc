@@ -59,8 +59,8 @@ ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
   ParameterValues values;
   for (const GraphNode& node : graph.nodes()) {
     for (const Parameter& parameter : node.op->Parameters()) {
-      values[ParameterKey(node.name, parameter.name)] =
-          TensorOf(parameter.shape, DrawParameter(node.name, parameter, seed));
+      values[ParameterKey(node.name, parameter.name)] = TensorOf(
+          parameter.shape, DrawParameter(node.name, parameter, seed, EndsBranch(graph, node)));
     }
     if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
       const auto channels = static_cast<std::size_t>(norm->channels());

@@ -83,7 +83,9 @@ struct PlanParameter {
   std::string layer;
   Parameter spec;
   BufferId value;
-  BufferId gradient;  // -1 for inference
+  BufferId gradient;  // -1 for inference, and where the loss does not depend on it
+  // Of a batch normalization whose result is added to a shortcut.
+  bool ends_branch = false;
 };
 
 // A running statistic of a batch normalization (C): training updates it, inference reads it. The

@@ -9,6 +9,7 @@
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "networks/memory.h"
+#include "networks/parameters.h"
 
 namespace topdnn {
 
@@ -75,7 +76,7 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient});
+    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
   }
 }
 

@@ -4,7 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -80,7 +81,7 @@ TEST_P(GradientTest, IsTheSlopeOfTheLoss) {
     }
     plan->Write(parameter.value, values);
   }
-  EXPECT_GT(checked, 80);
+  EXPECT_GE(checked, 80);
 }
 
 TEST_P(GradientTest, ATrainingPlanUpdatesRunningStatistics) {

@@ -26,12 +26,12 @@ double Largest(const std::vector<double>& values) {
 
 }  // namespace
 
-std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request) {
+std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, ParameterDraw draw) {
   const NetworkOffer& network = *FindNetwork(name);
   request.threads = 2;
   auto plan = MakePlan(network.build({kBatch, network.small, kClasses}), request);
   plan->Allocate();
-  InitializeParameters(*plan, 1);
+  InitializeParameters(*plan, 1, draw);
   plan->Write(plan->Find(BufferRole::kInput),
               NormalValues(2, static_cast<std::size_t>(kBatch * network.small.elements())));
   if (request.training) plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1});
@@ -51,8 +51,8 @@ void ExpectStagesAgree(Plan& plan) {
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance) {
   PlanRequest by_reference = request;
   by_reference.backend = "reference";
-  const auto plan = MakeSmall(name, request);
-  const auto reference = MakeSmall(name, by_reference);
+  const auto plan = MakeSmall(name, request, ParameterDraw::kComparison);
+  const auto reference = MakeSmall(name, by_reference, ParameterDraw::kComparison);
   plan->Run();
   reference->Run();
   const auto error = [&](BufferId a, BufferId b) {

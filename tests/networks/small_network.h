@@ -8,13 +8,15 @@
 #include <memory>
 #include <string>
 
+#include "networks/parameters.h"
 #include "networks/plan.h"
 #include "networks/planner.h"
 
 namespace topdnn {
 
 // Two images of NetworkOffer::small and ten classes, on two threads; allocated, drawn and fed.
-std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request = {});
+std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request = {},
+                                ParameterDraw draw = ParameterDraw::kTraining);
 
 // Every stage agrees with the reference.
 void ExpectStagesAgree(Plan& plan);

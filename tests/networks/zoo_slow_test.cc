@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <tuple>
 
@@ -27,6 +28,28 @@ TEST_P(LargeNetworkTest, EveryStageOfInferenceAgrees) {
 INSTANTIATE_TEST_SUITE_P(Zoo, LargeNetworkTest,
                          testing::Values("alexnet", "alexnet:one-tower", "vgg16", "resnet50",
                                          "resnet50:v1"),
+                         NameOfCase);
+
+// bf16 kernels are held to f32 arithmetic on the same rounded operands.
+class Bf16NetworkTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(Bf16NetworkTest, EveryStageAgrees) {
+  PlanRequest request;
+  request.type = DataType::kBF16;
+  for (const bool training : {true, false}) {
+    request.training = training;
+    std::unique_ptr<Plan> plan;
+    try {
+      plan = MakeSmall(GetParam(), request);
+    } catch (const PlanError& error) {
+      GTEST_SKIP() << error.what();
+    }
+    ExpectStagesAgree(*plan);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Bf16NetworkTest,
+                         testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2"),
                          NameOfCase);
 
 class StepOnBackendTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {};

@@ -1,6 +1,8 @@
 // The zoo: published totals, and networks through a training step and an inference step, each stage
 // held to the reference. The large ones are in zoo_slow_test.cc.
 
+#include "networks/zoo/zoo.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "kernels/thread_width.h"
-#include "networks/zoo/zoo.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {
