@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "kernels/transpose/transpose.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -41,7 +43,7 @@ void ProduceUnder(NodeImport& node, Shape shape) {
   node.Produce(std::move(value));
 }
 
-std::vector<int> Permutation(const NodeImport& node, int rank) {
+std::vector<int> OrderOf(const NodeImport& node, int rank) {
   std::vector<std::int64_t> wanted(static_cast<std::size_t>(rank));
   std::iota(wanted.rbegin(), wanted.rend(), 0);
   wanted = node.node().Ints("perm", wanted);
@@ -147,10 +149,10 @@ void ImportUnsqueeze(NodeImport& node) {
   ProduceUnder(node, Shape(std::move(extents)));
 }
 
-// Of a value only where it moves dimensions of one element, so that the others keep their order.
+// No layer where it only moves dimensions of one element, so that the others keep their order.
 void ImportTranspose(NodeImport& node) {
   const Shape from = ShapeAt(node);
-  const std::vector<int> order = Permutation(node, from.rank());
+  const std::vector<int> order = OrderOf(node, from.rank());
   std::vector<std::int64_t> extents;
   bool keeps_order = true;
   int last = -1;
@@ -167,7 +169,9 @@ void ImportTranspose(NodeImport& node) {
     node.Take(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
   } else {
-    throw UnsupportedNode(fmt::format("it reorders {}", from.ToString()));
+    const ValueId source = node.Plain(node.SourceAt(0));
+    const ValueId result = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
+    node.Produce({result, shape});
   }
 }
 
