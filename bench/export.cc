@@ -46,6 +46,9 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("NET", options->request.network, "network: cnn, ..., or FILE.onnx")->required();
   app.add_option("FILE", options->path, "the .onnx file to write")->required();
   app.add_option("--weights", options->request.weights, "an .npz or .safetensors file");
+  app.add_option("--size", options->request.size,
+                 "height and width of the images, of a zoo network");
+  app.add_option("--classes", options->request.classes, "of a zoo network");
   app.add_option("--seed", options->seed, "of the parameters, without --weights");
   return [options] { return RunExport(*options); };
 }

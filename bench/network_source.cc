@@ -58,9 +58,9 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
   if (request.classes != 0) size.classes = request.classes;
   if (request.input) {
     const Shape& input = *request.input;
-    if (input.rank() != 4) {
-      throw UsageError(
-          fmt::format("{} takes images (N, C, H, W), not {}", request.network, input.ToString()));
+    if (input.rank() != 4 || input[1] != offer->image[0]) {
+      throw UsageError(fmt::format("{} takes images (N, {}, H, W), not {}", request.network,
+                                   offer->image[0], input.ToString()));
     }
     size.batch = input[0];
     size.image = Shape{input[1], input[2], input[3]};

@@ -53,11 +53,13 @@ std::int64_t ConvExtents::ow() const {
 std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
                         std::int64_t stride, std::int64_t pad_before, std::int64_t dilation) {
   std::int64_t taps = 0;
-  for (std::int64_t o = 0; o < output; ++o) {
-    for (std::int64_t t = 0; t < kernel; ++t) {
-      const std::int64_t i = o * stride - pad_before + t * dilation;
-      taps += i >= 0 && i < input ? 1 : 0;
-    }
+  for (std::int64_t t = 0; t < kernel; ++t) {
+    // The outputs o for which 0 <= o * stride + offset < input.
+    const std::int64_t offset = t * dilation - pad_before;
+    if (offset >= input) continue;
+    const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const std::int64_t last = std::min(output - 1, (input - 1 - offset) / stride);
+    taps += std::max<std::int64_t>(last - first + 1, 0);
   }
   return taps;
 }

@@ -9,6 +9,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/dropout/dropout.h"
@@ -88,6 +89,18 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
 
 void ImportRelu(NodeImport& node) {
   ImportElementwise(node, [](const Shape& shape) { return std::make_shared<ReluOp>(shape); });
+}
+
+void ImportSigmoid(NodeImport& node) {
+  ImportElementwise(node, [](const Shape& shape) { return std::make_shared<SigmoidOp>(shape); });
+}
+
+void ImportHardSigmoid(NodeImport& node) {
+  const float alpha = node.node().Float("alpha", 0.2F);
+  const float beta = node.node().Float("beta", 0.5F);
+  ImportElementwise(node, [&](const Shape& shape) {
+    return std::make_shared<HardSigmoidOp>(shape, alpha, beta);
+  });
 }
 
 void ImportClip(NodeImport& node) {

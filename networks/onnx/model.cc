@@ -205,7 +205,8 @@ std::vector<std::int64_t> IntsOf(const ModelTensor& tensor) {
     return ints;
   }
   if (UnitRoundoff(tensor.type) != 0) {
-    throw OnnxError(fmt::format("a tensor of {} where integers belong", NameOf(tensor.type)));
+    throw std::invalid_argument(
+        fmt::format("a tensor of {} where integers belong", NameOf(tensor.type)));
   }
   const std::vector<double> values = ValuesOf(tensor);
   std::transform(values.begin(), values.end(), ints.begin(),

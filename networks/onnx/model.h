@@ -34,7 +34,7 @@ struct ModelTensor {
 };
 
 std::vector<double> ValuesOf(const ModelTensor& tensor);
-// Of an integer tensor; throws OnnxError for another.
+// Of an integer tensor; throws std::invalid_argument for another.
 std::vector<std::int64_t> IntsOf(const ModelTensor& tensor);
 // Rounded to the type; for an integer one beyond +-2^62 those.
 ModelTensor MakeTensor(Shape shape, DataType type, std::vector<double> values);

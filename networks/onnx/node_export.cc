@@ -7,6 +7,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
@@ -18,6 +19,8 @@
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/resize/resize.h"
+#include "kernels/transpose/transpose.h"
 
 namespace topdnn {
 
@@ -187,6 +190,36 @@ void WriteReduce(NodeExport& layer) {
   layer.Finish();
 }
 
+void WriteSigmoid(NodeExport& layer) {
+  layer.AddNode("Sigmoid", layer.Sources());
+  layer.Finish();
+}
+
+void WriteHardSigmoid(NodeExport& layer) {
+  const auto& op = layer.OpAs<HardSigmoidOp>();
+  onnx::NodeProto& node = layer.AddNode("HardSigmoid", layer.Sources());
+  SetFloat(node, "alpha", op.alpha());
+  SetFloat(node, "beta", op.beta());
+  layer.Finish();
+}
+
+void WriteTranspose(NodeExport& layer) {
+  const std::vector<int>& order = layer.OpAs<TransposeOp>().order();
+  SetInts(layer.AddNode("Transpose", layer.Sources()), "perm", {order.begin(), order.end()});
+  layer.Finish();
+}
+
+void WriteResize(NodeExport& layer) {
+  const auto& op = layer.OpAs<ResizeOp>();
+  const float scales[] = {1, 1, static_cast<float>(op.scale_h()), static_cast<float>(op.scale_w())};
+  onnx::NodeProto& node = layer.AddNode(
+      "Resize", {layer.Sources().front(), "", layer.AddFloats("scales", Shape{4}, scales)});
+  SetString(node, "mode", "nearest");
+  SetString(node, "coordinate_transformation_mode", "asymmetric");
+  SetString(node, "nearest_mode", "floor");
+  layer.Finish();
+}
+
 }  // namespace
 
 void SetInt(onnx::NodeProto& node, const char* name, std::int64_t value) {
@@ -201,6 +234,13 @@ void SetFloat(onnx::NodeProto& node, const char* name, float value) {
   attribute.set_name(name);
   attribute.set_type(onnx::AttributeProto::FLOAT);
   attribute.set_f(value);
+}
+
+void SetString(onnx::NodeProto& node, const char* name, const char* value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::STRING);
+  attribute.set_s(value);
 }
 
 void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
@@ -267,14 +307,25 @@ std::string NodeExport::AddParameter(std::string_view name, const Shape& shape, 
 
 const std::map<std::string_view, NodeWriter>& NodeWriters() {
   static const std::map<std::string_view, NodeWriter> table = {
-      {"add", WriteAdd},         {"batchnorm", WriteBatchNorm},
-      {"bias", WriteBias},       {"bounded_relu", WriteRelu},
-      {"clip", WriteClip},       {"concat", WriteConcat},
-      {"conv", WriteConv},       {"dropout", WriteDropout},
-      {"flatten", WriteFlatten}, {"inner_product", WriteInnerProduct},
-      {"lrn", WriteLrn},         {"pool", WritePool},
-      {"reduce", WriteReduce},   {"relu", WriteRelu},
+      {"add", WriteAdd},
+      {"batchnorm", WriteBatchNorm},
+      {"bias", WriteBias},
+      {"bounded_relu", WriteRelu},
+      {"clip", WriteClip},
+      {"concat", WriteConcat},
+      {"conv", WriteConv},
+      {"dropout", WriteDropout},
+      {"flatten", WriteFlatten},
+      {"inner_product", WriteInnerProduct},
+      {"lrn", WriteLrn},
+      {"pool", WritePool},
+      {"reduce", WriteReduce},
+      {"relu", WriteRelu},
       {"softmax", WriteSoftmax},
+      {"hard_sigmoid", WriteHardSigmoid},
+      {"resize", WriteResize},
+      {"sigmoid", WriteSigmoid},
+      {"transpose", WriteTranspose},
   };
   return table;
 }

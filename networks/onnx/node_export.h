@@ -60,6 +60,7 @@ class NodeExport {
 
 void SetInt(onnx::NodeProto& node, const char* name, std::int64_t value);
 void SetFloat(onnx::NodeProto& node, const char* name, float value);
+void SetString(onnx::NodeProto& node, const char* name, const char* value);
 void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values);
 
 using NodeWriter = void (*)(NodeExport& layer);

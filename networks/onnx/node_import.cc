@@ -84,7 +84,8 @@ ValueId NodeImport::Plain(const ImportedValue& value) {
 
 std::string NodeImport::NewLayerName(const std::string& wish) {
   std::string name = wish;
-  for (int i = 2; !state_.layers.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  int& repeats = state_.repeats[wish];  // so that a thousand of one name are no million trials
+  while (!state_.layers.insert(name).second) name = fmt::format("{}_{}", wish, ++repeats + 1);
   return name;
 }
 
@@ -163,6 +164,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"Gemm", ImportGemm},
       {"GlobalAveragePool", ImportGlobalAveragePool},
       {"GlobalMaxPool", ImportGlobalMaxPool},
+      {"HardSigmoid", ImportHardSigmoid},
       {"Identity", ImportIdentity},
       {"LRN", ImportLrn},
       {"MatMul", ImportMatMul},
@@ -172,7 +174,9 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"ReduceSum", ImportReduceSum},
       {"Relu", ImportRelu},
       {"Reshape", ImportReshape},
+      {"Resize", ImportResize},
       {"Shape", ImportShape},
+      {"Sigmoid", ImportSigmoid},
       {"Softmax", ImportSoftmax},
       {"Squeeze", ImportSqueeze},
       {"Sum", ImportAdd},

@@ -57,6 +57,7 @@ struct ImportState {
   std::map<std::string, std::vector<int>> readers = {};  // nodes, and -1 for the model's output
   std::set<int> absorbed = {};                           // nodes that another's layer computes
   std::set<std::string> layers = {};                     // names given
+  std::map<std::string, int> repeats = {};               // how often each was wished for
   std::size_t bytes = 0;                                 // taken for constants and parameters
 
   // Counts memory that is about to be taken. Throws OnnxError when it may not be.
@@ -140,12 +141,15 @@ void ImportAveragePool(NodeImport& node);
 void ImportGlobalMaxPool(NodeImport& node);
 void ImportGlobalAveragePool(NodeImport& node);
 void ImportPad(NodeImport& node);
+void ImportResize(NodeImport& node);
 void ImportGemm(NodeImport& node);
 void ImportMatMul(NodeImport& node);
 void ImportBatchNormalization(NodeImport& node);
 void ImportLrn(NodeImport& node);
 void ImportSoftmax(NodeImport& node);
 void ImportRelu(NodeImport& node);
+void ImportSigmoid(NodeImport& node);
+void ImportHardSigmoid(NodeImport& node);
 void ImportClip(NodeImport& node);
 void ImportDropout(NodeImport& node);
 void ImportAdd(NodeImport& node);

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "kernels/transpose/transpose.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -19,6 +21,10 @@ Shape ShapeAt(const NodeImport& node) {
 }
 
 void ProduceUnder(NodeImport& node, Shape shape) {
+  constexpr int kMostDimensions = 32;
+  if (shape.rank() > kMostDimensions) {
+    throw UnsupportedNode(fmt::format("{} dimensions", shape.rank()));
+  }
   if (shape.elements() != ShapeAt(node).elements()) {
     throw UnsupportedNode(fmt::format("{} reshaped to {}, of other size", ShapeAt(node).ToString(),
                                       shape.ToString()));
@@ -37,7 +43,7 @@ void ProduceUnder(NodeImport& node, Shape shape) {
   node.Produce(std::move(value));
 }
 
-std::vector<int> Permutation(const NodeImport& node, int rank) {
+std::vector<int> OrderOf(const NodeImport& node, int rank) {
   std::vector<std::int64_t> wanted(static_cast<std::size_t>(rank));
   std::iota(wanted.rbegin(), wanted.rend(), 0);
   wanted = node.node().Ints("perm", wanted);
@@ -131,8 +137,8 @@ void ImportUnsqueeze(NodeImport& node) {
   const std::size_t more =
       node.Has(1) ? IntsOf(node.ConstantAt(1)).size() : node.node().Ints("axes", {}).size();
   const auto rank = static_cast<std::size_t>(from.rank()) + more;
-  constexpr std::size_t kMostDimensions = 32;
-  if (rank > kMostDimensions) throw UnsupportedNode(fmt::format("{} dimensions", rank));
+  constexpr std::size_t kMostAdded = 32;
+  if (more > kMostAdded) throw UnsupportedNode(fmt::format("{} dimensions", rank));
   const std::vector<int> axes = node.Axes(1, "axes", static_cast<int>(rank));
   std::vector<std::int64_t> extents;
   int next = 0;
@@ -143,10 +149,10 @@ void ImportUnsqueeze(NodeImport& node) {
   ProduceUnder(node, Shape(std::move(extents)));
 }
 
-// Of a value only where it moves dimensions of one element, so that the others keep their order.
+// No layer where it only moves dimensions of one element, so that the others keep their order.
 void ImportTranspose(NodeImport& node) {
   const Shape from = ShapeAt(node);
-  const std::vector<int> order = Permutation(node, from.rank());
+  const std::vector<int> order = OrderOf(node, from.rank());
   std::vector<std::int64_t> extents;
   bool keeps_order = true;
   int last = -1;
@@ -163,7 +169,9 @@ void ImportTranspose(NodeImport& node) {
     node.Take(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
   } else {
-    throw UnsupportedNode(fmt::format("it reorders {}", from.ToString()));
+    const ValueId source = node.Plain(node.SourceAt(0));
+    const ValueId result = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
+    node.Produce({result, shape});
   }
 }
 

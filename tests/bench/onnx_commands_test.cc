@@ -111,6 +111,9 @@ TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
       {"run", onnx, "--input", "input=" + Image("y.npy", {1, 3, 32, 31}), "--output", out},
       "not 1x3x32x31");
   ExpectRefused({"run", onnx, "--input", input, "--output", image}, "give a folder");
+  ExpectRefused(
+      {"run", "cnn", "--input", "input=" + Image("grey.npy", {1, 1, 32, 32}), "--output", out},
+      "takes images (N, 3, H, W), not 1x1x32x32");
   ExpectRefused({"run", Path("none.onnx"), "--input", input, "--output", out}, "none.onnx");
   ExpectRefused({"run", Path("broken.onnx"), "--input", input, "--output", out}, "no ONNX model");
   ExpectRefused({"run", "cnm", "--input", input, "--output", out}, "did you mean cnn?");

@@ -148,5 +148,28 @@ TEST(ConvReferenceTest, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
+TEST(ConvOpTest, TapsInsideAreThoseThatMeetTheImage) {
+  for (const std::int64_t input : {1, 2, 5, 8}) {
+    for (const std::int64_t kernel : {1, 2, 3, 7}) {
+      for (const std::int64_t stride : {1, 2, 5}) {
+        for (const std::int64_t pad : {0, 1, 4, 11}) {
+          for (const std::int64_t dilation : {1, 3}) {
+            constexpr std::int64_t kOutput = 6;
+            std::int64_t taps = 0;
+            for (std::int64_t o = 0; o < kOutput; ++o) {
+              for (std::int64_t t = 0; t < kernel; ++t) {
+                const std::int64_t at = o * stride - pad + t * dilation;
+                taps += at >= 0 && at < input ? 1 : 0;
+              }
+            }
+            EXPECT_EQ(TapsInside(input, kOutput, kernel, stride, pad, dilation), taps)
+                << input << " " << kernel << " " << stride << " " << pad << " " << dilation;
+          }
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

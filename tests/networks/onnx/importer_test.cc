@@ -197,7 +197,7 @@ TEST(ImporterTest, WhatOnlyChangesTheShapeIsNoLayer) {
   ModelBuilder real;
   real.Input("x", {2, 3, 4, 4}).Output("y");
   AddInts(real.Node("Transpose", "y", {"x"}), "perm", {0, 2, 3, 1});
-  EXPECT_THAT(RefusalOf(real.Bytes()), HasSubstr("Transpose at y (it reorders 2x3x4x4)"));
+  EXPECT_THAT(Kinds(ImportOnnx(real.Bytes(), {}).graph), ElementsAre("transpose"));
 }
 
 TEST(ImporterTest, NodesWithoutUseAreDroppedAndNamelessOnesNamed) {

@@ -4,6 +4,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
@@ -15,7 +16,9 @@
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/resize/resize.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
 #include "tests/networks/onnx/model_builder.h"
 
@@ -103,14 +106,20 @@ Graph EveryOperation() {
   const Shape wide = graph.shape(c);
   c = add("shifted", std::make_shared<BiasOp>(wide), {c});
   c = add("clip", std::make_shared<ClipOp>(wide, -1.0F, 2.0F), {c});
-  c = add("drop", std::make_shared<DropoutOp>(wide, 0.25F, 7), {c});
-  const ValueId total =
-      add("rows",
-          std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, wide, std::vector<int>{2}, false), {c});
+  c = add("sigmoid", std::make_shared<SigmoidOp>(wide), {c});
+  c = add("hard", std::make_shared<HardSigmoidOp>(wide, 0.25F, 0.5F), {c});
+  c = add("larger", std::make_shared<ResizeOp>(wide, 1, 2), {c});
+  c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),
+          {c});
+  const Shape turned = graph.shape(c);
+  c = add("drop", std::make_shared<DropoutOp>(turned, 0.25F, 7), {c});
+  const ValueId total = add(
+      "rows", std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, turned, std::vector<int>{2}, false),
+      {c});
   const ValueId mean =
       add("global",
           std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
-                                   PoolExtents::Global(wide[0], wide[1], wide[2], wide[3])),
+                                   PoolExtents::Global(turned[0], turned[1], turned[2], turned[3])),
           {c});
   const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(total)), {total});
   const ValueId fc = add("fc", std::make_shared<InnerProductOp>(graph.shape(flat), 5), {flat});

@@ -1,0 +1,69 @@
+// Resize, nearest, by whole factors.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+
+#include "kernels/resize/resize.h"
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+// Of both choices that kernels/resize/resize.h shows to be the same. Opset 10 has but one.
+void CheckRounding(const NodeImport& node) {
+  if (node.opset() < 11) return;
+  const std::string mode = node.node().String("coordinate_transformation_mode", "half_pixel");
+  const std::string nearest = node.node().String("nearest_mode", "round_prefer_floor");
+  if ((mode == "asymmetric" && nearest == "floor") ||
+      (mode == "half_pixel" && nearest == "round_prefer_floor")) {
+    return;
+  }
+  throw UnsupportedNode(fmt::format("{} with {}", Printable(mode), Printable(nearest)));
+}
+
+// The factor of each dimension, from the scales or from the sizes.
+std::vector<double> Factors(const NodeImport& node, const Shape& image) {
+  const std::size_t scales_input = node.opset() < 11 ? 1 : 2;
+  constexpr std::size_t kSizesInput = 3;
+  std::vector<double> factors;
+  if (node.opset() >= 11 && node.Has(kSizesInput)) {
+    const auto sizes = IntsOf(node.ConstantAt(kSizesInput));
+    for (std::size_t d = 0; d < sizes.size() && d < 4; ++d) {
+      factors.push_back(static_cast<double>(sizes[d]) /
+                        static_cast<double>(image[static_cast<int>(d)]));
+    }
+    if (sizes.size() != 4) factors.clear();
+  } else {
+    factors = ValuesOf(node.ConstantAt(scales_input));
+  }
+  if (factors.size() != 4) throw UnsupportedNode("not four scales or sizes");
+  return factors;
+}
+
+}  // namespace
+
+void ImportResize(NodeImport& node) {
+  if (const std::string mode = node.node().String("mode", "nearest"); mode != "nearest") {
+    throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
+  }
+  CheckRounding(node);
+  const ValueId source = node.Plain(node.SourceAt(0));
+  const Shape image = node.ShapeOf(source);
+  if (image.rank() != 4) throw UnsupportedNode(fmt::format("of {}", image.ToString()));
+  const std::vector<double> factors = Factors(node, image);
+  constexpr double kMost = 1 << 20;
+  for (std::size_t d = 0; d < 4; ++d) {
+    const bool whole = factors[d] >= 1 && factors[d] <= (d < 2 ? 1 : kMost) &&
+                       factors[d] == std::floor(factors[d]);
+    if (!whole) throw UnsupportedNode(fmt::format("a factor of {}", factors[d]));
+  }
+  const auto op = std::make_shared<ResizeOp>(image, static_cast<std::int64_t>(factors[2]),
+                                             static_cast<std::int64_t>(factors[3]));
+  const ValueId result = node.AddLayer(op, {source});
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+}  // namespace topdnn
