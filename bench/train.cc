@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/workload.h"
+#include "kernels/thread_width.h"
 #include "networks/parameters.h"
 
 namespace topdnn {
@@ -21,6 +24,7 @@ namespace {
 struct TrainOptions {
   WorkloadOptions workload;
   int epochs = 3;
+  std::int64_t interval = 0;  // steps a row besides those of the epochs; 0: none
 };
 
 // Copies parameters between plans of one network, whatever their layouts.
@@ -59,16 +63,81 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// The mean loss of one epoch.
-double TrainEpoch(Plan& plan, BatchLoader& loader) {
+// Rows of a long training: every so many steps their mean loss, and where their time went.
+class IntervalRows {
+ public:
+  IntervalRows(Plan& plan, std::int64_t interval) : plan_(plan), interval_(interval) {
+    for (const Stage& stage : plan.stages()) {
+      const std::string_view pass = NameOf(stage.pass);
+      groups_.push_back(pass.starts_with("backward") ? kBackward
+                        : pass == "update"           ? kUpdate
+                        : pass == "forward"          ? kForward
+                                                     : kRest);
+    }
+  }
+
+  static void PrintHead() {
+    fmt::print("{:>9}  {:>9}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "step", "loss", "ms/step",
+               "forward", "backward", "update", "rest");
+  }
+
+  // One step of the plan, with a reading of the clock between two groups.
+  void RunStep() {
+    const ThreadWidth width(plan_.threads());
+    auto before = Clock::now();
+    for (std::size_t s = 0; s < groups_.size(); ++s) {
+      plan_.RunStage(s);
+      if (s + 1 < groups_.size() && groups_[s + 1] == groups_[s]) continue;
+      const auto after = Clock::now();
+      seconds_[groups_[s]] += std::chrono::duration<double>(after - before).count();
+      before = after;
+    }
+  }
+
+  // After each step.
+  void Add(double loss) {
+    ++steps_;
+    loss_ += loss;
+    if (++in_row_ < interval_) return;
+    const auto n = static_cast<double>(in_row_);
+    double step = 0;
+    for (const double group : seconds_) step += group;
+    fmt::print("{:>9}  {:>9.4f}  {:>10.3f}", steps_, loss_ / n, step / n * 1e3);
+    for (const Group group : {kForward, kBackward, kUpdate, kRest}) {
+      fmt::print("  {:>10.3f}", seconds_[group] / n * 1e3);
+    }
+    fmt::print("\n");
+    std::fflush(stdout);
+    in_row_ = 0;
+    loss_ = 0;
+    seconds_.fill(0);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum Group : std::size_t { kForward, kBackward, kUpdate, kRest, kGroups };
+
+  Plan& plan_;
+  std::int64_t interval_;
+  std::vector<Group> groups_;  // of each stage
+  std::array<double, kGroups> seconds_{};
+  std::int64_t steps_ = 0;
+  std::int64_t in_row_ = 0;
+  double loss_ = 0;
+};
+
+// The mean loss of one epoch. `rows`: nullptr without them.
+double TrainEpoch(Plan& plan, BatchLoader& loader, IntervalRows* rows) {
   const BufferId loss = plan.FindByName("loss");
   double sum = 0;
   std::int64_t steps = 0;
   for (bool last = false; !last && !Interrupted(); ++steps) {
     const Batch batch = loader.Next();
     FeedBatch(plan, batch);
-    plan.Run();
-    sum += plan.Read(loss).front();
+    rows != nullptr ? rows->RunStep() : plan.Run();
+    const double own = plan.Read(loss).front();
+    if (rows != nullptr) rows->Add(own);
+    sum += own;
     last = batch.last_of_epoch;
   }
   return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
@@ -77,6 +146,9 @@ double TrainEpoch(Plan& plan, BatchLoader& loader) {
 int RunTrain(const TrainOptions& options) {
   if (options.epochs < 1) {
     throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
+  }
+  if (options.interval < 0) {
+    throw UsageError(fmt::format("--interval {}: must be 1 or more", options.interval));
   }
   InterruptFlag();
   Workload training = MakeWorkload(options.workload, /*training=*/true);
@@ -90,9 +162,11 @@ int RunTrain(const TrainOptions& options) {
              training.plan->threads(), options.workload.optimizer, options.workload.learning_rate);
   fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
              "images/s");
+  IntervalRows rows(*training.plan, options.interval);
+  if (options.interval > 0) IntervalRows::PrintHead();
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const double loss = TrainEpoch(*training.plan, loader);
+    const double loss = TrainEpoch(*training.plan, loader, options.interval > 0 ? &rows : nullptr);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;
@@ -113,6 +187,8 @@ std::function<int()> Configure(CLI::App& app) {
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(app, options->workload);
   app.add_option("--epochs", options->epochs, "passes over the training images");
+  app.add_option("--interval", options->interval,
+                 "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
   return [options] { return RunTrain(*options); };
 }
 
