@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-// 256 MiB of 8-byte numbers: more than that is no measurement but a trace.
+// 256 MiB of 8-byte numbers: more is no measurement but a trace.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 25;
 
 const EventCount kNoCount = {.value = std::nullopt, .running_fraction = 0};

@@ -391,7 +391,7 @@ TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {
 }
 
 TEST(TrainTest, IntervalsGiveRowsBetweenTheEpochs) {
-  const Outcome outcome = RunProgram({"train", "lenet5", "--data", "synthetic", "--epochs", "1",
+  const Outcome outcome = RunProgram({"train", "cnn", "--data", "synthetic", "--epochs", "1",
                                       "--batch", "256", "--threads", "1", "--interval", "1"});
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("  forward    backward      update"));
