@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/efficiency.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/libraries.h"
@@ -25,6 +26,7 @@
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
+#include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
@@ -44,6 +46,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
+  bool context_gap = false;
   std::string json, csv, record;
   bool series = false;
 };
@@ -104,6 +107,7 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   settings.regime = RegimeOf(options.regime);
   settings.iterations = options.iterations;
   settings.seconds = options.seconds;
+  settings.context_gap = options.context_gap;
   settings.cancel = &InterruptFlag();
   settings.progress = [&progress](std::string_view what, double share) {
     progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));
@@ -123,6 +127,9 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
   measured.machine = MachineJson(machine, measured.ceilings);
+  settings.check = [&](Plan& plan) {
+    return CheckStep(options.workload, /*training=*/!options.infer, plan);
+  };
   measured.profile = ProfilePlan(*workload.plan, &images, settings);
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
                   measured.profile);
@@ -192,6 +199,9 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   if (const TopdownTable* table = TableOf(measured.machine)) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
+  if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
+    report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
+  }
   return report;
 }
 
@@ -221,6 +231,7 @@ int RunProfile(const ProfileOptions& options) {
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
+  fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
   if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
   for (const std::string& line : measured.source_notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
@@ -239,6 +250,8 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--iterations", options->iterations, "timed steps (default: as many as fit)");
   app.add_option("--seconds", options->seconds, "of timed steps, without --iterations");
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
+  app.add_flag("--context-gap", options->context_gap,
+               "time each stage hot, cold and in the network, and explain the difference");
   app.add_option("--counters", options->counters,
                  "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   app.add_option("--metrics", options->metrics,

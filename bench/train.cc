@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
+#include "bench/interval_rows.h"
 #include "bench/workload.h"
-#include "kernels/thread_width.h"
+#include "networks/learning_rate.h"
 #include "networks/parameters.h"
 
 namespace topdnn {
@@ -25,13 +28,27 @@ struct TrainOptions {
   WorkloadOptions workload;
   int epochs = 3;
   std::int64_t interval = 0;  // steps a row besides those of the epochs; 0: none
+  std::string schedule = "constant";
+  double warmup_epochs = 0;
 };
 
-// Copies parameters between plans of one network, whatever their layouts.
+// Copies parameters and running statistics from a training plan to an inference plan of the same
+// network, whatever their layouts.
 void CopyParameters(const Plan& from, const Plan& to) {
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    to.Write(to.parameters()[i].value, from.Read(from.parameters()[i].value));
+  std::map<std::pair<std::string, std::string>, BufferId> buffers;
+  for (const PlanParameter& parameter : from.parameters()) {
+    buffers[{parameter.layer, parameter.spec.name}] = parameter.value;
   }
+  for (const PlanStatistic& statistic : from.statistics()) {
+    buffers[{statistic.layer, statistic.name}] = statistic.buffer;
+  }
+  for (const PlanParameter& parameter : to.parameters()) {
+    to.Write(parameter.value, from.Read(buffers.at({parameter.layer, parameter.spec.name})));
+  }
+  for (const PlanStatistic& statistic : to.statistics()) {
+    to.Write(statistic.buffer, from.Read(buffers.at({statistic.layer, statistic.name})));
+  }
+  to.PrepareParameters();
 }
 
 // Images of the batch whose largest logit is their label's.
@@ -63,80 +80,20 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// Rows of a long training: every so many steps their mean loss, and where their time went.
-class IntervalRows {
- public:
-  IntervalRows(Plan& plan, std::int64_t interval) : plan_(plan), interval_(interval) {
-    for (const Stage& stage : plan.stages()) {
-      const std::string_view pass = NameOf(stage.pass);
-      groups_.push_back(pass.starts_with("backward") ? kBackward
-                        : pass == "update"           ? kUpdate
-                        : pass == "forward"          ? kForward
-                                                     : kRest);
-    }
-  }
-
-  static void PrintHead() {
-    fmt::print("{:>9}  {:>9}  {:>10}  {:>10}  {:>10}  {:>10}  {:>10}\n", "step", "loss", "ms/step",
-               "forward", "backward", "update", "rest");
-  }
-
-  // One step of the plan, with a reading of the clock between two groups.
-  void RunStep() {
-    const ThreadWidth width(plan_.threads());
-    auto before = Clock::now();
-    for (std::size_t s = 0; s < groups_.size(); ++s) {
-      plan_.RunStage(s);
-      if (s + 1 < groups_.size() && groups_[s + 1] == groups_[s]) continue;
-      const auto after = Clock::now();
-      seconds_[groups_[s]] += std::chrono::duration<double>(after - before).count();
-      before = after;
-    }
-  }
-
-  // After each step.
-  void Add(double loss) {
-    ++steps_;
-    loss_ += loss;
-    if (++in_row_ < interval_) return;
-    const auto n = static_cast<double>(in_row_);
-    double step = 0;
-    for (const double group : seconds_) step += group;
-    fmt::print("{:>9}  {:>9.4f}  {:>10.3f}", steps_, loss_ / n, step / n * 1e3);
-    for (const Group group : {kForward, kBackward, kUpdate, kRest}) {
-      fmt::print("  {:>10.3f}", seconds_[group] / n * 1e3);
-    }
-    fmt::print("\n");
-    std::fflush(stdout);
-    in_row_ = 0;
-    loss_ = 0;
-    seconds_.fill(0);
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  enum Group : std::size_t { kForward, kBackward, kUpdate, kRest, kGroups };
-
-  Plan& plan_;
-  std::int64_t interval_;
-  std::vector<Group> groups_;  // of each stage
-  std::array<double, kGroups> seconds_{};
-  std::int64_t steps_ = 0;
-  std::int64_t in_row_ = 0;
-  double loss_ = 0;
-};
-
-// The mean loss of one epoch. `rows`: nullptr without them.
-double TrainEpoch(Plan& plan, BatchLoader& loader, IntervalRows* rows) {
+// The mean loss of one epoch. `first` is its first step among all of the run.
+double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
+                  std::int64_t first, IntervalRows& rows) {
   const BufferId loss = plan.FindByName("loss");
+  const BufferId rate = plan.FindByName("learning_rate");
   double sum = 0;
   std::int64_t steps = 0;
   for (bool last = false; !last && !Interrupted(); ++steps) {
     const Batch batch = loader.Next();
     FeedBatch(plan, batch);
-    rows != nullptr ? rows->RunStep() : plan.Run();
+    plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
+    rows.RunStep();
     const double own = plan.Read(loss).front();
-    if (rows != nullptr) rows->Add(own);
+    rows.Add(own);
     sum += own;
     last = batch.last_of_epoch;
   }
@@ -150,6 +107,12 @@ int RunTrain(const TrainOptions& options) {
   if (options.interval < 0) {
     throw UsageError(fmt::format("--interval {}: must be 1 or more", options.interval));
   }
+  const auto kind = ParseSchedule(options.schedule);
+  if (!kind) {
+    throw UsageError(
+        fmt::format("no schedule '{}'; there are: constant step cosine", options.schedule));
+  }
+  if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   InterruptFlag();
   Workload training = MakeWorkload(options.workload, /*training=*/true);
   Workload inference = MakeWorkload(options.workload, /*training=*/false);
@@ -157,16 +120,23 @@ int RunTrain(const TrainOptions& options) {
   BatchLoader loader(
       *data.train,
       {.image = training.image, .batch = training.batch, .seed = options.workload.seed});
-  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}\n",
+  const std::int64_t steps = loader.batches_per_epoch();
+  const LearningRateSchedule schedule{
+      .kind = *kind,
+      .base = options.workload.learning_rate,
+      .steps = steps * options.epochs,
+      .warmup_steps = std::llround(options.warmup_epochs * static_cast<double>(steps))};
+  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}, {}\n",
              training.network, data.train->name(), data.train->size(), training.batch,
-             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate);
+             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate,
+             options.schedule);
   fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
              "images/s");
   IntervalRows rows(*training.plan, options.interval);
-  if (options.interval > 0) IntervalRows::PrintHead();
+  rows.PrintHead();
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const double loss = TrainEpoch(*training.plan, loader, options.interval > 0 ? &rows : nullptr);
+    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;
@@ -189,6 +159,9 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--epochs", options->epochs, "passes over the training images");
   app.add_option("--interval", options->interval,
                  "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
+  app.add_option("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
+  app.add_option("--warmup-epochs", options->warmup_epochs,
+                 "over which the learning rate rises from 0");
   return [options] { return RunTrain(*options); };
 }
 
