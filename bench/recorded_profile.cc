@@ -23,6 +23,8 @@ Recording RecordingOf(const PlanProfile& profile) {
   recording.in_network = profile.in_network;
   recording.isolated = profile.isolated;
   recording.overhead = profile.overhead;
+  recording.isolated_otherwise = profile.isolated_otherwise;
+  recording.check_note = profile.checks.note;
   for (const StageCheck& check : profile.checks.stages) {
     recording.checks.push_back({check.agrees, check.reason});
   }
@@ -40,7 +42,8 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
                               "options of its recording ({})",
                               i, there, here, recording.command));
   }
-  if (recording.checks.size() > stages.size() || recording.isolated.size() > stages.size()) {
+  if (recording.checks.size() > stages.size() || recording.isolated.size() > stages.size() ||
+      recording.isolated_otherwise.size() > recording.isolated.size()) {
     Refuse(where, fmt::format("more checks or isolated stages than the {} stages of the plan: "
                               "record it again with --record",
                               stages.size()));
@@ -49,6 +52,8 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
   profile.in_network = recording.in_network;
   profile.isolated = recording.isolated;
   profile.overhead = recording.overhead;
+  profile.isolated_otherwise = recording.isolated_otherwise;
+  profile.checks.note = recording.check_note;
   for (const Recording::Check& check : recording.checks) {
     profile.checks.stages.push_back({.agrees = check.agrees, .reason = check.reason});
   }

@@ -15,6 +15,7 @@
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
+#include "bench/interval_rows.h"
 #include "bench/workload.h"
 #include "networks/learning_rate.h"
 #include "networks/parameters.h"
@@ -26,6 +27,7 @@ namespace {
 struct TrainOptions {
   WorkloadOptions workload;
   int epochs = 3;
+  std::int64_t interval = 0;  // steps a row besides those of the epochs; 0: none
   std::string schedule = "constant";
   double warmup_epochs = 0;
 };
@@ -80,7 +82,7 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
 
 // The mean loss of one epoch. `first` is its first step among all of the run.
 double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
-                  std::int64_t first) {
+                  std::int64_t first, IntervalRows& rows) {
   const BufferId loss = plan.FindByName("loss");
   const BufferId rate = plan.FindByName("learning_rate");
   double sum = 0;
@@ -89,8 +91,10 @@ double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& s
     const Batch batch = loader.Next();
     FeedBatch(plan, batch);
     plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
-    plan.Run();
-    sum += plan.Read(loss).front();
+    rows.RunStep();
+    const double own = plan.Read(loss).front();
+    rows.Add(own);
+    sum += own;
     last = batch.last_of_epoch;
   }
   return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
@@ -99,6 +103,9 @@ double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& s
 int RunTrain(const TrainOptions& options) {
   if (options.epochs < 1) {
     throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
+  }
+  if (options.interval < 0) {
+    throw UsageError(fmt::format("--interval {}: must be 1 or more", options.interval));
   }
   const auto kind = ParseSchedule(options.schedule);
   if (!kind) {
@@ -125,9 +132,11 @@ int RunTrain(const TrainOptions& options) {
              options.schedule);
   fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
              "images/s");
+  IntervalRows rows(*training.plan, options.interval);
+  rows.PrintHead();
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps);
+    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;
@@ -148,6 +157,8 @@ std::function<int()> Configure(CLI::App& app) {
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(app, options->workload);
   app.add_option("--epochs", options->epochs, "passes over the training images");
+  app.add_option("--interval", options->interval,
+                 "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
   app.add_option("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
   app.add_option("--warmup-epochs", options->warmup_epochs,
                  "over which the learning rate rises from 0");

@@ -307,11 +307,16 @@ std::string FormatRecording(const Recording& recording) {
                {"smt", recording.smt},
                {"in_network", ToJson(recording.in_network)},
                {"isolated", Json::array()},
+               {"isolated_otherwise", Json::array()},
+               {"check_note", recording.check_note},
                {"overhead", nullptr},
                {"checks", Json::array()},
                {"source_notes", recording.source_notes}};
   for (const SequenceSamples& samples : recording.isolated) {
     json["isolated"].push_back(ToJson(samples));
+  }
+  for (const SequenceSamples& samples : recording.isolated_otherwise) {
+    json["isolated_otherwise"].push_back(ToJson(samples));
   }
   if (recording.overhead) {
     json["overhead"] = {{"ratio", recording.overhead->ratio},
@@ -344,6 +349,10 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
   for (const Node& node : root["isolated"].Items()) {
     recording.isolated.push_back(ParseSequence(node));
   }
+  for (const Node& node : root["isolated_otherwise"].Items()) {
+    recording.isolated_otherwise.push_back(ParseSequence(node));
+  }
+  recording.check_note = root["check_note"].Text();
   if (!root["overhead"].null()) recording.overhead = ParseOverhead(root["overhead"]);
   for (const Node& check : root["checks"].Items()) {
     recording.checks.push_back({check["agrees"].Flag(), check["reason"].Text()});

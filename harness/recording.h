@@ -2,7 +2,8 @@
 // and tested, on another. JSON, versioned, with the machine that it comes from.
 //
 //   {"topdnn_recording": 1, "command": "...", "machine": {...}, "subject": {"network": "cnn", ...},
-//    "smt": false, "in_network": SEQUENCE, "isolated": [SEQUENCE...], "overhead": null|{...},
+//    "smt": false, "in_network": SEQUENCE, "isolated": [SEQUENCE...],
+//    "isolated_otherwise": [SEQUENCE...], "check_note": "", "overhead": null|{...},
 //    "checks": [{"agrees": true, "reason": ""}...], "source_notes": ["..."]}
 //   SEQUENCE = {"clock", "events": [NAME...], "event_passes": [0...], "run_events": [NAME...], ...,
 //    "regions": [{"name", "seconds": [...], "counts": [[n|null...] per event], "running": ...}...]}
@@ -41,8 +42,10 @@ struct Recording {
   bool smt = false;                // hardware threads shared cores
   SequenceSamples in_network;
   std::vector<SequenceSamples> isolated;
+  std::vector<SequenceSamples> isolated_otherwise;  // in the other of hot and cold caches
   std::optional<MarkOverhead> overhead;
   std::vector<Check> checks;
+  std::string check_note;  // how they were made
   std::vector<std::string> source_notes;
 };
 

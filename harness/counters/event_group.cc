@@ -168,7 +168,8 @@ Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::
                  ? refused(fmt::format("no PMU: the hypervisor shows this virtual machine none, so "
                                        "{} do not exist ({})",
                                        what, strerrorname_np(error)),
-                           "")
+                           "have the host show one (QEMU: -cpu host,pmu=on; clouds: a bare-metal "
+                           "size), or replay counts recorded elsewhere")
                  : refused(fmt::format("no PMU that the kernel knows, so {} do not exist ({})",
                                        what, strerrorname_np(error)),
                            "");

@@ -86,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"step", "cnn"}, "--dump is required"},
         Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
+        Refused{{"train", "cnn", "--interval", "-1"}, "--interval -1"},
         Refused{{"train", "cnn", "--optimizer", "adm"}, "did you mean adam?"},
         Refused{{"bench", "--benchmark_filter=no_such_case"}, "matches no case"},
         Refused{{"bench", "--problem", "conv/n1c3h4k8r5"}, "the kernel is larger"},
@@ -387,6 +388,14 @@ TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {
   EXPECT_DOUBLE_EQ(json["level2"]["Core_Bound"].get<double>(), 0.1);
   EXPECT_TRUE(json["level2"]["Fetch_Latency"].is_null());
   EXPECT_EQ(json["missing"].size(), 3u);
+}
+
+TEST(TrainTest, IntervalsGiveRowsBetweenTheEpochs) {
+  const Outcome outcome = RunProgram({"train", "cnn", "--data", "synthetic", "--epochs", "1",
+                                      "--batch", "256", "--threads", "1", "--interval", "1"});
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("  forward    backward      update"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("\n +2 +[0-9.]+ +[0-9.]+ "));
 }
 
 TEST(NearestNameTest, SuggestsOnlyWhatIsNear) {
