@@ -15,10 +15,12 @@
 #include "bench/nearest.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
+#include "bench/stage_bounds.h"
 #include "bench/width_one_count.h"
 #include "bench/workload.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
+#include "harness/report/bounds_table.h"
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
@@ -38,6 +40,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   bool context_gap = false;
+  bool roofline = false;
   std::string json, csv;
 };
 
@@ -97,6 +100,8 @@ int RunProfile(const ProfileOptions& options) {
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings, profile);
 
   Report report = ReportOf(*workload.plan, profile, ceilings, settings.regime);
+  AddBounds(MeasureCoreRates(workload.plan->threads()), ceilings, profile.in_network.disturbance,
+            report);
   report.command = CommandLine();
   report.machine = MachineJson(machine, ceilings);
   report.items_per_step = static_cast<double>(workload.batch);
@@ -114,7 +119,9 @@ int RunProfile(const ProfileOptions& options) {
     report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
   }
   progress.Erase();
-  fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
+  const Style style = DetectStyle(stdout);
+  fmt::print("{}{}", ConsoleText(report, style), BoundsTable(report, style));
+  if (options.roofline) fmt::print("{}", RooflineTable(report, style));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
   for (const std::string& line : sources.notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
@@ -135,6 +142,7 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_flag("--context-gap", options->context_gap,
                "time each stage hot, cold and in the network, and explain the difference");
   app.add_option("--counters", options->counters, "auto, perf, exact, clock or none");
+  app.add_flag("--roofline", options->roofline, "the stages under the machine's measured roofs");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");
   return [options] { return RunProfile(*options); };
