@@ -77,27 +77,14 @@ bool SlowByName(std::string_view name) {
 }
 
 bool OverwritesFlags(const Instruction& i) {
-  switch (i.raw.mnemonic) {
-    case ZYDIS_MNEMONIC_ADD:
-    case ZYDIS_MNEMONIC_SUB:
-    case ZYDIS_MNEMONIC_CMP:
-    case ZYDIS_MNEMONIC_TEST:
-    case ZYDIS_MNEMONIC_AND:
-    case ZYDIS_MNEMONIC_OR:
-    case ZYDIS_MNEMONIC_XOR:
-    case ZYDIS_MNEMONIC_NEG:
-    case ZYDIS_MNEMONIC_UCOMISS:
-    case ZYDIS_MNEMONIC_UCOMISD:
-    case ZYDIS_MNEMONIC_COMISS:
-    case ZYDIS_MNEMONIC_COMISD:
-    case ZYDIS_MNEMONIC_VUCOMISS:
-    case ZYDIS_MNEMONIC_VUCOMISD:
-    case ZYDIS_MNEMONIC_VCOMISS:
-    case ZYDIS_MNEMONIC_VCOMISD:
-      return true;
-    default:
-      return false;
-  }
+  constexpr ZydisMnemonic kThose[] = {
+      ZYDIS_MNEMONIC_ADD,      ZYDIS_MNEMONIC_SUB,      ZYDIS_MNEMONIC_CMP,
+      ZYDIS_MNEMONIC_TEST,     ZYDIS_MNEMONIC_AND,      ZYDIS_MNEMONIC_OR,
+      ZYDIS_MNEMONIC_XOR,      ZYDIS_MNEMONIC_NEG,      ZYDIS_MNEMONIC_UCOMISS,
+      ZYDIS_MNEMONIC_UCOMISD,  ZYDIS_MNEMONIC_COMISS,   ZYDIS_MNEMONIC_COMISD,
+      ZYDIS_MNEMONIC_VUCOMISS, ZYDIS_MNEMONIC_VUCOMISD, ZYDIS_MNEMONIC_VCOMISS,
+      ZYDIS_MNEMONIC_VCOMISD};
+  return std::find(std::begin(kThose), std::end(kThose), i.raw.mnemonic) != std::end(kThose);
 }
 
 Flow FlowOf(const Instruction& i) {
