@@ -18,8 +18,10 @@
 #include "bench/measured_ceilings.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
+#include "bench/step_check.h"
 #include "bench/workload.h"
 #include "kernels/registry.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
@@ -96,6 +98,7 @@ class NetworkCase {
     settings.sources = sources.Pointers();
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
+    settings.check = [this](Plan& plan) { return CheckStep(options_, training_, plan); };
     profile_ = ProfilePlan(*workload.plan, &images, settings);
     report_ = ReportOf(*workload.plan, profile_, MeasuredCeilings(workload.plan->threads()),
                        Regime::kInNetwork);
@@ -116,7 +119,7 @@ class NetworkCase {
 };
 
 std::vector<std::pair<std::string, StagePass>> NetworkCase::PossibleStages() const {
-  const NetworkOffer& offer = NetworkOf(options_);
+  const NetworkOffer& offer = *FindNetwork(options_.network);
   const Graph graph =
       offer.build({.batch = options_.batch, .image = offer.image, .classes = offer.classes});
   std::vector<std::pair<std::string, StagePass>> stages;

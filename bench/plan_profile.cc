@@ -27,10 +27,6 @@ struct StageCall {
   void operator()() const noexcept { plan->RunStage(stage); }
 };
 
-std::string LabelOf(const Stage& stage) {
-  return fmt::format("{} {}", stage.name, NameOf(stage.pass));
-}
-
 class Profiler {
  public:
   Profiler(Plan& plan, TrainingImages* images, const ProfileSettings& settings)
@@ -47,7 +43,8 @@ class Profiler {
     SpeedNow();
     Say("checking every stage against the reference", 0);
     NextImages();
-    profile.checks = CheckStages(plan_);
+    profile.checks = settings_.check ? settings_.check(plan_) : StepChecks{CheckStages(plan_), ""};
+    NextImages();
     if (Cancelled()) return profile;
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
     if (Cancelled() || !settings_.isolate) return profile;
@@ -242,10 +239,15 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
 
 std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<std::string> notes;
+  if (!profile.checks.note.empty()) notes.push_back(profile.checks.note);
   const Warmup& warmup = profile.in_network.warmup;
   notes.push_back(fmt::format("warm-up: {} after {} steps, {:.2f} s",
                               warmup.steady ? "steady" : "not yet steady", warmup.iterations,
                               warmup.seconds));
+  if (!profile.in_network.stages.empty()) {
+    notes.push_back(fmt::format("an empty stage takes {:.0f} ns, which every time is without",
+                                profile.in_network.stages.front().empty_seconds * 1e9));
+  }
   if (profile.overhead) {
     notes.push_back(fmt::format(
         "marks around the stages: {:+.2f} % of the step (95 % interval {:+.2f} to {:+.2f} %, {} "
@@ -264,6 +266,10 @@ std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, R
 std::string_view NameOf(Regime regime) { return kRegimeNames[static_cast<std::size_t>(regime)]; }
 
 std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNames.end()}; }
+
+std::string LabelOf(const Stage& stage) {
+  return fmt::format("{} {}", stage.name, NameOf(stage.pass));
+}
 
 PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings) {
   return Profiler(plan, images, settings).Profile();
@@ -299,7 +305,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     }
     AddRegimes(profile, regime, i, record);
     DescribeStage(stages[i], plan.threads(), ceilings, record);
-    if (i < profile.checks.size()) ApplyCheck(profile.checks[i], record);
+    if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
     flops += record.flops.value_or(0);
     if (record.flops.value_or(0) > most_flops && record.ceiling_flops_per_second) {
       most_flops = *record.flops;

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bench/images.h"
+#include "bench/step_check.h"
 #include "bench/workload.h"
 #include "harness/measure.h"
 #include "harness/probes/ceilings.h"
 #include "harness/record.h"
-#include "networks/check.h"
 
 namespace topdnn {
 
@@ -36,19 +36,24 @@ struct ProfileSettings {
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
+  // What holds the stages to the reference; empty: CheckStages.
+  std::function<StepChecks(Plan& plan)> check;
   // A line about what is going on, and its share done in [0, 1].
   std::function<void(std::string_view what, double share)> progress;
 };
 
 // All that was measured of a plan, one entry a stage where there are several.
 struct PlanProfile {
-  std::vector<StageCheck> checks;
+  StepChecks checks;
   SequenceSamples in_network;
   std::optional<MarkOverhead> overhead;
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
   // In the other of the two regimes; with a context gap only.
   std::vector<SequenceSamples> isolated_otherwise;
 };
+
+// "conv1 forward": a stage's name in its samples.
+std::string LabelOf(const Stage& stage);
 
 // Checks, then measures. `images` may be nullptr for a plan that has its input already.
 PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings);

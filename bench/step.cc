@@ -73,7 +73,11 @@ std::function<int()> Configure(CLI::App& app) {
   auto options = std::make_shared<StepOptions>();
   options->workload.batch = 8;
   options->workload.momentum = 0.0;
+  // Another framework draws other masks: off, unless it is asked for.
+  options->workload.dropout = false;
+  options->workload.draw = ParameterDraw::kComparison;
   AddWorkloadOptions(app, options->workload);
+  app.add_flag("--dropout", options->workload.dropout, "draw dropout's masks");
   app.add_option("--dump", options->dump, "archive to write")->required();
   return [options] { return RunStep(*options); };
 }

@@ -18,8 +18,8 @@ double Tolerance(const Op& op, const Execution& execution, std::string_view algo
   return tolerance;
 }
 
-double RelativeError(std::span<const double> a, std::span<const double> b) {
-  double largest = 0;
+double RelativeError(std::span<const double> a, std::span<const double> b, double scale) {
+  double largest = scale;
   double difference = 0;
   for (std::size_t i = 0; i < b.size(); ++i) {
     if (std::isfinite(a[i]) && std::isfinite(b[i])) {

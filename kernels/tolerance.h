@@ -21,8 +21,9 @@ namespace topdnn {
 double Tolerance(const Op& op, const Execution& execution, std::string_view algorithm = {});
 
 // Largest |a - b| over the largest |b|, the reference; infinite where b is all zero and a is not.
-// Where one is NaN or infinite the other must be the same, or the error is infinite.
-double RelativeError(std::span<const double> a, std::span<const double> b);
+// Where one is NaN or infinite the other must be the same, or the error is infinite. `scale`, where
+// it is larger than all |b|, takes their place: what sums amount to whose terms happen to cancel.
+double RelativeError(std::span<const double> a, std::span<const double> b, double scale = 0.0);
 
 }  // namespace topdnn
 

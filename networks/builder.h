@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/lrn/lrn.h"
 #include "networks/graph.h"
 #include "networks/zoo/zoo.h"
 
@@ -36,15 +39,36 @@ class NetworkBuilder {
   const Shape& shape(ValueId value) const { return graph_.shape(value); }
 
   ValueId Conv(std::string name, ValueId from, const ConvLayer& layer);
-  ValueId Relu(std::string name, ValueId from);
+  // NAME without a bias, then the batch normalization NAME.bn.
+  ValueId ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
+                   float epsilon = BatchNormOp::kUsualEpsilon);
+  // ConvNorm, then the ReLU NAME.relu; `bound` 0: none.
+  ValueId ConvNormRelu(const std::string& name, ValueId from, const ConvLayer& layer,
+                       float epsilon = BatchNormOp::kUsualEpsilon, float bound = 0.0F);
+  // NAME, then the ReLU NAME.relu.
+  ValueId ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer);
+  ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kUsualEpsilon);
+  ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
   ValueId MaxPool(std::string name, ValueId from, const PoolLayer& layer);
+  ValueId AveragePool(std::string name, ValueId from, const PoolLayer& layer);
+  // The mean of each channel: (N, C, 1, 1).
+  ValueId GlobalAveragePool(std::string name, ValueId from);
+  ValueId Lrn(std::string name, ValueId from, const LrnSettings& settings);
+  // Each layer draws from a seed of its own.
+  ValueId Dropout(std::string name, ValueId from, float ratio);
+  ValueId Add(std::string name, ValueId a, ValueId b);
+  // Along the channels.
+  ValueId Concat(std::string name, const std::vector<ValueId>& from);
   // Fully connected; an image is taken as it is.
   ValueId Dense(std::string name, ValueId from, std::int64_t outputs);
+  // NAME, then the ReLU NAME.relu.
+  ValueId DenseRelu(const std::string& name, ValueId from, std::int64_t outputs);
 
   Graph Take() && { return std::move(graph_); }
 
  private:
   Graph graph_;
+  std::uint32_t dropouts_ = 0;
 };
 
 }  // namespace topdnn

@@ -3,6 +3,7 @@
 #ifndef TOPDNN_NETWORKS_CHECK_H_
 #define TOPDNN_NETWORKS_CHECK_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,10 @@ struct StageCheck {
 // charged to the stage that made it, not to those that inherit it. The plan must be allocated, its
 // input and labels filled. Parameters are updated as in any step.
 std::vector<StageCheck> CheckStages(Plan& plan);
+
+// The same, but for stages for which `wanted` is false: those run and count as agreeing. A stage
+// that reads what another has saved cannot be checked without that one.
+std::vector<StageCheck> CheckStages(Plan& plan, const std::function<bool(const Stage&)>& wanted);
 
 }  // namespace topdnn
 

@@ -1,5 +1,7 @@
 #include "networks/parameters.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -37,17 +39,61 @@ std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
   return values;
 }
 
-void InitializeParameters(const Plan& plan, std::uint64_t seed) {
-  for (const PlanParameter& parameter : plan.parameters()) {
-    const auto count = static_cast<std::size_t>(parameter.spec.shape.elements());
-    std::vector<double> values(count, parameter.spec.initial);
-    if (parameter.spec.fan_in > 0) {
-      values = NormalValues(HashOf(parameter.layer + "/" + parameter.spec.name, seed), count);
-      const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.spec.fan_in));
-      for (double& value : values) value *= deviation;
-    }
-    plan.Write(parameter.value, values);
+namespace {
+
+// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0, which leaves the
+// branch without gradients in the first step.
+constexpr double kBranchScale = 0.2;
+
+// One channel in eight is mostly cut off, so that no shift is without effect on the loss.
+constexpr double kPassedShift = 3.0;
+constexpr double kCutShift = -2.0;
+constexpr std::size_t kChannelsPerCut = 8;
+constexpr double kPassedBias = 0.5;
+
+std::vector<double> ConstantsOf(const Parameter& parameter, bool ends_branch, ParameterDraw draw) {
+  const auto count = static_cast<std::size_t>(parameter.shape.elements());
+  std::vector<double> values(count, parameter.initial);
+  if (parameter.arg == Arg::kScale && ends_branch) {
+    values.assign(count, kBranchScale);
   }
+  if (draw == ParameterDraw::kTraining) return values;
+  if (parameter.arg == Arg::kShift && !ends_branch) {
+    for (std::size_t c = 0; c < count; ++c) {
+      values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
+    }
+  }
+  if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
+  return values;
+}
+
+}  // namespace
+
+bool EndsBranch(const Graph& graph, const GraphNode& node) {
+  if (node.op->kind() != "batchnorm") return false;
+  const std::vector<int> readers = graph.Readers(node.output);
+  if (readers.size() != 1) return false;
+  const GraphNode& reader = graph.nodes()[readers.front()];
+  return reader.op->kind() == "add" && reader.inputs.front() == node.output;
+}
+
+std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
+                                  std::uint64_t seed, bool ends_branch, ParameterDraw draw) {
+  if (parameter.fan_in == 0) return ConstantsOf(parameter, ends_branch, draw);
+  const auto count = static_cast<std::size_t>(parameter.shape.elements());
+  std::vector<double> values =
+      NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
+  const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
+  for (double& value : values) value *= deviation;
+  return values;
+}
+
+void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
+  for (const PlanParameter& parameter : plan.parameters()) {
+    plan.Write(parameter.value,
+               DrawParameter(parameter.layer, parameter.spec, seed, parameter.ends_branch, draw));
+  }
+  plan.PrepareParameters();
 }
 
 }  // namespace topdnn

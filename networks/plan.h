@@ -39,11 +39,13 @@ enum class BufferRole {
   kInput,
   kLabels,
   kActivation,
-  kGradient,  // of an activation
-  kSaved,     // by forward for backward: maxima, masks, statistics
+  kGradient,   // of an activation
+  kSaved,      // by forward for backward, in a form of the backend's own: maxima, masks
+  kStatistic,  // mean and variance of a batch
   kParameter,
   kParameterGradient,
   kOptimizerState,
+  kState,   // kept from step to step: running statistics, a dropout's count
   kOutput,  // logits, loss
 };
 
@@ -70,9 +72,10 @@ struct Stage {
   std::unique_ptr<Kernel> kernel;
   std::map<Arg, BufferId> buffers;
   std::vector<std::string> fused;  // layers whose forward this stage also computes
+  std::string not_fused;           // why the layer after them is not: "layer: reason"; or empty
 
   // Arithmetic and traffic of the stage. A reorder and an update have the operation's own.
-  Work work() const { return op->WorkOf(execution.pass, execution.type); }
+  Work work() const { return op->WorkIn(execution); }
 };
 
 // A trained parameter and where it lives.
@@ -80,31 +83,67 @@ struct PlanParameter {
   std::string layer;
   Parameter spec;
   BufferId value;
-  BufferId gradient;  // -1 for inference
+  BufferId gradient;  // -1 for inference, and where the loss does not depend on it
+  // Of a batch normalization whose result is added to a shortcut.
+  bool ends_branch = false;
+};
+
+// A running statistic of a batch normalization (C): training updates it, inference reads it. The
+// mean starts at 0 and the variance at 1.
+struct PlanStatistic {
+  std::string layer;
+  std::string name;  // "mean", "variance"
+  BufferId buffer;
+};
+
+// A batch normalization that inference does by the weights and bias of the layer before it; see
+// kernels/batchnorm/fold.h.
+struct Folding {
+  BufferId weights, bias;  // as given; bias -1: none
+  BufferId scale, shift, mean, variance;
+  float epsilon;
+  BufferId folded_weights, folded_bias;  // as the kernel reads them
+};
+
+struct PlanContents {
+  std::string network;
+  int threads = 1;
+  std::vector<Buffer> buffers;
+  std::vector<Stage> stages;
+  std::vector<PlanParameter> parameters;
+  std::vector<PlanStatistic> statistics;
+  std::vector<Folding> foldings;
+  std::vector<std::string> dropped;  // layers without a stage: "layer: reason"
 };
 
 class Plan {
  public:
-  Plan(std::string network, int threads, std::vector<Buffer> buffers, std::vector<Stage> stages,
-       std::vector<PlanParameter> parameters);
+  explicit Plan(PlanContents contents);
 
-  const std::string& network() const { return network_; }
-  int threads() const { return threads_; }
-  const std::vector<Stage>& stages() const { return stages_; }
-  const std::vector<Buffer>& buffers() const { return buffers_; }
-  const std::vector<PlanParameter>& parameters() const { return parameters_; }
+  const std::string& network() const { return contents_.network; }
+  int threads() const { return contents_.threads; }
+  const std::vector<Stage>& stages() const { return contents_.stages; }
+  const std::vector<Buffer>& buffers() const { return contents_.buffers; }
+  const std::vector<PlanParameter>& parameters() const { return contents_.parameters; }
+  const std::vector<PlanStatistic>& statistics() const { return contents_.statistics; }
+  const std::vector<std::string>& dropped() const { return contents_.dropped; }
 
   // Bytes that Allocate takes: buffers, and the kernels' scratch memory.
   std::size_t bytes() const;
   std::size_t buffer_bytes() const { return transient_bytes_ + persistent_bytes_; }
+  // Of the buffers that share memory: activations, gradients.
+  std::size_t transient_bytes() const { return transient_bytes_; }
 
   // Allocates the buffers and prepares every kernel: all slow work. Call once before Run.
   void Allocate();
+  // Folds batch normalizations into weights, once for all steps. Call after parameters or running
+  // statistics of an inference plan were written; a training plan has nothing to fold.
+  void PrepareParameters() const;
 
   // One step: every stage in order, at the plan's width. Bare.
   void Run() noexcept;
   // One stage. The calling thread's OpenMP width must be threads().
-  void RunStage(std::size_t stage) noexcept { stages_[stage].kernel->Run(); }
+  void RunStage(std::size_t stage) noexcept { contents_.stages[stage].kernel->Run(); }
 
   // Memory of a buffer, after Allocate.
   void* Data(BufferId buffer) const;
@@ -121,11 +160,7 @@ class Plan {
   void Write(BufferId buffer, std::span<const double> values) const;
 
  private:
-  std::string network_;
-  int threads_;
-  std::vector<Buffer> buffers_;
-  std::vector<Stage> stages_;
-  std::vector<PlanParameter> parameters_;
+  PlanContents contents_;
   std::vector<std::size_t> offsets_;  // per buffer, in the block of its kind
   std::size_t transient_bytes_ = 0;
   std::size_t persistent_bytes_ = 0;

@@ -22,8 +22,12 @@ std::optional<Arg> ParameterOfGradient(const Op& op, Arg gradient) {
   return std::nullopt;
 }
 
+bool IsSaved(Arg arg) {
+  return arg == Arg::kWorkspace || arg == Arg::kMean || arg == Arg::kVariance;
+}
+
 Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
-                const Execution& execution, Offered offered) {
+                const Execution& execution, Offered offered, std::map<Arg, BufferId> buffers) {
   Stage stage;
   stage.name = std::move(name);
   stage.pass = pass;
@@ -31,54 +35,73 @@ Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
   stage.execution = execution;
   stage.backend = std::move(offered.backend);
   stage.kernel = std::move(offered.kernel);
+  stage.buffers = std::move(buffers);
   return stage;
 }
 
-std::variant<Offered, Refusal> PlanDraft::TryOffer(const std::shared_ptr<const Op>& op,
-                                                   const Execution& execution,
-                                                   const Layouts& layouts) const {
-  KernelRequest kernel_request{op, execution, request.threads, layouts, ""};
+DataType PlanDraft::ParameterType() const {
+  return request.type == DataType::kF64 ? DataType::kF64 : DataType::kF32;
+}
+
+std::vector<std::string> PlanDraft::Backends() const {
   std::vector<std::string> backends = {request.backend};
-  backends.insert(backends.end(), request.fallback.begin(), request.fallback.end());
-  std::optional<Refusal> first;
-  for (const std::string& backend : backends) {
-    KernelOrRefusal offer = MakeKernel(backend, kernel_request);
-    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
-      return Offered{std::move(*kernel), backend};
-    }
-    if (!first) first = std::get<Refusal>(std::move(offer));
+  for (const std::string& backend : request.fallback) {
+    if (backend != request.backend) backends.push_back(backend);
   }
-  return *std::move(first);
+  return backends;
+}
+
+KernelOrRefusal PlanDraft::Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
+                               const Execution& execution, const Layouts& layouts) const {
+  return MakeKernel(backend, {op, execution, request.threads, layouts, ""});
+}
+
+void PlanDraft::Refuse(const std::string& layer, const Op& op,
+                       const std::optional<Refusal>& why) const {
+  throw PlanError(fmt::format(
+      "layer {} ({} {}) cannot run on {}: {}; choose another backend or --fallback", layer,
+      op.kind(), op.Problem(), request.backend, why ? why->reason : "no backend was asked"));
 }
 
 Offered PlanDraft::Demand(const std::string& layer, const std::shared_ptr<const Op>& op,
-                          const Execution& execution, const Layouts& layouts) const {
-  auto offer = TryOffer(op, execution, layouts);
-  if (auto* refusal = std::get_if<Refusal>(&offer)) {
-    throw PlanError(
-        fmt::format("layer {} ({} {}) cannot run on {}: {}; choose another backend or "
-                    "--fallback",
-                    layer, op->kind(), op->Problem(), request.backend, refusal->reason));
+                          const Execution& execution) const {
+  return Choose(layer, op, execution, {});
+}
+
+std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend,
+                                           const std::shared_ptr<const Op>& op,
+                                           const Execution& execution, const Wishes& wishes,
+                                           std::optional<Refusal>& why) const {
+  const auto ask = [&](Layouts layouts) -> std::unique_ptr<Kernel> {
+    for (const auto& [arg, layout] : wishes.required) layouts[arg] = layout;
+    KernelOrRefusal offer = Ask(backend, op, execution, layouts);
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) return std::move(*kernel);
+    if (!why) why = std::get<Refusal>(std::move(offer));
+    return nullptr;
+  };
+  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
+  std::unique_ptr<Kernel> own;
+  if (chooses) own = ask({});
+  for (const Layouts& preferred : wishes.preferences) {
+    auto kernel = ask(preferred);
+    if (kernel == nullptr) continue;
+    if (own == nullptr || kernel->implementation() == own->implementation()) {
+      return Offered{std::move(kernel), backend};
+    }
   }
-  return std::get<Offered>(std::move(offer));
+  if (own == nullptr && !chooses) own = ask({});
+  if (own == nullptr) return std::nullopt;
+  return Offered{std::move(own), backend};
 }
 
 Offered PlanDraft::Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                          const Execution& execution,
-                          const std::vector<Layouts>& preferences) const {
-  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
-  std::optional<Offered> own;
-  if (chooses) own = Demand(layer, op, execution, {});
-  for (const Layouts& preferred : preferences) {
-    auto answer = TryOffer(op, execution, preferred);
-    auto* offered = std::get_if<Offered>(&answer);
-    if (offered == nullptr) continue;
-    const bool as_good =
-        !chooses || (offered->backend == own->backend &&
-                     offered->kernel->implementation() == own->kernel->implementation());
-    if (as_good) return std::move(*offered);
+                          const Execution& execution, const Wishes& wishes) const {
+  std::optional<Refusal> why;
+  for (const std::string& backend : Backends()) {
+    if (!wishes.backend.empty() && backend != wishes.backend) continue;
+    if (auto offered = ChooseOn(backend, op, execution, wishes, why)) return *std::move(offered);
   }
-  return own ? std::move(*own) : Demand(layer, op, execution, {});
+  Refuse(layer, *op, why);
 }
 
 BufferId PlanDraft::NewBuffer(std::string name, TensorDesc desc, BufferRole role, bool persistent) {
@@ -86,15 +109,28 @@ BufferId PlanDraft::NewBuffer(std::string name, TensorDesc desc, BufferRole role
   return static_cast<BufferId>(buffers.size()) - 1;
 }
 
+BufferId PlanDraft::NewStatistic(int node, Arg arg, const TensorDesc& desc) {
+  const std::string& layer = NodeAt(node).name;
+  const BufferId buffer =
+      NewBuffer(fmt::format("{}.running_{}", layer, NameOf(arg)), desc, BufferRole::kState, true);
+  if (arg == Arg::kVariance) buffers[buffer].initial = 1.0;
+  statistics.push_back({layer, NameOf(arg), buffer});
+  return buffer;
+}
+
+void PlanDraft::AddStage(int node, Stage stage, std::set<Arg> parameters) {
+  stages.push_back({std::move(stage), node, std::move(parameters)});
+}
+
 BufferId PlanDraft::Require(Copies& copies, const TensorDesc& desc, const std::string& name) {
   for (const BufferId copy : copies) {
     if (DescOf(copy) == desc) return copy;
   }
   const Buffer original = buffers[copies.front()];
-  const BufferId copy = NewBuffer(name, desc, original.role);
-  StageDraft draft;
-  draft.stage = ReorderStage(name, copies.front(), copy);
-  stages.push_back(std::move(draft));
+  const BufferRole role =
+      original.role == BufferRole::kGradient ? BufferRole::kGradient : BufferRole::kActivation;
+  const BufferId copy = NewBuffer(name, desc, role);
+  AddStage(-1, ReorderStage(name, copies.front(), copy));
   copies.push_back(copy);
   return copy;
 }
@@ -104,17 +140,14 @@ Stage PlanDraft::ReorderStage(const std::string& name, BufferId from, BufferId t
   const TensorDesc& dst = DescOf(to);
   auto op = std::make_shared<ReorderOp>(src.shape, src.type, dst.type);
   const Execution execution = ExecutionOf(Pass::kForward);
-  const KernelRequest kernel_request{
-      op, execution, request.threads, {{Arg::kSrc, src.layout}, {Arg::kDst, dst.layout}}, ""};
   std::string reasons;
   for (const std::string& backend :
        {request.backend, std::string("onednn"), std::string("reference")}) {
-    KernelOrRefusal offer = MakeKernel(backend, kernel_request);
+    KernelOrRefusal offer =
+        Ask(backend, op, execution, {{Arg::kSrc, src.layout}, {Arg::kDst, dst.layout}});
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
-      Stage stage =
-          MakeStage(name, StagePass::kReorder, op, execution, {std::move(*kernel), backend});
-      stage.buffers = {{Arg::kSrc, from}, {Arg::kDst, to}};
-      return stage;
+      return MakeStage(name, StagePass::kReorder, op, execution, {std::move(*kernel), backend},
+                       {{Arg::kSrc, from}, {Arg::kDst, to}});
     }
     reasons += (reasons.empty() ? "" : "; ") + std::get<Refusal>(offer).reason;
   }

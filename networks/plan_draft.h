@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "networks/fusion.h"
 #include "networks/plan.h"
 #include "networks/planner.h"
 
@@ -27,11 +28,18 @@ struct Offered {
   std::string backend;
 };
 
+// What a stage would like, and what it must have.
+struct Wishes {
+  std::vector<Layouts> preferences;  // the dearest first
+  Layouts required;                  // of what forward has saved
+  std::string backend;               // the only one that can read that; empty: any
+};
+
 // A stage under construction: operands that are parameters are bound when every layout is known.
 struct StageDraft {
   Stage stage;
   int node = -1;
-  std::set<Arg> parameters;  // to be bound by BindParameters
+  std::set<Arg> parameters;  // to be bound by ParameterPlanner::Bind
 };
 
 class PlanDraft {
@@ -47,41 +55,62 @@ class PlanDraft {
 
   const Graph& graph;
   const PlanRequest& request;
+  FusedGraph fused;
   std::vector<Buffer> buffers;
   std::vector<StageDraft> stages;
   std::vector<Copies> activations;                // per value
   std::vector<Copies> gradients;                  // per value
   std::map<std::pair<int, Arg>, BufferId> saved;  // by forward for backward, per node
+  std::map<int, std::string> saved_by;            // the backend that did, per node
+  std::vector<PlanStatistic> statistics;
   // What the forward kernel wants of a node's parameter, and what its gradient is.
   std::map<std::pair<int, Arg>, TensorDesc> forward_parameters;
   std::map<std::pair<int, Arg>, TensorDesc> gradient_parameters;
 
   Execution ExecutionOf(Pass pass) const { return {pass, request.training, request.type}; }
   const TensorDesc& DescOf(BufferId buffer) const { return buffers[buffer].desc; }
+  const GraphNode& NodeAt(int index) const { return graph.nodes()[index]; }
+  ValueId Canonical(ValueId value) const { return fused.canonical[value]; }
+  // f64 in a check in double, else f32: of parameters, statistics, the input and the loss.
+  DataType ParameterType() const;
 
-  // A kernel from the request's backend or, where that has none, its fallbacks.
-  std::variant<Offered, Refusal> TryOffer(const std::shared_ptr<const Op>& op,
-                                          const Execution& execution, const Layouts& layouts) const;
-  // The same; throws PlanError where there is none.
+  // The request's backend and its fallbacks.
+  std::vector<std::string> Backends() const;
+  KernelOrRefusal Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
+                      const Execution& execution, const Layouts& layouts) const;
+  // A kernel from the first backend that has one, on the backend's own layouts. Throws PlanError
+  // where there is none.
   Offered Demand(const std::string& layer, const std::shared_ptr<const Op>& op,
-                 const Execution& execution, const Layouts& layouts) const;
+                 const Execution& execution) const;
   // The backend's own choice of layouts, or preferred ones where they cost nothing: the same
-  // implementation runs, and reorders are saved. `preferences` come with the dearest wish first.
+  // implementation runs, and reorders are saved.
   Offered Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                 const Execution& execution, const std::vector<Layouts>& preferences) const;
+                 const Execution& execution, const Wishes& wishes) const;
 
   BufferId NewBuffer(std::string name, TensorDesc desc, BufferRole role, bool persistent = false);
+  // A batch normalization's running kMean or kVariance.
+  BufferId NewStatistic(int node, Arg arg, const TensorDesc& desc);
   // The copy of a tensor that lies as `desc` says; when there is none, a reorder stage makes it.
   BufferId Require(Copies& copies, const TensorDesc& desc, const std::string& name);
   Stage ReorderStage(const std::string& name, BufferId from, BufferId to) const;
+  void AddStage(int node, Stage stage, std::set<Arg> parameters = {});
+
+ private:
+  std::optional<Offered> ChooseOn(const std::string& backend, const std::shared_ptr<const Op>& op,
+                                  const Execution& execution, const Wishes& wishes,
+                                  std::optional<Refusal>& why) const;
+  [[noreturn]] void Refuse(const std::string& layer, const Op& op,
+                           const std::optional<Refusal>& why) const;
 };
 
 // The parameter of `op` in the role `arg`, and the one whose gradient is `gradient`.
 bool IsParameter(const Op& op, Arg arg);
 std::optional<Arg> ParameterOfGradient(const Op& op, Arg gradient);
+// What an operation saves for its backward pass beside its result.
+bool IsSaved(Arg arg);
 
 Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
-                const Execution& execution, Offered offered);
+                const Execution& execution, Offered offered, std::map<Arg, BufferId> buffers);
 
 }  // namespace topdnn
 

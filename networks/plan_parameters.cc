@@ -5,16 +5,17 @@
 #include <algorithm>
 #include <memory>
 
+#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "networks/memory.h"
+#include "networks/parameters.h"
 
 namespace topdnn {
 
 BufferId ParameterPlanner::Block(int node, std::size_t bytes, std::string_view what,
                                  BufferRole role) {
-  const bool wide = draft_.request.type == DataType::kF64;
-  const DataType type = wide ? DataType::kF64 : DataType::kF32;
+  const DataType type = draft_.ParameterType();
   const Shape flat{static_cast<std::int64_t>(bytes / SizeOf(type))};
   return draft_.NewBuffer(fmt::format("{}.{}", draft_.graph.nodes()[node].name, what),
                           {flat, type, Layout::Plain(1)}, role, true);
@@ -30,34 +31,82 @@ BufferId ParameterPlanner::Part(int node, BufferId parent, const TensorDesc& des
   return part;
 }
 
+TensorDesc ParameterPlanner::DescOf(int node, const Parameter& spec) const {
+  const auto gradient = draft_.gradient_parameters.find({node, spec.arg});
+  if (gradient != draft_.gradient_parameters.end()) return gradient->second;
+  const auto forward = draft_.forward_parameters.find({node, spec.arg});
+  const bool is_folded = std::any_of(draft_.fused.units.begin(), draft_.fused.units.end(),
+                                     [node](const ForwardUnit& unit) {
+                                       return unit.norm && (unit.node == node || unit.norm == node);
+                                     });
+  if (forward != draft_.forward_parameters.end() && !is_folded) return forward->second;
+  return {spec.shape, draft_.ParameterType(), Layout::Plain(spec.shape.rank())};
+}
+
 void ParameterPlanner::Settle() {
-  const bool training = draft_.request.training;
   for (int index = 0; index < static_cast<int>(draft_.graph.nodes().size()); ++index) {
-    const GraphNode& node = draft_.graph.nodes()[index];
-    const std::vector<Parameter> specs = node.op->Parameters();
-    if (specs.empty()) continue;
-    const auto& wanted = training ? draft_.gradient_parameters : draft_.forward_parameters;
-    std::vector<TensorDesc> descs;
-    std::vector<std::size_t> offsets;
-    std::size_t bytes = 0;
-    for (const Parameter& spec : specs) {
-      descs.push_back(wanted.at({index, spec.arg}));
-      offsets.push_back(bytes);
-      bytes += (descs.back().bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-    }
-    value_blocks_[index] = Block(index, bytes, "parameters", BufferRole::kParameter);
-    if (training) {
-      gradient_blocks_[index] = Block(index, bytes, "gradients", BufferRole::kParameterGradient);
-    }
-    for (std::size_t i = 0; i < specs.size(); ++i) {
-      const BufferId value = Part(index, value_blocks_[index], descs[i], offsets[i], specs[i].name);
-      const BufferId gradient = training ? Part(index, gradient_blocks_[index], descs[i],
-                                                offsets[i], NameOf(specs[i].gradient))
-                                         : -1;
-      index_[{index, specs[i].arg}] = parameters_.size();
-      parameters_.push_back({node.name, specs[i], value, gradient});
-    }
+    if (!draft_.NodeAt(index).op->Parameters().empty()) SettleNode(index);
   }
+  for (const ForwardUnit& unit : draft_.fused.units) {
+    if (unit.norm) Fold(unit);
+  }
+}
+
+void ParameterPlanner::SettleNode(int index) {
+  const GraphNode& node = draft_.NodeAt(index);
+  const std::vector<Parameter> specs = node.op->Parameters();
+  const bool has_gradients = std::any_of(specs.begin(), specs.end(), [&](const Parameter& spec) {
+    return draft_.gradient_parameters.count({index, spec.arg}) != 0;
+  });
+  std::vector<TensorDesc> descs;
+  std::vector<std::size_t> offsets;
+  std::size_t bytes = 0;
+  for (const Parameter& spec : specs) {
+    descs.push_back(DescOf(index, spec));
+    offsets.push_back(bytes);
+    bytes += (descs.back().bytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  }
+  value_blocks_[index] = Block(index, bytes, "parameters", BufferRole::kParameter);
+  if (has_gradients) {
+    gradient_blocks_[index] = Block(index, bytes, "gradients", BufferRole::kParameterGradient);
+  }
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const BufferId value = Part(index, value_blocks_[index], descs[i], offsets[i], specs[i].name);
+    const BufferId gradient = has_gradients ? Part(index, gradient_blocks_[index], descs[i],
+                                                   offsets[i], NameOf(specs[i].gradient))
+                                            : -1;
+    index_[{index, specs[i].arg}] = parameters_.size();
+    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
+  }
+}
+
+BufferId ParameterPlanner::ValueOf(int node, Arg arg) const {
+  const auto found = index_.find({node, arg});
+  return found == index_.end() ? -1 : parameters_[found->second].value;
+}
+
+void ParameterPlanner::Fold(const ForwardUnit& unit) {
+  const auto& norm = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*unit.norm).op);
+  const std::string& layer = draft_.NodeAt(unit.node).name;
+  const auto folded = [&](Arg arg) {
+    const BufferId buffer = draft_.NewBuffer(fmt::format("{}.folded_{}", layer, NameOf(arg)),
+                                             draft_.forward_parameters.at({unit.node, arg}),
+                                             BufferRole::kParameter, true);
+    folded_[{unit.node, arg}] = buffer;
+    return buffer;
+  };
+  const TensorDesc channel = {{norm.channels()}, draft_.ParameterType(), Layout::Plain(1)};
+  Folding folding;
+  folding.weights = ValueOf(unit.node, Arg::kWeights);
+  folding.bias = ValueOf(unit.node, Arg::kBias);
+  folding.scale = ValueOf(*unit.norm, Arg::kScale);
+  folding.shift = ValueOf(*unit.norm, Arg::kShift);
+  folding.mean = draft_.NewStatistic(*unit.norm, Arg::kMean, channel);
+  folding.variance = draft_.NewStatistic(*unit.norm, Arg::kVariance, channel);
+  folding.epsilon = norm.epsilon();
+  folding.folded_weights = folded(Arg::kWeights);
+  folding.folded_bias = folded(Arg::kBias);
+  foldings_.push_back(folding);
 }
 
 // One number for all layers, which a schedule may write between steps.
@@ -72,6 +121,7 @@ BufferId ParameterPlanner::LearningRate(const TensorDesc& desc) {
 
 void ParameterPlanner::PlanUpdates() {
   for (const auto& [index, block] : value_blocks_) {
+    if (gradient_blocks_.count(index) == 0) continue;
     const std::string& layer = draft_.graph.nodes()[index].name;
     const Optimizer& optimizer = draft_.request.optimizer;
     const std::int64_t n = draft_.DescOf(block).shape.elements();
@@ -84,7 +134,7 @@ void ParameterPlanner::PlanUpdates() {
     }
     Execution execution = draft_.ExecutionOf(Pass::kForward);
     execution.type = draft_.DescOf(block).type;
-    Offered offered = draft_.Demand(layer, op, execution, {});
+    Offered offered = draft_.Demand(layer, op, execution);
     std::map<Arg, BufferId> bound;
     for (const KernelOperand& operand : offered.kernel->operands()) {
       if (operand.arg == Arg::kWeights) {
@@ -98,10 +148,8 @@ void ParameterPlanner::PlanUpdates() {
                                               operand.desc, BufferRole::kOptimizerState, true);
       }
     }
-    StageDraft draft;
-    draft.stage = MakeStage(layer, StagePass::kUpdate, op, execution, std::move(offered));
-    draft.stage.buffers = std::move(bound);
-    draft_.stages.push_back(std::move(draft));
+    draft_.AddStage(-1, MakeStage(layer, StagePass::kUpdate, op, execution, std::move(offered),
+                                  std::move(bound)));
   }
 }
 
@@ -113,6 +161,10 @@ std::vector<Stage> ParameterPlanner::Bind() {
       const Op& op = *draft_.graph.nodes()[draft.node].op;
       if (const auto parameter = ParameterOfGradient(op, arg)) {
         draft.stage.buffers[arg] = parameters_[index_.at({draft.node, *parameter})].gradient;
+        continue;
+      }
+      if (const auto folded = folded_.find({draft.node, arg}); folded != folded_.end()) {
+        draft.stage.buffers[arg] = folded->second;
         continue;
       }
       const TensorDesc& wanted = draft.stage.kernel->Find(arg)->desc;

@@ -18,7 +18,7 @@ class ParameterPlanner {
   explicit ParameterPlanner(PlanDraft& draft) : draft_(draft) {}
 
   // Lays out the parameters, and alike their gradients: a layer's in one block, so that one flat
-  // update serves them all.
+  // update serves them all. A layer that the loss does not depend on has no gradients.
   void Settle();
   // Adds the updates' stages.
   void PlanUpdates();
@@ -26,9 +26,17 @@ class ParameterPlanner {
   // than the parameter has. Takes the stages out of the draft.
   std::vector<Stage> Bind();
 
-  std::vector<PlanParameter> Take() && { return std::move(parameters_); }
+  std::vector<PlanParameter> TakeParameters() { return std::move(parameters_); }
+  std::vector<Folding> TakeFoldings() { return std::move(foldings_); }
 
  private:
+  void SettleNode(int index);
+  // How a parameter lies in memory: as its gradient, or as the forward kernel reads it, or, where a
+  // batch normalization is folded into it, row-major.
+  TensorDesc DescOf(int node, const Parameter& spec) const;
+  void Fold(const ForwardUnit& unit);
+  BufferId ValueOf(int node, Arg arg) const;
+
   BufferId Block(int node, std::size_t bytes, std::string_view what, BufferRole role);
   BufferId Part(int node, BufferId parent, const TensorDesc& desc, std::size_t offset,
                 const std::string& what);
@@ -38,6 +46,8 @@ class ParameterPlanner {
   std::vector<PlanParameter> parameters_;
   std::map<std::pair<int, Arg>, std::size_t> index_;        // per node and role
   std::map<int, BufferId> value_blocks_, gradient_blocks_;  // per node
+  std::map<std::pair<int, Arg>, BufferId> folded_;          // what kernels read instead
+  std::vector<Folding> foldings_;
   BufferId learning_rate_ = -1;
 };
 

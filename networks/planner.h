@@ -20,8 +20,10 @@ struct PlanRequest {
   DataType type = DataType::kF32;
   int threads = 1;
   Optimizer optimizer;
-  // Fuse what the backend fuses (convolution + ReLU).
+  // Fuse what the backend fuses (see fusion.h).
   bool fuse = true;
+  // Training draws dropout's masks; inference never does.
+  bool dropout = true;
   // Backends to take an operation from that `backend` lacks, in order; empty: such a graph is an
   // error.
   std::vector<std::string> fallback;
@@ -37,7 +39,8 @@ struct PlanRequest {
 // layout that its source already has only when the implementation is the same; one that follows
 // (pooling) takes its source's. Parameters live in the layout of their gradients, so that updates
 // need no reorder; where the forward or the backward-data kernel wants another, a reorder stage
-// makes it, once a step.
+// makes it, once a step. In bf16 those stages make the working copies of the f32 parameters. An
+// inference plan keeps its parameters as its kernels read them.
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request);
 
 }  // namespace topdnn

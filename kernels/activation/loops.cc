@@ -1,8 +1,10 @@
-// ReLU, bounded or not, and clip as vectorised loops, for a backend whose library has none. A NaN
-// passes.
+// The activations as vectorised loops, for a backend whose library has none. A NaN passes.
+
+#include <cmath>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -10,16 +12,56 @@ namespace topdnn {
 
 namespace {
 
-// Limits elements to [lowest, highest]; without an upper bound none of its arithmetic is done: the
-// work counted is the work done.
+// ReLU, bounded or not, and clip: without an upper bound none of its arithmetic is done, so that
+// the work counted is the work done.
 template <bool kUpperBound>
-class RangeLoops : public LoopsKernel {
+struct Range {
+  static constexpr std::int64_t kCost = 1;
+
+  float Of(float src) const {
+    const float x = src < lowest ? lowest : src;
+    return kUpperBound && x > highest ? highest : x;
+  }
+  float Gradient(float diff_dst, float dst) const {
+    const float above = dst > lowest ? diff_dst : 0.0F;
+    return !kUpperBound || dst < highest ? above : 0.0F;
+  }
+
+  float lowest, highest;
+};
+
+struct Sigmoid {
+  // An exponential costs some ten times what a sum does.
+  static constexpr std::int64_t kCost = 8;
+
+  static float Of(float src) { return 1.0F / (1.0F + std::exp(-src)); }
+  static float Gradient(float diff_dst, float dst) { return diff_dst * dst * (1.0F - dst); }
+};
+
+struct HardSigmoid {
+  static constexpr std::int64_t kCost = 1;
+
+  float Of(float src) const {
+    const float x = alpha * src + beta;
+    const float above = x < 0.0F ? 0.0F : x;
+    return above > 1.0F ? 1.0F : above;
+  }
+  float Gradient(float diff_dst, float dst) const {
+    const float above = dst > 0.0F ? alpha * diff_dst : 0.0F;
+    return dst < 1.0F ? above : 0.0F;
+  }
+
+  float alpha, beta;
+};
+
+// `Function` has the value of an element, its gradient, and what they cost in units of an addition.
+template <typename Function>
+class ActivationLoops : public LoopsKernel {
  public:
-  RangeLoops(const KernelRequest& request, const Shape& shape, float lowest, float highest)
+  ActivationLoops(const KernelRequest& request, Function function)
       : LoopsKernel(request),
-        n_(shape.elements()),
-        lowest_(lowest),
-        highest_(highest),
+        n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
+        function_(function),
         pass_(request.execution.pass) {}
 
   void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
@@ -28,51 +70,56 @@ class RangeLoops : public LoopsKernel {
   void Forward() const {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
-    const float lowest = lowest_;
-    const float highest = highest_;
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const float x = src[i] < lowest ? lowest : src[i];
-      dst[i] = kUpperBound && x > highest ? highest : x;
-    }
+    const Function function = function_;
+#pragma omp parallel for simd if (parallel : n_ * Function::kCost >= kElementsWorthATeam)
+    for (std::int64_t i = 0; i < n_; ++i) dst[i] = function.Of(src[i]);
   }
 
   void Backward() const {
     const float* diff_dst = Data<float>(Arg::kDiffDst);
     const float* dst = Data<float>(Arg::kDst);
     float* diff_src = Data<float>(Arg::kDiffSrc);
-    const float lowest = lowest_;
-    const float highest = highest_;
+    const Function function = function_;
 #pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const float above = dst[i] > lowest ? diff_dst[i] : 0.0F;
-      diff_src[i] = !kUpperBound || dst[i] < highest ? above : 0.0F;
-    }
+    for (std::int64_t i = 0; i < n_; ++i) diff_src[i] = function.Gradient(diff_dst[i], dst[i]);
   }
 
   const std::int64_t n_;
-  const float lowest_, highest_;
+  const Function function_;
   const Pass pass_;
 };
 
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+template <typename Function>
+KernelOrRefusal MakeActivation(const KernelRequest& request, Function function) {
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  const auto& op = dynamic_cast<const ReluOp&>(*request.op);
-  if (op.bound() == 0.0F) {
-    return std::make_unique<RangeLoops<false>>(request, op.shape(), 0.0F, 0.0F);
-  }
-  return std::make_unique<RangeLoops<true>>(request, op.shape(), 0.0F, op.bound());
+  return std::make_unique<ActivationLoops<Function>>(request, function);
+}
+
+KernelOrRefusal MakeRelu(const KernelRequest& request) {
+  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  if (bound == 0.0F) return MakeActivation(request, Range<false>{0.0F, 0.0F});
+  return MakeActivation(request, Range<true>{0.0F, bound});
 }
 
 KernelOrRefusal MakeClip(const KernelRequest& request) {
-  if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
   const auto& op = dynamic_cast<const ClipOp&>(*request.op);
-  return std::make_unique<RangeLoops<true>>(request, op.shape(), op.lowest(), op.highest());
+  return MakeActivation(request, Range<true>{op.lowest(), op.highest()});
+}
+
+KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+  return MakeActivation(request, Sigmoid{});
+}
+
+KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+  return MakeActivation(request, HardSigmoid{op.alpha(), op.beta()});
 }
 
 const KernelRegistration kRelu("relu", "openblas", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "openblas", MakeRelu);
 const KernelRegistration kClip("clip", "openblas", MakeClip);
+const KernelRegistration kSigmoid("sigmoid", "openblas", MakeSigmoid);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "openblas", MakeHardSigmoid);
 
 }  // namespace
 

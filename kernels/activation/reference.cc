@@ -1,21 +1,63 @@
-// ReLU as its definition. A NaN passes.
+// The activations as their definitions. A NaN passes.
 
 #include "kernels/reference.h"
 
+#include <cmath>
+#include <optional>
+
+#include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
 
 namespace {
 
+// ReLU, bounded or not, and clip.
 template <typename T>
-class ReluReference : public ReferenceKernel {
+struct Range {
+  T Of(T src) const {
+    if (src < lowest) return lowest;
+    return highest && src > *highest ? *highest : src;
+  }
+  T Gradient(T diff_dst, T dst) const {
+    return dst > lowest && (!highest || dst < *highest) ? diff_dst : T{0};
+  }
+
+  T lowest;
+  std::optional<T> highest = std::nullopt;
+};
+
+template <typename T>
+struct Sigmoid {
+  T Of(T src) const { return static_cast<T>(1 / (1 + std::exp(-static_cast<double>(src)))); }
+  T Gradient(T diff_dst, T dst) const {
+    const auto y = static_cast<double>(dst);
+    return static_cast<T>(static_cast<double>(diff_dst) * y * (1 - y));
+  }
+};
+
+template <typename T>
+struct HardSigmoid {
+  T Of(T src) const {
+    const double x = alpha * static_cast<double>(src) + beta;
+    return static_cast<T>(x < 0 ? 0 : (x > 1 ? 1 : x));
+  }
+  T Gradient(T diff_dst, T dst) const {
+    return dst > 0 && dst < 1 ? static_cast<T>(alpha * static_cast<double>(diff_dst)) : T{0};
+  }
+
+  double alpha, beta;
+};
+
+template <typename T, typename Function>
+class ActivationReference : public ReferenceKernel {
  public:
-  ReluReference(const KernelRequest& request, const ReluOp& op)
+  ActivationReference(const KernelRequest& request, Function function)
       : ReferenceKernel(request),
-        n_(op.shape().elements()),
-        bound_(static_cast<T>(op.bound())),
+        n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
+        function_(function),
         pass_(request.execution.pass) {}
 
   void Run() noexcept override {
@@ -23,34 +65,57 @@ class ReluReference : public ReferenceKernel {
       const T* src = Data<T>(Arg::kSrc);
       T* dst = Data<T>(Arg::kDst);
 #pragma omp parallel for
-      for (std::int64_t i = 0; i < n_; ++i) {
-        const T x = src[i];
-        dst[i] = x < 0 ? T{0} : (bound_ > 0 && x > bound_ ? bound_ : x);
-      }
+      for (std::int64_t i = 0; i < n_; ++i) dst[i] = function_.Of(src[i]);
       return;
     }
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     const T* dst = Data<T>(Arg::kDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
 #pragma omp parallel for
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const bool passes = dst[i] > 0 && (bound_ == 0 || dst[i] < bound_);
-      diff_src[i] = passes ? diff_dst[i] : T{0};
-    }
+    for (std::int64_t i = 0; i < n_; ++i) diff_src[i] = function_.Gradient(diff_dst[i], dst[i]);
   }
 
  private:
   const std::int64_t n_;
-  const T bound_;
+  const Function function_;
   const Pass pass_;
 };
 
+template <template <typename> class Function, typename... Parameters>
+KernelOrRefusal MakeActivation(const KernelRequest& request, Parameters... parameters) {
+  if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
+  const auto in = [&]<typename T>(T) -> KernelOrRefusal {
+    return std::make_unique<ActivationReference<T, Function<T>>>(request,
+                                                                 Function<T>{parameters...});
+  };
+  return request.execution.type == DataType::kF64 ? in(double{}) : in(float{});
+}
+
 KernelOrRefusal MakeRelu(const KernelRequest& request) {
-  return MakeReference<ReluOp, ReluReference>(request);
+  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  return bound == 0.0F ? MakeActivation<Range>(request, 0.0F)
+                       : MakeActivation<Range>(request, 0.0F, bound);
+}
+
+KernelOrRefusal MakeClip(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ClipOp&>(*request.op);
+  return MakeActivation<Range>(request, op.lowest(), op.highest());
+}
+
+KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+  return MakeActivation<Sigmoid>(request);
+}
+
+KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+  return MakeActivation<HardSigmoid>(request, op.alpha(), op.beta());
 }
 
 const KernelRegistration kRelu("relu", "reference", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "reference", MakeRelu);
+const KernelRegistration kClip("clip", "reference", MakeClip);
+const KernelRegistration kSigmoid("sigmoid", "reference", MakeSigmoid);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "reference", MakeHardSigmoid);
 
 }  // namespace
 

@@ -26,6 +26,7 @@ const NetworkRegistration kCnn({.name = "cnn",
                                 .variant = "",
                                 .source = "TensorFlow CNN tutorial (CIFAR-10)",
                                 .image = {3, 32, 32},
+                                .small = {3, 32, 32},
                                 .classes = 10,
                                 .build = Build});
 

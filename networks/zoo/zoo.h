@@ -25,6 +25,7 @@ struct NetworkOffer {
   std::string variant;  // "v1"; empty for the default
   std::string source;   // the paper or program that defines it
   Shape image;          // its usual (C, H, W)
+  Shape small;          // a small one that all its layers can still take: for checks
   std::int64_t classes = 10;
   Graph (*build)(const NetworkSize& size);
 

@@ -1,0 +1,88 @@
+#include "bench/step_check.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <utility>
+
+#include "bench/network_source.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+std::int64_t MacsOf(const Plan& plan) {
+  std::int64_t macs = 0;
+  for (const Stage& stage : plan.stages()) macs += stage.work().macs;
+  return macs;
+}
+
+using StageName = std::pair<std::string, StagePass>;
+
+StageName NameOfStage(const Stage& stage) { return {stage.name, stage.pass}; }
+
+// A file's network is as large as the file says, but for the batch.
+WorkloadOptions SmallOptions(const WorkloadOptions& options) {
+  constexpr std::int64_t kBatch = 2;
+  constexpr std::int64_t kClasses = 10;
+  WorkloadOptions small = options;
+  small.data = "synthetic";
+  if (IsOnnxPath(options.network)) {
+    small.batch = 1;
+    return small;
+  }
+  small.batch = kBatch;
+  small.classes = kClasses;
+  small.size = FindNetwork(options.network)->small[1];
+  small.weights.clear();  // (they are of another size)
+  return small;
+}
+
+// The check of each stage of the plan, from those of the smaller one.
+StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Plan& small,
+                 const std::vector<StageCheck>& checks) {
+  std::map<StageName, std::size_t> index;
+  for (std::size_t i = 0; i < checks.size(); ++i) index[NameOfStage(small.stages()[i])] = i;
+  StepChecks matched;
+  int others = 0;
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    const auto found = index.find(NameOfStage(stage));
+    if (stage.pass == StagePass::kReorder) {
+      matched.stages.push_back(own[i]);
+    } else if (found == index.end()) {
+      StageCheck missing;
+      missing.agrees = false;
+      missing.reason = "the smaller network that was checked has no such stage";
+      matched.stages.push_back(std::move(missing));
+    } else {
+      matched.stages.push_back(checks[found->second]);
+      const Stage& twin = small.stages()[found->second];
+      others += twin.kernel->implementation() != stage.kernel->implementation() ? 1 : 0;
+    }
+  }
+  matched.note = others == 0
+                     ? std::string("by the same implementations")
+                     : fmt::format("{} of {} stages by another implementation than is timed",
+                                   others, plan.stages().size());
+  return matched;
+}
+
+}  // namespace
+
+StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan) {
+  const bool smallest = IsOnnxPath(options.network) && options.batch == 1;
+  if (smallest || MacsOf(plan) <= kMostCheckedMacs) return {CheckStages(plan), ""};
+  const std::vector<StageCheck> own =
+      CheckStages(plan, [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
+  Workload small = MakeWorkload(SmallOptions(options), training);
+  TrainingImages images(SmallOptions(options), small);
+  images.FillNext(*small.plan);
+  StepChecks checks = Match(plan, own, *small.plan, CheckStages(*small.plan));
+  checks.note = fmt::format("checked against the reference on {} images of {}, {}", small.batch,
+                            small.image.ToString(), checks.note);
+  return checks;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,198 @@
+#include "networks/fusion.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/eltwise/add.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr Pass kBackwardPasses[] = {Pass::kBackwardData, Pass::kBackwardWeights};
+
+bool BackwardReads(const Op& op, Arg arg) {
+  return std::any_of(std::begin(kBackwardPasses), std::end(kBackwardPasses),
+                     [&](Pass pass) { return op.Find({pass}, arg).has_value(); });
+}
+
+// A convolution that also does the batch normalization after it, by other weights and a bias.
+std::shared_ptr<const Op> WithNorm(const Op& op, const Op& next) {
+  const auto* conv = dynamic_cast<const ConvOp*>(&op);
+  const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
+  if (conv == nullptr || norm == nullptr || norm->relu()) return nullptr;
+  ConvEpilogue epilogue = conv->epilogue();
+  if (epilogue.relu || epilogue.sum) return nullptr;
+  epilogue.bias = true;
+  return std::make_shared<ConvOp>(conv->extents(), epilogue);
+}
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const PlanRequest& request, const FusionOffer& refusal)
+      : graph_(graph),
+        request_(request),
+        refusal_(refusal),
+        readers_(graph.values().size()),
+        taken_(graph.nodes().size(), false),
+        there_(graph.values().size(), false) {}
+
+  FusedGraph Fuse() && {
+    DropWhatDoesNothing();
+    CollectReaders();
+    there_[0] = true;
+    for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
+      if (taken_[node]) continue;
+      ForwardUnit unit = UnitOf(node);
+      there_[unit.result] = true;
+      result_.units.push_back(std::move(unit));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  const GraphNode& NodeAt(int index) const { return graph_.nodes()[index]; }
+  ValueId Canonical(ValueId value) const { return result_.canonical[value]; }
+
+  void DropWhatDoesNothing() {
+    result_.canonical.resize(graph_.values().size());
+    std::iota(result_.canonical.begin(), result_.canonical.end(), 0);
+    for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
+      const bool dropout = dynamic_cast<const DropoutOp*>(NodeAt(node).op.get()) != nullptr;
+      if (!dropout || (request_.training && request_.dropout)) continue;
+      result_.canonical[NodeAt(node).output] = Canonical(NodeAt(node).inputs.front());
+      taken_[node] = true;
+      result_.dropped.push_back(
+          fmt::format("{}: {}", NodeAt(node).name,
+                      request_.training ? "dropout is off" : "inference drops nothing"));
+    }
+  }
+
+  void CollectReaders() {
+    for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
+      if (taken_[node]) continue;
+      for (const ValueId input : NodeAt(node).inputs) readers_[Canonical(input)].push_back(node);
+    }
+  }
+
+  ForwardUnit UnitOf(int node) {
+    ForwardUnit unit;
+    unit.node = node;
+    unit.op = NodeAt(node).op;
+    for (const ValueId input : NodeAt(node).inputs) unit.sources.push_back(Canonical(input));
+    unit.result = NodeAt(node).output;
+    taken_[node] = true;
+    while (request_.fuse && TakeNext(unit)) {
+    }
+    return unit;
+  }
+
+  // Takes the layer after the unit into it, if it can be. Says why not where it might have been.
+  bool TakeNext(ForwardUnit& unit) {
+    const std::vector<int>& readers = readers_[unit.result];
+    if (readers.empty() || unit.own_backward) return false;
+    const int index = readers.front();
+    const GraphNode& next = NodeAt(index);
+    std::shared_ptr<const Op> fused = request_.training ? nullptr : WithNorm(*unit.op, *next.op);
+    const bool folds = fused != nullptr;
+    if (!folds) fused = unit.op->FusedWith(*next.op);
+    if (fused == nullptr) return false;
+    const bool adds = next.inputs.size() > 1;
+    std::string why;
+    if (readers.size() > 1 || unit.result == Canonical(graph_.output())) {
+      why = "its source is read elsewhere too";
+    } else if (adds) {
+      why = WhyNotAdded(unit, next, index);
+    }
+    if (why.empty()) why = refusal_(NodeAt(unit.node).op, fused).value_or("");
+    if (!why.empty()) {
+      unit.not_fused = fmt::format("{}: {}", next.name, why);
+      return false;
+    }
+    if (adds) unit.sum = OtherSource(unit, next);
+    if (folds) unit.norm = index;
+    unit.own_backward = request_.training && fused->Find({Pass::kBackwardData}, Arg::kWorkspace) &&
+                        !unit.op->Find({Pass::kBackwardData}, Arg::kWorkspace);
+    unit.op = std::move(fused);
+    unit.fused.push_back(index);
+    unit.result = next.output;
+    taken_[index] = true;
+    return true;
+  }
+
+  ValueId OtherSource(const ForwardUnit& unit, const GraphNode& add) const {
+    const ValueId first = Canonical(add.inputs[0]);
+    return first == unit.result ? Canonical(add.inputs[1]) : first;
+  }
+
+  // A kernel that adds finds the other source in its dst, which it overwrites.
+  std::string WhyNotAdded(const ForwardUnit& unit, const GraphNode& add, int index) const {
+    const ValueId other = OtherSource(unit, add);
+    if (other == unit.result) return "it adds a value to itself";
+    if (other == 0) return "it adds the input, which must stay";
+    if (!there_[other]) return "its other source is computed later";
+    if (add.output == Canonical(graph_.output())) return "the output has memory of its own";
+    if (std::find(unit.sources.begin(), unit.sources.end(), other) != unit.sources.end()) {
+      return "its other source is read by the same kernel";
+    }
+    for (const int reader : readers_[other]) {
+      if (reader != index && !taken_[reader]) return "its other source is read later";
+    }
+    if (request_.training && ReadInBackward(graph_, result_, other)) {
+      return "its other source is read in the backward pass";
+    }
+    return "";
+  }
+
+  const Graph& graph_;
+  const PlanRequest& request_;
+  const FusionOffer& refusal_;
+  std::vector<std::vector<int>> readers_;  // per canonical value: nodes
+  std::vector<bool> taken_;                // per node: in a unit, or dropped
+  std::vector<bool> there_;                // per value: computed by the units so far
+  FusedGraph result_;
+};
+
+}  // namespace
+
+FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionOffer& refusal) {
+  return Fuser(graph, request, refusal).Fuse();
+}
+
+std::vector<BackwardOp> BackwardOps(const Graph& graph, const FusedGraph& fused,
+                                    const ForwardUnit& unit) {
+  const auto sources_of = [&](int node) {
+    std::vector<ValueId> sources;
+    for (const ValueId input : graph.nodes()[node].inputs) {
+      sources.push_back(fused.canonical[input]);
+    }
+    return sources;
+  };
+  if (unit.own_backward) return {{unit.node, unit.op, sources_of(unit.node), unit.result}};
+  std::vector<BackwardOp> ops;
+  for (auto node = unit.fused.rbegin(); node != unit.fused.rend(); ++node) {
+    const GraphNode& layer = graph.nodes()[*node];
+    ops.push_back({*node, layer.op, sources_of(*node), layer.output});
+  }
+  const GraphNode& first = graph.nodes()[unit.node];
+  ops.push_back({unit.node, first.op, sources_of(unit.node), first.output});
+  return ops;
+}
+
+bool ReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value) {
+  for (const GraphNode& node : graph.nodes()) {
+    if (fused.canonical[node.output] != node.output) continue;
+    if (node.output == value && BackwardReads(*node.op, Arg::kDst)) return true;
+    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                   [&](ValueId input) { return fused.canonical[input] == value; });
+    if (reads && BackwardReads(*node.op, Arg::kSrc)) return true;
+  }
+  return false;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,240 @@
+#include "networks/plan_backward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "kernels/eltwise/add.h"
+
+namespace topdnn {
+
+namespace {
+
+class BackwardPlanner {
+ public:
+  explicit BackwardPlanner(PlanDraft& draft)
+      : draft_(draft), parts_(draft.graph.values().size()), needed_(draft.graph.values().size()) {}
+
+  void Plan() {
+    MarkNeeded();
+    const ValueId output = draft_.Canonical(draft_.graph.output());
+    Contribute(output, draft_.gradients[output].front());
+    const auto& units = draft_.fused.units;
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+      for (const BackwardOp& step : BackwardOps(draft_.graph, draft_.fused, *unit)) {
+        PlanStep(*unit, step);
+      }
+    }
+  }
+
+ private:
+  // A value's gradient is needed where the loss depends through it on a parameter.
+  void MarkNeeded() {
+    for (const GraphNode& node : draft_.graph.nodes()) {
+      const bool needed = !node.op->Parameters().empty() ||
+                          std::any_of(node.inputs.begin(), node.inputs.end(),
+                                      [this](ValueId input) { return needed_[input]; });
+      needed_[node.output] = needed;
+    }
+  }
+
+  void Contribute(ValueId value, BufferId gradient) {
+    parts_[value].push_back(gradient);
+    ++pending_[gradient];
+  }
+
+  void PlanStep(const ForwardUnit& unit, const BackwardOp& step) {
+    if (parts_[step.result].empty() || !needed_[step.result]) return;
+    Gather(step.result, unit.result);
+    const BufferId gradient = draft_.gradients[step.result].front();
+    const bool wants_sources = std::any_of(step.sources.begin(), step.sources.end(),
+                                           [this](ValueId v) { return needed_[v]; });
+    const Op& op = *step.op;
+    const bool has_weights_pass = op.Has(draft_.ExecutionOf(Pass::kBackwardWeights));
+    // A batch normalization's parameters get their gradients with its source.
+    const bool wants_data = wants_sources || (!op.Parameters().empty() && !has_weights_pass);
+    if (op.PassesGradientOn()) {
+      for (const ValueId source : step.sources) {
+        if (needed_[source]) Contribute(source, gradient);
+      }
+    } else if (wants_data && op.Has(draft_.ExecutionOf(Pass::kBackwardData))) {
+      PlanPass(unit, step, Pass::kBackwardData);
+    }
+    if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
+    --pending_[gradient];
+  }
+
+  // The one gradient of a value, summed where it has several parts.
+  void Gather(ValueId value, ValueId laid_out_as) {
+    std::vector<BufferId>& parts = parts_[value];
+    if (parts.size() == 1) {
+      draft_.gradients[value] = {parts.front()};
+      return;
+    }
+    const std::string name = draft_.graph.values()[value].name + ".gradient";
+    // The sum may be written over a part that nothing else reads: it comes first.
+    std::stable_partition(parts.begin(), parts.end(),
+                          [this](BufferId part) { return pending_.at(part) == 1; });
+    auto op = std::make_shared<AddOp>(draft_.graph.shape(value), static_cast<int>(parts.size()));
+    const Execution execution = draft_.ExecutionOf(Pass::kForward);
+    Wishes wishes;
+    Layouts as_first;
+    as_first[MultipleSrc(0)] = draft_.DescOf(parts.front()).layout;
+    Layouts as_value;
+    as_value[MultipleSrc(0)] =
+        draft_.DescOf(draft_.activations[LaidOut(value, laid_out_as)].front()).layout;
+    wishes.preferences = {as_value, as_first};
+    Offered offered = draft_.Choose(name, op, execution, wishes);
+    std::map<Arg, BufferId> bound;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Arg arg = MultipleSrc(static_cast<int>(i));
+      PlanDraft::Copies copies = {parts[i]};
+      bound[arg] = draft_.Require(copies, offered.kernel->Find(arg)->desc,
+                                  fmt::format("{}.{}", name, NameOf(arg)));
+      if (bound[arg] != parts[i]) pending_[bound[arg]] = 1;
+      --pending_[parts[i]];
+    }
+    const TensorDesc& dst = offered.kernel->Find(Arg::kDst)->desc;
+    const BufferId first = bound.at(MultipleSrc(0));
+    const bool in_place = op->RunsInPlace(Pass::kForward) && draft_.DescOf(first) == dst &&
+                          (first != parts.front() || pending_.at(first) == 0);
+    bound[Arg::kDst] = in_place ? first : draft_.NewBuffer(name, dst, BufferRole::kGradient);
+    pending_[bound[Arg::kDst]] = 1;
+    draft_.gradients[value] = {bound[Arg::kDst]};
+    draft_.AddStage(-1, MakeStage(name, StagePass::kBackwardData, op, execution, std::move(offered),
+                                  std::move(bound)));
+  }
+
+  // The value whose layout says how `value` would lie: itself, or what its unit computes where it
+  // is fused away.
+  ValueId LaidOut(ValueId value, ValueId unit_result) const {
+    return draft_.activations[value].empty() ? unit_result : value;
+  }
+
+  void PlanPass(const ForwardUnit& unit, const BackwardOp& step, Pass pass) {
+    const std::string& name = draft_.NodeAt(step.node).name;
+    const Execution execution = draft_.ExecutionOf(pass);
+    Offered offered = draft_.Choose(name, step.op, execution, WishesOf(unit, step, execution));
+    bound_.clear();
+    parameters_.clear();
+    // What is read first: diff_src may take the memory of diff_dst.
+    for (const Direction direction : {Direction::kIn, Direction::kOut}) {
+      for (const KernelOperand& operand : offered.kernel->operands()) {
+        if (operand.direction == direction) Bind(step, operand);
+      }
+    }
+    const StagePass stage_pass =
+        pass == Pass::kBackwardData ? StagePass::kBackwardData : StagePass::kBackwardWeights;
+    draft_.AddStage(step.node,
+                    MakeStage(name, stage_pass, step.op, execution, std::move(offered), bound_),
+                    parameters_);
+  }
+
+  // Gradients mirror the layouts of the forward pass; the gradient that exists keeps its own, and a
+  // parameter's gradient that of the parameter. What forward saved is as it is.
+  Wishes WishesOf(const ForwardUnit& unit, const BackwardOp& step,
+                  const Execution& execution) const {
+    Wishes wishes;
+    Layouts preferred;
+    Layouts without_parameters;
+    for (const Operand& operand : step.op->Operands(execution)) {
+      if (const auto saved = draft_.saved.find({step.node, operand.arg});
+          saved != draft_.saved.end()) {
+        wishes.required[operand.arg] = draft_.DescOf(saved->second).layout;
+        wishes.backend = draft_.saved_by.at(step.node);
+      } else if (const auto buffer = BufferLike(unit, step, operand.arg)) {
+        preferred[operand.arg] = draft_.DescOf(*buffer).layout;
+        without_parameters[operand.arg] = preferred[operand.arg];
+      } else {
+        const auto parameter = ParameterOfGradient(*step.op, operand.arg);
+        const auto found =
+            draft_.forward_parameters.find({step.node, parameter.value_or(operand.arg)});
+        if (found != draft_.forward_parameters.end() && !found->second.layout.is_opaque()) {
+          preferred[operand.arg] = found->second.layout;
+        }
+      }
+    }
+    wishes.preferences = {preferred, without_parameters};
+    return wishes;
+  }
+
+  // The buffer whose layout an activation or gradient should have; nothing for a parameter.
+  std::optional<BufferId> BufferLike(const ForwardUnit& unit, const BackwardOp& step,
+                                     Arg arg) const {
+    const auto activation = [&](ValueId value) -> std::optional<BufferId> {
+      const ValueId like = LaidOut(value, unit.result);
+      if (draft_.graph.shape(like) != draft_.graph.shape(value)) return std::nullopt;
+      return draft_.activations[like].front();
+    };
+    if (arg == Arg::kSrc || arg == Arg::kDiffSrc) return activation(step.sources.front());
+    if (arg == Arg::kDst) return activation(step.result);
+    if (arg == Arg::kDiffDst) {
+      // A pooling's maxima are laid out as its forward result; others take what is there.
+      const bool follows = step.op->layout_preference() == LayoutPreference::kFollows;
+      if (follows) return activation(step.result);
+      return draft_.gradients[step.result].front();
+    }
+    if (arg >= Arg::kDiffMultiple) {
+      return activation(step.sources[static_cast<std::size_t>(arg) -
+                                     static_cast<std::size_t>(Arg::kDiffMultiple)]);
+    }
+    return std::nullopt;
+  }
+
+  void Bind(const BackwardOp& step, const KernelOperand& operand) {
+    const std::string name =
+        fmt::format("{}.{}", draft_.NodeAt(step.node).name, NameOf(operand.arg));
+    const Arg arg = operand.arg;
+    if (arg == Arg::kSrc) {
+      bound_[arg] = draft_.Require(draft_.activations[step.sources.front()], operand.desc, name);
+    } else if (arg == Arg::kDst) {
+      bound_[arg] = draft_.Require(draft_.activations[step.result], operand.desc, name);
+    } else if (arg == Arg::kDiffDst) {
+      bound_[arg] = draft_.Require(draft_.gradients[step.result], operand.desc, name);
+    } else if (arg == Arg::kDiffSrc) {
+      bound_[arg] = GradientOfSource(step, operand.desc, name);
+      Contribute(step.sources.front(), bound_[arg]);
+    } else if (arg >= Arg::kDiffMultiple) {
+      bound_[arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kGradient);
+      Contribute(step.sources[static_cast<std::size_t>(arg) -
+                              static_cast<std::size_t>(Arg::kDiffMultiple)],
+                 bound_[arg]);
+    } else if (IsParameter(*step.op, arg)) {
+      parameters_.insert(arg);
+    } else if (const auto parameter = ParameterOfGradient(*step.op, arg)) {
+      draft_.gradient_parameters.insert({{step.node, *parameter}, operand.desc});
+      parameters_.insert(arg);
+    } else {
+      bound_[arg] = draft_.saved.at({step.node, arg});
+    }
+  }
+
+  // Over the gradient of the result, where nothing else reads that.
+  BufferId GradientOfSource(const BackwardOp& step, const TensorDesc& desc,
+                            const std::string& name) {
+    const auto above = bound_.find(Arg::kDiffDst);
+    if (step.op->RunsInPlace(Pass::kBackwardData) && above != bound_.end() &&
+        draft_.DescOf(above->second) == desc) {
+      const bool is_copy = above->second != draft_.gradients[step.result].front();
+      if (is_copy || pending_.at(above->second) == 1) return above->second;
+    }
+    return draft_.NewBuffer(name, desc, BufferRole::kGradient);
+  }
+
+  PlanDraft& draft_;
+  std::vector<std::vector<BufferId>> parts_;  // per value: gradients to be summed
+  std::vector<bool> needed_;                  // per value
+  // Per buffer: values whose gradient it is, or is a part of, and that are still to be used.
+  std::map<BufferId, int> pending_;
+  // Of the stage being planned.
+  std::map<Arg, BufferId> bound_;
+  std::set<Arg> parameters_;
+};
+
+}  // namespace
+
+void PlanBackward(PlanDraft& draft) { BackwardPlanner(draft).Plan(); }
+
+}  // namespace topdnn

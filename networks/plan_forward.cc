@@ -1,0 +1,196 @@
+#include "networks/plan_forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "kernels/batchnorm/moving_average.h"
+#include "kernels/softmax/cross_entropy.h"
+
+namespace topdnn {
+
+namespace {
+
+bool IsSource(Arg arg) {
+  return arg == Arg::kSrc || (arg >= Arg::kMultiple && arg < Arg::kDiffMultiple);
+}
+
+class ForwardPlanner {
+ public:
+  explicit ForwardPlanner(PlanDraft& draft) : draft_(draft) {}
+
+  void Plan() {
+    const GraphValue& input = draft_.graph.values().front();
+    draft_.activations.front() = {draft_.NewBuffer(
+        "input", {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
+        BufferRole::kInput, true)};
+    for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
+  }
+
+ private:
+  const TensorDesc& OriginalDesc(ValueId value) const {
+    return draft_.DescOf(draft_.activations[value].front());
+  }
+
+  void PlanUnit(std::size_t index) {
+    const ForwardUnit& unit = draft_.fused.units[index];
+    const std::string& name = draft_.NodeAt(unit.node).name;
+    const Execution execution = draft_.ExecutionOf(Pass::kForward);
+    sources_.clear();
+    std::size_t next = 0;
+    for (const Operand& operand : unit.op->Operands(execution)) {
+      if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
+    }
+    Offered offered = draft_.Choose(name, unit.op, execution, WishesOf(unit));
+    bound_.clear();
+    parameters_.clear();
+    // Sources first: dst may take the memory of one.
+    for (const auto& [arg, value] : sources_) {
+      bound_[arg] = draft_.Require(draft_.activations[value], offered.kernel->Find(arg)->desc,
+                                   fmt::format("{}.{}", name, NameOf(arg)));
+    }
+    for (const KernelOperand& operand : offered.kernel->operands()) {
+      if (!IsSource(operand.arg)) Bind(index, operand, offered.backend);
+    }
+    Stage stage =
+        MakeStage(name, StagePass::kForward, unit.op, execution, std::move(offered), bound_);
+    for (const int node : unit.fused) stage.fused.push_back(draft_.NodeAt(node).name);
+    stage.not_fused = unit.not_fused;
+    draft_.AddStage(unit.node, std::move(stage), parameters_);
+    if (draft_.request.training && unit.op->kind() == "batchnorm") PlanRunningStatistics(unit.node);
+  }
+
+  // The sources' layouts; where an operation wants one layout for all, each of theirs in turn.
+  Wishes WishesOf(const ForwardUnit& unit) const {
+    Wishes wishes;
+    if (unit.op->layout_preference() == LayoutPreference::kPlain) return wishes;
+    Layouts all;
+    for (const auto& [arg, value] : sources_) all[arg] = OriginalDesc(value).layout;
+    if (unit.sum) {
+      Layouts with_sum = all;
+      with_sum[Arg::kDst] = OriginalDesc(*unit.sum).layout;
+      wishes.preferences.push_back(std::move(with_sum));
+    }
+    wishes.preferences.push_back(all);
+    if (sources_.size() > 1) {
+      for (const auto& [arg, layout] : all) wishes.preferences.push_back({{arg, layout}});
+    }
+    return wishes;
+  }
+
+  void Bind(std::size_t index, const KernelOperand& operand, const std::string& backend) {
+    const ForwardUnit& unit = draft_.fused.units[index];
+    const GraphNode& node = draft_.NodeAt(unit.node);
+    const std::string name = fmt::format("{}.{}", node.name, NameOf(operand.arg));
+    if (IsParameter(*unit.op, operand.arg)) {
+      parameters_.insert(operand.arg);
+      draft_.forward_parameters.insert({{unit.node, operand.arg}, operand.desc});
+    } else if (operand.arg == Arg::kDst) {
+      bound_[Arg::kDst] = Destination(index, operand.desc);
+      draft_.activations[unit.result] = {bound_[Arg::kDst]};
+    } else if (operand.direction == Direction::kIn) {
+      // A running mean or variance, which inference normalizes with.
+      bound_[operand.arg] = draft_.NewStatistic(unit.node, operand.arg, operand.desc);
+    } else if (operand.direction == Direction::kInOut) {  // a count of steps
+      bound_[operand.arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kState, true);
+    } else {
+      const BufferRole role =
+          operand.arg == Arg::kWorkspace ? BufferRole::kSaved : BufferRole::kStatistic;
+      bound_[operand.arg] = draft_.NewBuffer(name, operand.desc, role);
+      draft_.saved[{unit.node, operand.arg}] = bound_[operand.arg];
+      draft_.saved_by[unit.node] = backend;
+    }
+  }
+
+  BufferId Destination(std::size_t index, const TensorDesc& desc) {
+    const ForwardUnit& unit = draft_.fused.units[index];
+    const bool is_output = unit.result == draft_.Canonical(draft_.graph.output());
+    if (unit.sum) {
+      return draft_.Require(draft_.activations[*unit.sum], desc,
+                            draft_.NodeAt(unit.node).name + ".sum");
+    }
+    if (!is_output && unit.op->RunsInPlace(Pass::kForward)) {
+      const auto& [arg, value] = sources_.front();
+      if (draft_.DescOf(bound_.at(arg)) == desc && MayOverwrite(value, index)) {
+        return bound_.at(arg);
+      }
+    }
+    return draft_.NewBuffer(draft_.graph.values()[unit.result].name, desc,
+                            is_output ? BufferRole::kOutput : BufferRole::kActivation, is_output);
+  }
+
+  // Whether nothing reads the value any more once unit `index` has run: no other source of it, no
+  // unit after it, no backward pass. The input and the output stay.
+  bool MayOverwrite(ValueId value, std::size_t index) const {
+    const auto& units = draft_.fused.units;
+    if (value == 0 || value == draft_.Canonical(draft_.graph.output())) return false;
+    const auto& own = units[index].sources;
+    if (std::count(own.begin(), own.end(), value) != 1) return false;
+    const bool read_later = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(index) + 1,
+                                        units.end(), [value](const ForwardUnit& unit) {
+                                          return unit.sum == value ||
+                                                 std::find(unit.sources.begin(), unit.sources.end(),
+                                                           value) != unit.sources.end();
+                                        });
+    if (read_later) return false;
+    return !draft_.request.training || !ReadInBackward(draft_.graph, draft_.fused, value);
+  }
+
+  void PlanRunningStatistics(int node) {
+    for (const Arg arg : {Arg::kMean, Arg::kVariance}) {
+      const BufferId batch = draft_.saved.at({node, arg});
+      const TensorDesc desc = draft_.DescOf(batch);
+      const std::string name = fmt::format("{}.running_{}", draft_.NodeAt(node).name, NameOf(arg));
+      auto op = std::make_shared<MovingAverageOp>(desc.shape.elements());
+      Execution execution = draft_.ExecutionOf(Pass::kForward);
+      execution.type = desc.type;
+      Offered offered = draft_.Demand(name, op, execution);
+      const BufferId running = draft_.NewStatistic(node, arg, desc);
+      draft_.AddStage(-1, MakeStage(name, StagePass::kUpdate, op, execution, std::move(offered),
+                                    {{Arg::kSrc, batch}, {Arg::kDst, running}}));
+    }
+  }
+
+  PlanDraft& draft_;
+  // Of the unit being planned.
+  std::vector<std::pair<Arg, ValueId>> sources_;
+  std::map<Arg, BufferId> bound_;
+  std::set<Arg> parameters_;
+};
+
+}  // namespace
+
+void PlanForward(PlanDraft& draft) { ForwardPlanner(draft).Plan(); }
+
+void PlanLoss(PlanDraft& draft) {
+  const ValueId output = draft.Canonical(draft.graph.output());
+  const Shape& logits = draft.graph.shape(output);
+  if (logits.rank() != 2) {
+    throw PlanError(fmt::format("{} ends in {}: training needs logits of (N, classes)",
+                                draft.graph.name(), logits.ToString()));
+  }
+  auto op = std::make_shared<SoftmaxCrossEntropyOp>(logits[0], logits[1]);
+  Execution execution = draft.ExecutionOf(Pass::kForward);
+  execution.type = draft.ParameterType();
+  Offered offered = draft.Demand("loss", op, execution);
+  std::map<Arg, BufferId> bound;
+  for (const KernelOperand& operand : offered.kernel->operands()) {
+    if (operand.arg == Arg::kSrc) {
+      bound[operand.arg] = draft.Require(draft.activations[output], operand.desc, "loss.src");
+    } else if (operand.arg == Arg::kDiffSrc) {
+      bound[operand.arg] = draft.NewBuffer("loss.diff_src", operand.desc, BufferRole::kGradient);
+      draft.gradients[output] = {bound[operand.arg]};
+    } else if (operand.arg == Arg::kLabels) {
+      bound[operand.arg] = draft.NewBuffer("labels", operand.desc, BufferRole::kLabels, true);
+    } else {
+      bound[operand.arg] =
+          draft.NewBuffer(NameOf(operand.arg), operand.desc, BufferRole::kOutput, true);
+    }
+  }
+  draft.AddStage(
+      -1, MakeStage("loss", StagePass::kLoss, op, execution, std::move(offered), std::move(bound)));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,66 @@
+// What a plan says that it takes is what the process takes.
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "networks/parameters.h"
+#include "networks/planner.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// A line of /proc/self/status in bytes: "VmRSS", "VmHWM".
+double StatusBytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    double kib = 0;
+    if (word == name + ":" && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+// Makes VmHWM start anew from what is in use (proc(5), clear_refs). False where it cannot.
+bool ResetPeak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return file.good();
+}
+
+class MemoryUseTest : public testing::TestWithParam<bool> {};
+
+TEST_P(MemoryUseTest, ThePeakOfAStepIsThePlansWithinATenth) {
+  if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory is counted too";
+  const double before = StatusBytes("VmRSS");
+  PlanRequest request;
+  request.training = GetParam();
+  request.threads = 2;
+  const NetworkOffer& network = *FindNetwork(request.training ? "googlenet:bn" : "resnet50");
+  const auto plan = MakePlan(network.build({8, network.image, network.classes}), request);
+  plan->Allocate();
+  InitializeParameters(*plan, 1);
+  malloc_trim(0);  // what drawing the parameters has freed
+  if (!ResetPeak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written";
+  plan->Run();
+  const double used = StatusBytes("VmHWM") - before;
+  const auto planned = static_cast<double>(plan->bytes());
+  EXPECT_GT(planned, 2e8);
+  EXPECT_NEAR(used / planned, 1.0, 0.1) << used << " bytes used, " << planned << " planned";
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, MemoryUseTest, testing::Bool());
+
+}  // namespace
+}  // namespace topdnn

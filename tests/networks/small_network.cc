@@ -1,0 +1,90 @@
+#include "tests/networks/small_network.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "kernels/tolerance.h"
+#include "networks/check.h"
+#include "networks/parameters.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::int64_t kClasses = 10;
+constexpr std::int64_t kBatch = 2;
+
+double Largest(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+}  // namespace
+
+std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, ParameterDraw draw) {
+  const NetworkOffer& network = *FindNetwork(name);
+  request.threads = 2;
+  auto plan = MakePlan(network.build({kBatch, network.small, kClasses}), request);
+  plan->Allocate();
+  InitializeParameters(*plan, 1, draw);
+  plan->Write(plan->Find(BufferRole::kInput),
+              NormalValues(2, static_cast<std::size_t>(kBatch * network.small.elements())));
+  if (request.training) plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1});
+  return plan;
+}
+
+void ExpectStagesAgree(Plan& plan) {
+  const std::vector<StageCheck> checks = CheckStages(plan);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    EXPECT_TRUE(checks[i].agrees) << stage.name << " " << NameOf(stage.pass) << " "
+                                  << stage.op->Problem() << " " << stage.kernel->implementation()
+                                  << ": " << checks[i].reason;
+  }
+}
+
+void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance) {
+  PlanRequest by_reference = request;
+  by_reference.backend = "reference";
+  const auto plan = MakeSmall(name, request, ParameterDraw::kComparison);
+  const auto reference = MakeSmall(name, by_reference, ParameterDraw::kComparison);
+  plan->Run();
+  reference->Run();
+  const auto error = [&](BufferId a, BufferId b) {
+    return RelativeError(plan->Read(a), reference->Read(b));
+  };
+  EXPECT_LT(error(plan->Find(BufferRole::kOutput), reference->Find(BufferRole::kOutput)),
+            tolerance);
+  for (std::size_t i = 0; i < plan->statistics().size(); ++i) {
+    EXPECT_LT(error(plan->statistics()[i].buffer, reference->statistics()[i].buffer), tolerance)
+        << plan->statistics()[i].layer << " " << plan->statistics()[i].name;
+  }
+  if (!request.training) return;
+  EXPECT_LT(error(plan->FindByName("loss"), reference->FindByName("loss")), tolerance);
+  // A shift that reaches the loss through convolutions of 1x1 and another batch normalization alone
+  // has no effect: its gradient is zero but for rounding.
+  double largest = 0;
+  for (const PlanParameter& parameter : reference->parameters()) {
+    largest = std::max(largest, Largest(reference->Read(parameter.gradient)));
+  }
+  for (std::size_t i = 0; i < plan->parameters().size(); ++i) {
+    const PlanParameter& ours = plan->parameters()[i];
+    const PlanParameter& theirs = reference->parameters()[i];
+    if (Largest(reference->Read(theirs.gradient)) < 1e-6 * largest) continue;
+    EXPECT_LT(error(ours.gradient, theirs.gradient), tolerance)
+        << ours.layer << " " << ours.spec.name;
+  }
+}
+
+std::string NameOfCase(const testing::TestParamInfo<std::string>& tested) {
+  std::string name = tested.param;
+  for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  return name;
+}
+
+}  // namespace topdnn

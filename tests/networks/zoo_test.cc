@@ -1,0 +1,109 @@
+// The zoo: published totals, and networks through a training step and an inference step, each stage
+// held to the reference. The large ones are in zoo_slow_test.cc.
+
+#include "networks/zoo/zoo.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kernels/thread_width.h"
+#include "tests/networks/small_network.h"
+
+namespace topdnn {
+namespace {
+
+struct PublishedTotals {
+  std::string network;  // full name
+  std::int64_t conv_macs, fc_macs, parameters;
+};
+
+// tests/networks/networks.csv; its comments name the sources.
+std::vector<PublishedTotals> ReadPublished() {
+  std::ifstream file(TOPDNN_SOURCE_DIR "/tests/networks/networks.csv");
+  std::vector<PublishedTotals> rows;
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.empty() || line.front() == '#' || line.rfind("network,", 0) == 0) continue;
+    std::istringstream fields(line);
+    std::string name, conv, fc, parameters;
+    std::getline(fields, name, ',');
+    std::getline(fields, conv, ',');
+    std::getline(fields, fc, ',');
+    std::getline(fields, parameters, ',');
+    rows.push_back({name, std::stoll(conv), std::stoll(fc), std::stoll(parameters)});
+  }
+  return rows;
+}
+
+TEST(ZooTest, TotalsAreThePublishedOnes) {
+  std::map<std::string, PublishedTotals> published;
+  for (const PublishedTotals& row : ReadPublished()) published[row.network] = row;
+  for (const NetworkOffer& network : Networks()) {
+    SCOPED_TRACE(network.FullName());
+    ASSERT_EQ(published.count(network.FullName()), 1u) << "networks.csv has no row";
+    const PublishedTotals& row = published[network.FullName()];
+    const Graph graph = network.build({1, network.image, network.classes});
+    std::int64_t conv = 0;
+    std::int64_t fc = 0;
+    for (const GraphNode& node : graph.nodes()) {
+      const std::int64_t macs = node.op->WorkOf(Pass::kForward, DataType::kF32).macs;
+      (node.op->kind() == "conv" ? conv : fc) += macs;
+    }
+    EXPECT_EQ(conv, row.conv_macs);
+    EXPECT_EQ(fc, row.fc_macs);
+    EXPECT_EQ(graph.Totals().parameters, row.parameters);
+  }
+  EXPECT_EQ(published.size(), Networks().size());
+}
+
+// Runs the step and holds each stage's result to a sane scale.
+void ExpectSaneActivations(Plan& plan) {
+  const ThreadWidth width(plan.threads());
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    plan.RunStage(i);
+    if (stage.pass != StagePass::kForward) continue;
+    double squares = 0;
+    const std::vector<double> values = plan.Read(stage.buffers.at(Arg::kDst));
+    for (const double value : values) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(values.size()));
+    EXPECT_TRUE(rms > 1e-3 && rms < 1e4) << stage.name << ": " << rms;
+  }
+}
+
+class ZooNetworkTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ZooNetworkTest, EveryStageOfATrainingStepAgrees) {
+  const auto plan = MakeSmall(GetParam());
+  ExpectStagesAgree(*plan);
+}
+
+TEST_P(ZooNetworkTest, EveryStageOfInferenceAgrees) {
+  PlanRequest request;
+  request.training = false;
+  const auto plan = MakeSmall(GetParam(), request);
+  ExpectStagesAgree(*plan);
+}
+
+TEST_P(ZooNetworkTest, ActivationsStaySane) {
+  PlanRequest request;
+  for (const bool training : {true, false}) {
+    request.training = training;
+    const auto plan = MakeSmall(GetParam(), request);
+    ExpectSaneActivations(*plan);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest,
+                         testing::Values("lenet5", "lenet", "googlenet", "googlenet:bn",
+                                         "mobilenet_v1", "mobilenet_v2", "resnet18"),
+                         NameOfCase);
+
+}  // namespace
+}  // namespace topdnn
