@@ -19,12 +19,14 @@
 #include "bench/plan_profile.h"
 #include "bench/recorded_profile.h"
 #include "bench/sources.h"
+#include "bench/stage_bounds.h"
 #include "bench/stage_topdown.h"
 #include "bench/width_one_count.h"
 #include "bench/workload.h"
 #include "harness/evolution.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
+#include "harness/report/bounds_table.h"
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
@@ -47,6 +49,7 @@ struct ProfileOptions {
   std::string counters = "auto";
   std::string metrics;
   bool context_gap = false;
+  bool roofline = false;
   std::string json, csv, record;
   bool series = false;
 };
@@ -85,6 +88,7 @@ nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Cei
 struct Measured {
   PlanProfile profile;
   std::vector<Ceiling> ceilings;
+  std::optional<CoreRates> rates;  // of this machine: absent in a replay
   nlohmann::ordered_json machine;
   nlohmann::ordered_json subject;
   bool smt = false;
@@ -126,6 +130,7 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   const Machine machine = DescribeMachine();
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
+  measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.machine = MachineJson(machine, measured.ceilings);
   settings.check = [&](Plan& plan) {
     return CheckStep(options.workload, /*training=*/!options.infer, plan);
@@ -191,6 +196,9 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
                   const Measured& measured) {
   Report report =
       ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
+  if (measured.rates) {
+    AddBounds(*measured.rates, measured.ceilings, measured.profile.in_network.disturbance, report);
+  }
   report.command = CommandLine();
   report.machine = measured.machine;
   report.items_per_step = static_cast<double>(workload.batch);
@@ -231,6 +239,8 @@ int RunProfile(const ProfileOptions& options) {
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
+  fmt::print("{}", BoundsTable(report, DetectStyle(stdout)));
+  if (options.roofline) fmt::print("{}", RooflineTable(report, DetectStyle(stdout)));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
   if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
   for (const std::string& line : measured.source_notes) fmt::print("  counters: {}\n", line);
@@ -252,6 +262,7 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
   app.add_flag("--context-gap", options->context_gap,
                "time each stage hot, cold and in the network, and explain the difference");
+  app.add_flag("--roofline", options->roofline, "the stages under the machine's measured roofs");
   app.add_option("--counters", options->counters,
                  "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   app.add_option("--metrics", options->metrics,

@@ -21,6 +21,7 @@
 #include "bench/problem_sets.h"
 #include "bench/selection.h"
 #include "bench/speed_case.h"
+#include "bench/speed_exact.h"
 #include "bench/speed_resnet50.h"
 #include "bench/workload.h"
 #include "harness/counters/clock.h"
@@ -37,27 +38,6 @@ namespace topdnn {
 namespace {
 
 constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
-// Seconds of `ours` over `theirs`, in pairs whose order alternates.
-MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs) {
-  constexpr int kPairs = 31;
-  std::vector<double> a;
-  std::vector<double> b;
-  ours();
-  theirs();
-  for (int i = 0; i < kPairs && !Interrupted(); ++i) {
-    if (i % 2 == 0) a.push_back(ours());
-    b.push_back(theirs());
-    if (i % 2 == 1) a.push_back(ours());
-  }
-  return OverheadOf(a, b);
-}
-
-void SetRatio(const MarkOverhead& ratio, Findings& findings) {
-  findings.counters["ratio"] = 1 + ratio.ratio;
-  findings.counters["ratio_low"] = 1 + ratio.low;
-  findings.counters["ratio_high"] = 1 + ratio.high;
-}
 
 // oneDNN's convolution called by hand, in the layouts that the kernel uses.
 class BareConvolution {
@@ -243,6 +223,7 @@ void AddSpeed(int threads, BenchmarkCases& cases) {
         [backend, threads] { return SgemmAgainstBare(backend, threads); }, cases);
   }
   AddResNet50Speed(threads, cases);
+  AddExactSpeed(threads, cases);
   for (const Pass pass : kPasses) {
     AddSpeedCase(
         fmt::format("speed/auto/deepbench-training/{}/{}", NameOf(pass), width),

@@ -6,6 +6,8 @@
 //                             ceiling, FLOP-weighted; bf16 against f32
 //   speed/network/...         the whole network over its convolutions by themselves
 //   speed/auto/...            `auto` over the best of its candidates, at worst
+//   speed/exact/...           a kernel counted exactly over the same one run natively, and what
+//                             translating it takes
 //   speed/sgemm2048/...       a backend's product over its library called bare
 
 #ifndef TOPDNN_BENCH_SPEED_H_

@@ -5,7 +5,9 @@
 
 #include <utility>
 #include <variant>
+#include <vector>
 
+#include "bench/interrupt.h"
 #include "kernels/variant.h"
 
 namespace topdnn {
@@ -35,6 +37,26 @@ void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
 }
 
 }  // namespace
+
+MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs) {
+  constexpr int kPairs = 31;
+  std::vector<double> a;
+  std::vector<double> b;
+  ours();
+  theirs();
+  for (int i = 0; i < kPairs && !Interrupted(); ++i) {
+    if (i % 2 == 0) a.push_back(ours());
+    b.push_back(theirs());
+    if (i % 2 == 1) a.push_back(ours());
+  }
+  return OverheadOf(a, b);
+}
+
+void SetRatio(const MarkOverhead& ratio, Findings& findings) {
+  findings.counters["ratio"] = 1 + ratio.ratio;
+  findings.counters["ratio_low"] = 1 + ratio.low;
+  findings.counters["ratio_high"] = 1 + ratio.high;
+}
 
 double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
   const std::uint64_t start = clock.now();

@@ -13,6 +13,7 @@
 #include "bench/cases.h"
 #include "bench/kernel_case.h"
 #include "harness/counters/clock.h"
+#include "harness/measure.h"
 
 namespace topdnn {
 
@@ -27,6 +28,10 @@ class Skipped : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Seconds of `ours` over `theirs`, in pairs whose order alternates; each is called once before.
+MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs);
+void SetRatio(const MarkOverhead& ratio, Findings& findings);
 
 double SecondsOf(const TickClock& clock, const std::function<void()>& work);
 

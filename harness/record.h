@@ -4,7 +4,6 @@
 #ifndef TOPDNN_HARNESS_RECORD_H_
 #define TOPDNN_HARNESS_RECORD_H_
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/bounds/roofline.h"
+#include "harness/bounds/topdown_bounds.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -57,7 +58,8 @@ struct Record {
   // Why flops_counted or events are absent, or what sets them apart, where a source knows.
   std::string counts_reason;
   std::optional<std::map<std::string, std::optional<double>>> topdown;
-  std::optional<std::map<std::string, std::array<double, 2>>> topdown_bounds;
+  std::optional<TopdownBounds> topdown_bounds;  // an estimate, never among the measured
+  std::optional<Roofline> roofline;
 
   // FLOP/s at the median time, in 1e9; absent without both.
   std::optional<double> Gflops() const;

@@ -30,6 +30,7 @@ struct Block {
   std::uint64_t start, end;
   const std::uint8_t* code;
   std::uint32_t counter;
+  std::uint32_t place;  // in Context::block_of
   Tally content;
 };
 

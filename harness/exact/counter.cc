@@ -37,24 +37,11 @@ asm(R"(
   .hidden TopdnnExactStop
 TopdnnExactEnter:
   .cfi_startproc
-  push %rbp
+  .irp saved, rbp, rbx, r12, r13, r14, r15
+  push %\saved
   .cfi_adjust_cfa_offset 8
-  .cfi_offset %rbp, -16
-  push %rbx
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %rbx, -24
-  push %r12
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %r12, -32
-  push %r13
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %r13, -40
-  push %r14
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %r14, -48
-  push %r15
-  .cfi_adjust_cfa_offset 8
-  .cfi_offset %r15, -56
+  .cfi_rel_offset %\saved, 0
+  .endr
   sub $8, %rsp
   .cfi_adjust_cfa_offset 8
   mov %rsp, (%r8)
@@ -66,18 +53,10 @@ TopdnnExactEnter:
 TopdnnExactStop:
   add $8, %rsp
   .cfi_adjust_cfa_offset -8
-  pop %r15
+  .irp saved, r15, r14, r13, r12, rbx, rbp
+  pop %\saved
   .cfi_adjust_cfa_offset -8
-  pop %r14
-  .cfi_adjust_cfa_offset -8
-  pop %r13
-  .cfi_adjust_cfa_offset -8
-  pop %r12
-  .cfi_adjust_cfa_offset -8
-  pop %rbx
-  .cfi_adjust_cfa_offset -8
-  pop %rbp
-  .cfi_adjust_cfa_offset -8
+  .endr
   ret
   .cfi_endproc
 )");
@@ -211,8 +190,8 @@ void Reset(Context* c) noexcept {
   c->alternate_low = c->alternate_high = 0;
   Flush(c);
   *c->counts = ExactCounts();
+  for (std::uint32_t k = 0; k < c->branches_used_count; ++k) c->branches[c->branches_used[k]] = {};
   c->touched_count = c->team_call_count = c->branches_used_count = 0;
-  madvise(c->branches, kMaxBranches * sizeof(BranchCount), MADV_DONTNEED);
 }
 
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,

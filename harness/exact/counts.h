@@ -29,6 +29,9 @@ struct Tally {
   std::uint64_t unconditional_branches = 0;  // direct jumps and calls
   std::uint64_t indirect_branches = 0;  // jumps and calls through a register or memory, returns
   std::uint64_t system_calls = 0;
+  // Divisions, roots, gathers, atomic, string, x87 and serializing instructions: those that may
+  // take much longer than a load followed by a multiply-add.
+  std::uint64_t slow_instructions = 0;
 
   // Adds `other`, executed `times` times.
   void Add(const Tally& other, std::uint64_t times);

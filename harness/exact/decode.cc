@@ -15,6 +15,7 @@ struct MnemonicClass {
   std::uint8_t element = 0;
   bool scalar = false;
   std::uint8_t weight = 1;  // what FP_ARITH_INST_RETIRED adds
+  bool slow = false;        // by its name; see Tally::slow_instructions
 };
 
 ZydisDecoder decoder;
@@ -66,28 +67,24 @@ MnemonicClass ClassOf(std::string_view name) {
   return {Kind::kFp, element, type[0] == 's', static_cast<std::uint8_t>(weight)};
 }
 
+bool SlowByName(std::string_view name) {
+  constexpr std::string_view kParts[] = {"div",   "sqrt",  "gather",  "scatter", "fence",  "pause",
+                                         "rdtsc", "cpuid", "xsave",   "xrstor",  "xgetbv", "mxcsr",
+                                         "pdep",  "pext",  "cmpestr", "cmpistr", "dpp"};
+  return std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  });
+}
+
 bool OverwritesFlags(const Instruction& i) {
-  switch (i.raw.mnemonic) {
-    case ZYDIS_MNEMONIC_ADD:
-    case ZYDIS_MNEMONIC_SUB:
-    case ZYDIS_MNEMONIC_CMP:
-    case ZYDIS_MNEMONIC_TEST:
-    case ZYDIS_MNEMONIC_AND:
-    case ZYDIS_MNEMONIC_OR:
-    case ZYDIS_MNEMONIC_XOR:
-    case ZYDIS_MNEMONIC_NEG:
-    case ZYDIS_MNEMONIC_UCOMISS:
-    case ZYDIS_MNEMONIC_UCOMISD:
-    case ZYDIS_MNEMONIC_COMISS:
-    case ZYDIS_MNEMONIC_COMISD:
-    case ZYDIS_MNEMONIC_VUCOMISS:
-    case ZYDIS_MNEMONIC_VUCOMISD:
-    case ZYDIS_MNEMONIC_VCOMISS:
-    case ZYDIS_MNEMONIC_VCOMISD:
-      return true;
-    default:
-      return false;
-  }
+  constexpr ZydisMnemonic kThose[] = {
+      ZYDIS_MNEMONIC_ADD,      ZYDIS_MNEMONIC_SUB,      ZYDIS_MNEMONIC_CMP,
+      ZYDIS_MNEMONIC_TEST,     ZYDIS_MNEMONIC_AND,      ZYDIS_MNEMONIC_OR,
+      ZYDIS_MNEMONIC_XOR,      ZYDIS_MNEMONIC_NEG,      ZYDIS_MNEMONIC_UCOMISS,
+      ZYDIS_MNEMONIC_UCOMISD,  ZYDIS_MNEMONIC_COMISS,   ZYDIS_MNEMONIC_COMISD,
+      ZYDIS_MNEMONIC_VUCOMISS, ZYDIS_MNEMONIC_VUCOMISD, ZYDIS_MNEMONIC_VCOMISS,
+      ZYDIS_MNEMONIC_VCOMISD};
+  return std::find(std::begin(kThose), std::end(kThose), i.raw.mnemonic) != std::end(kThose);
 }
 
 Flow FlowOf(const Instruction& i) {
@@ -186,7 +183,9 @@ void PrepareDecoder() {
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (int m = 0; m <= ZYDIS_MNEMONIC_MAX_VALUE; ++m) {
       const char* name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
-      if (name != nullptr) classes[static_cast<std::size_t>(m)] = ClassOf(name);
+      if (name == nullptr) continue;
+      classes[static_cast<std::size_t>(m)] = ClassOf(name);
+      classes[static_cast<std::size_t>(m)].slow = SlowByName(name);
     }
     return true;
   }();
@@ -248,6 +247,10 @@ void Classify(const Instruction& i, Tally* t) noexcept {
     case Kind::kOther:
       break;
   }
+  t->slow_instructions += c.slow || i.flow == Flow::kSystemCall || IsRep(i.raw) ||
+                          i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU ||
+                          (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
+                          i.raw.mnemonic == ZYDIS_MNEMONIC_XCHG;
   t->conditional_branches += i.flow == Flow::kConditional;
   t->unconditional_branches += i.flow == Flow::kJump || i.flow == Flow::kCall;
   t->indirect_branches +=

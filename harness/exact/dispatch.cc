@@ -37,14 +37,9 @@ TopdnnExactSlowPath:
   mov %rbp, 40(%rax)
   mov %rsi, 48(%rax)
   mov %rdi, 56(%rax)
-  mov %r8, 64(%rax)
-  mov %r9, 72(%rax)
-  mov %r10, 80(%rax)
-  mov %r11, 88(%rax)
-  mov %r12, 96(%rax)
-  mov %r13, 104(%rax)
-  mov %r14, 112(%rax)
-  mov %r15, 120(%rax)
+  .irp k, 8, 9, 10, 11, 12, 13, 14, 15
+  mov %r\k, 8*\k(%rax)
+  .endr
   mov 168(%rax), %rcx
   mov %rcx, (%rax)
   mov 144(%rax), %rsp
@@ -77,14 +72,9 @@ TopdnnExactSlowPath:
   mov 40(%rax), %rbp
   mov 48(%rax), %rsi
   mov 56(%rax), %rdi
-  mov 64(%rax), %r8
-  mov 72(%rax), %r9
-  mov 80(%rax), %r10
-  mov 88(%rax), %r11
-  mov 96(%rax), %r12
-  mov 104(%rax), %r13
-  mov 112(%rax), %r14
-  mov 120(%rax), %r15
+  .irp k, 8, 9, 10, 11, 12, 13, 14, 15
+  mov 8*\k(%rax), %r\k
+  .endr
   mov (%rax), %rax
   iretq
 )");

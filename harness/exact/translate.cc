@@ -347,14 +347,13 @@ bool EmitBlock(Context* c, Line* line, std::uint64_t address, std::uint64_t limi
   if (n == 0) return false;
   const std::uint32_t index = c->block_count++;
   Block& block = c->blocks[index];
-  block = {address, c->decoded[n - 1].end(), c->code, c->counter_count++, {}};
+  std::uint32_t place = Hash(address) & (2 * kMaxBlocks - 1);
+  while (c->block_of[place] != 0) place = (place + 1) & (2 * kMaxBlocks - 1);
+  c->block_of[place] = index + 1;
+  block = {address, c->decoded[n - 1].end(), c->code, c->counter_count++, place, {}};
   if (!GuardWritablePages(block.start, block.end)) {
     Miss(c, "more writable code than can be watched", block.start);
   }
-  std::uint32_t h = Hash(address);
-  while (c->block_of[h & (2 * kMaxBlocks - 1)] != 0) ++h;
-  c->block_of[h & (2 * kMaxBlocks - 1)] = index + 1;
-
   std::size_t dead = 0;  // an instruction before which the flags are dead
   while (dead < n && !c->decoded[dead].overwrites_flags) ++dead;
   Emitter e(c);

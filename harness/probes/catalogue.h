@@ -13,6 +13,7 @@ std::vector<Probe> FmaProbes();
 std::vector<Probe> TileProbes();
 std::vector<Probe> MemoryProbes();
 std::vector<Probe> ControlProbes();  // branches, clock chain
+std::vector<Probe> CoreProbes();     // issue, units and ports
 
 // Fills the two panels (and clears the results) for a probe with an FmaShape.
 void PreparePanels(const Probe& probe, ProbeBuffers& buffers, Fill fill, std::uint64_t seed);

@@ -11,7 +11,8 @@ namespace topdnn {
 const std::vector<Probe>& Probes() {
   static const std::vector<Probe> probes = [] {
     std::vector<Probe> all;
-    for (std::vector<Probe> part : {FmaProbes(), TileProbes(), MemoryProbes(), ControlProbes()}) {
+    for (std::vector<Probe> part :
+         {FmaProbes(), TileProbes(), MemoryProbes(), ControlProbes(), CoreProbes()}) {
       std::move(part.begin(), part.end(), std::back_inserter(all));
     }
     return all;

@@ -26,6 +26,7 @@ struct ProbeWork {
   double instructions = 0;  // `rep movsb` is one
   double branches = 0;      // conditional jumps, the loop's own included
   double loads = 0;         // load instructions (a dependent chain's length for a chase)
+  double stores = 0;        // store instructions, where they are a resource of their own
   double cycles = 0;        // where latency alone decides; 0: not known
 };
 
@@ -46,7 +47,7 @@ struct FmaShape {
   bool tiles = false;            // AMX
 };
 
-enum class ProbeKind { kFma, kRead, kTriad, kCopy, kChase, kBranch, kClock };
+enum class ProbeKind { kFma, kRead, kTriad, kCopy, kChase, kBranch, kClock, kCore };
 
 struct Probe {
   std::string name;  // "fma/avx512/f32/l1", "read/avx2", "chase", "branch/random"

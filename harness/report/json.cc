@@ -30,13 +30,14 @@ Json NumbersJson(const Values& values) {
   return json;
 }
 
-Json BoundsJson(const Record& record) {
-  if (!record.topdown_bounds) return nullptr;
-  Json json = Json::object();
-  for (const auto& [name, bounds] : *record.topdown_bounds) {
-    json[name] = {JsonNumber(bounds[0]), JsonNumber(bounds[1])};
+void AddBounds(const Record& record, Json& json) {
+  json["topdown_bounds"] = nullptr;
+  json["topdown_bounds_basis"] = nullptr;
+  if (!record.topdown_bounds || record.status == Status::kFailed) return;
+  for (const auto& [name, bound] : *record.topdown_bounds) {
+    json["topdown_bounds"][name] = {JsonNumber(bound.low), JsonNumber(bound.high)};
+    json["topdown_bounds_basis"][name] = bound.basis;
   }
-  return json;
 }
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
@@ -64,7 +65,9 @@ void AddFigures(const Record& record, Json& json) {
   }
   json["counts_reason"] = TextOrNull(record.counts_reason);
   json["topdown"] = record.topdown ? NumbersJson(*record.topdown) : Json(nullptr);
-  json["topdown_bounds"] = BoundsJson(record);
+  AddBounds(record, json);
+  const bool drawn = record.roofline && record.status != Status::kFailed;
+  json["roofline"] = drawn ? ToJson(*record.roofline) : Json(nullptr);
 }
 
 Json StepJson(const Report& report) {

@@ -217,6 +217,24 @@ void CheckClock(const Probe& probe) {
   EXPECT_EQ(buffers.position, expected);
 }
 
+// A store puts zero where it says, and nothing else is written; the chain nears its fixed point.
+void CheckCore(const Probe& probe) {
+  ProbeBuffers buffers(8192);
+  probe.prepare(probe, buffers, Fill::kWholeNumbers, 42);
+  probe.run(buffers, kIterations);
+  const bool stores = probe.work.bytes_stored > 0;
+  const double width = stores ? probe.work.bytes_stored / probe.work.stores : 0;
+  for (std::size_t i = 0; i < buffers.working_set; ++i) {
+    if (stores && i < 256 && static_cast<double>(i) >= width) continue;
+    const std::byte expected{static_cast<unsigned char>(static_cast<double>(i) < width ? 0 : 0x55)};
+    ASSERT_EQ(buffers.memory[i], expected) << i;
+  }
+  if (probe.name != "core/fp/chain") return;
+  float result = 0;
+  std::memcpy(&result, buffers.results.get(), sizeof result);
+  EXPECT_FLOAT_EQ(result, 2.0F);
+}
+
 class EachProbe : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(EachProbe, ComputesWhatItSays) {
@@ -239,6 +257,8 @@ TEST_P(EachProbe, ComputesWhatItSays) {
       return CheckBranch(*probe);
     case ProbeKind::kClock:
       return CheckClock(*probe);
+    case ProbeKind::kCore:
+      return CheckCore(*probe);
   }
 }
 

@@ -116,7 +116,7 @@ TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
   stage.bytes = std::numeric_limits<double>::infinity();
   stage.events = {{"cycles", std::nullopt}, {"slots", 12345.0}, {"odd", kNan}};
   stage.topdown = {{"Retiring", 0.5}, {"Backend_Bound", std::nullopt}};
-  stage.topdown_bounds = {{"Retiring", {0.25, 0.75}}};
+  stage.topdown_bounds = {{"Retiring", {0.25, 0.75, "counts"}}};
   report.step.seconds->median = 0;  // a rate of infinity
   const std::string text = JsonText(ToJson(report));
   const auto json = nlohmann::json::parse(text);  // (refuses bare NaN)

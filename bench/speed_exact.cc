@@ -1,0 +1,73 @@
+#include "bench/speed_exact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/kernel_case.h"
+#include "bench/speed_case.h"
+#include "harness/exact/counter.h"
+#include "harness/statistics/summary.h"
+#include "kernels/problem.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+// The steady state is the difference of two counts that differ in their runs, so that what a count
+// costs once (translation, folding) drops out of it; a count of one run, less a steady one, is
+// that cost.
+Findings ExactCost(const std::string& backend, const std::string& text, int threads) {
+  const Availability available = ExactCounter::Probe();
+  if (!available.works) throw Skipped("exact counter: " + available.reason);
+  const auto op = ParseProblem(text);
+  const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
+  const auto kernel = MakeSpeedCase(backend, problem, threads);
+  const ThreadWidth width(threads);
+  const TickClock clock = BestClock();
+  const double once =
+      std::min(SecondsOf(clock, [&] { kernel->Run(); }), SecondsOf(clock, [&] { kernel->Run(); }));
+  const auto runs = static_cast<int>(std::clamp(0.02 / once, 2.0, 2000.0));
+  ExactCounts counts;
+  const auto counted = [&](int n) {
+    auto region = [&] {
+      for (int i = 0; i < n; ++i) kernel->Run();
+    };
+    return SecondsOf(clock, [&] { counts = ExactCounter::Count(region); });
+  };
+  const auto native = [&] {
+    return SecondsOf(clock, [&] {
+      for (int i = 0; i < runs; ++i) kernel->Run();
+    });
+  };
+  Findings findings;
+  const MarkOverhead ratio = RatioOf([&] { return counted(runs + 1) - counted(1); }, native);
+  if (!counts.complete) throw Skipped("not counted whole: " + counts.incomplete_reason);
+  SetRatio(ratio, findings);
+  std::vector<double> translation;
+  for (int i = 0; i < 15; ++i) translation.push_back(counted(1) - once * (1 + ratio.ratio));
+  findings.counters["translation_ms"] = Median(translation) * 1e3;
+  findings.counters["code_bytes"] = static_cast<double>(counts.code_bytes);
+  findings.counters["blocks"] = static_cast<double>(counts.blocks);
+  findings.label = kernel->kernel().implementation() + ": counted exactly over run natively";
+  return findings;
+}
+
+}  // namespace
+
+void AddExactSpeed(int threads, BenchmarkCases& cases) {
+  for (const std::string backend : {"onednn", "openblas"}) {
+    for (const std::string problem : {"conv/n8c64h56w56k64r3s3u1v1p1q1",
+                                      "conv/n1c16h14w14k16r3s3u1v1p1q1", "gemm/m512n512k512"}) {
+      AddSpeedCase(
+          fmt::format("speed/exact/{}/{}/t{}", backend, problem, threads),
+          [=] { return ExactCost(backend, problem, threads); }, cases);
+    }
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,23 @@
+// What the exact counts of a profile tell beyond themselves: Top-Down bounds and the coordinates of
+// a roofline, for each stage and for the step.
+
+#ifndef TOPDNN_BENCH_STAGE_BOUNDS_H_
+#define TOPDNN_BENCH_STAGE_BOUNDS_H_
+
+#include <vector>
+
+#include "harness/counters/disturbance.h"
+#include "harness/probes/ceilings.h"
+#include "harness/probes/core_rates.h"
+#include "harness/record.h"
+
+namespace topdnn {
+
+// Fills `topdown_bounds` where a record has exact counts and `seen` tells the core's clock, and
+// `roofline` where it has operations. `rates` and `ceilings` are of the width that the report is.
+void AddBounds(const CoreRates& rates, const std::vector<Ceiling>& ceilings,
+               const Disturbance& seen, Report& report);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STAGE_BOUNDS_H_

@@ -1,0 +1,24 @@
+// Tables of what was worked out rather than measured: Top-Down bounds, and the coordinates of a
+// roofline. They stand apart from the measured stages, under a heading that says what they are.
+
+#ifndef TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
+#define TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
+
+#include <string>
+
+#include "harness/record.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+// A line for each stage that has bounds, and one for the step: intervals in percent of the slots,
+// and a strip of what is certain. Empty when there are none.
+std::string BoundsTable(const Report& report, const Style& style);
+
+// A line for each stage that has a roofline: FLOP/s, intensities, the lowest roof and the share of
+// it. Empty when there are none.
+std::string RooflineTable(const Report& report, const Style& style);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
