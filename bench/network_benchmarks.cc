@@ -3,8 +3,10 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,8 +18,10 @@
 #include "bench/measured_ceilings.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
+#include "bench/step_check.h"
 #include "bench/workload.h"
 #include "kernels/registry.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
@@ -35,19 +39,20 @@ void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases
                        }});
 }
 
-// A network in one mode on one backend: measured when first asked.
+// What is kept of a plan's stage; the plan itself goes, as many networks' memory would add up.
+struct PlannedStage {
+  std::string name;
+  StagePass pass;
+  std::vector<std::string> fused;
+};
+
+// A network in one mode on one backend: planned and measured when first asked, for a list of all
+// cases shall not take minutes.
 class NetworkCase {
  public:
   NetworkCase(WorkloadOptions options, bool training, std::int64_t iterations)
       : options_(std::move(options)), training_(training), iterations_(iterations) {}
 
-  // The stages that a row is made for. Throws UsageError where there is no plan.
-  std::vector<std::pair<std::string, StagePass>> Stages() const {
-    const Workload workload = PlanWorkload(options_, training_);
-    std::vector<std::pair<std::string, StagePass>> stages;
-    for (const Stage& stage : workload.plan->stages()) stages.emplace_back(stage.name, stage.pass);
-    return stages;
-  }
   std::int64_t iterations() const { return iterations_; }
   // "cnn/train/n128"
   std::string Name() const {
@@ -58,7 +63,10 @@ class NetworkCase {
   std::string Variant() const {
     return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, ThreadsOf(options_));
   }
+  // The stages that a graph's nodes can give: a plan may fuse some, and adds reorders.
+  std::vector<std::pair<std::string, StagePass>> PossibleStages() const;
 
+  // Throws UsageError where the network cannot be planned.
   const PlanProfile& profile() {
     if (!measured_) Measure();
     return profile_;
@@ -67,11 +75,22 @@ class NetworkCase {
     if (!measured_) Measure();
     return report_;
   }
+  const std::vector<PlannedStage>& stages() {
+    if (!measured_) Measure();
+    return stages_;
+  }
 
  private:
   void Measure() {
-    workload_ = MakeWorkload(options_, training_);
-    TrainingImages images(options_, workload_);
+    if (refusal_) throw UsageError(*refusal_);
+    Workload workload;
+    try {
+      workload = MakeWorkload(options_, training_);
+    } catch (const UsageError& error) {
+      refusal_ = error.what();
+      throw;
+    }
+    TrainingImages images(options_, workload);
     // (not `auto`: the exact counter is for profile, and a benchmark is for times)
     const OpenedSources sources = OpenSources("perf");
     ProfileSettings settings;
@@ -80,102 +99,139 @@ class NetworkCase {
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
     settings.check = [this](Plan& plan) { return CheckStep(options_, training_, plan); };
-    profile_ = ProfilePlan(*workload_.plan, &images, settings);
-    report_ = ReportOf(*workload_.plan, profile_, MeasuredCeilings(workload_.plan->threads()),
+    profile_ = ProfilePlan(*workload.plan, &images, settings);
+    report_ = ReportOf(*workload.plan, profile_, MeasuredCeilings(workload.plan->threads()),
                        Regime::kInNetwork);
-    workload_.plan.reset();  // one network's memory at a time
+    for (const Stage& stage : workload.plan->stages()) {
+      stages_.push_back({stage.name, stage.pass, stage.fused});
+    }
     measured_ = true;
   }
 
   WorkloadOptions options_;
   bool training_;
   std::int64_t iterations_;
-  Workload workload_ = {};
+  std::vector<PlannedStage> stages_;
+  std::optional<std::string> refusal_;  // why it cannot be planned, once that is known
   PlanProfile profile_;
   Report report_;
   bool measured_ = false;
 };
 
-// One row: the samples of a stage, or of the step where `samples` is that.
-void RunRow(benchmark::State& state, const Record* record, const StageSamples* samples,
+std::vector<std::pair<std::string, StagePass>> NetworkCase::PossibleStages() const {
+  const NetworkOffer& offer = *FindNetwork(options_.network);
+  const Graph graph =
+      offer.build({.batch = options_.batch, .image = offer.image, .classes = offer.classes});
+  std::vector<std::pair<std::string, StagePass>> stages;
+  const auto add = [&](const GraphNode& node, StagePass stage, Pass pass) {
+    if (node.op->Has({pass, training_, DataType::kF32})) stages.emplace_back(node.name, stage);
+  };
+  for (const GraphNode& node : graph.nodes()) add(node, StagePass::kForward, Pass::kForward);
+  if (!training_) return stages;
+  stages.emplace_back("loss", StagePass::kLoss);
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    add(*node, StagePass::kBackwardData, Pass::kBackwardData);
+    add(*node, StagePass::kBackwardWeights, Pass::kBackwardWeights);
+  }
+  for (const GraphNode& node : graph.nodes()) {
+    if (!node.op->Parameters().empty()) stages.emplace_back(node.name, StagePass::kUpdate);
+  }
+  return stages;
+}
+
+void Skip(const std::string& reason, benchmark::State& state, BenchmarkCases& cases) {
+  ++cases.skipped;
+  state.SkipWithError(("SKIPPED: " + reason).c_str());
+}
+
+// One row: the samples of a stage, or of the step.
+void RunRow(benchmark::State& state, const Record& record, const StageSamples& samples,
             BenchmarkCases& cases) {
-  const bool cancelled = record == nullptr || samples == nullptr;
-  if (cancelled || !record->seconds) {
+  if (!record.seconds) {
     ++cases.failed;
-    state.SkipWithError(cancelled ? "interrupted" : record->reason.c_str());
+    state.SkipWithError(record.reason.c_str());
     return;
   }
-  ReplaySamples(samples->seconds, state);
-  SetRecord(*record, record->implementation, state);
+  ReplaySamples(samples.seconds, state);
+  SetRecord(record, record.implementation, state);
   ++cases.timed;
 }
 
-void AddStages(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
-  const auto stages = network->Stages();
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    const auto& [stage, pass] = stages[i];
-    const std::string name =
-        fmt::format("{}/{}/{}/{}", network->Name(), stage, NameOf(pass), network->Variant());
-    Add(name, network->iterations(), cases, [network, i, &cases](benchmark::State& state) {
-      const Report& report = network->report();
-      const auto& samples = network->profile().in_network.stages;
-      const bool there = i < report.stages.size() && i < samples.size();
-      RunRow(state, there ? &report.stages[i] : nullptr, there ? &samples[i] : nullptr, cases);
-    });
+// Why a plan has no stage of that name and pass.
+std::string AbsenceOf(const std::string& layer, const std::vector<PlannedStage>& stages) {
+  for (const PlannedStage& stage : stages) {
+    if (std::find(stage.fused.begin(), stage.fused.end(), layer) != stage.fused.end()) {
+      return fmt::format("computed by {}", stage.name);
+    }
+  }
+  return "the plan has no such stage: nothing needs its result, or another stage gives it";
+}
+
+void RunStageRow(benchmark::State& state, NetworkCase& network, const std::string& layer,
+                 StagePass pass, BenchmarkCases& cases) {
+  const std::vector<PlannedStage>& stages = network.stages();
+  const auto stage = std::find_if(stages.begin(), stages.end(), [&](const PlannedStage& planned) {
+    return planned.name == layer && planned.pass == pass;
+  });
+  if (stage == stages.end()) return Skip(AbsenceOf(layer, stages), state, cases);
+  const auto at = static_cast<std::size_t>(stage - stages.begin());
+  const auto& records = network.report().stages;
+  const auto& samples = network.profile().in_network.stages;
+  if (at >= records.size() || at >= samples.size()) {
+    ++cases.failed;
+    state.SkipWithError("interrupted");
+    return;
+  }
+  RunRow(state, records[at], samples[at], cases);
+}
+
+// What cannot be planned on this backend or machine is skipped with the reason.
+void RunOrSkip(benchmark::State& state, BenchmarkCases& cases, const std::function<void()>& run) {
+  try {
+    run();
+  } catch (const UsageError& error) {
+    Skip(error.what(), state, cases);
   }
 }
 
-void AddStep(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
+void AddNetwork(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cases) {
+  for (const auto& [layer, pass] : network->PossibleStages()) {
+    const std::string name =
+        fmt::format("{}/{}/{}/{}", network->Name(), layer, NameOf(pass), network->Variant());
+    Add(name, network->iterations(), cases,
+        [network, layer = layer, pass = pass, &cases](benchmark::State& state) {
+          RunOrSkip(state, cases, [&] { RunStageRow(state, *network, layer, pass, cases); });
+        });
+  }
   const std::string step = fmt::format("{}/step/{}", network->Name(), network->Variant());
   Add(step, network->iterations(), cases, [network, &cases](benchmark::State& state) {
-    RunRow(state, &network->report().step, &network->profile().in_network.step, cases);
+    RunOrSkip(state, cases, [&] {
+      RunRow(state, network->report().step, network->profile().in_network.step, cases);
+    });
   });
 }
 
-// Up to this many multiply-accumulates an image every stage has a row, on every backend; a larger
-// network has one for the step, on oneDNN: its plan is made when it is run.
-constexpr std::int64_t kSmallMacs = 50'000'000;
-
-void AddSmallNetwork(const NetworkOffer& network, BenchmarkCases& cases) {
-  constexpr std::int64_t kIterations = 30;
-  for (const std::string& backend : Backends()) {
-    for (const bool training : {true, false}) {
-      WorkloadOptions options;
-      options.network = network.FullName();
-      options.backend = backend;
-      options.batch = backend == "reference" ? 8 : 128;
-      const auto network_case = std::make_shared<NetworkCase>(options, training, kIterations);
-      try {
-        AddStages(network_case, cases);
-        AddStep(network_case, cases);
-      } catch (const UsageError& error) {
-        benchmark::AddCustomContext(fmt::format("skipped {} {} {}", network.FullName(),
-                                                training ? "train" : "infer", backend),
-                                    error.what());
-      }
-    }
-  }
-}
-
-void AddLargeNetwork(const NetworkOffer& network, BenchmarkCases& cases) {
-  constexpr std::int64_t kIterations = 10;
-  for (const bool training : {true, false}) {
-    WorkloadOptions options;
-    options.network = network.FullName();
-    options.batch = 8;
-    AddStep(std::make_shared<NetworkCase>(options, training, kIterations), cases);
-  }
+// As many images as make a step of some tenths of a second at most.
+std::int64_t BatchFor(const NetworkOffer& network, const std::string& backend) {
+  constexpr std::int64_t kSmallImage = 64 * 64;
+  const bool small = network.image[1] * network.image[2] <= kSmallImage;
+  if (backend == "reference") return small ? 8 : 1;
+  return small ? 128 : 8;
 }
 
 }  // namespace
 
 void AddNetworks(BenchmarkCases& cases) {
   for (const NetworkOffer& network : Networks()) {
-    const Graph graph = network.build({1, network.image, network.classes});
-    if (graph.Totals().macs <= kSmallMacs) {
-      AddSmallNetwork(network, cases);
-    } else {
-      AddLargeNetwork(network, cases);
+    for (const std::string& backend : Backends()) {
+      for (const bool training : {true, false}) {
+        WorkloadOptions options;
+        options.network = network.FullName();
+        options.backend = backend;
+        options.batch = BatchFor(network, backend);
+        const std::int64_t iterations = options.batch >= 128 ? 30 : 10;
+        AddNetwork(std::make_shared<NetworkCase>(options, training, iterations), cases);
+      }
     }
   }
 }

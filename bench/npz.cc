@@ -1,14 +1,20 @@
 #include "bench/npz.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 #include <zip.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <system_error>
 
 namespace topdnn {
 
@@ -86,27 +92,113 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
   return archive;
 }
 
-std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
-  zip_stat_t stat;
-  // The size that the archive declares is only a claim: read on until the data ends.
-  if (zip_stat_index(archive, index, 0, &stat) != 0) {
-    throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
+// What a .npy header says of the bytes after it.
+struct NpyHeader {
+  Shape shape;
+  DataType type = DataType::kF32;
+  std::size_t start = 0;  // where the data begins
+  std::size_t bytes = 0;  // of data
+};
+
+// A header is at most this long, its length being a 16-bit number.
+constexpr std::size_t kMostHeader = kPreamble + 0xffff;
+
+// Bytes of data. Throws NpzError for more than memory can address: a product that wrapped around
+// would let a short file pass for a huge array.
+std::size_t DataBytes(const Shape& shape, DataType type, const std::string& where) {
+  std::size_t bytes = 0;
+  try {
+    if (!__builtin_mul_overflow(static_cast<std::size_t>(shape.elements()), SizeOf(type), &bytes)) {
+      return bytes;
+    }
+  } catch (const std::overflow_error&) {
   }
+  throw NpzError(
+      fmt::format("{}: an array of {} cannot be; save it again", where, shape.ToString()));
+}
+
+NpyHeader ParseHeader(std::span<const std::byte> head, const std::string& where) {
+  const auto fail = [&](std::string_view what) {
+    throw NpzError(fmt::format("{}: {}", where, what));
+  };
+  const auto* text = reinterpret_cast<const char*>(head.data());
+  if (head.size() < kPreamble || std::memcmp(text, "\x93NUMPY", 6) != 0) fail("no .npy array");
+  if (head[6] != std::byte{1}) fail("a .npy version other than 1.0; save it again with NumPy");
+  const std::size_t length =
+      std::to_integer<std::size_t>(head[8]) | std::to_integer<std::size_t>(head[9]) << 8;
+  if (head.size() - kPreamble < length) fail("truncated in its header");
+  const std::string_view dictionary(text + kPreamble, length);
+  if (!ValueOf(dictionary, "fortran_order").starts_with("False")) {
+    fail("column-major (or no header); save numpy.ascontiguousarray of it");
+  }
+  NpyHeader header;
+  const std::string_view code = ValueOf(dictionary, "descr");
+  bool known = false;
+  for (const NpyType& type : kTypes) {
+    if (code.size() < 5 || code.substr(1, 3) != type.code) continue;
+    header.type = type.type;
+    known = true;
+  }
+  if (!known) fail(fmt::format("element type {} is not taken", code.substr(0, code.find(','))));
+  const auto shape = ParseShape(ValueOf(dictionary, "shape"));
+  if (!shape) fail("no shape in its header");
+  header.shape = *shape;
+  header.start = kPreamble + length;
+  header.bytes = DataBytes(header.shape, header.type, where);
+  return header;
+}
+
+// An entry, no further than its array goes: what the archive declares is only a claim, and a few
+// bytes can inflate to gigabytes.
+std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
   const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(archive, index, 0));
   if (entry == nullptr) throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
   std::vector<std::byte> bytes;
   std::vector<std::byte> chunk(std::size_t{1} << 20);
+  std::optional<NpyHeader> header;
   for (;;) {
     const zip_int64_t got = zip_fread(entry.get(), chunk.data(), chunk.size());
-    if (got < 0)
+    if (got < 0) {
       throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
+    }
     if (got == 0) return bytes;
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
-    if (bytes.size() > stat.size) {
-      throw NpzError(fmt::format("{}: longer than the {} bytes it declares", where, stat.size));
+    if (!header && bytes.size() >= kMostHeader) header = ParseHeader(bytes, where);
+    if (header && bytes.size() - header->start > header->bytes) {
+      throw NpzError(fmt::format("{}: over-long, {} takes {} bytes of data", where,
+                                 header->shape.ToString(), header->bytes));
     }
   }
 }
+
+// A file that is removed unless it was renamed to what it was written for.
+class PartialFile {
+ public:
+  explicit PartialFile(const std::filesystem::path& final_path)
+      : final_(final_path), path_(fmt::format("{}.{}.partial", final_path.string(), getpid())) {}
+  ~PartialFile() { unlink(path_.c_str()); }
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+  // Flushed first: a name that survives a crash must not stand for data that did not.
+  void Publish() const {
+    const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    bool good = file >= 0 && fsync(file) == 0;
+    const int error = errno;
+    if (file >= 0) close(file);
+    errno = error;
+    good = good && std::rename(path_.c_str(), final_.c_str()) == 0;
+    if (!good) {
+      throw NpzError(fmt::format("{}: {}; give a path that can be written", final_.string(),
+                                 std::strerror(errno)));
+    }
+  }
+
+ private:
+  std::filesystem::path final_, path_;
+};
 
 }  // namespace
 
@@ -138,48 +230,27 @@ std::vector<std::byte> EncodeNpy(const NpyArray& array) {
 }
 
 NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where) {
-  const auto fail = [&](std::string_view what) {
-    throw NpzError(fmt::format("{}: {}", where, what));
-  };
-  const auto* text = reinterpret_cast<const char*>(bytes.data());
-  if (bytes.size() < kPreamble || std::memcmp(text, "\x93NUMPY", 6) != 0) fail("no .npy array");
-  if (bytes[6] != std::byte{1}) fail("a .npy version other than 1.0; save it again with NumPy");
-  const std::size_t length =
-      std::to_integer<std::size_t>(bytes[8]) | std::to_integer<std::size_t>(bytes[9]) << 8;
-  if (bytes.size() - kPreamble < length) fail("truncated in its header");
-  const std::string_view header(text + kPreamble, length);
-  if (!ValueOf(header, "fortran_order").starts_with("False")) {
-    fail("column-major (or no header); save numpy.ascontiguousarray of it");
+  const NpyHeader header = ParseHeader(bytes, where);
+  const std::size_t have = bytes.size() - header.start;
+  if (have != header.bytes) {
+    throw NpzError(fmt::format("{}: {} bytes of data, {} make {}", where, have, header.bytes,
+                               header.shape.ToString()));
   }
-  NpyArray array;
-  const std::string_view code = ValueOf(header, "descr");
-  bool known = false;
-  for (const NpyType& type : kTypes) {
-    if (code.size() < 5 || code.substr(1, 3) != type.code) continue;
-    array.type = type.type;
-    known = true;
-  }
-  if (!known) fail(fmt::format("element type {} is not taken", code.substr(0, code.find(','))));
-  const auto shape = ParseShape(ValueOf(header, "shape"));
-  if (!shape) fail("no shape in its header");
-  array.shape = *shape;
-  std::size_t wanted = 0;
-  try {
-    wanted = static_cast<std::size_t>(array.shape.elements()) * SizeOf(array.type);
-  } catch (const std::overflow_error& error) {
-    fail(error.what());
-  }
-  const std::size_t have = bytes.size() - kPreamble - length;
-  if (have != wanted) {
-    fail(fmt::format("{} bytes of data, {} make {}", have, wanted, array.shape.ToString()));
-  }
-  array.data.assign(bytes.begin() + static_cast<std::ptrdiff_t>(kPreamble + length), bytes.end());
-  return array;
+  const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(header.start);
+  return {header.shape, header.type, {first, bytes.end()}};
 }
 
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
-  // libzip writes to a temporary file beside `path` and renames it when it closes the archive.
-  Archive archive = OpenArchive(path, ZIP_CREATE | ZIP_TRUNCATE);
+  if (arrays.empty()) {  // libzip makes no file of an empty archive
+    throw NpzError(fmt::format("{}: there are no arrays to write", path.string()));
+  }
+  std::error_code none;
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) {
+    // A rename would put the archive in the place of a device or pipe.
+    throw NpzError(fmt::format("{}: is not a regular file; give another path", path.string()));
+  }
+  const PartialFile partial(path);
+  Archive archive = OpenArchive(partial.path(), ZIP_CREATE | ZIP_TRUNCATE);
   std::vector<std::vector<std::byte>> encoded;  // must live until the archive is closed
   encoded.reserve(arrays.size());
   for (const auto& [name, array] : arrays) {
@@ -203,6 +274,7 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
                                zip_strerror(archive.get())));
   }
   static_cast<void>(archive.release());  // zip_close freed it
+  partial.Publish();
 }
 
 NamedArrays ReadNpz(const std::filesystem::path& path) {

@@ -53,7 +53,11 @@ class Profiler {
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
     if (Cancelled() || !settings_.isolate) return profile;
     profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
-    if (!Cancelled()) profile.isolated = ProfileIsolated();
+    const bool cold = settings_.regime == Regime::kIsolatedCold;
+    if (!Cancelled()) profile.isolated = ProfileIsolated(cold);
+    if (!Cancelled() && settings_.context_gap) {
+      profile.isolated_otherwise = ProfileIsolated(!cold);
+    }
     return profile;
   }
 
@@ -99,7 +103,7 @@ class Profiler {
   }
 
   // Walks through one step and repeats each stage at its place, where its operands are intact.
-  std::vector<SequenceSamples> ProfileIsolated() {
+  std::vector<SequenceSamples> ProfileIsolated(bool cold) {
     std::vector<SequenceSamples> isolated;
     NextImages();
     for (std::size_t i = 0; i < timed_.size() && !Cancelled(); ++i) {
@@ -108,12 +112,11 @@ class Profiler {
       options.iterations = settings_.iterations;
       options.most_warmup_seconds = settings_.isolated_seconds;
       options.cancel = settings_.cancel;
-      Say(fmt::format("{} by itself", timed_[i].name),
+      Say(fmt::format("{} by itself{}", timed_[i].name, cold ? ", caches cold" : ""),
           static_cast<double>(i) / static_cast<double>(timed_.size()));
       auto flush = [this, i] { FlushOperands(plan_.stages()[i]); };
-      isolated.push_back(settings_.regime == Regime::kIsolatedCold
-                             ? MeasureIsolatedCold(timed_[i], {}, Action::Of(flush), options)
-                             : MeasureIsolatedHot(timed_[i], {}, options));
+      isolated.push_back(cold ? MeasureIsolatedCold(timed_[i], {}, Action::Of(flush), options)
+                              : MeasureIsolatedHot(timed_[i], {}, options));
     }
     return isolated;
   }
@@ -140,10 +143,10 @@ class Profiler {
   QuietReading quietest_;
 };
 
-// The ceiling of the ISA that the stage's code really runs, in f32 and at the plan's width.
+// The ceiling of the ISA that the stage's code really runs, in its type and at the plan's width.
 const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
   const std::string& isa = stage.kernel->isa();
-  return isa.empty() ? nullptr : CeilingFor(ceilings, isa, "f32", threads);
+  return isa.empty() ? nullptr : CeilingFor(ceilings, isa, NameOf(stage.execution.type), threads);
 }
 
 void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings,
@@ -162,6 +165,20 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
     record.ceiling_flops_per_second = *ceiling->value;
     record.ceiling_name = ceiling->name;
   }
+}
+
+void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Record& record) {
+  const auto add = [&](const std::vector<double>& seconds, Regime measured) {
+    if (seconds.empty()) return;
+    record.seconds_by_regime[std::string(NameOf(measured))] = Summarize(seconds);
+  };
+  if (stage >= profile.isolated_otherwise.size()) return;
+  const bool cold = regime == Regime::kIsolatedCold;
+  add(profile.in_network.stages[stage].seconds, Regime::kInNetwork);
+  add(profile.isolated[stage].stages.front().seconds,
+      cold ? Regime::kIsolatedCold : Regime::kIsolatedHot);
+  add(profile.isolated_otherwise[stage].stages.front().seconds,
+      cold ? Regime::kIsolatedHot : Regime::kIsolatedCold);
 }
 
 // A result that disagrees with the reference has no time.
@@ -282,6 +299,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     if (i < profile.in_network.stages.size()) {
       AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
     }
+    AddRegimes(profile, regime, i, record);
     DescribeStage(stages[i], plan.threads(), ceilings, record);
     if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
     flops += record.flops.value_or(0);

@@ -31,6 +31,8 @@ struct ProfileSettings {
   double isolated_seconds = 0.15;  // of each stage by itself
   // Measure each stage by itself, and what the marks cost, besides.
   bool isolate = true;
+  // Measure each stage by itself with hot and with cold caches, whatever the regime.
+  bool context_gap = false;
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
@@ -46,6 +48,8 @@ struct PlanProfile {
   SequenceSamples in_network;
   std::optional<MarkOverhead> overhead;
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
+  // In the other of the two regimes; with a context gap only.
+  std::vector<SequenceSamples> isolated_otherwise;
 };
 
 // Checks, then measures. `images` may be nullptr for a plan that has its input already.

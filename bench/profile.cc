@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/efficiency.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/libraries.h"
@@ -19,6 +20,7 @@
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
+#include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
@@ -35,6 +37,7 @@ struct ProfileOptions {
   double seconds = 5.0;
   std::string regime = "in-network";
   std::string counters = "auto";
+  bool context_gap = false;
   std::string json, csv;
 };
 
@@ -76,6 +79,7 @@ int RunProfile(const ProfileOptions& options) {
   settings.regime = RegimeOf(options.regime);
   settings.iterations = options.iterations;
   settings.seconds = options.seconds;
+  settings.context_gap = options.context_gap;
   settings.cancel = &InterruptFlag();
   settings.progress = [&](std::string_view what, double share) {
     progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));
@@ -109,8 +113,12 @@ int RunProfile(const ProfileOptions& options) {
                     {"regime", options.regime},
                     {"data", images.source()},
                     {"seed", options.workload.seed}};
+  if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
+    report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
+  }
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
+  fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
   for (const std::string& line : sources.notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
@@ -127,6 +135,8 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--iterations", options->iterations, "timed steps (default: as many as fit)");
   app.add_option("--seconds", options->seconds, "of timed steps, without --iterations");
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
+  app.add_flag("--context-gap", options->context_gap,
+               "time each stage hot, cold and in the network, and explain the difference");
   app.add_option("--counters", options->counters, "auto, perf, exact, clock or none");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");

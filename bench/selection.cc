@@ -24,8 +24,10 @@ constexpr std::string_view kDefault = "onednn";
 constexpr double kRaceSeconds = 1.5;
 constexpr int kLeastRounds = 7;
 constexpr int kMostRounds = 31;
-// After this many rounds a candidate whose best run is this much slower than the best of all has
-// lost.
+// A candidate whose best run is this much slower than the best of all has lost: after some rounds,
+// or after its first run, by a factor and a time that no disturbance explains.
+constexpr double kHopelessAtOnce = 3;
+constexpr double kHopelessAtOnceSeconds = 0.02;
 constexpr int kRoundsBeforeDropping = 2;
 constexpr double kHopeless = 1.3;
 // A sample lasts at least this long, so that a clock reading is nothing beside it.
@@ -41,6 +43,12 @@ std::string SignatureOf(const Kernel& kernel) {
   return signature;
 }
 
+// Plain loops for layouts that a library has nothing better for ("ref:any"): a run takes up to some
+// thousand times as long as another way's, 47 s where that took 0.07 s.
+bool IsPlainLoopsOfLibrary(const Kernel& kernel) {
+  return kernel.implementation().rfind("ref", 0) == 0;
+}
+
 class Race {
  public:
   Race(std::span<KernelCase* const> cases, std::span<const std::string> names)
@@ -52,10 +60,12 @@ class Race {
   }
 
   std::vector<CandidateTimes> Run(double seconds) {
+    std::vector<double> once;
     for (Runner& runner : runners_) {
-      const double once = Sample(runner);
-      runner.repetitions = static_cast<int>(kLeastSampleSeconds / std::max(once, 1e-7)) + 1;
+      once.push_back(Sample(runner));
+      runner.repetitions = static_cast<int>(kLeastSampleSeconds / std::max(once.back(), 1e-7)) + 1;
     }
+    Drop(once, kHopelessAtOnce, kHopelessAtOnceSeconds);
     double elapsed = 0;
     for (int round = 0; round < kMostRounds && !Interrupted(); ++round) {
       if (round >= kLeastRounds && elapsed > seconds) break;
@@ -66,7 +76,7 @@ class Race {
         times_[at].seconds.push_back(Sample(runners_[at]));
         elapsed += 2 * times_[at].seconds.back() * runners_[at].repetitions;
       }
-      if (round + 1 == kRoundsBeforeDropping) DropHopeless();
+      if (round + 1 == kRoundsBeforeDropping) Drop(BestTimes(), kHopeless, 0);
     }
     return std::move(times_);
   }
@@ -88,15 +98,22 @@ class Race {
     return static_cast<double>(end - start) * clock_.seconds_per_tick / runner.repetitions;
   }
 
-  void DropHopeless() {
+  // The least time of each so far; of those that are out of the race too.
+  std::vector<double> BestTimes() const {
     std::vector<double> best;
     for (const CandidateTimes& times : times_) {
-      best.push_back(*std::min_element(times.seconds.begin(), times.seconds.end()));
+      best.push_back(times.seconds.empty()
+                         ? std::numeric_limits<double>::infinity()
+                         : *std::min_element(times.seconds.begin(), times.seconds.end()));
     }
+    return best;
+  }
+
+  // The default stays, as the others are compared with it.
+  void Drop(const std::vector<double>& best, double factor, double seconds) {
     const double fastest = *std::min_element(best.begin(), best.end());
-    // (the default stays: the others are compared with it)
     for (std::size_t i = 1; i < runners_.size(); ++i) {
-      runners_[i].in_race = best[i] <= kHopeless * fastest;
+      if (best[i] > factor * fastest + seconds) runners_[i].in_race = false;
     }
   }
 
@@ -179,6 +196,7 @@ std::vector<Candidate> MakeCandidates(const KernelProblem& problem, int threads)
   std::stable_partition(variants.begin(), variants.end(),
                         [](const Variant& variant) { return variant.name == kDefault; });
   std::vector<Candidate> candidates;
+  std::vector<Candidate> last_resorts;
   std::set<std::string> known;
   const std::size_t needed = KernelProblem::BytesNeeded(*problem.op(), problem.execution());
   for (const Variant& variant : variants) {
@@ -190,11 +208,18 @@ std::vector<Candidate> MakeCandidates(const KernelProblem& problem, int threads)
     if (std::holds_alternative<Refusal>(made)) continue;
     auto& kernel = std::get<std::unique_ptr<KernelCase>>(made);
     if (!known.insert(SignatureOf(kernel->kernel())).second) continue;
+    if (IsPlainLoopsOfLibrary(kernel->kernel())) {
+      if (last_resorts.empty()) last_resorts.push_back({variant, std::move(kernel), {}});
+      continue;
+    }
     const CaseCheck check = kernel->Check(problem);
     if (!check.agrees) continue;
     candidates.push_back({variant, std::move(kernel), check});
   }
-  return candidates;
+  if (!candidates.empty() || last_resorts.empty()) return candidates;
+  last_resorts.front().check = last_resorts.front().kernel->Check(problem);
+  if (!last_resorts.front().check.agrees) last_resorts.clear();
+  return last_resorts;
 }
 
 SelectedVariant SelectVariant(const KernelProblem& problem, int threads) {

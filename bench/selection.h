@@ -55,13 +55,14 @@ struct Choice {
 // the rounds that both ran are compared.
 Choice ChooseCandidate(std::span<const CandidateTimes> candidates);
 
-// Times all of them in turns; those far behind drop out after the first rounds. The cases must be
-// of one width.
+// Times all of them in turns; those far behind drop out after the first run or the first rounds.
+// The cases must be of one width.
 std::vector<CandidateTimes> RaceCandidates(std::span<KernelCase* const> cases,
                                            std::span<const std::string> names, double seconds);
 
 // Every way to compute the problem that agrees with the reference, those that run the same
-// implementation on the same layouts once; the default first.
+// implementation on the same layouts once; the default first. A library's own plain loops are left
+// out unless there is nothing else.
 struct Candidate {
   Variant variant;
   std::unique_ptr<KernelCase> kernel;

@@ -20,6 +20,8 @@
 #include "bench/measured_ceilings.h"
 #include "bench/problem_sets.h"
 #include "bench/selection.h"
+#include "bench/speed_case.h"
+#include "bench/speed_resnet50.h"
 #include "bench/workload.h"
 #include "harness/counters/clock.h"
 #include "harness/measure.h"
@@ -35,24 +37,6 @@ namespace topdnn {
 namespace {
 
 constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
-// What a case measured: its counters, and a sentence.
-struct Findings {
-  std::map<std::string, double> counters;
-  std::string label;
-};
-
-// A library or machine that lacks what the case is about.
-class Skipped : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
-  const std::uint64_t start = clock.now();
-  work();
-  return static_cast<double>(clock.now() - start) * clock.seconds_per_tick;
-}
 
 // Seconds of `ours` over `theirs`, in pairs whose order alternates.
 MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs) {
@@ -73,18 +57,6 @@ void SetRatio(const MarkOverhead& ratio, Findings& findings) {
   findings.counters["ratio"] = 1 + ratio.ratio;
   findings.counters["ratio_low"] = 1 + ratio.low;
   findings.counters["ratio_high"] = 1 + ratio.high;
-}
-
-std::unique_ptr<KernelCase> MakeCase(const std::string& variant, const KernelProblem& problem,
-                                     int threads) {
-  const auto found = FindVariant(variant);
-  if (!found) throw Skipped(fmt::format("there is no {}", variant));
-  auto made = KernelCase::Make(*found, problem, threads);
-  if (auto* refusal = std::get_if<Refusal>(&made)) throw Skipped(refusal->reason);
-  auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
-  const CaseCheck check = kernel->Check(problem);
-  if (!check.agrees) throw std::runtime_error(check.reason);
-  return kernel;
 }
 
 // oneDNN's convolution called by hand, in the layouts that the kernel uses.
@@ -121,7 +93,7 @@ class BareConvolution {
 Findings HarnessCost(const std::string& text, int threads) {
   const auto op = ParseProblem(text);
   const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
-  const auto ours = MakeCase("onednn", problem, threads);
+  const auto ours = MakeSpeedCase("onednn", problem, threads);
   const ThreadWidth width(threads);
   BareConvolution bare(dynamic_cast<const ConvOp&>(*op), ours->kernel());
   const TickClock clock = BestClock();
@@ -150,87 +122,15 @@ Findings HarnessCost(const std::string& text, int threads) {
   return findings;
 }
 
-// The chosen kernel of one problem, and its median time.
-struct TimedChoice {
-  double seconds = 0;
-  std::string isa;
-  double gain = 1;
-  bool winograd = false;
-};
-
-TimedChoice TimeChosen(const std::shared_ptr<const Op>& op, const Execution& execution,
-                       int threads) {
-  const KernelProblem problem(op, execution);
-  const SelectedVariant selected = SelectVariant(problem, threads);
-  if (!selected.variant) throw Skipped(selected.reason);
-  const auto kernel = MakeCase(selected.variant->name, problem, threads);
-  const ThreadWidth width(threads);
-  auto run = [&]() noexcept { kernel->Run(); };
-  const TimedStage stage{"", Action::Of(run)};
-  MeasureOptions options;
-  options.seconds = 0.2;
-  options.least_iterations = 9;
-  options.most_warmup_seconds = 0.1;
-  options.cancel = &InterruptFlag();
-  const std::vector<double> seconds = MeasureSequence({&stage, 1}, options).step.seconds;
-  if (seconds.empty()) throw std::runtime_error("interrupted");
-  return {Median(seconds), kernel->kernel().isa(), selected.gain,
-          selected.variant->algorithm == "winograd"};
-}
-
-// ResNet-50's convolutions in one pass and type, each as often as it occurs.
-Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
-  double flops = 0;
-  double seconds = 0;
-  double f32_seconds = 0;
-  double default_seconds = 0;
-  double ceiling_seconds = 0;
-  double ceiling_seconds_inside = 0;  // of the operations that do not meet padding
-  double winograd_flops = 0;
-  for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
-    if (problem.op->kind() != "conv") continue;
-    const auto times = static_cast<double>(problem.count);
-    const TimedChoice chosen = TimeChosen(problem.op, {pass, true, type}, threads);
-    const Work defined = problem.op->WorkOf(pass, type);
-    const double work = times * static_cast<double>(defined.flops);
-    const Ceiling* ceiling = CeilingOfKernel(chosen.isa, type, threads);
-    if (ceiling == nullptr) throw Skipped("there is no ceiling for " + chosen.isa);
-    flops += work;
-    if (chosen.winograd) winograd_flops += work;
-    seconds += times * chosen.seconds;
-    default_seconds += times * chosen.seconds * chosen.gain;
-    ceiling_seconds += work / *ceiling->value;
-    ceiling_seconds_inside +=
-        times * static_cast<double>(defined.flops_without_padding) / *ceiling->value;
-    if (type != DataType::kF32) {
-      f32_seconds += times * TimeChosen(problem.op, {pass, true, DataType::kF32}, threads).seconds;
-    }
-  }
-  Findings findings;
-  findings.counters["seconds"] = seconds;
-  findings.counters["GFLOP/s"] = flops / seconds * 1e-9;
-  findings.counters["peak_fraction"] = ceiling_seconds / seconds;
-  findings.counters["peak_fraction_without_padding"] = ceiling_seconds_inside / seconds;
-  findings.counters["auto_gain"] = default_seconds / seconds;
-  findings.counters["winograd_share"] = winograd_flops / flops;
-  if (type != DataType::kF32) findings.counters["over_f32"] = f32_seconds / seconds;
-  // A share above 1 comes of operations that the definition has and a kernel leaves out: those on
-  // padding, and those that Winograd saves.
-  findings.label =
-      "ResNet-50's 53 convolutions at batch 8, by what auto chose: FLOPs as defined, against the "
-      "FMA ceiling fed from L1";
-  return findings;
-}
-
 // How far what `auto` chooses is behind the best of its candidates, at worst, raced anew.
 Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
   std::vector<double> ratios;
   std::string worst;
   int left_out = 0;
-  const std::vector<CountedProblem> problems = ProblemSetNamed(set).problems;
+  std::vector<CountedProblem> problems = ProblemSetNamed(set).problems;
+  std::erase_if(problems, [](const CountedProblem& p) { return p.op->kind() != "conv"; });
   for (const CountedProblem& counted : problems) {
     const Execution execution{pass, true, DataType::kF32};
-    if (counted.op->kind() != "conv") continue;
     if (2 * KernelProblem::BytesNeeded(*counted.op, execution) > MemoryLimit()) {
       ++left_out;
       continue;
@@ -256,9 +156,11 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
       worst = counted.op->Problem();
     }
     ratios.push_back(behind);
-    fmt::print(stderr, "{:3}/{} {} {}: {}, {:.3f} behind\n", ratios.size(), problems.size(),
+    fmt::print(stderr, "{:3}/{} {} {}: {}, {:.3f} behind\n",
+               ratios.size() + static_cast<std::size_t>(left_out), problems.size(),
                counted.op->Problem(), NameOf(pass), selected.Describe(), behind);
   }
+  if (ratios.empty()) throw Skipped("no problem of the set fits memory");
   Findings findings;
   findings.counters["problems"] = static_cast<double>(ratios.size());
   findings.counters["left_out"] = left_out;
@@ -298,7 +200,7 @@ Findings SgemmAgainstBare(const std::string& backend, int threads) {
   constexpr std::int64_t kExtent = 2048;
   const auto op = ParseProblem(fmt::format("gemm/m{0}n{0}k{0}", kExtent));
   const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
-  const auto ours = MakeCase(backend, problem, threads);
+  const auto ours = MakeSpeedCase(backend, problem, threads);
   const auto bare = BareSgemm(backend, threads);
   const Tensor a(Shape{kExtent, kExtent});
   const Tensor b(Shape{kExtent, kExtent});
@@ -324,65 +226,25 @@ Findings SgemmAgainstBare(const std::string& backend, int threads) {
   return findings;
 }
 
-void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
-              BenchmarkCases& cases) {
-  try {
-    const TickClock clock = BestClock();
-    Findings findings;
-    const double seconds = SecondsOf(clock, [&] { findings = measure(); });
-    for (auto iteration : state) {
-      static_cast<void>(iteration);
-      state.SetIterationTime(seconds);
-    }
-    for (const auto& [name, value] : findings.counters) state.counters[name] = value;
-    state.SetLabel(findings.label);
-    ++cases.timed;
-  } catch (const Skipped& skipped) {
-    ++cases.skipped;
-    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
-  } catch (const std::exception& error) {
-    ++cases.failed;
-    state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
-  }
-}
-
-void Add(const std::string& name, std::function<Findings()> measure, BenchmarkCases& cases) {
-  auto run = [measure = std::move(measure), &cases](benchmark::State& state) {
-    RunSpeed(state, measure, cases);
-  };
-  cases.all.push_back({name + "/iterations:1/manual_time", [name, run = std::move(run)] {
-                         benchmark::RegisterBenchmark(name.c_str(), run)
-                             ->UseManualTime()
-                             ->Iterations(1)
-                             ->Unit(benchmark::kSecond);
-                       }});
-}
-
 }  // namespace
 
 void AddSpeed(int threads, BenchmarkCases& cases) {
   const std::string width = fmt::format("t{}", threads);
   for (const std::string problem :
        {"conv/n8c64h56w56k64r3s3u1v1p1q1", "conv/n1c16h14w14k16r3s3u1v1p1q1"}) {
-    Add(
+    AddSpeedCase(
         fmt::format("speed/harness-cost/{}/{}", problem, width),
         [problem, threads] { return HarnessCost(problem, threads); }, cases);
   }
   for (const std::string& backend : Backends()) {
     if (backend == "reference") continue;
-    Add(
+    AddSpeedCase(
         fmt::format("speed/sgemm2048/{}/{}", backend, width),
         [backend, threads] { return SgemmAgainstBare(backend, threads); }, cases);
   }
+  AddResNet50Speed(threads, cases);
   for (const Pass pass : kPasses) {
-    for (const DataType type : {DataType::kF32, DataType::kBF16}) {
-      Add(
-          fmt::format("speed/resnet50/{}/{}/{}", NameOf(pass), NameOf(type), width),
-          [pass, type, threads] { return ResNetConvolutions(pass, type, threads); }, cases);
-    }
-  }
-  for (const Pass pass : kPasses) {
-    Add(
+    AddSpeedCase(
         fmt::format("speed/auto/deepbench-training/{}/{}", NameOf(pass), width),
         [pass, threads] { return AutoAgainstBest("deepbench-training", pass, threads); }, cases);
   }

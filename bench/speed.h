@@ -4,6 +4,7 @@
 //   speed/harness-cost/...    a kernel run by topdnn over the same oneDNN primitive in a bare loop
 //   speed/resnet50/...        ResNet-50's convolutions with `auto`: share of the measured FMA
 //                             ceiling, FLOP-weighted; bf16 against f32
+//   speed/network/...         the whole network over its convolutions by themselves
 //   speed/auto/...            `auto` over the best of its candidates, at worst
 //   speed/sgemm2048/...       a backend's product over its library called bare
 

@@ -5,7 +5,8 @@
 #include <map>
 #include <utility>
 
-#include "bench/command.h"
+#include "bench/network_source.h"
+#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
@@ -21,14 +22,20 @@ using StageName = std::pair<std::string, StagePass>;
 
 StageName NameOfStage(const Stage& stage) { return {stage.name, stage.pass}; }
 
+// A file's network is as large as the file says, but for the batch.
 WorkloadOptions SmallOptions(const WorkloadOptions& options) {
   constexpr std::int64_t kBatch = 2;
   constexpr std::int64_t kClasses = 10;
   WorkloadOptions small = options;
+  small.data = "synthetic";
+  if (IsOnnxPath(options.network)) {
+    small.batch = 1;
+    return small;
+  }
   small.batch = kBatch;
   small.classes = kClasses;
-  small.size = NetworkOf(options).small[1];
-  small.data = "synthetic";
+  small.size = FindNetwork(options.network)->small[1];
+  small.weights.clear();  // (they are of another size)
   return small;
 }
 
@@ -65,7 +72,8 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Pla
 }  // namespace
 
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan) {
-  if (MacsOf(plan) <= kMostCheckedMacs) return {CheckStages(plan), ""};
+  const bool smallest = IsOnnxPath(options.network) && options.batch == 1;
+  if (smallest || MacsOf(plan) <= kMostCheckedMacs) return {CheckStages(plan), ""};
   const std::vector<StageCheck> own =
       CheckStages(plan, [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
   Workload small = MakeWorkload(SmallOptions(options), training);

@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/workload.h"
+#include "networks/learning_rate.h"
 #include "networks/parameters.h"
 
 namespace topdnn {
@@ -21,13 +26,27 @@ namespace {
 struct TrainOptions {
   WorkloadOptions workload;
   int epochs = 3;
+  std::string schedule = "constant";
+  double warmup_epochs = 0;
 };
 
-// Copies parameters between plans of one network, whatever their layouts.
+// Copies parameters and running statistics from a training plan to an inference plan of the same
+// network, whatever their layouts.
 void CopyParameters(const Plan& from, const Plan& to) {
-  for (std::size_t i = 0; i < from.parameters().size(); ++i) {
-    to.Write(to.parameters()[i].value, from.Read(from.parameters()[i].value));
+  std::map<std::pair<std::string, std::string>, BufferId> buffers;
+  for (const PlanParameter& parameter : from.parameters()) {
+    buffers[{parameter.layer, parameter.spec.name}] = parameter.value;
   }
+  for (const PlanStatistic& statistic : from.statistics()) {
+    buffers[{statistic.layer, statistic.name}] = statistic.buffer;
+  }
+  for (const PlanParameter& parameter : to.parameters()) {
+    to.Write(parameter.value, from.Read(buffers.at({parameter.layer, parameter.spec.name})));
+  }
+  for (const PlanStatistic& statistic : to.statistics()) {
+    to.Write(statistic.buffer, from.Read(buffers.at({statistic.layer, statistic.name})));
+  }
+  to.PrepareParameters();
 }
 
 // Images of the batch whose largest logit is their label's.
@@ -59,14 +78,17 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// The mean loss of one epoch.
-double TrainEpoch(Plan& plan, BatchLoader& loader) {
+// The mean loss of one epoch. `first` is its first step among all of the run.
+double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
+                  std::int64_t first) {
   const BufferId loss = plan.FindByName("loss");
+  const BufferId rate = plan.FindByName("learning_rate");
   double sum = 0;
   std::int64_t steps = 0;
   for (bool last = false; !last && !Interrupted(); ++steps) {
     const Batch batch = loader.Next();
     FeedBatch(plan, batch);
+    plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
     plan.Run();
     sum += plan.Read(loss).front();
     last = batch.last_of_epoch;
@@ -78,6 +100,12 @@ int RunTrain(const TrainOptions& options) {
   if (options.epochs < 1) {
     throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
   }
+  const auto kind = ParseSchedule(options.schedule);
+  if (!kind) {
+    throw UsageError(
+        fmt::format("no schedule '{}'; there are: constant step cosine", options.schedule));
+  }
+  if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   InterruptFlag();
   Workload training = MakeWorkload(options.workload, /*training=*/true);
   Workload inference = MakeWorkload(options.workload, /*training=*/false);
@@ -85,14 +113,21 @@ int RunTrain(const TrainOptions& options) {
   BatchLoader loader(
       *data.train,
       {.image = training.image, .batch = training.batch, .seed = options.workload.seed});
-  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}\n",
+  const std::int64_t steps = loader.batches_per_epoch();
+  const LearningRateSchedule schedule{
+      .kind = *kind,
+      .base = options.workload.learning_rate,
+      .steps = steps * options.epochs,
+      .warmup_steps = std::llround(options.warmup_epochs * static_cast<double>(steps))};
+  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}, {}\n",
              training.network, data.train->name(), data.train->size(), training.batch,
-             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate);
+             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate,
+             options.schedule);
   fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
              "images/s");
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const double loss = TrainEpoch(*training.plan, loader);
+    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;
@@ -113,6 +148,9 @@ std::function<int()> Configure(CLI::App& app) {
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(app, options->workload);
   app.add_option("--epochs", options->epochs, "passes over the training images");
+  app.add_option("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
+  app.add_option("--warmup-epochs", options->warmup_epochs,
+                 "over which the learning rate rises from 0");
   return [options] { return RunTrain(*options); };
 }
 

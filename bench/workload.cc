@@ -8,6 +8,7 @@
 
 #include "bench/command.h"
 #include "bench/nearest.h"
+#include "bench/network_source.h"
 #include "harness/machine/machine.h"
 #include "kernels/registry.h"
 
@@ -42,14 +43,31 @@ Optimizer OptimizerOf(const WorkloadOptions& options) {
   return optimizer;
 }
 
+// Plans the network, and keeps of it what the commands ask for.
+void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& request) {
+  const Graph& graph = source.graph;
+  const Shape& input = graph.shape(0);
+  const Shape& output = graph.shape(graph.output());
+  if (IsOnnxPath(workload.network)) workload.network = graph.name();
+  workload.image =
+      Shape(std::vector<std::int64_t>(input.extents().begin() + 1, input.extents().end()));
+  workload.classes = output[output.rank() - 1];
+  workload.totals = graph.Totals();
+  workload.plan = MakePlan(graph, request);
+  workload.parameters = std::move(source.parameters);
+  workload.input_name = std::move(source.input_name);
+  workload.output_name = std::move(source.output_name);
+  workload.output = std::move(source.output);
+}
+
 }  // namespace
 
-void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
-  app.add_option("NET", options.network, "network: cnn, ...; a variant is NAME:VARIANT")
+void AddNetworkOptions(CLI::App& app, WorkloadOptions& options) {
+  app.add_option("NET", options.network, "network: cnn, ..., NAME:VARIANT, or FILE.onnx")
       ->required();
+  app.add_option("--weights", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
   app.add_option("--backend", options.backend, "onednn, reference, ...");
   app.add_option("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
-  app.add_option("--batch", options.batch, "images a step");
   app.add_option("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
   app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   app.add_flag("--fallback", options.fallback,
@@ -57,19 +75,17 @@ void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
   app.add_option("--size", options.size, "height and width of the image (default: the network's)");
   app.add_option("--classes", options.classes, "number of classes (default: the network's)");
   app.add_option("--seed", options.seed, "of parameters and of the order of images");
+}
+
+void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
+  AddNetworkOptions(app, options);
+  app.add_option("--batch", options.batch, "images a step");
   app.add_option("--data", options.data,
                  "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   app.add_option("--optimizer", options.optimizer, "sgd or adam");
   app.add_option("--learning-rate", options.learning_rate, "of the optimizer");
   app.add_option("--momentum", options.momentum, "of sgd");
   app.add_option("--weight-decay", options.weight_decay, "of the optimizer");
-}
-
-const NetworkOffer& NetworkOf(const WorkloadOptions& options) {
-  std::vector<std::string> names;
-  for (const NetworkOffer& network : Networks()) names.push_back(network.FullName());
-  CheckName("network", options.network, names);
-  return *FindNetwork(options.network);
 }
 
 int ThreadsOf(const WorkloadOptions& options) {
@@ -91,20 +107,7 @@ std::size_t MemoryLimit() {
   return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
 }
 
-NetworkSize SizeOf(const WorkloadOptions& options) {
-  const NetworkOffer& network = NetworkOf(options);
-  for (const auto& [name, value] :
-       {std::pair("--size", options.size), std::pair("--classes", options.classes)}) {
-    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
-  }
-  NetworkSize size{options.batch, network.image, network.classes};
-  if (options.size != 0) size.image = {network.image[0], options.size, options.size};
-  if (options.classes != 0) size.classes = options.classes;
-  return size;
-}
-
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
-  const NetworkOffer& network = NetworkOf(options);
   CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};
   CheckName("dtype", options.dtype, types);
@@ -121,28 +124,35 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   if (options.fallback) request.fallback = {"onednn", "openblas", "eigen", "reference"};
   request.memory_limit = MemoryLimit();
 
-  const NetworkSize size = SizeOf(options);
-  Workload workload{
-      options.network, options.backend, options.dtype, options.batch, size.image, size.classes, {},
-      nullptr};
+  Workload workload{.network = options.network,
+                    .backend = options.backend,
+                    .dtype = options.dtype,
+                    .batch = options.batch,
+                    .image = {},
+                    .classes = 0,
+                    .totals = {},
+                    .plan = nullptr,
+                    .parameters = {},
+                    .input_name = {},
+                    .output_name = {},
+                    .output = {}};
   try {
-    // The input alone first: a batch beyond all bounds need not reach the libraries.
-    const Shape input{size.batch, size.image[0], size.image[1], size.image[2]};
-    if (input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {
-      throw UsageError(
-          fmt::format("--batch {}: an input of {} does not fit the memory that may be "
-                      "used; take a smaller --batch",
-                      options.batch, input.ToString()));
+    NetworkSource source = OpenNetwork({.network = options.network,
+                                        .weights = options.weights,
+                                        .batch = options.batch,
+                                        .size = options.size,
+                                        .classes = options.classes,
+                                        .training = training,
+                                        .input = options.input,
+                                        .memory_limit = request.memory_limit});
+    if (!options.input && source.graph.shape(0).rank() != 4) {
+      throw UsageError(fmt::format("{} takes {}, no images: give it to `topdnn run`",
+                                   options.network, source.graph.shape(0).ToString()));
     }
-    const Graph graph = network.build(size);
-    workload.totals = graph.Totals();
-    workload.plan = MakePlan(graph, request);
+    TakeSource(std::move(source), workload, request);
   } catch (const std::overflow_error& error) {
     throw UsageError(
         fmt::format("--batch {}: {}; take a smaller one", options.batch, error.what()));
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("{} does not take images of {}: {}; take a larger --size",
-                                 options.network, size.image.ToString(), error.what()));
   } catch (const PlanError& error) {
     throw UsageError(error.what());
   }
@@ -152,7 +162,12 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
 Workload MakeWorkload(const WorkloadOptions& options, bool training) {
   Workload workload = PlanWorkload(options, training);
   workload.plan->Allocate();
-  InitializeParameters(*workload.plan, options.seed, options.draw);
+  if (workload.parameters) {
+    WriteParameters(*workload.plan, *workload.parameters);
+    workload.parameters.reset();  // they live in the plan now
+  } else {
+    InitializeParameters(*workload.plan, options.seed, options.draw);
+  }
   return workload;
 }
 

@@ -11,16 +11,17 @@
 #include <vector>
 
 #include "datasets/dataset.h"
+#include "networks/parameter_values.h"
 #include "networks/parameters.h"
 #include "networks/plan.h"
 #include "networks/planner.h"
-#include "networks/zoo/zoo.h"
 
 namespace topdnn {
 
 // What profile, step, train and bench have in common.
 struct WorkloadOptions {
-  std::string network;
+  std::string network;  // of the zoo, or a path that ends in .onnx
+  std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
   std::string backend = "onednn";
   std::string dtype = "f32";
   std::int64_t batch = 128;
@@ -28,7 +29,8 @@ struct WorkloadOptions {
   bool oversubscribe = false;
   bool fallback = false;
   std::uint64_t seed = 1;
-  std::string data;  // see OpenDatasets
+  std::optional<Shape> input;  // (N, C, H, W), where images are given
+  std::string data;            // see OpenDatasets
   std::string optimizer = "sgd";
   double learning_rate = 0.01;
   double momentum = 0.9;
@@ -39,11 +41,12 @@ struct WorkloadOptions {
   std::int64_t classes = 0;  // 0: the network's own
 };
 
-// Adds the options to a command's parser.
+// Adds the options to a command's parser: those that say which network runs and on what,
+void AddNetworkOptions(CLI::App& app, WorkloadOptions& options);
+// and all.
 void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options);
 
-// Checked options. Each throws UsageError, in one line, for what cannot be.
-const NetworkOffer& NetworkOf(const WorkloadOptions& options);
+// Checked; throws UsageError, in one line, for what cannot be.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {
@@ -55,10 +58,10 @@ struct Workload {
   std::int64_t classes;
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
+  std::optional<ParameterValues> parameters;  // absent: to be drawn
+  std::string input_name, output_name;
+  Shape output;  // as a file has it: the plan's may have the same elements in another shape
 };
-
-// The image and the classes that the options ask for. Throws UsageError.
-NetworkSize SizeOf(const WorkloadOptions& options);
 
 // Builds and plans. Throws UsageError.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);

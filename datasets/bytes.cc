@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -35,26 +36,32 @@ void CheckMagic(const std::filesystem::path& path) {
 
 }  // namespace
 
-std::vector<unsigned char> ReadFile(const std::filesystem::path& path, std::size_t most) {
-  if (std::filesystem::is_directory(path)) {
-    throw DatasetError(fmt::format("{}: is a folder, not a file", path.string()));
+std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const LengthOf& length_of) {
+  std::error_code none;  // what cannot be looked up, CheckMagic cannot open either, and says why
+  if (std::filesystem::is_directory(path, none)) {
+    throw DatasetError(
+        fmt::format("{}: is a folder, not a file; move it away, or give another folder with --data",
+                    path.string()));
   }
   CheckMagic(path);
   // zlib reads what is not gzip as it is.
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (file == nullptr) {
-    throw DatasetError(fmt::format("{}: cannot be opened", path.string()));
+    throw DatasetError(
+        fmt::format("{}: cannot be opened; give another folder with --data", path.string()));
   }
   std::vector<unsigned char> bytes;
-  std::vector<unsigned char> chunk(std::size_t{1} << 20);
+  std::vector<unsigned char> chunk(kHeadBytes);
+  std::optional<std::size_t> most;
   for (;;) {
     const int got = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
     if (got <= 0) break;
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
-    if (bytes.size() > most) {
+    if (!most) most = length_of(bytes);
+    if (bytes.size() > *most) {
       throw DatasetError(
           fmt::format("{}: offset {}: over-long, the format ends there; download it again",
-                      path.string(), most));
+                      path.string(), *most));
     }
   }
   // gzerror reports a damaged or truncated stream; gzread alone may not.
@@ -65,6 +72,7 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, std::size
                                    path.string(), bytes.size(),
                                    code == Z_BUF_ERROR ? "truncated gzip stream" : message));
   }
+  if (!most) length_of(bytes);  // an empty file: the format says what is wrong with it
   return bytes;
 }
 

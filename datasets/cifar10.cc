@@ -25,12 +25,12 @@ std::unique_ptr<Dataset> ReadCifar10(std::string name,
   std::vector<unsigned char> pixels;
   std::vector<std::uint8_t> labels;
   for (const std::filesystem::path& path : files) {
-    const std::vector<unsigned char> bytes = ReadFile(path, kMost);
+    const std::vector<unsigned char> bytes = ReadFile(path, [](auto) { return kMost; });
     if (bytes.empty() || bytes.size() % kRecord != 0) {
       throw DatasetError(
-          fmt::format("{}: offset {}: truncated, records take {} bytes each; "
+          fmt::format("{}: offset {}: truncated or over-long, {} bytes into a record of {}; "
                       "download it again",
-                      path.string(), bytes.size(), kRecord));
+                      path.string(), bytes.size(), bytes.size() % kRecord, kRecord));
     }
     for (std::size_t at = 0; at < bytes.size(); at += kRecord) {
       if (bytes[at] >= kClasses) {

@@ -6,12 +6,18 @@
 
 namespace topdnn {
 
+void CheckPlaceable(const Shape& from, const Shape& to) {
+  if (from[0] != to[0] && from[0] != 1) {
+    throw DatasetError(
+        fmt::format("an image of {} cannot be placed in {}: its channels differ; "
+                    "give other images with --data, or `synthetic`",
+                    from.ToString(), to.ToString()));
+  }
+}
+
 void PlaceImage(const Shape& from, std::span<const float> image, const Shape& to,
                 std::span<float> placed) {
-  if (from[0] != to[0] && from[0] != 1) {
-    throw DatasetError(fmt::format("an image of {} cannot be placed in {}: its channels differ",
-                                   from.ToString(), to.ToString()));
-  }
+  CheckPlaceable(from, to);
   std::fill(placed.begin(), placed.end(), 0.0F);
   const std::int64_t rows = std::min(from[1], to[1]);
   const std::int64_t columns = std::min(from[2], to[2]);

@@ -39,6 +39,9 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 };
 
+// Throws DatasetError when PlaceImage cannot place images of `from` in `to`.
+void CheckPlaceable(const Shape& from, const Shape& to);
+
 // Copies an image of shape (C, H, W) = `from` into one of shape `to`: centred, zeros around it when
 // `to` is larger, the centre cut out when it is smaller; a single channel is repeated over all, and
 // otherwise the channels must agree. So a 1x28x28 image is placed in 3x32x32.

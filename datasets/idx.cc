@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,10 +20,16 @@ constexpr int kClasses = 10;
 // Far above any data set of this format; what a damaged header may ask for is bounded by it.
 constexpr std::size_t kMost = std::size_t{4} << 30;
 
-std::uint32_t BigEndian(const std::vector<unsigned char>& bytes, std::size_t at) {
+std::uint32_t BigEndian(std::span<const unsigned char> bytes, std::size_t at) {
   return static_cast<std::uint32_t>(bytes[at]) << 24 |
          static_cast<std::uint32_t>(bytes[at + 1]) << 16 |
          static_cast<std::uint32_t>(bytes[at + 2]) << 8 | static_cast<std::uint32_t>(bytes[at + 3]);
+}
+
+[[noreturn]] void Fail(const std::filesystem::path& path, std::size_t offset,
+                       const std::string& what) {
+  throw DatasetError(
+      fmt::format("{}: offset {}: {}; download it again", path.string(), offset, what));
 }
 
 struct Idx {
@@ -30,41 +37,48 @@ struct Idx {
   std::vector<unsigned char> values;
 };
 
-Idx Read(const std::filesystem::path& path, std::uint32_t magic, int rank) {
-  std::vector<unsigned char> bytes = ReadFile(path, kMost);
-  const std::size_t header = 4 + 4 * static_cast<std::size_t>(rank);
-  const auto fail = [&](std::size_t offset, const std::string& what) {
-    throw DatasetError(
-        fmt::format("{}: offset {}: {}; download it again", path.string(), offset, what));
-  };
-  if (bytes.size() < header) {
-    fail(bytes.size(), fmt::format("truncated, the header takes {} bytes", header));
+constexpr std::size_t HeaderBytes(int rank) { return 4 + 4 * static_cast<std::size_t>(rank); }
+
+// The extents that a header gives; their product is at most kMost.
+std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
+                                     std::span<const unsigned char> head, std::uint32_t magic,
+                                     int rank) {
+  if (head.size() >= 4 && BigEndian(head, 0) != magic) {
+    Fail(path, 0,
+         fmt::format("magic number {:#010x}, not {:#010x}: no IDX file of {}", BigEndian(head, 0),
+                     magic, magic == kImages ? "images" : "labels"));
   }
-  if (BigEndian(bytes, 0) != magic) {
-    fail(0, fmt::format("magic number {:#010x}, not {:#010x}: no IDX file of {}",
-                        BigEndian(bytes, 0), magic, magic == kImages ? "images" : "labels"));
+  if (head.size() < HeaderBytes(rank)) {
+    Fail(path, head.size(), fmt::format("truncated, the header takes {} bytes", HeaderBytes(rank)));
   }
-  Idx idx;
+  std::vector<std::int64_t> extents;
   std::uint64_t size = 1;
   for (int d = 0; d < rank; ++d) {
-    const std::size_t at = 4 + 4 * static_cast<std::size_t>(d);
-    const std::uint32_t extent = BigEndian(bytes, at);
+    const std::size_t at = HeaderBytes(d);
+    const std::uint32_t extent = BigEndian(head, at);
     if (extent == 0 || size > kMost / extent) {
-      fail(at, fmt::format("an extent of {} cannot be", extent));
+      Fail(path, at, fmt::format("an extent of {} cannot be", extent));
     }
     size *= extent;
-    idx.extents.push_back(extent);
+    extents.push_back(extent);
   }
-  if (bytes.size() - header < size) {
-    fail(bytes.size(),
-         fmt::format("truncated, {} bytes of {} are there", bytes.size() - header, size));
+  return extents;
+}
+
+Idx Read(const std::filesystem::path& path, std::uint32_t magic, int rank) {
+  Idx idx;
+  std::size_t length = 0;
+  idx.values = ReadFile(path, [&](std::span<const unsigned char> head) {
+    idx.extents = ReadHeader(path, head, magic, rank);
+    length = HeaderBytes(rank) + static_cast<std::size_t>(Shape(idx.extents).elements());
+    return length;
+  });
+  if (idx.values.size() < length) {
+    Fail(path, idx.values.size(),
+         fmt::format("truncated, {} bytes of {} are there", idx.values.size(), length));
   }
-  if (bytes.size() - header > size) {
-    fail(header + size,
-         fmt::format("over-long, {} bytes follow the last", bytes.size() - header - size));
-  }
-  bytes.erase(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(header));
-  idx.values = std::move(bytes);
+  idx.values.erase(idx.values.begin(),
+                   idx.values.begin() + static_cast<std::ptrdiff_t>(HeaderBytes(rank)));
   return idx;
 }
 

@@ -10,6 +10,11 @@ namespace topdnn {
 
 BatchLoader::BatchLoader(const Dataset& dataset, LoaderOptions options)
     : dataset_(dataset), options_(std::move(options)), random_(options_.seed) {
+  if (options_.batch < 1) {
+    throw DatasetError(fmt::format("a batch of {} images holds none; take a --batch of 1 or more",
+                                   options_.batch));
+  }
+  CheckPlaceable(dataset_.image_shape(), options_.image);
   const std::int64_t usable = options_.drop_last ? options_.batch : 1;
   if (dataset_.size() < usable) {
     throw DatasetError(

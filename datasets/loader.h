@@ -32,15 +32,15 @@ struct LoaderOptions {
 
 class BatchLoader {
  public:
-  // The data set must outlive the loader. Throws DatasetError when an epoch would have no batch or
-  // an image cannot be placed.
+  // The data set must outlive the loader. Throws DatasetError when a batch or an epoch would be
+  // empty or an image cannot be placed.
   BatchLoader(const Dataset& dataset, LoaderOptions options);
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
   // The next batch, epoch after epoch without end. The same seed gives the same batches, with and
-  // without prefetching.
+  // without prefetching. What reading an image throws, on whichever thread, is thrown here.
   Batch Next();
   std::int64_t batches_per_epoch() const;
 

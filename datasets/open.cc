@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <system_error>
 #include <vector>
 
 #include "datasets/cifar10.h"
@@ -16,10 +17,11 @@ namespace fs = std::filesystem;
 
 // The file, or the same with .gz; an empty path when neither is there.
 fs::path PlainOrGzip(const fs::path& file) {
-  if (fs::exists(file)) return file;
+  std::error_code none;  // what cannot be looked up is not there
+  if (fs::exists(file, none)) return file;
   fs::path gzip = file;
   gzip += ".gz";
-  return fs::exists(gzip) ? gzip : fs::path();
+  return fs::exists(gzip, none) ? gzip : fs::path();
 }
 
 std::unique_ptr<Dataset> ReadMnist(const fs::path& folder, const std::string& prefix,
@@ -38,14 +40,17 @@ std::unique_ptr<Dataset> ReadMnist(const fs::path& folder, const std::string& pr
 }
 
 bool HasCifar10(const fs::path& folder) {
-  return fs::exists(folder / "data_batch_1.bin") || fs::exists(folder / "test_batch.bin");
+  std::error_code none;
+  return fs::exists(folder / "data_batch_1.bin", none) ||
+         fs::exists(folder / "test_batch.bin", none);
 }
 
 }  // namespace
 
 DatasetPair OpenFolder(const fs::path& folder) {
   const bool is_default = folder == kFashionMnistFolder;
-  if (!fs::is_directory(folder)) {
+  std::error_code none;
+  if (!fs::is_directory(folder, none)) {
     throw DatasetError(
         is_default
             ? fmt::format("{}: missing; install the package dataset-fashion-mnist, or give --data",

@@ -42,6 +42,8 @@ struct Record {
   std::string reason;  // required unless OK
 
   std::optional<Summary> seconds;
+  // Under every regime that was measured, this record's own included; empty unless asked for.
+  std::map<std::string, Summary> seconds_by_regime;
   std::optional<double> flops;                     // analytic
   std::optional<double> flops_counted;             // executed, as counted
   std::optional<double> bytes;                     // compulsory traffic

@@ -7,7 +7,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +22,16 @@ namespace topdnn {
 // From this many elements on a loop that touches each a few times is worth a team of threads: below
 // it the few microseconds that waking one takes exceed the loop itself.
 inline constexpr std::int64_t kElementsWorthATeam = 32768;
+
+// A piece is a page, so that a team shares the work whatever the shape.
+inline void CopyBytes(const void* from, std::size_t bytes, void* to) {
+  constexpr std::size_t kPiece = 4096;
+#pragma omp parallel for if (bytes >= kElementsWorthATeam * sizeof(float))
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
+                std::min(kPiece, bytes - at));
+  }
+}
 
 class LoopsKernel : public PlainKernel {
  protected:

@@ -1,5 +1,7 @@
 #include "networks/parameters.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numbers>
 #include <random>
@@ -39,43 +41,38 @@ std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
 
 namespace {
 
-// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0, which leaves the
-// branch without gradients in the first step.
-constexpr double kBranchScale = 0.2;
-
-// One channel in eight is mostly cut off, so that no shift is without effect on the loss.
+// One channel in eight is sometimes cut off, so that no shift is without effect on the loss.
 constexpr double kPassedShift = 3.0;
-constexpr double kCutShift = -2.0;
+constexpr double kCutShift = 1.5;
 constexpr std::size_t kChannelsPerCut = 8;
 constexpr double kPassedBias = 0.5;
 
-std::vector<double> ConstantsOf(const PlanParameter& parameter, ParameterDraw draw) {
-  const auto count = static_cast<std::size_t>(parameter.spec.shape.elements());
-  std::vector<double> values(count, parameter.spec.initial);
-  if (parameter.spec.arg == Arg::kScale && parameter.ends_branch) {
-    values.assign(count, kBranchScale);
+// What ParameterDraw::kComparison draws otherwise.
+void MoveFromKinks(const PlanParameter& parameter, std::vector<double>& values) {
+  if (parameter.spec.arg == Arg::kBias) values.assign(values.size(), kPassedBias);
+  if (parameter.spec.arg != Arg::kShift || parameter.ends_branch) return;
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
   }
-  if (draw == ParameterDraw::kTraining) return values;
-  if (parameter.spec.arg == Arg::kShift && !parameter.ends_branch) {
-    for (std::size_t c = 0; c < count; ++c) {
-      values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
-    }
-  }
-  if (parameter.spec.arg == Arg::kBias) values.assign(count, kPassedBias);
-  return values;
 }
 
 }  // namespace
 
+std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
+                                  std::uint64_t seed) {
+  const auto count = static_cast<std::size_t>(parameter.shape.elements());
+  if (parameter.fan_in == 0) return std::vector<double>(count, parameter.initial);
+  std::vector<double> values =
+      NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
+  const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
+  for (double& value : values) value *= deviation;
+  return values;
+}
+
 void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
   for (const PlanParameter& parameter : plan.parameters()) {
-    std::vector<double> values = ConstantsOf(parameter, draw);
-    if (parameter.spec.fan_in > 0) {
-      values =
-          NormalValues(HashOf(parameter.layer + "/" + parameter.spec.name, seed), values.size());
-      const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.spec.fan_in));
-      for (double& value : values) value *= deviation;
-    }
+    std::vector<double> values = DrawParameter(parameter.layer, parameter.spec, seed);
+    if (draw == ParameterDraw::kComparison) MoveFromKinks(parameter, values);
     plan.Write(parameter.value, values);
   }
   plan.PrepareParameters();

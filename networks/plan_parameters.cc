@@ -12,20 +12,6 @@
 
 namespace topdnn {
 
-namespace {
-
-// Whether the node normalizes a branch that is then added to its shortcut, which an addition names
-// last.
-bool EndsBranch(const Graph& graph, const GraphNode& node) {
-  if (node.op->kind() != "batchnorm") return false;
-  const std::vector<int> readers = graph.Readers(node.output);
-  if (readers.size() != 1) return false;
-  const GraphNode& reader = graph.nodes()[readers.front()];
-  return reader.op->kind() == "add" && reader.inputs.front() == node.output;
-}
-
-}  // namespace
-
 BufferId ParameterPlanner::Block(int node, std::size_t bytes, std::string_view what,
                                  BufferRole role) {
   const DataType type = draft_.ParameterType();
@@ -67,7 +53,7 @@ void ParameterPlanner::Settle() {
 
 void ParameterPlanner::SettleNode(int index) {
   const GraphNode& node = draft_.NodeAt(index);
-  const std::vector<Parameter> specs = node.op->Parameters();
+  const std::vector<Parameter> specs = draft_.graph.ParametersOf(index);
   const bool has_gradients = std::any_of(specs.begin(), specs.end(), [&](const Parameter& spec) {
     return draft_.gradient_parameters.count({index, spec.arg}) != 0;
   });
@@ -89,7 +75,7 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
+    parameters_.push_back({node.name, specs[i], value, gradient, draft_.graph.EndsBranch(index)});
   }
 }
 

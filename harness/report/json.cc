@@ -99,6 +99,13 @@ Json ToJson(const Record& record) {
   json["status"] = NameOf(record.status);
   json["reason"] = TextOrNull(record.reason);
   json["seconds"] = SecondsJson(TimeOf(record));
+  if (!record.seconds_by_regime.empty()) {
+    Json& regimes = json["seconds_by_regime"] = Json::object();
+    for (const auto& [regime, seconds] : record.seconds_by_regime) {
+      const bool failed = record.status == Status::kFailed;
+      regimes[regime] = SecondsJson(failed ? std::nullopt : std::optional(seconds));
+    }
+  }
   AddFigures(record, json);
   return json;
 }

@@ -10,8 +10,8 @@
 namespace topdnn {
 
 ClipOp::ClipOp(Shape shape, float lowest, float highest)
-    : shape_(std::move(shape)), lowest_(lowest), highest_(highest) {
-  CheckExtents("clip", shape_);
+    : ActivationOp(std::move(shape)), lowest_(lowest), highest_(highest) {
+  CheckExtents("clip", this->shape());
   if (!(lowest <= highest)) {
     throw std::invalid_argument(fmt::format(
         "clip to {}..{}: the lower bound must not exceed the upper one", lowest, highest));
@@ -19,32 +19,7 @@ ClipOp::ClipOp(Shape shape, float lowest, float highest)
 }
 
 std::string ClipOp::Problem() const {
-  return fmt::format("{}_min{}_max{}", shape_.ToString(), lowest_, highest_);
-}
-
-std::vector<Operand> ClipOp::Operands(const Execution& execution) const {
-  const DataType type = execution.type;
-  switch (execution.pass) {
-    case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, shape_, type},
-              {Arg::kDst, Direction::kOut, shape_, type}};
-    case Pass::kBackwardData:
-      return {{Arg::kDiffDst, Direction::kIn, shape_, type},
-              {Arg::kDst, Direction::kIn, shape_, type},
-              {Arg::kDiffSrc, Direction::kOut, shape_, type}};
-    case Pass::kBackwardWeights:
-      break;
-  }
-  return {};
-}
-
-Work ClipOp::WorkOf(Pass pass, DataType type) const {
-  if (pass == Pass::kBackwardWeights) return {};
-  Work work;
-  work.flops = 2 * shape_.elements();
-  work.flops_without_padding = work.flops;
-  work.bytes = CompulsoryBytes(*this, {pass, true, type});
-  return work;
+  return fmt::format("{}_min{}_max{}", shape().ToString(), lowest_, highest_);
 }
 
 namespace {

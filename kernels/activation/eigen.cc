@@ -1,5 +1,6 @@
-// ReLU as an Eigen device expression, in whatever layout its source has.
+// The activations as Eigen device expressions, in whatever layout their source has.
 
+#include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/eigen/kernel.h"
 #include "kernels/registry.h"
@@ -8,11 +9,21 @@ namespace topdnn {
 
 namespace {
 
-class ReluEigen : public eigen::EigenKernel {
+eigen::Activation FunctionOf(const Op& op) {
+  using Function = eigen::Activation::Function;
+  if (const auto* clip = dynamic_cast<const ClipOp*>(&op)) {
+    return {.function = Function::kClip, .lowest = clip->lowest(), .highest = clip->highest()};
+  }
+  const float bound = dynamic_cast<const ReluOp&>(op).bound();
+  if (bound == 0.0F) return {.function = Function::kRelu};
+  return {.function = Function::kClip, .lowest = 0.0F, .highest = bound};
+}
+
+class ActivationEigen : public eigen::EigenKernel {
  public:
-  ReluEigen(const KernelRequest& request, const eigen::Functions& functions, const ReluOp& op)
+  ActivationEigen(const KernelRequest& request, const eigen::Functions& functions)
       : EigenKernel(request, functions, "expression"),
-        bound_(op.bound()),
+        activation_(FunctionOf(*request.op)),
         forward_(request.execution.pass == Pass::kForward) {
     const TensorDesc& desc = operands().front().desc;
     n_ = desc.layout.PaddedElements(desc.shape);
@@ -21,34 +32,36 @@ class ReluEigen : public eigen::EigenKernel {
  private:
   void Compute() override {
     if (forward_) {
-      functions().relu(pool(), n_, bound_, Data(Arg::kSrc), Data(Arg::kDst));
+      functions().activate(pool(), activation_, n_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
-      functions().relu_backward(pool(), n_, bound_, Data(Arg::kDiffDst), Data(Arg::kDst),
-                                Data(Arg::kDiffSrc));
+      functions().activate_backward(pool(), activation_, n_, Data(Arg::kDiffDst), Data(Arg::kDst),
+                                    Data(Arg::kDiffSrc));
     }
   }
 
-  const float bound_;
+  const eigen::Activation activation_;
   const bool forward_;
   std::int64_t n_;
 };
 
 template <eigen::Variant kVariant>
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+KernelOrRefusal MakeActivation(const KernelRequest& request) {
   return eigen::Offer(
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
         if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
-        return std::make_unique<ReluEigen>(settled, functions,
-                                           dynamic_cast<const ReluOp&>(*request.op));
+        return std::make_unique<ActivationEigen>(settled, functions);
       });
 }
 
-const KernelRegistration kRelu("relu", "eigen", MakeRelu<eigen::Variant::kGebp>);
-const KernelRegistration kBounded("bounded_relu", "eigen", MakeRelu<eigen::Variant::kGebp>);
-const KernelRegistration kReluSgemm("relu", "eigen-sgemm", MakeRelu<eigen::Variant::kSgemm>);
-const KernelRegistration kBoundedSgemm("bounded_relu", "eigen-sgemm",
-                                       MakeRelu<eigen::Variant::kSgemm>);
+constexpr auto kGebp = MakeActivation<eigen::Variant::kGebp>;
+constexpr auto kSgemm = MakeActivation<eigen::Variant::kSgemm>;
+const KernelRegistration kRelu("relu", "eigen", kGebp);
+const KernelRegistration kReluSgemm("relu", "eigen-sgemm", kSgemm);
+const KernelRegistration kBounded("bounded_relu", "eigen", kGebp);
+const KernelRegistration kBoundedSgemm("bounded_relu", "eigen-sgemm", kSgemm);
+const KernelRegistration kClip("clip", "eigen", kGebp);
+const KernelRegistration kClipSgemm("clip", "eigen-sgemm", kSgemm);
 
 }  // namespace
 

@@ -1,5 +1,4 @@
-// ReLU, bounded or not, and clip as vectorised loops, for a backend whose library has none. A NaN
-// passes.
+// The activations as vectorised loops, for a backend whose library has none. A NaN passes.
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
@@ -10,16 +9,29 @@ namespace topdnn {
 
 namespace {
 
-// Limits elements to [lowest, highest]; without an upper bound none of its arithmetic is done: the
-// work counted is the work done.
+// ReLU, bounded or not, and clip: without an upper bound none of its arithmetic is done, so that
+// the work counted is the work done.
 template <bool kUpperBound>
-class RangeLoops : public LoopsKernel {
+struct Range {
+  float Of(float src) const {
+    const float x = src < lowest ? lowest : src;
+    return kUpperBound && x > highest ? highest : x;
+  }
+  float Gradient(float diff_dst, float dst) const {
+    const float above = dst > lowest ? diff_dst : 0.0F;
+    return !kUpperBound || dst < highest ? above : 0.0F;
+  }
+
+  float lowest, highest;
+};
+
+template <typename Function>
+class ActivationLoops : public LoopsKernel {
  public:
-  RangeLoops(const KernelRequest& request, const Shape& shape, float lowest, float highest)
+  ActivationLoops(const KernelRequest& request, Function function)
       : LoopsKernel(request),
-        n_(shape.elements()),
-        lowest_(lowest),
-        highest_(highest),
+        n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
+        function_(function),
         pass_(request.execution.pass) {}
 
   void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
@@ -28,46 +40,40 @@ class RangeLoops : public LoopsKernel {
   void Forward() const {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
-    const float lowest = lowest_;
-    const float highest = highest_;
+    const Function function = function_;
 #pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const float x = src[i] < lowest ? lowest : src[i];
-      dst[i] = kUpperBound && x > highest ? highest : x;
-    }
+    for (std::int64_t i = 0; i < n_; ++i) dst[i] = function.Of(src[i]);
   }
 
   void Backward() const {
     const float* diff_dst = Data<float>(Arg::kDiffDst);
     const float* dst = Data<float>(Arg::kDst);
     float* diff_src = Data<float>(Arg::kDiffSrc);
-    const float lowest = lowest_;
-    const float highest = highest_;
+    const Function function = function_;
 #pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const float above = dst[i] > lowest ? diff_dst[i] : 0.0F;
-      diff_src[i] = !kUpperBound || dst[i] < highest ? above : 0.0F;
-    }
+    for (std::int64_t i = 0; i < n_; ++i) diff_src[i] = function.Gradient(diff_dst[i], dst[i]);
   }
 
   const std::int64_t n_;
-  const float lowest_, highest_;
+  const Function function_;
   const Pass pass_;
 };
 
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+template <typename Function>
+KernelOrRefusal MakeActivation(const KernelRequest& request, Function function) {
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
-  const auto& op = dynamic_cast<const ReluOp&>(*request.op);
-  if (op.bound() == 0.0F) {
-    return std::make_unique<RangeLoops<false>>(request, op.shape(), 0.0F, 0.0F);
-  }
-  return std::make_unique<RangeLoops<true>>(request, op.shape(), 0.0F, op.bound());
+  return std::make_unique<ActivationLoops<Function>>(request, function);
+}
+
+KernelOrRefusal MakeRelu(const KernelRequest& request) {
+  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  if (bound == 0.0F) return MakeActivation(request, Range<false>{0.0F, 0.0F});
+  return MakeActivation(request, Range<true>{0.0F, bound});
 }
 
 KernelOrRefusal MakeClip(const KernelRequest& request) {
-  if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
   const auto& op = dynamic_cast<const ClipOp&>(*request.op);
-  return std::make_unique<RangeLoops<true>>(request, op.shape(), op.lowest(), op.highest());
+  return MakeActivation(request, Range<true>{op.lowest(), op.highest()});
 }
 
 const KernelRegistration kRelu("relu", "openblas", MakeRelu);

@@ -1,7 +1,10 @@
-// ReLU as its definition. A NaN passes.
+// The activations as their definitions. A NaN passes.
 
 #include "kernels/reference.h"
 
+#include <optional>
+
+#include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/registry.h"
 
@@ -9,13 +12,28 @@ namespace topdnn {
 
 namespace {
 
+// ReLU, bounded or not, and clip.
 template <typename T>
-class ReluReference : public ReferenceKernel {
+struct Range {
+  T Of(T src) const {
+    if (src < lowest) return lowest;
+    return highest && src > *highest ? *highest : src;
+  }
+  T Gradient(T diff_dst, T dst) const {
+    return dst > lowest && (!highest || dst < *highest) ? diff_dst : T{0};
+  }
+
+  T lowest;
+  std::optional<T> highest = std::nullopt;
+};
+
+template <typename T, typename Function>
+class ActivationReference : public ReferenceKernel {
  public:
-  ReluReference(const KernelRequest& request, const ReluOp& op)
+  ActivationReference(const KernelRequest& request, Function function)
       : ReferenceKernel(request),
-        n_(op.shape().elements()),
-        bound_(static_cast<T>(op.bound())),
+        n_(request.op->Find(request.execution, Arg::kDst)->shape.elements()),
+        function_(function),
         pass_(request.execution.pass) {}
 
   void Run() noexcept override {
@@ -23,34 +41,46 @@ class ReluReference : public ReferenceKernel {
       const T* src = Data<T>(Arg::kSrc);
       T* dst = Data<T>(Arg::kDst);
 #pragma omp parallel for
-      for (std::int64_t i = 0; i < n_; ++i) {
-        const T x = src[i];
-        dst[i] = x < 0 ? T{0} : (bound_ > 0 && x > bound_ ? bound_ : x);
-      }
+      for (std::int64_t i = 0; i < n_; ++i) dst[i] = function_.Of(src[i]);
       return;
     }
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     const T* dst = Data<T>(Arg::kDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
 #pragma omp parallel for
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const bool passes = dst[i] > 0 && (bound_ == 0 || dst[i] < bound_);
-      diff_src[i] = passes ? diff_dst[i] : T{0};
-    }
+    for (std::int64_t i = 0; i < n_; ++i) diff_src[i] = function_.Gradient(diff_dst[i], dst[i]);
   }
 
  private:
   const std::int64_t n_;
-  const T bound_;
+  const Function function_;
   const Pass pass_;
 };
 
+template <template <typename> class Function, typename... Parameters>
+KernelOrRefusal MakeActivation(const KernelRequest& request, Parameters... parameters) {
+  if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
+  const auto in = [&]<typename T>(T) -> KernelOrRefusal {
+    return std::make_unique<ActivationReference<T, Function<T>>>(request,
+                                                                 Function<T>{parameters...});
+  };
+  return request.execution.type == DataType::kF64 ? in(double{}) : in(float{});
+}
+
 KernelOrRefusal MakeRelu(const KernelRequest& request) {
-  return MakeReference<ReluOp, ReluReference>(request);
+  const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
+  return bound == 0.0F ? MakeActivation<Range>(request, 0.0F)
+                       : MakeActivation<Range>(request, 0.0F, bound);
+}
+
+KernelOrRefusal MakeClip(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ClipOp&>(*request.op);
+  return MakeActivation<Range>(request, op.lowest(), op.highest());
 }
 
 const KernelRegistration kRelu("relu", "reference", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "reference", MakeRelu);
+const KernelRegistration kClip("clip", "reference", MakeClip);
 
 }  // namespace
 

@@ -100,9 +100,7 @@ class DropoutLoops : public LoopsKernel {
   void Copy() const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
-    if (src == dst) return;
-#pragma omp parallel for if (n_ >= kElementsWorthATeam)
-    for (std::int64_t i = 0; i < n_; ++i) dst[i] = src[i];
+    if (src != dst) CopyBytes(src, static_cast<std::size_t>(n_) * sizeof(T), dst);
   }
 
   const std::int64_t n_;
@@ -146,6 +144,7 @@ KernelOrRefusal MakeDropout(const KernelRequest& request) {
 const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
 const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
 const KernelRegistration kForEigen("dropout", "eigen", MakeDropout);
+const KernelRegistration kForEigenSgemm("dropout", "eigen-sgemm", MakeDropout);
 
 }  // namespace
 

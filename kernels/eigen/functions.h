@@ -71,10 +71,25 @@ struct Functions {
   // dst = momentum * dst + (1 - momentum) * src.
   void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
-  // `bound` 0: none. Flat; dst may be src.
-  void (*relu)(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);
-  void (*relu_backward)(Pool* pool, std::int64_t n, float bound, const float* diff_dst,
-                        const float* dst, float* diff_src);
+  // Flat; dst may be src, and diff_src diff_dst.
+  void (*activate)(Pool* pool, const Activation& activation, std::int64_t n, const float* src,
+                   float* dst);
+  void (*activate_backward)(Pool* pool, const Activation& activation, std::int64_t n,
+                            const float* diff_dst, const float* dst, float* diff_src);
+  // dst = the sum of `sources` tensors, 2 or more, then ReLU if asked. Flat; dst may be src[0].
+  void (*add)(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
+              float* dst);
+  // dst (rows, C) = src + bias (C) in each row. dst may be src.
+  void (*add_bias)(Pool* pool, std::int64_t rows, std::int64_t channels, const float* src,
+                   const float* bias, float* dst);
+  // Copies rows of `length` elements, which begin a stride apart.
+  void (*copy_rows)(Pool* pool, std::int64_t rows, std::int64_t length, const float* src,
+                    std::int64_t src_stride, float* dst, std::int64_t dst_stride);
+  // dst holds what is kept: (outer, inner), or (middle).
+  void (*sum)(Pool* pool, const Reduction& reduction, const float* src, float* dst);
+  // Its gradient: each element of diff_dst, divided, to all that its sum took.
+  void (*sum_backward)(Pool* pool, const Reduction& reduction, const float* diff_dst,
+                       float* diff_src);
   // (batch, classes).
   void (*softmax)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
                   float* dst);

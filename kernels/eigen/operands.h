@@ -58,6 +58,24 @@ struct Pooling {
   const float* divisors;  // (OH, OW), of averages
 };
 
+// An element-wise function whose gradient is taken from its result.
+struct Activation {
+  enum class Function {
+    kRelu,
+    kClip,  // to lowest..highest
+  };
+  Function function;
+  float lowest = 0.0F, highest = 0.0F;
+};
+
+// Sums of a tensor over some of its dimensions in memory, those that lie together seen as one:
+// either over `middle` of (outer, middle, inner), or over all but it.
+struct Reduction {
+  std::int64_t outer = 1, middle = 1, inner = 1;
+  bool keeps_middle = false;
+  float divisor = 1.0F;  // of each sum; 1: none
+};
+
 struct Adam {
   float rate, beta1, beta2, epsilon, weight_decay;
 };

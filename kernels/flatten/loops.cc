@@ -1,6 +1,4 @@
-// Flatten of a row-major tensor in f32 as copies of rows, for a backend whose library has none.
-
-#include <cstring>
+// Flatten of a row-major tensor in f32 as a copy, for a backend whose library has none.
 
 #include "kernels/flatten/flatten.h"
 #include "kernels/omp_loops.h"
@@ -14,23 +12,14 @@ class FlattenLoops : public LoopsKernel {
  public:
   FlattenLoops(const KernelRequest& request, const FlattenOp& op)
       : LoopsKernel(request),
-        rows_(op.dst_shape()[0]),
-        length_(op.dst_shape()[1]),
+        bytes_(static_cast<std::size_t>(op.src_shape().elements()) * sizeof(float)),
         from_(request.execution.pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst),
         to_(request.execution.pass == Pass::kForward ? Arg::kDst : Arg::kDiffSrc) {}
 
-  void Run() noexcept override {
-    const float* from = Data<float>(from_);
-    float* to = Data<float>(to_);
-#pragma omp parallel for if (rows_ * length_ >= kElementsWorthATeam)
-    for (std::int64_t row = 0; row < rows_; ++row) {
-      std::memcpy(to + row * length_, from + row * length_,
-                  static_cast<std::size_t>(length_) * sizeof(float));
-    }
-  }
+  void Run() noexcept override { CopyBytes(Data<void>(from_), bytes_, Data<void>(to_)); }
 
  private:
-  const std::int64_t rows_, length_;
+  const std::size_t bytes_;
   const Arg from_, to_;
 };
 

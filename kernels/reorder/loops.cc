@@ -2,8 +2,6 @@
 // changes, else by tables of offsets, from any layout with a letter tag to any other. Padding
 // inside blocks is zeroed.
 
-#include <algorithm>
-#include <cstddef>
 #include <cstring>
 
 #include "kernels/omp_loops.h"
@@ -35,22 +33,12 @@ class ReorderLoops : public LoopsKernel {
   void Run() noexcept override {
     void* dst = Data<void>(Arg::kDst);
     const void* src = Data<void>(Arg::kSrc);
-    if (is_copy_) return Copy(static_cast<const std::byte*>(src), static_cast<std::byte*>(dst));
+    if (is_copy_) return CopyBytes(src, to_.bytes(), dst);
     if (to_.bytes() != dst_offsets_.size() * SizeOf(to_.type)) std::memset(dst, 0, to_.bytes());
     CopyElements(from_.type, src, src_offsets_, to_.type, dst, dst_offsets_);
   }
 
  private:
-  // A piece is a page, so that a team shares the work whatever the shape.
-  void Copy(const std::byte* src, std::byte* dst) const {
-    constexpr std::size_t kPiece = 4096;
-    const std::size_t bytes = to_.bytes();
-#pragma omp parallel for if (bytes >= kElementsWorthATeam * sizeof(float))
-    for (std::size_t at = 0; at < bytes; at += kPiece) {
-      std::memcpy(dst + at, src + at, std::min(kPiece, bytes - at));
-    }
-  }
-
   TensorDesc from_, to_;
   bool is_copy_ = false;
   std::vector<std::int64_t> src_offsets_, dst_offsets_;  // per element, row-major

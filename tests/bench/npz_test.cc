@@ -1,13 +1,36 @@
 #include "bench/npz.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <tuple>
 
 #include "tests/datasets/files.h"
 
 namespace topdnn {
 namespace {
+
+using testing::HasSubstr;
+
+// The message of the NpzError that `call` throws: one line.
+std::string ErrorOf(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const NpzError& error) {
+    std::string message = error.what();
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    return message;
+  }
+  ADD_FAILURE() << "nothing was refused";
+  return "";
+}
 
 NpyArray Floats(Shape shape, float first) {
   Tensor tensor(std::move(shape));
@@ -64,6 +87,102 @@ TEST(NpzTest, AHostileHeaderAllocatesNothing) {
   text.replace(at, 12, "(99999999999");
   std::memcpy(bytes.data(), text.data(), bytes.size());
   EXPECT_THROW(DecodeNpy(bytes, "hostile.npy"), NpzError);
+}
+
+// The bytes of a shape's elements may wrap around to what the file does hold.
+TEST(NpzTest, AShapeWhoseBytesOverflowIsRefused) {
+  for (const auto& [type, extents, data] :
+       {std::tuple("<f8", "2305843009213693952", 0), std::tuple("<f8", "2305843009213693953", 8),
+        std::tuple("<f4", "4611686018427387904", 0),
+        std::tuple("<f4", "99999999999,99999999", 0)}) {
+    const std::string header = std::string("{'descr': '") + type +
+                               "', 'fortran_order': False, 'shape': (" + extents + ",), }\n";
+    std::string text("\x93NUMPY\x01\x00", 8);
+    text += static_cast<char>(header.size());
+    text += '\0';
+    text += header + std::string(static_cast<std::size_t>(data), 'x');
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    EXPECT_THAT(ErrorOf([&] { DecodeNpy(bytes, "huge.npy"); }),
+                testing::AllOf(HasSubstr("huge.npy"), HasSubstr("cannot be")));
+  }
+}
+
+// Python's own zipfile writes entries as NumPy does, and reads ours without NumPy.
+TEST(NpzTest, PythonReadsOursAndWeReadPythons) {
+  if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "python3 is not installed";
+  const TestFolder folder;
+  WriteNpz(folder.path() / "ours.npz",
+           {{"weights/conv1/weights", Floats({2, 3}, 1)}, {"loss", Floats(Shape{}, 2.5F)}});
+  const auto script = folder.Write("check.py", R"(
+import ast, struct, sys, zipfile
+folder = sys.argv[1]
+def parse(raw):
+    assert raw[:8] == b'\x93NUMPY\1\0'
+    end = 10 + struct.unpack('<H', raw[8:10])[0]
+    assert end % 64 == 0 and raw[end - 1:end] == b'\n'
+    return ast.literal_eval(raw[10:end].decode()), raw[end:]
+with zipfile.ZipFile(folder + '/ours.npz') as ours:
+    assert ours.testzip() is None
+    assert ours.namelist() == ['weights/conv1/weights.npy', 'loss.npy']
+    header, data = parse(ours.read('weights/conv1/weights.npy'))
+    assert header == {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3)}
+    assert struct.unpack('<6f', data) == (1, 2, 3, 4, 5, 6)
+    header, data = parse(ours.read('loss.npy'))
+    assert header['shape'] == () and struct.unpack('<f', data) == (2.5,)
+def entry(shape, data):
+    text = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }" % (shape,)
+    text += ' ' * (-(len(text) + 11) % 64) + '\n'
+    return b'\x93NUMPY\1\0' + struct.pack('<H', len(text)) + text.encode() + data
+six = struct.pack('<6f', 1, 2, 3, 4, 5, 6)
+for name, method in (('stored', zipfile.ZIP_STORED), ('deflated', zipfile.ZIP_DEFLATED)):
+    with zipfile.ZipFile(folder + '/' + name + '.npz', 'w', method) as theirs:
+        with theirs.open('grad/conv1/weights.npy', 'w', force_zip64=True) as file:
+            file.write(entry('(2, 3)', six))
+with zipfile.ZipFile(folder + '/bomb.npz', 'w', zipfile.ZIP_DEFLATED) as bomb:
+    bomb.writestr('a.npy', entry('(1,)', bytes(1 << 24)))
+)");
+  const std::string command = "python3 '" + script.string() + "' '" + folder.path().string() + "'";
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const NpyArray expected = Floats({2, 3}, 1);
+  for (const char* name : {"stored.npz", "deflated.npz"}) {
+    const NamedArrays read = ReadNpz(folder.path() / name);
+    ASSERT_EQ(read.size(), 1u);
+    EXPECT_EQ(read[0].first, "grad/conv1/weights");
+    EXPECT_EQ(read[0].second.shape, expected.shape);
+    EXPECT_EQ(read[0].second.data, expected.data);
+  }
+  // 16 MiB deflated to little: refused at the first byte too many, not after the last.
+  EXPECT_THAT(ErrorOf([&] { ReadNpz(folder.path() / "bomb.npz"); }),
+              testing::AllOf(HasSubstr("bomb.npz: a.npy: over-long"), HasSubstr("4 bytes")));
+}
+
+TEST(NpzTest, AnArchiveReplacesTheOldOneAndLeavesNothingBeside) {
+  const TestFolder folder;
+  const auto path = folder.path() / "a.npz";
+  WriteNpz(path, {{"old", Floats({1}, 0)}});
+  WriteNpz(path, {{"new", Floats({2}, 0)}});
+  ASSERT_EQ(ReadNpz(path).size(), 1u);
+  EXPECT_EQ(ReadNpz(path)[0].first, "new");
+  EXPECT_THROW(WriteNpz(path, {{"twice", Floats({1}, 0)}, {"twice", Floats({1}, 0)}}), NpzError);
+  EXPECT_EQ(ReadNpz(path)[0].first, "new");  // a failure keeps what was there
+  using Files = std::filesystem::directory_iterator;
+  EXPECT_EQ(std::distance(Files(folder.path()), Files()), 1);
+}
+
+TEST(NpzTest, WhatIsNoFileIsNotReplaced) {
+  const TestFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (const auto& path : {pipe, folder.path()}) {
+    EXPECT_THAT(ErrorOf([&] {
+                  WriteNpz(path, {{"x", Floats({1}, 0)}});
+                }),
+                HasSubstr("is not a regular file; give another path"));
+  }
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_THAT(ErrorOf([&] { WriteNpz(folder.path() / "empty.npz", {}); }),
+              HasSubstr("no arrays to write"));
 }
 
 TEST(NpzTest, WhatIsNoArchiveOrCannotBeWrittenIsOneLine) {

@@ -41,6 +41,10 @@ TEST(Cifar10Test, EachDefectIsOneLineWithFileOffsetAndFix) {
   const auto cut = folder.Write("data_batch_1.bin", Record(1, 0) + Record(2, 0).substr(0, 99));
   EXPECT_THAT(ErrorOf([&] { ReadCifar10("test", {cut}); }),
               HasSubstr("data_batch_1.bin: offset 3172: truncated"));
+  const auto over_long = folder.Write("long.bin", Record(1, 0) + "x");
+  EXPECT_THAT(ErrorOf([&] { ReadCifar10("test", {over_long}); }),
+              testing::AllOf(HasSubstr("long.bin: offset 3074: truncated or over-long"),
+                             HasSubstr("1 bytes into a record of 3073"), HasSubstr("download")));
   const auto wrong = folder.Write("wrong.bin", Record(1, 0) + Record(10, 0));
   EXPECT_THAT(ErrorOf([&] { ReadCifar10("test", {wrong}); }),
               HasSubstr("wrong.bin: offset 3073: label 10 is out of range"));

@@ -55,7 +55,7 @@ inline std::string ErrorOf(const std::function<void()>& read) {
   try {
     read();
   } catch (const DatasetError& error) {
-    const std::string message = error.what();
+    std::string message = error.what();
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     return message;
   }

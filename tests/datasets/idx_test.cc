@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "datasets/bytes.h"
 #include "datasets/open.h"
 #include "tests/datasets/files.h"
 
@@ -52,7 +53,11 @@ TEST_F(IdxTest, EachDefectIsOneLineWithFileOffsetAndFix) {
   EXPECT_THAT(Refusal(cut, kLabels),
               testing::AllOf(HasSubstr("images: offset 27: truncated"), HasSubstr("download")));
   EXPECT_THAT(Refusal(kImages + "x", kLabels), HasSubstr("images: offset 28: over-long"));
-  EXPECT_THAT(Refusal(kLabels, kLabels), HasSubstr("images: offset 10: truncated, the header"));
+  EXPECT_THAT(Refusal(kImages.substr(0, 10), kLabels),
+              HasSubstr("images: offset 10: truncated, the header"));
+  EXPECT_THAT(Refusal(kLabels, kLabels),
+              testing::AllOf(HasSubstr("images: offset 0: magic number 0x00000801"),
+                             HasSubstr("no IDX file of images")));
   EXPECT_THAT(Refusal("\x01" + kImages.substr(1), kLabels),
               HasSubstr("images: offset 0: magic number 0x01000803"));
   EXPECT_THAT(Refusal(kImages, kLabels.substr(0, 8) + "\x0a" + std::string(1, '\0')),
@@ -79,6 +84,34 @@ TEST_F(IdxTest, DamagedAndFalseGzipAreRefused) {
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", cut, labels); }), HasSubstr("cut.gz: offset"));
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", folder_.path() / "none", labels); }),
               testing::AllOf(HasSubstr("none"), HasSubstr("No such file"), HasSubstr("--data")));
+}
+
+// What follows the head is damaged, so that reading on would report the damage instead.
+TEST_F(IdxTest, AFileIsReadNoFurtherThanItsHeadAllows) {
+  const auto labels = folder_.Write("labels", kLabels);
+  const auto damaged = [&](const std::string& name, const std::string& head) {
+    std::string noise(6 * kHeadBytes, '\0');
+    std::uint32_t state = 1;
+    for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+    auto whole = folder_.WriteGzip(name, head + noise);
+    std::filesystem::resize_file(whole, std::filesystem::file_size(whole) / 2);
+    return whole;
+  };
+  const auto over_long = damaged("long.gz", kImages);
+  EXPECT_THAT(ErrorOf([&] { ReadIdx("test", over_long, labels); }),
+              testing::AllOf(HasSubstr("long.gz: offset 28: over-long"), HasSubstr("download")));
+  const auto other = damaged("other.gz", "an archive of another kind");
+  EXPECT_THAT(ErrorOf([&] { ReadIdx("test", other, labels); }),
+              HasSubstr("other.gz: offset 0: magic number"));
+}
+
+TEST_F(IdxTest, AFolderOrAnImpossibleNameIsRefusedWithAFix) {
+  const auto labels = folder_.Write("labels", kLabels);
+  EXPECT_THAT(ErrorOf([&] { ReadIdx("test", folder_.path(), labels); }),
+              testing::AllOf(HasSubstr("is a folder"), HasSubstr("--data")));
+  EXPECT_THAT(ErrorOf([&] { ReadIdx("test", std::string(300, 'a'), labels); }),
+              testing::AllOf(HasSubstr("File name too long"), HasSubstr("--data")));
+  EXPECT_THAT(ErrorOf([&] { OpenFolder(std::string(5000, 'a')); }), HasSubstr("no such folder"));
 }
 
 TEST(FashionMnistTest, ThePackageHoldsSeventyThousandImages) {

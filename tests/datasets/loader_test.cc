@@ -67,6 +67,56 @@ TEST(LoaderTest, ABatchLargerThanTheDataIsRefused) {
   EXPECT_THROW(BatchLoader(*data, Options(false)), DatasetError);
 }
 
+TEST(LoaderTest, WhatCannotMakeABatchIsRefusedAtOnce) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  LoaderOptions grey = Options(true);
+  grey.image = {1, 8, 8};
+  EXPECT_THROW(BatchLoader(*data, grey), DatasetError);
+  for (const std::int64_t batch : {0, -1}) {
+    LoaderOptions none = Options(true);
+    none.batch = batch;
+    EXPECT_THROW(BatchLoader(*data, none), DatasetError);
+  }
+}
+
+// Images of which one cannot be read.
+class OneBadImage : public Dataset {
+ public:
+  const std::string& name() const override { return name_; }
+  std::int64_t size() const override { return 8; }
+  int classes() const override { return 2; }
+  const Shape& image_shape() const override { return kImage; }
+  std::int32_t label(std::int64_t) const override { return 0; }
+  void CopyImage(std::int64_t index, std::span<float>) const override {
+    if (index == 5) throw DatasetError("image 5 is bad");
+  }
+
+ private:
+  std::string name_ = "one bad image";
+};
+
+TEST(LoaderTest, AnErrorOfThePrefetchReachesTheCallerInItsTurn) {
+  const OneBadImage data;
+  LoaderOptions options = Options(true);
+  options.batch = 2;
+  options.shuffle = false;
+  BatchLoader loader(data, options);
+  EXPECT_NO_THROW(loader.Next());
+  EXPECT_NO_THROW(loader.Next());
+  EXPECT_THROW(loader.Next(), DatasetError);  // images 4 and 5, made while the second was used
+}
+
+TEST(LoaderTest, ALoaderMayEndWhileABatchOrItsErrorIsUnderWay) {
+  const OneBadImage data;
+  for (int batches = 0; batches < 3; ++batches) {
+    LoaderOptions options = Options(true);
+    options.batch = 2;
+    options.shuffle = false;
+    BatchLoader loader(data, options);
+    for (int i = 0; i < batches; ++i) EXPECT_EQ(loader.Next().valid, 2);
+  }
+}
+
 TEST(SyntheticTest, SeedsAndPartsDiffer) {
   std::vector<float> a(192), b(192), c(192), again(192);
   MakeSynthetic(kImage, 4, 10, 1, 0)->CopyImage(3, a);

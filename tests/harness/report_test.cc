@@ -10,6 +10,7 @@
 
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
+#include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
@@ -349,6 +350,55 @@ TEST(ConsoleTest, ColourOnlyAddsEscapesAndLinesFit) {
       EXPECT_LE(ColumnsOfText(line), static_cast<std::size_t>(width)) << line;
     }
   }
+}
+
+Summary SecondsOf(double seconds) { return Summarize(std::vector<double>{seconds}); }
+
+Record StageWithRegimes(const std::string& name, const std::string& pass, double hot, double cold,
+                        double in_network) {
+  Record record;
+  record.name = name;
+  record.pass = pass;
+  record.seconds_by_regime = {{"isolated-hot", SecondsOf(hot)},
+                              {"isolated-cold", SecondsOf(cold)},
+                              {"in-network", SecondsOf(in_network)}};
+  return record;
+}
+
+TEST(ContextGapTest, CachesExplainAtMostWhatColdOnesAdd) {
+  const ContextGap colder{.hot = 1.0, .cold = 3.0, .in_network = 2.5};
+  EXPECT_DOUBLE_EQ(colder.CachesAtMost(), 1.5);
+  EXPECT_DOUBLE_EQ(colder.Rest(), 0.0);
+  const ContextGap beyond{.hot = 1.0, .cold = 1.5, .in_network = 2.5};
+  EXPECT_DOUBLE_EQ(beyond.CachesAtMost(), 0.5);
+  EXPECT_DOUBLE_EQ(beyond.Rest(), 1.0);
+  const ContextGap faster{.hot = 1.0, .cold = 2.0, .in_network = 0.75};
+  EXPECT_DOUBLE_EQ(faster.CachesAtMost(), 0.0);
+  EXPECT_DOUBLE_EQ(faster.Rest(), -0.25);
+  const ContextGap cold_is_hot{.hot = 1.0, .cold = 0.5, .in_network = 1.25};
+  EXPECT_DOUBLE_EQ(cold_is_hot.CachesAtMost(), 0.0);
+  EXPECT_DOUBLE_EQ(cold_is_hot.Rest(), 0.25);
+}
+
+TEST(ContextGapTest, SumsKernelsApartFromReordersAndNeedsAllThreeTimes) {
+  Report report;
+  report.stages = {StageWithRegimes("conv1", "forward", 0.002, 0.004, 0.003),
+                   StageWithRegimes("conv1.weights", "reorder", 0.001, 0.001, 0.001)};
+  const Style plain{.colour = false, .unicode = false, .width = 100};
+  const std::string text = ContextGapText(report, plain);
+  EXPECT_NE(text.find("conv1.weights"), std::string::npos) << text;
+  EXPECT_NE(text.find("2.00 x the kernels by themselves with hot caches: +1.00 ms of reorders, at "
+                      "most +1.00 ms for colder caches, +0 ns for the rest"),
+            std::string::npos)
+      << text;
+  for (Record& stage : report.stages) stage.seconds_by_regime.erase("isolated-cold");
+  EXPECT_EQ(ContextGapText(report, plain), "");
+}
+
+TEST(ContextGapTest, AFailedStageHasNone) {
+  Record record = StageWithRegimes("conv1", "forward", 1, 2, 3);
+  record.status = Status::kFailed;
+  EXPECT_FALSE(ContextGapOf(record));
 }
 
 TEST(ProgressLineTest, IsErasedAndOnlyForTerminals) {

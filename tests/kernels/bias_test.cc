@@ -125,7 +125,8 @@ TEST_P(BiasBackendTest, NanAndInfinityPropagate) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, BiasBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn

@@ -106,7 +106,8 @@ TEST_P(ClipBackendTest, NanTouchesNoOtherElement) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ClipBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
 
 }  // namespace
 }  // namespace topdnn

@@ -115,7 +115,8 @@ TEST_P(ConcatBackendTest, NanAndInfinityArrive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ConcatBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
 
 TEST(ConcatOneDnnTest, APartThatEndsInsideABlockIsRefusedWithAReason) {
   const std::vector<Shape> sources = {Shape{1, 17, 2, 2}, Shape{1, 15, 2, 2}};

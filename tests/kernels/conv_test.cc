@@ -2,38 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
 #include <stdexcept>
 
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
 
 namespace topdnn {
 namespace {
 
 constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
-ConvExtents RandomExtents(std::mt19937_64& random) {
-  const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
-  ConvExtents e;
-  e.groups = random() % 4 == 0 ? upto(3) : 1;
-  e.n = upto(3);
-  e.c = e.groups * upto(20);
-  e.k = e.groups * upto(36);
-  e.r = upto(5);
-  e.s = upto(5);
-  e.stride_h = upto(3);
-  e.stride_w = upto(3);
-  e.dilation_h = random() % 4 == 0 ? 2 : 1;
-  e.dilation_w = random() % 4 == 0 ? 2 : 1;
-  e.pad_top = upto(e.r) - 1;
-  e.pad_left = upto(e.s) - 1;
-  e.pad_bottom = upto(e.r) - 1;
-  e.pad_right = upto(e.s) - 1;
-  e.h = (e.r - 1) * e.dilation_h + upto(12);
-  e.w = (e.s - 1) * e.dilation_w + upto(12);
-  return e;
-}
 
 TEST(ConvOpTest, ExtentsOfKnownLayers) {
   // ResNet-50's first layer and AlexNet's.
@@ -89,17 +67,17 @@ TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
 class ConvBackendTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
-  std::mt19937_64 random(20260801);
+  Random random(20260801);
   int compared = 0;
   for (int i = 0; i < 60; ++i) {
-    const ConvExtents e = RandomExtents(random);
-    ConvEpilogue epilogue{
-        .bias = random() % 2 == 0, .sum = random() % 4 == 0, .relu = random() % 2 == 0};
+    const ConvExtents e = random.Once(4) ? RandomGroupedConv(random) : RandomConv(random);
+    const ConvEpilogue epilogue{
+        .bias = random.Once(2), .sum = random.Once(4), .relu = random.Once(2)};
     const auto op = std::make_shared<ConvOp>(e, epilogue);
     for (const Pass pass : kPasses) {
-      const int threads = 1 + static_cast<int>(random() % 2);
+      const int threads = random.Once(2) ? 1 : 2;
       const auto verdict =
-          CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random());
+          CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random.Seed());
       ASSERT_EQ(verdict, Verdict::kAgrees);
       ++compared;
     }
@@ -158,15 +136,15 @@ TEST_P(ConvBackendTest, NanInTheSourceReachesItsOutputs) {
 INSTANTIATE_TEST_SUITE_P(Backends, ConvBackendTest, testing::Values("onednn", "openblas"));
 
 TEST(ConvReferenceTest, GradientsAgreeWithFiniteDifferences) {
-  std::mt19937_64 random(7);
+  Random random(7);
   for (int i = 0; i < 6; ++i) {
-    ConvExtents e = RandomExtents(random);
+    ConvExtents e = random.Once(4) ? RandomGroupedConv(random) : RandomConv(random);
     e.c = e.groups * 2;
     e.k = e.groups * 2;
     const auto op = std::make_shared<ConvOp>(e);
-    CheckGradient(op, Arg::kSrc, random());
-    CheckGradient(op, Arg::kWeights, random());
-    CheckGradient(op, Arg::kBias, random());
+    CheckGradient(op, Arg::kSrc, random.Seed());
+    CheckGradient(op, Arg::kWeights, random.Seed());
+    CheckGradient(op, Arg::kBias, random.Seed());
   }
 }
 

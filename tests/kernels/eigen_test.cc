@@ -6,25 +6,32 @@
 
 #include <cmath>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
 #include "kernels/eigen/library.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/flatten/flatten.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "kernels/softmax/cross_entropy.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
 
 namespace topdnn {
 namespace {
@@ -67,39 +74,6 @@ class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::str
     }
   }
 };
-
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t UpTo(std::int64_t n) {
-    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n)) + 1;
-  }
-  bool Once(int in) { return UpTo(in) == 1; }
-  std::uint64_t Seed() { return engine_(); }
-
- private:
-  std::mt19937_64 engine_;
-};
-
-ConvExtents RandomConv(Random& random) {
-  ConvExtents e;
-  e.n = random.UpTo(4);
-  e.c = random.UpTo(20);
-  e.k = random.UpTo(40);
-  e.r = random.UpTo(5);
-  e.s = random.UpTo(5);
-  e.stride_h = random.UpTo(3);
-  e.stride_w = random.UpTo(3);
-  e.dilation_h = random.Once(4) ? 2 : 1;
-  e.dilation_w = random.Once(4) ? 3 : 1;
-  e.pad_top = random.UpTo(e.r) - 1;
-  e.pad_left = random.UpTo(e.s) - 1;
-  e.pad_bottom = random.UpTo(e.r) - 1;
-  e.pad_right = random.UpTo(e.s) - 1;
-  e.h = (e.r - 1) * e.dilation_h + random.UpTo(14);
-  e.w = (e.s - 1) * e.dilation_w + random.UpTo(14);
-  return e;
-}
 
 TEST_P(EigenTest, RandomConvolutionsAgreeWithTheReference) {
   Random random(31);
@@ -239,19 +213,7 @@ TEST_P(EigenTest, RandomPoolingsAgreeWithTheReference) {
   constexpr PoolAlgorithm kAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
                                            PoolAlgorithm::kAverageOfPadding};
   for (int i = 0; i < 60; ++i) {
-    PoolExtents e{
-        .n = random.UpTo(3), .c = random.UpTo(40), .h = random.UpTo(13), .w = random.UpTo(13)};
-    e.r = random.UpTo(std::min<std::int64_t>(e.h, 4));
-    e.s = random.UpTo(std::min<std::int64_t>(e.w, 4));
-    e.stride_h = random.UpTo(3);
-    e.stride_w = random.UpTo(3);
-    e.pad_top = random.UpTo(e.r) - 1;
-    e.pad_left = random.UpTo(e.s) - 1;
-    e.pad_bottom = random.UpTo(e.r) - 1;
-    e.pad_right = random.UpTo(e.s) - 1;
-    e.ceil_mode = random.Once(2);
-    if (random.Once(6)) e = PoolExtents::Global(e.n, e.c, e.h, e.w);
-    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], e);
+    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 13));
     CheckPasses(op, random.Seed());
     EXPECT_EQ(Check(Asking(op, {Pass::kForward, false}, 2), random.Seed()), Verdict::kAgrees);
   }
@@ -273,6 +235,11 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
     const Shape image{random.UpTo(3), random.UpTo(40), random.UpTo(30), random.UpTo(30)};
     CheckPasses(std::make_shared<ReluOp>(image), random.Seed());
     CheckPasses(std::make_shared<ReluOp>(image, 0.5F), random.Seed());
+    CheckPasses(std::make_shared<ClipOp>(image, -0.25F, 0.5F), random.Seed());
+    CheckPasses(std::make_shared<AddOp>(image, 1 + static_cast<int>(random.UpTo(3)), i % 2 == 0),
+                random.Seed());
+    CheckPasses(std::make_shared<BiasOp>(image), random.Seed());
+    CheckPasses(std::make_shared<DropoutOp>(image, 0.5F), random.Seed());
     CheckPasses(std::make_shared<SoftmaxOp>(random.UpTo(60), random.UpTo(1000)), random.Seed());
     const auto loss = std::make_shared<SoftmaxCrossEntropyOp>(random.UpTo(60), random.UpTo(50));
     for (const bool training : {false, true}) {
@@ -281,7 +248,68 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
     }
   }
   // Enough elements for two threads.
-  CheckPasses(std::make_shared<ReluOp>(Shape{8, 64, 50, 50}), 1);
+  const Shape large{8, 64, 50, 50};
+  CheckPasses(std::make_shared<ReluOp>(large), 1);
+  CheckPasses(std::make_shared<AddOp>(large, 2), 1);
+  CheckPasses(std::make_shared<BiasOp>(large), 1);
+}
+
+// In any order of the dimensions.
+TEST_P(EigenTest, MovesOfElementsAgreeWithTheReference) {
+  Random random(37);
+  constexpr const char* kTags[] = {"abcd", "acdb", "cdba", "bcda"};
+  for (int i = 0; i < 24; ++i) {
+    const Layout layout = *Layout::Parse(kTags[i % 4]);
+    const Shape image{random.UpTo(3), random.UpTo(20), random.UpTo(9), random.UpTo(9)};
+    std::vector<Shape> sources;
+    const int axis = static_cast<int>(random.Between(0, 3));
+    for (std::int64_t part = random.UpTo(4); part > 0; --part) {
+      std::vector<std::int64_t> extents = image.extents();
+      extents[static_cast<std::size_t>(axis)] = random.UpTo(i == 7 ? 900 : 9);
+      sources.emplace_back(std::move(extents));
+    }
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      const bool forward = pass == Pass::kForward;
+      KernelRequest concat = Asking(std::make_shared<ConcatOp>(sources, axis), {pass}, 1 + i % 2);
+      concat.layouts[forward ? MultipleSrc(0) : Arg::kDiffDst] = layout;
+      EXPECT_EQ(Check(concat, random.Seed()), Verdict::kAgrees);
+      KernelRequest flatten = Asking(std::make_shared<FlattenOp>(image), {pass}, 1 + i % 2);
+      flatten.layouts[forward ? Arg::kSrc : Arg::kDiffSrc] = layout;
+      EXPECT_EQ(Check(flatten, random.Seed()), Verdict::kAgrees);
+    }
+  }
+}
+
+TEST_P(EigenTest, RandomReductionsAgreeWithTheReference) {
+  Random random(38);
+  constexpr const char* kTags[] = {"abcd", "acdb", "cdba", "bcda"};
+  std::set<std::string> ways;
+  for (int i = 0; i < 64; ++i) {
+    const Shape image{random.UpTo(4), random.UpTo(20), random.UpTo(9), random.UpTo(9)};
+    // Every choice of axes, in every layout.
+    std::vector<int> axes;
+    for (int d = 0; d < 4; ++d) {
+      if (((i / 4) >> d & 1) != 0) axes.push_back(d);
+    }
+    if (axes.empty()) continue;
+    for (const bool keep : {false, true}) {
+      const auto op = std::make_shared<ReduceOp>(
+          random.Once(2) ? ReduceAlgorithm::kSum : ReduceAlgorithm::kMean, image, axes, keep);
+      for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+        KernelRequest request = Asking(op, {pass}, 1 + i % 2);
+        request.layouts[pass == Pass::kForward ? Arg::kSrc : Arg::kDiffSrc] =
+            *Layout::Parse(kTags[i % 4]);
+        EXPECT_EQ(Check(request, random.Seed()), Verdict::kAgrees);
+        const std::string ran = KernelRun(backend(), request).kernel()->implementation();
+        ways.insert(ran.substr(0, ran.find(':')));
+      }
+    }
+  }
+  EXPECT_EQ(ways, (std::set<std::string>{"shuffle+sum", "sum"}));
+  // Long sums, shared by two threads.
+  CheckPasses(std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, Shape{90001}, std::vector{0}), 3);
+  CheckPasses(std::make_shared<ReduceOp>(ReduceAlgorithm::kMean, Shape{70, 900}, std::vector{1}),
+              3);
 }
 
 TEST_P(EigenTest, ReluPassesNanAndMasksInfinity) {
@@ -380,6 +408,17 @@ TEST(EigenRequestTest, WhatEigenLacksIsRefusedWithAReason) {
   KernelRequest plain = RequestFor(conv, {}, 1);
   plain.layouts[Arg::kSrc] = Layout::Plain(4);
   EXPECT_EQ(KernelRun("eigen", plain).refusal(), "eigen takes src as acdb, not as abcd");
+  const auto five_groups =
+      std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, Shape{2, 2, 2, 2, 2}, std::vector{0, 2, 4});
+  EXPECT_NE(refusal(five_groups, {}, "").find("up to 4 groups"), std::string::npos);
+  for (const std::shared_ptr<const Op>& op :
+       {std::shared_ptr<const Op>(std::make_shared<FlattenOp>(Shape{1, 16, 2, 2})),
+        std::shared_ptr<const Op>(std::make_shared<ReduceOp>(
+            ReduceAlgorithm::kSum, Shape{1, 16, 2, 2}, std::vector{2}))}) {
+    KernelRequest blocked = RequestFor(op, {}, 1);
+    blocked.layouts[Arg::kSrc] = *Layout::Parse("aBcd16b");
+    EXPECT_NE(KernelRun("eigen", blocked).refusal().find("unblocked"), std::string::npos);
+  }
 }
 
 TEST(EigenPoolTest, KernelsOfOneWidthShareTheirThreads) {

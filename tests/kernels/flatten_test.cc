@@ -69,7 +69,8 @@ TEST_P(FlattenBackendTest, NanAndInfinityArrive) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, FlattenBackendTest,
-                         testing::Values("reference", "onednn", "openblas"));
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
 
 TEST(FlattenOneDnnTest, AnImageInChannelsLastComesOutByChannels) {
   KernelRequest request = RequestFor(std::make_shared<FlattenOp>(Shape{1, 2, 1, 3}), {}, 1);

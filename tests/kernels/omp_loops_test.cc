@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "kernels/reorder/reorder.h"
 #include "kernels/softmax/softmax.h"
 #include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
 
 namespace topdnn {
 namespace {
@@ -25,37 +25,10 @@ constexpr const char* kBackend = "openblas";
 constexpr PoolAlgorithm kAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
                                          PoolAlgorithm::kAverageOfPadding};
 
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : random_(seed) {}
-  std::int64_t operator()(std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(high - low + 1));
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
-PoolExtents RandomExtents(Draw& draw) {
-  constexpr std::int64_t kChannels[] = {1, 3, 16, 17, 32};
-  PoolExtents e{.n = draw(1, 3), .c = kChannels[draw(0, 4)], .h = draw(1, 40), .w = draw(1, 40)};
-  if (draw(0, 5) == 0) return PoolExtents::Global(e.n, e.c, e.h, e.w);
-  e.r = draw(1, std::min<std::int64_t>(e.h, 5));
-  e.s = draw(1, std::min<std::int64_t>(e.w, 5));
-  e.stride_h = draw(1, 3);
-  e.stride_w = draw(1, 3);
-  e.pad_top = draw(0, e.r - 1);
-  e.pad_left = draw(0, e.s - 1);
-  e.pad_bottom = draw(0, e.r - 1);
-  e.pad_right = draw(0, e.s - 1);
-  e.ceil_mode = draw(0, 1) == 1;
-  return e;
-}
-
 TEST(PoolLoopsTest, RandomShapesAgreeWithTheReference) {
-  Draw draw(21);
+  Random random(21);
   for (int i = 0; i < 180; ++i) {
-    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomExtents(draw));
+    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 40));
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       const KernelRequest request = RequestFor(op, {pass, i % 2 == 0}, 1 + i / 2 % 2);
       EXPECT_EQ(CheckAgainstReference(kBackend, request, 300 + i), Verdict::kAgrees);
@@ -65,13 +38,13 @@ TEST(PoolLoopsTest, RandomShapesAgreeWithTheReference) {
 
 // Ties, infinities and NaN: the winners must be the reference's, which backward shows.
 TEST(PoolLoopsTest, WinnersOfHardValuesAreTheReferences) {
-  Draw draw(22);
+  Random random(22);
   constexpr double kHard[] = {-HUGE_VAL, HUGE_VAL, NAN, 0, 0, 1, 1, -HUGE_VAL};
   for (int i = 0; i < 60; ++i) {
-    const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, RandomExtents(draw));
+    const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, RandomPool(random, 40));
     std::vector<double> src(static_cast<std::size_t>(op->src_shape().elements()));
     // Some images hold minus infinity alone.
-    for (double& v : src) v = i % 5 == 0 ? -HUGE_VAL : kHard[draw(0, 7)];
+    for (double& v : src) v = i % 5 == 0 ? -HUGE_VAL : kHard[random.Between(0, 7)];
     const auto run_on = [&](const char* backend) {
       KernelRun run(backend, RequestFor(op, {Pass::kForward}, 2));
       run.Set(Arg::kSrc, src);
@@ -110,10 +83,11 @@ TEST(PoolLoopsTest, KnownValues) {
 }
 
 TEST(ActivationLoopsTest, RandomShapesAgreeWithTheReference) {
-  Draw draw(23);
+  Random random(23);
   for (int i = 0; i < 60; ++i) {
-    const Shape shape = i % 10 == 9 ? Shape{kElementsWorthATeam + draw(0, 99)}
-                                    : Shape{draw(1, 3), draw(1, 40), draw(1, 9), draw(1, 9)};
+    const Shape shape = i % 10 == 9 ? Shape{kElementsWorthATeam + random.Between(0, 99)}
+                                    : Shape{random.Between(1, 3), random.Between(1, 40),
+                                            random.Between(1, 9), random.Between(1, 9)};
     const std::shared_ptr<const Op> ops[] = {std::make_shared<ReluOp>(shape),
                                              std::make_shared<ReluOp>(shape, 0.5F),
                                              std::make_shared<ClipOp>(shape, -0.25F, 0.75F)};
@@ -151,9 +125,10 @@ TEST(ActivationLoopsTest, RunInPlace) {
 }
 
 TEST(SoftmaxLoopsTest, RandomShapesAgreeWithTheReference) {
-  Draw draw(24);
+  Random random(24);
   for (int i = 0; i < 40; ++i) {
-    const auto op = std::make_shared<SoftmaxOp>(draw(1, 70), i % 4 == 0 ? 1000 : draw(1, 20));
+    const auto op = std::make_shared<SoftmaxOp>(random.Between(1, 70),
+                                                i % 4 == 0 ? 1000 : random.Between(1, 20));
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       const KernelRequest request = RequestFor(op, {pass}, 1 + i % 2);
       CheckOptions options;

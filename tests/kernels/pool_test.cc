@@ -12,6 +12,7 @@
 
 #include "tests/kernels/case_count.h"
 #include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
 
 namespace topdnn {
 namespace {
@@ -166,31 +167,12 @@ TEST(PoolReferenceTest, FirstOfEqualsAndNanWin) {
             (std::vector<double>{1, 1, 1}));
 }
 
-PoolExtents RandomExtents(std::mt19937_64& random) {
-  const auto pick = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(high - low + 1));
-  };
-  constexpr std::int64_t kChannels[] = {1, 3, 16, 17, 32};
-  PoolExtents e{.n = pick(1, 3), .c = kChannels[pick(0, 4)], .h = pick(1, 13), .w = pick(1, 13)};
-  if (pick(0, 5) == 0) return PoolExtents::Global(e.n, e.c, e.h, e.w);
-  e.r = pick(1, std::min<std::int64_t>(e.h, 4));
-  e.s = pick(1, std::min<std::int64_t>(e.w, 4));
-  e.stride_h = pick(1, 3);
-  e.stride_w = pick(1, 3);
-  e.pad_top = pick(0, e.r - 1);
-  e.pad_left = pick(0, e.s - 1);
-  e.pad_bottom = pick(0, e.r - 1);
-  e.pad_right = pick(0, e.s - 1);
-  e.ceil_mode = pick(0, 1) == 1;
-  return e;
-}
-
 TEST(PoolOneDnnTest, RandomShapesAgreeWithTheReference) {
-  std::mt19937_64 random(11);
+  Random random(11);
   int agreed = 0;
   int refused = 0;
   for (int i = 0; i < 120; ++i) {
-    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomExtents(random));
+    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 13));
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       KernelRequest request = RequestFor(op, {pass, i % 2 == 0}, 1 + i % 2);
       request.execution.type = i % 5 == 4 ? DataType::kBF16 : DataType::kF32;
@@ -236,9 +218,9 @@ TEST(PoolOneDnnTest, InfinityAndNanOfAveragesPropagate) {
 
 // d(sum of weights * dst) / d(src) by central differences in f64.
 TEST(PoolReferenceTest, GradientsAgreeWithFiniteDifferences) {
-  std::mt19937_64 random(3);
+  Random random(3);
   for (int i = 0; i < 30; ++i) {
-    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomExtents(random));
+    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 13));
     const KernelRequest backward = RequestFor(op, {Pass::kBackwardData, true, DataType::kF64}, 1);
     const Values inputs = RandomInputs(*op, backward.execution, 40 + i);
     KernelRun forward("reference", ForwardOf(backward));
@@ -246,7 +228,7 @@ TEST(PoolReferenceTest, GradientsAgreeWithFiniteDifferences) {
     std::vector<double> src(static_cast<std::size_t>(op->src_shape().elements()));
     for (std::size_t k = 0; k < src.size(); ++k)
       src[k] = 2 * static_cast<double>(k) / static_cast<double>(src.size()) - 1;
-    std::shuffle(src.begin(), src.end(), random);
+    std::shuffle(src.begin(), src.end(), random.engine());
     const auto loss = [&] {
       forward.Set(Arg::kSrc, src);
       forward.Run();
@@ -257,7 +239,7 @@ TEST(PoolReferenceTest, GradientsAgreeWithFiniteDifferences) {
     };
     const auto gradient = ReferenceResults(backward, inputs, {{Arg::kSrc, src}}).at(Arg::kDiffSrc);
     for (int probe = 0; probe < 10; ++probe) {
-      const std::size_t k = random() % src.size();
+      const std::size_t k = random.Seed() % src.size();
       const double step = 1e-5;
       const double value = src[k];
       src[k] = value + step;

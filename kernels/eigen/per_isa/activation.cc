@@ -1,4 +1,4 @@
-// ReLU as device expressions.
+// Activations as device expressions.
 
 #include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
@@ -7,20 +7,21 @@ namespace topdnn::eigen {
 
 namespace {
 
-// The gradient where the result is above 0 and below the bound, else 0: a mask, so that an infinite
-// gradient that does not pass leaves no NaN.
+// The gradient where the result is above a bound and, if there is another, below that, else 0: a
+// mask, so that an infinite gradient that does not pass leaves no NaN.
 struct PassedGradient {
-  float bound;  // 0: none
+  float lowest, highest;
+  bool has_highest;
 
   float operator()(float diff_dst, float dst) const {
-    return dst > 0.0F && (bound == 0.0F || dst < bound) ? diff_dst : 0.0F;
+    return dst > lowest && (!has_highest || dst < highest) ? diff_dst : 0.0F;
   }
 
   template <typename Packet>
   Packet packetOp(const Packet& diff_dst, const Packet& dst) const {
     using namespace Eigen::internal;  // NOLINT: packets' functions have no other names
-    const Packet passed = pand(diff_dst, pcmp_lt(pset1<Packet>(0.0F), dst));
-    return bound == 0.0F ? passed : pand(passed, pcmp_lt(dst, pset1<Packet>(bound)));
+    const Packet passed = pand(diff_dst, pcmp_lt(pset1<Packet>(lowest), dst));
+    return has_highest ? pand(passed, pcmp_lt(dst, pset1<Packet>(highest))) : passed;
   }
 };
 
@@ -35,21 +36,35 @@ struct Eigen::internal::functor_traits<topdnn::eigen::PassedGradient> {
 
 namespace topdnn::eigen {
 
-void Relu(Pool* pool, std::int64_t n, float bound, const float* src, float* dst) {
+void Activate(Pool* pool, const Activation& activation, std::int64_t n, const float* src,
+              float* dst) {
   const ConstFlat x(src, n);
   Flat y(dst, n);
-  if (bound == 0.0F) {
-    y.device(pool->device) = x.cwiseMax<Eigen::PropagateNaN>(0.0F);
-  } else {
-    y.device(pool->device) =
-        x.cwiseMax<Eigen::PropagateNaN>(0.0F).cwiseMin<Eigen::PropagateNaN>(bound);
+  switch (activation.function) {
+    case Activation::Function::kRelu:
+      y.device(pool->device) = x.cwiseMax<Eigen::PropagateNaN>(0.0F);
+      break;
+    case Activation::Function::kClip:
+      y.device(pool->device) = x.cwiseMax<Eigen::PropagateNaN>(activation.lowest)
+                                   .cwiseMin<Eigen::PropagateNaN>(activation.highest);
+      break;
   }
 }
 
-void ReluBackward(Pool* pool, std::int64_t n, float bound, const float* diff_dst, const float* dst,
-                  float* diff_src) {
-  Flat(diff_src, n).device(pool->device) =
-      ConstFlat(diff_dst, n).binaryExpr(ConstFlat(dst, n), PassedGradient{bound});
+void ActivateBackward(Pool* pool, const Activation& activation, std::int64_t n,
+                      const float* diff_dst, const float* dst, float* diff_src) {
+  const ConstFlat gradient(diff_dst, n);
+  const ConstFlat y(dst, n);
+  Flat result(diff_src, n);
+  switch (activation.function) {
+    case Activation::Function::kRelu:
+      result.device(pool->device) = gradient.binaryExpr(y, PassedGradient{0.0F, 0.0F, false});
+      break;
+    case Activation::Function::kClip:
+      result.device(pool->device) =
+          gradient.binaryExpr(y, PassedGradient{activation.lowest, activation.highest, true});
+      break;
+  }
 }
 
 }  // namespace topdnn::eigen

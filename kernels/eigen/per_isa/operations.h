@@ -26,6 +26,8 @@ void DepthwiseBackwardWeights(Pool* pool, const Convolution& conv, const float* 
 // reduction.cc
 void ColumnSums(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
                 float* partial, float* dst);
+void Sum(Pool* pool, const Reduction& reduction, const float* src, float* dst);
+void SumBackward(Pool* pool, const Reduction& reduction, const float* diff_dst, float* diff_src);
 
 // pooling.cc
 void MaxPool(Pool* pool, const Pooling& pooling, const float* src, float* dst,
@@ -50,9 +52,18 @@ void NormalizeResponsesBackward(Pool* pool, const ResponseNorm& norm, const floa
                                 const float* scale, const float* diff_dst, float* diff_src);
 
 // activation.cc
-void Relu(Pool* pool, std::int64_t n, float bound, const float* src, float* dst);
-void ReluBackward(Pool* pool, std::int64_t n, float bound, const float* diff_dst, const float* dst,
-                  float* diff_src);
+void Activate(Pool* pool, const Activation& activation, std::int64_t n, const float* src,
+              float* dst);
+void ActivateBackward(Pool* pool, const Activation& activation, std::int64_t n,
+                      const float* diff_dst, const float* dst, float* diff_src);
+
+// combination.cc
+void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
+         float* dst);
+void AddBias(Pool* pool, std::int64_t rows, std::int64_t channels, const float* src,
+             const float* bias, float* dst);
+void CopyRows(Pool* pool, std::int64_t rows, std::int64_t length, const float* src,
+              std::int64_t src_stride, float* dst, std::int64_t dst_stride);
 
 // softmax.cc
 void Softmax(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src, float* dst);

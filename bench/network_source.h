@@ -1,0 +1,44 @@
+// The network that a command's NET names: one of the zoo, or an ONNX file; with the weights that
+// the file, or `--weights`, has for it.
+
+#ifndef TOPDNN_BENCH_NETWORK_SOURCE_H_
+#define TOPDNN_BENCH_NETWORK_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "networks/graph.h"
+#include "networks/parameter_values.h"
+
+namespace topdnn {
+
+struct NetworkRequest {
+  std::string network;  // a name of the zoo, or a path that ends in .onnx
+  std::string weights;  // an .npz or .safetensors file; empty: none
+  std::int64_t batch = 1;
+  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  std::int64_t classes = 0;  // 0: the network's own
+  bool training = false;
+  std::optional<Shape> input = {};  // (N, C, H, W), where an image is given
+  std::size_t memory_limit = 0;
+};
+
+struct NetworkSource {
+  Graph graph;
+  // Absent: to be drawn by a seed.
+  std::optional<ParameterValues> parameters = {};
+  std::string input_name = "input";
+  std::string output_name = "output";
+  Shape output = {};  // as the file has it
+};
+
+bool IsOnnxPath(const std::string& network);
+
+// Throws UsageError for what cannot be had, in one line.
+NetworkSource OpenNetwork(const NetworkRequest& request);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_NETWORK_SOURCE_H_

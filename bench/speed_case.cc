@@ -1,0 +1,70 @@
+#include "bench/speed_case.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+
+#include "kernels/variant.h"
+
+namespace topdnn {
+
+namespace {
+
+void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
+              BenchmarkCases& cases) {
+  try {
+    const TickClock clock = BestClock();
+    Findings findings;
+    const double seconds = SecondsOf(clock, [&] { findings = measure(); });
+    for (auto iteration : state) {
+      static_cast<void>(iteration);
+      state.SetIterationTime(seconds);
+    }
+    for (const auto& [name, value] : findings.counters) state.counters[name] = value;
+    state.SetLabel(findings.label);
+    ++cases.timed;
+  } catch (const Skipped& skipped) {
+    ++cases.skipped;
+    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
+  } catch (const std::exception& error) {
+    ++cases.failed;
+    state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
+  }
+}
+
+}  // namespace
+
+double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
+  const std::uint64_t start = clock.now();
+  work();
+  return static_cast<double>(clock.now() - start) * clock.seconds_per_tick;
+}
+
+std::unique_ptr<KernelCase> MakeSpeedCase(const std::string& variant, const KernelProblem& problem,
+                                          int threads) {
+  const auto found = FindVariant(variant);
+  if (!found) throw Skipped(fmt::format("there is no {}", variant));
+  auto made = KernelCase::Make(*found, problem, threads);
+  if (auto* refusal = std::get_if<Refusal>(&made)) throw Skipped(refusal->reason);
+  auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
+  const CaseCheck check = kernel->Check(problem);
+  if (!check.agrees) throw std::runtime_error(check.reason);
+  return kernel;
+}
+
+void AddSpeedCase(const std::string& name, std::function<Findings()> measure,
+                  BenchmarkCases& cases) {
+  auto run = [measure = std::move(measure), &cases](benchmark::State& state) {
+    RunSpeed(state, measure, cases);
+  };
+  cases.all.push_back({name + "/iterations:1/manual_time", [name, run = std::move(run)] {
+                         benchmark::RegisterBenchmark(name.c_str(), run)
+                             ->UseManualTime()
+                             ->Iterations(1)
+                             ->Unit(benchmark::kSecond);
+                       }});
+}
+
+}  // namespace topdnn

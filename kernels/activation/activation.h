@@ -1,0 +1,39 @@
+// What the element-wise activations share: one tensor in, one of the same shape out, and a gradient
+// that is taken from the result. Each activation is a class of its own beside this file.
+
+#ifndef TOPDNN_KERNELS_ACTIVATION_ACTIVATION_H_
+#define TOPDNN_KERNELS_ACTIVATION_ACTIVATION_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src -> dst; backward_data diff_dst, dst -> diff_src. The gradient is taken from
+// dst, not src, so that forward may overwrite its source and may be fused into the operation before
+// it.
+class ActivationOp : public Op {
+ public:
+  const Shape& shape() const { return shape_; }
+
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+
+ protected:
+  explicit ActivationOp(Shape shape) : shape_(std::move(shape)) {}
+
+ private:
+  // FLOPs an element, forward or backward.
+  virtual std::int64_t ElementFlops(Pass pass) const = 0;
+
+  Shape shape_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_ACTIVATION_ACTIVATION_H_

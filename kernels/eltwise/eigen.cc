@@ -1,0 +1,56 @@
+// Addition as an Eigen device expression, in whatever layout its sources share.
+
+#include <vector>
+
+#include "kernels/eigen/kernel.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+class AddEigen : public eigen::EigenKernel {
+ public:
+  AddEigen(const KernelRequest& request, const eigen::Functions& functions, const AddOp& op)
+      : EigenKernel(request, functions, "expression"), count_(op.sources()), relu_(op.relu()) {
+    const TensorDesc& desc = operands().front().desc;
+    n_ = desc.layout.PaddedElements(desc.shape);
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    EigenKernel::Prepare(memory);
+    sources_.clear();
+    for (int i = 0; i < count_; ++i) {
+      sources_.push_back(static_cast<const float*>(memory.at(MultipleSrc(i))));
+    }
+  }
+
+ private:
+  void Compute() override {
+    functions().add(pool(), n_, count_, sources_.data(), relu_, Data(Arg::kDst));
+  }
+
+  const int count_;
+  const bool relu_;
+  std::int64_t n_;
+  std::vector<const float*> sources_;
+};
+
+template <eigen::Variant kVariant>
+KernelOrRefusal MakeAdd(const KernelRequest& request) {
+  return eigen::Offer(
+      kVariant, request,
+      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
+        if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
+        return std::make_unique<AddEigen>(settled, functions,
+                                          dynamic_cast<const AddOp&>(*request.op));
+      });
+}
+
+const KernelRegistration kGebp("add", "eigen", MakeAdd<eigen::Variant::kGebp>);
+const KernelRegistration kSgemm("add", "eigen-sgemm", MakeAdd<eigen::Variant::kSgemm>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,166 @@
+// Reduction on Eigen in any unblocked layout. As in TensorFlow (reduction_ops_common.cc), adjacent
+// dimensions that are all reduced or all kept are merged; what is then more than three dimensions
+// is brought by a shuffle into the order (kept, reduced).
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "kernels/eigen/kernel.h"
+#include "kernels/permutation.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// Dimensions that lie together in memory and are all reduced or all kept.
+struct Group {
+  std::int64_t extent;
+  bool reduced;
+};
+
+// In the order of memory, those of one element left out: reduced and kept ones alternate.
+std::vector<Group> GroupsOf(const ReduceOp& op, const Layout& layout) {
+  std::vector<Group> groups;
+  for (const char letter : layout.tag()) {
+    const int d = letter - 'a';
+    const std::int64_t extent = op.src_shape()[d];
+    if (extent == 1) continue;
+    if (groups.empty() || groups.back().reduced != op.Reduces(d)) {
+      groups.push_back({extent, op.Reduces(d)});
+    } else {
+      groups.back().extent *= extent;
+    }
+  }
+  return groups;
+}
+
+constexpr std::size_t kMostGroups = 4;
+
+// Of three groups at most.
+eigen::Reduction ReductionOf(const std::vector<Group>& groups) {
+  eigen::Reduction reduction;
+  if (groups.size() == 3 && groups[0].reduced) {
+    reduction.keeps_middle = true;
+    reduction.outer = groups[0].extent;
+    reduction.middle = groups[1].extent;
+    reduction.inner = groups[2].extent;
+    return reduction;
+  }
+  bool before = true;  // the reduced group
+  for (const Group& group : groups) {
+    if (group.reduced) {
+      reduction.middle = group.extent;
+      before = false;
+    } else {
+      (before ? reduction.outer : reduction.inner) = group.extent;
+    }
+  }
+  return reduction;
+}
+
+class ReduceEigen : public eigen::EigenKernel {
+ public:
+  ReduceEigen(const KernelRequest& request, const eigen::Functions& functions, const ReduceOp& op,
+              const std::vector<Group>& groups)
+      : EigenKernel(request, functions, groups.size() < kMostGroups ? "sum" : "shuffle+sum"),
+        forward_(request.execution.pass == Pass::kForward) {
+    if (groups.size() < kMostGroups) {
+      reduction_ = ReductionOf(groups);
+    } else {
+      // Kept and reduced ones alternate: a shuffle puts the kept ones first, or backward to where
+      // they were.
+      const int kept = groups[0].reduced ? 1 : 0;
+      const int sorted[kMostGroups] = {kept, kept + 2, 1 - kept, 3 - kept};
+      for (int i = 0; i < static_cast<int>(kMostGroups); ++i) {
+        const int place = sorted[i];
+        const std::int64_t extent = groups[static_cast<std::size_t>(place)].extent;
+        (i < 2 ? reduction_.outer : reduction_.middle) *= extent;
+        extents_[forward_ ? place : i] = extent;
+        order_[forward_ ? i : place] = forward_ ? place : i;
+      }
+      TakeScratch(op.src_shape().elements());
+    }
+    if (op.algorithm() == ReduceAlgorithm::kMean) {
+      reduction_.divisor = static_cast<float>(op.count());
+    }
+  }
+
+ private:
+  void Compute() override {
+    const bool shuffles = scratch_bytes() != 0;
+    if (forward_) {
+      const float* src = Data(Arg::kSrc);
+      if (shuffles) {
+        functions().shuffle(pool(), extents_, order_, src, scratch());
+        src = scratch();
+      }
+      functions().sum(pool(), reduction_, src, Data(Arg::kDst));
+    } else {
+      float* diff_src = shuffles ? scratch() : Data(Arg::kDiffSrc);
+      functions().sum_backward(pool(), reduction_, Data(Arg::kDiffDst), diff_src);
+      if (shuffles) functions().shuffle(pool(), extents_, order_, diff_src, Data(Arg::kDiffSrc));
+    }
+  }
+
+  const bool forward_;
+  eigen::Reduction reduction_;
+  // Of the shuffle, where there is one.
+  std::int64_t extents_[kMostGroups] = {};
+  int order_[kMostGroups] = {};
+};
+
+// The layout of the result: its dimensions in the order in which the source's lie in memory.
+Layout ResultLayout(const ReduceOp& op, const Layout& src) {
+  if (op.keep_dims()) return src;
+  std::string tag;
+  for (const char letter : src.tag()) {
+    if (op.Reduces(letter - 'a')) continue;
+    char renamed = letter;
+    for (int d = 0; d < letter - 'a'; ++d)
+      renamed = static_cast<char>(renamed - (op.Reduces(d) ? 1 : 0));
+    tag += renamed;
+  }
+  return tag.empty() ? Layout::Plain(0) : *Layout::Parse(tag);
+}
+
+template <eigen::Variant kVariant>
+KernelOrRefusal MakeReduce(const KernelRequest& request) {
+  return eigen::Offer(
+      kVariant, request,
+      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
+        const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+        const bool forward = request.execution.pass == Pass::kForward;
+        const Arg whole = forward ? Arg::kSrc : Arg::kDiffSrc;
+        const Arg result = forward ? Arg::kDst : Arg::kDiffDst;
+        Layout& layout = settled.layouts[whole];
+        if (layout.is_any()) layout = Layout::Plain(op.src_shape().rank());
+        if (!IsUnblocked(layout)) {
+          return Refusal{"eigen reduces tensors in unblocked layouts, not in " + layout.tag()};
+        }
+        const Layout of_result = ResultLayout(op, layout);
+        if (!of_result.is_any()) {
+          if (auto refusal = eigen::Settle(settled, result, {of_result.tag()})) {
+            return *std::move(refusal);
+          }
+        }
+        const std::vector<Group> groups = GroupsOf(op, layout);
+        if (groups.size() > kMostGroups) {
+          return Refusal{
+              fmt::format("eigen reduces up to {} groups of dimensions that are reduced or kept in "
+                          "turn, not {}",
+                          kMostGroups, groups.size())};
+        }
+        return std::make_unique<ReduceEigen>(settled, functions, op, groups);
+      });
+}
+
+const KernelRegistration kGebp("reduce", "eigen", MakeReduce<eigen::Variant::kGebp>);
+const KernelRegistration kSgemm("reduce", "eigen-sgemm", MakeReduce<eigen::Variant::kSgemm>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,228 @@
+// Arithmetic on shapes, which exporters spell out as nodes: small constants, computed here.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+// Far more than shapes have. What is larger is data, which is not to be computed here.
+constexpr std::int64_t kMostElements = 65536;
+
+const ModelTensor& SmallAt(const NodeImport& node, std::size_t input) {
+  const ModelTensor& constant = node.ConstantAt(input);
+  if (constant.elements() > kMostElements) {
+    throw UnsupportedNode(fmt::format("arithmetic on constants of {}", constant.shape.ToString()));
+  }
+  return constant;
+}
+
+const ModelTensor& VectorAt(const NodeImport& node, std::size_t input) {
+  const ModelTensor& constant = SmallAt(node, input);
+  if (constant.shape.rank() != 1) {
+    throw UnsupportedNode(
+        fmt::format("a constant of {}: vectors alone are computed", constant.shape.ToString()));
+  }
+  return constant;
+}
+
+bool IsInteger(const ModelTensor& tensor) { return UnitRoundoff(tensor.type) == 0; }
+
+// Element by element, of tensors of one shape or with one element for all.
+void FoldBinary(NodeImport& node, double (*compute)(double, double)) {
+  const ModelTensor& a = SmallAt(node, 0);
+  const ModelTensor& b = SmallAt(node, 1);
+  const bool longer_b = b.elements() > a.elements() || b.shape.rank() > a.shape.rank();
+  const Shape shape = longer_b ? b.shape : a.shape;
+  if (a.shape != b.shape && a.elements() != 1 && b.elements() != 1) {
+    throw UnsupportedNode(
+        fmt::format("constants of {} and {}", a.shape.ToString(), b.shape.ToString()));
+  }
+  const std::vector<double> x = ValuesOf(a), y = ValuesOf(b);
+  std::vector<double> result(static_cast<std::size_t>(shape.elements()));
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = compute(x[x.size() == 1 ? 0 : i], y[y.size() == 1 ? 0 : i]);
+  }
+  node.Produce(MakeTensor(shape, a.type, std::move(result)));
+}
+
+void FoldUnary(NodeImport& node, double (*compute)(double)) {
+  const ModelTensor& constant = SmallAt(node, 0);
+  std::vector<double> values = ValuesOf(constant);
+  std::transform(values.begin(), values.end(), values.begin(), compute);
+  node.Produce(MakeTensor(constant.shape, constant.type, std::move(values)));
+}
+
+}  // namespace
+
+void FoldConstant(NodeImport& node) {
+  for (const auto& [name, attribute] : node.node().attributes) {
+    if (attribute.tensor) {
+      node.Take(attribute.tensor->shape, attribute.tensor->type);
+      node.Produce(ModelTensor(*attribute.tensor));
+    } else if (attribute.i) {
+      node.Produce(MakeTensor({}, DataType::kS64, {static_cast<double>(*attribute.i)}));
+    } else if (attribute.f) {
+      node.Produce(MakeTensor({}, DataType::kF32, {static_cast<double>(*attribute.f)}));
+    } else if (name == "value_ints" || name == "value_floats") {
+      const bool ints = name == "value_ints";
+      std::vector<double> values(attribute.ints.begin(), attribute.ints.end());
+      if (!ints) values.assign(attribute.floats.begin(), attribute.floats.end());
+      const auto count = static_cast<std::int64_t>(values.size());
+      const DataType type = ints ? DataType::kS64 : DataType::kF32;
+      node.Produce(MakeTensor(Shape{count}, type, std::move(values)));
+    } else {
+      throw UnsupportedNode(fmt::format("attribute {}", Printable(name)));
+    }
+    return;
+  }
+  throw UnsupportedNode("no value");
+}
+
+void FoldConstantOfShape(NodeImport& node) {
+  const Shape shape(IntsOf(VectorAt(node, 0)));
+  for (const std::int64_t extent : shape.extents()) {
+    if (extent < 0) throw UnsupportedNode(fmt::format("an extent of {}", extent));
+  }
+  if (shape.rank() > 32 || shape.elements() > kMostElements) {
+    throw UnsupportedNode(fmt::format("a constant of {}", shape.ToString()));
+  }
+  DataType type = DataType::kF32;
+  double value = 0;
+  if (const auto found = node.node().attributes.find("value");
+      found != node.node().attributes.end() && found->second.tensor) {
+    type = found->second.tensor->type;
+    if (found->second.tensor->elements() != 1) throw UnsupportedNode("several values");
+    value = ValuesOf(*found->second.tensor).front();
+  }
+  node.Produce(MakeTensor(shape, type,
+                          std::vector<double>(static_cast<std::size_t>(shape.elements()), value)));
+}
+
+void FoldCast(NodeImport& node) {
+  const ModelTensor& constant = SmallAt(node, 0);
+  DataType type = DataType::kF32;
+  switch (node.node().Int("to", 0)) {
+    case kOnnxFloat:
+      break;
+    case kOnnxDouble:
+      type = DataType::kF64;
+      break;
+    case kOnnxInt64:
+    case kOnnxInt32:
+      type = DataType::kS64;
+      break;
+    default:
+      throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", node.node().Int("to", 0)));
+  }
+  node.Produce(MakeTensor(constant.shape, type, ValuesOf(constant)));
+}
+
+void FoldGather(NodeImport& node) {
+  const ModelTensor& from = VectorAt(node, 0);
+  const ModelTensor& indices = SmallAt(node, 1);
+  const std::vector<double> values = ValuesOf(from);
+  const auto count = static_cast<std::int64_t>(values.size());
+  std::vector<double> result;
+  for (const std::int64_t index : IntsOf(indices)) {
+    if (index < -count || index >= count) {
+      throw UnsupportedNode(fmt::format("index {} of {} elements", index, count));
+    }
+    result.push_back(values[static_cast<std::size_t>(index < 0 ? index + count : index)]);
+  }
+  node.Produce(MakeTensor(indices.shape, from.type, std::move(result)));
+}
+
+void FoldSlice(NodeImport& node) {
+  const ModelTensor& from = VectorAt(node, 0);
+  const std::vector<double> values = ValuesOf(from);
+  const bool by_input = node.opset() >= 10;
+  const auto one = [&](std::size_t input, const char* attribute, std::int64_t otherwise) {
+    const auto ints = by_input && node.Has(input) ? IntsOf(VectorAt(node, input))
+                                                  : node.node().Ints(attribute, {otherwise});
+    if (ints.size() != 1) throw UnsupportedNode("several axes of a vector");
+    return ints.front();
+  };
+  const auto count = static_cast<std::int64_t>(values.size());
+  if (const std::int64_t axis = one(3, "axes", 0); axis != 0 && axis != -1) {
+    throw UnsupportedNode(fmt::format("axis {} of a vector", axis));
+  }
+  const std::int64_t step = by_input ? one(4, "", 1) : 1;
+  if (step < 1) throw UnsupportedNode(fmt::format("a step of {}", step));
+  const auto clamped = [&](std::int64_t at) {
+    return std::clamp<std::int64_t>(at < 0 ? at + count : at, 0, count);
+  };
+  const std::int64_t start = clamped(one(1, "starts", 0));
+  const std::int64_t end = clamped(one(2, "ends", count));
+  std::vector<double> result;
+  for (std::int64_t i = start; i < end; i += std::min(step, count)) {
+    result.push_back(values[static_cast<std::size_t>(i)]);
+  }
+  const auto length = static_cast<std::int64_t>(result.size());
+  node.Produce(MakeTensor(Shape{length}, from.type, std::move(result)));
+}
+
+void FoldConcat(NodeImport& node) {
+  std::vector<double> values;
+  bool all_integers = true;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    const ModelTensor& part = VectorAt(node, i);
+    all_integers &= IsInteger(part);
+    const std::vector<double> more = ValuesOf(part);
+    values.insert(values.end(), more.begin(), more.end());
+    if (values.size() > static_cast<std::size_t>(kMostElements)) {
+      throw UnsupportedNode("a long constant");
+    }
+  }
+  const auto count = static_cast<std::int64_t>(values.size());
+  const DataType type = all_integers ? DataType::kS64 : DataType::kF32;
+  node.Produce(MakeTensor(Shape{count}, type, std::move(values)));
+}
+
+void FoldAdd(NodeImport& node) {
+  FoldBinary(node, [](double x, double y) { return x + y; });
+}
+
+void FoldSub(NodeImport& node) {
+  FoldBinary(node, [](double x, double y) { return x - y; });
+}
+
+void FoldMul(NodeImport& node) {
+  FoldBinary(node, [](double x, double y) { return x * y; });
+}
+
+void FoldDiv(NodeImport& node) {
+  if (IsInteger(SmallAt(node, 0))) {
+    for (const double divisor : ValuesOf(SmallAt(node, 1))) {
+      if (divisor == 0) throw UnsupportedNode("a division by 0");
+    }
+  }
+  // Of integers, MakeTensor cuts the fraction off, as ONNX does.
+  FoldBinary(node, [](double x, double y) { return x / y; });
+}
+
+void FoldFloor(NodeImport& node) {
+  FoldUnary(node, [](double x) { return std::floor(x); });
+}
+
+void FoldCeil(NodeImport& node) {
+  FoldUnary(node, [](double x) { return std::ceil(x); });
+}
+
+void FoldReduceProd(NodeImport& node) {
+  const ModelTensor& constant = VectorAt(node, 0);
+  const std::vector<double> values = ValuesOf(constant);
+  const double product = std::accumulate(values.begin(), values.end(), 1.0, std::multiplies<>());
+  const Shape shape = node.node().Int("keepdims", 1) != 0 ? Shape{1} : Shape{};
+  node.Produce(MakeTensor(shape, constant.type, {product}));
+}
+
+}  // namespace topdnn

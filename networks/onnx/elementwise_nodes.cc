@@ -1,0 +1,172 @@
+// Relu, Clip, Dropout, Add, Concat, the reductions, and a Cast to what the value is already.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
+
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+// A layer that keeps the shape, whichever the node sees it under.
+template <typename MakeOp>
+void ImportElementwise(NodeImport& node, MakeOp make) {
+  ImportedValue value = node.SourceAt(0);
+  const ValueId source = node.Elements(value);
+  value.value = node.AddLayer(make(node.ShapeOf(source)), {source});
+  node.Produce(std::move(value));
+}
+
+float ScalarAt(const NodeImport& node, std::size_t input, float otherwise) {
+  if (!node.Has(input)) return otherwise;
+  const ModelTensor& constant = node.ConstantAt(input);
+  if (constant.elements() != 1) {
+    throw UnsupportedNode(
+        fmt::format("its input {} is {}, no scalar", input, constant.shape.ToString()));
+  }
+  return static_cast<float>(ValuesOf(constant).front());
+}
+
+// An addition of a constant, an element a channel.
+void AddBias(NodeImport& node, std::size_t constant_input) {
+  const ModelTensor& constant = node.ConstantAt(constant_input);
+  const ValueId source = node.Plain(node.SourceAt(1 - constant_input));
+  const Shape shape = node.ShapeOf(source);
+  const int axis = constant.shape.rank() - (shape.rank() - 1);
+  if (shape.rank() < 2 || axis < 0 || axis > 1 || constant.shape[axis] != shape[1] ||
+      constant.elements() != shape[1]) {
+    throw UnsupportedNode(fmt::format("an addition of a constant of {} to {}",
+                                      constant.shape.ToString(), shape.ToString()));
+  }
+  const ValueId result = node.AddLayer(std::make_shared<BiasOp>(shape), {source});
+  node.SetParameter("bias", constant, Shape{shape[1]});
+  node.Produce({result, shape});
+}
+
+void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_input) {
+  const ImportedValue source = node.SourceAt(0);
+  const Shape shape = source.shape;
+  std::vector<int> axes = node.Axes(axes_input, "axes", shape.rank());
+  if (axes.empty()) {
+    if (node.node().Int("noop_with_empty_axes", 0) != 0) {
+      node.Produce(source);
+      return;
+    }
+    axes.resize(static_cast<std::size_t>(shape.rank()));
+    std::iota(axes.begin(), axes.end(), 0);
+  }
+  const bool keep = node.node().Int("keepdims", 1) != 0;
+  const ValueId value = node.Plain(source);
+  const auto reduce = std::make_shared<ReduceOp>(algorithm, shape, axes, keep);
+  std::sort(axes.begin(), axes.end());
+  if (algorithm == ReduceAlgorithm::kMean && shape.rank() == 4 && axes == std::vector<int>{2, 3}) {
+    // A global average pooling, in any layout.
+    const auto extents = PoolExtents::Global(shape[0], shape[1], shape[2], shape[3]);
+    const ValueId result =
+        node.AddLayer(std::make_shared<PoolOp>(PoolAlgorithm::kAverage, extents), {value});
+    node.Produce({result, reduce->dst_shape(), {}, NameOfNode(node.node(), node.index())});
+    return;
+  }
+  const ValueId result = node.AddLayer(reduce, {value});
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+}  // namespace
+
+void ImportRelu(NodeImport& node) {
+  ImportElementwise(node, [](const Shape& shape) { return std::make_shared<ReluOp>(shape); });
+}
+
+void ImportClip(NodeImport& node) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const bool by_input = node.opset() >= 11;
+  const float lowest =
+      by_input ? ScalarAt(node, 1, -kInfinity) : node.node().Float("min", -kInfinity);
+  const float highest =
+      by_input ? ScalarAt(node, 2, kInfinity) : node.node().Float("max", kInfinity);
+  ImportElementwise(node, [&](const Shape& shape) -> std::shared_ptr<const Op> {
+    if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
+    if (lowest == 0 && highest > 0) return std::make_shared<ReluOp>(shape, highest);
+    return std::make_shared<ClipOp>(shape, lowest, highest);
+  });
+}
+
+void ImportDropout(NodeImport& node) {
+  const bool by_input = node.opset() >= 12;
+  if (by_input && ScalarAt(node, 2, 0.0F) != 0) {
+    throw UnsupportedNode("training_mode: export the network for inference");
+  }
+  const float ratio = by_input ? ScalarAt(node, 1, 0.5F) : node.node().Float("ratio", 0.5F);
+  const auto seed = static_cast<std::uint32_t>(node.node().Int("seed", node.index()));
+  ImportElementwise(
+      node, [&](const Shape& shape) { return std::make_shared<DropoutOp>(shape, ratio, seed); });
+}
+
+void ImportAdd(NodeImport& node) {
+  if (node.inputs() == 2 && (node.IsConstant(0) || node.IsConstant(1))) {
+    AddBias(node, node.IsConstant(0) ? 0 : 1);
+    return;
+  }
+  std::vector<ValueId> sources;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    const ImportedValue source = node.SourceAt(i);
+    if (source.shape != node.SourceAt(0).shape) {
+      throw UnsupportedNode(fmt::format("an addition of {} to {}", source.shape.ToString(),
+                                        node.SourceAt(0).shape.ToString()));
+    }
+    sources.push_back(node.Plain(source));
+  }
+  if (sources.size() == 1) {  // a Sum of one
+    node.Produce(node.SourceAt(0));
+    return;
+  }
+  const auto op = std::make_shared<AddOp>(node.SourceAt(0).shape, static_cast<int>(sources.size()));
+  const ValueId result = node.AddLayer(op, sources);
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+void ImportConcat(NodeImport& node) {
+  std::vector<ValueId> sources;
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    sources.push_back(node.Plain(node.SourceAt(i)));
+    shapes.push_back(node.ShapeOf(sources.back()));
+  }
+  if (shapes.empty()) throw UnsupportedNode("no inputs");
+  std::int64_t axis = node.node().Int("axis", 1);
+  if (axis < 0) axis += shapes.front().rank();
+  if (axis < 0 || axis >= shapes.front().rank()) throw UnsupportedNode("axis out of range");
+  const ValueId result =
+      node.AddLayer(std::make_shared<ConcatOp>(shapes, static_cast<int>(axis)), sources);
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+void ImportReduceMean(NodeImport& node) {
+  // (axes became an input at opset 18)
+  ImportReduce(node, ReduceAlgorithm::kMean, node.inputs());
+}
+
+void ImportReduceSum(NodeImport& node) { ImportReduce(node, ReduceAlgorithm::kSum, 1); }
+
+void ImportCastOfValue(NodeImport& node) {
+  const std::int64_t to = node.node().Int("to", 0);
+  if (to != kOnnxFloat && to != kOnnxDouble) {
+    throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", to));
+  }
+  node.Produce(node.SourceAt(0));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,72 @@
+#include "networks/onnx/exporter.h"
+
+#include <fmt/format.h>
+
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+#include "networks/onnx/node_export.h"
+
+namespace topdnn {
+
+namespace {
+
+// ONNX 1.8, which brought opset 13; readers of the time take no newer one.
+constexpr std::int64_t kIrVersion = 7;
+
+// A tensor of f32 whose first extent is open.
+void Describe(onnx::ValueInfoProto& value, const std::string& name, const Shape& shape) {
+  value.set_name(name);
+  auto& type = *value.mutable_type()->mutable_tensor_type();
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  type.mutable_shape();
+  for (int d = 0; d < shape.rank(); ++d) {
+    auto& dim = *type.mutable_shape()->add_dim();
+    if (d == 0) {
+      dim.set_dim_param("N");
+    } else {
+      dim.set_dim_value(shape[d]);
+    }
+  }
+}
+
+}  // namespace
+
+std::string ExportOnnx(const Graph& graph, const ParameterValues& values) {
+  CheckParameters(graph, values);
+  onnx::ModelProto model;
+  model.set_ir_version(kIrVersion);
+  model.set_producer_name("topdnn");
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(kExportedOpset);
+  onnx::GraphProto& proto = *model.mutable_graph();
+  proto.set_name(graph.name());
+  std::vector<std::string> names(graph.values().size());
+  names.front() = "input";
+  std::set<std::string> taken = {"input", "output"};
+  for (const GraphNode& layer : graph.nodes()) {
+    const auto writer = NodeWriters().find(layer.op->kind());
+    if (writer == NodeWriters().end()) {
+      throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX's opset {}", layer.name,
+                                  layer.op->kind(), kExportedOpset));
+    }
+    NodeExport work(graph, layer, values, names, taken, proto);
+    try {
+      writer->second(work);
+    } catch (const std::invalid_argument& error) {
+      throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX: {}", layer.name,
+                                  layer.op->kind(), error.what()));
+    }
+  }
+  Describe(*proto.add_input(), "input", graph.shape(0));
+  Describe(*proto.add_output(), "output", graph.shape(graph.output()));
+  std::string bytes;
+  if (!model.SerializeToString(&bytes)) {
+    throw OnnxError(fmt::format("{} is larger than the 2 GiB of an ONNX file", graph.name()));
+  }
+  return bytes;
+}
+
+}  // namespace topdnn

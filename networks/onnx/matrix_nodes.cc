@@ -1,0 +1,104 @@
+// Gemm and MatMul by a constant matrix: inner products.
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "kernels/inner_product/inner_product.h"
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+struct InnerProduct {
+  const ModelTensor& weights;
+  bool transposed;  // stored as the operation has them, (outputs, inputs)
+  float alpha = 1.0F;
+  Constant bias = nullptr;  // nullptr: none
+  float beta = 1.0F;
+};
+
+// Scales, and transposes to (outputs, inputs).
+void FillWeights(const InnerProduct& product, std::int64_t outputs, std::int64_t inputs,
+                 Tensor& weights) {
+  const std::vector<double> values = ValuesOf(product.weights);
+  auto* dst = weights.as<float>();
+  const auto alpha = static_cast<double>(product.alpha);
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    for (std::int64_t i = 0; i < inputs; ++i) {
+      const std::int64_t from = product.transposed ? o * inputs + i : i * outputs + o;
+      dst[o * inputs + i] = static_cast<float>(alpha * values[static_cast<std::size_t>(from)]);
+    }
+  }
+}
+
+// A bias of one element stands for all.
+void FillBias(const InnerProduct& product, std::int64_t outputs, Tensor& bias) {
+  const std::vector<double> values = ValuesOf(*product.bias);
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    const double value = values[values.size() == 1 ? 0 : static_cast<std::size_t>(o)];
+    bias.as<float>()[o] = static_cast<float>(static_cast<double>(product.beta) * value);
+  }
+}
+
+void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
+  const Shape& shape = product.weights.shape;
+  const ImportedValue source = node.SourceAt(0);
+  if (shape.rank() != 2 || source.shape.rank() != 2) {
+    throw UnsupportedNode(fmt::format("a product of {} by {}: topdnn's are of matrices",
+                                      source.shape.ToString(), shape.ToString()));
+  }
+  const std::int64_t inputs = shape[product.transposed ? 1 : 0];
+  const std::int64_t outputs = shape[product.transposed ? 0 : 1];
+  if (inputs != source.shape[1]) {
+    throw UnsupportedNode(fmt::format("a product of {} by {}: their extents differ",
+                                      source.shape.ToString(), shape.ToString()));
+  }
+  if (product.bias) {
+    const Shape& bias = product.bias->shape;
+    const bool fits = bias.elements() == 1 || (bias.elements() == outputs && bias.rank() <= 2 &&
+                                               bias[bias.rank() - 1] == outputs);
+    if (!fits) throw UnsupportedNode(fmt::format("a bias of {}", bias.ToString()));
+  }
+  // An inner product reads an image as it is; what else was flattened needs a layer for it.
+  const Shape& image = node.ShapeOf(node.Elements(source));
+  const bool as_it_is = image.rank() == 4 && image[0] == source.shape[0];
+  const ValueId value = as_it_is ? source.value : node.Plain(source);
+  const InnerProductEpilogue epilogue{.bias = product.bias != nullptr};
+  const auto op = std::make_shared<InnerProductOp>(node.ShapeOf(value), outputs, epilogue);
+  const ValueId result = node.AddLayer(op, {value});
+  const Shape matrix{outputs, inputs};  // the parameter's, an image's elements in a row
+  if (product.transposed && product.alpha == 1.0F) {
+    node.SetParameter("weights", product.weights, matrix);
+  } else {
+    FillWeights(product, outputs, inputs, node.NewParameter("weights", matrix));
+  }
+  if (product.bias) FillBias(product, outputs, node.NewParameter("bias", Shape{outputs}));
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+}  // namespace
+
+void ImportGemm(NodeImport& node) {
+  if (node.node().Int("transA", 0) != 0) throw UnsupportedNode("transA");
+  InnerProduct product{node.ConstantAt(1), node.node().Int("transB", 0) != 0};
+  product.alpha = node.node().Float("alpha", 1.0F);
+  product.beta = node.node().Float("beta", 1.0F);
+  if (!std::isfinite(product.alpha) || !std::isfinite(product.beta)) {
+    throw UnsupportedNode("alpha or beta is not finite");
+  }
+  if (node.Has(2)) product.bias = Constant(Constant(), &node.ConstantAt(2));  // not a copy
+  AddInnerProduct(node, product);
+}
+
+void ImportMatMul(NodeImport& node) {
+  InnerProduct product{node.ConstantAt(1), false};
+  const Shape& shape = product.weights.shape;
+  if (shape.rank() == 2) product.bias = node.AbsorbBias(shape[1], 0);
+  AddInnerProduct(node, product);
+}
+
+}  // namespace topdnn

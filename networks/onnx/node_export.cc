@@ -1,0 +1,282 @@
+#include "networks/onnx/node_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/flatten/flatten.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/lrn/lrn.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+
+namespace topdnn {
+
+namespace {
+
+// What both ConvExtents and PoolExtents have.
+template <typename Extents>
+void SetWindow(onnx::NodeProto& node, const Extents& e) {
+  SetInts(node, "kernel_shape", {e.r, e.s});
+  SetInts(node, "strides", {e.stride_h, e.stride_w});
+  SetInts(node, "pads", {e.pad_top, e.pad_left, e.pad_bottom, e.pad_right});
+}
+
+// A ReLU that the operation has inside is a node of its own.
+void FinishWithRelu(NodeExport& layer, const onnx::NodeProto& node, bool relu) {
+  if (relu) layer.AddNode("Relu", {node.output(0)}, "relu");
+  layer.Finish();
+}
+
+void WriteConv(NodeExport& layer) {
+  const auto& op = layer.OpAs<ConvOp>();
+  const ConvExtents& e = op.extents();
+  if (op.epilogue().sum) throw std::invalid_argument("a sum inside a convolution");
+  std::vector<std::string> inputs = layer.Sources();
+  inputs.push_back(layer.AddParameter("weights", {e.k, e.c / e.groups, e.r, e.s}));
+  if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {e.k}));
+  onnx::NodeProto& node = layer.AddNode("Conv", inputs);
+  SetWindow(node, e);
+  SetInts(node, "dilations", {e.dilation_h, e.dilation_w});
+  SetInt(node, "group", e.groups);
+  FinishWithRelu(layer, node, op.epilogue().relu);
+}
+
+void WritePool(NodeExport& layer) {
+  const auto& op = layer.OpAs<PoolOp>();
+  const PoolExtents& e = op.extents();
+  const bool max = op.algorithm() == PoolAlgorithm::kMax;
+  if (e == PoolExtents::Global(e.n, e.c, e.h, e.w)) {
+    layer.AddNode(max ? "GlobalMaxPool" : "GlobalAveragePool", layer.Sources());
+  } else {
+    onnx::NodeProto& node = layer.AddNode(max ? "MaxPool" : "AveragePool", layer.Sources());
+    SetWindow(node, e);
+    if (e.ceil_mode) SetInt(node, "ceil_mode", 1);
+    if (!max) {
+      SetInt(node, "count_include_pad", op.algorithm() == PoolAlgorithm::kAverageOfPadding ? 1 : 0);
+    }
+  }
+  layer.Finish();
+}
+
+void WriteInnerProduct(NodeExport& layer) {
+  const auto& op = layer.OpAs<InnerProductOp>();
+  std::vector<std::string> inputs = layer.Sources();
+  if (op.src_shape().rank() > 2) {
+    onnx::NodeProto& flatten = layer.AddNode("Flatten", inputs, "flatten");
+    SetInt(flatten, "axis", 1);
+    inputs = {flatten.output(0)};
+  }
+  inputs.push_back(layer.AddParameter("weights", {op.outputs(), op.inputs()}));
+  if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {op.outputs()}));
+  onnx::NodeProto& node = layer.AddNode("Gemm", inputs);
+  SetInt(node, "transB", 1);
+  FinishWithRelu(layer, node, op.epilogue().relu);
+}
+
+void WriteBatchNorm(NodeExport& layer) {
+  const auto& op = layer.OpAs<BatchNormOp>();
+  std::vector<std::string> inputs = layer.Sources();
+  const Shape channels{op.channels()};
+  inputs.push_back(layer.AddParameter("scale", channels));
+  inputs.push_back(layer.AddParameter("shift", channels));
+  inputs.push_back(layer.AddParameter("mean", channels, 0.0F));
+  inputs.push_back(layer.AddParameter("variance", channels, 1.0F));
+  onnx::NodeProto& node = layer.AddNode("BatchNormalization", inputs);
+  SetFloat(node, "epsilon", op.epsilon());
+  FinishWithRelu(layer, node, op.relu());
+}
+
+void WriteLrn(NodeExport& layer) {
+  const LrnSettings& settings = layer.OpAs<LrnOp>().settings();
+  onnx::NodeProto& node = layer.AddNode("LRN", layer.Sources());
+  SetInt(node, "size", settings.size);
+  SetFloat(node, "alpha", settings.alpha);
+  SetFloat(node, "beta", settings.beta);
+  SetFloat(node, "bias", settings.k);
+  layer.Finish();
+}
+
+void WriteSoftmax(NodeExport& layer) {
+  SetInt(layer.AddNode("Softmax", layer.Sources()), "axis", -1);
+  layer.Finish();
+}
+
+void WriteClipped(NodeExport& layer, float lowest, float highest) {
+  std::vector<std::string> inputs = layer.Sources();
+  inputs.push_back(layer.AddFloats("min", {}, &lowest));
+  inputs.push_back(layer.AddFloats("max", {}, &highest));
+  layer.AddNode("Clip", inputs);
+  layer.Finish();
+}
+
+void WriteRelu(NodeExport& layer) {
+  const float bound = layer.OpAs<ReluOp>().bound();
+  if (bound != 0) {
+    WriteClipped(layer, 0.0F, bound);
+    return;
+  }
+  layer.AddNode("Relu", layer.Sources());
+  layer.Finish();
+}
+
+void WriteClip(NodeExport& layer) {
+  const auto& op = layer.OpAs<ClipOp>();
+  WriteClipped(layer, op.lowest(), op.highest());
+}
+
+void WriteAdd(NodeExport& layer) {
+  const auto& op = layer.OpAs<AddOp>();
+  onnx::NodeProto& node = layer.AddNode(op.sources() == 2 ? "Add" : "Sum", layer.Sources());
+  FinishWithRelu(layer, node, op.relu());
+}
+
+void WriteBias(NodeExport& layer) {
+  const auto& op = layer.OpAs<BiasOp>();
+  const std::string bias = layer.AddParameter("bias", {op.channels()});
+  // (C, 1, 1) is aligned with the channels of (N, C, H, W).
+  const std::vector<std::int64_t> ones(static_cast<std::size_t>(op.shape().rank() - 2), 1);
+  std::vector<std::int64_t> extents = {op.channels()};
+  extents.insert(extents.end(), ones.begin(), ones.end());
+  const onnx::NodeProto& reshape =
+      layer.AddNode("Reshape", {bias, layer.AddInts("shape", extents)}, "reshape");
+  layer.AddNode("Add", {layer.Sources().front(), reshape.output(0)});
+  layer.Finish();
+}
+
+void WriteConcat(NodeExport& layer) {
+  SetInt(layer.AddNode("Concat", layer.Sources()), "axis", layer.OpAs<ConcatOp>().axis());
+  layer.Finish();
+}
+
+void WriteFlatten(NodeExport& layer) {
+  SetInt(layer.AddNode("Flatten", layer.Sources()), "axis", 1);
+  layer.Finish();
+}
+
+void WriteDropout(NodeExport& layer) {
+  const auto& op = layer.OpAs<DropoutOp>();
+  const float ratio = op.ratio();
+  std::vector<std::string> inputs = layer.Sources();
+  inputs.push_back(layer.AddFloats("ratio", {}, &ratio));
+  SetInt(layer.AddNode("Dropout", inputs), "seed", op.seed());
+  layer.Finish();
+}
+
+void WriteReduce(NodeExport& layer) {
+  const auto& op = layer.OpAs<ReduceOp>();
+  std::vector<std::int64_t> axes;
+  for (int d = 0; d < op.src_shape().rank(); ++d) {
+    if (op.Reduces(d)) axes.push_back(d);
+  }
+  std::vector<std::string> inputs = layer.Sources();
+  const bool sum = op.algorithm() == ReduceAlgorithm::kSum;
+  if (sum) inputs.push_back(layer.AddInts("axes", axes));
+  onnx::NodeProto& node = layer.AddNode(sum ? "ReduceSum" : "ReduceMean", inputs);
+  if (!sum) SetInts(node, "axes", axes);
+  SetInt(node, "keepdims", op.keep_dims() ? 1 : 0);
+  layer.Finish();
+}
+
+}  // namespace
+
+void SetInt(onnx::NodeProto& node, const char* name, std::int64_t value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+void SetFloat(onnx::NodeProto& node, const char* name, float value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::FLOAT);
+  attribute.set_f(value);
+}
+
+void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INTS);
+  for (const std::int64_t value : values) attribute.add_ints(value);
+}
+
+std::vector<std::string> NodeExport::Sources() const {
+  std::vector<std::string> sources;
+  for (const ValueId input : layer_.inputs) {
+    sources.push_back(names_[static_cast<std::size_t>(input)]);
+  }
+  return sources;
+}
+
+std::string NodeExport::NewName(const std::string& wish) {
+  std::string name = wish;
+  for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  return name;
+}
+
+onnx::NodeProto& NodeExport::AddNode(std::string_view op_type, std::vector<std::string> inputs,
+                                     std::string_view part) {
+  onnx::NodeProto& node = *model_.add_node();
+  node.set_op_type(std::string(op_type));
+  node.set_name(part.empty() ? layer_.name : fmt::format("{}/{}", layer_.name, part));
+  for (std::string& input : inputs) node.add_input(std::move(input));
+  node.add_output(NewName(node.name()));
+  return node;
+}
+
+void NodeExport::Finish() {
+  onnx::NodeProto& last = *model_.mutable_node(model_.node_size() - 1);
+  if (layer_.output == graph_.output()) last.set_output(0, "output");
+  names_[static_cast<std::size_t>(layer_.output)] = last.output(0);
+}
+
+std::string NodeExport::AddFloats(std::string_view name, const Shape& shape, const float* values) {
+  onnx::TensorProto& tensor = *model_.add_initializer();
+  tensor.set_name(NewName(ParameterKey(layer_.name, name)));
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  for (const std::int64_t extent : shape.extents()) tensor.add_dims(extent);
+  tensor.set_raw_data(values, static_cast<std::size_t>(shape.elements()) * sizeof(float));
+  return tensor.name();
+}
+
+std::string NodeExport::AddInts(std::string_view name, const std::vector<std::int64_t>& values) {
+  onnx::TensorProto& tensor = *model_.add_initializer();
+  tensor.set_name(NewName(ParameterKey(layer_.name, name)));
+  tensor.set_data_type(onnx::TensorProto::INT64);
+  tensor.add_dims(static_cast<std::int64_t>(values.size()));
+  tensor.set_raw_data(values.data(), values.size() * sizeof(std::int64_t));
+  return tensor.name();
+}
+
+std::string NodeExport::AddParameter(std::string_view name, const Shape& shape, float otherwise) {
+  const auto found = values_.find(ParameterKey(layer_.name, name));
+  if (found != values_.end()) return AddFloats(name, shape, found->second.as<float>());
+  const std::vector<float> filled(static_cast<std::size_t>(shape.elements()), otherwise);
+  return AddFloats(name, shape, filled.data());
+}
+
+const std::map<std::string_view, NodeWriter>& NodeWriters() {
+  static const std::map<std::string_view, NodeWriter> table = {
+      {"add", WriteAdd},         {"batchnorm", WriteBatchNorm},
+      {"bias", WriteBias},       {"bounded_relu", WriteRelu},
+      {"clip", WriteClip},       {"concat", WriteConcat},
+      {"conv", WriteConv},       {"dropout", WriteDropout},
+      {"flatten", WriteFlatten}, {"inner_product", WriteInnerProduct},
+      {"lrn", WriteLrn},         {"pool", WritePool},
+      {"reduce", WriteReduce},   {"relu", WriteRelu},
+      {"softmax", WriteSoftmax},
+  };
+  return table;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,72 @@
+// What the writer of one operation works with: the layer, and the model that its nodes join.
+
+#ifndef TOPDNN_NETWORKS_ONNX_NODE_EXPORT_H_
+#define TOPDNN_NETWORKS_ONNX_NODE_EXPORT_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "networks/graph.h"
+#include "networks/parameter_values.h"
+
+namespace topdnn {
+
+class NodeExport {
+ public:
+  // `names` are those of the graph's values in the model; `taken` all of the model's.
+  NodeExport(const Graph& graph, const GraphNode& layer, const ParameterValues& values,
+             std::vector<std::string>& names, std::set<std::string>& taken, onnx::GraphProto& model)
+      : graph_(graph),
+        layer_(layer),
+        values_(values),
+        names_(names),
+        taken_(taken),
+        model_(model) {}
+
+  template <typename T>
+  const T& OpAs() const {
+    return dynamic_cast<const T&>(*layer_.op);
+  }
+  const Shape& source_shape() const { return graph_.shape(layer_.inputs.front()); }
+  std::vector<std::string> Sources() const;
+
+  // A node named after the layer, with its result; `part` tells several of one layer apart.
+  onnx::NodeProto& AddNode(std::string_view op_type, std::vector<std::string> inputs,
+                           std::string_view part = {});
+  // The result of the node added last is the layer's.
+  void Finish();
+
+  // An initializer with the value of a parameter, by its name; `otherwise` fills one without.
+  std::string AddParameter(std::string_view name, const Shape& shape, float otherwise = 0.0F);
+  std::string AddFloats(std::string_view name, const Shape& shape, const float* values);
+  std::string AddInts(std::string_view name, const std::vector<std::int64_t>& values);
+
+ private:
+  std::string NewName(const std::string& wish);
+
+  const Graph& graph_;
+  const GraphNode& layer_;
+  const ParameterValues& values_;
+  std::vector<std::string>& names_;
+  std::set<std::string>& taken_;
+  onnx::GraphProto& model_;
+};
+
+void SetInt(onnx::NodeProto& node, const char* name, std::int64_t value);
+void SetFloat(onnx::NodeProto& node, const char* name, float value);
+void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int64_t>& values);
+
+using NodeWriter = void (*)(NodeExport& layer);
+
+// An operation's kind -> what writes it.
+const std::map<std::string_view, NodeWriter>& NodeWriters();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_ONNX_NODE_EXPORT_H_

@@ -1,0 +1,211 @@
+#include "networks/onnx/node_import.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "kernels/flatten/flatten.h"
+
+namespace topdnn {
+
+void ImportState::Take(const Shape& shape, DataType type) {
+  const auto elements = static_cast<std::size_t>(shape.elements());
+  std::size_t more = 0;
+  if (__builtin_mul_overflow(elements, SizeOf(type), &more) ||
+      __builtin_add_overflow(bytes, more, &bytes) ||
+      (options.memory_limit != 0 && bytes > options.memory_limit)) {
+    throw OnnxError(
+        fmt::format("its weights and constants need more than the {} MiB that may be "
+                    "used; free memory",
+                    options.memory_limit >> 20));
+  }
+}
+
+std::string NameOfNode(const ModelNode& node, int index) {
+  return node.name.empty() ? fmt::format("node {}", index) : Printable(node.name);
+}
+
+bool NodeImport::IsConstant(std::size_t input) const {
+  if (!Has(input)) return false;
+  const auto found = state_.values.find(node_.inputs[input]);
+  return found != state_.values.end() && std::holds_alternative<Constant>(found->second);
+}
+
+const ModelTensor& NodeImport::ConstantAt(std::size_t input) const {
+  if (!IsConstant(input)) {
+    throw UnsupportedNode(fmt::format("its input {} is not a constant", input));
+  }
+  return *std::get<Constant>(state_.values.at(node_.inputs[input]));
+}
+
+ImportedValue NodeImport::SourceAt(std::size_t input) const {
+  if (!Has(input)) throw UnsupportedNode(fmt::format("it has no input {}", input));
+  const auto* value = std::get_if<ImportedValue>(&state_.values.at(node_.inputs[input]));
+  if (value == nullptr) throw UnsupportedNode(fmt::format("its input {} is a constant", input));
+  return *value;
+}
+
+std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute, int rank) const {
+  std::vector<std::int64_t> given = node_.Ints(std::string(attribute), {});
+  if (Has(input)) given = IntsOf(ConstantAt(input));
+  std::vector<int> axes;
+  for (std::int64_t axis : given) {
+    if (axis < -rank || axis >= rank) {
+      throw UnsupportedNode(fmt::format("axis {} of a tensor of {} dimensions", axis, rank));
+    }
+    axes.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
+    if (std::count(axes.begin(), axes.end(), axes.back()) > 1) {
+      throw UnsupportedNode(fmt::format("axis {} twice", axis));
+    }
+  }
+  return axes;
+}
+
+ValueId NodeImport::Elements(const ImportedValue& value) const {
+  if (!value.pad.none()) {
+    throw UnsupportedNode("a padding that no convolution or pooling follows");
+  }
+  return value.value;
+}
+
+ValueId NodeImport::Plain(const ImportedValue& value) {
+  const ValueId elements = Elements(value);
+  const Shape shape = ShapeOf(elements);
+  if (shape == value.shape) return elements;
+  if (value.shape.rank() != 2 || shape.rank() < 1 || shape[0] != value.shape[0]) {
+    throw UnsupportedNode(
+        fmt::format("a reshaping of {} to {} before it", shape.ToString(), value.shape.ToString()));
+  }
+  const std::string layer = NewLayerName(value.reshaped_by.empty() ? "flatten" : value.reshaped_by);
+  return state_.graph.Add(layer, std::make_shared<FlattenOp>(shape), {elements});
+}
+
+std::string NodeImport::NewLayerName(const std::string& wish) {
+  std::string name = wish;
+  for (int i = 2; !state_.layers.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+  return name;
+}
+
+ValueId NodeImport::AddLayer(std::shared_ptr<const Op> op, std::vector<ValueId> inputs) {
+  const Shape dst = op->Find({Pass::kForward, true, DataType::kF32}, Arg::kDst)->shape;
+  const auto bytes = static_cast<std::size_t>(dst.elements());
+  const std::size_t limit = options().memory_limit;
+  if (limit != 0 && bytes > limit / sizeof(float)) {
+    throw UnsupportedNode(
+        fmt::format("its result of {} does not fit the memory that may be used", dst.ToString()));
+  }
+  layer_ = NewLayerName(node_.name.empty() ? fmt::format("{}_{}", Printable(node_.op_type), index_)
+                                           : Printable(node_.name));
+  return state_.graph.Add(layer_, std::move(op), std::move(inputs));
+}
+
+Tensor& NodeImport::NewParameter(std::string_view name, const Shape& shape) {
+  Take(shape, DataType::kF32);
+  return state_.parameters[ParameterKey(layer_, name)] = Tensor(shape);
+}
+
+void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant,
+                              const Shape& shape) {
+  if (constant.elements() != shape.elements()) {
+    throw UnsupportedNode(
+        fmt::format("its {} are {}, not {}", name, constant.shape.ToString(), shape.ToString()));
+  }
+  Tensor& tensor = NewParameter(name, shape);
+  if (constant.type == DataType::kF32) {
+    std::copy(constant.bytes.begin(), constant.bytes.end(), tensor.as<char>());
+  } else {
+    FromDouble(ValuesOf(constant), tensor.desc(), tensor.data());
+  }
+}
+
+Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
+  const std::string& result = node_.outputs.front();
+  const std::vector<int>& readers = state_.readers[result];
+  if (readers.size() != 1 || readers.front() < 0) return nullptr;
+  const ModelNode& next = state_.model.nodes[static_cast<std::size_t>(readers.front())];
+  if (next.op_type != "Add" || next.inputs.size() != 2 || next.outputs.size() != 1) return nullptr;
+  const std::string& other = next.inputs[next.inputs[0] == result ? 1 : 0];
+  const auto found = state_.values.find(other);
+  if (found == state_.values.end()) return nullptr;
+  const auto* constant = std::get_if<Constant>(&found->second);
+  if (constant == nullptr || (*constant)->elements() != channels) return nullptr;
+  // The channels where they belong, 1 elsewhere: (K), (1, K), (K, 1, 1), (1, K, 1, 1).
+  const Shape& shape = (*constant)->shape;
+  const int axis = shape.rank() - 1 - trailing;
+  if (axis < 0 || axis > 1 || shape[axis] != channels) return nullptr;
+  state_.absorbed.insert(readers.front());
+  also_names_ = next.outputs.front();
+  return *constant;
+}
+
+void NodeImport::Produce(ImportedValue value) {
+  if (!also_names_.empty()) state_.values[also_names_] = value;
+  state_.values[node_.outputs.front()] = std::move(value);
+}
+
+void NodeImport::Produce(ModelTensor constant) {
+  state_.values[node_.outputs.front()] = std::make_shared<ModelTensor>(std::move(constant));
+}
+
+const std::map<std::string, NodeTranslator>& NodeTranslators() {
+  static const std::map<std::string, NodeTranslator> table = {
+      {"Add", ImportAdd},
+      {"AveragePool", ImportAveragePool},
+      {"BatchNormalization", ImportBatchNormalization},
+      {"Cast", ImportCastOfValue},
+      {"Clip", ImportClip},
+      {"Concat", ImportConcat},
+      {"Conv", ImportConv},
+      {"Dropout", ImportDropout},
+      {"Flatten", ImportFlatten},
+      {"Gemm", ImportGemm},
+      {"GlobalAveragePool", ImportGlobalAveragePool},
+      {"GlobalMaxPool", ImportGlobalMaxPool},
+      {"Identity", ImportIdentity},
+      {"LRN", ImportLrn},
+      {"MatMul", ImportMatMul},
+      {"MaxPool", ImportMaxPool},
+      {"Pad", ImportPad},
+      {"ReduceMean", ImportReduceMean},
+      {"ReduceSum", ImportReduceSum},
+      {"Relu", ImportRelu},
+      {"Reshape", ImportReshape},
+      {"Shape", ImportShape},
+      {"Softmax", ImportSoftmax},
+      {"Squeeze", ImportSqueeze},
+      {"Sum", ImportAdd},
+      {"Transpose", ImportTranspose},
+      {"Unsqueeze", ImportUnsqueeze},
+  };
+  return table;
+}
+
+const std::map<std::string, NodeTranslator>& ConstantTranslators() {
+  static const std::map<std::string, NodeTranslator> table = {
+      {"Add", FoldAdd},
+      {"Cast", FoldCast},
+      {"Ceil", FoldCeil},
+      {"Concat", FoldConcat},
+      {"Constant", FoldConstant},
+      {"ConstantOfShape", FoldConstantOfShape},
+      {"Div", FoldDiv},
+      {"Flatten", ImportFlatten},
+      {"Floor", FoldFloor},
+      {"Gather", FoldGather},
+      {"Identity", ImportIdentity},
+      {"Mul", FoldMul},
+      {"ReduceProd", FoldReduceProd},
+      {"Reshape", ImportReshape},
+      {"Shape", ImportShape},
+      {"Slice", FoldSlice},
+      {"Squeeze", ImportSqueeze},
+      {"Sub", FoldSub},
+      {"Transpose", ImportTranspose},
+      {"Unsqueeze", ImportUnsqueeze},
+  };
+  return table;
+}
+
+}  // namespace topdnn

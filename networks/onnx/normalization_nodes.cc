@@ -1,0 +1,64 @@
+// BatchNormalization, LRN and Softmax.
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/lrn/lrn.h"
+#include "kernels/softmax/softmax.h"
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+void ImportBatchNormalization(NodeImport& node) {
+  if (node.node().Int("training_mode", 0) != 0) throw UnsupportedNode("training_mode");
+  if (node.node().Int("spatial", 1) != 1) throw UnsupportedNode("spatial 0");
+  const ValueId source = node.Plain(node.SourceAt(0));
+  const auto op =
+      std::make_shared<BatchNormOp>(node.ShapeOf(source), node.node().Float("epsilon", 1e-5F));
+  const ModelTensor* constants[] = {&node.ConstantAt(1), &node.ConstantAt(2), &node.ConstantAt(3),
+                                    &node.ConstantAt(4)};
+  const ValueId result = node.AddLayer(op, {source});
+  const char* names[] = {"scale", "shift", "mean", "variance"};
+  for (int i = 0; i < 4; ++i) node.SetParameter(names[i], *constants[i], Shape{op->channels()});
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+void ImportLrn(NodeImport& node) {
+  const LrnSettings settings{.size = node.node().Int("size", 0),
+                             .alpha = node.node().Float("alpha", 1e-4F),
+                             .beta = node.node().Float("beta", 0.75F),
+                             .k = node.node().Float("bias", 1.0F)};
+  const ValueId source = node.Plain(node.SourceAt(0));
+  const ValueId result =
+      node.AddLayer(std::make_shared<LrnOp>(node.ShapeOf(source), settings), {source});
+  node.Produce({result, node.ShapeOf(result)});
+}
+
+// Before opset 13 a softmax goes over everything from its axis on; since then, along the axis. Both
+// are the rows of a matrix when nothing but ones follows the axis.
+void ImportSoftmax(NodeImport& node) {
+  ImportedValue source = node.SourceAt(0);
+  const Shape shape = source.shape;
+  const bool along_axis = node.opset() >= 13;
+  std::int64_t axis = node.node().Int("axis", along_axis ? -1 : 1);
+  if (axis < -shape.rank() || axis >= shape.rank()) {
+    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
+  }
+  if (axis < 0) axis += shape.rank();
+  std::int64_t rows = 1, columns = 1;
+  for (int d = 0; d < shape.rank(); ++d) {
+    if (along_axis && d > axis && shape[d] != 1) {
+      throw UnsupportedNode(
+          fmt::format("axis {} of {}: topdnn's runs along the last one", axis, shape.ToString()));
+    }
+    (d < axis ? rows : columns) *= shape[d];
+  }
+  source.shape = Shape{rows, columns};
+  const ValueId matrix = node.Plain(source);
+  const ValueId result = node.AddLayer(std::make_shared<SoftmaxOp>(rows, columns), {matrix});
+  node.Produce({result, shape});
+}
+
+}  // namespace topdnn

@@ -1,0 +1,20 @@
+// How much memory protobuf would take to parse a message, told from its bytes before any is taken:
+// an empty message costs two bytes in a file and hundreds in memory, so a small file could ask for
+// a hundred times its size.
+
+#ifndef TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_
+#define TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_
+
+#include <google/protobuf/descriptor.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace topdnn {
+
+// An upper bound, in bytes. What is damaged counts as far as it can be read.
+std::size_t ParsedSizeAtMost(std::string_view bytes, const google::protobuf::Descriptor& type);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_

@@ -1,0 +1,186 @@
+// Identity and what changes a shape alone: of a value, which is then only seen under another shape,
+// or of a constant.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+Shape ShapeAt(const NodeImport& node) {
+  return node.IsConstant(0) ? node.ConstantAt(0).shape : node.SourceAt(0).shape;
+}
+
+void ProduceUnder(NodeImport& node, Shape shape) {
+  if (shape.elements() != ShapeAt(node).elements()) {
+    throw UnsupportedNode(fmt::format("{} reshaped to {}, of other size", ShapeAt(node).ToString(),
+                                      shape.ToString()));
+  }
+  if (node.IsConstant(0)) {
+    node.Take(shape, node.ConstantAt(0).type);
+    ModelTensor constant = node.ConstantAt(0);
+    constant.shape = std::move(shape);
+    node.Produce(std::move(constant));
+    return;
+  }
+  ImportedValue value = node.SourceAt(0);
+  static_cast<void>(node.Elements(value));
+  value.shape = std::move(shape);
+  value.reshaped_by = NameOfNode(node.node(), node.index());
+  node.Produce(std::move(value));
+}
+
+std::vector<int> Permutation(const NodeImport& node, int rank) {
+  std::vector<std::int64_t> wanted(static_cast<std::size_t>(rank));
+  std::iota(wanted.rbegin(), wanted.rend(), 0);
+  wanted = node.node().Ints("perm", wanted);
+  std::vector<int> order(wanted.begin(), wanted.end());
+  std::vector<int> sorted = order;
+  std::sort(sorted.begin(), sorted.end());
+  bool right = wanted.size() == static_cast<std::size_t>(rank);
+  for (std::size_t d = 0; right && d < sorted.size(); ++d) right = sorted[d] == static_cast<int>(d);
+  if (!right) throw UnsupportedNode(fmt::format("perm is no order of {} dimensions", rank));
+  return order;
+}
+
+// Element by element, in the order of the result.
+ModelTensor Transposed(const ModelTensor& from, const std::vector<int>& order, Shape shape) {
+  const std::size_t size = SizeOf(from.type);
+  std::vector<std::int64_t> strides(order.size(), 1);
+  for (int d = from.shape.rank() - 2; d >= 0; --d) {
+    strides[static_cast<std::size_t>(d)] =
+        strides[static_cast<std::size_t>(d) + 1] * from.shape[d + 1];
+  }
+  ModelTensor to{std::move(shape), from.type, std::string(from.bytes.size(), '\0')};
+  std::vector<std::int64_t> index(order.size(), 0);
+  for (std::size_t at = 0; at < to.bytes.size(); at += size) {
+    std::int64_t position = 0;
+    for (std::size_t d = 0; d < order.size(); ++d) {
+      position += index[d] * strides[static_cast<std::size_t>(order[d])];
+    }
+    std::memcpy(to.bytes.data() + at, from.bytes.data() + static_cast<std::size_t>(position) * size,
+                size);
+    for (std::size_t d = order.size(); d-- > 0;) {
+      if (++index[d] < to.shape[static_cast<int>(d)]) break;
+      index[d] = 0;
+    }
+  }
+  return to;
+}
+
+}  // namespace
+
+void ImportIdentity(NodeImport& node) {
+  if (node.IsConstant(0)) {
+    ProduceUnder(node, node.ConstantAt(0).shape);
+  } else {
+    node.Produce(node.SourceAt(0));
+  }
+}
+
+void ImportReshape(NodeImport& node) {
+  const Shape from = ShapeAt(node);
+  std::vector<std::int64_t> extents = IntsOf(node.ConstantAt(1));
+  const bool zero_means_zero = node.node().Int("allowzero", 0) != 0;
+  std::int64_t known = 1;
+  std::ptrdiff_t open = -1;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] == 0 && !zero_means_zero && static_cast<int>(d) < from.rank()) {
+      extents[d] = from[static_cast<int>(d)];
+    }
+    if (extents[d] == -1 && open < 0) {
+      open = static_cast<std::ptrdiff_t>(d);
+    } else if (extents[d] < 0 || __builtin_mul_overflow(known, extents[d], &known)) {
+      throw UnsupportedNode(fmt::format("an extent of {}", extents[d]));
+    }
+  }
+  if (open >= 0) extents[static_cast<std::size_t>(open)] = known == 0 ? 0 : from.elements() / known;
+  ProduceUnder(node, Shape(std::move(extents)));
+}
+
+void ImportFlatten(NodeImport& node) {
+  const Shape from = ShapeAt(node);
+  std::int64_t axis = node.node().Int("axis", 1);
+  if (axis < 0) axis += from.rank();
+  if (axis < 0 || axis > from.rank()) throw UnsupportedNode("axis out of range");
+  std::int64_t rows = 1, columns = 1;
+  for (int d = 0; d < from.rank(); ++d) (d < axis ? rows : columns) *= from[d];
+  ProduceUnder(node, Shape{rows, columns});
+}
+
+void ImportSqueeze(NodeImport& node) {
+  const Shape from = ShapeAt(node);
+  const std::vector<int> axes = node.Axes(1, "axes", from.rank());
+  std::vector<std::int64_t> extents;
+  for (int d = 0; d < from.rank(); ++d) {
+    const bool named = std::find(axes.begin(), axes.end(), d) != axes.end();
+    if (axes.empty() ? from[d] != 1 : !named) extents.push_back(from[d]);
+  }
+  ProduceUnder(node, Shape(std::move(extents)));
+}
+
+void ImportUnsqueeze(NodeImport& node) {
+  const Shape from = ShapeAt(node);
+  const std::size_t more =
+      node.Has(1) ? IntsOf(node.ConstantAt(1)).size() : node.node().Ints("axes", {}).size();
+  const auto rank = static_cast<std::size_t>(from.rank()) + more;
+  constexpr std::size_t kMostDimensions = 32;
+  if (rank > kMostDimensions) throw UnsupportedNode(fmt::format("{} dimensions", rank));
+  const std::vector<int> axes = node.Axes(1, "axes", static_cast<int>(rank));
+  std::vector<std::int64_t> extents;
+  int next = 0;
+  for (int d = 0; d < static_cast<int>(rank); ++d) {
+    const bool added = std::find(axes.begin(), axes.end(), d) != axes.end();
+    extents.push_back(added ? 1 : from[next++]);
+  }
+  ProduceUnder(node, Shape(std::move(extents)));
+}
+
+// Of a value only where it moves dimensions of one element, so that the others keep their order.
+void ImportTranspose(NodeImport& node) {
+  const Shape from = ShapeAt(node);
+  const std::vector<int> order = Permutation(node, from.rank());
+  std::vector<std::int64_t> extents;
+  bool keeps_order = true;
+  int last = -1;
+  for (const int d : order) {
+    extents.push_back(from[d]);
+    if (from[d] == 1) continue;
+    keeps_order &= d > last;
+    last = d;
+  }
+  Shape shape(std::move(extents));
+  if (keeps_order) {
+    ProduceUnder(node, std::move(shape));
+  } else if (node.IsConstant(0)) {
+    node.Take(shape, node.ConstantAt(0).type);
+    node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
+  } else {
+    throw UnsupportedNode(fmt::format("it reorders {}", from.ToString()));
+  }
+}
+
+void ImportShape(NodeImport& node) {
+  const Shape shape = ShapeAt(node);
+  if (!node.IsConstant(0)) static_cast<void>(node.Elements(node.SourceAt(0)));
+  const auto clamped = [&](std::int64_t d) {
+    return std::clamp<std::int64_t>(d < 0 ? d + shape.rank() : d, 0, shape.rank());
+  };
+  const std::int64_t start = clamped(node.node().Int("start", 0));
+  const std::int64_t end = clamped(node.node().Int("end", shape.rank()));
+  std::vector<double> extents;
+  for (std::int64_t d = start; d < end; ++d) {
+    extents.push_back(static_cast<double>(shape[static_cast<int>(d)]));
+  }
+  const auto count = static_cast<std::int64_t>(extents.size());
+  node.Produce(MakeTensor(Shape{count}, DataType::kS64, std::move(extents)));
+}
+
+}  // namespace topdnn

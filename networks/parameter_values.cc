@@ -1,0 +1,118 @@
+#include "networks/parameter_values.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/batchnorm/batchnorm.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+struct Expected {
+  Shape shape;
+  bool required;
+};
+
+// Every value that the graph can take, by its key.
+std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
+  std::map<std::string, Expected> expected;
+  for (const GraphNode& node : graph.nodes()) {
+    for (const Parameter& parameter : node.op->Parameters()) {
+      expected[ParameterKey(node.name, parameter.name)] = {parameter.shape, true};
+    }
+    if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
+      for (const char* statistic : {"mean", "variance"}) {
+        expected[ParameterKey(node.name, statistic)] = {Shape{norm->channels()}, false};
+      }
+    }
+  }
+  return expected;
+}
+
+// "3 values are missing: a, b, c"; the first few of many.
+void Report(std::string_view what, const std::vector<std::string>& names, std::string& report) {
+  if (names.empty()) return;
+  constexpr std::size_t kMost = 8;
+  const std::vector<std::string> first(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
+  report += fmt::format("{}{} {}: {}{}", report.empty() ? "" : "; ", names.size(), what,
+                        fmt::join(first, ", "), names.size() > kMost ? ", ..." : "");
+}
+
+Tensor TensorOf(const Shape& shape, const std::vector<double>& values) {
+  Tensor tensor(shape);
+  FromDouble(values, tensor.desc(), tensor.data());
+  return tensor;
+}
+
+}  // namespace
+
+std::string ParameterKey(std::string_view layer, std::string_view parameter) {
+  return fmt::format("{}/{}", layer, parameter);
+}
+
+ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
+  ParameterValues values;
+  for (int index = 0; index < static_cast<int>(graph.nodes().size()); ++index) {
+    const GraphNode& node = graph.nodes()[static_cast<std::size_t>(index)];
+    for (const Parameter& parameter : graph.ParametersOf(index)) {
+      values[ParameterKey(node.name, parameter.name)] =
+          TensorOf(parameter.shape, DrawParameter(node.name, parameter, seed));
+    }
+    if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
+      const auto channels = static_cast<std::size_t>(norm->channels());
+      values[ParameterKey(node.name, "mean")] = Tensor(Shape{norm->channels()});
+      values[ParameterKey(node.name, "variance")] =
+          TensorOf(Shape{norm->channels()}, std::vector<double>(channels, 1.0));
+    }
+  }
+  return values;
+}
+
+void CheckParameters(const Graph& graph, const ParameterValues& values) {
+  std::vector<std::string> missing, wrong, foreign;
+  const auto expected = ExpectedValues(graph);
+  for (const auto& [key, value] : expected) {
+    const auto found = values.find(key);
+    if (found == values.end()) {
+      if (value.required) missing.push_back(key);
+    } else if (found->second.shape() != value.shape) {
+      wrong.push_back(fmt::format("{} is {}, not {}", key, found->second.shape().ToString(),
+                                  value.shape.ToString()));
+    }
+  }
+  for (const auto& [key, value] : values) {
+    if (expected.count(key) == 0) foreign.push_back(key);
+  }
+  std::string report;
+  Report("of another shape", wrong, report);
+  Report("missing", missing, report);
+  Report("that the network lacks", foreign, report);
+  if (!report.empty()) {
+    throw ParameterError(
+        fmt::format("weights do not fit {}: {}; names are LAYER/PARAMETER, as "
+                    "`topdnn step --dump` writes them",
+                    graph.name(), report));
+  }
+}
+
+void WriteParameters(const Plan& plan, const ParameterValues& values) {
+  const auto write = [&](const std::string& layer, const std::string& name, BufferId buffer) {
+    const auto found = values.find(ParameterKey(layer, name));
+    if (found == values.end()) return;
+    plan.Write(buffer, ToDouble(found->second.desc(), found->second.data()));
+  };
+  for (const PlanParameter& parameter : plan.parameters()) {
+    write(parameter.layer, parameter.spec.name, parameter.value);
+  }
+  for (const PlanStatistic& statistic : plan.statistics()) {
+    write(statistic.layer, statistic.name, statistic.buffer);
+  }
+  plan.PrepareParameters();
+}
+
+}  // namespace topdnn

@@ -1,0 +1,45 @@
+// Values of a network's parameters by name, apart from any plan: what a file of weights holds.
+
+#ifndef TOPDNN_NETWORKS_PARAMETER_VALUES_H_
+#define TOPDNN_NETWORKS_PARAMETER_VALUES_H_
+
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "kernels/tensor.h"
+#include "networks/graph.h"
+#include "networks/plan.h"
+
+namespace topdnn {
+
+// Values that do not fit the network: one line with the layers and parameters.
+class ParameterError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// f32, row-major, by "LAYER/PARAMETER": "conv1/weights". Beside the trained parameters a batch
+// normalisation has its statistics here, "bn1/mean" and "bn1/variance".
+using ParameterValues = std::map<std::string, Tensor>;
+
+// "conv1", "weights" -> "conv1/weights".
+std::string ParameterKey(std::string_view layer, std::string_view parameter);
+
+// What InitializeParameters (parameters.h) writes into a plan of this graph; statistics are those
+// of data that is normal already, mean 0 and variance 1.
+ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed);
+
+// Throws ParameterError unless `values` has each parameter of the graph with its shape, and none
+// that the graph lacks. Statistics may be absent.
+void CheckParameters(const Graph& graph, const ParameterValues& values);
+
+// Writes the values into an allocated plan of a graph that they were checked against, and prepares
+// them.
+void WriteParameters(const Plan& plan, const ParameterValues& values);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_PARAMETER_VALUES_H_

@@ -1,0 +1,129 @@
+// export, run and --weights, from the command line.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "bench/npz.h"
+#include "networks/parameters.h"
+#include "tests/datasets/files.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+Outcome RunProgram(const std::vector<std::string>& arguments) {
+  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  for (const std::string& argument : arguments) command += " " + Quoted(argument);
+  return RunShell(command);
+}
+
+class OnnxCommandsTest : public testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
+
+  // An image of noise as `name`.
+  std::string Image(const std::string& name, const Shape& shape) const {
+    Tensor tensor(shape);
+    FromDouble(NormalValues(3, static_cast<std::size_t>(shape.elements())), tensor.desc(),
+               tensor.data());
+    const auto bytes = EncodeNpy(ToNpy(tensor));
+    folder_.Write(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return Path(name);
+  }
+
+  static NpyArray ReadArray(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string text((std::istreambuf_iterator<char>(file)), {});
+    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
+    return DecodeNpy({bytes, bytes + text.size()}, path);
+  }
+
+  void ExpectGood(const std::vector<std::string>& arguments) const {
+    const Outcome outcome = RunProgram(arguments);
+    ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  }
+
+  void ExpectRefused(const std::vector<std::string>& arguments, const std::string& why) const {
+    const Outcome outcome = RunProgram(arguments);
+    EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(why));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+
+  TestFolder folder_;
+};
+
+// The zoo's own run, that of its ONNX file, and that by weights from an archive.
+TEST_F(OnnxCommandsTest, AnExportedNetworkGivesTheSameOutput) {
+  const std::string input = "input=" + Image("x.npy", {3, 3, 32, 32});
+  const std::string onnx = Path("cnn.onnx");
+  ExpectGood({"export", "cnn", onnx, "--seed", "4"});
+  ExpectGood({"step", "cnn", "--seed", "4", "--batch", "2", "--data", "synthetic", "--dump",
+              Path("step.npz")});
+  for (const char* backend : {"onednn", "openblas"}) {
+    ExpectGood({"run", "cnn", "--seed", "4", "--backend", backend, "--input", input, "--output",
+                Path("zoo")});
+    ExpectGood({"run", onnx, "--backend", backend, "--input", input, "--output", Path("file")});
+    ExpectGood({"run", "cnn", "--weights", Path("step.npz"), "--backend", backend, "--input", input,
+                "--output", Path("weights")});
+    const NpyArray zoo = ReadArray(Path("zoo/output.npy"));
+    EXPECT_EQ(zoo.shape, (Shape{3, 10}));
+    EXPECT_EQ(zoo.data, ReadArray(Path("file/output.npy")).data) << backend;
+    EXPECT_EQ(zoo.data, ReadArray(Path("weights/output.npy")).data) << backend;
+  }
+  ExpectGood({"run", "cnn", "--seed", "5", "--input", input, "--output", Path("other")});
+  EXPECT_NE(ReadArray(Path("other/output.npy")).data, ReadArray(Path("zoo/output.npy")).data);
+}
+
+TEST_F(OnnxCommandsTest, AFileTakesANetworksPlace) {
+  const std::string onnx = Path("small.onnx");
+  ExpectGood({"export", "cnn", onnx});
+  const Outcome profile =
+      RunProgram({"profile", onnx, "--train", "--batch", "2", "--iterations", "1", "--threads", "1",
+                  "--counters", "none", "--data", "synthetic"});
+  EXPECT_EQ(profile.exit_status, kExitGood) << profile.output;
+  EXPECT_THAT(profile.output, HasSubstr("conv1"));
+}
+
+TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
+  const std::string image = Image("x.npy", {1, 3, 32, 32});
+  const std::string input = "input=" + image;
+  const std::string out = Path("out");
+  const std::string onnx = Path("cnn.onnx");
+  ExpectGood({"export", "cnn", onnx});
+  folder_.Write("broken.onnx", "not a model");
+  folder_.Write("w.safetensors", "short");
+  folder_.Write("w.txt", "x");
+  WriteNpz(Path("w.npz"), {{"conv1/weights", ReadArray(image)}});
+  ExpectRefused({"run", "cnn", "--input", image, "--output", out}, "NAME=FILE.npy");
+  ExpectRefused({"run", onnx, "--input", "x=" + image, "--output", out}, "is named input");
+  ExpectRefused({"run", onnx, "--input", "input=" + Path("none.npy"), "--output", out}, "none.npy");
+  ExpectRefused(
+      {"run", onnx, "--input", "input=" + Image("y.npy", {1, 3, 32, 31}), "--output", out},
+      "not 1x3x32x31");
+  ExpectRefused({"run", onnx, "--input", input, "--output", image}, "give a folder");
+  ExpectRefused({"run", Path("none.onnx"), "--input", input, "--output", out}, "none.onnx");
+  ExpectRefused({"run", Path("broken.onnx"), "--input", input, "--output", out}, "no ONNX model");
+  ExpectRefused({"run", "cnm", "--input", input, "--output", out}, "did you mean cnn?");
+  ExpectRefused({"export", "cnn", Path("no/such/x.onnx")}, "no/such/x.onnx");
+  const auto with_weights = [&](const std::string& weights) {
+    return std::vector<std::string>{"run",     "cnn", "--weights", Path(weights),
+                                    "--input", input, "--output",  out};
+  };
+  ExpectRefused(with_weights("w.txt"), "give an .npz or a .safetensors file");
+  ExpectRefused(with_weights("w.safetensors"), "truncated");
+  ExpectRefused(with_weights("none.npz"), "none.npz");
+  ExpectRefused(with_weights("w.npz"), "conv1/weights is 1x3x32x32, not 32x3x3x3");
+}
+
+}  // namespace
+}  // namespace topdnn

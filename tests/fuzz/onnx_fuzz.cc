@@ -1,0 +1,20 @@
+// A libFuzzer target (https://llvm.org/docs/LibFuzzer.html): the ONNX importer on any bytes. Right
+// is a network or a refusal by OnnxError; anything else, and more memory or time than the limits
+// that libFuzzer is given, is a finding.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "networks/onnx/importer.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  topdnn::ImportOptions options;
+  options.memory_limit = std::size_t{64} << 20;
+  try {
+    const auto network = topdnn::ImportOnnx({reinterpret_cast<const char*>(data), size}, options);
+    static_cast<void>(network.graph.Totals());
+  } catch (const topdnn::OnnxError&) {
+  }
+  return 0;
+}

@@ -1,0 +1,224 @@
+// Files that are damaged, or made to crash, hang or exhaust what reads them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "networks/onnx/importer.h"
+#include "networks/onnx/parsed_size.h"
+#include "tests/networks/onnx/model_builder.h"
+#include "tests/networks/onnx/run_model.h"
+#include "tests/networks/onnx/sample_graphs.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::size_t kLimit = std::size_t{64} << 20;
+
+// A refusal in one line is right, and so is a network; anything else is not.
+void ExpectReadOrRefused(const std::string& bytes) {
+  try {
+    ImportOnnx(bytes, {.memory_limit = kLimit});
+  } catch (const OnnxError& error) {
+    const std::string message = error.what();
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+    EXPECT_LT(message.size(), 100'000u);
+  }
+}
+
+TEST(HostileModelTest, SamplesAreTaken) {
+  for (const std::string& sample : SampleModels()) {
+    EXPECT_NO_THROW(ImportOnnx(sample, {.memory_limit = kLimit}));
+  }
+}
+
+TEST(HostileModelTest, EveryCutIsReadOrRefused) {
+  for (const std::string& sample : SampleModels()) {
+    for (std::size_t size = 0; size < sample.size(); size += 1 + size / 512) {
+      ExpectReadOrRefused(sample.substr(0, size));
+    }
+  }
+}
+
+// Bytes changed, swapped in from other samples, left out or repeated: a thousand per sample, the
+// same in every run.
+TEST(HostileModelTest, MutationsAreReadOrRefused) {
+  std::mt19937 random(20240607);
+  const std::vector<std::string> samples = SampleModels();
+  const auto below = [&](std::size_t bound) { return random() % bound; };
+  const std::vector<std::string> interesting = {std::string("\x00", 1),
+                                                "\xff",
+                                                "\x7f",
+                                                "\x80",
+                                                std::string(9, '\xff') + "\x01",
+                                                std::string("\xff\xff\xff\xff\x07", 5)};
+  for (const std::string& sample : samples) {
+    for (int i = 0; i < 1000; ++i) {
+      std::string bytes = sample;
+      for (std::size_t edits = 1 + below(4); edits > 0; --edits) {
+        // Most of a file is weights, and its structure is at both ends.
+        const std::size_t at =
+            below(2) == 0 ? below(bytes.size())
+                          : bytes.size() - 1 - below(std::min<std::size_t>(bytes.size(), 600));
+        const std::string& other = samples[below(samples.size())];
+        const std::size_t length = 1 + below(32);
+        switch (below(5)) {
+          case 0:
+            bytes[at] = static_cast<char>(random());
+            break;
+          case 1:
+            bytes.replace(at, 1, interesting[below(interesting.size())]);
+            break;
+          case 2:
+            bytes.erase(at, length);
+            break;
+          case 3:
+            bytes.insert(at, bytes.substr(at, length));
+            break;
+          default:
+            bytes.replace(at, length, other.substr(below(other.size()), length));
+        }
+        if (bytes.empty()) bytes = sample;
+      }
+      ExpectReadOrRefused(bytes);
+    }
+  }
+}
+
+TEST(HostileModelTest, DeclaredShapesAreHeldAgainstTheData) {
+  const auto with_dims = [](const std::vector<std::int64_t>& dims) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 4, 4}).Output("y");
+    onnx::TensorProto& weights = model.Floats("w", {2, 2, 1, 1});
+    weights.clear_dims();
+    for (const std::int64_t dim : dims) weights.add_dims(dim);
+    model.Node("Conv", "y", {"x", "w"});
+    return model.Bytes();
+  };
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(RefusalOf(with_dims({-2, -2, 1, 1})), HasSubstr("initializer w: an extent of -2"));
+  EXPECT_THAT(RefusalOf(with_dims({kHuge, kHuge, 1, 1})), HasSubstr("cannot be"));
+  EXPECT_THAT(RefusalOf(with_dims({1 << 20, 1 << 20, 1, 1})), HasSubstr("16 bytes of data"));
+  EXPECT_THAT(RefusalOf(with_dims({3, 2, 1, 1})), HasSubstr("the file is damaged"));
+  EXPECT_THAT(RefusalOf(with_dims(std::vector<std::int64_t>(40, 1))), HasSubstr("32 dimensions"));
+}
+
+TEST(HostileModelTest, HugeWindowsAndResultsAreRefused) {
+  const auto with_pads = [](std::int64_t pad, std::int64_t stride) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 4, 4}).Output("y");
+    model.Floats("w", {2, 2, 1, 1});
+    onnx::NodeProto& conv = model.Node("Conv", "y", {"x", "w"});
+    AddInts(conv, "pads", {pad, pad, pad, pad});
+    AddInts(conv, "strides", {stride, stride});
+    return model.Bytes();
+  };
+  constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+  const ImportOptions limited{.memory_limit = kLimit};
+  EXPECT_THAT(RefusalOf(with_pads(kHuge, 1), limited), HasSubstr("padding of"));
+  EXPECT_THAT(RefusalOf(with_pads(-1, 1), limited), HasSubstr("padding of -1"));
+  EXPECT_THAT(RefusalOf(with_pads(1 << 20, 1), limited), HasSubstr("does not fit the memory"));
+  EXPECT_THAT(RefusalOf(with_pads((std::int64_t{1} << 31) - 1, 1), limited), HasSubstr("y ("));
+  EXPECT_THAT(RefusalOf(with_pads(0, 0), limited), HasSubstr("stride"));
+  ModelBuilder input;
+  input.Input("x", {kHuge, kHuge, kHuge}).Output("y");
+  input.Node("Relu", "y", {"x"});
+  RefusalOf(input.Bytes(), limited);
+}
+
+// One initializer read by thousands of layers is thousands of copies.
+TEST(HostileModelTest, WhatAFileMultipliesIsBounded) {
+  ModelBuilder model;
+  model.Input("x", {1, 512}).Output("y999");
+  model.Floats("w", {512, 512});
+  std::string last = "x";
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "y" + std::to_string(i);
+    model.Node("MatMul", name, {last, "w"});
+    last = name;
+  }
+  EXPECT_THAT(RefusalOf(model.Bytes(), {.memory_limit = kLimit}), HasSubstr("that may be used"));
+
+  ModelBuilder expanded;
+  expanded.Input("x", {1, 4}).Output("y");
+  expanded.Ints("shape", {1 << 20, 1 << 20});
+  expanded.Node("ConstantOfShape", "zeros", {"shape"});
+  expanded.Node("Add", "y", {"x", "zeros"});
+  EXPECT_THAT(RefusalOf(expanded.Bytes()), HasSubstr("ConstantOfShape at zeros"));
+}
+
+// Two bytes each in the file, hundreds in memory.
+TEST(HostileModelTest, EmptyMessagesCountBeforeTheyAreParsed) {
+  std::string graph;
+  for (int i = 0; i < 1'000'000; ++i) graph += std::string("\x0a\x00", 2);  // node {}
+  onnx::ModelProto model;
+  std::string bytes = "\x3a";  // graph
+  for (std::size_t length = graph.size(); length > 0; length >>= 7) {
+    bytes += static_cast<char>((length & 0x7f) | (length >= 0x80 ? 0x80 : 0));
+  }
+  bytes += graph;
+  EXPECT_GT(ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor()), 200'000'000u);
+  // (the opset is refused before the nodes are counted, but not before they are parsed)
+  EXPECT_THAT(RefusalOf(bytes, {.memory_limit = kLimit}), HasSubstr("MiB may be used"));
+}
+
+TEST(HostileModelTest, CirclesAndDoubleNamesAreRefused) {
+  ModelBuilder circle;
+  circle.Input("x", {1, 4}).Output("b");
+  circle.Node("Add", "a", {"x", "b"});
+  circle.Node("Relu", "b", {"a"});
+  EXPECT_THAT(RefusalOf(circle.Bytes()), HasSubstr("reads b, which nothing before it makes"));
+  ModelBuilder self;
+  self.Input("x", {1, 4}).Output("a");
+  self.Node("Relu", "a", {"a"});
+  EXPECT_THAT(RefusalOf(self.Bytes()), HasSubstr("reads a, which nothing"));
+  ModelBuilder twice;
+  twice.Input("x", {1, 4}).Output("a");
+  twice.Node("Relu", "a", {"x"});
+  twice.Node("Relu", "a", {"x"});
+  EXPECT_THAT(RefusalOf(twice.Bytes()), HasSubstr("two values are named a"));
+  ModelBuilder initializers;
+  initializers.Input("x", {1, 4}).Output("a");
+  initializers.Floats("w", {1});
+  initializers.Floats("w", {1});
+  initializers.Node("Relu", "a", {"x"});
+  EXPECT_THAT(RefusalOf(initializers.Bytes()), HasSubstr("initializer w: it is there twice"));
+  ModelBuilder nothing;
+  nothing.Input("x", {1, 4}).Output("x");
+  EXPECT_THAT(RefusalOf(nothing.Bytes()), HasSubstr("does not come from its input"));
+}
+
+TEST(HostileModelTest, DataInOtherFilesIsNotRead) {
+  ModelBuilder model;
+  model.Input("x", {1, 2, 4, 4}).Output("y");
+  onnx::TensorProto& weights = model.Floats("w", {2, 2, 1, 1});
+  weights.clear_raw_data();
+  weights.set_data_location(onnx::TensorProto::EXTERNAL);
+  auto& location = *weights.add_external_data();
+  location.set_key("location");
+  location.set_value("../../../etc/passwd");
+  model.Node("Conv", "y", {"x", "w"});
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("save the model with all its data inside"));
+}
+
+TEST(HostileModelTest, NamesCannotForgeLines) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("y");
+  model.Node("Re\nlu\x1b[31m", "y", {"x"}).set_name("a\nb");
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("Re?lu?[31m at a?b"));
+}
+
+TEST(HostileModelTest, WhatIsNoModelIsRefused) {
+  for (const std::string& bytes :
+       {std::string(), std::string("not a model"), std::string(1000, '\0'), std::string("\x08\x07"),
+        std::string(200, '\x3a')}) {
+    RefusalOf(bytes);
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,265 @@
+// What exporters write in more nodes than topdnn has operations, and what must be refused.
+
+#include "networks/onnx/importer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/pool/pool.h"
+#include "tests/networks/onnx/model_builder.h"
+#include "tests/networks/onnx/run_model.h"
+
+namespace topdnn {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> Kinds(const Graph& graph) {
+  std::vector<std::string> kinds;
+  for (const GraphNode& node : graph.nodes()) kinds.emplace_back(node.op->kind());
+  return kinds;
+}
+
+std::vector<std::string> Names(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const GraphNode& node : graph.nodes()) names.push_back(node.name);
+  return names;
+}
+
+// PyTorch's view(x.size(0), -1), spelt out as arithmetic on the shape.
+TEST(ImporterTest, AFlatteningByShapeArithmeticIsNoLayer) {
+  ModelBuilder model;
+  model.Input("x", {0, 3, 4, 4}).Output("fc");
+  model.Floats("w", {2, 3, 3, 3});
+  AddInts(model.Node("Conv", "conv", {"x", "w"}), "pads", {1, 1, 1, 1});
+  model.Node("Shape", "shape", {"conv"});
+  model.Scalar("zero", 0);
+  model.Node("Gather", "batch", {"shape", "zero"});
+  model.Ints("axes", {0});
+  model.Node("Unsqueeze", "batch1", {"batch", "axes"});
+  model.Ints("rest", {-1});
+  AddInt(model.Node("Concat", "target", {"batch1", "rest"}), "axis", 0);
+  model.Node("Reshape", "flat", {"conv", "target"});
+  model.Floats("v", {5, 32});
+  model.Floats("b", {5});
+  AddInt(model.Node("Gemm", "fc", {"flat", "v", "b"}), "transB", 1);
+  for (const std::int64_t batch : {1, 6}) {
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {.batch = batch});
+    EXPECT_THAT(Names(network.graph), ElementsAre("conv", "fc"));
+    EXPECT_THAT(Kinds(network.graph), ElementsAre("conv", "inner_product"));
+    EXPECT_EQ(network.graph.shape(0), (Shape{batch, 3, 4, 4}));
+    EXPECT_EQ(network.output, (Shape{batch, 5}));
+    EXPECT_EQ(network.input_name, "x");
+    EXPECT_EQ(network.output_name, "fc");
+    EXPECT_EQ(network.parameters.at("fc/weights").shape(), (Shape{5, 32}));
+  }
+}
+
+// TensorFlow's: MatMul and Add, a bias named after the product, (C, 1, 1) biases of convolutions.
+TEST(ImporterTest, BiasesThatAreAddedAreAbsorbed) {
+  ModelBuilder model;
+  model.Input("x", {1, 2, 3, 3}).Output("logits");
+  model.Floats("w", {4, 2, 1, 1});
+  model.Node("Conv", "conv", {"x", "w"});
+  model.Floats("cb", {4, 1, 1}, {1, 2, 3, 4});
+  model.Node("Add", "biased", {"cb", "conv"});
+  AddInt(model.Node("Flatten", "flat", {"biased"}), "axis", 1);
+  model.Floats("m", {36, 3});
+  model.Node("MatMul", "product", {"flat", "m"});
+  onnx::NodeProto& constant = model.Node("Constant", "mb", {});
+  auto& value = *constant.add_attribute();
+  value.set_name("value_floats");
+  value.set_type(onnx::AttributeProto::FLOATS);
+  for (const float v : {10.F, 20.F, 30.F}) value.add_floats(v);
+  model.Node("Add", "logits", {"product", "mb"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  EXPECT_THAT(Names(network.graph), ElementsAre("conv", "product"));
+  EXPECT_THAT(network.parameters.at("conv/bias").values<float>(), ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(network.parameters.at("product/bias").values<float>(), ElementsAre(10, 20, 30));
+  // (36, 3) as stored, (3, 36) as the operation has it.
+  const ModelBuilder& built = model;
+  const auto* stored =
+      reinterpret_cast<const float*>(built.proto.graph().initializer(2).raw_data().data());
+  const auto weights = network.parameters.at("product/weights").values<float>();
+  for (std::size_t i = 0; i < 36; ++i) {
+    for (std::size_t o = 0; o < 3; ++o) EXPECT_EQ(weights[o * 36 + i], stored[i * 3 + o]);
+  }
+}
+
+TEST(ImporterTest, ABiasWithAnotherReaderStaysALayer) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("sum");
+  model.Floats("m", {4, 4});
+  model.Node("MatMul", "product", {"x", "m"});
+  model.Floats("b", {4});
+  model.Node("Add", "biased", {"product", "b"});
+  model.Node("Add", "sum", {"biased", "product"});
+  EXPECT_THAT(Kinds(ImportOnnx(model.Bytes(), {}).graph),
+              ElementsAre("inner_product", "bias", "add"));
+}
+
+TEST(ImporterTest, GemmsFactorsGoIntoTheWeights) {
+  ModelBuilder model;
+  model.Input("x", {2, 2}).Output("y");
+  model.Floats("w", {2, 1}, {3, 5});
+  model.Floats("c", {1}, {7});
+  onnx::NodeProto& gemm = model.Node("Gemm", "y", {"x", "w", "c"});
+  AddFloat(gemm, "alpha", 2);
+  AddFloat(gemm, "beta", 0.5F);
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  EXPECT_THAT(network.parameters.at("y/weights").values<float>(), ElementsAre(6, 10));
+  EXPECT_THAT(RunGraph(network.graph, network.parameters, {1, 1, 1, 2}), ElementsAre(19.5, 29.5));
+}
+
+TEST(ImporterTest, APadJoinsTheWindowAfterIt) {
+  const auto pads = [](ModelBuilder& model, std::vector<std::int64_t> amounts) {
+    model.Ints("pads", amounts);
+    model.Node("Pad", "pad", {"r", "pads"});
+  };
+  ModelBuilder conv;
+  conv.Input("x", {1, 2, 5, 5}).Output("conv");
+  conv.Node("Relu", "r", {"x"});
+  pads(conv, {0, 0, 1, 2, 0, 0, 3, 4});
+  conv.Floats("w", {2, 2, 3, 3});
+  AddInts(conv.Node("Conv", "conv", {"pad", "w"}), "pads", {1, 0, 0, 0});
+  const ImportedNetwork convolved = ImportOnnx(conv.Bytes(), {});
+  const auto& extents = dynamic_cast<const ConvOp&>(*convolved.graph.nodes().back().op).extents();
+  EXPECT_EQ(extents.pad_top, 2);
+  EXPECT_EQ(extents.pad_left, 2);
+  EXPECT_EQ(extents.pad_bottom, 3);
+  EXPECT_EQ(extents.pad_right, 4);
+
+  // A maximum over zeros is one over the image after a ReLU, and only then.
+  for (const bool relu : {true, false}) {
+    ModelBuilder pool;
+    pool.Input("x", {1, 1, 4, 4}).Output("pool");
+    pool.Node(relu ? "Relu" : "Identity", "r", {"x"});
+    pads(pool, {0, 0, 1, 1, 0, 0, 1, 1});
+    AddInts(pool.Node("MaxPool", "pool", {"pad"}), "kernel_shape", {3, 3});
+    if (relu) {
+      EXPECT_THAT(Kinds(ImportOnnx(pool.Bytes(), {}).graph), ElementsAre("relu", "pool"));
+    } else {
+      EXPECT_THAT(RefusalOf(pool.Bytes()), HasSubstr("MaxPool at pool (a Pad with 0 before it)"));
+    }
+  }
+
+  ModelBuilder average;
+  average.Input("x", {1, 1, 2, 2}).Output("pool");
+  average.Node("Identity", "r", {"x"});
+  pads(average, {0, 0, 1, 1, 0, 0, 0, 0});
+  AddInts(average.Node("AveragePool", "pool", {"pad"}), "kernel_shape", {3, 3});
+  const ImportedNetwork averaged = ImportOnnx(average.Bytes(), {});
+  EXPECT_THAT(RunGraph(averaged.graph, averaged.parameters, {9, 9, 9, 9}), ElementsAre(4));
+}
+
+TEST(ImporterTest, ClipsBecomeTheReluThatTheyAre) {
+  const auto kind = [](std::int64_t opset, float lowest, float highest) {
+    ModelBuilder model(opset);
+    model.Input("x", {1, 8}).Output("y");
+    if (opset < 11) {
+      onnx::NodeProto& clip = model.Node("Clip", "y", {"x"});
+      AddFloat(clip, "min", lowest);
+      AddFloat(clip, "max", highest);
+    } else {
+      model.Floats("min", {}, {lowest});
+      model.Floats("max", {}, {highest});
+      model.Node("Clip", "y", {"x", "min", "max"});
+    }
+    return Kinds(ImportOnnx(model.Bytes(), {}).graph).front();
+  };
+  for (const std::int64_t opset : {10, 13}) {
+    EXPECT_EQ(kind(opset, 0, 6), "bounded_relu");
+    EXPECT_EQ(kind(opset, -1, 6), "clip");
+    EXPECT_EQ(kind(opset, 0, std::numeric_limits<float>::infinity()), "relu");
+  }
+}
+
+// Global average pooling as PyTorch's mean(), a Squeeze, and an NHWC detour that moves only ones.
+TEST(ImporterTest, WhatOnlyChangesTheShapeIsNoLayer) {
+  ModelBuilder model(11);
+  model.Input("x", {2, 3, 4, 4}).Output("y");
+  onnx::NodeProto& mean = model.Node("ReduceMean", "mean", {"x"});
+  AddInts(mean, "axes", {-1, 2});
+  AddInts(model.Node("Transpose", "nhwc", {"mean"}), "perm", {0, 2, 3, 1});
+  AddInts(model.Node("Squeeze", "squeezed", {"nhwc"}), "axes", {1, 2});
+  model.Node("Identity", "same", {"squeezed"});
+  model.Floats("w", {3, 2});
+  model.Node("MatMul", "y", {"same", "w"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  EXPECT_THAT(Kinds(network.graph), ElementsAre("pool", "inner_product"));
+
+  ModelBuilder real;
+  real.Input("x", {2, 3, 4, 4}).Output("y");
+  AddInts(real.Node("Transpose", "y", {"x"}), "perm", {0, 2, 3, 1});
+  EXPECT_THAT(RefusalOf(real.Bytes()), HasSubstr("Transpose at y (it reorders 2x3x4x4)"));
+}
+
+TEST(ImporterTest, NodesWithoutUseAreDroppedAndNamelessOnesNamed) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("y");
+  model.Node("LSTM", "unused", {"x"});
+  model.Node("Relu", "y0", {"x"}).clear_name();
+  model.Node("Relu", "y1", {"y0"}).set_name("twice");
+  model.Node("Relu", "y", {"y1"}).set_name("twice");
+  EXPECT_THAT(Names(ImportOnnx(model.Bytes(), {}).graph),
+              ElementsAre("Relu_1", "twice", "twice_2"));
+}
+
+TEST(ImporterTest, TrainingTakesTheLogitsBeforeASoftmax) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("p");
+  model.Floats("w", {4, 3});
+  model.Node("MatMul", "logits", {"x", "w"});
+  AddInt(model.Node("Softmax", "p", {"logits"}), "axis", 1);
+  EXPECT_THAT(Kinds(ImportOnnx(model.Bytes(), {}).graph), ElementsAre("inner_product", "softmax"));
+  EXPECT_THAT(Kinds(ImportOnnx(model.Bytes(), {.drop_final_softmax = true}).graph),
+              ElementsAre("inner_product"));
+}
+
+// One message for all, so that a user need not come back for each.
+TEST(ImporterTest, EverythingUnsupportedIsListed) {
+  ModelBuilder model;
+  model.Input("x", {1, 2, 4, 4}).Output("sum");
+  model.Node("Elu", "elu1", {"x"});
+  model.Node("Elu", "elu2", {"elu1"});
+  model.Floats("w", {2, 2, 1, 1, 1});
+  model.Node("Conv", "conv3d", {"x", "w"});
+  model.Node("Frobnicate", "custom", {"conv3d"}).set_domain("com.example");
+  AddInts(model.Node("MaxPool", "pool", {"x"}), "kernel_shape", {9, 9});
+  model.Node("Sum", "sum", {"elu2", "custom", "pool"});
+  EXPECT_THAT(RefusalOf(model.Bytes()),
+              AllOf(HasSubstr("Elu at elu1, elu2 (not among topdnn's operations)"),
+                    HasSubstr("com.example::Frobnicate at custom"), HasSubstr("Conv at conv3d"),
+                    HasSubstr("MaxPool at pool (")));
+}
+
+TEST(ImporterTest, InputsAreCheckedAgainstWhatIsGiven) {
+  ModelBuilder model;
+  model.Input("image", {0, 3, 0, 8}).Output("y");
+  model.Node("Relu", "y", {"image"});
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("input image: dimension 2 is open"));
+  EXPECT_EQ(ImportOnnx(model.Bytes(), {.input = Shape{5, 3, 7, 8}}).graph.shape(0),
+            (Shape{5, 3, 7, 8}));
+  EXPECT_THAT(RefusalOf(model.Bytes(), {.input = Shape{5, 4, 7, 8}}),
+              HasSubstr("image is 5x3x7x8, not 5x4x7x8"));
+  model.Input("second", {1});
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("2 inputs (image, second)"));
+}
+
+TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
+  for (const std::int64_t opset : {6, 18}) {
+    ModelBuilder model(opset);
+    model.Input("x", {1, 4}).Output("y");
+    model.Node("Relu", "y", {"x"});
+    EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("7 to 17"), HasSubstr("convert")));
+  }
+}
+
+}  // namespace
+}  // namespace topdnn

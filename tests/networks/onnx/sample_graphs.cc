@@ -1,0 +1,132 @@
+#include "tests/networks/onnx/sample_graphs.h"
+
+#include <memory>
+
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/flatten/flatten.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/lrn/lrn.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/softmax/softmax.h"
+#include "networks/onnx/exporter.h"
+#include "tests/networks/onnx/model_builder.h"
+
+namespace topdnn {
+
+namespace {
+
+std::string ShapeArithmetic() {
+  ModelBuilder model(11);
+  model.Input("x", {0, 2, 3, 3}).Output("fc");
+  model.Ints("pads", {0, 0, 1, 1, 0, 0, 1, 1});
+  model.Node("Pad", "pad", {"x", "pads"});
+  model.Floats("w", {2, 2, 3, 3});
+  model.Node("Conv", "conv", {"pad", "w"});
+  model.Floats("cb", {2, 1, 1});
+  model.Node("Add", "biased", {"conv", "cb"});
+  model.Node("Shape", "shape", {"biased"});
+  model.Ints("zero", {0});
+  model.Ints("one", {1});
+  model.Node("Slice", "batch", {"shape", "zero", "one", "zero"});
+  model.Ints("rest", {-1});
+  AddInt(model.Node("Concat", "target", {"batch", "rest"}), "axis", 0);
+  AddInt(model.Node("Cast", "cast", {"target"}), "to", onnx::TensorProto::INT64);
+  model.Node("Mul", "product", {"cast", "one"});
+  model.Node("Reshape", "flat", {"biased", "product"});
+  model.Floats("v", {18, 4});
+  model.Node("MatMul", "fc", {"flat", "v"});
+  return model.Bytes();
+}
+
+std::string OldOpset() {
+  ModelBuilder model(7);
+  model.Input("x", {1, 2, 5, 5}).Output("p");
+  AddInts(model.Node("MaxPool", "pool", {"x"}), "kernel_shape", {2, 2});
+  onnx::NodeProto& clip = model.Node("Clip", "clip", {"pool"});
+  AddFloat(clip, "min", 0);
+  AddFloat(clip, "max", 6);
+  AddInts(model.Node("ReduceMean", "mean", {"clip"}), "axes", {2, 3});
+  AddInts(model.Node("Transpose", "nhwc", {"mean"}), "perm", {0, 2, 3, 1});
+  AddInts(model.Node("Squeeze", "squeezed", {"nhwc"}), "axes", {1, 2});
+  AddFloat(model.Node("Dropout", "drop", {"squeezed"}), "ratio", 0.25F);
+  model.Node("Softmax", "p", {"drop"});
+  return model.Bytes();
+}
+
+}  // namespace
+
+Graph EveryOperation() {
+  Graph graph("every");
+  constexpr std::int64_t kBatch = 2, kChannels = 4, kSize = 6;
+  const ValueId x = graph.AddInput({kBatch, 3, kSize, kSize});
+  const Shape image{kBatch, kChannels, kSize, kSize};
+  const auto add = [&](const char* name, std::shared_ptr<const Op> op,
+                       std::vector<ValueId> inputs) {
+    return graph.Add(name, std::move(op), std::move(inputs));
+  };
+  ConvExtents e{.n = kBatch, .c = 3, .h = kSize, .w = kSize, .k = kChannels, .r = 3, .s = 3};
+  e.pad_top = e.pad_left = e.pad_bottom = e.pad_right = 1;
+  ValueId a = add("conv", std::make_shared<ConvOp>(e, ConvEpilogue{.bias = false}), {x});
+  a = add("norm", std::make_shared<BatchNormOp>(image, 0.001F), {a});
+  a = add("relu", std::make_shared<ReluOp>(image), {a});
+  a = add("lrn", std::make_shared<LrnOp>(image, LrnSettings{.size = 3, .alpha = 0.5F}), {a});
+  e.c = kChannels;
+  e.groups = 2;
+  e.dilation_h = 2;
+  e.pad_top = 3;
+  ValueId b = add("grouped", std::make_shared<ConvOp>(e), {a});
+  b = add("relu6", std::make_shared<ReluOp>(image, 6.0F), {b});
+  const ValueId sum = add("sum", std::make_shared<AddOp>(image, 2), {a, b});
+  PoolExtents p{.n = kBatch, .c = kChannels, .h = kSize, .w = kSize, .r = 3, .s = 2};
+  p.pad_top = p.pad_bottom = p.pad_right = 1;
+  p.stride_w = 2;
+  p.ceil_mode = true;
+  const ValueId max = add("max", std::make_shared<PoolOp>(PoolAlgorithm::kMax, p), {sum});
+  const ValueId average =
+      add("average", std::make_shared<PoolOp>(PoolAlgorithm::kAverage, p), {sum});
+  p.ceil_mode = false;
+  const ValueId padded =
+      add("padded", std::make_shared<PoolOp>(PoolAlgorithm::kAverageOfPadding, p), {sum});
+  const Shape pooled = graph.shape(max);
+  ValueId c = add("concat",
+                  std::make_shared<ConcatOp>(
+                      std::vector<Shape>{pooled, graph.shape(average), graph.shape(padded)}, 1),
+                  {max, average, padded});
+  const Shape wide = graph.shape(c);
+  c = add("shifted", std::make_shared<BiasOp>(wide), {c});
+  c = add("clip", std::make_shared<ClipOp>(wide, -1.0F, 2.0F), {c});
+  c = add("drop", std::make_shared<DropoutOp>(wide, 0.25F, 7), {c});
+  const ValueId total =
+      add("rows",
+          std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, wide, std::vector<int>{2}, false), {c});
+  const ValueId mean =
+      add("global",
+          std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
+                                   PoolExtents::Global(wide[0], wide[1], wide[2], wide[3])),
+          {c});
+  const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(total)), {total});
+  const ValueId fc = add("fc", std::make_shared<InnerProductOp>(graph.shape(flat), 5), {flat});
+  const ValueId head = add(
+      "head",
+      std::make_shared<InnerProductOp>(graph.shape(mean), 5, InnerProductEpilogue{.bias = false}),
+      {mean});
+  const ValueId logits =
+      add("logits", std::make_shared<AddOp>(Shape{kBatch, 5}, 3), {fc, head, fc});
+  add("softmax", std::make_shared<SoftmaxOp>(kBatch, 5), {logits});
+  return graph;
+}
+
+std::vector<std::string> SampleModels() {
+  const Graph graph = EveryOperation();
+  return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset()};
+}
+
+}  // namespace topdnn
