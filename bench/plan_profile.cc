@@ -27,10 +27,6 @@ struct StageCall {
   void operator()() const noexcept { plan->RunStage(stage); }
 };
 
-std::string LabelOf(const Stage& stage) {
-  return fmt::format("{} {}", stage.name, NameOf(stage.pass));
-}
-
 class Profiler {
  public:
   Profiler(Plan& plan, TrainingImages* images, const ProfileSettings& settings)
@@ -248,6 +244,10 @@ std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, R
   notes.push_back(fmt::format("warm-up: {} after {} steps, {:.2f} s",
                               warmup.steady ? "steady" : "not yet steady", warmup.iterations,
                               warmup.seconds));
+  if (!profile.in_network.stages.empty()) {
+    notes.push_back(fmt::format("an empty stage takes {:.0f} ns, which every time is without",
+                                profile.in_network.stages.front().empty_seconds * 1e9));
+  }
   if (profile.overhead) {
     notes.push_back(fmt::format(
         "marks around the stages: {:+.2f} % of the step (95 % interval {:+.2f} to {:+.2f} %, {} "
@@ -266,6 +266,10 @@ std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, R
 std::string_view NameOf(Regime regime) { return kRegimeNames[static_cast<std::size_t>(regime)]; }
 
 std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNames.end()}; }
+
+std::string LabelOf(const Stage& stage) {
+  return fmt::format("{} {}", stage.name, NameOf(stage.pass));
+}
 
 PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings) {
   return Profiler(plan, images, settings).Profile();

@@ -52,6 +52,9 @@ struct PlanProfile {
   std::vector<SequenceSamples> isolated_otherwise;
 };
 
+// "conv1 forward": a stage's name in its samples.
+std::string LabelOf(const Stage& stage);
+
 // Checks, then measures. `images` may be nullptr for a plan that has its input already.
 PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings);
 

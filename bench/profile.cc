@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bench/command.h"
@@ -14,9 +17,12 @@
 #include "bench/libraries.h"
 #include "bench/nearest.h"
 #include "bench/plan_profile.h"
+#include "bench/recorded_profile.h"
 #include "bench/sources.h"
+#include "bench/stage_topdown.h"
 #include "bench/width_one_count.h"
 #include "bench/workload.h"
+#include "harness/evolution.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
@@ -24,6 +30,8 @@
 #include "harness/report/csv.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
+#include "harness/report/topdown_table.h"
+#include "harness/topdown/perf_events.h"
 
 namespace topdnn {
 
@@ -37,8 +45,10 @@ struct ProfileOptions {
   double seconds = 5.0;
   std::string regime = "in-network";
   std::string counters = "auto";
+  std::string metrics;
   bool context_gap = false;
-  std::string json, csv;
+  std::string json, csv, record;
+  bool series = false;
 };
 
 Regime RegimeOf(const std::string& name) {
@@ -58,7 +68,7 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
-  for (const std::string& path : {options.json, options.csv}) {
+  for (const std::string& path : {options.json, options.csv, options.record}) {
     if (!path.empty()) CheckWritable(path);
   }
 }
@@ -71,57 +81,162 @@ nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Cei
   return json;
 }
 
-int RunProfile(const ProfileOptions& options) {
-  CheckOptions(options);
-  InterruptFlag();
-  ProgressLine progress(DetectStyle(stderr));
+// What a run measured, here or where it was recorded.
+struct Measured {
+  PlanProfile profile;
+  std::vector<Ceiling> ceilings;
+  nlohmann::ordered_json machine;
+  nlohmann::ordered_json subject;
+  bool smt = false;
+  std::vector<std::string> source_notes;
+};
+
+// What a replay must share with its recording.
+nlohmann::ordered_json SubjectOf(const ProfileOptions& options, const Workload& workload) {
+  return {{"network", workload.network},
+          {"batch", workload.batch},
+          {"dtype", workload.dtype},
+          {"backend", workload.backend},
+          {"threads", workload.plan->threads()},
+          {"mode", options.infer ? "inference" : "training"},
+          {"regime", options.regime}};
+}
+
+ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress) {
   ProfileSettings settings;
   settings.regime = RegimeOf(options.regime);
   settings.iterations = options.iterations;
   settings.seconds = options.seconds;
   settings.context_gap = options.context_gap;
   settings.cancel = &InterruptFlag();
-  settings.progress = [&](std::string_view what, double share) {
+  settings.progress = [&progress](std::string_view what, double share) {
     progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));
   };
-  const OpenedSources sources = OpenSources(options.counters);
-  settings.sources = sources.Pointers();
+  return settings;
+}
 
+Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload& workload) {
+  ProfileSettings settings = SettingsOf(options, progress);
+  const OpenedSources sources = OpenSources(options.counters, options.metrics);
+  settings.sources = sources.Pointers();
   settings.progress("planning", 0);
-  Workload workload = MakeWorkload(options.workload, /*training=*/!options.infer);
+  workload = MakeWorkload(options.workload, /*training=*/!options.infer);
   TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
-  const std::vector<Ceiling> ceilings = MeasureCeilings(workload.plan->threads());
+  Measured measured;
+  measured.ceilings = MeasureCeilings(workload.plan->threads());
+  measured.machine = MachineJson(machine, measured.ceilings);
   settings.check = [&](Plan& plan) {
     return CheckStep(options.workload, /*training=*/!options.infer, plan);
   };
-  PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
-  CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings, profile);
+  measured.profile = ProfilePlan(*workload.plan, &images, settings);
+  CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
+                  measured.profile);
+  measured.subject = SubjectOf(options, workload);
+  measured.subject["data"] = images.source();
+  measured.subject["seed"] = options.workload.seed;
+  measured.smt = SmtIsActive();
+  measured.source_notes = sources.notes;
+  return measured;
+}
 
-  Report report = ReportOf(*workload.plan, profile, ceilings, settings.regime);
+Measured Replay(ProfileOptions options, const std::string& file, Workload& workload) {
+  const Recording recording = ReadRecording(file);
+  // (the recording's machine may have had more CPUs: nothing runs here)
+  options.workload.oversubscribe = true;
+  const auto threads = recording.subject.find("threads");
+  if (options.workload.threads == 0 && threads != recording.subject.end() &&
+      threads->is_number_integer()) {
+    options.workload.threads = std::max(1, threads->get<int>());
+  }
+  workload = PlanWorkload(options.workload, /*training=*/!options.infer);
+  CheckSubject(recording, SubjectOf(options, workload), file);
+  Measured measured;
+  measured.profile = ProfileOf(recording, *workload.plan, file);
+  measured.ceilings = CeilingsOf(recording, file);
+  measured.machine = recording.machine;
+  measured.subject = recording.subject;
+  measured.smt = recording.smt;
+  measured.source_notes = recording.source_notes;
+  return measured;
+}
+
+void WriteRecording(const Measured& measured, const std::string& path) {
+  Recording recording = RecordingOf(measured.profile);
+  recording.command = CommandLine();
+  recording.machine = measured.machine;
+  recording.subject = measured.subject;
+  recording.smt = measured.smt;
+  recording.source_notes = measured.source_notes;
+  WriteFileAtomically(path, FormatRecording(recording));
+}
+
+// The table of the CPU that was measured, if it has one.
+const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
+  try {
+    const auto& cpu = machine.at("cpu");
+    Cpu known;
+    known.microarchitecture = cpu.at("microarchitecture").get<std::string>();
+    known.stepping = cpu.at("stepping").get<int>();
+    return &FindTopdownTable(TopdownNameOf(known));
+  } catch (const nlohmann::json::exception&) {
+    return nullptr;  // an unknown CPU
+  } catch (const TopdownError&) {
+    return nullptr;  // one without a table
+  }
+}
+
+Report MakeReport(const ProfileOptions& options, const Workload& workload,
+                  const Measured& measured) {
+  Report report =
+      ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
   report.command = CommandLine();
-  report.machine = MachineJson(machine, ceilings);
+  report.machine = measured.machine;
   report.items_per_step = static_cast<double>(workload.batch);
   report.partial = report.partial || Interrupted();
-  report.subject = {{"network", workload.network},
-                    {"batch", workload.batch},
-                    {"dtype", workload.dtype},
-                    {"backend", workload.backend},
-                    {"threads", workload.plan->threads()},
-                    {"mode", options.infer ? "inference" : "training"},
-                    {"regime", options.regime},
-                    {"data", images.source()},
-                    {"seed", options.workload.seed}};
+  for (const auto& [key, value] : measured.subject.items()) report.subject.emplace_back(key, value);
+  if (const TopdownTable* table = TableOf(measured.machine)) {
+    AddTopdown(*table, measured.smt, measured.profile.in_network, report);
+  }
   if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
     report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
   }
+  return report;
+}
+
+std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples) {
+  std::vector<std::string> groups;
+  for (const Stage& stage : plan.stages()) {
+    const std::string pass(NameOf(stage.pass));
+    groups.push_back(pass.starts_with("backward") ? "backward" : pass);
+  }
+  return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
+}
+
+int RunProfile(const ProfileOptions& options) {
+  CheckOptions(options);
+  RegimeOf(options.regime);
+  InterruptFlag();
+  ProgressLine progress(DetectStyle(stderr));
+  constexpr std::string_view kReplay = "replay:";
+  Workload workload;
+  const Measured measured = options.counters.starts_with(kReplay)
+                                ? Replay(options, options.counters.substr(kReplay.size()), workload)
+                                : Measure(options, progress, workload);
+  Report report = MakeReport(options, workload, measured);
+  const SequenceSamples& samples = measured.profile.in_network;
+  const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);
+  if (options.series) report.evolution = EvolutionJson(samples, phases);
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
+  fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
-  for (const std::string& line : sources.notes) fmt::print("  counters: {}\n", line);
+  if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
+  for (const std::string& line : measured.source_notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
+  if (!options.record.empty()) WriteRecording(measured, options.record);
   if (Interrupted()) return kExitInterrupted;
   if (report.stages.empty()) return kExitNothing;
   return report.step.status == Status::kFailed ? kExitWrong : kExitGood;
@@ -137,7 +252,14 @@ std::function<int()> Configure(CLI::App& app) {
   app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
   app.add_flag("--context-gap", options->context_gap,
                "time each stage hot, cold and in the network, and explain the difference");
-  app.add_option("--counters", options->counters, "auto, perf, exact, clock or none");
+  app.add_option("--counters", options->counters,
+                 "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
+  app.add_option("--metrics", options->metrics,
+                 "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  app.add_flag("--series", options->series,
+               "phases (warm-up and steady; forward, backward, update), and in the JSON each "
+               "stage's series over the iterations");
+  app.add_option("--record", options->record, "file for the raw samples, to replay");
   app.add_option("--json", options->json, "file for the whole report");
   app.add_option("--csv", options->csv, "file with a row a stage");
   return [options] { return RunProfile(*options); };

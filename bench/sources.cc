@@ -6,6 +6,8 @@
 
 #include "bench/command.h"
 #include "bench/nearest.h"
+#include "harness/topdown/perf_events.h"
+#include "harness/topdown/requests.h"
 
 namespace topdnn {
 
@@ -23,20 +25,38 @@ std::vector<CounterSource*> OpenedSources::Pointers() const {
   return pointers;
 }
 
-OpenedSources OpenSources(const std::string& counters) {
+OpenedSources OpenSources(const std::string& counters, const std::string& metrics) {
   const std::vector<std::string> known = {"auto", "perf", "exact", "clock", "none"};
   if (std::find(known.begin(), known.end(), counters) == known.end()) {
     throw UsageError(fmt::format("--counters {}: there are {}", counters, fmt::join(known, ", ")));
   }
+  if (!metrics.empty() && counters != "auto" && counters != "perf") {
+    throw UsageError(fmt::format("--metrics needs --counters perf or auto, not {}", counters));
+  }
   OpenedSources opened;
   if (counters == "clock" || counters == "none") return opened;
+  // The PMU's events first: where they work, the two of `hardware` would only take counters from
+  // them.
+  bool has_perf = false;
+  std::string refusal;
+  if (counters != "exact") {
+    OpenedPerf perf = OpenPerf(SplitMetrics(metrics), PerfSetting::Here());
+    has_perf = perf.source != nullptr;
+    if (has_perf) opened.sources.push_back(std::move(perf.source));
+    if (!has_perf) refusal = perf.availability.reason;
+    if (!has_perf || !perf.notes.empty()) {
+      opened.notes.push_back(fmt::format("perf: {}", perf.availability.reason));
+    }
+    for (const std::string& note : perf.notes) opened.notes.push_back("perf: " + note);
+  }
   for (const SourceOffer& offer : CounterSources()) {
-    if (IsClock(offer)) continue;
+    if (IsClock(offer) || offer.name == "perf") continue;
+    if (offer.name == "hardware" && has_perf) continue;
     if (counters != "auto" && (counters == "exact") != (offer.name == "exact")) continue;
     const Availability availability = offer.probe();
     if (availability.works) {
       opened.sources.push_back(offer.open());
-    } else {
+    } else if (availability.reason != refusal) {  // (told once already)
       opened.notes.push_back(fmt::format("{}: {}", offer.name, availability.reason));
     }
   }

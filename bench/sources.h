@@ -21,7 +21,8 @@ struct OpenedSources {
 // `auto`: every source that works, besides the clock that always runs. `perf`: the hardware's and
 // the kernel's events. `exact`: the exact counter. `clock`, `none`: times alone. Throws UsageError
 // for anything else.
-OpenedSources OpenSources(const std::string& counters);
+// `metrics`: what `perf` counts, "topdown-l2,flops"; empty: its choice.
+OpenedSources OpenSources(const std::string& counters, const std::string& metrics = "");
 
 }  // namespace topdnn
 

@@ -53,6 +53,7 @@ Json ToJson(const std::string& cpu, const Evaluated& report) {
                {"level1", ToJson(report.result.level1)},
                {"level2", ToJson(report.result.level2)},
                {"missing", report.result.missing}};
+  if (!report.result.level3.empty()) json["level3"] = ToJson(report.result.level3);
   if (!report.result.instead.empty()) json["instead"] = ToJson(report.result.instead);
   json["path"] = report.result.path;
   json["source"] = report.table->source;
@@ -79,6 +80,7 @@ void Print(const std::string& cpu, const Evaluated& report) {
   fmt::print("Top-Down of {} ({}; {})\n", cpu, report.result.path, report.table->source);
   PrintValues("level 1, fractions of pipeline slots", report.result.level1);
   PrintValues("level 2, fractions of pipeline slots", report.result.level2);
+  PrintValues("level 3 of Memory_Bound, fractions of cycles", report.result.level3);
   PrintValues("instead, fractions of cycles", report.result.instead);
   for (const TopdownAdvice& item : AdviseOn(report.result)) {
     fmt::print("{} {:.0f}%: {}.\n", item.node, 100 * item.value, item.sentence);

@@ -53,9 +53,9 @@ struct Workload {
   std::string network;
   std::string backend;
   std::string dtype;
-  std::int64_t batch;
+  std::int64_t batch = 0;
   Shape image;  // (C, H, W)
-  std::int64_t classes;
+  std::int64_t classes = 0;
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
   std::optional<ParameterValues> parameters;  // absent: to be drawn

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/counters/scaling.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -13,6 +14,8 @@ namespace {
 
 // 256 MiB of 8-byte numbers: more than that is no measurement but a trace.
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 25;
+
+const EventCount kNoCount = {.value = std::nullopt, .running_fraction = 0};
 
 void CheckStages(std::span<const TimedStage> stages) {
   if (stages.empty()) throw MeasureError("there is no stage to measure");
@@ -110,16 +113,30 @@ std::size_t SlotsOf(std::span<CounterSource* const> sources) {
   return slots;
 }
 
-std::vector<EventCount> FoldAll(std::span<CounterSource* const> sources,
-                                const std::uint64_t* before, const std::uint64_t* after) {
-  std::vector<EventCount> counts;
-  for (const CounterSource* source : sources) {
-    const std::size_t n = source->slots();
-    for (const EventCount& count : source->Fold({before, n}, {after, n})) counts.push_back(count);
-    before += n;
-    after += n;
+// What the source says between two readings taken one right after the other: the median of some.
+std::vector<double> EmptyCounts(CounterSource& source) {
+  constexpr std::size_t kTries = 33;
+  const std::size_t slots = source.slots();
+  std::vector<std::uint64_t> raw(slots * (kTries + 1), 0);
+  for (std::size_t i = 0; i <= kTries; ++i) source.Read(&raw[i * slots]);
+  std::vector<std::vector<double>> seen(source.events().size());
+  for (std::size_t i = 0; i < kTries; ++i) {
+    const auto counts = source.Fold({&raw[i * slots], slots}, {&raw[(i + 1) * slots], slots});
+    for (std::size_t e = 0; e < seen.size(); ++e) {
+      if (counts[e].value) seen[e].push_back(*counts[e].value);
+    }
   }
-  return counts;
+  std::vector<double> medians;
+  medians.reserve(seen.size());
+  for (const auto& values : seen) medians.push_back(values.empty() ? 0.0 : Median(values));
+  return medians;
+}
+
+// Adds `more` to a sum whose fraction is a sum, too.
+void AddCount(const EventCount& more, EventCount& sum) {
+  if (!more.value) return;
+  sum.value = sum.value.value_or(0) + *more.value;
+  sum.running_fraction += more.running_fraction;
 }
 
 struct Bounds {
@@ -162,6 +179,8 @@ class SequenceMeter {
       auto& events = source->runs_region() ? samples_.run_events : samples_.events;
       events.insert(events.end(), source->events().begin(), source->events().end());
     }
+    samples_.event_passes.assign(samples_.events.size(), 0);
+    samples_.empty_counts.assign(samples_.events.size(), 0);
   }
 
   SequenceSamples Measure() {
@@ -184,6 +203,10 @@ class SequenceMeter {
       RunMarked(stages_, clock_, marks_.data());
       loop.Finished();
       steps.push_back(Seconds(marks_[0], marks_[stages_.size()]));
+      for (std::size_t s = 0; s < stages_.size(); ++s) {
+        samples_.stages[s].warmup_seconds.push_back(Seconds(marks_[s], marks_[s + 1]));
+      }
+      samples_.step.warmup_seconds.push_back(steps.back());
       samples_.warmup.steady = IsSteady(steps, options_.steady);
     }
     samples_.warmup.iterations = steps.size();
@@ -212,6 +235,8 @@ class SequenceMeter {
   void Time() {
     const std::size_t marks = stages_.size() + 1;
     Disturbance& seen = samples_.disturbance;
+    const double empty = EmptySeconds();
+    samples_.step.empty_seconds = empty * static_cast<double>(stages_.size());
     Loop loop(options_, clock_, "timing");
     std::vector<bool> was_switched;
     was_switched.reserve(static_cast<std::size_t>(bounds_.most));
@@ -228,13 +253,15 @@ class SequenceMeter {
     seen.iterations = loop.done();
     for (StageSamples& stage : samples_.stages) {
       stage.seconds.reserve(static_cast<std::size_t>(loop.done()));
+      stage.empty_seconds = empty;
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop.done()); ++i) {
       const std::uint64_t* at = &marks_[i * marks];
       for (std::size_t s = 0; s < stages_.size(); ++s) {
-        samples_.stages[s].seconds.push_back(Seconds(at[s], at[s + 1]));
+        samples_.stages[s].seconds.push_back(std::max(0.0, Seconds(at[s], at[s + 1]) - empty));
       }
-      samples_.step.seconds.push_back(Seconds(at[0], at[stages_.size()]));
+      samples_.step.seconds.push_back(
+          std::max(0.0, Seconds(at[0], at[stages_.size()]) - samples_.step.empty_seconds));
       seen.seconds += samples_.step.seconds.back();
     }
     std::vector<double> unswitched;
@@ -246,27 +273,117 @@ class SequenceMeter {
     }
   }
 
+  // The sources that are read, in as many passes as the one with the most needs.
   void Count() {
-    const std::size_t slots = SlotsOf(readers_);
+    std::size_t passes = 1;
+    for (const CounterSource* source : readers_) passes = std::max(passes, source->passes());
+    for (std::size_t pass = 0; pass < passes && !samples_.cancelled; ++pass) {
+      std::vector<Reader> active;
+      std::size_t event = 0;
+      for (CounterSource* source : readers_) {
+        if (pass < source->passes()) {
+          source->Begin(pass);
+          active.push_back({source, event, EmptyCounts(*source)});
+        }
+        event += source->events().size();
+      }
+      CountPass(active, pass, passes);
+      for (const Reader& reader : active) reader.source->End();
+    }
+  }
+
+  // A source in the pass that counts now.
+  struct Reader {
+    CounterSource* source;
+    std::size_t first_event;    // in SequenceSamples::events
+    std::vector<double> empty;  // per event
+  };
+
+  void CountPass(const std::vector<Reader>& active, std::size_t pass, std::size_t passes) {
+    std::vector<CounterSource*> sources;
+    for (const Reader& reader : active) sources.push_back(reader.source);
+    const std::size_t slots = SlotsOf(sources);
     const std::size_t numbers = slots * (stages_.size() + 1);
     if (slots == 0) return;
-    const std::int64_t most =
-        std::min({options_.most_counted_iterations, samples_.disturbance.iterations,
-                  kMostNumbers / static_cast<std::int64_t>(numbers)});
+    std::int64_t most = std::min({options_.most_counted_iterations, samples_.disturbance.iterations,
+                                  kMostNumbers / static_cast<std::int64_t>(numbers)});
+    if (pass > 0) most = std::min(most, rows_);
     std::vector<std::uint64_t> raw(
         numbers * static_cast<std::size_t>(std::max<std::int64_t>(0, most)), 0);
     Loop loop(options_, clock_, "counting");
-    while (loop.Next(1, most, options_.seconds)) {
-      RunCounted(stages_, readers_, slots, &raw[static_cast<std::size_t>(loop.done()) * numbers]);
+    while (loop.Next(1, most, options_.seconds / static_cast<double>(passes))) {
+      RunCounted(stages_, sources, slots, &raw[static_cast<std::size_t>(loop.done()) * numbers]);
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
+    // (when cancelled, what the later passes would have counted stays absent)
+    if (pass == 0 || !samples_.cancelled) rows_ = loop.done();
+    for (StageSamples& stage : samples_.stages) Resize(stage);
+    Resize(samples_.step);
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop.done()); ++i) {
       const std::uint64_t* at = &raw[i * numbers];
       for (std::size_t s = 0; s < stages_.size(); ++s) {
-        Append(samples_.stages[s].counts, at + s * slots, at + (s + 1) * slots);
+        Fold(active, pass, i, at + s * slots, at + (s + 1) * slots, 1, samples_.stages[s]);
       }
-      Append(samples_.step.counts, at, at + stages_.size() * slots);
+      Fold(active, pass, i, at, at + stages_.size() * slots, static_cast<double>(stages_.size()),
+           samples_.step);
+    }
+    for (StageSamples& stage : samples_.stages) FinishThreads(active, pass, stage);
+    FinishThreads(active, pass, samples_.step);
+  }
+
+  void Resize(StageSamples& samples) const {
+    samples.counts.resize(static_cast<std::size_t>(rows_) * samples_.events.size(),
+                          {.value = std::nullopt, .running_fraction = 0});
+  }
+
+  // The counts of one region in iteration `row`, less those of the `readings` within it.
+  void Fold(const std::vector<Reader>& active, std::size_t pass, std::size_t row,
+            const std::uint64_t* before, const std::uint64_t* after, double readings,
+            StageSamples& into) {
+    for (const Reader& reader : active) {
+      const CounterSource& source = *reader.source;
+      const std::size_t n = source.slots();
+      const auto take = [&](const EventCount& count, std::size_t e, double regions) {
+        EventCount own = count;
+        if (own.value) own.value = std::max(0.0, *own.value - regions * reader.empty[e]);
+        return own;
+      };
+      const auto counts = source.Fold({before, n}, {after, n});
+      const auto threads = source.FoldThreads({before, n}, {after, n});
+      while (into.threads.size() < threads.size()) {
+        into.threads.push_back({threads[into.threads.size()].thread,
+                                std::vector<EventCount>(samples_.events.size(), kNoCount)});
+      }
+      for (std::size_t e = 0; e < counts.size(); ++e) {
+        if (source.pass_of(e) != pass) continue;
+        const std::size_t event = reader.first_event + e;
+        into.counts[row * samples_.events.size() + event] = take(counts[e], e, readings);
+        samples_.empty_counts[event] = reader.empty[e];
+        samples_.event_passes[event] = pass;
+        // (the readings are the calling thread's work)
+        for (std::size_t t = 0; t < threads.size(); ++t) {
+          AddCount(take(threads[t].counts[e], e, t == 0 ? readings : 0),
+                   into.threads[t].counts[event]);
+        }
+      }
+      before += n;
+      after += n;
+    }
+  }
+
+  // From sums to means.
+  void FinishThreads(const std::vector<Reader>& active, std::size_t pass, StageSamples& into) {
+    const auto n = static_cast<double>(std::max<std::int64_t>(1, rows_));
+    for (const Reader& reader : active) {
+      for (std::size_t e = 0; e < reader.source->events().size(); ++e) {
+        if (reader.source->pass_of(e) != pass) continue;
+        for (ThreadCounts& thread : into.threads) {
+          EventCount& count = thread.counts[reader.first_event + e];
+          if (count.value) *count.value /= n;
+          count.running_fraction /= n;
+        }
+      }
     }
   }
 
@@ -294,10 +411,14 @@ class SequenceMeter {
     fold(0, stages_.size(), samples_.step);
   }
 
-  void Append(std::vector<EventCount>& counts, const std::uint64_t* before,
-              const std::uint64_t* after) const {
-    const std::vector<EventCount> folded = FoldAll(readers_, before, after);
-    counts.insert(counts.end(), folded.begin(), folded.end());
+  // The median time between two marks with nothing between them.
+  double EmptySeconds() const {
+    constexpr std::size_t kTries = 257;
+    std::vector<std::uint64_t> marks(kTries + 1, 0);
+    for (std::uint64_t& mark : marks) mark = clock_.now();
+    std::vector<double> seconds;
+    for (std::size_t i = 0; i < kTries; ++i) seconds.push_back(Seconds(marks[i], marks[i + 1]));
+    return Median(seconds);
   }
 
   double Seconds(std::uint64_t from, std::uint64_t to) const {
@@ -312,6 +433,7 @@ class SequenceMeter {
   SequenceSamples samples_;
   std::vector<CounterSource*> readers_;
   std::vector<CounterSource*> runners_;
+  std::int64_t rows_ = 0;  // counted iterations
 };
 
 }  // namespace
@@ -407,7 +529,16 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     return record;
   }
   record.seconds = Summarize(samples.seconds);
+  const auto degrade = [&record](const std::string& reason) {
+    if (record.status == Status::kOk) record.status = Status::kDegraded;
+    record.reason += (record.reason.empty() ? "" : "; ") + reason;
+  };
+  if (record.seconds->median < (kLeastEmptyRegions - 1) * samples.empty_seconds) {
+    degrade(fmt::format("too short for the marks, of which an empty region takes {:.0f} ns",
+                        samples.empty_seconds * 1e9));
+  }
   std::vector<EventCount> series;
+  std::string displaced;
   for (std::size_t e = 0; e < events.size(); ++e) {
     series.clear();
     for (std::size_t at = e; at < samples.counts.size(); at += events.size()) {
@@ -418,6 +549,17 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     if (!mean.value) continue;
     record.running_fraction =
         std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
+    if (mean.running_fraction < kTrustedRunningFraction && displaced.empty()) {
+      displaced = fmt::format("{} was on a counter for {:.0f} % of the time and is not scaled",
+                              events[e], 100 * mean.running_fraction);
+    }
+  }
+  if (!displaced.empty()) degrade(displaced);
+  for (const ThreadCounts& thread : samples.threads) {
+    auto& own = record.thread_events[thread.thread];
+    for (std::size_t e = 0; e < events.size() && e < thread.counts.size(); ++e) {
+      if (thread.counts[e].value) own[events[e]] = thread.counts[e].value;
+    }
   }
   return record;
 }

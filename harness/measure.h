@@ -92,13 +92,22 @@ struct StageSamples {
   // Of the sources that run the regions themselves, from one iteration; in the order of
   // SequenceSamples::run_events.
   std::vector<EventCount> run_counts{};
+  // The means over the counted iterations by thread, of the sources that tell threads apart; counts
+  // in the order of SequenceSamples::events.
+  std::vector<ThreadCounts> threads{};
+  std::vector<double> warmup_seconds{};  // one per iteration of the warm-up
+  // What the marks of an empty region take, which the samples are already without.
+  double empty_seconds = 0;
 };
 
 struct SequenceSamples {
   std::vector<StageSamples> stages;
   StageSamples step;
-  std::vector<std::string> events;      // of the sources that are read, in their order
-  std::vector<std::string> run_events;  // of those that run the regions themselves
+  std::vector<std::string> events;        // of the sources that are read, in their order
+  std::vector<std::string> run_events;    // of those that run the regions themselves
+  std::vector<std::size_t> event_passes;  // which pass counted each of `events`
+  // What a reading counts of itself, per event, which the counts are already without.
+  std::vector<double> empty_counts;
   std::string clock;
   Warmup warmup;
   Disturbance disturbance;
@@ -135,13 +144,17 @@ std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stag
 // or not of one length.
 MarkOverhead OverheadOf(std::span<const double> with, std::span<const double> without);
 
+// A stage shorter than this many empty regions is flagged: a tenth of it was the marks' own time.
+inline constexpr double kLeastEmptyRegions = 10;
+
 // Pure: an event's mean per iteration. Counts are of the share of the time during which the event
 // was on a counter; so are the mean and its fraction, with an iteration that was not counted
 // standing for fraction 0. Absent when no iteration was counted.
 EventCount MeanCount(std::span<const EventCount> per_iteration);
 
 // The record of a stage or of the step: name, regime, status, seconds, events, running fraction.
-// Without samples it is SKIPPED.
+// DEGRADED, besides for the verdict, when the region is too short for the marks, or an event was on
+// a counter for too small a share of the time. Without samples it is SKIPPED.
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime);
 // Adds what the sources that run the regions themselves counted: their events, the FLOPs counted,

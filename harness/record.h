@@ -52,6 +52,8 @@ struct Record {
 
   std::map<std::string, std::optional<double>> events;  // per iteration
   std::optional<double> running_fraction;               // least of the events'
+  // The same by thread, where a source tells threads apart; 0 is the one that calls the stage.
+  std::map<int, std::map<std::string, std::optional<double>>> thread_events;
   // Why flops_counted or events are absent, or what sets them apart, where a source knows.
   std::string counts_reason;
   std::optional<std::map<std::string, std::optional<double>>> topdown;
@@ -72,8 +74,9 @@ struct Report {
   Record step;  // the whole
   std::optional<double> items_per_step;
   std::vector<Record> stages;
-  bool partial = false;            // interrupted: some stages are missing
-  std::vector<std::string> notes;  // sentences for the reader: warm-up, overhead, gaps
+  bool partial = false;              // interrupted: some stages are missing
+  std::vector<std::string> notes;    // sentences for the reader: warm-up, overhead, gaps
+  nlohmann::ordered_json evolution;  // see harness/evolution.h; null: not asked for
 };
 
 }  // namespace topdnn

@@ -66,24 +66,6 @@ std::vector<int> Graph::Readers(ValueId value) const {
   return readers;
 }
 
-bool Graph::EndsBranch(int node) const {
-  const GraphNode& norm = nodes_[static_cast<std::size_t>(node)];
-  if (norm.op->kind() != "batchnorm") return false;
-  const std::vector<int> readers = Readers(norm.output);
-  if (readers.size() != 1) return false;
-  const GraphNode& reader = nodes_[static_cast<std::size_t>(readers.front())];
-  return reader.op->kind() == "add" && reader.inputs.front() == norm.output;
-}
-
-std::vector<Parameter> Graph::ParametersOf(int node) const {
-  constexpr double kBranchScale = 0.2;
-  std::vector<Parameter> parameters = nodes_[static_cast<std::size_t>(node)].op->Parameters();
-  for (Parameter& parameter : parameters) {
-    if (parameter.arg == Arg::kScale && EndsBranch(node)) parameter.initial = kBranchScale;
-  }
-  return parameters;
-}
-
 GraphTotals Graph::Totals() const {
   GraphTotals totals;
   for (const GraphNode& node : nodes_) {

@@ -53,13 +53,6 @@ class Graph {
   // Nodes that read a value, in order.
   std::vector<int> Readers(ValueId value) const;
   GraphTotals Totals() const;
-  // Whether a node is the batch normalization that ends a residual branch: an addition alone reads
-  // it, as its first source; the shortcut is the last.
-  bool EndsBranch(int node) const;
-  // A node's parameters. Where it ends a branch its scale starts small, so that depth blows up
-  // neither activations nor gradients; 0, as Goyal et al. 2017, "Accurate, Large Minibatch SGD",
-  // section 5.1, have it, would leave the branch without gradients in the first step.
-  std::vector<Parameter> ParametersOf(int node) const;
 
  private:
   std::string name_;

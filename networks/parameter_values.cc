@@ -57,11 +57,10 @@ std::string ParameterKey(std::string_view layer, std::string_view parameter) {
 
 ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
   ParameterValues values;
-  for (int index = 0; index < static_cast<int>(graph.nodes().size()); ++index) {
-    const GraphNode& node = graph.nodes()[static_cast<std::size_t>(index)];
-    for (const Parameter& parameter : graph.ParametersOf(index)) {
-      values[ParameterKey(node.name, parameter.name)] =
-          TensorOf(parameter.shape, DrawParameter(node.name, parameter, seed));
+  for (const GraphNode& node : graph.nodes()) {
+    for (const Parameter& parameter : node.op->Parameters()) {
+      values[ParameterKey(node.name, parameter.name)] = TensorOf(
+          parameter.shape, DrawParameter(node.name, parameter, seed, EndsBranch(graph, node)));
     }
     if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
       const auto channels = static_cast<std::size_t>(norm->channels());

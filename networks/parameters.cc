@@ -41,27 +41,46 @@ std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
 
 namespace {
 
+// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0, which leaves the
+// branch without gradients in the first step.
+constexpr double kBranchScale = 0.2;
+
 // One channel in eight is sometimes cut off, so that no shift is without effect on the loss.
 constexpr double kPassedShift = 3.0;
 constexpr double kCutShift = 1.5;
 constexpr std::size_t kChannelsPerCut = 8;
 constexpr double kPassedBias = 0.5;
 
-// What ParameterDraw::kComparison draws otherwise.
-void MoveFromKinks(const PlanParameter& parameter, std::vector<double>& values) {
-  if (parameter.spec.arg == Arg::kBias) values.assign(values.size(), kPassedBias);
-  if (parameter.spec.arg != Arg::kShift || parameter.ends_branch) return;
-  for (std::size_t c = 0; c < values.size(); ++c) {
-    values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
+std::vector<double> ConstantsOf(const Parameter& parameter, bool ends_branch, ParameterDraw draw) {
+  const auto count = static_cast<std::size_t>(parameter.shape.elements());
+  std::vector<double> values(count, parameter.initial);
+  if (parameter.arg == Arg::kScale && ends_branch) {
+    values.assign(count, kBranchScale);
   }
+  if (draw == ParameterDraw::kTraining) return values;
+  if (parameter.arg == Arg::kShift && !ends_branch) {
+    for (std::size_t c = 0; c < count; ++c) {
+      values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
+    }
+  }
+  if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
+  return values;
 }
 
 }  // namespace
 
+bool EndsBranch(const Graph& graph, const GraphNode& node) {
+  if (node.op->kind() != "batchnorm") return false;
+  const std::vector<int> readers = graph.Readers(node.output);
+  if (readers.size() != 1) return false;
+  const GraphNode& reader = graph.nodes()[readers.front()];
+  return reader.op->kind() == "add" && reader.inputs.front() == node.output;
+}
+
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
-                                  std::uint64_t seed) {
+                                  std::uint64_t seed, bool ends_branch, ParameterDraw draw) {
+  if (parameter.fan_in == 0) return ConstantsOf(parameter, ends_branch, draw);
   const auto count = static_cast<std::size_t>(parameter.shape.elements());
-  if (parameter.fan_in == 0) return std::vector<double>(count, parameter.initial);
   std::vector<double> values =
       NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
   const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
@@ -71,9 +90,8 @@ std::vector<double> DrawParameter(std::string_view layer, const Parameter& param
 
 void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
   for (const PlanParameter& parameter : plan.parameters()) {
-    std::vector<double> values = DrawParameter(parameter.layer, parameter.spec, seed);
-    if (draw == ParameterDraw::kComparison) MoveFromKinks(parameter, values);
-    plan.Write(parameter.value, values);
+    plan.Write(parameter.value,
+               DrawParameter(parameter.layer, parameter.spec, seed, parameter.ends_branch, draw));
   }
   plan.PrepareParameters();
 }

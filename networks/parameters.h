@@ -21,14 +21,19 @@ enum class ParameterDraw {
 };
 
 // Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
-// Rectifiers", equation 10), or the constant that Graph::ParametersOf names. The values depend on
-// the seed, the layer and the parameter alone, not on backend, layout, type or machine. Prepares
-// them.
+// Rectifiers", equation 10), or the constant that the operation names; a batch normalization that
+// ends a residual branch starts with a small scale, so that depth neither blows up activations nor
+// gradients. The values depend on the seed, the layer and the parameter alone, not on backend,
+// layout, type or machine. Prepares them.
 void InitializeParameters(const Plan& plan, std::uint64_t seed,
                           ParameterDraw draw = ParameterDraw::kTraining);
-// One parameter of those, row-major.
+// One parameter of those, row-major; `ends_branch` as EndsBranch says of its node.
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
-                                  std::uint64_t seed);
+                                  std::uint64_t seed, bool ends_branch,
+                                  ParameterDraw draw = ParameterDraw::kTraining);
+// Whether the node normalizes a branch that is then added to its shortcut, which an addition names
+// last.
+bool EndsBranch(const Graph& graph, const GraphNode& node);
 
 // `count` values of the standard normal distribution, the same on every machine (Box and Muller
 // 1958 on the 64-bit Mersenne Twister; the C++ library's own distribution may differ between

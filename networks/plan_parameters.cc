@@ -9,6 +9,7 @@
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "networks/memory.h"
+#include "networks/parameters.h"
 
 namespace topdnn {
 
@@ -53,7 +54,7 @@ void ParameterPlanner::Settle() {
 
 void ParameterPlanner::SettleNode(int index) {
   const GraphNode& node = draft_.NodeAt(index);
-  const std::vector<Parameter> specs = draft_.graph.ParametersOf(index);
+  const std::vector<Parameter> specs = node.op->Parameters();
   const bool has_gradients = std::any_of(specs.begin(), specs.end(), [&](const Parameter& spec) {
     return draft_.gradient_parameters.count({index, spec.arg}) != 0;
   });
@@ -75,7 +76,7 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient, draft_.graph.EndsBranch(index)});
+    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
   }
 }
 

@@ -25,7 +25,10 @@ constexpr PerfScope kScope = PerfScope::kUser;
 
 class HardwareSource final : public CounterSource {
  public:
-  HardwareSource() { group_.Open(HardwareEvents(), kScope, /*all_threads=*/true); }
+  HardwareSource() { Begin(0); }
+  void Begin(std::size_t /*pass*/) override {
+    group_.Open(HardwareEvents(), kScope, /*all_threads=*/true);
+  }
   std::string_view name() const override { return "hardware"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return group_.slots(); }

@@ -2,6 +2,7 @@
 
 #include <perfmon/pfmlib_perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -9,6 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "harness/counters/user_read.h"
 
 namespace topdnn {
 
@@ -86,7 +89,17 @@ PerfSyscalls PerfSyscalls::Real() {
               [](int fd, unsigned long request, unsigned long argument) {
                 return ioctl(fd, request, argument) < 0 ? -errno : 0;
               },
-          .close = [](int fd) { ::close(fd); }};
+          .close = [](int fd) { ::close(fd); },
+          .map = [](int fd) -> const perf_event_mmap_page* {
+            const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+            void* page = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
+            return page == MAP_FAILED ? nullptr : static_cast<perf_event_mmap_page*>(page);
+          },
+          .unmap =
+              [](const perf_event_mmap_page* page) {
+                munmap(const_cast<perf_event_mmap_page*>(page),
+                       static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+              }};
 }
 
 std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
@@ -96,9 +109,16 @@ std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional
   return ResolveBySysfs(name, sysfs);
 }
 
+bool NeedsSlots(const ResolvedEvent& event) {
+  return event.type == PERF_TYPE_RAW && event.config >= 0x8000 && event.config <= 0x8700 &&
+         (event.config & 0xFF) == 0;
+}
+
 OpenOutcome PerfGroup::Open(std::span<const ResolvedEvent> events, pid_t thread, bool inherit) {
   Close();
   inherit_ = inherit;
+  own_thread_ = thread == 0;
+  metrics_ = false;
   for (std::size_t i = 0; i < events.size(); ++i) {
     perf_event_attr attr{};
     attr.size = sizeof attr;
@@ -116,6 +136,8 @@ OpenOutcome PerfGroup::Open(std::span<const ResolvedEvent> events, pid_t thread,
       return {-fd, i};
     }
     fds_.push_back(fd);
+    metrics_ = metrics_ || NeedsSlots(events[i]) ||
+               (events[i].type == PERF_TYPE_RAW && events[i].config == kSlotsConfig);
   }
   if (fds_.empty()) return {EINVAL, 0};
   const int error = calls_.control(fds_.front(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
@@ -126,15 +148,41 @@ OpenOutcome PerfGroup::Open(std::span<const ResolvedEvent> events, pid_t thread,
   return {};
 }
 
+bool PerfGroup::MapForUser() {
+  if (fds_.empty() || inherit_ || metrics_ || !own_thread_ || !calls_.map) return false;
+  for (const int fd : fds_) {
+    const perf_event_mmap_page* page = calls_.map(fd);
+    if (page != nullptr) pages_.push_back(page);
+    if (page == nullptr || !IsReadableByUser(*page)) {
+      Unmap();
+      return false;
+    }
+  }
+  return true;
+}
+
+std::size_t PerfGroup::slots() const {
+  if (inherit_) return 3 * fds_.size();
+  return pages_.empty() ? 3 + fds_.size() : UserSlots(fds_.size());
+}
+
+void PerfGroup::Unmap() {
+  for (const perf_event_mmap_page* page : pages_) calls_.unmap(page);
+  pages_.clear();
+}
+
 void PerfGroup::Close() {
+  Unmap();
   for (const int fd : fds_) calls_.close(fd);
   fds_.clear();
 }
 
 bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
   if (fds_.empty()) return false;
+  // (an event off its counter for the moment has to be asked of the kernel)
+  if (!pages_.empty() && ReadUserGroup(pages_, raw)) return true;
   if (!inherit_) {  // events, enabled, running, count...
-    const std::size_t bytes = slots() * sizeof *raw;
+    const std::size_t bytes = (3 + fds_.size()) * sizeof *raw;
     return calls_.read(fds_.front(), raw, bytes) == static_cast<ssize_t>(bytes);
   }
   for (const int fd : fds_) {  // count, enabled, running
@@ -148,10 +196,15 @@ bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
 std::vector<CounterReading> PerfGroup::Decode(std::span<const std::uint64_t> raw) const {
   std::vector<CounterReading> readings;
   if (raw.size() != slots() || fds_.empty()) return readings;
-  if (!inherit_ && raw[0] != fds_.size()) return readings;
+  const bool by_user = !inherit_ && !pages_.empty() && (raw[0] & kUserReading) != 0;
+  const std::size_t events = fds_.size();
+  if (!inherit_ && raw[0] != (by_user ? kUserReading | events : events)) return readings;
+  const UserTimes times =
+      by_user ? UserTimesOf(raw[1], raw[2], raw[3 + events], raw[4 + events], *pages_.front())
+              : UserTimes{.enabled = raw[1], .running = raw[2]};
   for (std::size_t i = 0; i < fds_.size(); ++i) {
     readings.push_back(inherit_ ? CounterReading{raw[3 * i], raw[3 * i + 1], raw[3 * i + 2]}
-                                : CounterReading{raw[3 + i], raw[1], raw[2]});
+                                : CounterReading{raw[3 + i], times.enabled, times.running});
   }
   return readings;
 }

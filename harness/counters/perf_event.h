@@ -26,6 +26,9 @@ struct PerfSyscalls {
   std::function<ssize_t(int fd, void* buffer, std::size_t bytes)> read;
   std::function<int(int fd, unsigned long request, unsigned long argument)> control;
   std::function<void(int fd)> close;
+  // Maps the first page of an event (perf_event_open(2), "MMAP layout"); nullptr: refused.
+  std::function<const perf_event_mmap_page*(int fd)> map = {};
+  std::function<void(const perf_event_mmap_page* page)> unmap = {};
   static PerfSyscalls Real();
 };
 
@@ -41,6 +44,11 @@ struct ResolvedEvent {
 // these.
 std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
                                           const std::string& sysfs);
+
+// The Top-Down slots of Intel's cores since Ice Lake, and whether an event is one of the metrics in
+// PERF_METRICS (pseudo-events 0x8000 to 0x8700), which count in a group that slots leads alone.
+inline constexpr std::uint64_t kSlotsConfig = 0x400;
+bool NeedsSlots(const ResolvedEvent& event);
 
 // What opening ended with. `error`: 0 or an errno, of the event at `member`.
 struct OpenOutcome {
@@ -62,8 +70,14 @@ class PerfGroup {
   void Close();
   std::size_t size() const { return fds_.size(); }
 
+  // Reads without a system call from now on where that is possible (see user_read.h): a group of
+  // the calling thread, whose pages the kernel maps and says to be readable. Never with slots or a
+  // metric of PERF_METRICS: the kernel computes these when it reads, and a reading of the register
+  // beside it would mix two units. False: by system calls as before.
+  bool MapForUser();
+
   // Places that ReadRaw fills.
-  std::size_t slots() const { return inherit_ ? 3 * fds_.size() : 3 + fds_.size(); }
+  std::size_t slots() const;
   // The measured path: copies cumulative numbers as the kernel gives them, allocates nothing. False
   // after a failed or short read.
   bool ReadRaw(std::uint64_t* raw) const noexcept;
@@ -73,9 +87,14 @@ class PerfGroup {
   std::vector<CounterReading> Read() const;
 
  private:
+  void Unmap();
+
   PerfSyscalls calls_;
   std::vector<int> fds_;  // leader first
   bool inherit_ = false;
+  bool metrics_ = false;
+  bool own_thread_ = false;
+  std::vector<const perf_event_mmap_page*> pages_;  // of each event, while read by the user
 };
 
 enum class TrialVerdict {

@@ -22,18 +22,38 @@ bool Assign(std::span<const SchedulableEvent> events, std::size_t event, std::si
   return false;
 }
 
+// The same for events that take two neighbouring counters: places them in every way, the rest then
+// by a matching over what is left. There are at most a few of them.
+bool FitsAround(std::span<const SchedulableEvent> events, std::span<const std::size_t> single,
+                std::span<const std::size_t> paired, std::vector<bool>& taken) {
+  if (!paired.empty()) {
+    for (std::size_t c = 0; c + 1 < taken.size(); c += 2) {
+      if (taken[c] || taken[c + 1] || (events[paired.front()].counters >> c & 1) == 0) continue;
+      taken[c] = taken[c + 1] = true;
+      if (FitsAround(events, single, paired.subspan(1), taken)) return true;
+      taken[c] = taken[c + 1] = false;
+    }
+    return false;
+  }
+  std::vector<std::size_t> owner(taken.size(), kNone);
+  for (const std::size_t event : single) {
+    std::vector<bool> tried = taken;
+    if (!Assign(events, event, taken.size(), owner, tried)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool FitsAtOnce(std::span<const SchedulableEvent> events, std::span<const std::size_t> chosen,
                 std::size_t counters) {
-  counters = std::min<std::size_t>(counters, 64);
-  std::vector<std::size_t> owner(counters, kNone);
+  std::vector<std::size_t> single;
+  std::vector<std::size_t> paired;
   for (const std::size_t event : chosen) {
-    if (events[event].fixed) continue;
-    std::vector<bool> tried(counters, false);
-    if (!Assign(events, event, counters, owner, tried)) return false;
+    if (!events[event].fixed) (events[event].paired ? paired : single).push_back(event);
   }
-  return true;
+  std::vector<bool> taken(std::min<std::size_t>(counters, 64), false);
+  return FitsAround(events, single, paired, taken);
 }
 
 CounterSchedule PlanPasses(std::span<const SchedulableEvent> events, std::size_t counters,

@@ -16,6 +16,9 @@ struct SchedulableEvent {
   std::string name;
   std::uint64_t counters = ~std::uint64_t{0};  // bit i: general counter i can count it
   bool fixed = false;                          // has a counter of its own (cycles, slots, metrics)
+  // Takes an even counter and the odd one after it: AMD's events of more than 15 counts a cycle,
+  // which the kernel joins with the Merge event (AMD PPR, "Large Increment per Cycle Events").
+  bool paired = false;
 };
 
 struct CounterPass {

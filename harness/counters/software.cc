@@ -25,7 +25,10 @@ constexpr PerfScope kScope = PerfScope::kUserAndKernel;
 
 class SoftwareSource final : public CounterSource {
  public:
-  SoftwareSource() { group_.Open(SoftwareEvents(), kScope, /*all_threads=*/true); }
+  SoftwareSource() { Begin(0); }
+  void Begin(std::size_t /*pass*/) override {
+    group_.Open(SoftwareEvents(), kScope, /*all_threads=*/true);
+  }
   std::string_view name() const override { return "software"; }
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t slots() const override { return group_.slots(); }

@@ -38,6 +38,12 @@ struct EventCount {
 // The event under which a source tells floating-point operations, where it counts them.
 inline constexpr std::string_view kFlopsEvent = "exact/flops";
 
+// What one thread's counters said, of a source that counts each thread by itself.
+struct ThreadCounts {
+  int thread = 0;                  // 0: the one that reads; then the others in the kernel's order
+  std::vector<EventCount> counts;  // one per event
+};
+
 class CounterSource {
  public:
   virtual ~CounterSource() = default;
@@ -55,6 +61,20 @@ class CounterSource {
   // The counts between two readings, one per event.
   virtual std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                        std::span<const std::uint64_t> after) const = 0;
+
+  // Events that do not fit the counters at once are counted in passes, each over iterations of its
+  // own. A reading between Begin(pass) and End() counts the events of that pass alone.
+  virtual std::size_t passes() const { return 1; }
+  virtual std::size_t pass_of(std::size_t /*event*/) const { return 0; }
+  // Starts to count, on every thread that the process has by then (so after the warm-up, when its
+  // pools exist). The number of slots may change.
+  virtual void Begin(std::size_t /*pass*/) {}
+  virtual void End() {}
+  // Fold by thread; empty where the source does not tell threads apart.
+  virtual std::vector<ThreadCounts> FoldThreads(std::span<const std::uint64_t> /*before*/,
+                                                std::span<const std::uint64_t> /*after*/) const {
+    return {};
+  }
 
   // Whether the source counts only what goes through its Run. Such a region is slowed down, so it
   // gets an iteration of its own, beside those that are timed and those that others count.

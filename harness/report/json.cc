@@ -56,6 +56,12 @@ void AddFigures(const Record& record, Json& json) {
   json["ceiling_gflops"] = GflopsOf(record.ceiling_flops_per_second);
   json["events"] = NumbersJson(record.events);
   json["running_fraction"] = JsonNumber(record.running_fraction);
+  if (!record.thread_events.empty()) {
+    json["thread_events"] = Json::object();
+    for (const auto& [thread, events] : record.thread_events) {
+      json["thread_events"][std::to_string(thread)] = NumbersJson(events);
+    }
+  }
   json["counts_reason"] = TextOrNull(record.counts_reason);
   json["topdown"] = record.topdown ? NumbersJson(*record.topdown) : Json(nullptr);
   json["topdown_bounds"] = BoundsJson(record);
@@ -121,6 +127,7 @@ Json ToJson(const Report& report) {
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
   json["partial"] = report.partial;
   json["notes"] = report.notes;
+  if (!report.evolution.is_null()) json["evolution"] = report.evolution;
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -16,7 +17,23 @@ struct Rule {
   std::string_view sentence;
 };
 
+// (a node's children before it)
 constexpr std::array kRules = {
+    Rule{
+        "L1_Bound", "Memory_Bound", 0.10,
+        "loads that hit the first cache are slow: look for stores read back in parts, split lines, "
+        "and strides that meet in one cache set; keep accumulators in registers"},
+    Rule{"L2_Bound", "Memory_Bound", 0.05,
+         "the tile does not fit the first cache: make the innermost block smaller"},
+    Rule{"L3_Bound", "Memory_Bound", 0.05,
+         "the tile does not fit the second cache: block over channels too, or give each thread a "
+         "smaller share of the images"},
+    Rule{
+        "DRAM_Bound", "Memory_Bound", 0.10,
+        "data come from memory: fuse this stage with its neighbour, reorder weights once, or use a "
+        "narrower data type"},
+    Rule{"Store_Bound", "Memory_Bound", 0.20,
+         "stores are the limit: write each output once, after the sum over channels is complete"},
     Rule{
         "Fetch_Latency", "Frontend_Bound", 0.10,
         "instructions arrive late: unroll less, so that the kernel fits the instruction cache, and "
@@ -54,19 +71,29 @@ constexpr std::array kRules = {
         "a narrower data type"},
 };
 
+std::optional<double> ValueOf(const TopdownResult& result, std::string_view node) {
+  for (const auto* level : {&result.level1, &result.level2, &result.level3}) {
+    for (const auto& [name, value] : *level) {
+      if (name == node) return value;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result) {
   std::vector<TopdownAdvice> advice;
   std::set<std::string_view> explained;
   for (const Rule& rule : kRules) {
-    const auto& values = rule.parent.empty() ? result.level1 : result.level2;
-    const auto found = std::find_if(values.begin(), values.end(),
-                                    [&](const auto& node) { return node.first == rule.node; });
-    if (found == values.end() || !found->second || *found->second <= rule.threshold) continue;
+    const std::optional<double> value = ValueOf(result, rule.node);
+    if (!value || *value <= rule.threshold) continue;
+    // (level 3 is of cycles: only where Memory_Bound matters does it, too)
+    if (rule.parent == "Memory_Bound" && !(ValueOf(result, rule.parent).value_or(0) > 0.2))
+      continue;
     explained.insert(rule.parent);
-    if (rule.parent.empty() && explained.count(rule.node) != 0) continue;
-    advice.push_back({std::string(rule.node), *found->second, std::string(rule.sentence)});
+    if (explained.count(rule.node) != 0) continue;
+    advice.push_back({std::string(rule.node), *value, std::string(rule.sentence)});
   }
   std::stable_sort(advice.begin(), advice.end(),
                    [](const auto& a, const auto& b) { return a.value > b.value; });

@@ -17,7 +17,7 @@ struct TopdownAdvice {
   std::string sentence;
 };
 
-// The nodes above their threshold, largest first. A node of level 1 speaks only when none of its
+// The nodes above their threshold, largest first. A node speaks only when none of its
 // children does, as theirs say more. Thresholds: TMA's (pmu-tools), by node.
 std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result);
 

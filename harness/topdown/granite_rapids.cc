@@ -1,5 +1,6 @@
 // Granite Rapids: Redwood Cove, six slots a cycle.
 
+#include "harness/topdown/intel_events.h"
 #include "harness/topdown/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
@@ -16,6 +17,7 @@ const TopdownRegistration kGraniteRapids({
     .note = "",
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
+    .extras = IntelExtras("", true),
 });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Ice Lake-SP: five slots a cycle; PERF_METRICS gives level 1 alone.
 
+#include "harness/topdown/intel_events.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -47,24 +48,30 @@ MaybeValue HeavyOperations(C e) {
              e("IDQ.MITE_UOPS");
 }
 
+constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL_PERIODS";
+using Level3 = CycleActivityLevel3<kBuffersFull>;
+
 std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
                               MaybeValue (*retiring)(C)) {
-  return {
-      {"Frontend_Bound", 1, frontend},
-      {"Backend_Bound", 1, backend},
-      {"Retiring", 1, retiring},
-      {"Bad_Speculation", 1, BadSpeculation},
-      {"Fetch_Latency", 2, FetchLatency},
-      {"Fetch_Bandwidth", 2,
-       [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
-      {"Branch_Mispredicts", 2, BranchMispredicts},
-      {"Machine_Clears", 2,
-       [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
-      {"Memory_Bound", 2, MemoryBound},
-      {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
-      {"Heavy_Operations", 2, HeavyOperations},
-      {"Light_Operations", 2, [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }},
-  };
+  return Joined<TopdownNode>(
+      {
+          {"Frontend_Bound", 1, frontend},
+          {"Backend_Bound", 1, backend},
+          {"Retiring", 1, retiring},
+          {"Bad_Speculation", 1, BadSpeculation},
+          {"Fetch_Latency", 2, FetchLatency},
+          {"Fetch_Bandwidth", 2,
+           [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
+          {"Branch_Mispredicts", 2, BranchMispredicts},
+          {"Machine_Clears", 2,
+           [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
+          {"Memory_Bound", 2, MemoryBound},
+          {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
+          {"Heavy_Operations", 2, HeavyOperations},
+          {"Light_Operations", 2,
+           [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }},
+      },
+      Level3::Nodes());
 }
 
 const TopdownRegistration kIceLakeX({
@@ -72,32 +79,33 @@ const TopdownRegistration kIceLakeX({
     .alias = {},
     .source = "pmu-tools icx_server_ratios.py; Intel perfmon ICX",
     .note = "",
-    .events = {{"TOPDOWN.SLOTS", 0x400, "slots", ""},
-               {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
-               {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
-               {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
-               {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
-               {"INT_MISC.UOP_DROPPING", 0x100D, "", "icx::INT_MISC:UOP_DROPPING"},
-               {"INT_MISC.CLEARS_COUNT", 0x104010D, "", "icx::INT_MISC:CLEARS_COUNT"},
-               {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "icx::IDQ_UOPS_NOT_DELIVERED:CORE"},
-               {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x500019C, "",
-                "icx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
-               {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
-               {"IDQ.MS_UOPS", 0x3079, "", "icx::IDQ:MS_UOPS"},
-               {"IDQ.MITE_UOPS", 0x479, "", "icx::IDQ:MITE_UOPS"},
-               {"UOPS_DECODED.DEC0", 0x156, "", "icx::UOPS_DECODED:DEC0"},
-               {"UOPS_DECODED.DEC0:c1", 0x1000156, "", "icx::UOPS_DECODED:DEC0:c=1"},
-               {"UOPS_ISSUED.ANY", 0x10E, "", "icx::UOPS_ISSUED:ANY"},
-               {"UOPS_RETIRED.SLOTS", 0x2C2, "", "icx::UOPS_RETIRED:SLOTS"},
-               {"BR_MISP_RETIRED.ALL_BRANCHES", 0xC5, "branch-misses", ""},
-               {"MACHINE_CLEARS.COUNT", 0x10401C3, "", "icx::MACHINE_CLEARS:COUNT"},
-               {"CYCLE_ACTIVITY.STALLS_MEM_ANY", 0x140014A3, "",
-                "icx::CYCLE_ACTIVITY:STALLS_MEM_ANY"},
-               {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "icx::CYCLE_ACTIVITY:STALLS_TOTAL"},
-               {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "icx::EXE_ACTIVITY:1_PORTS_UTIL"},
-               {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
-               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "",
-                "icx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+    .events = Joined<TopdownEvent>(
+        {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "icx::UNHALTED_CORE_CYCLES"},
+         {"TOPDOWN.SLOTS", 0x400, "slots", ""},
+         {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
+         {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
+         {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
+         {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
+         {"INT_MISC.UOP_DROPPING", 0x100D, "", "icx::INT_MISC:UOP_DROPPING"},
+         {"INT_MISC.CLEARS_COUNT", 0x104010D, "", "icx::INT_MISC:CLEARS_COUNT"},
+         {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "icx::IDQ_UOPS_NOT_DELIVERED:CORE"},
+         {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x500019C, "",
+          "icx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+         {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
+         {"IDQ.MS_UOPS", 0x3079, "", "icx::IDQ:MS_UOPS"},
+         {"IDQ.MITE_UOPS", 0x479, "", "icx::IDQ:MITE_UOPS"},
+         {"UOPS_DECODED.DEC0", 0x156, "", "icx::UOPS_DECODED:DEC0"},
+         {"UOPS_DECODED.DEC0:c1", 0x1000156, "", "icx::UOPS_DECODED:DEC0:c=1"},
+         {"UOPS_ISSUED.ANY", 0x10E, "", "icx::UOPS_ISSUED:ANY"},
+         {"UOPS_RETIRED.SLOTS", 0x2C2, "", "icx::UOPS_RETIRED:SLOTS"},
+         {"BR_MISP_RETIRED.ALL_BRANCHES", 0xC5, "branch-misses", ""},
+         {"MACHINE_CLEARS.COUNT", 0x10401C3, "", "icx::MACHINE_CLEARS:COUNT"},
+         {"CYCLE_ACTIVITY.STALLS_MEM_ANY", 0x140014A3, "", "icx::CYCLE_ACTIVITY:STALLS_MEM_ANY"},
+         {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "icx::CYCLE_ACTIVITY:STALLS_TOTAL"},
+         {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "icx::EXE_ACTIVITY:1_PORTS_UTIL"},
+         {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
+         {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "icx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+        Level3::Events("icx", {kBuffersFull, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
     .paths = {{"PERF_METRICS", Path(
                                    [](C e) {
                                      return e("PERF_METRICS.FRONTEND_BOUND") / MetricsSum(e) -
@@ -116,6 +124,7 @@ const TopdownRegistration kIceLakeX({
                    },
                    [](C e) { return e("TOPDOWN.BACKEND_BOUND_SLOTS") / Slots(e) + ClearSlots(e); },
                    [](C e) { return e("UOPS_RETIRED.SLOTS") / Slots(e); })}},
+    .extras = IntelExtras("icx", false),
 });
 
 }  // namespace

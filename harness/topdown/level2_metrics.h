@@ -43,12 +43,48 @@ class Level2Metrics {
         {"UOPS_RETIRED.SLOTS", 0x2C2, "", "spr::UOPS_RETIRED:SLOTS"}};
     if (kDropping) {
       events.push_back({"INT_MISC.UOP_DROPPING", 0x10AD, "", "spr::INT_MISC:UOP_DROPPING"});
+      AddLevel3Events(events);
     }
     return events;
   }
 
  private:
   using C = const TopdownCounts&;
+
+  // Level 3 of Memory_Bound (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of
+  // cycles. (Lion Cove has one more cache level, and other events.)
+  static void AddLevel3Events(std::vector<TopdownEvent>& events) {
+    events.push_back({"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES"});
+    events.push_back(
+        {"EXE_ACTIVITY.BOUND_ON_LOADS", 0x50021A6, "", "spr::EXE_ACTIVITY:BOUND_ON_LOADS"});
+    events.push_back(
+        {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "spr::EXE_ACTIVITY:BOUND_ON_STORES"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L1D_MISS", 0x3000347, "", "spr::MEMORY_ACTIVITY:STALLS_L1D_MISS"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "", "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
+    events.push_back(
+        {"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "", "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
+  }
+
+  static MaybeValue OfCycles(C e, const char* event) {
+    return e(event) / e("CPU_CLK_UNHALTED.THREAD");
+  }
+  static MaybeValue L1Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L1D_MISS"); }
+  static MaybeValue L2Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L2_MISS"); }
+  static MaybeValue L3Missing(C e) { return OfCycles(e, "MEMORY_ACTIVITY.STALLS_L3_MISS"); }
+
+  static void AddLevel3(std::vector<TopdownNode>& nodes) {
+    if (!kDropping) return;
+    nodes.push_back({"L1_Bound", 3, [](C e) {
+                       return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_LOADS") - L1Missing(e);
+                     }});
+    nodes.push_back({"L2_Bound", 3, [](C e) { return L1Missing(e) - L2Missing(e); }});
+    nodes.push_back({"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }});
+    nodes.push_back({"DRAM_Bound", 3, L3Missing});
+    nodes.push_back(
+        {"Store_Bound", 3, [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }});
+  }
 
   static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
 
@@ -79,6 +115,7 @@ class Level2Metrics {
         Rest("Core_Bound", [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }));
     nodes.push_back(Rest("Light_Operations",
                          [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }));
+    AddLevel3(nodes);
   }
 
   static std::vector<TopdownNode> MetricNodes() {

@@ -1,5 +1,6 @@
 // Lunar Lake's performance core: Lion Cove, eight slots a cycle, nothing dropped on the way.
 
+#include "harness/topdown/intel_events.h"
 #include "harness/topdown/level2_metrics.h"
 #include "harness/topdown/metric.h"
 
@@ -16,6 +17,7 @@ const TopdownRegistration kLunarLakeP({
     .note = "",
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
+    .extras = IntelExtras("", false),
 });
 
 }  // namespace

@@ -50,15 +50,27 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
   return found->second ? MaybeValue(*found->second) : MaybeValue();
 }
 
+// What a path's optional nodes do: kIgnored leaves those of level 3 out and misses no event for the
+// others.
+enum class Refinement { kIgnored, kTaken };
+
+bool IsOptional(const TopdownNode& node) { return node.optional || node.level == 3; }
+
 // One path over one set of counts.
 class TopdownEvaluation {
  public:
   TopdownEvaluation(const TopdownPath& path, const std::map<std::string, double, std::less<>>& all,
-                    bool smt) {
+                    bool smt, Refinement refinement) {
     result_.path = path.name;
     counts_.counts_ = all;
     counts_.smt_ = smt;
-    for (const TopdownNode& node : path.nodes) Add(node);
+    for (const TopdownNode& node : path.nodes) {
+      const bool ignored = IsOptional(node) && refinement == Refinement::kIgnored;
+      if (ignored && node.level == 3) continue;
+      const std::set<std::string> missing = counts_.missing_;
+      Add(node);
+      if (ignored) counts_.missing_ = missing;
+    }
     result_.missing.assign(counts_.missing_.begin(), counts_.missing_.end());
   }
   int nodes_given() const { return nodes_given_; }
@@ -74,7 +86,8 @@ class TopdownEvaluation {
     counts_.nodes_[node.name] = value;
     auto& level = node.level == 0   ? result_.instead
                   : node.level == 1 ? result_.level1
-                                    : result_.level2;
+                  : node.level == 2 ? result_.level2
+                                    : result_.level3;
     level.emplace_back(node.name, value);
   }
 
@@ -105,11 +118,41 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
                                  fmt::join(known, ", ")));
 }
 
+namespace {
+
+// Whether somebody counted for the optional nodes: an event that they alone read. Cycles are
+// counted with anything.
+Refinement RefinementOf(const TopdownTable& table, const TopdownPath& path,
+                        const std::map<std::string, double, std::less<>>& counts, bool smt) {
+  const auto taken = TopdownEvaluation(path, {}, smt, Refinement::kTaken).result().missing;
+  const auto ignored = TopdownEvaluation(path, {}, smt, Refinement::kIgnored).result().missing;
+  for (const std::string& name : taken) {
+    if (!counts.contains(name) ||
+        std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
+      continue;
+    }
+    const bool cycles = std::any_of(
+        table.events.begin(), table.events.end(),
+        [&](const TopdownEvent& event) { return event.name == name && event.perf == "cycles"; });
+    if (!cycles) return Refinement::kTaken;
+  }
+  return Refinement::kIgnored;
+}
+
+}  // namespace
+
+std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t path, int level,
+                                      bool smt) {
+  TopdownPath upper = table.paths.at(path);
+  std::erase_if(upper.nodes, [level](const TopdownNode& node) { return node.level > level; });
+  return TopdownEvaluation(upper, {}, smt, Refinement::kTaken).result().missing;
+}
+
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
-    TopdownEvaluation evaluation(path, counts, smt);
+    TopdownEvaluation evaluation(path, counts, smt, RefinementOf(table, path, counts, smt));
     // Anything is better than nothing; else what lacks least.
     const bool gives = evaluation.nodes_given() > 0;
     const bool best_gives = best && best->nodes_given() > 0;

@@ -66,10 +66,19 @@ struct TopdownEvent {
   std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty where Debian's 4.13.0 lacks it
 };
 
+// An event beside the Top-Down ones, for a metric by name.
+struct ExtraEvent {
+  std::string metric;  // "flops", "memory"
+  TopdownEvent event;
+  double flops = 0;  // floating-point operations a count; 0: not one of them
+};
+
 struct TopdownNode {
   std::string name;
-  int level = 1;  // 0: not Top-Down, what this core offers instead
+  int level = 1;  // 1 to 3; 0: not Top-Down, what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
+  // A refinement: its events are missed only where one of them was counted. All of level 3 is.
+  bool optional = false;
 };
 
 // One way to the nodes. A core may have several: with the PERF_METRICS register, and without (in
@@ -87,6 +96,7 @@ struct TopdownTable {
   bool efficiency_core = false;    // its counts bear perf's cpu_atom prefix on hybrid CPUs
   std::vector<TopdownEvent> events;
   std::vector<TopdownPath> paths;
+  std::vector<ExtraEvent> extras = {};  // what `flops` and `memory` count besides
 };
 
 class TopdownRegistration {
@@ -100,11 +110,17 @@ const std::vector<TopdownTable>& TopdownTables();
 // Throws TopdownError that lists the known CPUs.
 const TopdownTable& FindTopdownTable(std::string_view cpu);
 
+// The events that a path's nodes up to a level read (and those of level 0). Throws
+// std::out_of_range for a path that the table lacks.
+std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t path, int level,
+                                      bool smt);
+
 struct TopdownResult {
   using Values = std::vector<std::pair<std::string, std::optional<double>>>;
   std::string path;
   Values level1;                     // fractions of slots
   Values level2;                     // fractions of all slots, not of the parent
+  Values level3;                     // of Memory_Bound: fractions of cycles, as TMA defines them
   Values instead;                    // of a core without slot events: fractions of cycles
   std::vector<std::string> missing;  // events whose absence made a node null
 };

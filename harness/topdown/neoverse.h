@@ -24,7 +24,19 @@ class NeoverseSlots {
             {"STALL_SLOT_BACKEND", 0x3D, "", ""},
             {"OP_RETIRED", 0x3A, "", ""},
             {"OP_SPEC", 0x3B, "", ""},
-            {"BR_MIS_PRED", 0x10, "branch-misses", ""}};
+            {"BR_MIS_PRED", 0x10, "branch-misses", ""},
+            {"STALL_BACKEND", 0x24, "stalled-cycles-backend", ""},
+            {"STALL_BACKEND_MEM", 0x4005, "", ""}};
+  }
+
+  // FP_SCALE_OPS_SPEC counts for each 128 bits of an SVE vector, of which the core has `kVectors`.
+  // Both are speculative: of operations issued, not retired (Arm ARM, D11).
+  template <int kVectors>
+  static std::vector<ExtraEvent> Extras() {
+    return {{"flops", {"FP_SCALE_OPS_SPEC", 0x80C0, "", ""}, kVectors},
+            {"flops", {"FP_FIXED_OPS_SPEC", 0x80C1, "", ""}, 1},
+            {"memory", {"LL_CACHE_RD", 0x36, "", ""}, 0},
+            {"memory", {"LL_CACHE_MISS_RD", 0x37, "", ""}, 0}};
   }
 
   static std::vector<TopdownPath> Paths() {
@@ -40,7 +52,15 @@ class NeoverseSlots {
                }},
               {"Backend_Bound", 1,
                [](C e) { return e("STALL_SLOT_BACKEND") / Slots(e) - Mispredicted(e, kBackend); }},
-              {"Retiring", 1, [](C e) { return e("OP_RETIRED") / e("OP_SPEC") * Used(e); }}}}};
+              {"Retiring", 1, [](C e) { return e("OP_RETIRED") / e("OP_SPEC") * Used(e); }},
+              // An estimate: Backend_Bound split as the stalled cycles are.
+              {"Memory_Bound", 2,
+               [](C e) {
+                 return e.Node("Backend_Bound") * e("STALL_BACKEND_MEM") / e("STALL_BACKEND");
+               },
+               true},
+              {"Core_Bound", 2,
+               [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }, true}}}};
   }
 
  private:

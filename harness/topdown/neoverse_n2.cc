@@ -7,7 +7,9 @@ namespace topdnn {
 
 namespace {
 
-constexpr const char* kNote = "Arm defines level 2 of this core in other units than slots";
+constexpr const char* kNote =
+    "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
+    "defines level 2 of this core in other units than slots";
 
 using Formulas = NeoverseSlots<5, 1, 3, false>;
 
@@ -18,6 +20,7 @@ const TopdownRegistration kNeoverseN2({
     .note = kNote,
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
+    .extras = Formulas::Extras<1>(),
 });
 
 using EarlyFormulas = NeoverseSlots<5, 1, 3, true>;
@@ -29,6 +32,7 @@ const TopdownRegistration kNeoverseN2R0p0({
     .note = kNote,
     .events = EarlyFormulas::Events(),
     .paths = EarlyFormulas::Paths(),
+    .extras = EarlyFormulas::Extras<1>(),
 });
 
 }  // namespace

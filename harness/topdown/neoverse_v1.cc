@@ -7,7 +7,9 @@ namespace topdnn {
 
 namespace {
 
-constexpr const char* kNote = "Arm defines level 2 of this core in other units than slots";
+constexpr const char* kNote =
+    "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
+    "defines level 2 of this core in other units than slots";
 
 using Formulas = NeoverseSlots<8, 4, 0, false>;
 
@@ -18,6 +20,7 @@ const TopdownRegistration kNeoverseV1({
     .note = kNote,
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
+    .extras = Formulas::Extras<2>(),
 });
 
 }  // namespace

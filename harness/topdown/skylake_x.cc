@@ -1,5 +1,6 @@
 // Skylake-SP and Cascade Lake: four slots a cycle, no PERF_METRICS register.
 
+#include "harness/topdown/intel_events.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -38,12 +39,15 @@ MaybeValue MemoryBound(C e) {
           e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
 }
 
+constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL:c1";
+using Level3 = CycleActivityLevel3<kBuffersFull>;
+
 const TopdownRegistration kSkylakeX({
     .cpu = "skylake_x",
-    .alias = {"cascade_lake"},
+    .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
     .note = "",
-    .events = {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
+    .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
                {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
                {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
                {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", "skx::UOPS_RETIRED:RETIRE_SLOTS"},
@@ -63,9 +67,10 @@ const TopdownRegistration kSkylakeX({
                {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "skx::EXE_ACTIVITY:1_PORTS_UTIL"},
                {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "skx::EXE_ACTIVITY:2_PORTS_UTIL"},
                {"EXE_ACTIVITY.BOUND_ON_STORES", 0x40A6, "", "skx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+        Level3::Events("skx", {kBuffersFull, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
     .paths =
         {{"general counters",
-          {{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
+          Joined<TopdownNode>({{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
            {"Bad_Speculation", 1, BadSpeculation},
            {"Backend_Bound", 1, BackendBound},
            {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
@@ -87,7 +92,9 @@ const TopdownRegistration kSkylakeX({
                      Slots(e);
             }},
            {"Light_Operations", 2,
-            [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}}}},
+            [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}},
+           Level3::Nodes())}},
+    .extras = IntelExtras("skx", false),
 });
 
 }  // namespace

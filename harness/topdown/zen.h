@@ -72,6 +72,13 @@ class ZenPipeline {
            [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}}}};
   }
 
+  // FLOPs of SSE and AVX, a multiply-add twice (`operations`: the unit mask of all kinds), and
+  // fills from memory. x87 is not in it.
+  static std::vector<ExtraEvent> Extras(std::uint64_t operations) {
+    return {{"flops", {"fp_ret_sse_avx_ops.all", operations << 8 | 0x03, "", ""}, 1},
+            {"memory", {"ls_any_fills_from_sys.dram_io_all", 0x4844, "", ""}, 0}};
+  }
+
   static MaybeValue Slots(const TopdownCounts& e) { return kWidth * e("ls_not_halted_cyc"); }
 
  private:

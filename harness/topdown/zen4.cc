@@ -24,6 +24,7 @@ const TopdownRegistration kZen4({
                                return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
                                       (e("ex_ret_brn_misp") + e(kRestarts));
                              }),
+    .extras = Pipeline::Extras(0x1F),
 });
 
 }  // namespace

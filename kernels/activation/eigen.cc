@@ -2,6 +2,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/eigen/kernel.h"
 #include "kernels/registry.h"
 
@@ -13,6 +14,10 @@ eigen::Activation FunctionOf(const Op& op) {
   using Function = eigen::Activation::Function;
   if (const auto* clip = dynamic_cast<const ClipOp*>(&op)) {
     return {.function = Function::kClip, .lowest = clip->lowest(), .highest = clip->highest()};
+  }
+  if (op.kind() == "sigmoid") return {.function = Function::kSigmoid};
+  if (const auto* hard = dynamic_cast<const HardSigmoidOp*>(&op)) {
+    return {.function = Function::kHardSigmoid, .alpha = hard->alpha(), .beta = hard->beta()};
   }
   const float bound = dynamic_cast<const ReluOp&>(op).bound();
   if (bound == 0.0F) return {.function = Function::kRelu};
@@ -62,6 +67,10 @@ const KernelRegistration kBounded("bounded_relu", "eigen", kGebp);
 const KernelRegistration kBoundedSgemm("bounded_relu", "eigen-sgemm", kSgemm);
 const KernelRegistration kClip("clip", "eigen", kGebp);
 const KernelRegistration kClipSgemm("clip", "eigen-sgemm", kSgemm);
+const KernelRegistration kSigmoid("sigmoid", "eigen", kGebp);
+const KernelRegistration kSigmoidSgemm("sigmoid", "eigen-sgemm", kSgemm);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "eigen", kGebp);
+const KernelRegistration kHardSigmoidSgemm("hard_sigmoid", "eigen-sgemm", kSgemm);
 
 }  // namespace
 

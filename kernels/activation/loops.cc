@@ -1,7 +1,10 @@
 // The activations as vectorised loops, for a backend whose library has none. A NaN passes.
 
+#include <cmath>
+
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -13,6 +16,8 @@ namespace {
 // the work counted is the work done.
 template <bool kUpperBound>
 struct Range {
+  static constexpr std::int64_t kCost = 1;
+
   float Of(float src) const {
     const float x = src < lowest ? lowest : src;
     return kUpperBound && x > highest ? highest : x;
@@ -25,6 +30,31 @@ struct Range {
   float lowest, highest;
 };
 
+struct Sigmoid {
+  // An exponential costs some ten times what a sum does.
+  static constexpr std::int64_t kCost = 8;
+
+  static float Of(float src) { return 1.0F / (1.0F + std::exp(-src)); }
+  static float Gradient(float diff_dst, float dst) { return diff_dst * dst * (1.0F - dst); }
+};
+
+struct HardSigmoid {
+  static constexpr std::int64_t kCost = 1;
+
+  float Of(float src) const {
+    const float x = alpha * src + beta;
+    const float above = x < 0.0F ? 0.0F : x;
+    return above > 1.0F ? 1.0F : above;
+  }
+  float Gradient(float diff_dst, float dst) const {
+    const float above = dst > 0.0F ? alpha * diff_dst : 0.0F;
+    return dst < 1.0F ? above : 0.0F;
+  }
+
+  float alpha, beta;
+};
+
+// `Function` has the value of an element, its gradient, and what they cost in units of an addition.
 template <typename Function>
 class ActivationLoops : public LoopsKernel {
  public:
@@ -41,7 +71,7 @@ class ActivationLoops : public LoopsKernel {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
     const Function function = function_;
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ * Function::kCost >= kElementsWorthATeam)
     for (std::int64_t i = 0; i < n_; ++i) dst[i] = function.Of(src[i]);
   }
 
@@ -76,9 +106,20 @@ KernelOrRefusal MakeClip(const KernelRequest& request) {
   return MakeActivation(request, Range<true>{op.lowest(), op.highest()});
 }
 
+KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+  return MakeActivation(request, Sigmoid{});
+}
+
+KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+  return MakeActivation(request, HardSigmoid{op.alpha(), op.beta()});
+}
+
 const KernelRegistration kRelu("relu", "openblas", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "openblas", MakeRelu);
 const KernelRegistration kClip("clip", "openblas", MakeClip);
+const KernelRegistration kSigmoid("sigmoid", "openblas", MakeSigmoid);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "openblas", MakeHardSigmoid);
 
 }  // namespace
 

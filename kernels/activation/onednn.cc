@@ -1,18 +1,22 @@
-// ReLU and clip on oneDNN's eltwise primitive, backward from dst.
+// The activations on oneDNN's eltwise primitive, backward from dst.
 
 #include "kernels/onednn.h"
 
+#include <map>
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
 
 namespace {
 
-// An element-wise function with a lower and an upper bound, its gradient taken from dst.
+// An element-wise function, its gradient taken from dst.
 KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
                             dnnl::algorithm algorithm, float alpha, float beta) {
   const bool forward = request.execution.pass == Pass::kForward;
@@ -56,9 +60,67 @@ KernelOrRefusal MakeClip(const KernelRequest& request) {
                      op.lowest(), op.highest());
 }
 
+KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const SigmoidOp&>(*request.op);
+  return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_logistic_use_dst_for_bwd, 0.0F,
+                     0.0F);
+}
+
+// A kernel and, over its result, another.
+class Succession : public Kernel {
+ public:
+  // `over` reads Arg::kSrc and writes Arg::kDst; both will be the `result` of `first`.
+  Succession(std::unique_ptr<Kernel> first, std::unique_ptr<Kernel> over, Arg result)
+      : first_(std::move(first)), over_(std::move(over)), result_(result) {
+    operands_ = first_->operands();
+    implementation_ = first_->implementation() + "+" + over_->implementation();
+    isa_ = first_->isa();
+    scratch_bytes_ = first_->scratch_bytes() + over_->scratch_bytes();
+  }
+
+  void Prepare(const std::map<Arg, void*>& memory) override {
+    first_->Prepare(memory);
+    void* result = memory.at(result_);
+    over_->Prepare({{Arg::kSrc, result}, {Arg::kDst, result}});
+  }
+
+  void Run() noexcept override {
+    first_->Run();
+    over_->Run();
+  }
+
+ private:
+  const std::unique_ptr<Kernel> first_, over_;
+  const Arg result_;
+};
+
+// oneDNN 2.6 has no such function: a linear one, then a clip of its result; backward the gradient
+// of the clip, then its product with alpha.
+KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+  const bool forward = request.execution.pass == Pass::kForward;
+  const Arg result = forward ? Arg::kDst : Arg::kDiffSrc;
+  constexpr auto kLinear = dnnl::algorithm::eltwise_linear;
+  constexpr auto kClip = dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd;
+  KernelOrRefusal first = forward ? MakeEltwise(request, op.shape(), kLinear, op.alpha(), op.beta())
+                                  : MakeEltwise(request, op.shape(), kClip, 0.0F, 1.0F);
+  if (std::holds_alternative<Refusal>(first)) return first;
+  auto& made = std::get<std::unique_ptr<Kernel>>(first);
+  KernelRequest after = request;
+  after.execution.pass = Pass::kForward;
+  after.layouts = {{Arg::kSrc, made->Find(result)->desc.layout}};
+  KernelOrRefusal over = forward ? MakeEltwise(after, op.shape(), kClip, 0.0F, 1.0F)
+                                 : MakeEltwise(after, op.shape(), kLinear, op.alpha(), 0.0F);
+  if (std::holds_alternative<Refusal>(over)) return over;
+  return std::make_unique<Succession>(std::move(made),
+                                      std::move(std::get<std::unique_ptr<Kernel>>(over)), result);
+}
+
 const KernelRegistration kClip("clip", "onednn", MakeClip);
 const KernelRegistration kRelu("relu", "onednn", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "onednn", MakeRelu);
+const KernelRegistration kSigmoid("sigmoid", "onednn", MakeSigmoid);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "onednn", MakeHardSigmoid);
 
 }  // namespace
 

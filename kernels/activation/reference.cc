@@ -2,10 +2,12 @@
 
 #include "kernels/reference.h"
 
+#include <cmath>
 #include <optional>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -25,6 +27,28 @@ struct Range {
 
   T lowest;
   std::optional<T> highest = std::nullopt;
+};
+
+template <typename T>
+struct Sigmoid {
+  T Of(T src) const { return static_cast<T>(1 / (1 + std::exp(-static_cast<double>(src)))); }
+  T Gradient(T diff_dst, T dst) const {
+    const auto y = static_cast<double>(dst);
+    return static_cast<T>(static_cast<double>(diff_dst) * y * (1 - y));
+  }
+};
+
+template <typename T>
+struct HardSigmoid {
+  T Of(T src) const {
+    const double x = alpha * static_cast<double>(src) + beta;
+    return static_cast<T>(x < 0 ? 0 : (x > 1 ? 1 : x));
+  }
+  T Gradient(T diff_dst, T dst) const {
+    return dst > 0 && dst < 1 ? static_cast<T>(alpha * static_cast<double>(diff_dst)) : T{0};
+  }
+
+  double alpha, beta;
 };
 
 template <typename T, typename Function>
@@ -78,9 +102,20 @@ KernelOrRefusal MakeClip(const KernelRequest& request) {
   return MakeActivation<Range>(request, op.lowest(), op.highest());
 }
 
+KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+  return MakeActivation<Sigmoid>(request);
+}
+
+KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
+  return MakeActivation<HardSigmoid>(request, op.alpha(), op.beta());
+}
+
 const KernelRegistration kRelu("relu", "reference", MakeRelu);
 const KernelRegistration kBounded("bounded_relu", "reference", MakeRelu);
 const KernelRegistration kClip("clip", "reference", MakeClip);
+const KernelRegistration kSigmoid("sigmoid", "reference", MakeSigmoid);
+const KernelRegistration kHardSigmoid("hard_sigmoid", "reference", MakeHardSigmoid);
 
 }  // namespace
 

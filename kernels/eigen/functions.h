@@ -101,6 +101,13 @@ struct Functions {
   // dst (extents permuted by `order`): dimension i of dst is dimension order[i] of src (extents).
   void (*shuffle)(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
                   float* dst);
+  // Images (rows of all images, width, C), each pixel repeated scale_h times below and scale_w
+  // times beside itself; backward the sum over these.
+  void (*resize)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
+                 std::int64_t scale_h, std::int64_t scale_w, const float* src, float* dst);
+  void (*resize_backward)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
+                          std::int64_t scale_h, std::int64_t scale_w, const float* diff_dst,
+                          float* diff_src);
   // Updates as kernels/sgd/ defines them; `momentum` null: none.
   void (*sgd)(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
               const float* gradient, float* weights, float* momentum);

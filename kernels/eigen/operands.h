@@ -63,9 +63,12 @@ struct Activation {
   enum class Function {
     kRelu,
     kClip,  // to lowest..highest
+    kSigmoid,
+    kHardSigmoid,  // alpha * src + beta, clipped to 0..1
   };
   Function function;
   float lowest = 0.0F, highest = 0.0F;
+  float alpha = 0.0F, beta = 0.0F;
 };
 
 // Sums of a tensor over some of its dimensions in memory, those that lie together seen as one:

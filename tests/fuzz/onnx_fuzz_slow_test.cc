@@ -16,7 +16,7 @@
 namespace topdnn {
 namespace {
 
-// TOPDNN_FUZZ_SECONDS asks for another time.
+// TOPDNN_FUZZ_SECONDS asks for another time: 600 before a release.
 TEST(OnnxFuzzTest, AMinuteFromExportedNetworks) {
   const std::filesystem::path fuzzer = TOPDNN_BINARY_DIR "/tests/fuzz/onnx_fuzzer";
   if (!std::filesystem::exists(fuzzer)) {

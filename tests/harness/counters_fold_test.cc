@@ -80,6 +80,36 @@ TEST(RefusalTest, NamesTheCauseAndTheRemedy) {
   EXPECT_FALSE(ExplainRefusal(EINVAL, here, "x").reason.empty());
 }
 
+TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
+  struct Case {
+    int error;
+    PerfSurroundings here;
+    std::string reason, remedy;
+  };
+  const PerfSurroundings plain{.paranoid = 3};
+  for (const Case& c : std::vector<Case>{
+           {EACCES, plain, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"},
+           {EPERM, plain, "perf_event_paranoid at 3", "sysctl kernel.perf_event_paranoid=1"},
+           {EACCES, {.paranoid = 4, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
+           {EPERM, {.paranoid = 2, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
+           {EPERM, {.seccomp_filtered = true, .container = true}, "seccomp", "seccomp=unconfined"},
+           {ENOENT, {.virtual_machine = true}, "hypervisor shows this virtual machine none", ""},
+           {ENOSYS, plain, "does not exist here", ""},
+           {EMFILE, plain, "EMFILE", "ulimit -n"},
+           {ECHILD, plain, "ECHILD", "--metrics instructions"},
+           {EINVAL, plain, "EINVAL", "--metrics"},
+           {EBUSY, plain, "EBUSY", "end the other profiler"},
+           {0, {.watchdog = true}, "NMI watchdog", "sysctl kernel.nmi_watchdog=0"},
+           {0, plain, "another profiler holds", "end the other profiler"}}) {
+    const Availability told = ExplainRefusal(c.error, c.here, "hardware events");
+    EXPECT_FALSE(told.works);
+    EXPECT_NE(told.reason.find(c.reason), std::string::npos) << told.reason;
+    EXPECT_EQ(told.reason.find('\n'), std::string::npos);
+    EXPECT_NE(told.remedy.find(c.remedy), std::string::npos) << told.remedy;
+    EXPECT_EQ(told.remedy.empty(), c.remedy.empty()) << told.remedy;
+  }
+}
+
 TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
   std::set<std::string> names;
   for (const SourceOffer& offer : CounterSources()) {

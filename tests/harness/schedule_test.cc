@@ -27,6 +27,25 @@ TEST(Schedule, EventsOfOneCounterTakePassesInTurn) {
   EXPECT_EQ(schedule.passes[1].events, (std::vector<std::size_t>{0, 2}));
 }
 
+TEST(Schedule, APairTakesAnEvenCounterAndItsNeighbour) {
+  const std::vector<SchedulableEvent> events = {{.name = "flops", .paired = true},
+                                                {.name = "a"},
+                                                {.name = "b"},
+                                                {.name = "c"},
+                                                {.name = "low", .counters = 3}};
+  const auto fits = [&](std::vector<std::size_t> chosen, std::size_t counters) {
+    return FitsAtOnce(events, chosen, counters);
+  };
+  EXPECT_FALSE(fits({0}, 1));
+  EXPECT_TRUE(fits({0, 1, 2}, 4));
+  EXPECT_FALSE(fits({0, 1, 2, 3}, 4));
+  EXPECT_TRUE(fits({0, 4}, 4));   // the pair moves to 2 and 3
+  EXPECT_FALSE(fits({0, 4}, 3));  // 2 has no neighbour
+  const auto schedule = PlanPasses(events, 4, {});
+  EXPECT_EQ(schedule.passes.size(), 2u);
+  EXPECT_TRUE(schedule.impossible.empty());
+}
+
 TEST(Schedule, NamesWhatNoCounterCanCount) {
   const std::vector<SchedulableEvent> events = {{.name = "far", .counters = 1u << 7},
                                                 {.name = "a"}};

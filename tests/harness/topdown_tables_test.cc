@@ -28,7 +28,7 @@ struct Vector {
 
 std::map<std::string, double> AllOf(const TopdownResult& result) {
   std::map<std::string, double> values;
-  for (const auto* level : {&result.level1, &result.level2, &result.instead}) {
+  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.instead}) {
     for (const auto& [name, value] : *level) {
       if (value) values[name] = *value;
     }
@@ -196,6 +196,43 @@ const std::map<std::string, double> kV1Nodes = {
 const std::map<std::string, double> kV2Nodes = {
     {"Frontend_Bound", .24}, {"Bad_Speculation", .09}, {"Backend_Bound", .22}, {"Retiring", .45}};
 
+Counts Plus(const Counts& counts, const Counts& more) { return With(counts, more); }
+std::map<std::string, double> And(std::map<std::string, double> nodes,
+                                  const std::map<std::string, double>& more) {
+  nodes.insert(more.begin(), more.end());
+  return nodes;
+}
+
+// Of 1000 cycles 150 stall on memory, 120 beyond the first cache, 100 beyond the second, 60 beyond
+// the third. L2: hits 20 * (1 + 5/10) = 30 of 30 + 90, so a quarter of (120 - 100). DRAM gets the
+// rest of that: .06 + .02 - .005.
+const Counts kStalls = {
+    {"CYCLE_ACTIVITY.STALLS_L1D_MISS", 120}, {"CYCLE_ACTIVITY.STALLS_L2_MISS", 100},
+    {"CYCLE_ACTIVITY.STALLS_L3_MISS", 60},   {"MEM_LOAD_RETIRED.L2_HIT", 20},
+    {"MEM_LOAD_RETIRED.FB_HIT", 5},          {"MEM_LOAD_RETIRED.L1_MISS", 10}};
+const std::map<std::string, double> kSkylakeLevel3 = {{"L1_Bound", .03},
+                                                      {"L2_Bound", .005},
+                                                      {"L3_Bound", .04},
+                                                      {"DRAM_Bound", .075},
+                                                      {"Store_Bound", .05}};
+// Ice Lake's vector has 300 stalls on memory of 2000 cycles.
+const std::map<std::string, double> kIceLakeLevel3 = {{"L1_Bound", .09},
+                                                      {"L2_Bound", .0025},
+                                                      {"L3_Bound", .02},
+                                                      {"DRAM_Bound", .0375},
+                                                      {"Store_Bound", .025}};
+const Counts kRapidsStalls = {
+    {"CPU_CLK_UNHALTED.THREAD", 1000},       {"EXE_ACTIVITY.BOUND_ON_LOADS", 200},
+    {"EXE_ACTIVITY.BOUND_ON_STORES", 10},    {"MEMORY_ACTIVITY.STALLS_L1D_MISS", 150},
+    {"MEMORY_ACTIVITY.STALLS_L2_MISS", 120}, {"MEMORY_ACTIVITY.STALLS_L3_MISS", 70}};
+const std::map<std::string, double> kRapidsLevel3 = {{"L1_Bound", .05},
+                                                     {"L2_Bound", .03},
+                                                     {"L3_Bound", .05},
+                                                     {"DRAM_Bound", .07},
+                                                     {"Store_Bound", .01}};
+// Three of four stalled cycles wait for memory.
+const Counts kArmStalls = {{"STALL_BACKEND", 400}, {"STALL_BACKEND_MEM", 300}};
+
 const std::vector<Vector>& Vectors() {
   static const std::vector<Vector> vectors = {
       {"skylake_x", "one thread", false, kSkylake, kSkylakeNodes},
@@ -208,6 +245,21 @@ const std::vector<Vector>& Vectors() {
       {"granite_rapids", "guest", false, Guest(6, 300), kRapidsNodes},
       {"lunar_lake_p", "metrics", false, Metrics(8, 0), kLunarNodes},
       {"lunar_lake_p", "guest", false, Guest(8, 0), kLunarNodes},
+      {"skylake_x", "level 3", false,
+       Plus(With(kSkylake, kStalls), {{"L1D_PEND_MISS.FB_FULL:c1", 90}}),
+       And(kSkylakeNodes, kSkylakeLevel3)},
+      {"ice_lake_x", "level 3", false,
+       Plus(With(With(kIceLakeBoth, kIceLakeMetrics), kStalls),
+            {{"L1D_PEND_MISS.FB_FULL_PERIODS", 90}, {"CPU_CLK_UNHALTED.THREAD", 2000}}),
+       And(kIceLakeNodes, kIceLakeLevel3)},
+      {"sapphire_rapids", "level 3", false, Plus(Metrics(6, 300), kRapidsStalls),
+       And(kRapidsNodes, kRapidsLevel3)},
+      {"granite_rapids", "level 3", false, Plus(Guest(6, 300), kRapidsStalls),
+       And(kRapidsNodes, kRapidsLevel3)},
+      {"neoverse_v1", "level 2", false, Plus(Neoverse(8, 0), kArmStalls),
+       And(kV1Nodes, {{"Memory_Bound", .1875}, {"Core_Bound", .0625}})},
+      {"neoverse_n2", "level 2", false, Plus(Neoverse(5, 0), kArmStalls),
+       And(kV2Nodes, {{"Memory_Bound", .165}, {"Core_Bound", .055}})},
       // S = 5 * 1000, each count a fraction of it.
       {"gracemont",
        "",
@@ -306,6 +358,33 @@ TEST(TopdownTables, ReadOnlyEventsThatTheyDeclare) {
   }
 }
 
+// An event that refines is not missed where nobody counted any of its like.
+TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
+  const TopdownTable& table = FindTopdownTable("sapphire_rapids");
+  EXPECT_TRUE(EvaluateTopdown(table, Metrics(6, 300), false).level3.empty());
+  Counts begun = Plus(Metrics(6, 300), kRapidsStalls);
+  begun.erase("MEMORY_ACTIVITY.STALLS_L2_MISS");
+  const auto result = EvaluateTopdown(table, begun, false);
+  EXPECT_EQ(result.level3.size(), 5u);
+  EXPECT_EQ(result.missing, (std::vector<std::string>{"MEMORY_ACTIVITY.STALLS_L2_MISS"}));
+  const auto deeper = EventsOfPath(table, 0, 3, false);
+  EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6);
+}
+
+TEST(TopdownTables, FlopEventsCountLanes) {
+  for (const TopdownTable& table : TopdownTables()) {
+    for (const ExtraEvent& extra : table.extras) {
+      EXPECT_TRUE(extra.metric == "flops" || extra.metric == "memory") << extra.event.name;
+      EXPECT_EQ(extra.flops > 0, extra.metric == "flops" && extra.event.name != "EXE.AMX_BUSY");
+    }
+  }
+  double widest = 0;
+  for (const ExtraEvent& extra : FindTopdownTable("granite_rapids").extras) {
+    widest = std::max(widest, extra.flops);
+  }
+  EXPECT_EQ(widest, 32);  // half precision in 512 bits
+}
+
 // Where Bad_Speculation is the remainder or all slots are counted, level 1 adds up to 1.
 TEST(TopdownTables, LevelOneAddsUpToOne) {
   std::mt19937_64 random(7);
@@ -365,7 +444,9 @@ TEST(TopdownTables, RawCodesAgreeWithLibpfm4) {
   ASSERT_EQ(pfm_initialize(), PFM_SUCCESS);
   int compared = 0;
   for (const TopdownTable& table : TopdownTables()) {
-    for (const TopdownEvent& event : table.events) {
+    std::vector<TopdownEvent> events = table.events;
+    for (const ExtraEvent& extra : table.extras) events.push_back(extra.event);
+    for (const TopdownEvent& event : events) {
       if (event.libpfm4.empty()) continue;
       perf_event_attr attr{};
       attr.size = sizeof attr;

@@ -14,6 +14,7 @@
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
@@ -26,10 +27,12 @@
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/resize/resize.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 #include "kernels/softmax/cross_entropy.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/transpose/transpose.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/kernels/random_extents.h"
 
@@ -236,6 +239,8 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
     CheckPasses(std::make_shared<ReluOp>(image), random.Seed());
     CheckPasses(std::make_shared<ReluOp>(image, 0.5F), random.Seed());
     CheckPasses(std::make_shared<ClipOp>(image, -0.25F, 0.5F), random.Seed());
+    CheckPasses(std::make_shared<SigmoidOp>(image), random.Seed());
+    CheckPasses(std::make_shared<HardSigmoidOp>(image), random.Seed());
     CheckPasses(std::make_shared<AddOp>(image, 1 + static_cast<int>(random.UpTo(3)), i % 2 == 0),
                 random.Seed());
     CheckPasses(std::make_shared<BiasOp>(image), random.Seed());
@@ -359,6 +364,21 @@ TEST_P(EigenTest, ReordersAgreeWithTheReference) {
   request.op = std::make_shared<ReorderOp>(Shape{1, 32, 2, 2}, DataType::kF32, DataType::kF32);
   request.layouts[Arg::kDst] = *Layout::Parse("aBcd16b");
   EXPECT_NE(KernelRun(backend(), request).refusal().find("unblocked"), std::string::npos);
+}
+
+TEST_P(EigenTest, ResizedImagesAgreeWithTheReference) {
+  Random random(39);
+  for (int i = 0; i < 12; ++i) {
+    const Shape image{random.UpTo(3), random.UpTo(40), random.UpTo(20), random.UpTo(20)};
+    CheckPasses(std::make_shared<ResizeOp>(image, random.UpTo(3), random.UpTo(3)), random.Seed());
+  }
+}
+
+TEST_P(EigenTest, TranspositionsAgreeWithTheReference) {
+  for (const std::vector<int>& order :
+       {std::vector{0, 2, 3, 1}, {3, 2, 1, 0}, {2, 3, 0, 1}, {0, 1, 2, 3}, {1, 3, 0, 2}}) {
+    CheckPasses(std::make_shared<TransposeOp>(Shape{3, 17, 9, 5}, order), 2);
+  }
 }
 
 TEST_P(EigenTest, NanInTheSourceReachesItsOutputs) {

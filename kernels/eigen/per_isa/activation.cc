@@ -48,6 +48,14 @@ void Activate(Pool* pool, const Activation& activation, std::int64_t n, const fl
       y.device(pool->device) = x.cwiseMax<Eigen::PropagateNaN>(activation.lowest)
                                    .cwiseMin<Eigen::PropagateNaN>(activation.highest);
       break;
+    case Activation::Function::kSigmoid:
+      y.device(pool->device) = x.sigmoid();
+      break;
+    case Activation::Function::kHardSigmoid:
+      y.device(pool->device) = (x * activation.alpha + activation.beta)
+                                   .cwiseMax<Eigen::PropagateNaN>(0.0F)
+                                   .cwiseMin<Eigen::PropagateNaN>(1.0F);
+      break;
   }
 }
 
@@ -63,6 +71,13 @@ void ActivateBackward(Pool* pool, const Activation& activation, std::int64_t n,
     case Activation::Function::kClip:
       result.device(pool->device) =
           gradient.binaryExpr(y, PassedGradient{activation.lowest, activation.highest, true});
+      break;
+    case Activation::Function::kSigmoid:
+      result.device(pool->device) = gradient * y * (y.constant(1.0F) - y);
+      break;
+    case Activation::Function::kHardSigmoid:
+      result.device(pool->device) =
+          gradient.binaryExpr(y, PassedGradient{0.0F, 1.0F, true}) * activation.alpha;
       break;
   }
 }

@@ -76,6 +76,13 @@ void CrossEntropy(Pool* pool, std::int64_t batch, std::int64_t classes, const fl
 void Shuffle(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
              float* dst);
 
+// resize.cc
+void Resize(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
+            std::int64_t scale_h, std::int64_t scale_w, const float* src, float* dst);
+void ResizeBackward(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
+                    std::int64_t scale_h, std::int64_t scale_w, const float* diff_dst,
+                    float* diff_src);
+
 // update.cc
 void UpdateBySgd(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
                  const float* gradient, float* weights, float* momentum);

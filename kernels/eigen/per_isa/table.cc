@@ -52,6 +52,8 @@ __attribute__((visibility("default"))) const topdnn::eigen::Functions* topdnn_ei
       .softmax_backward = eigen::SoftmaxBackward,
       .cross_entropy = eigen::CrossEntropy,
       .shuffle = eigen::Shuffle,
+      .resize = eigen::Resize,
+      .resize_backward = eigen::ResizeBackward,
       .sgd = eigen::UpdateBySgd,
       .adam = eigen::UpdateByAdam,
   };

@@ -1,10 +1,11 @@
-// Relu, Clip and Add: element by element.
+// Relu, Clip, Sigmoid, HardSigmoid and Add: element by element.
 
 #include <limits>
 #include <memory>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
 #include "kernels/eltwise/add.h"
 #include "tests/kernels/onnx/node_translation.h"
 
@@ -18,23 +19,34 @@ float BoundOf(const NodeCase& node, const std::string& name, std::size_t input, 
   return bound != nullptr ? static_cast<float>(bound->values[0]) : node.Float(name, otherwise);
 }
 
+Translation FromOneTensor(const NodeCase& node, std::shared_ptr<const Op> op) {
+  return {{{std::move(op),
+            InferenceOf(node),
+            {{Arg::kSrc, node.Input(0)->values}},
+            {{Arg::kDst, node.Output(0)->values}}}}};
+}
+
 }  // namespace
 
 Translation TranslateRelu(const NodeCase& node) {
-  const OnnxTensor& src = *node.Input(0);
-  return {{{std::make_shared<ReluOp>(src.shape),
-            InferenceOf(node),
-            {{Arg::kSrc, src.values}},
-            {{Arg::kDst, node.Output(0)->values}}}}};
+  return FromOneTensor(node, std::make_shared<ReluOp>(node.Input(0)->shape));
+}
+
+Translation TranslateSigmoid(const NodeCase& node) {
+  return FromOneTensor(node, std::make_shared<SigmoidOp>(node.Input(0)->shape));
+}
+
+Translation TranslateHardSigmoid(const NodeCase& node) {
+  return FromOneTensor(
+      node, std::make_shared<HardSigmoidOp>(node.Input(0)->shape, node.Float("alpha", 0.2F),
+                                            node.Float("beta", 0.5F)));
 }
 
 Translation TranslateClip(const NodeCase& node) {
   constexpr float kUnbounded = std::numeric_limits<float>::infinity();
-  const OnnxTensor& src = *node.Input(0);
-  const auto op = std::make_shared<ClipOp>(src.shape, BoundOf(node, "min", 1, -kUnbounded),
-                                           BoundOf(node, "max", 2, kUnbounded));
-  return {
-      {{op, InferenceOf(node), {{Arg::kSrc, src.values}}, {{Arg::kDst, node.Output(0)->values}}}}};
+  return FromOneTensor(
+      node, std::make_shared<ClipOp>(node.Input(0)->shape, BoundOf(node, "min", 1, -kUnbounded),
+                                     BoundOf(node, "max", 2, kUnbounded)));
 }
 
 Translation TranslateAdd(const NodeCase& node) {

@@ -20,6 +20,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"Gemm", TranslateGemm},
       {"GlobalAveragePool", TranslateGlobalAveragePool},
       {"GlobalMaxPool", TranslateGlobalMaxPool},
+      {"HardSigmoid", TranslateHardSigmoid},
       {"LRN", TranslateLrn},
       {"MatMul", TranslateMatMul},
       {"MaxPool", TranslateMaxPool},
@@ -27,8 +28,12 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
       {"ReduceMean", TranslateReduceMean},
       {"ReduceSum", TranslateReduceSum},
       {"Relu", TranslateRelu},
+      {"Resize", TranslateResize},
+      {"Sigmoid", TranslateSigmoid},
       {"Softmax", TranslateSoftmax},
       {"SoftmaxCrossEntropyLoss", TranslateSoftmaxCrossEntropyLoss},
+      {"Transpose", TranslateTranspose},
+      {"Upsample", TranslateUpsample},
   };
   return table;
 }

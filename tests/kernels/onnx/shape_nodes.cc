@@ -1,10 +1,16 @@
-// Concat and Flatten: elements that only move.
+// Concat, Flatten, Transpose and Resize: elements that only move.
 
+#include <fmt/format.h>
+
+#include <cmath>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/concat/concat.h"
 #include "kernels/flatten/flatten.h"
+#include "kernels/resize/resize.h"
+#include "kernels/transpose/transpose.h"
 #include "tests/kernels/onnx/node_translation.h"
 
 namespace topdnn {
@@ -23,6 +29,57 @@ Translation TranslateConcat(const NodeCase& node) {
             InferenceOf(node),
             std::move(inputs),
             {{Arg::kDst, node.Output(0)->values}}}}};
+}
+
+Translation TranslateTranspose(const NodeCase& node) {
+  const OnnxTensor& src = *node.Input(0);
+  std::vector<std::int64_t> reversed(static_cast<std::size_t>(src.shape.rank()));
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const std::vector<std::int64_t> order = node.Ints("perm", reversed);
+  const auto op =
+      std::make_shared<TransposeOp>(src.shape, std::vector<int>(order.begin(), order.end()));
+  if (op->dst_shape() != node.Output(0)->shape) {
+    throw std::logic_error(node.name + ": transposed to " + op->dst_shape().ToString());
+  }
+  return {
+      {{op, InferenceOf(node), {{Arg::kSrc, src.values}}, {{Arg::kDst, node.Output(0)->values}}}}};
+}
+
+namespace {
+
+// By the shapes: `scales` and `sizes` say the same.
+Translation ResizeNearest(const NodeCase& node) {
+  const OnnxTensor& src = *node.Input(0);
+  const OnnxTensor& dst = *node.Output(0);
+  for (int d = 0; d < src.shape.rank(); ++d) {
+    if (dst.shape[d] % src.shape[d] != 0) {
+      return LeaveOut(
+          fmt::format("resizes {} to {}, by no whole factor", src.shape[d], dst.shape[d]));
+    }
+    if (d < 2 && dst.shape[d] != src.shape[d]) return LeaveOut("resizes more than images");
+  }
+  const auto op = std::make_shared<ResizeOp>(src.shape, dst.shape[2] / src.shape[2],
+                                             dst.shape[3] / src.shape[3]);
+  return {{{op, InferenceOf(node), {{Arg::kSrc, src.values}}, {{Arg::kDst, dst.values}}}}};
+}
+
+}  // namespace
+
+Translation TranslateResize(const NodeCase& node) {
+  const std::string mode = node.String("mode", "nearest");
+  if (mode != "nearest") return LeaveOut("mode " + mode);
+  const std::string rule = node.String("coordinate_transformation_mode", "half_pixel") + " with " +
+                           node.String("nearest_mode", "round_prefer_floor");
+  if (rule != "half_pixel with round_prefer_floor" && rule != "asymmetric with floor") {
+    return LeaveOut("takes pixels by " + rule);
+  }
+  return ResizeNearest(node);
+}
+
+// What Resize was up to opset 9: asymmetric, rounded down.
+Translation TranslateUpsample(const NodeCase& node) {
+  const std::string mode = node.String("mode", "nearest");
+  return mode == "nearest" ? ResizeNearest(node) : LeaveOut("mode " + mode);
 }
 
 Translation TranslateFlatten(const NodeCase& node) {

@@ -1,0 +1,99 @@
+#include "bench/recorded_profile.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace topdnn {
+
+namespace {
+
+[[noreturn]] void Refuse(const std::string& where, const std::string& what) {
+  throw RecordingError(fmt::format("{}: {}", where, what));
+}
+
+std::string TextOf(const nlohmann::ordered_json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+}  // namespace
+
+Recording RecordingOf(const PlanProfile& profile) {
+  Recording recording;
+  recording.in_network = profile.in_network;
+  recording.isolated = profile.isolated;
+  recording.overhead = profile.overhead;
+  for (const StageCheck& check : profile.checks.stages) {
+    recording.checks.push_back({check.agrees, check.reason});
+  }
+  return recording;
+}
+
+PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where) {
+  const auto& stages = plan.stages();
+  const auto& recorded = recording.in_network.stages;
+  for (std::size_t i = 0; i < std::max(stages.size(), recorded.size()); ++i) {
+    const std::string here = i < stages.size() ? LabelOf(stages[i]) : "nothing";
+    const std::string there = i < recorded.size() ? recorded[i].name : "nothing";
+    if (here == there) continue;
+    Refuse(where, fmt::format("stage {} is '{}' where this plan has '{}': replay it with the "
+                              "options of its recording ({})",
+                              i, there, here, recording.command));
+  }
+  if (recording.checks.size() > stages.size() || recording.isolated.size() > stages.size()) {
+    Refuse(where, fmt::format("more checks or isolated stages than the {} stages of the plan: "
+                              "record it again with --record",
+                              stages.size()));
+  }
+  PlanProfile profile;
+  profile.in_network = recording.in_network;
+  profile.isolated = recording.isolated;
+  profile.overhead = recording.overhead;
+  for (const Recording::Check& check : recording.checks) {
+    profile.checks.stages.push_back({.agrees = check.agrees, .reason = check.reason});
+  }
+  return profile;
+}
+
+std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where) {
+  std::vector<Ceiling> ceilings;
+  const auto found = recording.machine.find("ceilings");
+  if (found == recording.machine.end()) return ceilings;
+  try {
+    for (const auto& json : *found) {
+      const auto text = [&json](const char* key) {
+        return json.at(key).is_null() ? std::string() : json.at(key).get<std::string>();
+      };
+      Ceiling ceiling;
+      ceiling.name = text("name");
+      ceiling.isa = text("isa");
+      ceiling.type = text("type");
+      ceiling.operands = text("operands");
+      ceiling.threads = json.at("threads").get<int>();
+      ceiling.unit = text("unit");
+      ceiling.note = text("note");
+      if (!json.at("value").is_null()) ceiling.value = json.at("value").get<double>();
+      ceilings.push_back(std::move(ceiling));
+    }
+  } catch (const nlohmann::json::exception&) {
+    Refuse(where,
+           "machine: ceilings: a part is missing or of another type: record it again with "
+           "--record");
+  }
+  return ceilings;
+}
+
+void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
+                  const std::string& where) {
+  for (const auto& [key, value] : asked.items()) {
+    const auto found = recording.subject.find(key);
+    if (found != recording.subject.end() && *found == value) continue;
+    Refuse(where,
+           fmt::format("recorded with {} {}, not {}: replay it with the options of its recording "
+                       "({})",
+                       key, found == recording.subject.end() ? "none" : TextOf(*found),
+                       TextOf(value), recording.command));
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,31 @@
+// A plan's profile to a file and back: `profile --record` and `--counters replay:FILE`.
+
+#ifndef TOPDNN_BENCH_RECORDED_PROFILE_H_
+#define TOPDNN_BENCH_RECORDED_PROFILE_H_
+
+#include <string>
+#include <vector>
+
+#include "bench/plan_profile.h"
+#include "harness/probes/ceilings.h"
+#include "harness/recording.h"
+
+namespace topdnn {
+
+// What of the profile is measured; command, machine, subject, smt and notes are the caller's.
+Recording RecordingOf(const PlanProfile& profile);
+
+// The profile that was recorded, of this plan. Throws RecordingError, in one line that begins with
+// `where`, when the recording is not of these stages in this order.
+PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
+
+// The machine's ceilings as the recording tells them, those that it can. Throws RecordingError.
+std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
+
+// Throws RecordingError when the recorded subject differs from `asked` in one of its keys.
+void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
+                  const std::string& where);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_RECORDED_PROFILE_H_

@@ -1,0 +1,66 @@
+// Hardware events as a counter source: the groups of a plan, pass after pass, on every thread of
+// the process, summed and kept by thread.
+
+#ifndef TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
+#define TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/counters/perf_plan.h"
+#include "harness/counters/source.h"
+
+namespace topdnn {
+
+class PerfSource final : public CounterSource {
+ public:
+  // `threads`: those to count, the calling one first, as 0; ThreadsOfProcess unless told.
+  PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {});
+
+  std::string_view name() const override { return "perf"; }
+  // The events of all passes. An event that several passes count stands once for each, from the
+  // second on as "NAME#2", so that the passes can be held against each other.
+  const std::vector<std::string>& events() const override { return events_; }
+  std::size_t passes() const override { return plan_.passes.size(); }
+  std::size_t pass_of(std::size_t event) const override { return pass_of_[event]; }
+  void Begin(std::size_t pass) override;
+  void End() override;
+  std::size_t slots() const override;
+  void Read(std::uint64_t* raw) noexcept override;
+  std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
+                               std::span<const std::uint64_t> after) const override;
+  std::vector<ThreadCounts> FoldThreads(std::span<const std::uint64_t> before,
+                                        std::span<const std::uint64_t> after) const override;
+
+ private:
+  struct Sum;
+
+  std::vector<EventCount> Absent() const;
+
+  PerfSyscalls calls_;
+  PerfPlan plan_;
+  std::function<std::vector<pid_t>()> threads_;
+  std::vector<std::string> events_;
+  std::vector<std::size_t> pass_of_;
+  std::vector<std::size_t> first_of_;               // event index of each pass's first
+  std::vector<std::unique_ptr<PerfGroup>> groups_;  // one a thread
+  std::size_t pass_ = 0;
+  std::string refused_;  // why the groups of this pass are not open
+};
+
+// The threads of this process, the calling one first, as 0 (perf_event_open(2): this thread).
+std::vector<pid_t> ThreadsOfProcess();
+
+// One event over several threads: the sum of the counts, and the share of the threads' time during
+// which it was on a counter. A thread that did not run at all adds nothing; one whose counter never
+// ran, or went backwards, makes the count absent. Pure.
+EventCount SumOverThreads(std::span<const CounterReading> before,
+                          std::span<const CounterReading> after);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_

@@ -1,0 +1,122 @@
+// A counter read without a system call: the kernel keeps a page for each event that says on which
+// hardware counter it is and what it had counted before, under a sequence lock, and the counter
+// itself is read by RDPMC (linux/perf_event.h, struct perf_event_mmap_page; Intel SDM volume 2,
+// RDPMC). It is right for the event's own thread alone.
+//
+// The reading is a function of the page, and of two instructions that tests replace.
+
+#ifndef TOPDNN_HARNESS_COUNTERS_USER_READ_H_
+#define TOPDNN_HARNESS_COUNTERS_USER_READ_H_
+
+#include <linux/perf_event.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace topdnn {
+
+struct UserTimes {
+  std::uint64_t enabled = 0;  // ns
+  std::uint64_t running = 0;  // ns
+};
+
+// A counter of 48 bits, as RDPMC leaves it in two registers: what it holds is signed.
+constexpr std::uint64_t SignedCounter(std::uint64_t low, std::uint64_t high) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(high)))
+             << 32 |
+         low;
+}
+
+// The instructions of this machine.
+struct HardwareReads {
+#if defined(__x86_64__)
+  static std::uint64_t Counter(std::uint32_t index) noexcept {
+    std::uint64_t low, high;  // RDPMC clears the upper halves
+    asm volatile("rdpmc" : "=a"(low), "=d"(high) : "c"(index));
+    return SignedCounter(low, high);
+  }
+  static std::uint64_t Cycles() noexcept { return __rdtsc(); }
+#else
+  static std::uint64_t Counter(std::uint32_t) noexcept { return 0; }
+  static std::uint64_t Cycles() noexcept { return 0; }
+#endif
+};
+
+// Whether a page can be read at all: the kernel allows RDPMC, the counter has the 48 bits of all
+// x86 cores with such pages, and the scale of the time stamp counter is there, without which the
+// time since the last switch would be missing.
+bool IsReadableByUser(const perf_event_mmap_page& page);
+
+namespace user_read {
+
+// Keeps the compiler from moving reads of the page over it; the hardware keeps a thread's own reads
+// and the kernel's writes on the same CPU in order. (Plain reads between barriers, as the kernel's
+// header has them, become operands of instructions, which volatile ones do not.)
+inline void Barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
+
+// A page whose lock moves forever is broken; a thread cannot be switched that often.
+inline constexpr int kMostTries = 1000;
+
+}  // namespace user_read
+
+// Marks raw[0] of a group that was read here, beside the number of its events.
+inline constexpr std::uint64_t kUserReading = std::uint64_t{1} << 63;
+
+// Places that ReadUserGroup fills for so many events.
+constexpr std::size_t UserSlots(std::size_t events) { return 5 + events; }
+
+// A group: kUserReading and events, the leader's times when its page was written, count..., and
+// what the time since then is made of: the page's offset and the cycles now. False when an event is
+// not on a counter now, or a page never rests.
+template <class Reads = HardwareReads>
+[[gnu::always_inline]] inline bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages,
+                                                 std::uint64_t* raw) noexcept {
+  using user_read::Barrier;
+  int tries = user_read::kMostTries;
+  const std::size_t events = pages.size();
+  for (std::size_t i = 0; i < events; ++i) {
+    const perf_event_mmap_page& page = *pages[i];
+    for (;;) {
+      const std::uint32_t lock = page.lock;
+      Barrier();
+      const std::uint32_t index = page.index;
+      if (index == 0) [[unlikely]]
+        return false;
+      raw[3 + i] = Reads::Counter(index - 1) + static_cast<std::uint64_t>(page.offset);
+      Barrier();
+      if (page.lock == lock) [[likely]]
+        break;
+      if (--tries == 0) return false;
+    }
+  }
+  const perf_event_mmap_page& leader = *pages[0];
+  for (;;) {
+    const std::uint32_t lock = leader.lock;
+    Barrier();
+    raw[1] = leader.time_enabled;
+    raw[2] = leader.time_running;
+    raw[3 + events] = leader.time_offset;
+    raw[4 + events] = Reads::Cycles();
+    Barrier();
+    if (leader.lock == lock) [[likely]]
+      break;
+    if (--tries == 0) return false;
+  }
+  raw[0] = kUserReading | events;
+  return true;
+}
+
+// The times of such a reading: the page's, and those since it was written, by its scale of the
+// cycles (linux/perf_event.h, time_mult and time_shift). An event that was read was on its counter.
+UserTimes UserTimesOf(std::uint64_t enabled, std::uint64_t running, std::uint64_t offset,
+                      std::uint64_t cycles, const perf_event_mmap_page& page);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_COUNTERS_USER_READ_H_

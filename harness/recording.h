@@ -1,0 +1,62 @@
+// A run's raw samples in a file: what was measured on one machine (with a PMU, say) is analysed,
+// and tested, on another. JSON, versioned, with the machine that it comes from.
+//
+//   {"topdnn_recording": 1, "command": "...", "machine": {...}, "subject": {"network": "cnn", ...},
+//    "smt": false, "in_network": SEQUENCE, "isolated": [SEQUENCE...], "overhead": null|{...},
+//    "checks": [{"agrees": true, "reason": ""}...], "source_notes": ["..."]}
+//   SEQUENCE = {"clock", "events": [NAME...], "event_passes": [0...], "run_events": [NAME...], ...,
+//    "regions": [{"name", "seconds": [...], "counts": [[n|null...] per event], "running": ...}...]}
+//   with the regions in the order measured and the step as the last.
+
+#ifndef TOPDNN_HARNESS_RECORDING_H_
+#define TOPDNN_HARNESS_RECORDING_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/measure.h"
+
+namespace topdnn {
+
+// A recording that cannot be used: one line with what, where and the fix.
+class RecordingError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Recording {
+  // Whether a stage's result was right, as it was found before it was timed.
+  struct Check {
+    bool agrees = true;
+    std::string reason;
+  };
+
+  std::string command;
+  nlohmann::ordered_json machine;  // as in a report
+  nlohmann::ordered_json subject;  // network, batch, ...: what a replay must ask for, too
+  bool smt = false;                // hardware threads shared cores
+  SequenceSamples in_network;
+  std::vector<SequenceSamples> isolated;
+  std::optional<MarkOverhead> overhead;
+  std::vector<Check> checks;
+  std::vector<std::string> source_notes;
+};
+
+inline constexpr int kRecordingVersion = 1;
+
+std::string FormatRecording(const Recording& recording);
+
+// `where` names the text in messages. Throws RecordingError for any other version, a missing or
+// mistyped part, series that do not match the events or each other, negative or non-finite numbers.
+Recording ParseRecording(std::string_view text, const std::string& where);
+
+// Reads a file of at most 256 MiB. Throws RecordingError.
+Recording ReadRecording(const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_RECORDING_H_

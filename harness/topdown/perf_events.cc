@@ -1,0 +1,162 @@
+#include "harness/topdown/perf_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "harness/counters/perf_plan.h"
+#include "harness/counters/perf_source.h"
+#include "harness/topdown/metric.h"
+#include "harness/topdown/requests.h"
+
+namespace topdnn {
+
+namespace {
+
+const TopdownTable* TableFor(const Cpu& cpu) {
+  const std::string name = TopdownNameOf(cpu);
+  for (const TopdownTable& table : TopdownTables()) {
+    const auto& alias = table.alias;
+    if (table.cpu == name || std::find(alias.begin(), alias.end(), name) != alias.end()) {
+      return &table;
+    }
+  }
+  return nullptr;
+}
+
+struct Attempt {
+  PerfPlan plan;
+  std::vector<std::string> notes;
+  std::string path;
+  bool level1 = true;  // every event of level 1 counts
+};
+
+Attempt TryPath(const std::vector<std::string>& metrics, const RequestContext& context,
+                const PerfSetting& setting) {
+  Attempt attempt;
+  MetricRequests requests = RequestsFor(metrics, context);
+  attempt.notes = std::move(requests.notes);
+  attempt.plan = PlanPerf(setting.calls, requests.events, SpinForATrial);
+  if (context.table == nullptr) return attempt;
+  attempt.path = context.table->paths[context.path].name;
+  for (const std::string& name : EventsOfPath(*context.table, context.path, 1, context.smt)) {
+    for (const PerfPlan::Absent& absent : attempt.plan.absent) {
+      attempt.level1 = attempt.level1 && absent.name != name;
+    }
+  }
+  return attempt;
+}
+
+// The metrics register is there where the kernel lists its pseudo-events: in few guests.
+bool PathIsOffered(const TopdownPath& path, const std::string& sysfs) {
+  return path.name != "PERF_METRICS" ||
+         ResolveEvent("topdown-retiring", std::nullopt, sysfs).has_value();
+}
+
+// The first path of which all of level 1 counts; else the last.
+Attempt TryPaths(const std::vector<std::string>& metrics, const TopdownTable* table,
+                 const PerfSetting& setting) {
+  RequestContext context = {.table = table, .path = 0, .smt = setting.smt, .sysfs = setting.sysfs};
+  if (table == nullptr) return TryPath(metrics, context, setting);
+  Attempt attempt;
+  for (context.path = 0; context.path < table->paths.size(); ++context.path) {
+    const bool last = context.path + 1 == table->paths.size();
+    if (!last && !PathIsOffered(table->paths[context.path], setting.sysfs)) continue;
+    attempt = TryPath(metrics, context, setting);
+    if (attempt.level1) break;
+  }
+  return attempt;
+}
+
+std::string AbsentText(const PerfPlan::Absent& absent) {
+  return absent.error == 0
+             ? fmt::format("{} never gets on a counter", absent.name)
+             : fmt::format("{} is refused ({})", absent.name, strerrorname_np(absent.error));
+}
+
+std::string UnknownCpu(const Cpu& cpu) {
+  return fmt::format("no Top-Down table for {} family {} model {}{}", cpu.vendor, cpu.family,
+                     cpu.model, cpu.microarchitecture.empty() ? "" : ", " + cpu.microarchitecture);
+}
+
+// An error of the whole: that of the event which everything else is taken to.
+Availability Refusal(const PerfPlan& plan, const PerfSetting& setting) {
+  const int error = plan.absent.empty() ? ENOENT : plan.absent.front().error;
+  return ExplainRefusal(error, setting.surroundings, "hardware events");
+}
+
+}  // namespace
+
+std::string TopdownNameOf(const Cpu& cpu) {
+  // MIDR's variant and revision: r0p3 is 0x03.
+  if (cpu.microarchitecture == "neoverse_n2" && cpu.stepping < 3) return "neoverse_n2_r0p0";
+  return cpu.microarchitecture;
+}
+
+bool SmtIsActive() {
+  int active = 0;
+  std::ifstream("/sys/devices/system/cpu/smt/active") >> active;
+  return active == 1;
+}
+
+PerfSetting PerfSetting::Here() {
+  PerfSetting here;
+  here.surroundings = PerfSurroundings::Here();
+  here.cpu = IdentifyCpu();
+  here.smt = SmtIsActive();
+  return here;
+}
+
+OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& setting) {
+  const std::vector<std::string> wanted =
+      metrics.empty() ? std::vector<std::string>{"topdown-l2", "flops"} : metrics;
+  const TopdownTable* table = TableFor(setting.cpu);
+  Attempt attempt = TryPaths(wanted, table, setting);
+  OpenedPerf opened;
+  if (attempt.plan.passes.empty()) {
+    opened.availability = Refusal(attempt.plan, setting);
+    if (table == nullptr) opened.availability.reason += "; besides, " + UnknownCpu(setting.cpu);
+    return opened;
+  }
+  for (const PerfPlan::Absent& absent : attempt.plan.absent) {
+    opened.notes.push_back(AbsentText(absent));
+  }
+  opened.notes.insert(opened.notes.end(), attempt.notes.begin(), attempt.notes.end());
+  std::size_t events = 0;
+  for (const auto& pass : attempt.plan.passes) events += pass.size();
+  opened.availability.works = true;
+  opened.availability.reason =
+      fmt::format("{} readings of events in {} passes on {} free counters; {}", events,
+                  attempt.plan.passes.size(), attempt.plan.counters,
+                  table == nullptr ? UnknownCpu(setting.cpu)
+                                   : fmt::format("Top-Down of {} ({})", table->cpu, attempt.path));
+  if (table == nullptr) {
+    opened.availability.remedy =
+        "ask for events by name or code: --metrics cpu/event=0x..,umask=0x../";
+  } else if (setting.surroundings.watchdog) {
+    opened.availability.remedy =
+        "sysctl kernel.nmi_watchdog=0 frees the counter that the watchdog holds";
+  }
+  opened.source =
+      std::make_unique<PerfSource>(setting.calls, std::move(attempt.plan), setting.threads);
+  return opened;
+}
+
+namespace {
+
+const SourceRegistration kPerf({.name = "perf",
+                                .what = "the PMU's events for Top-Down and FLOPs",
+                                .probe = []() -> Availability {
+                                  return OpenPerf({}, PerfSetting::Here()).availability;
+                                },
+                                .open = []() -> std::unique_ptr<CounterSource> {
+                                  return OpenPerf({}, PerfSetting::Here()).source;
+                                }});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,202 @@
+#include "harness/topdown/requests.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "harness/topdown/event_name.h"
+
+namespace topdnn {
+
+namespace {
+
+// Which counters an event can use, where not every general one.
+struct CounterRule {
+  std::string_view name;  // a final * stands for any rest
+  std::uint64_t counters;
+  bool fixed;
+  bool paired;
+};
+
+constexpr std::uint64_t kAny = ~std::uint64_t{0};
+constexpr std::array kRules = {
+    // Fixed counters of Intel's cores (SDM volume 3, 20.2.2 and 20.3.9) and Arm's cycle counter
+    // PMCCNTR_EL0 (Arm ARM, D11.5).
+    CounterRule{"CPU_CLK_UNHALTED.THREAD", kAny, true, false},
+    CounterRule{"CPU_CLK_UNHALTED.CORE", kAny, true, false},
+    CounterRule{"INST_RETIRED.ANY", kAny, true, false},
+    CounterRule{"TOPDOWN.SLOTS", kAny, true, false},
+    CounterRule{"PERF_METRICS.*", kAny, true, false},
+    CounterRule{"CPU_CYCLES", kAny, true, false},
+    // Counter 0 alone (Intel perfmon, SPR events, "Counter").
+    CounterRule{"TOPDOWN.BR_MISPREDICT_SLOTS", 1, false, false},
+    // Up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events").
+    CounterRule{"fp_ret_sse_avx_ops.all", kAny, false, true},
+};
+
+SchedulableEvent NeedsOf(const std::string& name) {
+  for (const CounterRule& rule : kRules) {
+    const bool prefix =
+        rule.name.ends_with('*') && name.starts_with(rule.name.substr(0, rule.name.size() - 1));
+    if (!prefix && rule.name != name) continue;
+    return {.name = name, .counters = rule.counters, .fixed = rule.fixed, .paired = rule.paired};
+  }
+  return {.name = name};
+}
+
+class Collector {
+ public:
+  explicit Collector(const RequestContext& context) : context_(context) {}
+
+  void AddLevel(int level) {
+    if (context_.table == nullptr) {
+      requests_.notes.push_back("no Top-Down table for this CPU: cycles and instructions alone");
+      return;
+    }
+    for (const std::string& name :
+         EventsOfPath(*context_.table, context_.path, level, context_.smt)) {
+      AddTableEvent(name);
+    }
+  }
+
+  void AddExtras(const std::string& metric) {
+    bool any = false;
+    if (context_.table != nullptr) {
+      for (const ExtraEvent& extra : context_.table->extras) {
+        if (extra.metric != metric) continue;
+        AddEvent(extra.event);
+        any = true;
+      }
+    }
+    if (!any) requests_.notes.push_back(fmt::format("{}: no event for it on this CPU", metric));
+  }
+
+  // An event by the vendor's name, perf's, libpfm4's or its code.
+  void AddNamed(const std::string& name) {
+    if (context_.table != nullptr && FindTableEvent(name) != nullptr) {
+      AddEvent(*FindTableEvent(name));
+      return;
+    }
+    const EventName parsed = ParseEventName(name);
+    const auto event = ResolveEvent(name, parsed.code, context_.sysfs);
+    if (!event) {
+      throw TopdownError(
+          fmt::format("--metrics {}: neither a metric ({}) nor an event that this CPU's table, "
+                      "libpfm4 or sysfs "
+                      "knows; give its code as cpu/event=0x..,umask=0x../",
+                      name, fmt::join(MetricNames(), ", ")));
+    }
+    Add({.event = *event, .needs = NeedsOf(name)});
+  }
+
+  // What every profile counts, and the event that each pass repeats.
+  MetricRequests Finish() {
+    const bool intel = std::any_of(requests_.events.begin(), requests_.events.end(),
+                                   [](const PerfRequest& request) {
+                                     return request.event.name.starts_with("CPU_CLK_UNHALTED") ||
+                                            request.event.name == "TOPDOWN.SLOTS";
+                                   });
+    if (!Has(CyclesName())) {
+      AddGeneric("cycles", PERF_COUNT_HW_CPU_CYCLES, Has("TOPDOWN.SLOTS"));
+    }
+    if (!Has("INST_RETIRED.ANY")) AddGeneric("instructions", PERF_COUNT_HW_INSTRUCTIONS, intel);
+    const std::string common = Has("TOPDOWN.SLOTS") ? "TOPDOWN.SLOTS" : CyclesName();
+    for (PerfRequest& request : requests_.events) request.common = request.event.name == common;
+    return std::move(requests_);
+  }
+
+ private:
+  const TopdownEvent* FindTableEvent(const std::string& name) const {
+    const std::string wanted = ParseEventName(name).name;
+    for (const TopdownEvent& event : context_.table->events) {
+      if (ParseEventName(event.name).name == wanted) return &event;
+    }
+    for (const ExtraEvent& extra : context_.table->extras) {
+      if (ParseEventName(extra.event.name).name == wanted) return &extra.event;
+    }
+    return nullptr;
+  }
+
+  void AddTableEvent(const std::string& name) {
+    if (const TopdownEvent* event = FindTableEvent(name)) AddEvent(*event);
+  }
+
+  void AddEvent(const TopdownEvent& event) {
+    auto resolved = ResolveEvent(event.libpfm4.empty() ? event.name : event.libpfm4, event.code,
+                                 context_.sysfs);
+    resolved->name = event.name;
+    Add({.event = *resolved, .needs = NeedsOf(event.name)});
+  }
+
+  void AddGeneric(const char* name, std::uint64_t config, bool fixed) {
+    Add({.event = {name, PERF_TYPE_HARDWARE, config, "kernel"},
+         .needs = {.name = name, .fixed = fixed}});
+  }
+
+  void Add(PerfRequest request) {
+    if (!Has(request.event.name)) requests_.events.push_back(std::move(request));
+  }
+
+  bool Has(std::string_view name) const {
+    return std::any_of(requests_.events.begin(), requests_.events.end(),
+                       [&](const PerfRequest& request) { return request.event.name == name; });
+  }
+
+  // The table's own name for cycles, among what is requested.
+  std::string CyclesName() const {
+    if (context_.table != nullptr) {
+      for (const TopdownEvent& event : context_.table->events) {
+        if (event.perf == "cycles" && Has(event.name)) return event.name;
+      }
+    }
+    return "cycles";
+  }
+
+  const RequestContext& context_;
+  MetricRequests requests_;
+};
+
+}  // namespace
+
+const std::vector<std::string>& MetricNames() {
+  static const std::vector<std::string> names = {"topdown-l1", "topdown-l2", "topdown-l3", "flops",
+                                                 "memory"};
+  return names;
+}
+
+std::vector<std::string> SplitMetrics(std::string_view text) {
+  std::vector<std::string> parts(1);
+  bool in_terms = false;
+  for (const char c : text) {
+    if (c == '/') in_terms = !in_terms;
+    if (c == ',' && !in_terms) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  std::erase(parts, "");
+  return parts;
+}
+
+MetricRequests RequestsFor(const std::vector<std::string>& metrics, const RequestContext& context) {
+  Collector collector(context);
+  for (const std::string& metric : metrics) {
+    if (metric == "topdown-l1") {
+      collector.AddLevel(1);
+    } else if (metric == "topdown-l2") {
+      collector.AddLevel(2);
+    } else if (metric == "topdown-l3") {
+      collector.AddLevel(3);
+    } else if (metric == "flops" || metric == "memory") {
+      collector.AddExtras(metric);
+    } else {
+      collector.AddNamed(metric);
+    }
+  }
+  return collector.Finish();
+}
+
+}  // namespace topdnn

@@ -1,0 +1,40 @@
+// From metrics asked for by name (`topdown-l2`, `flops`, an event) to the events to count on a
+// core, with what its counters demand of each.
+
+#ifndef TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_
+#define TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/counters/perf_plan.h"
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+// "topdown-l1", "topdown-l2", "topdown-l3", "flops", "memory"; anything else is an event.
+const std::vector<std::string>& MetricNames();
+
+// Splits at commas, but for those between slashes ("cpu/event=0x3c,umask=0x1/").
+std::vector<std::string> SplitMetrics(std::string_view text);
+
+struct RequestContext {
+  const TopdownTable* table = nullptr;  // nullptr: a core without one
+  std::size_t path = 0;                 // of the table
+  bool smt = false;
+  std::string sysfs = "/sys/bus/event_source/devices";
+};
+
+struct MetricRequests {
+  std::vector<PerfRequest> events;  // cycles and instructions among them, each once
+  std::vector<std::string> notes;   // metrics that this core cannot give
+};
+
+// Throws TopdownError, in one line, for an event that nobody knows.
+MetricRequests RequestsFor(const std::vector<std::string>& metrics, const RequestContext& context);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_

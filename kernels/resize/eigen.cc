@@ -1,0 +1,57 @@
+// Resize on Eigen, all channels of a pixel at a time.
+
+#include "kernels/eigen/kernel.h"
+#include "kernels/registry.h"
+#include "kernels/resize/resize.h"
+
+namespace topdnn {
+
+namespace {
+
+class ResizeEigen : public eigen::EigenKernel {
+ public:
+  ResizeEigen(const KernelRequest& request, const eigen::Functions& functions, const ResizeOp& op)
+      : EigenKernel(request, functions, "pixels"),
+        op_(op),
+        rows_(op.src_shape()[0] * op.src_shape()[2]),
+        forward_(request.execution.pass == Pass::kForward) {}
+
+ private:
+  void Compute() override {
+    const std::int64_t c = op_.src_shape()[1];
+    const std::int64_t w = op_.src_shape()[3];
+    if (forward_) {
+      functions().resize(pool(), rows_, w, c, op_.scale_h(), op_.scale_w(), Data(Arg::kSrc),
+                         Data(Arg::kDst));
+    } else {
+      functions().resize_backward(pool(), rows_, w, c, op_.scale_h(), op_.scale_w(),
+                                  Data(Arg::kDiffDst), Data(Arg::kDiffSrc));
+    }
+  }
+
+  const ResizeOp op_;
+  const std::int64_t rows_;  // of all images' sources
+  const bool forward_;
+};
+
+template <eigen::Variant kVariant>
+KernelOrRefusal MakeResize(const KernelRequest& request) {
+  return eigen::Offer(
+      kVariant, request,
+      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
+        const auto& op = dynamic_cast<const ResizeOp&>(*request.op);
+        for (const Operand& operand : op.Operands(request.execution)) {
+          if (auto refusal = eigen::Settle(settled, operand.arg, {"acdb"})) {
+            return *std::move(refusal);
+          }
+        }
+        return std::make_unique<ResizeEigen>(settled, functions, op);
+      });
+}
+
+const KernelRegistration kGebp("resize", "eigen", MakeResize<eigen::Variant::kGebp>);
+const KernelRegistration kSgemm("resize", "eigen-sgemm", MakeResize<eigen::Variant::kSgemm>);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,69 @@
+// Resize in f32 as loops over rows, for a backend whose library has none.
+
+#include <cstring>
+
+#include "kernels/omp_loops.h"
+#include "kernels/registry.h"
+#include "kernels/resize/resize.h"
+
+namespace topdnn {
+
+namespace {
+
+class ResizeLoops : public LoopsKernel {
+ public:
+  ResizeLoops(const KernelRequest& request, const ResizeOp& op)
+      : LoopsKernel(request),
+        rows_(op.src_shape().elements() / op.src_shape()[3]),
+        src_width_(op.src_shape()[3]),
+        dst_width_(op.dst_shape()[3]),
+        scale_h_(op.scale_h()),
+        scale_w_(op.scale_w()),
+        pass_(request.execution.pass) {}
+
+  void Run() noexcept override {
+#pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kElementsWorthATeam)
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const std::int64_t small = row * src_width_;
+      const std::int64_t large = row * scale_h_ * dst_width_;
+      if (pass_ == Pass::kForward) {
+        Repeat(Data<float>(Arg::kSrc) + small, Data<float>(Arg::kDst) + large);
+      } else {
+        Sum(Data<float>(Arg::kDiffDst) + large, Data<float>(Arg::kDiffSrc) + small);
+      }
+    }
+  }
+
+ private:
+  // One row of src to its rows of dst: the first element by element, the others from there.
+  void Repeat(const float* src, float* dst) const {
+    float* to = dst;
+    for (std::int64_t col = 0; col < src_width_; ++col) {
+      for (std::int64_t i = 0; i < scale_w_; ++i) *to++ = src[col];
+    }
+    for (std::int64_t i = 1; i < scale_h_; ++i) {
+      std::memcpy(dst + i * dst_width_, dst, static_cast<std::size_t>(dst_width_) * sizeof(float));
+    }
+  }
+
+  // The rows that were made of one row, summed into it.
+  void Sum(const float* diff_dst, float* diff_src) const {
+    for (std::int64_t col = 0; col < src_width_; ++col) {
+      float sum = 0;
+      for (std::int64_t row = 0; row < scale_h_; ++row) {
+        const float* from = diff_dst + row * dst_width_ + col * scale_w_;
+        for (std::int64_t i = 0; i < scale_w_; ++i) sum += from[i];
+      }
+      diff_src[col] = sum;
+    }
+  }
+
+  const std::int64_t rows_, src_width_, dst_width_, scale_h_, scale_w_;
+  const Pass pass_;
+};
+
+const KernelRegistration kRegistration("resize", "openblas", MakeLoops<ResizeOp, ResizeLoops>);
+
+}  // namespace
+
+}  // namespace topdnn

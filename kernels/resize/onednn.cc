@@ -1,0 +1,67 @@
+// Resize on oneDNN's resampling primitive.
+
+#include "kernels/onednn.h"
+
+#include "kernels/registry.h"
+#include "kernels/resize/resize.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr auto kNearest = dnnl::algorithm::resampling_nearest;
+
+// One layout for both tensors: the first that the request settles, else row-major. Nothing when it
+// settles two.
+std::optional<Layout> OneLayout(const KernelRequest& request) {
+  Layout one;
+  const auto operands = request.op->Operands(request.execution);
+  for (const Operand& operand : operands) {
+    if (one.is_any()) one = request.LayoutOf(operand.arg);
+  }
+  if (one.is_any()) return Layout::Plain(4);
+  for (const Operand& operand : operands) {
+    const Layout settled = request.LayoutOf(operand.arg);
+    if (one.is_opaque() || (!settled.is_any() && !one.SameFor(operand.shape, settled))) {
+      return std::nullopt;
+    }
+  }
+  return one;
+}
+
+KernelOrRefusal MakeResize(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ResizeOp&>(*request.op);
+  const std::optional<Layout> layout = OneLayout(request);
+  if (!layout) return Refusal{"oneDNN's resampling takes one layout for both its tensors"};
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const DataType type = request.execution.type;
+    const auto src = onednn::ToMemoryDesc({op.src_shape(), type, *layout});
+    const auto dst = onednn::ToMemoryDesc({op.dst_shape(), type, *layout});
+    const bool forward = request.execution.pass == Pass::kForward;
+    const dnnl::resampling_forward::desc forward_desc(request.execution.training || !forward
+                                                          ? dnnl::prop_kind::forward_training
+                                                          : dnnl::prop_kind::forward_inference,
+                                                      kNearest, src, dst);
+    const dnnl::resampling_forward::primitive_desc forward_pd(forward_desc, onednn::Attributes(),
+                                                              onednn::Engine());
+    if (forward) {
+      return onednn::MakePrimitiveKernel<dnnl::resampling_forward>(
+          request, forward_pd,
+          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, src},
+           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, dst}});
+    }
+    const dnnl::resampling_backward::primitive_desc pd(
+        dnnl::resampling_backward::desc(kNearest, src, dst), onednn::Attributes(), onednn::Engine(),
+        forward_pd);
+    return onednn::MakePrimitiveKernel<dnnl::resampling_backward>(
+        request, pd,
+        {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, dst},
+         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, src}});
+  });
+}
+
+const KernelRegistration kRegistration("resize", "onednn", MakeResize);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,84 @@
+#include "kernels/resize/resize.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+namespace {
+
+Shape Resized(const Shape& src, std::int64_t scale_h, std::int64_t scale_w) {
+  CheckExtents("resize", src);
+  if (src.rank() != 4 || scale_h < 1 || scale_w < 1 || scale_h > kMostElements ||
+      scale_w > kMostElements || src[2] > kMostElements / scale_h ||
+      src[3] > kMostElements / scale_w) {
+    throw std::invalid_argument(
+        fmt::format("resize of {} by {} and {}: it takes (N, C, H, W) and whole factors of 1 or "
+                    "more that leave at most {} elements",
+                    src.ToString(), scale_h, scale_w, kMostElements));
+  }
+  Shape dst{src[0], src[1], src[2] * scale_h, src[3] * scale_w};
+  CheckExtents("resize to a result", dst);
+  return dst;
+}
+
+}  // namespace
+
+ResizeOp::ResizeOp(Shape src, std::int64_t scale_h, std::int64_t scale_w)
+    : src_(std::move(src)),
+      scale_h_(scale_h),
+      scale_w_(scale_w),
+      dst_(Resized(src_, scale_h, scale_w)) {}
+
+std::string ResizeOp::Problem() const {
+  return fmt::format("{}_scale{}x{}", src_.ToString(), scale_h_, scale_w_);
+}
+
+std::vector<Operand> ResizeOp::Operands(const Execution& execution) const {
+  switch (execution.pass) {
+    case Pass::kForward:
+      return {{Arg::kSrc, Direction::kIn, src_, execution.type},
+              {Arg::kDst, Direction::kOut, dst_, execution.type}};
+    case Pass::kBackwardData:
+      if (!TypesOf(execution).has_gradients) break;
+      return {{Arg::kDiffDst, Direction::kIn, dst_, execution.type},
+              {Arg::kDiffSrc, Direction::kOut, src_, execution.type}};
+    case Pass::kBackwardWeights:
+      break;
+  }
+  return {};
+}
+
+Work ResizeOp::WorkOf(Pass pass, DataType type) const {
+  Work work;
+  if (pass == Pass::kBackwardData) work.flops = dst_.elements();
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseResize(const ProblemWord& word) {
+  const std::vector<double> scales = word.Numbers("scale");
+  const auto is_factor = [](double scale) {
+    return scale == std::floor(scale) && std::abs(scale) <= static_cast<double>(kMostElements);
+  };
+  if (scales.size() != 2 || !is_factor(scales[0]) || !is_factor(scales[1])) {
+    throw std::invalid_argument("it takes two whole factors, such as _scale2x2");
+  }
+  return std::make_shared<ResizeOp>(word.shape(), static_cast<std::int64_t>(scales[0]),
+                                    static_cast<std::int64_t>(scales[1]));
+}
+
+const ProblemRegistration kProblem("resize", ParseResize);
+
+}  // namespace
+
+}  // namespace topdnn

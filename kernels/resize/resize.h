@@ -1,0 +1,51 @@
+// Resize of images by whole factors, each pixel taken from the nearest one: the upsampling of
+// feature pyramids and decoders.
+
+#ifndef TOPDNN_KERNELS_RESIZE_RESIZE_H_
+#define TOPDNN_KERNELS_RESIZE_RESIZE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+// Operands: forward src (N, C, H, W) -> dst (N, C, H*scale_h, W*scale_w), whose pixel (h, w) is
+// src's (h / scale_h, w / scale_w), rounded down; backward_data diff_dst -> diff_src, the sum over
+// the pixels that were taken from one.
+//
+// For whole factors this is ONNX's Resize, mode nearest, both as `asymmetric` with `floor` and as
+// `half_pixel` with `round_prefer_floor`: (h + 0.5) / scale - 0.5 lies nearest to the source's row
+// h / scale, and never in the middle of two. oneDNN's resampling and PyTorch's and TensorFlow's
+// nearest upsampling agree, too.
+class ResizeOp : public Op {
+ public:
+  // Throws std::invalid_argument unless src is an image with extents of 1 or more and the factors
+  // are 1 or more.
+  ResizeOp(Shape src, std::int64_t scale_h, std::int64_t scale_w);
+
+  const Shape& src_shape() const { return src_; }
+  const Shape& dst_shape() const { return dst_; }
+  std::int64_t scale_h() const { return scale_h_; }
+  std::int64_t scale_w() const { return scale_w_; }
+
+  std::string_view kind() const override { return "resize"; }
+  std::string Problem() const override;  // "8x64x14x14_scale2x2"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // Forward no arithmetic; backward an addition an element of diff_dst.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass pass) const override {
+    return pass == Pass::kForward ? 1 : scale_h_ * scale_w_;
+  }
+
+ private:
+  Shape src_;
+  std::int64_t scale_h_, scale_w_;
+  Shape dst_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_RESIZE_RESIZE_H_

@@ -1,0 +1,46 @@
+// Transposition on oneDNN: a reorder from the source, seen with its dimensions in the result's
+// order.
+
+#include "kernels/onednn.h"
+
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/transpose/transpose.h"
+
+namespace topdnn {
+
+namespace {
+
+KernelOrRefusal MakeTranspose(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const TransposeOp&>(*request.op);
+  const Transposition move = op.In(request.execution.pass);
+  const auto layout_of = [&](Arg arg) {
+    const Layout settled = request.LayoutOf(arg);
+    return settled.is_any() ? Layout::Plain(move.shape.rank()) : settled;
+  };
+  return onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const DataType type = request.execution.type;
+    const Shape& result =
+        request.execution.pass == Pass::kForward ? op.dst_shape() : op.src_shape();
+    // oneDNN asks where each dimension of the source goes.
+    std::vector<int> places(move.order.size());
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[static_cast<std::size_t>(move.order[i])] = static_cast<int>(i);
+    }
+    const auto from = onednn::ToMemoryDesc({move.shape, type, layout_of(move.from)});
+    const auto to = onednn::ToMemoryDesc({result, type, layout_of(move.to)});
+    const dnnl::reorder::primitive_desc pd(onednn::Engine(), from.permute_axes(places),
+                                           onednn::Engine(), to, onednn::Attributes());
+    return onednn::MakePrimitiveKernel<dnnl::reorder>(
+        request, pd,
+        {{move.from, Direction::kIn, DNNL_ARG_FROM, pd.src_desc(), layout_of(move.from)},
+         {move.to, Direction::kOut, DNNL_ARG_TO, pd.dst_desc(), layout_of(move.to)}});
+  });
+}
+
+const KernelRegistration kRegistration("transpose", "onednn", MakeTranspose);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,50 @@
+// Transposition as its definition: element by element over row-major tensors.
+
+#include "kernels/reference.h"
+
+#include "kernels/registry.h"
+#include "kernels/transpose/transpose.h"
+
+namespace topdnn {
+
+namespace {
+
+template <typename T>
+class TransposeReference : public ReferenceKernel {
+ public:
+  TransposeReference(const KernelRequest& request, const TransposeOp& op)
+      : ReferenceKernel(request), move_(op.In(request.execution.pass)) {}
+
+  void Run() noexcept override {
+    const std::int64_t elements = move_.shape.elements();
+    for (std::int64_t i = 0; i < elements; ++i) {
+      Data<T>(move_.to)[i] = Data<T>(move_.from)[SourceOf(i)];
+    }
+  }
+
+ private:
+  // Where the element at position `i` of the result comes from.
+  std::int64_t SourceOf(std::int64_t i) const {
+    std::int64_t source = 0;
+    for (int d = move_.shape.rank() - 1; d >= 0; --d) {
+      const int from = move_.order[static_cast<std::size_t>(d)];
+      std::int64_t stride = 1;
+      for (int inner = from + 1; inner < move_.shape.rank(); ++inner) stride *= move_.shape[inner];
+      source += i % move_.shape[from] * stride;
+      i /= move_.shape[from];
+    }
+    return source;
+  }
+
+  const Transposition move_;
+};
+
+KernelOrRefusal MakeTranspose(const KernelRequest& request) {
+  return MakeReference<TransposeOp, TransposeReference>(request);
+}
+
+const KernelRegistration kRegistration("transpose", "reference", MakeTranspose);
+
+}  // namespace
+
+}  // namespace topdnn

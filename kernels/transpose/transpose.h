@@ -1,0 +1,53 @@
+// Transposition: a tensor with its dimensions in another order (ONNX and TensorFlow Transpose,
+// PyTorch permute). A reorder changes how a tensor lies in memory; this changes the tensor.
+
+#ifndef TOPDNN_KERNELS_TRANSPOSE_TRANSPOSE_H_
+#define TOPDNN_KERNELS_TRANSPOSE_TRANSPOSE_H_
+
+#include <string>
+#include <vector>
+
+#include "kernels/op.h"
+#include "kernels/permutation.h"
+
+namespace topdnn {
+
+// What one pass of a transposition does: dimension i of `to` is dimension order[i] of `from`.
+struct Transposition {
+  Arg from, to;
+  Shape shape;  // of `from`
+  std::vector<int> order;
+
+  // Of the memory of two unblocked layouts.
+  Permutation Between(const Layout& from_layout, const Layout& to_layout) const;
+};
+
+// Operands: forward src -> dst, whose dimension i is src's dimension order[i]; backward_data
+// diff_dst -> diff_src, the same the other way.
+class TransposeOp : public Op {
+ public:
+  // Throws std::invalid_argument for extents below 1, a scalar, more dimensions than an alphabet
+  // names, and an order that is not one of all dimensions.
+  TransposeOp(Shape src, std::vector<int> order);
+
+  const Shape& src_shape() const { return src_; }
+  const Shape& dst_shape() const { return dst_; }
+  const std::vector<int>& order() const { return order_; }
+  Transposition In(Pass pass) const;
+
+  std::string_view kind() const override { return "transpose"; }
+  std::string Problem() const override;  // "8x64x28x28_order0x2x3x1"
+  std::vector<Operand> Operands(const Execution& execution) const override;
+  // No arithmetic; every byte read once and written once.
+  Work WorkOf(Pass pass, DataType type) const override;
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+
+ private:
+  Shape src_;
+  std::vector<int> order_;
+  Shape dst_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_TRANSPOSE_TRANSPOSE_H_

@@ -1,0 +1,87 @@
+#include "harness/evolution.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+namespace topdnn {
+namespace {
+
+TEST(BoundedSeriesTest, MergesNeighboursAndKeepsTheMean) {
+  BoundedSeries series(4);
+  for (int i = 0; i < 3; ++i) series.Add(i);
+  EXPECT_EQ(series.Points(), (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(series.values_per_point(), 1);
+  for (int i = 3; i < 11; ++i) series.Add(i);
+  EXPECT_EQ(series.values_per_point(), 4);
+  EXPECT_EQ(series.Points(), (std::vector<double>{1.5, 5.5, 9}));  // 0-3, 4-7, and 8-10
+  EXPECT_THROW(BoundedSeries(3), std::invalid_argument);
+}
+
+TEST(BoundedSeriesTest, NeverGrowsBeyondItsCapacity) {
+  BoundedSeries series(8);
+  for (int i = 0; i < 100'000; ++i) {
+    series.Add(1);
+    ASSERT_LE(series.Points().size(), 8u);
+  }
+  for (const double point : series.Points()) EXPECT_EQ(point, 1);
+}
+
+SequenceSamples Example() {
+  SequenceSamples samples;
+  samples.events = {"cycles", "absent"};
+  const auto stage = [](const std::string& name, double seconds, double cycles) {
+    StageSamples own;
+    own.name = name;
+    own.warmup_seconds = {4 * seconds, 2 * seconds, 2 * seconds};
+    own.seconds = {seconds, seconds};
+    own.counts = {{.value = cycles},
+                  {.value = std::nullopt, .running_fraction = 0},
+                  {.value = cycles + 2},
+                  {.value = std::nullopt, .running_fraction = 0}};
+    return own;
+  };
+  samples.stages = {stage("a", 1, 10), stage("b", 2, 20), stage("c", 5, 50)};
+  samples.step = stage("step", 8, 80);
+  return samples;
+}
+
+TEST(EvolutionTest, PhasesAreTheGroupsOfWarmUpAndSteadyIterations) {
+  const std::vector<std::string> groups = {"forward", "backward", "forward"};
+  const auto phases = PhasesOf(Example(), groups);
+  ASSERT_EQ(phases.size(), 4u);
+  EXPECT_EQ(phases[0].phase, "warm-up");
+  EXPECT_EQ(phases[0].group, "forward");
+  EXPECT_EQ(phases[0].iterations, 3);
+  EXPECT_EQ(phases[0].seconds, 12);
+  EXPECT_TRUE(phases[0].events.empty());
+  EXPECT_EQ(phases[2].phase, "steady");
+  EXPECT_EQ(phases[2].seconds, 6);
+  EXPECT_EQ(phases[2].share, 0.75);
+  EXPECT_EQ(phases[2].events.at("cycles"), 62);
+  EXPECT_FALSE(phases[2].events.at("absent"));
+  EXPECT_EQ(phases[3].group, "backward");
+  EXPECT_EQ(phases[3].events.at("cycles"), 21);
+  EXPECT_THROW(PhasesOf(Example(), {}), std::invalid_argument);
+  const std::string text = PhasesText(phases, Style{});
+  EXPECT_NE(text.find("steady   forward"), std::string::npos) << text;
+  EXPECT_NE(text.find("75.0 %"), std::string::npos) << text;
+}
+
+TEST(EvolutionTest, TheJsonHasEachStagesSeries) {
+  const std::vector<std::string> groups = {"forward", "backward", "forward"};
+  SequenceSamples samples = Example();
+  samples.stages[0].seconds.assign(5000, 1.0);
+  const auto json = EvolutionJson(samples, PhasesOf(samples, groups), 100);
+  ASSERT_EQ(json["stages"].size(), 4u);
+  EXPECT_EQ(json["phases"].size(), 4u);
+  EXPECT_LE(json["stages"][0]["seconds"].size(), 100u);
+  EXPECT_EQ(json["stages"][0]["values_per_point"], 64);
+  EXPECT_EQ(json["stages"][3]["name"], "step");
+  EXPECT_EQ(json["stages"][1]["warmup_seconds"], (nlohmann::ordered_json{8, 4, 4}));
+  EXPECT_EQ(json["stages"][1]["events"]["cycles"], (nlohmann::ordered_json{20, 22}));
+  EXPECT_TRUE(json["stages"][1]["events"]["absent"][0].is_null());
+}
+
+}  // namespace
+}  // namespace topdnn

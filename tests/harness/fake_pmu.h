@@ -1,0 +1,108 @@
+// A scripted PMU behind the perf_event system calls: so many counters, so many of them held by
+// somebody else, refusals by event, and counts that grow with the work that a test does.
+
+#ifndef TOPDNN_TESTS_HARNESS_FAKE_PMU_H_
+#define TOPDNN_TESTS_HARNESS_FAKE_PMU_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "harness/counters/perf_event.h"
+
+namespace topdnn {
+
+class FakePmu {
+ public:
+  std::size_t counters = 6;
+  std::size_t held = 0;                         // of them, by a watchdog: a fuller group never runs
+  std::map<std::uint64_t, int> refused;         // errno by config
+  int refuse_all = 0;                           // errno of every event
+  std::map<pid_t, int> refused_threads;         // errno by thread
+  std::set<std::uint64_t> fixed;                // configs with a counter of their own
+  std::map<std::uint64_t, std::uint64_t> rate;  // counts a unit of work; 1 unless told
+  std::set<pid_t> idle;                         // threads that do not run
+  bool needs_slots = false;                     // metrics without slots as their leader are refused
+
+  // Work that every thread which is not idle does.
+  void Work(std::uint64_t units) { work_ += units; }
+  std::size_t open_events() const { return events_.size(); }
+  std::size_t most_open() const { return most_open_; }
+
+  PerfSyscalls Calls() {
+    return {.open = [this](const perf_event_attr& attr, pid_t thread,
+                           int group) { return Open(attr, thread, group); },
+            .read =
+                [this](int fd, void* buffer, std::size_t bytes) {
+                  return Read(fd, static_cast<std::uint64_t*>(buffer), bytes);
+                },
+            .control = [](int, unsigned long, unsigned long) { return 0; },
+            .close = [this](int fd) { EXPECT_EQ(events_.erase(fd), 1u); }};
+  }
+
+ private:
+  struct Event {
+    std::uint64_t config;
+    pid_t thread;
+    int leader;
+    std::uint64_t since;
+  };
+
+  int Open(const perf_event_attr& attr, pid_t thread, int group) {
+    if (refuse_all != 0) return -refuse_all;
+    if (refused.contains(attr.config)) return -refused[attr.config];
+    if (refused_threads.contains(thread)) return -refused_threads[thread];
+    const int fd = next_++;
+    const int leader = group < 0 ? fd : group;
+    const ResolvedEvent event{"", attr.type, attr.config, ""};
+    if (needs_slots && NeedsSlots(event) &&
+        (leader == fd || events_.at(leader).config != kSlotsConfig)) {
+      return -EINVAL;
+    }
+    if (General(leader) + (fixed.contains(attr.config) ? 0 : 1) > counters) return -EINVAL;
+    events_[fd] = {attr.config, thread, leader, work_};
+    most_open_ = std::max(most_open_, events_.size());
+    return fd;
+  }
+
+  // Members of a group that take a general counter.
+  std::size_t General(int leader) const {
+    return static_cast<std::size_t>(
+        std::count_if(events_.begin(), events_.end(), [&](const auto& entry) {
+          return entry.second.leader == leader && !fixed.contains(entry.second.config);
+        }));
+  }
+
+  ssize_t Read(int fd, std::uint64_t* values, std::size_t bytes) {
+    // A reading is a little work of the thread that reads, and lets a trial's time pass.
+    work_ += 1;
+    const Event leader = events_.at(fd);
+    const bool runs = General(fd) + held <= counters && !idle.contains(leader.thread);
+    std::vector<std::uint64_t> answer = {0, 0, 0};
+    for (const auto& [member, event] : events_) {
+      if (event.leader != fd) continue;
+      ++answer[0];
+      const std::uint64_t per_unit = rate.contains(event.config) ? rate[event.config] : 1;
+      answer.push_back(runs ? (work_ - event.since) * per_unit : 0);
+    }
+    answer[1] = idle.contains(leader.thread) ? 0 : work_ - leader.since;
+    answer[2] = runs ? answer[1] : 0;
+    const std::size_t size = answer.size() * sizeof answer[0];
+    if (size > bytes) return -ENOSPC;
+    std::copy(answer.begin(), answer.end(), values);
+    return static_cast<ssize_t>(size);
+  }
+
+  std::map<int, Event> events_;
+  std::size_t most_open_ = 0;
+  int next_ = 10;
+  std::uint64_t work_ = 1000;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_TESTS_HARNESS_FAKE_PMU_H_

@@ -1,0 +1,318 @@
+// From metrics by name to counts of every thread, over a scripted PMU.
+
+#include "harness/counters/perf_source.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "harness/measure.h"
+#include "harness/topdown/metric.h"
+#include "harness/topdown/perf_events.h"
+#include "harness/topdown/requests.h"
+#include "tests/harness/fake_pmu.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kNoSysfs[] = "/nonexistent";
+
+PerfSetting SettingOf(FakePmu& pmu, const std::string& cpu) {
+  PerfSetting setting;
+  setting.calls = pmu.Calls();
+  setting.cpu.microarchitecture = cpu;
+  setting.cpu.vendor = "Vendor";
+  setting.sysfs = kNoSysfs;
+  setting.threads = [] { return std::vector<pid_t>{0}; };
+  return setting;
+}
+
+// A folder that lists the pseudo-events of PERF_METRICS, as /sys/bus/event_source/devices does.
+class MetricsSysfs {
+ public:
+  MetricsSysfs() : path_(std::filesystem::path(testing::TempDir()) / "topdnn_perf_sysfs") {
+    std::filesystem::create_directories(path_ / "cpu" / "events");
+    std::ofstream(path_ / "cpu" / "type") << "4\n";
+    std::ofstream(path_ / "cpu" / "events" / "slots") << "event=0x00,umask=0x4\n";
+    std::ofstream(path_ / "cpu" / "events" / "topdown-retiring") << "event=0x00,umask=0x80\n";
+  }
+  ~MetricsSysfs() { std::filesystem::remove_all(path_); }
+  std::string path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+std::set<std::string> NamesOf(const CounterSource& source) {
+  std::set<std::string> names;
+  for (const std::string& name : source.events()) names.insert(name.substr(0, name.find('#')));
+  return names;
+}
+
+TEST(PerfPlan, CountsInPassesWhatDoesNotFitAtOnce) {
+  FakePmu pmu;
+  const OpenedPerf perf = OpenPerf({"topdown-l2"}, SettingOf(pmu, "zen4"));
+  ASSERT_TRUE(perf.source) << perf.availability.reason;
+  EXPECT_THAT(perf.availability.reason, HasSubstr("6 free counters; Top-Down of zen4"));
+  EXPECT_TRUE(perf.notes.empty());
+  // Twelve events of the table and instructions: cycles and five more in each pass.
+  EXPECT_EQ(perf.source->passes(), 3u);
+  EXPECT_EQ(NamesOf(*perf.source).size(), 13u);
+  EXPECT_EQ(perf.source->events().size(), 13u + 2u);
+  for (std::size_t pass = 0, at = 0; pass < 3; ++pass) {
+    const std::string again = pass == 0 ? "" : "#" + std::to_string(pass + 1);
+    EXPECT_EQ(perf.source->events()[at], "ls_not_halted_cyc" + again);
+    while (at < perf.source->events().size() && perf.source->pass_of(at) == pass) ++at;
+  }
+  EXPECT_EQ(pmu.open_events(), 0u);
+}
+
+TEST(PerfPlan, AHeldCounterCostsAPassAndNothingElse) {
+  FakePmu pmu;
+  pmu.held = 1;
+  PerfSetting setting = SettingOf(pmu, "zen4");
+  setting.surroundings.watchdog = true;
+  const OpenedPerf perf = OpenPerf({"topdown-l2"}, setting);
+  ASSERT_TRUE(perf.source);
+  EXPECT_THAT(perf.availability.reason, HasSubstr("5 free counters"));
+  EXPECT_THAT(perf.availability.remedy, HasSubstr("sysctl kernel.nmi_watchdog=0"));
+  EXPECT_EQ(NamesOf(*perf.source).size(), 13u);
+}
+
+TEST(PerfPlan, ARefusedEventIsLeftOutWithItsErrno) {
+  FakePmu pmu;
+  pmu.refused[0x1000000C2] = EOPNOTSUPP;  // ex_ret_ucode_ops
+  const OpenedPerf perf = OpenPerf({"topdown-l2"}, SettingOf(pmu, "zen4"));
+  ASSERT_TRUE(perf.source);
+  EXPECT_THAT(perf.notes, testing::ElementsAre("ex_ret_ucode_ops is refused (EOPNOTSUPP)"));
+  EXPECT_FALSE(NamesOf(*perf.source).contains("ex_ret_ucode_ops"));
+}
+
+TEST(PerfPlan, NothingAtAllSaysWhy) {
+  struct Case {
+    int error;
+    PerfSurroundings here;
+    std::string reason, remedy;
+  };
+  for (const Case& c : std::vector<Case>{
+           {ENOENT, {.virtual_machine = true}, "hypervisor", ""},
+           {EACCES, {.paranoid = 3}, "perf_event_paranoid is 3", "perf_event_paranoid=1"},
+           {EPERM, {.seccomp_filtered = true}, "seccomp", "--cap-add PERFMON"},
+           {EPERM, {.container = true}, "CAP_PERFMON", "--cap-add PERFMON"},
+           {EMFILE, {}, "EMFILE", "ulimit -n"},
+           {ECHILD, {}, "ECHILD", "--metrics"}}) {
+    FakePmu pmu;
+    pmu.refuse_all = c.error;
+    PerfSetting setting = SettingOf(pmu, "zen4");
+    setting.surroundings = c.here;
+    const OpenedPerf perf = OpenPerf({}, setting);
+    EXPECT_FALSE(perf.source);
+    EXPECT_FALSE(perf.availability.works);
+    EXPECT_THAT(perf.availability.reason, HasSubstr(c.reason));
+    EXPECT_THAT(perf.availability.remedy, HasSubstr(c.remedy));
+  }
+  FakePmu taken;
+  taken.held = taken.counters;
+  PerfSetting setting = SettingOf(taken, "zen4");
+  setting.surroundings.watchdog = true;
+  const OpenedPerf perf = OpenPerf({}, setting);
+  EXPECT_FALSE(perf.source);
+  EXPECT_THAT(perf.availability.reason, HasSubstr("NMI watchdog"));
+}
+
+TEST(PerfPlan, AnUnknownCpuCountsCyclesAndInstructionsAndSaysSo) {
+  FakePmu pmu;
+  const OpenedPerf perf = OpenPerf({}, SettingOf(pmu, "haswell"));
+  ASSERT_TRUE(perf.source);
+  EXPECT_EQ(perf.source->events(), (std::vector<std::string>{"cycles", "instructions"}));
+  EXPECT_THAT(perf.availability.reason, HasSubstr("no Top-Down table for Vendor"));
+  EXPECT_THAT(perf.availability.remedy, HasSubstr("--metrics"));
+}
+
+TEST(PerfPlan, SlotsLeadTheMetricsWhereTheKernelListsThem) {
+  FakePmu pmu;
+  pmu.counters = 8;
+  pmu.needs_slots = true;
+  pmu.fixed = {0x400, 0, 1};  // slots, and the kernel's cycles and instructions
+  for (std::uint64_t metric = 0x8000; metric <= 0x8700; metric += 0x100) pmu.fixed.insert(metric);
+  const MetricsSysfs sysfs;
+  PerfSetting setting = SettingOf(pmu, "sapphire_rapids");
+  setting.sysfs = sysfs.path();
+  const OpenedPerf perf = OpenPerf({"topdown-l2"}, setting);
+  ASSERT_TRUE(perf.source) << perf.availability.reason;
+  EXPECT_THAT(perf.availability.reason, HasSubstr("(PERF_METRICS)"));
+  EXPECT_EQ(perf.source->passes(), 1u);
+  EXPECT_EQ(perf.source->events().front(), "TOPDOWN.SLOTS");
+  EXPECT_TRUE(perf.notes.empty());
+  // A guest without them takes the general counters.
+  setting.sysfs = kNoSysfs;
+  const OpenedPerf guest = OpenPerf({"topdown-l2"}, setting);
+  ASSERT_TRUE(guest.source);
+  EXPECT_THAT(guest.availability.reason, HasSubstr("(general counters)"));
+  EXPECT_TRUE(NamesOf(*guest.source).contains("IDQ_BUBBLES.CORE"));
+}
+
+TEST(Requests, SplitAtCommasOutsideOfTerms) {
+  EXPECT_EQ(SplitMetrics("flops,cpu/event=0x3c,umask=1/,r1c2"),
+            (std::vector<std::string>{"flops", "cpu/event=0x3c,umask=1/", "r1c2"}));
+  EXPECT_TRUE(SplitMetrics("").empty());
+}
+
+TEST(Requests, AnEventIsAVendorsNameOrACodeOrAnError) {
+  const RequestContext context = {.table = &FindTopdownTable("skylake_x"), .sysfs = kNoSysfs};
+  const auto requests = RequestsFor({"UOPS_ISSUED.ANY", "r1c2"}, context);
+  std::map<std::string, std::uint64_t> codes;
+  for (const PerfRequest& request : requests.events) {
+    codes[request.event.name] = request.event.config;
+  }
+  EXPECT_EQ(codes.at("UOPS_ISSUED.ANY"), 0x10Eu);
+  EXPECT_EQ(codes.at("r1c2"), 0x1C2u);
+  EXPECT_TRUE(codes.contains("cycles"));
+  EXPECT_TRUE(codes.contains("instructions"));
+  try {
+    RequestsFor({"NO_SUCH.EVENT"}, context);
+    FAIL();
+  } catch (const TopdownError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("--metrics NO_SUCH.EVENT"));
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+  }
+}
+
+TEST(Requests, DeeperLevelsNeedMoreEvents) {
+  for (const TopdownTable& table : TopdownTables()) {
+    for (std::size_t path = 0; path < table.paths.size(); ++path) {
+      const auto first = EventsOfPath(table, path, 1, false);
+      const auto second = EventsOfPath(table, path, 2, false);
+      EXPECT_FALSE(first.empty()) << table.cpu;
+      EXPECT_GE(second.size(), first.size()) << table.cpu;
+    }
+  }
+}
+
+// ---- The source.
+
+PerfPlan TwoPasses() {
+  const ResolvedEvent a{"a", PERF_TYPE_RAW, 1, "raw"};
+  const ResolvedEvent b{"b", PERF_TYPE_RAW, 2, "raw"};
+  const ResolvedEvent c{"c", PERF_TYPE_RAW, 3, "raw"};
+  return {.passes = {{a, b}, {a, c}}, .absent = {}, .counters = 2};
+}
+
+TEST(PerfSourceTest, SumsThreadsAndKeepsThemApart) {
+  FakePmu pmu;
+  pmu.rate = {{1, 10}, {2, 20}};
+  pmu.idle = {102};
+  pmu.refused_threads = {{103, ESRCH}};  // it has ended meanwhile
+  PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101, 102, 103}; });
+  EXPECT_EQ(source.events(), (std::vector<std::string>{"a", "b", "a#2", "c"}));
+  source.Begin(0);
+  EXPECT_EQ(pmu.open_events(), 6u);
+  std::vector<std::uint64_t> before(source.slots());
+  std::vector<std::uint64_t> after(source.slots());
+  source.Read(before.data());
+  pmu.Work(100);
+  source.Read(after.data());
+  const auto counts = source.Fold(before, after);
+  // (three readings pass between two of one thread)
+  EXPECT_EQ(counts[0].value, 2 * 103 * 10.0);
+  EXPECT_EQ(counts[1].value, 2 * 103 * 20.0);
+  EXPECT_EQ(counts[1].running_fraction, 1);
+  EXPECT_FALSE(counts[2].value);
+  EXPECT_FALSE(counts[3].value);
+  const auto threads = source.FoldThreads(before, after);
+  ASSERT_EQ(threads.size(), 3u);
+  EXPECT_EQ(threads[0].counts[0].value, 1030);
+  EXPECT_EQ(threads[1].counts[1].value, 2060);
+  EXPECT_FALSE(threads[2].counts[0].value);
+  source.End();
+  EXPECT_EQ(pmu.open_events(), 0u);
+}
+
+TEST(PerfSourceTest, AWorkerThatRefusesMakesThePassAbsentAndSaysWhy) {
+  FakePmu pmu;
+  pmu.refused_threads = {{101, EMFILE}};
+  PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101}; });
+  source.Begin(1);
+  EXPECT_EQ(pmu.open_events(), 0u);
+  std::vector<std::uint64_t> raw(source.slots());
+  source.Read(raw.data());
+  for (const EventCount& count : source.Fold(raw, raw)) {
+    EXPECT_FALSE(count.value);
+    EXPECT_THAT(count.reason, HasSubstr("every thread"));
+  }
+}
+
+TEST(PerfSourceTest, AFractionIsOfTheThreadsTime) {
+  const std::vector<CounterReading> before = {{0, 0, 0}, {0, 0, 0}, {5, 7, 7}};
+  const std::vector<CounterReading> after = {{10, 100, 100}, {10, 300, 150}, {5, 7, 7}};
+  const EventCount count = SumOverThreads(before, after);
+  EXPECT_EQ(count.value, 20);
+  EXPECT_DOUBLE_EQ(count.running_fraction, 250.0 / 400);
+  const std::vector<CounterReading> starved = {{10, 100, 100}, {0, 300, 0}, {5, 7, 7}};
+  EXPECT_FALSE(SumOverThreads(before, starved).value);
+  const std::vector<CounterReading> reset = {{10, 100, 100}, {10, 300, 150}, {4, 8, 8}};
+  EXPECT_FALSE(SumOverThreads(before, reset).value);
+}
+
+TEST(PerfSourceTest, ASequenceIsCountedPassAfterPassWithoutTheReadingsOwnCounts) {
+  FakePmu pmu;
+  pmu.rate = {{1, 10}, {2, 20}, {3, 30}};
+  PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101}; });
+  auto work = [&] { pmu.Work(1000); };
+  auto more = [&] { pmu.Work(3000); };
+  const std::vector<TimedStage> stages = {{"work", Action::Of(work)}, {"more", Action::Of(more)}};
+  MeasureOptions options;
+  options.iterations = 4;
+  options.sources = {&source};
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  EXPECT_EQ(samples.events, (std::vector<std::string>{"a", "b", "a#2", "c"}));
+  EXPECT_EQ(samples.event_passes, (std::vector<std::size_t>{0, 0, 1, 1}));
+  EXPECT_GT(samples.empty_counts[0], 0);
+  const Record first = RecordOf(samples.stages[0], samples.events, {}, "in-network");
+  EXPECT_EQ(first.events.at("a"), 2 * 1000 * 10.0);
+  EXPECT_EQ(first.events.at("b"), 2 * 1000 * 20.0);
+  EXPECT_EQ(first.events.at("a#2"), 2 * 1000 * 10.0);
+  EXPECT_EQ(first.events.at("c"), 2 * 1000 * 30.0);
+  EXPECT_EQ(first.running_fraction, 1);
+  const Record step = RecordOf(samples.step, samples.events, {}, "in-network");
+  EXPECT_EQ(step.events.at("c"), 2 * 4000 * 30.0);
+  ASSERT_EQ(first.thread_events.size(), 2u);
+  EXPECT_NEAR(first.thread_events.at(1).at("c").value(), 1000 * 30.0, 100);
+}
+
+TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
+  StageSamples samples;
+  samples.name = "s";
+  samples.seconds = {1, 1};
+  samples.counts = {{.value = 10.0, .running_fraction = 0.6},
+                    {.value = 10.0, .running_fraction = 0.6}};
+  const Record record = RecordOf(samples, {"a"}, {}, "in-network");
+  EXPECT_EQ(record.status, Status::kDegraded);
+  EXPECT_THAT(record.reason, HasSubstr("a was on a counter for 60 % of the time"));
+  EXPECT_EQ(record.events.at("a"), 10);  // not scaled
+}
+
+TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
+  StageSamples samples;
+  samples.name = "s";
+  samples.empty_seconds = 20e-9;
+  samples.seconds = {100e-9};
+  EXPECT_THAT(RecordOf(samples, {}, {}, "").reason, HasSubstr("too short for the marks"));
+  samples.seconds = {1e-6};
+  EXPECT_EQ(RecordOf(samples, {}, {}, "").status, Status::kOk);
+}
+
+TEST(PerfSourceTest, ThreadsOfTheProcessBeginWithTheCallingOne) {
+  const auto threads = ThreadsOfProcess();
+  ASSERT_FALSE(threads.empty());
+  EXPECT_EQ(threads[0], 0);
+  EXPECT_EQ(std::set<pid_t>(threads.begin(), threads.end()).size(), threads.size());
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,131 @@
+#include "harness/recording.h"
+
+#include <gtest/gtest.h>
+
+namespace topdnn {
+namespace {
+
+Recording Example() {
+  Recording recording;
+  recording.command = "topdnn profile x";
+  recording.machine = {{"cpu", {{"microarchitecture", "zen4"}}}};
+  recording.subject = {{"network", "x"}, {"batch", 3}};
+  recording.smt = true;
+  recording.overhead = MarkOverhead{.ratio = -0.01, .low = -0.02, .high = 0.5, .pairs = 7};
+  recording.checks = {{true, ""}, {false, "differs"}};
+  recording.source_notes = {"perf: none"};
+  SequenceSamples& samples = recording.in_network;
+  samples.clock = "tsc";
+  samples.warmup = {.steady = true, .iterations = 2, .seconds = 0.25};
+  samples.disturbance.seconds = 1.5;
+  samples.disturbance.iterations = 2;
+  samples.disturbance.switched_excess = -0.1;
+  samples.disturbance.machine_time = MachineTime{.stolen = 3, .wanted = 300};
+  samples.events = {"cycles", "slots"};
+  samples.event_passes = {0, 1};
+  samples.empty_counts = {5, 0};
+  samples.run_events = {"exact/flops"};
+  const auto region = [](const std::string& name, double scale) {
+    StageSamples stage;
+    stage.name = name;
+    stage.seconds = {1e-3 * scale, 1.1e-3 * scale};
+    stage.warmup_seconds = {2e-3 * scale, 1e-3 * scale};
+    stage.empty_seconds = 2e-8;
+    stage.counts = {{.value = 123456789012345.0},
+                    {.value = std::nullopt, .running_fraction = 0},
+                    {.value = 0.0},
+                    {.value = 7.0, .running_fraction = 0.5}};
+    stage.run_counts = {{.value = std::nullopt, .running_fraction = 0, .reason = "a signal"}};
+    stage.threads = {{0, {{.value = 1.0}, {.value = 2.0}}}};
+    return stage;
+  };
+  samples.stages = {region("conv1 forward", 1), region("pool1 forward", 2)};
+  samples.step = region("step", 3);
+  recording.isolated = {samples};
+  return recording;
+}
+
+TEST(RecordingTest, GivesBackWhatWasRecorded) {
+  const Recording read = ParseRecording(FormatRecording(Example()), "r");
+  EXPECT_EQ(FormatRecording(read), FormatRecording(Example()));
+  const SequenceSamples& samples = read.in_network;
+  ASSERT_EQ(samples.stages.size(), 2u);
+  EXPECT_EQ(samples.stages[1].name, "pool1 forward");
+  EXPECT_EQ(samples.stages[1].seconds, Example().in_network.stages[1].seconds);
+  EXPECT_EQ(samples.stages[0].counts[0].value, 123456789012345.0);
+  EXPECT_FALSE(samples.stages[0].counts[1].value);
+  EXPECT_EQ(samples.stages[0].counts[3].running_fraction, 0.5);
+  EXPECT_EQ(samples.step.run_counts[0].reason, "a signal");
+  EXPECT_EQ(samples.disturbance.machine_time->wanted, 300u);
+  EXPECT_EQ(read.overhead->pairs, 7);
+  EXPECT_FALSE(read.checks[1].agrees);
+}
+
+TEST(RecordingTest, RefusesEveryCutInOneLine) {
+  const std::string good = FormatRecording(Example());
+  for (std::size_t size = 0; size + 2 < good.size(); ++size) {
+    try {
+      ParseRecording(good.substr(0, size), "r.json");
+      ADD_FAILURE() << size;
+    } catch (const RecordingError& error) {
+      const std::string message = error.what();
+      EXPECT_EQ(message.find("r.json"), 0u);
+      EXPECT_EQ(message.find('\n'), std::string::npos);
+    }
+  }
+}
+
+// Every part taken away, and every part of another type.
+void Spoil(nlohmann::ordered_json& root, nlohmann::ordered_json& part, int& spoilt) {
+  if (part.is_object()) {
+    const nlohmann::ordered_json whole = part;
+    const std::vector<nlohmann::ordered_json> wrong_values = {"x", -7, {{"a", 1}}};
+    for (const auto& [key, value] : whole.items()) {
+      part.erase(key);
+      EXPECT_THROW(ParseRecording(root.dump(), "r"), RecordingError) << "without " << key;
+      for (const nlohmann::ordered_json& wrong : wrong_values) {
+        if (wrong.type() == value.type() && !value.is_number()) continue;
+        if (wrong.is_number() && (key == "ratio" || key == "low" || key == "high")) continue;
+        part[key] = wrong;
+        EXPECT_THROW(ParseRecording(root.dump(), "r"), RecordingError) << key << " " << wrong;
+        ++spoilt;
+      }
+      part[key] = value;
+      if (key != "machine" && key != "subject") Spoil(root, part[key], spoilt);
+    }
+  } else if (part.is_array()) {
+    for (auto& item : part) Spoil(root, item, spoilt);
+  }
+}
+
+TEST(RecordingTest, RefusesEveryMissingOrMistypedPart) {
+  auto root = nlohmann::ordered_json::parse(FormatRecording(Example()));
+  int spoilt = 0;
+  Spoil(root, root, spoilt);
+  EXPECT_GT(spoilt, 200);
+}
+
+TEST(RecordingTest, RefusesPartsThatDoNotFitEachOther) {
+  const auto root = nlohmann::ordered_json::parse(FormatRecording(Example()));
+  for (const char* patch :
+       {R"([{"op": "replace", "path": "/topdnn_recording", "value": 2}])",
+        R"([{"op": "replace", "path": "/in_network/events/1", "value": "cycles"}])",
+        R"([{"op": "remove", "path": "/in_network/events/1"}])",
+        R"([{"op": "remove", "path": "/in_network/event_passes/1"}])",
+        R"([{"op": "replace", "path": "/in_network/regions/0/counts/0/0", "value": -1}])",
+        R"([{"op": "replace", "path": "/in_network/regions/0/counts/0/0", "value": "1"}])",
+        R"([{"op": "remove", "path": "/in_network/regions/1/counts/0/0"}])",
+        R"([{"op": "remove", "path": "/in_network/regions/1/seconds/0"}])",
+        R"([{"op": "replace", "path": "/in_network/regions/1/running/1/0", "value": 1.5}])",
+        R"([{"op": "replace", "path": "/in_network/regions/1/running/0", "value": 0.5}])",
+        R"([{"op": "replace", "path": "/in_network/regions", "value": []}])",
+        R"([{"op": "replace", "path": "/in_network/regions/1", "value": 3}])"}) {
+    const auto wrong = root.patch(nlohmann::ordered_json::parse(patch));
+    EXPECT_THROW(ParseRecording(wrong.dump(), "r"), RecordingError) << patch;
+  }
+  EXPECT_THROW(ParseRecording(std::string(100'000, '['), "r"), RecordingError);
+  EXPECT_THROW(ReadRecording("/no/such/file"), RecordingError);
+}
+
+}  // namespace
+}  // namespace topdnn

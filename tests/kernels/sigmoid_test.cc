@@ -1,0 +1,165 @@
+#include "kernels/activation/sigmoid.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/problem.h"
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+#include "tests/kernels/random_extents.h"
+
+namespace topdnn {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+TEST(SigmoidOpTest, WorkAndProblems) {
+  const SigmoidOp smooth(Shape{2, 3, 4, 5});
+  EXPECT_EQ(smooth.WorkOf(Pass::kForward, DataType::kF32).flops, 3 * 120);
+  EXPECT_EQ(smooth.WorkOf(Pass::kForward, DataType::kF32).bytes, 120 * 4 * 2);
+  EXPECT_EQ(smooth.WorkOf(Pass::kBackwardData, DataType::kBF16).bytes, 120 * 2 * 3);
+  EXPECT_FALSE(smooth.Has({Pass::kBackwardWeights}));
+  const HardSigmoidOp hard(Shape{2, 3}, 0.25F, -0.5F);
+  EXPECT_EQ(hard.Problem(), "2x3_alpha0.25_beta-0.5");
+  EXPECT_EQ(hard.WorkOf(Pass::kForward, DataType::kF32).flops, 4 * 6);
+  EXPECT_EQ(hard.WorkOf(Pass::kBackwardData, DataType::kF32).flops, 3 * 6);
+  for (const char* problem :
+       {"sigmoid/2x3x4x5", "hard_sigmoid/2x3_alpha0.25_beta-0.5", "hard_sigmoid/8_alpha1_beta0"}) {
+    const auto op = ParseProblem(problem);
+    EXPECT_EQ(std::string(op->kind()) + "/" + op->Problem(), problem);
+  }
+  EXPECT_EQ(ParseProblem("hard_sigmoid/8")->Problem(), "8_alpha0.2_beta0.5");
+}
+
+TEST(SigmoidOpTest, ImpossibleExtentsAndFactorsAreRefused) {
+  EXPECT_THROW(SigmoidOp(Shape{2, 0}), std::invalid_argument);
+  EXPECT_THROW(HardSigmoidOp(Shape{-1}), std::invalid_argument);
+  EXPECT_THROW(HardSigmoidOp(Shape{2}, NAN, 0.0F), std::invalid_argument);
+  EXPECT_THROW(HardSigmoidOp(Shape{2}, 1.0F, kInfinity), std::invalid_argument);
+}
+
+TEST(SigmoidReferenceTest, KnownValues) {
+  KernelRun smooth("reference", RequestFor(std::make_shared<SigmoidOp>(Shape{3}), {}, 1));
+  smooth.Set(Arg::kSrc, {0, std::log(3.0), -std::log(3.0)});
+  smooth.Run();
+  const std::vector<double> expected = {0.5, 0.75, 0.25};
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(smooth.Get(Arg::kDst)[i], expected[i], 1e-7);
+
+  const auto op = std::make_shared<HardSigmoidOp>(Shape{5}, 0.25F, 0.5F);
+  KernelRun hard("reference", RequestFor(op, {}, 1));
+  hard.Set(Arg::kSrc, {-3, -2, 0, 1, 7});
+  hard.Run();
+  EXPECT_EQ(hard.Get(Arg::kDst), (std::vector<double>{0, 0, 0.5, 0.75, 1}));
+  KernelRun backward("reference", RequestFor(op, {Pass::kBackwardData}, 1));
+  backward.Set(Arg::kDst, {0, 0.5, 0.75, 1, 0.25});
+  backward.Set(Arg::kDiffDst, {4, 8, 12, 16, -4});
+  backward.Run();
+  EXPECT_EQ(backward.Get(Arg::kDiffSrc), (std::vector<double>{0, 2, 3, 0, -1}));
+}
+
+TEST(SigmoidReferenceTest, GradientsAgreeWithFiniteDifferences) {
+  CheckGradient(std::make_shared<SigmoidOp>(Shape{2, 3, 5, 4}), Arg::kSrc, 1);
+  CheckGradient(std::make_shared<HardSigmoidOp>(Shape{2, 3, 5, 4}, 0.75F, 0.5F), Arg::kSrc, 1);
+}
+
+class SigmoidBackendTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(SigmoidBackendTest, RandomShapesAgreeWithTheReference) {
+  Random random(72);
+  for (int i = 0; i < 60; ++i) {
+    const bool image = i % 4 != 0;
+    Shape shape = image ? Shape{random.UpTo(3), random.UpTo(40), random.UpTo(9), random.UpTo(9)}
+                        : Shape{random.UpTo(9), random.UpTo(99)};
+    if (i == 59) shape = Shape{2, 17, 40, 40};
+    const std::shared_ptr<const Op> ops[] = {std::make_shared<SigmoidOp>(shape),
+                                             std::make_shared<HardSigmoidOp>(shape),
+                                             std::make_shared<HardSigmoidOp>(shape, 0.75F, 0.5F)};
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      KernelRequest request = RequestFor(ops[i % 3], {pass, i % 4 < 2}, 1 + i % 2);
+      const Arg leading = pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst;
+      if (GetParam() == "onednn") {
+        if (i % 5 == 4) request.execution.type = DataType::kBF16;
+        if (image && i % 4 == 1) request.layouts[leading] = *Layout::Parse("aBcd16b");
+      }
+      if (GetParam() != "openblas" && GetParam() != "reference" && image && i % 4 == 2) {
+        request.layouts[leading] = Layout::ChannelsLast(4);
+      }
+      EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i), Verdict::kAgrees);
+    }
+  }
+}
+
+TEST_P(SigmoidBackendTest, FarFromZeroItEndsInZeroAndOne) {
+  const std::vector<double> src = {-HUGE_VAL, HUGE_VAL, -200, 200, 0, -30, 30, 1};
+  for (const std::shared_ptr<const Op>& op :
+       {std::shared_ptr<const Op>(std::make_shared<SigmoidOp>(Shape{8})),
+        std::shared_ptr<const Op>(std::make_shared<HardSigmoidOp>(Shape{8}))}) {
+    KernelRun run(GetParam(), RequestFor(op, {}, 1));
+    run.Set(Arg::kSrc, src);
+    run.Run();
+    const std::vector<double> dst = run.Get(Arg::kDst);
+    for (std::size_t i = 0; i < src.size(); ++i) {
+      const double expected = op->kind() == "sigmoid" ? 1 / (1 + std::exp(-src[i]))
+                                                      : std::clamp(0.2 * src[i] + 0.5, 0.0, 1.0);
+      EXPECT_NEAR(dst[i], expected, 1e-6) << op->kind() << " of " << src[i];
+    }
+  }
+}
+
+TEST_P(SigmoidBackendTest, NanTouchesNoOtherElement) {
+  std::vector<double> values(40, 0.5);
+  values[3] = NAN;
+  for (const std::shared_ptr<const Op>& op :
+       {std::shared_ptr<const Op>(std::make_shared<SigmoidOp>(Shape{40})),
+        std::shared_ptr<const Op>(std::make_shared<HardSigmoidOp>(Shape{40}))}) {
+    KernelRun forward(GetParam(), RequestFor(op, {}, 1));
+    forward.Set(Arg::kSrc, values);
+    forward.Run();
+    const std::vector<double> dst = forward.Get(Arg::kDst);
+    EXPECT_TRUE(std::isnan(dst[3]) ||
+                (GetParam() == "onednn" && op->kind() == "hard_sigmoid" && dst[3] == 0))
+        << op->kind() << ": " << dst[3];
+    for (std::size_t i = 0; i < dst.size(); ++i) {
+      EXPECT_TRUE(i == 3 || std::abs(dst[i] - dst[0]) < 1e-6) << i;
+    }
+    CheckAgainstReference(
+        GetParam(), RequestFor(op, {Pass::kBackwardData}, 1), 5,
+        {.inputs = {{Arg::kDiffDst, values}, {Arg::kDst, std::vector<double>(40, 0.5)}}});
+  }
+}
+
+TEST_P(SigmoidBackendTest, RunsInPlace) {
+  const auto run_over = [&](const std::shared_ptr<const Op>& op, Pass pass, Arg result,
+                            Arg source) {
+    const KernelRequest request = RequestFor(op, {pass}, 2);
+    const Values inputs = RandomInputs(*op, request.execution, 3);
+    KernelRun apart(GetParam(), request);
+    apart.SetInputs(inputs);
+    apart.Run();
+    KernelRun over(GetParam(), request);
+    over.SetInputs(inputs);
+    over.Alias(result, source);
+    over.Run();
+    EXPECT_EQ(over.Get(source), apart.Get(result)) << op->kind() << " " << NameOf(pass);
+  };
+  for (const std::shared_ptr<const Op>& op :
+       {std::shared_ptr<const Op>(std::make_shared<SigmoidOp>(Shape{4, 33})),
+        std::shared_ptr<const Op>(std::make_shared<HardSigmoidOp>(Shape{4, 33}))}) {
+    run_over(op, Pass::kForward, Arg::kDst, Arg::kSrc);
+    run_over(op, Pass::kBackwardData, Arg::kDiffSrc, Arg::kDiffDst);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, SigmoidBackendTest,
+                         testing::Values("reference", "onednn", "openblas", "eigen",
+                                         "eigen-sgemm"));
+
+}  // namespace
+}  // namespace topdnn
