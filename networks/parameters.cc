@@ -45,9 +45,9 @@ namespace {
 // branch without gradients in the first step.
 constexpr double kBranchScale = 0.2;
 
-// One channel in eight is mostly cut off, so that no shift is without effect on the loss.
+// One channel in eight is sometimes cut off, so that no shift is without effect on the loss.
 constexpr double kPassedShift = 3.0;
-constexpr double kCutShift = -2.0;
+constexpr double kCutShift = 1.5;
 constexpr std::size_t kChannelsPerCut = 8;
 constexpr double kPassedBias = 0.5;
 

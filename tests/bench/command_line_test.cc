@@ -83,6 +83,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--data", "/no/such/folder"}, "no such folder"},
         Refused{{"validate", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},
         Refused{{"validate", "--kernels-of", "onednm"}, "onednn"},
+        Refused{{"plan", "cnn", "--train", "--infer"}, "take one of them"},
+        Refused{{"plan", "cnn", "--size", "-1"}, "--size -1: must be 1 or more"},
+        Refused{{"plan", "cnn", "--size", "4"}, "take a larger --size"},
         Refused{{"step", "cnn"}, "--dump is required"},
         Refused{{"step", "cnn", "--dump", "/no/such/folder/x.npz"}, "/no/such/folder/x.npz"},
         Refused{{"train", "cnn", "--epochs", "0"}, "must be 1 or more"},
@@ -98,6 +101,18 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},
         Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
         Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
+
+TEST(PlanTest, SaysWhatIsFusedAndWhatItTakes) {
+  const Outcome inference = RunProgram({"plan", "resnet18", "--infer", "--batch", "2"});
+  EXPECT_EQ(inference.exit_status, kExitGood) << inference.output;
+  EXPECT_THAT(inference.output, HasSubstr("+ layer1.0.conv2.bn + layer1.0.add + layer1.0.relu"));
+  EXPECT_THAT(inference.output, HasSubstr("its other source is computed later"));
+  EXPECT_THAT(inference.output, HasSubstr("peak memory: "));
+  const Outcome training = RunProgram({"plan", "alexnet", "--batch", "2", "--buffers"});
+  EXPECT_EQ(training.exit_status, kExitGood) << training.output;
+  EXPECT_THAT(training.output, HasSubstr("backward_weights"));
+  EXPECT_THAT(training.output, HasSubstr("drop6.step"));
+}
 
 TEST(StepTest, BackendsAgreeOnEveryArray) {
   const TestFolder folder;

@@ -52,31 +52,43 @@ INSTANTIATE_TEST_SUITE_P(Zoo, Bf16NetworkTest,
                          testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2"),
                          NameOfCase);
 
-class StepOnBackendTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+using NetworkAndBackend = std::tuple<std::string, std::string>;
 
-TEST_P(StepOnBackendTest, GivesTheReferencesGradients) {
-  const auto& [network, backend] = GetParam();
-  PlanRequest request;
-  request.backend = backend;
-  request.dropout = false;
-  request.fallback = {"onednn", "openblas"};
-  ExpectStepAgrees(network, request, 1e-3);
+class StepOnBackendTest : public testing::TestWithParam<NetworkAndBackend> {
+ protected:
+  static void ExpectAgreement(bool training, double tolerance) {
+    const auto& [network, backend] = GetParam();
+    PlanRequest request;
+    request.backend = backend;
+    request.training = training;
+    request.dropout = false;
+    request.fallback = {"onednn", "openblas"};
+    ExpectStepAgrees(network, request, tolerance);
+  }
+};
+
+TEST_P(StepOnBackendTest, GivesTheReferencesLogits) { ExpectAgreement(false, 1e-4); }
+
+std::string NameOfBackendCase(const testing::TestParamInfo<NetworkAndBackend>& tested) {
+  return std::get<0>(tested.param) + "_" + std::get<1>(tested.param);
 }
 
-TEST_P(StepOnBackendTest, GivesTheReferencesLogits) {
-  const auto& [network, backend] = GetParam();
-  PlanRequest request;
-  request.backend = backend;
-  request.training = false;
-  request.fallback = {"onednn", "openblas"};
-  ExpectStepAgrees(network, request, 1e-4);
-}
+INSTANTIATE_TEST_SUITE_P(Zoo, StepOnBackendTest,
+                         testing::Combine(testing::Values("alexnet", "googlenet", "resnet50",
+                                                          "mobilenet_v2"),
+                                          testing::Values("onednn", "openblas", "eigen")),
+                         NameOfBackendCase);
 
-INSTANTIATE_TEST_SUITE_P(
-    Zoo, StepOnBackendTest,
-    testing::Combine(testing::Values("alexnet", "googlenet", "resnet50", "mobilenet_v2"),
-                     testing::Values("onednn", "openblas", "eigen")),
-    [](const auto& tested) { return std::get<0>(tested.param) + "_" + std::get<1>(tested.param); });
+// Without googlenet: of all the windows of its thirteen poolings some have two maxima but for
+// rounding, which then decides where the gradient goes.
+class StepGradientsTest : public StepOnBackendTest {};
+
+TEST_P(StepGradientsTest, AreTheReferences) { ExpectAgreement(true, 1e-3); }
+
+INSTANTIATE_TEST_SUITE_P(Zoo, StepGradientsTest,
+                         testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2"),
+                                          testing::Values("onednn", "openblas", "eigen")),
+                         NameOfBackendCase);
 
 }  // namespace
 }  // namespace topdnn
