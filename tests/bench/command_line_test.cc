@@ -175,9 +175,9 @@ TEST(ProfileTest, TheJsonIsTheContract) {
     ++passes[op + " " + pass];
     if (pass == "forward" && op != "pool") forward_flops += stage["flops"].get<double>();
     sum += stage["seconds"]["median"].get<double>();
-    for (const char* key :
-         {"name", "implementation", "status", "reason", "flops_counted", "bytes", "gflops",
-          "peak_fraction", "events", "running_fraction", "topdown", "topdown_bounds"}) {
+    for (const char* key : {"name", "implementation", "status", "reason", "flops_counted", "bytes",
+                            "gflops", "peak_fraction", "events", "running_fraction", "topdown",
+                            "topdown_bounds", "topdown_bounds_basis", "roofline"}) {
       EXPECT_TRUE(stage.contains(key)) << key;
     }
   }
