@@ -88,7 +88,7 @@ nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Cei
 struct Measured {
   PlanProfile profile;
   std::vector<Ceiling> ceilings;
-  std::optional<CoreRates> rates;  // of this machine: absent in a replay
+  std::optional<CoreRates> rates;  // absent in a recording of a version without them
   nlohmann::ordered_json machine;
   nlohmann::ordered_json subject;
   bool smt = false;
@@ -132,6 +132,7 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   measured.ceilings = MeasureCeilings(workload.plan->threads());
   measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.machine = MachineJson(machine, measured.ceilings);
+  measured.machine["core_rates"] = ToJson(*measured.rates);
   settings.check = [&](Plan& plan) {
     return CheckStep(options.workload, /*training=*/!options.infer, plan);
   };
@@ -160,6 +161,7 @@ Measured Replay(ProfileOptions options, const std::string& file, Workload& workl
   Measured measured;
   measured.profile = ProfileOf(recording, *workload.plan, file);
   measured.ceilings = CeilingsOf(recording, file);
+  measured.rates = CoreRatesOf(recording, file);
   measured.machine = recording.machine;
   measured.subject = recording.subject;
   measured.smt = recording.smt;

@@ -60,6 +60,18 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
   return profile;
 }
 
+std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where) {
+  const auto found = recording.machine.find("core_rates");
+  if (found == recording.machine.end()) return std::nullopt;
+  try {
+    return CoreRatesFromJson(*found);
+  } catch (const nlohmann::json::exception&) {
+    Refuse(where,
+           "machine: core_rates: a part is missing or of another type: record it again with "
+           "--record");
+  }
+}
+
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where) {
   std::vector<Ceiling> ceilings;
   const auto found = recording.machine.find("ceilings");

@@ -3,11 +3,13 @@
 #ifndef TOPDNN_BENCH_RECORDED_PROFILE_H_
 #define TOPDNN_BENCH_RECORDED_PROFILE_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/plan_profile.h"
 #include "harness/probes/ceilings.h"
+#include "harness/probes/core_rates.h"
 #include "harness/recording.h"
 
 namespace topdnn {
@@ -19,7 +21,9 @@ Recording RecordingOf(const PlanProfile& profile);
 // `where`, when the recording is not of these stages in this order.
 PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
 
-// The machine's ceilings as the recording tells them, those that it can. Throws RecordingError.
+// The machine's rates and ceilings as the recording tells them, those that it can. Throw
+// RecordingError.
+std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
 
 // Throws RecordingError when the recorded subject differs from `asked` in one of its keys.

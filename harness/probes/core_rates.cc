@@ -67,6 +67,21 @@ constexpr Row kRows[] = {
     {"core/store/64", StoreBytes, StoreByteRate},
 };
 
+struct Member {
+  const char* name;
+  std::optional<double> CoreRates::*value;
+};
+
+constexpr Member kMembers[] = {{"slots", &CoreRates::slots},
+                               {"loads", &CoreRates::loads},
+                               {"stores", &CoreRates::stores},
+                               {"memory_operations", &CoreRates::memory_operations},
+                               {"load_bytes", &CoreRates::load_bytes},
+                               {"store_bytes", &CoreRates::store_bytes},
+                               {"taken_branches", &CoreRates::taken_branches},
+                               {"mispredict_cycles", &CoreRates::mispredict_cycles},
+                               {"link_cycles", &CoreRates::link_cycles}};
+
 // Iterations a cycle of each thread, of so many windows that a neighbour disturbs few; the clock is
 // read around each, as it moves.
 std::vector<double> IterationsPerCycle(const char* name, int threads, std::size_t working_set) {
@@ -112,6 +127,32 @@ CoreRates MeasureCoreRates(int threads) {
     // Every other iteration mispredicts, on average.
     rates.mispredict_cycles =
         2 * (1 / QuantileOfSorted(random, 0.5) - 1 / QuantileOfSorted(predicted, 0.9));
+  }
+  return rates;
+}
+
+nlohmann::ordered_json ToJson(const CoreRates& rates) {
+  nlohmann::ordered_json json = {{"threads", rates.threads}};
+  for (const Member& member : kMembers) {
+    const std::optional<double>& value = rates.*member.value;
+    json[member.name] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  }
+  for (std::size_t width = 0; width < rates.fp.size(); ++width) {
+    const std::optional<double>& value = rates.fp[width];
+    json["fp"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr));
+  }
+  return json;
+}
+
+CoreRates CoreRatesFromJson(const nlohmann::ordered_json& json) {
+  const auto number = [](const nlohmann::ordered_json& value) {
+    return value.is_null() ? std::nullopt : std::optional(value.get<double>());
+  };
+  CoreRates rates;
+  rates.threads = json.at("threads").get<int>();
+  for (const Member& member : kMembers) rates.*member.value = number(json.at(member.name));
+  for (std::size_t width = 0; width < rates.fp.size(); ++width) {
+    rates.fp[width] = number(json.at("fp").at(width));
   }
   return rates;
 }

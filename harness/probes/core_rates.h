@@ -6,6 +6,7 @@
 #define TOPDNN_HARNESS_PROBES_CORE_RATES_H_
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "harness/exact/counts.h"
@@ -30,6 +31,11 @@ struct CoreRates {
 // Takes about 0.1 s. Without a clock of the core (an architecture whose chain is not known) every
 // rate is absent.
 CoreRates MeasureCoreRates(int threads);
+
+// An object with a member for each rate, null where it is absent, and back. What is no such object
+// throws nlohmann::json::exception.
+nlohmann::ordered_json ToJson(const CoreRates& rates);
+CoreRates CoreRatesFromJson(const nlohmann::ordered_json& json);
 
 }  // namespace topdnn
 

@@ -69,16 +69,22 @@ TEST_F(OnnxCommandsTest, AnExportedNetworkGivesTheSameOutput) {
   ExpectGood({"export", "cnn", onnx, "--seed", "4"});
   ExpectGood({"step", "cnn", "--seed", "4", "--batch", "2", "--data", "synthetic", "--dump",
               Path("step.npz")});
+  const std::string weighted = Path("weighted.onnx");
+  ExpectGood({"export", "cnn", weighted, "--weights", Path("step.npz")});
   for (const char* backend : {"onednn", "openblas"}) {
     ExpectGood({"run", "cnn", "--seed", "4", "--backend", backend, "--input", input, "--output",
                 Path("zoo")});
     ExpectGood({"run", onnx, "--backend", backend, "--input", input, "--output", Path("file")});
     ExpectGood({"run", "cnn", "--weights", Path("step.npz"), "--backend", backend, "--input", input,
                 "--output", Path("weights")});
+    ExpectGood(
+        {"run", weighted, "--backend", backend, "--input", input, "--output", Path("weighted")});
     const NpyArray zoo = ReadArray(Path("zoo/output.npy"));
     EXPECT_EQ(zoo.shape, (Shape{3, 10}));
     EXPECT_EQ(zoo.data, ReadArray(Path("file/output.npy")).data) << backend;
-    EXPECT_EQ(zoo.data, ReadArray(Path("weights/output.npy")).data) << backend;
+    const NpyArray by_weights = ReadArray(Path("weights/output.npy"));
+    EXPECT_NE(zoo.data, by_weights.data) << "a step's parameters are drawn in another way";
+    EXPECT_EQ(by_weights.data, ReadArray(Path("weighted/output.npy")).data) << backend;
   }
   ExpectGood({"run", "cnn", "--seed", "5", "--input", input, "--output", Path("other")});
   EXPECT_NE(ReadArray(Path("other/output.npy")).data, ReadArray(Path("zoo/output.npy")).data);
