@@ -45,10 +45,8 @@ namespace {
 // branch without gradients in the first step.
 constexpr double kBranchScale = 0.2;
 
-// One channel in eight is sometimes cut off, so that no shift is without effect on the loss.
+// Three deviations above the kink, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
-constexpr double kCutShift = 1.5;
-constexpr std::size_t kChannelsPerCut = 8;
 constexpr double kPassedBias = 0.5;
 
 std::vector<double> ConstantsOf(const Parameter& parameter, bool ends_branch, ParameterDraw draw) {
@@ -58,11 +56,7 @@ std::vector<double> ConstantsOf(const Parameter& parameter, bool ends_branch, Pa
     values.assign(count, kBranchScale);
   }
   if (draw == ParameterDraw::kTraining) return values;
-  if (parameter.arg == Arg::kShift && !ends_branch) {
-    for (std::size_t c = 0; c < count; ++c) {
-      values[c] = c % kChannelsPerCut == kChannelsPerCut - 1 ? kCutShift : kPassedShift;
-    }
-  }
+  if (parameter.arg == Arg::kShift && !ends_branch) values.assign(count, kPassedShift);
   if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
   return values;
 }
