@@ -25,6 +25,11 @@ void* Allocate(std::size_t bytes) {
 // The program's allocation functions, counted.
 void* operator new(std::size_t bytes) { return Allocate(bytes); }
 void* operator new[](std::size_t bytes) { return Allocate(bytes); }
+// (std::stable_partition asks for its buffer this way)
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
