@@ -12,7 +12,6 @@
 #include "bench/interrupt.h"
 #include "bench/measured_ceilings.h"
 #include "bench/plan_profile.h"
-#include "bench/step_check.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
@@ -49,11 +48,9 @@ Row Measure(const std::string& network, const EfficiencyOptions& options) {
   ProfileSettings settings;
   settings.seconds = options.seconds;
   settings.isolate = false;
-  settings.check = [&](Plan& plan) {
-    return CheckStep(workload_options, /*training=*/false, plan);
-  };
   settings.cancel = &InterruptFlag();
-  const PlanProfile profile = ProfilePlan(*workload.plan, &images, settings);
+  const PlanProfile profile =
+      ProfilePlan(workload_options, /*training=*/false, *workload.plan, images, settings);
   Report report = ReportOf(*workload.plan, profile, MeasuredCeilings(workload.plan->threads()),
                            Regime::kInNetwork);
   report.items_per_step = static_cast<double>(workload.batch);

@@ -18,7 +18,6 @@
 #include "bench/measured_ceilings.h"
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
-#include "bench/step_check.h"
 #include "bench/workload.h"
 #include "kernels/registry.h"
 #include "networks/zoo/zoo.h"
@@ -98,8 +97,7 @@ class NetworkCase {
     settings.sources = sources.Pointers();
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
-    settings.check = [this](Plan& plan) { return CheckStep(options_, training_, plan); };
-    profile_ = ProfilePlan(*workload.plan, &images, settings);
+    profile_ = ProfilePlan(options_, training_, *workload.plan, images, settings);
     report_ = ReportOf(*workload.plan, profile_, MeasuredCeilings(workload.plan->threads()),
                        Regime::kInNetwork);
     for (const Stage& stage : workload.plan->stages()) {

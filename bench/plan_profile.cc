@@ -29,8 +29,14 @@ struct StageCall {
 
 class Profiler {
  public:
-  Profiler(Plan& plan, TrainingImages* images, const ProfileSettings& settings)
-      : plan_(plan), images_(images), settings_(settings), quiet_(plan.threads()) {
+  Profiler(const WorkloadOptions& options, bool training, Plan& plan, TrainingImages& images,
+           const ProfileSettings& settings)
+      : options_(options),
+        training_(training),
+        plan_(plan),
+        images_(images),
+        settings_(settings),
+        quiet_(plan.threads()) {
     for (std::size_t i = 0; i < plan.stages().size(); ++i) calls_.push_back({&plan, i});
     for (StageCall& call : calls_) {
       timed_.push_back({LabelOf(plan.stages()[call.stage]), Action::Of(call)});
@@ -43,7 +49,7 @@ class Profiler {
     SpeedNow();
     Say("checking every stage against the reference", 0);
     NextImages();
-    profile.checks = settings_.check ? settings_.check(plan_) : StepChecks{CheckStages(plan_), ""};
+    profile.checks = CheckStep(options_, training_, plan_);
     NextImages();
     if (Cancelled()) return profile;
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
@@ -62,9 +68,7 @@ class Profiler {
   void Say(std::string_view what, double share) const {
     if (settings_.progress) settings_.progress(what, share);
   }
-  void NextImages() {
-    if (images_ != nullptr) images_->FillNext(plan_);
-  }
+  void NextImages() { images_.FillNext(plan_); }
 
   MeasureOptions OptionsFor(std::string_view what) {
     MeasureOptions options;
@@ -129,8 +133,10 @@ class Profiler {
     void operator()() const { profiler->NextImages(); }
   };
 
+  const WorkloadOptions& options_;
+  bool training_;
   Plan& plan_;
-  TrainingImages* images_;
+  TrainingImages& images_;
   const ProfileSettings& settings_;
   std::vector<StageCall> calls_;
   std::vector<TimedStage> timed_;
@@ -271,8 +277,9 @@ std::string LabelOf(const Stage& stage) {
   return fmt::format("{} {}", stage.name, NameOf(stage.pass));
 }
 
-PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings) {
-  return Profiler(plan, images, settings).Profile();
+PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
+                        TrainingImages& images, const ProfileSettings& settings) {
+  return Profiler(options, training, plan, images, settings).Profile();
 }
 
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,

@@ -36,8 +36,6 @@ struct ProfileSettings {
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
-  // What holds the stages to the reference; empty: CheckStages.
-  std::function<StepChecks(Plan& plan)> check;
   // A line about what is going on, and its share done in [0, 1].
   std::function<void(std::string_view what, double share)> progress;
 };
@@ -55,8 +53,9 @@ struct PlanProfile {
 // "conv1 forward": a stage's name in its samples.
 std::string LabelOf(const Stage& stage);
 
-// Checks, then measures. `images` may be nullptr for a plan that has its input already.
-PlanProfile ProfilePlan(Plan& plan, TrainingImages* images, const ProfileSettings& settings);
+// Checks as CheckStep does, then measures. The workload is what `options` ask for.
+PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
+                        TrainingImages& images, const ProfileSettings& settings);
 
 // The records of a profile, and the notes that explain it.
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,

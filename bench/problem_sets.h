@@ -24,7 +24,7 @@ namespace topdnn {
 struct CountedProblem {
   std::shared_ptr<const Op> op;
   std::int64_t count = 1;
-  std::vector<Pass> passes = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+  std::vector<Pass> passes = {std::begin(kAllPasses), std::end(kAllPasses)};
 };
 
 struct ProblemSet {

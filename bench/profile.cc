@@ -133,10 +133,8 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);
-  settings.check = [&](Plan& plan) {
-    return CheckStep(options.workload, /*training=*/!options.infer, plan);
-  };
-  measured.profile = ProfilePlan(*workload.plan, &images, settings);
+  measured.profile =
+      ProfilePlan(options.workload, /*training=*/!options.infer, *workload.plan, images, settings);
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
                   measured.profile);
   measured.subject = SubjectOf(options, workload);

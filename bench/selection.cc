@@ -196,7 +196,7 @@ std::vector<Candidate> MakeCandidates(const KernelProblem& problem, int threads)
   std::stable_partition(variants.begin(), variants.end(),
                         [](const Variant& variant) { return variant.name == kDefault; });
   std::vector<Candidate> candidates;
-  std::vector<Candidate> last_resorts;
+  std::optional<Candidate> last_resort;
   std::set<std::string> known;
   const std::size_t needed = KernelProblem::BytesNeeded(*problem.op(), problem.execution());
   for (const Variant& variant : variants) {
@@ -209,17 +209,17 @@ std::vector<Candidate> MakeCandidates(const KernelProblem& problem, int threads)
     auto& kernel = std::get<std::unique_ptr<KernelCase>>(made);
     if (!known.insert(SignatureOf(kernel->kernel())).second) continue;
     if (IsPlainLoopsOfLibrary(kernel->kernel())) {
-      if (last_resorts.empty()) last_resorts.push_back({variant, std::move(kernel), {}});
+      if (!last_resort) last_resort = Candidate{variant, std::move(kernel), {}};
       continue;
     }
     const CaseCheck check = kernel->Check(problem);
     if (!check.agrees) continue;
     candidates.push_back({variant, std::move(kernel), check});
   }
-  if (!candidates.empty() || last_resorts.empty()) return candidates;
-  last_resorts.front().check = last_resorts.front().kernel->Check(problem);
-  if (!last_resorts.front().check.agrees) last_resorts.clear();
-  return last_resorts;
+  if (!candidates.empty() || !last_resort) return candidates;
+  last_resort->check = last_resort->kernel->Check(problem);
+  if (last_resort->check.agrees) candidates.push_back(*std::move(last_resort));
+  return candidates;
 }
 
 SelectedVariant SelectVariant(const KernelProblem& problem, int threads) {

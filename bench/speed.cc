@@ -37,8 +37,6 @@ namespace topdnn {
 
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 // oneDNN's convolution called by hand, in the layouts that the kernel uses.
 class BareConvolution {
  public:
@@ -224,7 +222,7 @@ void AddSpeed(int threads, BenchmarkCases& cases) {
   }
   AddResNet50Speed(threads, cases);
   AddExactSpeed(threads, cases);
-  for (const Pass pass : kPasses) {
+  for (const Pass pass : kAllPasses) {
     AddSpeedCase(
         fmt::format("speed/auto/deepbench-training/{}/{}", NameOf(pass), width),
         [pass, threads] { return AutoAgainstBest("deepbench-training", pass, threads); }, cases);

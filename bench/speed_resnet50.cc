@@ -23,7 +23,20 @@ namespace topdnn {
 
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+// Seconds of each run, warm.
+std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
+                                  double most_warmup_seconds) {
+  const ThreadWidth width(threads);
+  const TimedStage stage{"", run};
+  MeasureOptions options;
+  options.seconds = seconds;
+  options.least_iterations = 9;
+  options.most_warmup_seconds = most_warmup_seconds;
+  options.cancel = &InterruptFlag();
+  std::vector<double> runs = MeasureSequence({&stage, 1}, options).step.seconds;
+  if (runs.empty()) throw std::runtime_error("interrupted");
+  return runs;
+}
 
 // The chosen kernel of one problem, and its median time.
 struct TimedChoice {
@@ -39,16 +52,8 @@ TimedChoice TimeChosen(const std::shared_ptr<const Op>& op, const Execution& exe
   const SelectedVariant selected = SelectVariant(problem, threads);
   if (!selected.variant) throw Skipped(selected.reason);
   const auto kernel = MakeSpeedCase(selected.variant->name, problem, threads);
-  const ThreadWidth width(threads);
   auto run = [&]() noexcept { kernel->Run(); };
-  const TimedStage stage{"", Action::Of(run)};
-  MeasureOptions options;
-  options.seconds = 0.2;
-  options.least_iterations = 9;
-  options.most_warmup_seconds = 0.1;
-  options.cancel = &InterruptFlag();
-  const std::vector<double> seconds = MeasureSequence({&stage, 1}, options).step.seconds;
-  if (seconds.empty()) throw std::runtime_error("interrupted");
+  const std::vector<double> seconds = SecondsOfRuns(threads, Action::Of(run), 0.2, 0.1);
   return {Median(seconds), kernel->kernel().isa(), selected.gain,
           selected.variant->algorithm == "winograd"};
 }
@@ -117,16 +122,9 @@ double SecondsOfConvolutions(Pass pass, bool training, DataType type, int thread
   return seconds;
 }
 
-// Times of some steps.
 std::vector<double> SecondsOfSteps(Plan& plan) {
-  const ThreadWidth width(plan.threads());
   auto run = [&]() noexcept { plan.Run(); };
-  const TimedStage stage{"step", Action::Of(run)};
-  MeasureOptions options;
-  options.seconds = 4;
-  options.least_iterations = 9;
-  options.cancel = &InterruptFlag();
-  return MeasureSequence({&stage, 1}, options).step.seconds;
+  return SecondsOfRuns(plan.threads(), Action::Of(run), 4, 2);
 }
 
 // The whole network over the sum of its convolutions. The steps are taken before and after the
@@ -147,7 +145,6 @@ Findings NetworkOverConvolutions(bool training, DataType type, int threads) {
     convolutions += SecondsOfConvolutions(Pass::kBackwardWeights, training, type, threads);
   }
   const std::vector<double> after = SecondsOfSteps(*workload.plan);
-  if (before.empty() || after.empty()) throw std::runtime_error("interrupted");
   std::vector<double> steps = before;
   steps.insert(steps.end(), after.begin(), after.end());
   Findings findings;
@@ -167,7 +164,7 @@ Findings NetworkOverConvolutions(bool training, DataType type, int threads) {
 
 void AddResNet50Speed(int threads, BenchmarkCases& cases) {
   const std::string width = fmt::format("t{}", threads);
-  for (const Pass pass : kPasses) {
+  for (const Pass pass : kAllPasses) {
     for (const DataType type : {DataType::kF32, DataType::kBF16}) {
       AddSpeedCase(
           fmt::format("speed/resnet50/{}/{}/{}", NameOf(pass), NameOf(type), width),

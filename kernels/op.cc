@@ -67,6 +67,21 @@ bool Op::PassesGradientOn() const { return false; }
 
 bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
 
+std::vector<Operand> OperandsOfMapping(const Execution& execution, const Shape& src,
+                                       const Shape& dst) {
+  switch (execution.pass) {
+    case Pass::kForward:
+      return {{Arg::kSrc, Direction::kIn, src, execution.type},
+              {Arg::kDst, Direction::kOut, dst, execution.type}};
+    case Pass::kBackwardData:
+      return {{Arg::kDiffDst, Direction::kIn, dst, execution.type},
+              {Arg::kDiffSrc, Direction::kOut, src, execution.type}};
+    case Pass::kBackwardWeights:
+      break;
+  }
+  return {};
+}
+
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution) {
   std::int64_t bytes = 0;
   for (const Operand& operand : op.Operands(execution)) {

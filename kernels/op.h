@@ -19,6 +19,8 @@ namespace topdnn {
 
 enum class Pass { kForward, kBackwardData, kBackwardWeights };
 
+inline constexpr Pass kAllPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
+
 // "forward", "backward_data", "backward_weights".
 std::string_view NameOf(Pass pass);
 std::optional<Pass> ParsePass(std::string_view name);
@@ -56,6 +58,15 @@ std::string NameOf(Arg arg);
 inline Arg MultipleSrc(int i) { return static_cast<Arg>(static_cast<int>(Arg::kMultiple) + i); }
 inline Arg MultipleDiffSrc(int i) {
   return static_cast<Arg>(static_cast<int>(Arg::kDiffMultiple) + i);
+}
+
+// Whether it is src, or one of many sources; and which of many diff_src is, from 0.
+constexpr bool IsSource(Arg arg) {
+  return arg == Arg::kSrc || (arg >= Arg::kMultiple && arg < Arg::kDiffMultiple);
+}
+constexpr bool IsOneOfManyDiffSrc(Arg arg) { return arg >= Arg::kDiffMultiple; }
+constexpr std::size_t IndexOfDiffSrc(Arg arg) {
+  return static_cast<std::size_t>(arg) - static_cast<std::size_t>(Arg::kDiffMultiple);
 }
 
 enum class Direction { kIn, kOut, kInOut };
@@ -156,6 +167,10 @@ class Op {
   Op(const Op&) = default;
   Op& operator=(const Op&) = default;
 };
+
+// The operands of what computes dst from src alone, and diff_src from diff_dst alone.
+std::vector<Operand> OperandsOfMapping(const Execution& execution, const Shape& src,
+                                       const Shape& dst);
 
 // Sum of the operands' unpadded bytes: the compulsory traffic of one pass.
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution);

@@ -14,9 +14,7 @@ namespace {
 std::vector<Shape> SourceShapes(const Op& op) {
   std::vector<Shape> shapes;
   for (const Operand& operand : op.Operands({Pass::kForward, true, DataType::kF32})) {
-    const bool is_source = operand.arg == Arg::kSrc || operand.arg == Arg::kSum ||
-                           (operand.arg >= Arg::kMultiple && operand.arg < Arg::kDiffMultiple);
-    if (is_source) shapes.push_back(operand.shape);
+    if (IsSource(operand.arg) || operand.arg == Arg::kSum) shapes.push_back(operand.shape);
   }
   return shapes;
 }

@@ -176,10 +176,7 @@ class BackwardPlanner {
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
     }
-    if (arg >= Arg::kDiffMultiple) {
-      return activation(step.sources[static_cast<std::size_t>(arg) -
-                                     static_cast<std::size_t>(Arg::kDiffMultiple)]);
-    }
+    if (IsOneOfManyDiffSrc(arg)) return activation(step.sources[IndexOfDiffSrc(arg)]);
     return std::nullopt;
   }
 
@@ -196,11 +193,9 @@ class BackwardPlanner {
     } else if (arg == Arg::kDiffSrc) {
       bound_[arg] = GradientOfSource(step, operand.desc, name);
       Contribute(step.sources.front(), bound_[arg]);
-    } else if (arg >= Arg::kDiffMultiple) {
+    } else if (IsOneOfManyDiffSrc(arg)) {
       bound_[arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kGradient);
-      Contribute(step.sources[static_cast<std::size_t>(arg) -
-                              static_cast<std::size_t>(Arg::kDiffMultiple)],
-                 bound_[arg]);
+      Contribute(step.sources[IndexOfDiffSrc(arg)], bound_[arg]);
     } else if (IsParameter(*step.op, arg)) {
       parameters_.insert(arg);
     } else if (const auto parameter = ParameterOfGradient(*step.op, arg)) {

@@ -13,10 +13,6 @@ namespace topdnn {
 
 namespace {
 
-bool IsSource(Arg arg) {
-  return arg == Arg::kSrc || (arg >= Arg::kMultiple && arg < Arg::kDiffMultiple);
-}
-
 class ForwardPlanner {
  public:
   explicit ForwardPlanner(PlanDraft& draft) : draft_(draft) {}

@@ -132,15 +132,12 @@ CoreRates MeasureCoreRates(int threads) {
 }
 
 nlohmann::ordered_json ToJson(const CoreRates& rates) {
+  const auto number = [](const std::optional<double>& value) {
+    return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+  };
   nlohmann::ordered_json json = {{"threads", rates.threads}};
-  for (const Member& member : kMembers) {
-    const std::optional<double>& value = rates.*member.value;
-    json[member.name] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
-  }
-  for (std::size_t width = 0; width < rates.fp.size(); ++width) {
-    const std::optional<double>& value = rates.fp[width];
-    json["fp"].push_back(value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr));
-  }
+  for (const Member& member : kMembers) json[member.name] = number(rates.*member.value);
+  for (const std::optional<double>& rate : rates.fp) json["fp"].push_back(number(rate));
   return json;
 }
 

@@ -55,11 +55,10 @@ class Names {
     width_ = std::min(width_, kMostName);
   }
 
-  std::string Line(const std::string& name, std::string pass,
+  std::string Line(const std::string& name, const std::string& pass,
                    const std::vector<std::string>& figures, const std::string& end) const {
-    std::replace(pass.begin(), pass.end(), '_', ' ');
     std::string line = PadRight(Cut(name, width_, style_.unicode), width_) + "  " +
-                       PadRight(Cut(pass, kPass, style_.unicode), kPass);
+                       PadRight(Cut(WordsOf(pass), kPass, style_.unicode), kPass);
     for (const std::string& figure : figures) line += "  " + PadLeft(figure, kFigure);
     line += "  " + end;
     line.erase(line.find_last_not_of(' ') + 1);

@@ -36,12 +36,6 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
   return *part / *whole;
 }
 
-// "backward_weights" -> "backward weights"
-std::string PassText(std::string pass) {
-  std::replace(pass.begin(), pass.end(), '_', ' ');
-  return pass;
-}
-
 std::string GroupOf(const std::string& pass) {
   return pass.starts_with("backward") ? "backward" : pass;
 }
@@ -174,7 +168,7 @@ std::string StageLines(const Report& report, const Widths& widths, const Style& 
   for (const Record& stage : report.stages) {
     const std::optional<double> median = MedianOf(stage);
     text += Drawn({.name = stage.name,
-                   .pass = PassText(stage.pass),
+                   .pass = WordsOf(stage.pass),
                    .share = PercentText(Ratio(median, step)),
                    .time = TimeText(median, style.unicode),
                    .gflops = FigureText(stage.Gflops()),
@@ -237,7 +231,7 @@ std::string Reasons(const Report& report, const Style& style) {
     place->second.push_back(name);
   };
   add(report.step, "step");
-  for (const Record& stage : report.stages) add(stage, stage.name + " " + PassText(stage.pass));
+  for (const Record& stage : report.stages) add(stage, stage.name + " " + WordsOf(stage.pass));
   std::string text;
   for (const auto& [reason, names] : reasons) {
     const std::string whom = names.size() > 3

@@ -19,11 +19,10 @@ std::string SignedTimeText(double seconds, bool unicode) {
   return (seconds < 0 ? "-" : "+") + TimeText(std::abs(seconds), unicode);
 }
 
-std::string Line(std::string name, std::string pass, const std::optional<ContextGap>& gap,
-                 const Style& style) {
-  std::replace(pass.begin(), pass.end(), '_', ' ');
+std::string Line(const std::string& name, const std::string& pass,
+                 const std::optional<ContextGap>& gap, const Style& style) {
   std::string line = PadRight(Cut(name, kNameWidth, style.unicode), kNameWidth) + "  " +
-                     PadRight(Cut(pass, kPassWidth, style.unicode), kPassWidth);
+                     PadRight(Cut(WordsOf(pass), kPassWidth, style.unicode), kPassWidth);
   const auto add = [&](const std::string& cell) { line += "  " + PadLeft(cell, kTimeWidth); };
   if (!gap) return line + "  " + PadLeft(kAbsentText, kTimeWidth) + "\n";
   for (const double seconds : {gap->hot, gap->cold, gap->in_network}) {

@@ -77,6 +77,11 @@ std::string PercentText(std::optional<double> fraction) {
   return fmt::format("{:.1f} %", 100 * *fraction);
 }
 
+std::string WordsOf(std::string name) {
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
 std::string Bar(double share, std::size_t columns, bool unicode) {
   static constexpr std::array<const char*, 9> kEighths = {
       "", "\u258F", "\u258E", "\u258D", "\u258C", "\u258B", "\u258A", "\u2589", "\u2588"};

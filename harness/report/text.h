@@ -30,6 +30,7 @@ std::string ThreeDigits(double value);
 std::string TimeText(std::optional<double> seconds, bool unicode);
 std::string FigureText(std::optional<double> value);      // three digits
 std::string PercentText(std::optional<double> fraction);  // "12.3 %"
+std::string WordsOf(std::string name);                    // "backward_data": "backward data"
 
 // A bar of `share` in [0, 1] of `columns`, in eighths of a column (U+2588 to U+258F), or in whole
 // '#'. Never empty for a share above 0. Padded to the columns.

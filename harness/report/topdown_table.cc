@@ -64,8 +64,7 @@ std::string TopdownTableText(const Report& report, const Style& style) {
   std::size_t width = 12;
   std::vector<std::string> names;
   for (const Record& stage : report.stages) {
-    names.push_back(stage.name + " " + stage.pass);
-    std::replace(names.back().begin(), names.back().end(), '_', ' ');
+    names.push_back(WordsOf(stage.name + " " + stage.pass));
     width = std::max(width, ColumnsOfText(names.back()));
   }
   width = std::min<std::size_t>(width, 26);

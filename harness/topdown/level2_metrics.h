@@ -102,19 +102,12 @@ class Level2Metrics {
     return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
   }
 
-  static TopdownNode Rest(const char* name, MaybeValue (*formula)(C)) { return {name, 2, formula}; }
-
   // Each level-2 pair: one is counted, its sibling is what is left of the parent.
   static void AddSiblings(std::vector<TopdownNode>& nodes) {
-    nodes.push_back(Rest("Fetch_Bandwidth",
-                         [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }));
-    nodes.push_back(Rest("Machine_Clears", [](C e) {
-      return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts");
-    }));
-    nodes.push_back(
-        Rest("Core_Bound", [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }));
-    nodes.push_back(Rest("Light_Operations",
-                         [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }));
+    nodes.push_back({"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth});
+    nodes.push_back({"Machine_Clears", 2, Level2Rest::MachineClears});
+    nodes.push_back({"Core_Bound", 2, Level2Rest::CoreBound});
+    nodes.push_back({"Light_Operations", 2, Level2Rest::LightOperations});
     AddLevel3(nodes);
   }
 

@@ -81,6 +81,23 @@ struct TopdownNode {
   bool optional = false;
 };
 
+// Formulas of the level-2 nodes that nothing counts: what the sibling before them leaves of their
+// parent.
+struct Level2Rest {
+  static MaybeValue FetchBandwidth(const TopdownCounts& e) {
+    return e.Node("Frontend_Bound") - e.Node("Fetch_Latency");
+  }
+  static MaybeValue MachineClears(const TopdownCounts& e) {
+    return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts");
+  }
+  static MaybeValue CoreBound(const TopdownCounts& e) {
+    return e.Node("Backend_Bound") - e.Node("Memory_Bound");
+  }
+  static MaybeValue LightOperations(const TopdownCounts& e) {
+    return e.Node("Retiring") - e.Node("Heavy_Operations");
+  }
+};
+
 // One way to the nodes. A core may have several: with the PERF_METRICS register, and without (in
 // guests). They are never mixed, as their values are of different precision.
 struct TopdownPath {

@@ -78,21 +78,18 @@ const TopdownRegistration kSkylakeX({
             [](C e) {
               return 4 * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
             }},
-           {"Fetch_Bandwidth", 2,
-            [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
+           {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
            {"Branch_Mispredicts", 2, BranchMispredicts},
-           {"Machine_Clears", 2,
-            [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
+           {"Machine_Clears", 2, Level2Rest::MachineClears},
            {"Memory_Bound", 2, MemoryBound},
-           {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
+           {"Core_Bound", 2, Level2Rest::CoreBound},
            {"Heavy_Operations", 2,
             [](C e) {
               return (e("UOPS_RETIRED.RETIRE_SLOTS") + e("UOPS_RETIRED.MACRO_FUSED") -
                       e("INST_RETIRED.ANY")) /
                      Slots(e);
             }},
-           {"Light_Operations", 2,
-            [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}},
+           {"Light_Operations", 2, Level2Rest::LightOperations}},
            Level3::Nodes())}},
     .extras = IntelExtras("skx", false),
 });

@@ -41,35 +41,31 @@ class ZenPipeline {
   // `latency` and `restarts` are formulas that read the events of these names.
   static std::vector<TopdownPath> Paths(MaybeValue (*latency)(const TopdownCounts&),
                                         MaybeValue (*mispredicts)(const TopdownCounts&)) {
-    return {
-        {"dispatch slots",
-         {{"Frontend_Bound", 1, [](C e) { return e(kFrontend) / Slots(e); }},
-          {"Bad_Speculation", 1,
-           [](C e) { return (e("de_src_op_disp.all") - e("ex_ret_ops")) / Slots(e); }},
-          {"Backend_Bound", 1,
-           [](C e) { return e("de_no_dispatch_per_slot.backend_stalls") / Slots(e); }},
-          {"Retiring", 1, [](C e) { return e("ex_ret_ops") / Slots(e); }},
-          // Slots that the other hardware thread took: a fifth node, which Yasin has not.
-          {"SMT_Contention", 1,
-           [](C e) { return e("de_no_dispatch_per_slot.smt_contention") / Slots(e); }},
-          {"Fetch_Latency", 2, latency},
-          {"Fetch_Bandwidth", 2,
-           [](C e) { return e.Node("Frontend_Bound") - e.Node("Fetch_Latency"); }},
-          {"Branch_Mispredicts", 2, mispredicts},
-          // AMD: pipeline restarts.
-          {"Machine_Clears", 2,
-           [](C e) { return e.Node("Bad_Speculation") - e.Node("Branch_Mispredicts"); }},
-          {"Memory_Bound", 2,
-           [](C e) {
-             return e.Node("Backend_Bound") * e("ex_no_retire.load_not_complete") /
-                    e("ex_no_retire.not_complete");
-           }},
-          {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }},
-          // AMD: microcode.
-          {"Heavy_Operations", 2, [](C e) { return e("ex_ret_ucode_ops") / Slots(e); }},
-          // AMD: fastpath.
-          {"Light_Operations", 2,
-           [](C e) { return e.Node("Retiring") - e.Node("Heavy_Operations"); }}}}};
+    return {{"dispatch slots",
+             {{"Frontend_Bound", 1, [](C e) { return e(kFrontend) / Slots(e); }},
+              {"Bad_Speculation", 1,
+               [](C e) { return (e("de_src_op_disp.all") - e("ex_ret_ops")) / Slots(e); }},
+              {"Backend_Bound", 1,
+               [](C e) { return e("de_no_dispatch_per_slot.backend_stalls") / Slots(e); }},
+              {"Retiring", 1, [](C e) { return e("ex_ret_ops") / Slots(e); }},
+              // Slots that the other hardware thread took: a fifth node, which Yasin has not.
+              {"SMT_Contention", 1,
+               [](C e) { return e("de_no_dispatch_per_slot.smt_contention") / Slots(e); }},
+              {"Fetch_Latency", 2, latency},
+              {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
+              {"Branch_Mispredicts", 2, mispredicts},
+              // AMD: pipeline restarts.
+              {"Machine_Clears", 2, Level2Rest::MachineClears},
+              {"Memory_Bound", 2,
+               [](C e) {
+                 return e.Node("Backend_Bound") * e("ex_no_retire.load_not_complete") /
+                        e("ex_no_retire.not_complete");
+               }},
+              {"Core_Bound", 2, Level2Rest::CoreBound},
+              // AMD: microcode.
+              {"Heavy_Operations", 2, [](C e) { return e("ex_ret_ucode_ops") / Slots(e); }},
+              // AMD: fastpath.
+              {"Light_Operations", 2, Level2Rest::LightOperations}}}};
   }
 
   // FLOPs of SSE and AVX, a multiply-add twice (`operations`: the unit mask of all kinds), and

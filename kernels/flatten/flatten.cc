@@ -14,17 +14,7 @@ FlattenOp::FlattenOp(Shape src) : src_(std::move(src)) {
 }
 
 std::vector<Operand> FlattenOp::Operands(const Execution& execution) const {
-  switch (execution.pass) {
-    case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, src_, execution.type},
-              {Arg::kDst, Direction::kOut, dst_, execution.type}};
-    case Pass::kBackwardData:
-      return {{Arg::kDiffDst, Direction::kIn, dst_, execution.type},
-              {Arg::kDiffSrc, Direction::kOut, src_, execution.type}};
-    case Pass::kBackwardWeights:
-      break;
-  }
-  return {};
+  return OperandsOfMapping(execution, src_, dst_);
 }
 
 Work FlattenOp::WorkOf(Pass pass, DataType type) const {

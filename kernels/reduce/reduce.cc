@@ -61,19 +61,8 @@ std::string ReduceOp::Problem() const {
 }
 
 std::vector<Operand> ReduceOp::Operands(const Execution& execution) const {
-  const DataType type = execution.type;
-  switch (execution.pass) {
-    case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, shape_, type},
-              {Arg::kDst, Direction::kOut, dst_shape(), type}};
-    case Pass::kBackwardData:
-      if (!TypesOf(execution).has_gradients) break;
-      return {{Arg::kDiffDst, Direction::kIn, dst_shape(), type},
-              {Arg::kDiffSrc, Direction::kOut, shape_, type}};
-    case Pass::kBackwardWeights:
-      break;
-  }
-  return {};
+  if (execution.pass != Pass::kForward && !TypesOf(execution).has_gradients) return {};
+  return OperandsOfMapping(execution, shape_, dst_shape());
 }
 
 Work ReduceOp::WorkOf(Pass pass, DataType type) const {

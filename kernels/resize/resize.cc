@@ -41,18 +41,8 @@ std::string ResizeOp::Problem() const {
 }
 
 std::vector<Operand> ResizeOp::Operands(const Execution& execution) const {
-  switch (execution.pass) {
-    case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, src_, execution.type},
-              {Arg::kDst, Direction::kOut, dst_, execution.type}};
-    case Pass::kBackwardData:
-      if (!TypesOf(execution).has_gradients) break;
-      return {{Arg::kDiffDst, Direction::kIn, dst_, execution.type},
-              {Arg::kDiffSrc, Direction::kOut, src_, execution.type}};
-    case Pass::kBackwardWeights:
-      break;
-  }
-  return {};
+  if (execution.pass != Pass::kForward && !TypesOf(execution).has_gradients) return {};
+  return OperandsOfMapping(execution, src_, dst_);
 }
 
 Work ResizeOp::WorkOf(Pass pass, DataType type) const {

@@ -62,17 +62,7 @@ std::string TransposeOp::Problem() const {
 }
 
 std::vector<Operand> TransposeOp::Operands(const Execution& execution) const {
-  switch (execution.pass) {
-    case Pass::kForward:
-      return {{Arg::kSrc, Direction::kIn, src_, execution.type},
-              {Arg::kDst, Direction::kOut, dst_, execution.type}};
-    case Pass::kBackwardData:
-      return {{Arg::kDiffDst, Direction::kIn, dst_, execution.type},
-              {Arg::kDiffSrc, Direction::kOut, src_, execution.type}};
-    case Pass::kBackwardWeights:
-      break;
-  }
-  return {};
+  return OperandsOfMapping(execution, src_, dst_);
 }
 
 Work TransposeOp::WorkOf(Pass pass, DataType type) const {

@@ -16,20 +16,13 @@
 #include "bench/nearest.h"
 #include "bench/npz.h"
 #include "kernels/tolerance.h"
+#include "tests/bench/program.h"
 #include "tests/datasets/files.h"
-#include "tests/process/child_process.h"
 
 namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
-
-// Runs the program with these arguments, in a process of its own.
-Outcome RunProgram(const std::vector<std::string>& arguments) {
-  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-  for (const std::string& argument : arguments) command += " " + Quoted(argument);
-  return RunShell(command);
-}
 
 nlohmann::json ReadJson(const std::filesystem::path& path) {
   std::ifstream file(path);

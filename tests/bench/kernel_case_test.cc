@@ -21,7 +21,7 @@ std::unique_ptr<KernelCase> Make(const std::string& variant, const KernelProblem
 TEST(KernelCaseTest, AKernelIsCheckedOnItsOwnInputs) {
   for (const std::string text : {"conv/n1c16h8w8k16r3s3u1v1p1q1_bias_sum_relu",
                                  "pool/maxn1c16h8w8r2s2u2v2p0q0", "sgd/n100_momentum0.9"}) {
-    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
+    for (const Pass pass : kAllPasses) {
       const Execution execution{pass, true, DataType::kF32};
       const auto op = ParseProblem(text);
       if (!op->Has(execution)) continue;

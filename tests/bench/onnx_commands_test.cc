@@ -12,19 +12,13 @@
 #include "bench/command.h"
 #include "bench/npz.h"
 #include "networks/parameters.h"
+#include "tests/bench/program.h"
 #include "tests/datasets/files.h"
-#include "tests/process/child_process.h"
 
 namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
-
-Outcome RunProgram(const std::vector<std::string>& arguments) {
-  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-  for (const std::string& argument : arguments) command += " " + Quoted(argument);
-  return RunShell(command);
-}
 
 class OnnxCommandsTest : public testing::Test {
  protected:

@@ -11,8 +11,6 @@
 namespace topdnn {
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 ConvExtents Layer(std::int64_t c, std::int64_t k, std::int64_t image, std::int64_t kernel,
                   std::int64_t groups = 1) {
   const std::int64_t pad = kernel / 2;
@@ -43,7 +41,7 @@ TEST(ConvOneDnnTest, EveryLayoutAgreesWithTheReference) {
   const auto op = std::make_shared<ConvOp>(Layer(32, 48, 10, 3));
   for (const std::string tag : {"abcd", "acdb", "aBcd8b", "aBcd16b"}) {
     int ran = 0;
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       CheckOptions options;
       options.may_refuse = tag.size() > 4;  // a width of blocks is an ISA's own
       const auto verdict =
@@ -61,7 +59,7 @@ TEST(ConvOneDnnTest, Bf16AgreesWithTheReference) {
   int ran = 0;
   for (const auto& e : {Layer(32, 32, 9, 3), Layer(3, 17, 12, 5), Layer(64, 32, 7, 1)}) {
     for (const std::string tag : {"abcd", "acdb"}) {
-      for (const Pass pass : kPasses) {
+      for (const Pass pass : kAllPasses) {
         CheckOptions options;
         options.may_refuse = true;
         const auto verdict = CheckAgainstReference(
@@ -102,7 +100,7 @@ TEST(ConvOneDnnTest, Int8IsExact) {
 TEST(ConvOneDnnTest, WinogradAgreesWithTheReferenceWithinItsOwnAccuracy) {
   const auto op = std::make_shared<ConvOp>(Layer(64, 64, 28, 3));
   int ran = 0;
-  for (const Pass pass : kPasses) {
+  for (const Pass pass : kAllPasses) {
     KernelRequest request = RequestFor(op, {pass}, 2);
     request.algorithm = "winograd";
     CheckOptions options;

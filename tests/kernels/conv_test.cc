@@ -11,8 +11,6 @@
 namespace topdnn {
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 TEST(ConvOpTest, ExtentsOfKnownLayers) {
   // ResNet-50's first layer and AlexNet's.
   const ConvExtents stem{.n = 8,
@@ -74,7 +72,7 @@ TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
     const ConvEpilogue epilogue{
         .bias = random.Once(2), .sum = random.Once(4), .relu = random.Once(2)};
     const auto op = std::make_shared<ConvOp>(e, epilogue);
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       const int threads = random.Once(2) ? 1 : 2;
       const auto verdict =
           CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random.Seed());
@@ -99,7 +97,7 @@ TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {
                           .pad_left = 1,
                           .pad_bottom = 1,
                           .pad_right = 1};
-      for (const Pass pass : kPasses) {
+      for (const Pass pass : kAllPasses) {
         CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(e), {pass}, 2), 5);
       }
     }
@@ -116,7 +114,7 @@ TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {
                               .pad_bottom = 1,
                               .pad_right = 1,
                               .groups = 24};
-  for (const Pass pass : kPasses) {
+  for (const Pass pass : kAllPasses) {
     CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(depthwise), {pass}, 2),
                           6);
   }

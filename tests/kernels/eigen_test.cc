@@ -39,8 +39,6 @@
 namespace topdnn {
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
   void SetUp() override {
@@ -69,7 +67,7 @@ class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::str
 
   // Every pass of the operation, by one and by two threads.
   void CheckPasses(const std::shared_ptr<const Op>& op, std::uint64_t seed) const {
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       if (!op->Has({pass})) continue;
       for (const int threads : {1, 2}) {
         EXPECT_EQ(Check(Asking(op, {pass}, threads), seed), Verdict::kAgrees);
@@ -139,7 +137,7 @@ TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {
                                one_output, one_padded_output, one_kernel}) {
     const auto op = std::make_shared<ConvOp>(e);
     CheckPasses(op, 7);
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       const KernelRun run(backend(), Asking(op, {pass}, 2));
       algorithms.insert(
           run.kernel()->implementation().substr(0, run.kernel()->implementation().find(':')));
@@ -192,7 +190,7 @@ TEST_P(EigenTest, InnerProductsTakeTheirSourceAsItLies) {
   const auto op = std::make_shared<InnerProductOp>(Shape{6, 5, 3, 4}, 7);
   for (const char* src : {"abcd", "acdb"}) {
     for (const char* weights : {"", "abcd", "acdb", "cdba", "bcda"}) {
-      for (const Pass pass : kPasses) {
+      for (const Pass pass : kAllPasses) {
         KernelRequest request = Asking(op, {pass}, 2);
         request.layouts[pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc] =
             *Layout::Parse(src);

@@ -16,7 +16,7 @@ TEST(ElementTest, EveryElementIsTheReferences) {
     const auto op = ParseProblem(problem);
     const ElementFunction element = FindElement(op->kind());
     ASSERT_NE(element, nullptr) << problem;
-    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
+    for (const Pass pass : kAllPasses) {
       const KernelRequest request = RequestFor(op, {pass, true, DataType::kF64}, 1);
       const Values inputs = RandomInputs(*op, request.execution, 3);
       for (const auto& [arg, expected] : ReferenceResults(request, inputs)) {

@@ -10,8 +10,6 @@
 namespace topdnn {
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 GemmExtents RandomExtents(std::mt19937_64& random) {
   const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
   constexpr float kFactors[] = {1.0F, 0.5F, -2.0F};
@@ -54,7 +52,7 @@ TEST(GemmOpTest, KnownProduct) {
 TEST(GemmOpTest, WorkAndProblem) {
   const GemmOp op({.m = 3, .n = 5, .k = 7, .batch = 2, .trans_a = true});
   EXPECT_EQ(op.Problem(), "b2m3n5k7_ta");
-  for (const Pass pass : kPasses) {
+  for (const Pass pass : kAllPasses) {
     const Work work = op.WorkOf(pass, DataType::kF32);
     EXPECT_EQ(work.macs, 210);
     EXPECT_EQ(work.flops, 420);
@@ -78,7 +76,7 @@ TEST_P(GemmBackendTest, AgreesWithTheReferenceOnRandomProblems) {
   for (int i = 0; i < 40; ++i) {
     const GemmExtents e = RandomExtents(random);
     const auto op = std::make_shared<GemmOp>(e);
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       const KernelRequest request = RequestFor(op, {pass}, 1 + i % 2);
       CheckOptions options;
       options.magnitudes = MagnitudesOf(e, request, i);
@@ -110,7 +108,7 @@ TEST(GemmTest, OneDnnAgreesInBf16AndInt8) {
     e.beta = 0.0F;
     const auto op = std::make_shared<GemmOp>(e);
     for (const DataType type : {DataType::kBF16, DataType::kS8, DataType::kU8}) {
-      for (const Pass pass : kPasses) {
+      for (const Pass pass : kAllPasses) {
         if (!op->Has({pass, true, type})) continue;
         CheckOptions options;
         options.may_refuse = true;

@@ -11,8 +11,6 @@
 namespace topdnn {
 namespace {
 
-constexpr Pass kPasses[] = {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights};
-
 Shape RandomSource(std::mt19937_64& random) {
   const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
   if (random() % 2 == 0) return {upto(20), upto(100)};
@@ -42,7 +40,7 @@ TEST_P(InnerProductBackendTest, RandomShapesAgreeWithTheReference) {
     const InnerProductEpilogue epilogue{.bias = random() % 2 == 0, .relu = random() % 2 == 0};
     const auto op = std::make_shared<InnerProductOp>(
         RandomSource(random), static_cast<std::int64_t>(random() % 70) + 1, epilogue);
-    for (const Pass pass : kPasses) {
+    for (const Pass pass : kAllPasses) {
       const int threads = 1 + static_cast<int>(random() % 2);
       ASSERT_EQ(CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random()),
                 Verdict::kAgrees);

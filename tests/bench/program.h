@@ -1,0 +1,18 @@
+// The program under test, run as a user does.
+
+#ifndef TOPDNN_TESTS_BENCH_PROGRAM_H_
+#define TOPDNN_TESTS_BENCH_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+
+// Runs the program with these arguments, in a process of its own.
+Outcome RunProgram(const std::vector<std::string>& arguments);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_TESTS_BENCH_PROGRAM_H_
