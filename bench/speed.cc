@@ -22,6 +22,7 @@
 #include "bench/selection.h"
 #include "bench/speed_case.h"
 #include "bench/speed_exact.h"
+#include "bench/speed_networks.h"
 #include "bench/speed_resnet50.h"
 #include "bench/workload.h"
 #include "harness/counters/clock.h"
@@ -221,6 +222,7 @@ void AddSpeed(int threads, BenchmarkCases& cases) {
         [backend, threads] { return SgemmAgainstBare(backend, threads); }, cases);
   }
   AddResNet50Speed(threads, cases);
+  AddNetworkSpeed(threads, cases);
   AddExactSpeed(threads, cases);
   for (const Pass pass : kAllPasses) {
     AddSpeedCase(

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/interrupt.h"
+#include "kernels/thread_width.h"
 #include "kernels/variant.h"
 
 namespace topdnn {
@@ -56,6 +57,20 @@ void SetRatio(const MarkOverhead& ratio, Findings& findings) {
   findings.counters["ratio"] = 1 + ratio.ratio;
   findings.counters["ratio_low"] = 1 + ratio.low;
   findings.counters["ratio_high"] = 1 + ratio.high;
+}
+
+std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
+                                  double most_warmup_seconds) {
+  const ThreadWidth width(threads);
+  const TimedStage stage{"", run};
+  MeasureOptions options;
+  options.seconds = seconds;
+  options.least_iterations = 9;
+  options.most_warmup_seconds = most_warmup_seconds;
+  options.cancel = &InterruptFlag();
+  std::vector<double> runs = MeasureSequence({&stage, 1}, options).step.seconds;
+  if (runs.empty()) throw std::runtime_error("interrupted");
+  return runs;
 }
 
 double SecondsOf(const TickClock& clock, const std::function<void()>& work) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "bench/cases.h"
 #include "bench/kernel_case.h"
@@ -32,6 +33,11 @@ class Skipped : public std::runtime_error {
 // Seconds of `ours` over `theirs`, in pairs whose order alternates; each is called once before.
 MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs);
 void SetRatio(const MarkOverhead& ratio, Findings& findings);
+
+// Seconds of each run, warm, at that width; as many as fit `seconds`, nine at least. Throws
+// std::runtime_error when interrupted.
+std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
+                                  double most_warmup_seconds);
 
 double SecondsOf(const TickClock& clock, const std::function<void()>& work);
 

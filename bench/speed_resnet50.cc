@@ -15,29 +15,13 @@
 #include "bench/problem_sets.h"
 #include "bench/selection.h"
 #include "bench/speed_case.h"
+#include "bench/speed_networks.h"
 #include "bench/workload.h"
-#include "harness/measure.h"
 #include "kernels/conv/conv.h"
-#include "kernels/thread_width.h"
 
 namespace topdnn {
 
 namespace {
-
-// Seconds of each run, warm.
-std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
-                                  double most_warmup_seconds) {
-  const ThreadWidth width(threads);
-  const TimedStage stage{"", run};
-  MeasureOptions options;
-  options.seconds = seconds;
-  options.least_iterations = 9;
-  options.most_warmup_seconds = most_warmup_seconds;
-  options.cancel = &InterruptFlag();
-  std::vector<double> runs = MeasureSequence({&stage, 1}, options).step.seconds;
-  if (runs.empty()) throw std::runtime_error("interrupted");
-  return runs;
-}
 
 // The chosen kernel of one problem, and its median time.
 struct TimedChoice {
@@ -121,11 +105,6 @@ double SecondsOfConvolutions(Pass pass, bool training, DataType type, int thread
                TimeChosen(problem.op, {pass, training, type}, threads).seconds;
   }
   return seconds;
-}
-
-std::vector<double> SecondsOfSteps(Plan& plan) {
-  auto run = [&]() noexcept { plan.Run(); };
-  return SecondsOfRuns(plan.threads(), Action::Of(run), 4, 2);
 }
 
 // The whole network over the sum of its convolutions. The steps are taken before and after the
