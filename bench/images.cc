@@ -3,14 +3,19 @@
 #include <algorithm>
 #include <cstring>
 
+#include "networks/zoo/zoo.h"
+
 namespace topdnn {
 
 namespace {
 
+constexpr std::int64_t kMostSmallImage = 64;
+
 // Real images are placed in networks of about their own size; a 28x28 one in 224x224 would be
 // nearly all border.
 bool TakesSmallImages(const Workload& workload) {
-  return workload.classes == 10 && workload.image[1] <= 64 && workload.image[2] <= 64;
+  return workload.classes == 10 && workload.image[1] <= kMostSmallImage &&
+         workload.image[2] <= kMostSmallImage;
 }
 
 // Batches kept for feeding: a few, and no more than this many bytes of them.
@@ -18,6 +23,14 @@ constexpr std::int64_t kMostBatches = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 
 }  // namespace
+
+void FitToData(WorkloadOptions& options) {
+  const NetworkOffer* network = FindNetwork(options.network);
+  if (options.data.empty() || options.data == "synthetic" || network == nullptr) return;
+  constexpr std::int64_t kImageSize = 32;  // CIFAR-10's; (Fashion-)MNIST's 28 and a border
+  if (options.size == 0 && network->image[1] > kMostSmallImage) options.size = kImageSize;
+  if (options.classes == 0) options.classes = OpenFolder(options.data).train->classes();
+}
 
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload) {
   const bool synthetic =

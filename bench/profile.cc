@@ -129,6 +129,7 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
   settings.sources = sources.Pointers();
   settings.progress("planning", 0);
+  FitToData(options.workload);
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   workload = MakeWorkload(options.workload, /*training=*/!options.infer);
   TrainingImages images(options.workload, workload);

@@ -46,6 +46,7 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
 }
 
 int RunStep(StepOptions options) {
+  FitToData(options.workload);
   ChooseInNetwork(options.workload, /*training=*/true);
   Workload workload = MakeWorkload(options.workload, /*training=*/true);
   Plan& plan = *workload.plan;

@@ -101,7 +101,7 @@ double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& s
   return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
 }
 
-int RunTrain(const TrainOptions& options) {
+int RunTrain(TrainOptions options) {
   if (options.epochs < 1) {
     throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
   }
@@ -115,6 +115,7 @@ int RunTrain(const TrainOptions& options) {
   }
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   InterruptFlag();
+  FitToData(options.workload);
   const auto workload_for = [&](bool train) {
     WorkloadOptions chosen = options.workload;
     ChooseInNetwork(chosen, train);
