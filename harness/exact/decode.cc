@@ -2,97 +2,80 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 #include <string_view>
 
 namespace topdnn {
 
 namespace {
 
-enum class Kind : std::uint8_t { kOther, kFp, kX87, kBf16Dot, kVnni8, kVnni16 };
+enum class Kind : std::uint8_t {
+  kOther,
+  kFp,
+  kX87,
+  kBf16Dot,
+  kVnni,
+  kTileBf16,
+  kTileInt8,
+  kTileLoad,
+  kTileStore
+};
+
+struct Rule {
+  const char* names;  // regular expression of mnemonics
+  Kind kind;
+  std::uint8_t weight;  // operations of a lane: for kFp, what FP_ARITH_INST_RETIRED adds
+};
+
+// kFp is the list in the descriptions of the events (Intel SDM volume 3, chapter 20): no
+// comparison, no conversion. A dot product multiplies and adds each group of a 32-bit lane.
+constexpr Rule kRules[] = {
+    {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", Kind::kFp,
+     1},
+    {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", Kind::kFp, 2},
+    {"f(i?(add|sub|mul|div)r?p?|sqrt)", Kind::kX87, 1},
+    {"vdpbf16ps", Kind::kBf16Dot, 4},
+    {"vpdpb[su]{2}ds?", Kind::kVnni, 8},
+    {"vpdpw[su]{2}ds?", Kind::kVnni, 4},
+    {"tdpbf16ps", Kind::kTileBf16, 4},
+    {"tdpb[su]{2}d", Kind::kTileInt8, 8},
+    {"tileload.*", Kind::kTileLoad, 0},
+    {"tilestore.*", Kind::kTileStore, 0},
+};
+// By their names; see Tally::slow_instructions.
+constexpr char kSlow[] =
+    ".*(div|sqrt|gather|scatter|fence|pause|rdtsc|cpuid|xsave|xrstor|xgetbv|mxcsr|pdep|pext|"
+    "cmpestr|cmpistr|dpp).*";
+constexpr char kOverwritesFlags[] = "add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]";
+constexpr char kOverwritesRegister[] = "mov|movzx|movsxd?|lea|pop";
 
 struct MnemonicClass {
   Kind kind = Kind::kOther;
-  std::uint8_t element = 0;
-  bool scalar = false;
-  std::uint8_t weight = 1;  // what FP_ARITH_INST_RETIRED adds
-  bool slow = false;        // by its name; see Tally::slow_instructions
+  std::uint8_t weight = 0;
+  std::uint8_t element = 0;  // kFp
+  bool scalar = false;       // kFp
+  bool slow = false, overwrites_flags = false, overwrites_register = false;
 };
 
 ZydisDecoder decoder;
 std::array<MnemonicClass, ZYDIS_MNEMONIC_MAX_VALUE + 1> classes;
 
-bool OneOf(std::string_view s, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), s) != names.end();
-}
+FpElement ElementOf(char type) { return type == 's' ? kF32 : type == 'd' ? kF64 : kF16; }
 
-// Whether `stem` (a mnemonic without v and type) is arithmetic to FP_ARITH_INST_RETIRED, and its
-// weight: the list in the events' descriptions.
-int ArithmeticWeight(std::string_view stem) {
-  if (OneOf(stem, {"add", "sub", "mul", "div", "min", "max", "sqrt", "rsqrt", "rcp", "rsqrt14",
-                   "rcp14", "hadd", "hsub", "addsub"})) {
-    return 1;
-  }
-  if (stem == "dp") return 2;
-  // fmadd231, fnmsub132, fmaddsub213; FMA4 has no digits; FP16 also has complex ones.
-  for (const std::string_view fused : {"fmadd", "fmsub", "fnmadd", "fnmsub"}) {
-    if (stem.starts_with(fused)) return 2;
-  }
-  return OneOf(stem, {"fcmaddc", "fcmulc", "fmulc"}) ? 2 : 0;
-}
+// Where an instruction of a category goes, if near; its target may be in a register or memory.
+constexpr struct {
+  ZydisInstructionCategory category;
+  Flow direct, indirect;
+} kBranches[] = {
+    {ZYDIS_CATEGORY_COND_BR, Flow::kConditional, Flow::kUnknown},
+    {ZYDIS_CATEGORY_UNCOND_BR, Flow::kJump, Flow::kIndirectJump},
+    {ZYDIS_CATEGORY_CALL, Flow::kCall, Flow::kIndirectCall},
+    {ZYDIS_CATEGORY_RET, Flow::kReturn, Flow::kReturn},
+};
 
-MnemonicClass ClassOf(std::string_view name) {
-  if (name == "vdpbf16ps") return {Kind::kBf16Dot};
-  if (OneOf(name, {"vpdpbusd", "vpdpbusds"})) return {Kind::kVnni8};
-  if (OneOf(name, {"vpdpwssd", "vpdpwssds"})) return {Kind::kVnni16};
-  if (OneOf(name, {"fadd", "faddp", "fiadd", "fsub", "fsubp", "fsubr", "fsubrp", "fisub", "fisubr",
-                   "fmul", "fmulp", "fimul", "fdiv", "fdivp", "fdivr", "fdivrp", "fidiv", "fidivr",
-                   "fsqrt"})) {
-    return {Kind::kX87};
-  }
-  if (name.starts_with('v')) name.remove_prefix(1);
-  if (name.size() < 4) return {};
-  const std::string_view type = name.substr(name.size() - 2);
-  std::uint8_t element = 0;
-  if (type == "ps" || type == "ss") {
-    element = kF32;
-  } else if (type == "pd" || type == "sd") {
-    element = kF64;
-  } else if (type == "ph" || type == "sh") {
-    element = kF16;
-  } else {
-    return {};
-  }
-  const int weight = ArithmeticWeight(name.substr(0, name.size() - 2));
-  if (weight == 0) return {};
-  return {Kind::kFp, element, type[0] == 's', static_cast<std::uint8_t>(weight)};
-}
-
-bool SlowByName(std::string_view name) {
-  constexpr std::string_view kParts[] = {"div",   "sqrt",  "gather",  "scatter", "fence",  "pause",
-                                         "rdtsc", "cpuid", "xsave",   "xrstor",  "xgetbv", "mxcsr",
-                                         "pdep",  "pext",  "cmpestr", "cmpistr", "dpp"};
-  return std::any_of(std::begin(kParts), std::end(kParts), [&](std::string_view part) {
-    return name.find(part) != std::string_view::npos;
-  });
-}
-
-bool OverwritesFlags(const Instruction& i) {
-  constexpr ZydisMnemonic kThose[] = {
-      ZYDIS_MNEMONIC_ADD,      ZYDIS_MNEMONIC_SUB,      ZYDIS_MNEMONIC_CMP,
-      ZYDIS_MNEMONIC_TEST,     ZYDIS_MNEMONIC_AND,      ZYDIS_MNEMONIC_OR,
-      ZYDIS_MNEMONIC_XOR,      ZYDIS_MNEMONIC_NEG,      ZYDIS_MNEMONIC_UCOMISS,
-      ZYDIS_MNEMONIC_UCOMISD,  ZYDIS_MNEMONIC_COMISS,   ZYDIS_MNEMONIC_COMISD,
-      ZYDIS_MNEMONIC_VUCOMISS, ZYDIS_MNEMONIC_VUCOMISD, ZYDIS_MNEMONIC_VCOMISS,
-      ZYDIS_MNEMONIC_VCOMISD};
-  return std::find(std::begin(kThose), std::end(kThose), i.raw.mnemonic) != std::end(kThose);
-}
-
+// The others that do not simply go on; those that are not named here cannot be followed.
 Flow FlowOf(const Instruction& i) {
-  const bool direct = i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
   const auto& raw = i.raw;
-  // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
-  const bool near = raw.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR &&
-                    ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) == 0 || raw.raw.rex.W != 0);
   switch (raw.mnemonic) {
     case ZYDIS_MNEMONIC_SYSCALL:
       return Flow::kSystemCall;
@@ -109,71 +92,82 @@ Flow FlowOf(const Instruction& i) {
     default:
       break;
   }
-  switch (raw.meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-      return near ? Flow::kConditional : Flow::kUnknown;
-    case ZYDIS_CATEGORY_UNCOND_BR:
-      return !near ? Flow::kUnknown : direct ? Flow::kJump : Flow::kIndirectJump;
-    case ZYDIS_CATEGORY_CALL:
-      return !near ? Flow::kUnknown : direct ? Flow::kCall : Flow::kIndirectCall;
-    case ZYDIS_CATEGORY_RET:
-      return near ? Flow::kReturn : Flow::kUnknown;
-    default:
-      return Flow::kNext;
+  for (const auto& branch : kBranches) {
+    if (raw.meta.category != branch.category) continue;
+    // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
+    const bool near = raw.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR &&
+                      ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) == 0 || raw.raw.rex.W != 0);
+    const bool direct = i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    return !near ? Flow::kUnknown : direct ? branch.direct : branch.indirect;
   }
+  return Flow::kNext;
 }
 
 // Memory an instruction only names: no access to data, or none that retires as a load.
 bool OnlyNamesMemory(const ZydisDecodedInstruction& raw) {
-  switch (raw.meta.category) {
-    case ZYDIS_CATEGORY_NOP:
-    case ZYDIS_CATEGORY_WIDENOP:
-    case ZYDIS_CATEGORY_PREFETCH:
-    case ZYDIS_CATEGORY_PREFETCHWT1:
-    case ZYDIS_CATEGORY_CLDEMOTE:
-    case ZYDIS_CATEGORY_CLFLUSHOPT:
-    case ZYDIS_CATEGORY_CLWB:
-      return true;
-    default:
-      return raw.mnemonic == ZYDIS_MNEMONIC_CLFLUSH;
-  }
+  constexpr ZydisInstructionCategory kThose[] = {
+      ZYDIS_CATEGORY_NOP,      ZYDIS_CATEGORY_WIDENOP,    ZYDIS_CATEGORY_PREFETCH,
+      ZYDIS_CATEGORY_CLDEMOTE, ZYDIS_CATEGORY_CLFLUSHOPT, ZYDIS_CATEGORY_PREFETCHWT1,
+      ZYDIS_CATEGORY_CLWB};
+  return raw.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
+         std::find(std::begin(kThose), std::end(kThose), raw.meta.category) != std::end(kThose);
 }
 
-bool IsRep(const ZydisDecodedInstruction& raw) {
-  return raw.meta.category == ZYDIS_CATEGORY_STRINGOP &&
-         (raw.attributes &
-          (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
-}
-
-bool IsData(const ZydisDecodedOperand& o) {
-  return o.type == ZYDIS_OPERAND_TYPE_MEMORY &&
-         (o.mem.type == ZYDIS_MEMOP_TYPE_MEM || o.mem.type == ZYDIS_MEMOP_TYPE_VSIB);
-}
-
-std::uint32_t Bytes(const Instruction& i, const ZydisDecodedOperand& o) {
-  if (o.mem.type != ZYDIS_MEMOP_TYPE_VSIB) return o.size / 8;
-  // A gather or scatter: one element per lane of the shorter of data and index.
-  const bool wide_index = o.mem.index >= ZYDIS_REGISTER_XMM0;
-  std::uint32_t lanes = 0;
+// Bytes of a memory operand; of a gather or scatter, the elements that data and index both have.
+std::uint32_t Bytes(const Instruction& i, const ZydisDecodedOperand& memory) {
+  if (memory.mem.type != ZYDIS_MEMOP_TYPE_VSIB) return memory.size / 8;
+  const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
+  const int index_bits =
+      name.find("rq") != std::string_view::npos ? 64 : 32;  // (gatherq..., scatterq...)
+  const int indices =
+      ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, memory.mem.index) / index_bits;
   for (int k = 0; k < i.raw.operand_count; ++k) {
     const auto& data = i.operands[k];
-    if (&data == &o || data.type != ZYDIS_OPERAND_TYPE_REGISTER || data.element_size == 0) continue;
-    if (ZydisRegisterGetClass(data.reg.value) == ZYDIS_REGCLASS_MASK) continue;
-    lanes = data.element_count;
-    if (wide_index) {
-      const auto index_bits = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, o.mem.index);
-      const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
-      const bool quad = name[name.size() - 2] == 'q' || name.find("rq") != name.npos;
-      lanes = std::min<std::uint32_t>(lanes, index_bits / (quad ? 64 : 32));
+    if (data.type != ZYDIS_OPERAND_TYPE_REGISTER || data.element_size == 0 ||
+        ZydisRegisterGetClass(data.reg.value) == ZYDIS_REGCLASS_MASK) {
+      continue;
     }
-    return lanes * data.element_size / 8;
+    return std::min<std::uint32_t>(data.element_count, indices) * data.element_size / 8;
   }
-  return o.size / 8;
+  return memory.size / 8;
 }
 
-FpWidth WidthOf(const ZydisDecodedInstruction& raw) {
-  if (raw.avx.vector_length == 512) return kPacked512;
-  return raw.avx.vector_length == 256 ? kPacked256 : kPacked128;
+// Fills in what an operand says.
+void TakeOperand(const ZydisDecodedOperand& o, bool only_named, Instruction* i) {
+  if (o.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o.imm.is_relative) {
+    i->target = i->end() + static_cast<std::uint64_t>(o.imm.value.s);
+  }
+  if (o.type != ZYDIS_OPERAND_TYPE_MEMORY) return;
+  if (o.mem.base == ZYDIS_REGISTER_EIP) i->flow = Flow::kUnknown;
+  if (o.mem.base == ZYDIS_REGISTER_RIP) {
+    i->rip_relative = true;
+    i->target = i->end() + static_cast<std::uint64_t>(o.mem.disp.value);
+  }
+  if (only_named || (o.mem.type != ZYDIS_MEMOP_TYPE_MEM && o.mem.type != ZYDIS_MEMOP_TYPE_VSIB)) {
+    return;
+  }
+  const bool reads = (o.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+  const bool writes = (o.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  i->reads |= reads;
+  i->writes |= writes;
+  if (reads && !i->tile) i->load += Bytes(*i, o);
+  if (writes && !i->tile) i->store += Bytes(*i, o);
+}
+
+int RegisterNumber(ZydisRegister name) {
+  const int r =
+      ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name) - ZYDIS_REGISTER_RAX;
+  return r >= 0 && r < 16 ? r : kNoRegister;
+}
+
+int OverwrittenRegister(const Instruction& i) {
+  const auto& to = i.operands[0];
+  if (!classes[i.raw.mnemonic].overwrites_register || to.type != ZYDIS_OPERAND_TYPE_REGISTER ||
+      to.size < 32) {
+    return kNoRegister;
+  }
+  const int r = RegisterNumber(to.reg.value);
+  return r == kNoRegister || (RegistersIn(i, 1) >> r & 1) != 0 ? kNoRegister : r;
 }
 
 }  // namespace
@@ -181,73 +175,66 @@ FpWidth WidthOf(const ZydisDecodedInstruction& raw) {
 void PrepareDecoder() {
   static const bool ready = [] {
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (int m = 0; m <= ZYDIS_MNEMONIC_MAX_VALUE; ++m) {
-      const char* name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
-      if (name == nullptr) continue;
-      classes[static_cast<std::size_t>(m)] = ClassOf(name);
-      classes[static_cast<std::size_t>(m)].slow = SlowByName(name);
+    const std::regex slow(kSlow);
+    const std::regex flags(kOverwritesFlags);
+    const std::regex registers(kOverwritesRegister);
+    std::vector<std::regex> rules;
+    for (const Rule& rule : kRules) rules.emplace_back(rule.names);
+    for (int m = 1; m <= ZYDIS_MNEMONIC_MAX_VALUE; ++m) {
+      const std::string name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
+      MnemonicClass& c = classes[static_cast<std::size_t>(m)];
+      c.slow = std::regex_match(name, slow);
+      c.overwrites_flags = std::regex_match(name, flags);
+      c.overwrites_register = std::regex_match(name, registers);
+      for (std::size_t r = 0; r < rules.size(); ++r) {
+        if (!std::regex_match(name, rules[r])) continue;
+        c.kind = kRules[r].kind;
+        c.weight = kRules[r].weight;
+        c.element = ElementOf(name.back());
+        c.scalar = name[name.size() - 2] == 's';
+      }
     }
     return true;
   }();
-  (void)ready;
+  static_cast<void>(ready);
 }
 
 void Decode(std::uint64_t address, Instruction* i) noexcept {
   i->address = address;
   i->flow = Flow::kUnknown;
-  i->rip_relative = i->overwrites_flags = false;
-  i->target = i->rip_target = 0;
-  i->rep_load = i->rep_store = 0;
+  i->target = i->load = i->store = 0;
+  i->rip_relative = i->reads = i->writes = false;
   if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, PointerTo<const void>(address),
                                            ZYDIS_MAX_INSTRUCTION_LENGTH, &i->raw, i->operands))) {
     i->raw.length = 0;
     return;
   }
+  const MnemonicClass& c = classes[i->raw.mnemonic];
   i->flow = FlowOf(*i);
-  i->overwrites_flags = OverwritesFlags(*i);
-  const bool rep = IsRep(i->raw);
-  for (int k = 0; k < i->raw.operand_count; ++k) {
-    const auto& o = i->operands[k];
-    if (o.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o.imm.is_relative) {
-      i->target = i->end() + static_cast<std::uint64_t>(o.imm.value.s);
-    }
-    if (o.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
-    if (o.mem.base == ZYDIS_REGISTER_EIP) i->flow = Flow::kUnknown;
-    if (o.mem.base == ZYDIS_REGISTER_RIP) {
-      i->rip_relative = true;
-      i->rip_target = i->end() + static_cast<std::uint64_t>(o.mem.disp.value);
-    }
-    if (!rep) continue;
-    if ((o.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0) i->rep_load += o.size / 8;
-    if ((o.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0) i->rep_store += o.size / 8;
-  }
-  if (rep && i->raw.address_width != 64) i->flow = Flow::kUnknown;
+  i->rep = i->raw.meta.category == ZYDIS_CATEGORY_STRINGOP &&
+           (i->raw.attributes &
+            (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+  i->tile = c.kind >= Kind::kTileBf16;
+  const bool only_named = OnlyNamesMemory(i->raw);
+  for (int k = 0; k < i->raw.operand_count; ++k) TakeOperand(i->operands[k], only_named, i);
+  i->overwrites_flags = c.overwrites_flags;
+  i->overwrites = OverwrittenRegister(*i);
+  if (i->rep && i->raw.address_width != 64) i->flow = Flow::kUnknown;
 }
 
 void Classify(const Instruction& i, Tally* t) noexcept {
+  const MnemonicClass& c = classes[i.raw.mnemonic];
+  const int bits = i.raw.avx.vector_length;
+  const FpWidth width = bits == 512 ? kPacked512 : bits == 256 ? kPacked256 : kPacked128;
   t->instructions += 1;
-  const MnemonicClass c = classes[i.raw.mnemonic];
-  const FpWidth width = WidthOf(i.raw);
-  const std::uint64_t lanes = 4U << (width - kPacked128);  // of 32 bits
-  switch (c.kind) {
-    case Kind::kFp:
-      t->fp[c.element][c.scalar ? kScalar : width] += c.weight;
-      break;
-    case Kind::kX87:
-      t->x87 += 1;
-      break;
-    case Kind::kBf16Dot:
-      t->bf16_dot[width] += 1;
-      break;
-    case Kind::kVnni8:
-    case Kind::kVnni16:
-      t->vnni[width] += 1;
-      t->vnni_ops += lanes * (c.kind == Kind::kVnni8 ? 8 : 4);
-      break;
-    case Kind::kOther:
-      break;
+  if (c.kind == Kind::kFp) t->fp[c.element][c.scalar ? kScalar : width] += c.weight;
+  t->x87 += c.kind == Kind::kX87;
+  t->bf16_dot[width] += c.kind == Kind::kBf16Dot;
+  if (c.kind == Kind::kVnni) {
+    t->vnni[width] += 1;
+    t->vnni_ops += static_cast<std::uint64_t>(c.weight * bits / 32);
   }
-  t->slow_instructions += c.slow || i.flow == Flow::kSystemCall || IsRep(i.raw) ||
+  t->slow_instructions += c.slow || i.flow == Flow::kSystemCall || i.rep ||
                           i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU ||
                           (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
                           i.raw.mnemonic == ZYDIS_MNEMONIC_XCHG;
@@ -256,51 +243,44 @@ void Classify(const Instruction& i, Tally* t) noexcept {
   t->indirect_branches +=
       i.flow == Flow::kIndirectJump || i.flow == Flow::kIndirectCall || i.flow == Flow::kReturn;
   t->system_calls += i.flow == Flow::kSystemCall;
-  if (OnlyNamesMemory(i.raw)) return;
-  bool load = false;
-  bool store = false;
-  const bool dynamic = i.rep_load + i.rep_store != 0 || IsTileWork(i);
-  for (int k = 0; k < i.raw.operand_count; ++k) {
+  t->loads += i.reads;
+  t->stores += i.writes;
+  if (i.rep) return;
+  t->load_bytes += i.load;
+  t->store_bytes += i.store;
+}
+
+std::uint32_t RegistersIn(const Instruction& i, int first) noexcept {
+  std::uint32_t mask = 0;
+  for (int k = first; k < i.raw.operand_count; ++k) {
     const auto& o = i.operands[k];
-    if (!IsData(o)) continue;
-    const bool reads = (o.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
-    const bool writes = (o.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
-    load |= reads;
-    store |= writes;
-    if (dynamic) continue;
-    if (reads) t->load_bytes += Bytes(i, o);
-    if (writes) t->store_bytes += Bytes(i, o);
+    const bool memory = o.type == ZYDIS_OPERAND_TYPE_MEMORY;
+    const bool itself = o.type == ZYDIS_OPERAND_TYPE_REGISTER;
+    for (const ZydisRegister name :
+         {itself ? o.reg.value : ZYDIS_REGISTER_NONE, memory ? o.mem.base : ZYDIS_REGISTER_NONE,
+          memory ? o.mem.index : ZYDIS_REGISTER_NONE}) {
+      if (const int r = RegisterNumber(name); r != kNoRegister) mask |= 1U << r;
+    }
   }
-  t->loads += load;
-  t->stores += store;
+  return mask;
 }
 
-bool IsTileWork(const Instruction& i) noexcept {
-  switch (i.raw.mnemonic) {
-    case ZYDIS_MNEMONIC_TDPBF16PS:
-    case ZYDIS_MNEMONIC_TDPBSSD:
-    case ZYDIS_MNEMONIC_TDPBSUD:
-    case ZYDIS_MNEMONIC_TDPBUSD:
-    case ZYDIS_MNEMONIC_TDPBUUD:
-    case ZYDIS_MNEMONIC_TILELOADD:
-    case ZYDIS_MNEMONIC_TILELOADDT1:
-    case ZYDIS_MNEMONIC_TILESTORED:
-      return true;
-    default:
-      return false;
-  }
-}
-
-TileWork WorkOf(ZydisMnemonic m, int tile0, int tile1, const TileConfiguration& c) noexcept {
-  const std::uint64_t rows = c.rows[tile0];
-  const std::uint64_t bytes = rows * c.row_bytes[tile0];
-  if (m == ZYDIS_MNEMONIC_TILESTORED) return {.store_bytes = bytes};
-  if (m == ZYDIS_MNEMONIC_TILELOADD || m == ZYDIS_MNEMONIC_TILELOADDT1)
-    return {.load_bytes = bytes};
+void AddTiles(ZydisMnemonic mnemonic, int tile0, int tile1, const TileConfiguration& c,
+              std::uint64_t times, ExactCounts* counts) noexcept {
+  const MnemonicClass& what = classes[mnemonic];
+  const std::uint64_t bytes = times * c.rows[tile0] * c.row_bytes[tile0];
   // C (M x N, 4 bytes each) += A (M x K groups of 4 bytes) * B: 2 bf16 or 4 int8 in a group.
-  const std::uint64_t groups = rows * (c.row_bytes[tile0] / 4) * (c.row_bytes[tile1] / 4);
-  if (m == ZYDIS_MNEMONIC_TDPBF16PS) return {.bf16_flops = groups * 4};
-  return {.int8_ops = groups * 8};
+  const std::uint64_t operations = bytes / 4 * (c.row_bytes[tile1] / 4U) * what.weight;
+  if (what.kind == Kind::kTileLoad) counts->load_bytes += bytes;
+  if (what.kind == Kind::kTileStore) counts->store_bytes += bytes;
+  if (what.kind == Kind::kTileBf16) {
+    counts->amx_bf16 += times;
+    counts->amx_bf16_flops += operations;
+  }
+  if (what.kind == Kind::kTileInt8) {
+    counts->amx_int8 += times;
+    counts->amx_int8_ops += operations;
+  }
 }
 
 }  // namespace topdnn

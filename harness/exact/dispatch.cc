@@ -3,19 +3,18 @@
 
 #if defined(__x86_64__)
 
-#include <dlfcn.h>
-#include <link.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include "harness/exact/context.h"
+#include "harness/exact/emitter.h"
+#include "harness/exact/signals.h"
+#include "harness/exact/threads.h"
 
 extern "C" {
 void TopdnnExactSlowPath();
-void TopdnnExactStop();
 __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Context* c) noexcept;
 }
 
@@ -83,40 +82,7 @@ namespace topdnn {
 
 namespace {
 
-// libgomp's ways to start a team: (function, data, ...). Those below kOpaque hand work to threads
-// in ways that are not followed.
-constexpr const char* kTeamNames[] = {"GOMP_parallel",
-                                      "GOMP_parallel_loop_static",
-                                      "GOMP_parallel_loop_dynamic",
-                                      "GOMP_parallel_loop_guided",
-                                      "GOMP_parallel_loop_runtime",
-                                      "GOMP_parallel_sections",
-                                      "GOMP_parallel_loop_nonmonotonic_dynamic",
-                                      "GOMP_parallel_loop_nonmonotonic_guided",
-                                      "GOMP_parallel_loop_nonmonotonic_runtime",
-                                      "GOMP_parallel_loop_maybe_nonmonotonic_runtime",
-                                      "GOMP_parallel_reductions",
-                                      "GOMP_task",
-                                      "GOMP_taskloop",
-                                      "GOMP_taskloop_ull",
-                                      "GOMP_parallel_start",
-                                      "GOMP_teams_reg"};
-constexpr std::size_t kOpaque = 11;
-constexpr std::size_t kTeams = std::size(kTeamNames);
-std::uint64_t team_address[kTeams];
-
-// Where libgomp's code lies; none where it is part of the program itself.
-std::uint64_t runtime_low = 0;
-std::uint64_t runtime_high = 0;
-
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
-
-enum { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8 };
-
-template <class Function>
-std::uint64_t AddressOf(Function* function) {
-  return reinterpret_cast<std::uint64_t>(function);
-}
 
 // The calls of the vsyscall page, which can be neither read nor copied.
 std::uint64_t RunVsyscall(Context* c, std::uint64_t address) {
@@ -134,49 +100,31 @@ std::uint64_t RunVsyscall(Context* c, std::uint64_t address) {
   return *stack;
 }
 
-// A team is starting: each worker's share goes through RunTeamCall.
-void HookTeam(Context* c, std::uint64_t address) {
-  const auto* place = std::find(team_address, team_address + kTeams, address);
-  if (place == team_address + kTeams) return;
-  if (place >= team_address + kOpaque || c->team_call_count == kMaxBranches) {
-    Miss(c, "OpenMP tasks or teams started", address);
-    return;
-  }
-  TeamCall* call = &c->team_calls[c->team_call_count++];
-  *call = {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])};
-  c->registers[kRdi] = AddressOf(&RunTeamCall);
-  c->registers[kRsi] = AddressOf(call);
-}
-
 // Where `address` goes on; sets *chain when that place may be jumped to directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   *chain = false;
   const std::uint64_t rsp = c->registers[kRsp];
   if (address == AddressOf(&TopdnnExactStop)) {
-    c->left = Context::Left::kReturned;
+    *chain = true;
     return address;
   }
   const bool alternate = rsp >= c->alternate_low && rsp < c->alternate_high;
-  if (rsp > c->entry_rsp && !alternate) {  // an exception or longjmp left the region
-    c->left = Context::Left::kEscaped;
+  if (rsp > c->entry_rsp && !alternate) {  // by an exception, longjmp or another stack
+    Miss(c, "the region left translation", address);
     return address;
   }
+  bool whole = true;  // what `address` stands for is the code that follows, and nothing else
   if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
-    const std::uint64_t code = Resolve(c, RunVsyscall(c, address), chain);
-    *chain = false;  // `address` stands for more than this code
-    return code;
+    address = RunVsyscall(c, address);
+    whole = false;
+  } else if (IsSpecial(address)) {
+    address = EnterTeam(c, address);
+    whole = false;
   }
-  if (address == AddressOf(&RunTeamCall)) {  // this thread's own share
-    const auto* call = PointerTo<const TeamCall>(c->registers[kRdi]);
-    c->registers[kRdi] = reinterpret_cast<std::uint64_t>(call->data);
-    const std::uint64_t code = Resolve(c, AddressOf(call->function), chain);
-    *chain = false;
-    return code;
+  if (const std::uint8_t* code = CodeFor(c, address)) {
+    *chain = whole;
+    return AddressOf(code);
   }
-  *chain = !IsSpecial(address);
-  if (!*chain) HookTeam(c, address);
-  if (const std::uint8_t* code = CodeFor(c, address)) return AddressOf(code);
-  *chain = false;
   Miss(c, "an instruction that cannot be followed; the rest ran uncounted", address);
   return address;
 }
@@ -225,45 +173,7 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
   if (flush || child) c->go_to = AddressOf(EmitSystemCall(c, next, child));
 }
 
-// dl_iterate_phdr's callback: the executable segment that holds GOMP_parallel.
-int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
-  for (int k = 0; k < object->dlpi_phnum; ++k) {
-    const auto& segment = object->dlpi_phdr[k];
-    const std::uint64_t low = object->dlpi_addr + segment.p_vaddr;
-    const std::uint64_t high = low + segment.p_memsz;
-    const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
-    if (segment.p_type != PT_LOAD || !inside(team_address[0])) continue;
-    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this very program
-    runtime_low = low;
-    runtime_high = high;
-    return 1;
-  }
-  return 0;
-}
-
 }  // namespace
-
-bool IsTeamRuntime(std::uint64_t address) noexcept {
-  return address >= runtime_low && address < runtime_high;
-}
-
-void PrepareSpecialAddresses() {
-  for (std::size_t k = 0; k < kTeams; ++k) {
-    team_address[k] = reinterpret_cast<std::uint64_t>(dlsym(RTLD_DEFAULT, kTeamNames[k]));
-  }
-  dl_iterate_phdr(FindRuntime, nullptr);
-}
-
-bool IsSpecial(std::uint64_t address) noexcept {
-  return address == AddressOf(&TopdnnExactStop) || address == AddressOf(&RunTeamCall) ||
-         std::find(team_address, team_address + kTeams, address) != team_address + kTeams;
-}
-
-void Miss(Context* c, const char* what, std::uint64_t address) noexcept {
-  if (c->incomplete != nullptr) return;
-  c->incomplete = what;
-  c->incomplete_address = address;
-}
 
 }  // namespace topdnn
 
@@ -271,36 +181,25 @@ void TopdnnExactDispatch(topdnn::Context* c) noexcept {
   using namespace topdnn;  // NOLINT: this file's own
   const int saved_errno = errno;
   const Exit exit = c->exits[c->exit];
-  bool chain = false;
-  if (exit.kind == Exit::kLink || exit.kind == Exit::kIndirect) FollowChanges(c);
-  const std::uint64_t generation = c->generation;
-  switch (exit.kind) {
-    case Exit::kLink:
-      c->go_to = Resolve(c, exit.target, &chain);
-      if (chain && generation == c->generation) {
-        PatchLink(c, exit, PointerTo<const std::uint8_t>(c->go_to));
-      }
-      break;
-    case Exit::kIndirect: {
-      const std::uint64_t target = c->branch_target;
-      c->go_to = Resolve(c, target, &chain);
-      if (!chain) break;
-      LookupSet& set = c->lookup[target & (kLookupSets - 1)];
-      if (set.minus_address0 != 0) {
-        set.minus_address1 = set.minus_address0;
-        set.code1 = set.code0;
-      }
-      set.minus_address0 = -target;
-      set.code0 = c->go_to;
-      break;
+  if (exit.kind == Exit::kSystemCall) {
+    BeforeSystemCall(c, exit);
+  } else if (exit.kind == Exit::kTile) {
+    FoldTiles(c);
+    c->go_to = AddressOf(exit.resume);
+  } else {
+    FollowChanges(c);
+    const std::uint64_t generation = c->generation;
+    const std::uint64_t target = exit.kind == Exit::kLink ? exit.target : c->branch_target;
+    bool chain = false;
+    c->go_to = Resolve(c, target, &chain);
+    if (chain && exit.kind == Exit::kIndirect) {
+      auto& ways = c->lookup[target & (kLookupSets - 1)].ways;
+      ways[1] = ways[0];
+      ways[0] = {-target, c->go_to};
     }
-    case Exit::kSystemCall:
-      BeforeSystemCall(c, exit);
-      break;
-    case Exit::kTile:
-      FoldTiles(c);
-      c->go_to = reinterpret_cast<std::uint64_t>(exit.resume);
-      break;
+    if (chain && exit.field != nullptr && generation == c->generation) {
+      Patch(c, exit, target, PointerTo<const std::uint8_t>(c->go_to));
+    }
   }
   errno = saved_errno;
 }

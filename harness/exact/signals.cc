@@ -3,6 +3,8 @@
 
 #if defined(__x86_64__)
 
+#include "harness/exact/signals.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -13,7 +15,7 @@
 #include <csignal>
 #include <cstring>
 
-#include "harness/exact/context.h"
+#include "harness/exact/threads.h"
 
 namespace topdnn {
 
@@ -158,7 +160,6 @@ void OnSignal(int signal, siginfo_t* info, void* state) {
                 reinterpret_cast<std::uint64_t>(state), false);
   --c->nested;
   std::memcpy(c->spill, saved, sizeof saved);
-  c->left = Context::Left::kRunning;
 }
 
 }  // namespace

@@ -1,150 +1,58 @@
 // Translates: copies instructions verbatim into the cache, relocates what depends on their place,
 // counts each block once and chains it to its successors.
+//
+// Blocks are laid out in lines: after a block comes the one that it jumps or falls through to. The
+// block after a conditional branch is a copy that the line has for itself, so that its count is
+// how often the branch was not taken, and no edge needs a counter.
 
 #if defined(__x86_64__)
 
 #include <cstring>
-#include <initializer_list>
 
 #include "harness/exact/context.h"
+#include "harness/exact/emitter.h"
+#include "harness/exact/signals.h"
+#include "harness/exact/threads.h"
 
 namespace topdnn {
 
 namespace {
 
-enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi };
-
-// Appends to the cache.
-class Emitter {
- public:
-  explicit Emitter(Context* context) : c_(context) {}
-
-  void Byte(int b) { *Writable(c_->code++) = static_cast<std::uint8_t>(b); }
-  void Bytes(std::initializer_list<int> bytes) {
-    for (const int b : bytes) Byte(b);
-  }
-  void Copy(const void* from, std::size_t n) {
-    std::memcpy(Writable(c_->code), from, n);
-    c_->code += n;
-  }
-  void U32(std::uint32_t v) { Copy(&v, 4); }
-  void U64(std::uint64_t v) { Copy(&v, 8); }
-  // The displacement of `target` from the end of the instruction, `after` bytes further on.
-  void Displacement(const void* target, int after = 0) {
-    U32(static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(target) - c_->code - 4 -
-                                   after));
-  }
-  void Store(const void* slot, int r) { RegisterAndSlot(0x89, slot, r); }
-  void Load(int r, const void* slot) { RegisterAndSlot(0x8b, slot, r); }
-  void Constant(int r, std::uint64_t v) {
-    Bytes({0x48, 0xb8 + r});
-    U64(v);
-  }
-  void Jump(const void* code) {
-    Byte(0xe9);
-    Displacement(code);
-  }
-  // counter += 1; the flags may be lost only where `flags_dead`.
-  void Count(std::uint32_t counter, bool flags_dead) {
-    const void* slot = &c_->counters[counter];
-    if (flags_dead) {
-      Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
-      Displacement(slot, 1);
-      Byte(1);
-      return;
-    }
-    Store(&c_->spill[0], kRax);
-    Load(kRax, slot);
-    Bytes({0x48, 0x8d, 0x40, 1});  // lea rax, [rax + 1]
-    Store(slot, kRax);
-    Load(kRax, &c_->spill[0]);
-  }
-  // counter += rcx, or -= rcx.
-  void CountRcx(std::uint32_t counter, bool minus) {
-    const void* slot = &c_->counters[counter];
-    Store(&c_->spill[0], kRax);
-    Load(kRax, slot);
-    if (minus) Bytes({0x48, 0xf7, 0xd1});            // not rcx
-    Bytes({0x48, 0x8d, 0x44, 0x08, minus ? 1 : 0});  // lea rax, [rax + rcx (+ 1)]
-    if (minus) Bytes({0x48, 0xf7, 0xd1});
-    Store(slot, kRax);
-    Load(kRax, &c_->spill[0]);
-  }
-  // Leaves for the dispatcher.
-  std::uint32_t Leave(Exit exit) {
-    const std::uint32_t id = c_->exit_count++;
-    c_->exits[id] = exit;
-    Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], id
-    Displacement(&c_->exit, 4);
-    U32(id);
-    Jump(c_->slow_stub);
-    return id;
-  }
-  std::uint8_t* Writable(const std::uint8_t* code) const {
-    return const_cast<std::uint8_t*>(code) + c_->alias;
-  }
-
- private:
-  void RegisterAndSlot(int opcode, const void* slot, int r) {
-    Bytes({0x48, opcode, 0x05 | r << 3});
-    Displacement(slot);
-  }
-
-  Context* c_;
-};
-
-// A register's number if the instruction may use it, in any width.
-bool Uses(const Instruction& i, int r) {
-  for (int k = 0; k < i.raw.operand_count; ++k) {
-    const auto& o = i.operands[k];
-    for (const ZydisRegister name :
-         {o.type == ZYDIS_OPERAND_TYPE_REGISTER ? o.reg.value : ZYDIS_REGISTER_NONE,
-          o.type == ZYDIS_OPERAND_TYPE_MEMORY ? o.mem.base : ZYDIS_REGISTER_NONE,
-          o.type == ZYDIS_OPERAND_TYPE_MEMORY ? o.mem.index : ZYDIS_REGISTER_NONE}) {
-      const ZydisRegister whole =
-          ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
-      if (whole == ZYDIS_REGISTER_RAX + r) return true;
-    }
-  }
-  return false;
-}
+constexpr int kMaxLine = 16;  // blocks
 
 // Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
 // where that is out of reach the address in a register the instruction does not use.
 void CopyInstruction(Context* c, const Instruction& i) {
   Emitter e(c);
   const auto* from = PointerTo<const std::uint8_t>(i.address);
+  std::uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH];
+  std::memcpy(copy, from, i.raw.length);
   if (!i.rip_relative) {
-    e.Copy(from, i.raw.length);
+    e.Copy(copy, i.raw.length);
     return;
   }
   const std::size_t at = i.raw.raw.disp.offset;
-  const auto distance = static_cast<std::int64_t>(
-      i.rip_target - reinterpret_cast<std::uint64_t>(c->code) - i.raw.length);
-  if (distance == static_cast<std::int32_t>(distance)) {
-    const auto displacement = static_cast<std::int32_t>(distance);
-    e.Copy(from, at);
-    e.Copy(&displacement, 4);
-    e.Copy(from + at + 4, i.raw.length - at - 4);
+  const auto distance = static_cast<std::int64_t>(i.target - AddressOf(c->code) - i.raw.length);
+  const auto displacement = static_cast<std::int32_t>(distance);
+  if (distance == displacement) {
+    std::memcpy(copy + at, &displacement, 4);
+    e.Copy(copy, i.raw.length);
     return;
   }
-  int r = kRbx;
-  for (const int candidate : {kRbx, kRsi, kRdi, kRdx, kRcx, kRax, kRbp}) {
-    r = candidate;
-    if (!Uses(i, r)) break;
-  }
+  const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
+  int r = kRax;
+  while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
   e.Store(&c->spill[3], r);
-  e.Constant(r, i.rip_target);
-  std::uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH];
-  std::memcpy(copy, from, i.raw.length);
+  e.Constant(r, i.target);
   auto& modrm = copy[i.raw.raw.modrm.offset];
   modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + disp32]
   std::memset(copy + at, 0, 4);
   // The base register's high bit, ignored so far, must say "low eight".
-  if ((i.raw.attributes & ZYDIS_ATTRIB_HAS_REX) != 0) copy[i.raw.raw.rex.offset] &= 0xfe;
-  if ((i.raw.attributes & ZYDIS_ATTRIB_HAS_EVEX) != 0) copy[i.raw.raw.evex.offset + 1] |= 0x20;
-  if ((i.raw.attributes & ZYDIS_ATTRIB_HAS_XOP) != 0) copy[i.raw.raw.xop.offset + 1] |= 0x20;
-  if ((i.raw.attributes & ZYDIS_ATTRIB_HAS_VEX) != 0 && i.raw.raw.vex.size == 3) {
+  const auto has = [&](std::uint64_t attribute) { return (i.raw.attributes & attribute) != 0; };
+  if (has(ZYDIS_ATTRIB_HAS_REX)) copy[i.raw.raw.rex.offset] &= 0xfe;
+  if (has(ZYDIS_ATTRIB_HAS_EVEX)) copy[i.raw.raw.evex.offset + 1] |= 0x20;
+  if (has(ZYDIS_ATTRIB_HAS_XOP)) copy[i.raw.raw.xop.offset + 1] |= 0x20;
+  if (has(ZYDIS_ATTRIB_HAS_VEX) && i.raw.raw.vex.size == 3) {
     copy[i.raw.raw.vex.offset + 1] |= 0x20;
   }
   e.Copy(copy, i.raw.length);
@@ -156,7 +64,7 @@ void LoadBranchOperand(Context* c, const Instruction& i) {
   Emitter e(c);
   const auto* from = PointerTo<const std::uint8_t>(i.address);
   if (i.rip_relative) {
-    e.Constant(kRcx, i.rip_target);
+    e.Constant(kRcx, i.target);
     e.Bytes({0x48, 0x8b, 0x09});  // mov rcx, [rcx]
     return;
   }
@@ -177,38 +85,53 @@ void PushReturnAddress(Context* c, std::uint64_t address) {
   e.U64(address);
 }
 
-// Goes to the code for the address in rcx; rax and rcx are spilled, the flags are the program's.
-void EmitLookup(Context* c) {
+// What an indirect branch emits from its constant on; Patch fills it in.
+constexpr int kMissField = 8 + 4 + 2 + 1;
+constexpr int kHitField = kMissField + 4 + 7 + 7 + 1;
+
+// An indirect branch: by the target it had before, else through the look-up. Counts its block if
+// nothing else could.
+void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
-  e.Store(&c->spill[2], kRdx);
-  e.Store(&c->branch_target, kRcx);
-  e.Bytes({0x0f, 0xb7, 0xc1});  // movzx eax, cx
-  e.Bytes({0x48, 0x8d, 0x15});  // lea rdx, [lookup]
-  e.Displacement(c->lookup);
-  e.Bytes({0x48, 0x8d, 0x04, 0x85, 0, 0, 0, 0});  // lea rax, [rax * 4]
-  e.Bytes({0x48, 0x8d, 0x14, 0xc2});              // lea rdx, [rdx + rax * 8]
-  e.Bytes({0x48, 0x8b, 0x02});                    // mov rax, [rdx]
-  e.Bytes({0x48, 0x8d, 0x0c, 0x01});              // lea rcx, [rcx + rax]
-  e.Bytes({0xe3, 5});                             // jrcxz over the jump
-  e.Jump(c->lookup_miss);
-  e.Bytes({0x48, 0x8b, 0x4a, 8});  // mov rcx, [rdx + 8]
-  e.Store(&c->jump_to, kRcx);
+  e.Store(&c->spill[0], kRax);
+  if (counter != kNone) {
+    e.CountBy(kRax, counter);
+    e.Load(kRax, &c->spill[0]);
+  }
+  e.Store(&c->spill[1], kRcx);
+  if (i.flow == Flow::kReturn) {
+    e.Byte(0x59);  // pop rcx
+    if (i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+      e.Bytes({0x48, 0x8d, 0xa4, 0x24});  // lea rsp, [rsp + n]
+      e.U32(static_cast<std::uint32_t>(i.operands[0].imm.value.u));
+    }
+  } else {
+    LoadBranchOperand(c, i);
+    if (i.flow == Flow::kIndirectCall) PushReturnAddress(c, i.end());
+  }
+  e.Constant(kRax, 0);  // minus the target it had
+  const std::uint8_t* field = c->code - 8;
+  e.Bytes({0x48, 0x8d, 0x0c, 0x08});  // lea rcx, [rax + rcx]
+  e.Bytes({0xe3, 5, 0xe9});           // jrcxz over the jump
+  e.U32(7 + 7 + 5);                   // to the departure
   e.Load(kRax, &c->spill[0]);
   e.Load(kRcx, &c->spill[1]);
-  e.Load(kRdx, &c->spill[2]);
-  e.Bytes({0xff, 0x25});  // jmp [jump_to]
-  e.Displacement(&c->jump_to);
+  e.Byte(0xe9);
+  e.U32(0);
+  e.Bytes({0x48, 0xf7, 0xd0});           // not rax
+  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]: the target again
+  e.Store(&c->branch_target, kRcx);
+  e.Load(kRax, &c->spill[0]);
+  e.Load(kRcx, &c->spill[1]);
+  e.Leave({Exit::kIndirect, 0, field, nullptr});
 }
 
 // Branches whose stubs come after the straight line of code.
-struct Pending {
-  const std::uint8_t* field;
-  std::uint64_t target;
-  std::uint32_t counter;  // counts this edge; kNone
-};
-
-struct Line {  // blocks laid out one after the other
-  Pending pending[2 * 64];
+struct Line {
+  struct {
+    const std::uint8_t* field;
+    std::uint64_t target;
+  } pending[2 * kMaxLine];
   int pending_count = 0;
   int blocks = 0;
 };
@@ -221,93 +144,58 @@ const Block* Find(const Context* c, std::uint64_t address) {
   for (std::uint32_t h = Hash(address);; ++h) {
     const std::uint32_t b = c->block_of[h & (2 * kMaxBlocks - 1)];
     if (b == 0) return nullptr;
-    if (c->blocks[b - 1].start == address && c->blocks[b - 1].code != nullptr)
-      return &c->blocks[b - 1];
+    const Block& block = c->blocks[b - 1];
+    if (block.start == address && block.code != nullptr) return &block;
   }
 }
 
-// A jump (opcode already out) whose 4-byte displacement goes to `target`.
-void EmitField(Context* c, Line* line, std::uint64_t target, std::uint32_t counter) {
-  line->pending[line->pending_count++] = {c->code, target, counter};
+// A jump (opcode already out) to `target`.
+void EmitField(Context* c, Line* line, std::uint64_t target) {
+  line->pending[line->pending_count++] = {c->code, target};
   Emitter(c).U32(0);
-}
-
-void SetField(Context* c, const std::uint8_t* field, const std::uint8_t* code) {
-  const auto displacement = static_cast<std::int32_t>(code - field - 4);
-  std::memcpy(Emitter(c).Writable(field), &displacement, 4);
 }
 
 void EmitPending(Context* c, const Line& line) {
   Emitter e(c);
   for (int k = 0; k < line.pending_count; ++k) {
-    const Pending& p = line.pending[k];
-    const Block* known = IsSpecial(p.target) ? nullptr : Find(c, p.target);
-    const std::uint8_t* field = p.field;
-    if (p.counter != kNone) {
-      SetField(c, field, c->code);
-      e.Count(p.counter, false);
-      e.Byte(0xe9);
-      field = c->code;
-      e.U32(0);
-    }
-    SetField(c, field, known != nullptr ? known->code : c->code);
-    if (known == nullptr) e.Leave({Exit::kLink, p.target, field, nullptr});
+    const auto& [field, target] = line.pending[k];
+    const Block* known = IsSpecial(target) ? nullptr : Find(c, target);
+    e.SetField(field, known != nullptr ? known->code : c->code);
+    if (known == nullptr) e.Leave({Exit::kLink, target, field, nullptr});
   }
 }
 
-Site& AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& block, bool counts) {
-  Site& site = c->sites[c->site_count++];
-  site = {};
-  site.kind = kind;
-  site.address = i.address;
-  site.block = block.counter;
-  site.counter = counts ? c->counter_count++ : kNone;
+Site* AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& block) {
+  Site* site = &c->sites[c->site_count++];
+  *site = {};
+  site->kind = kind;
+  site->address = i.address;
+  site->block = block.counter;
   return site;
 }
 
 // Emits a block's last instruction; the address that may follow in line, or 0.
-std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, const Block& block) {
+std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
   switch (i.flow) {
-    case Flow::kConditional: {
-      // The edge that is rarely taken carries the counter: out of a loop, or over a detour.
-      const bool backward = i.target <= i.address;
-      const std::uint32_t edge =
-          AddSite(c, backward ? Site::kBranchNotTaken : Site::kBranchTaken, i, block, true).counter;
-      const bool short_only = i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0;
-      if (short_only) {  // loop, jrcxz
-        const auto* from = PointerTo<const std::uint8_t>(i.address);
-        e.Copy(from, i.raw.length - 1U);
+    case Flow::kConditional:
+      if (i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0) {  // loop, jrcxz
+        e.Copy(PointerTo<const std::uint8_t>(i.address), i.raw.length - 1U);
         e.Bytes({2, 0xeb, 5, 0xe9});  // over "jmp next", onto the jump
       } else {
         e.Bytes({0x0f, 0x80 | (i.raw.opcode & 15)});
       }
-      EmitField(c, line, i.target, backward ? kNone : edge);
-      if (backward) e.Count(edge, false);
+      EmitField(c, line, i.target);
       return i.end();
-    }
-    case Flow::kJump:
-      return i.target;
     case Flow::kCall:
       PushReturnAddress(c, i.end());
       return i.target;
+    case Flow::kJump:
+      return i.target;
     case Flow::kIndirectJump:
     case Flow::kIndirectCall:
-      e.Store(&c->spill[0], kRax);
-      e.Store(&c->spill[1], kRcx);
-      LoadBranchOperand(c, i);
-      if (i.flow == Flow::kIndirectCall) PushReturnAddress(c, i.end());
-      EmitLookup(c);
-      return 0;
     case Flow::kReturn:
-      e.Store(&c->spill[0], kRax);
-      e.Store(&c->spill[1], kRcx);
-      e.Byte(0x59);  // pop rcx
-      if (i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
-        e.Bytes({0x48, 0x8d, 0xa4, 0x24});  // lea rsp, [rsp + n]
-        e.U32(static_cast<std::uint32_t>(i.operands[0].imm.value.u));
-      }
-      EmitLookup(c);
+      EmitIndirect(c, i, counter);
       return 0;
     case Flow::kSystemCall: {
       const std::uint32_t id = e.Leave({Exit::kSystemCall, i.end(), nullptr, nullptr});
@@ -340,52 +228,78 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) 
   return n;
 }
 
+// Where a block is counted at least cost: before an instruction that overwrites the flags, or a
+// register, whatever they held.
+struct CountPlace {
+  std::size_t index;  // of the instruction; as many as there are: there is no such place
+  int scratch;        // the register; kNoRegister: the flags
+};
+
+CountPlace PlaceOfCount(const Context* c, std::size_t n) {
+  CountPlace place = {n, kNoRegister};
+  for (std::size_t k = 0; k < n; ++k) {
+    const Instruction& i = c->decoded[k];
+    if (i.overwrites_flags) return {k, kNoRegister};
+    const bool scratch = i.overwrites >= 0 && i.overwrites != kRsp && i.overwrites != kR12;
+    if (scratch && place.index == n) place = {k, i.overwrites};
+  }
+  return place;
+}
+
+// Instructions that count more than their block does.
+void EmitCounted(Context* c, const Instruction& i, const Block& block) {
+  Emitter e(c);
+  if (i.rep) {
+    Site* site = AddSite(c, Site::kRep, i, block);
+    site->own = c->counter_count++;
+    site->load = i.load;
+    site->store = i.store;
+    e.CountRcx(site->own, false);
+    CopyInstruction(c, i);
+    e.CountRcx(site->own, true);
+    return;
+  }
+  if (i.tile) {
+    Site* site = AddSite(c, Site::kTile, i, block);
+    site->mnemonic = i.raw.mnemonic;
+    int tiles = 0;
+    for (int o = 0; o < i.raw.operand_count && tiles < 2; ++o) {
+      if (i.operands[o].type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
+      site->tiles[tiles++] = ZydisRegisterGetId(i.operands[o].reg.value) & 7;
+    }
+  }
+  CopyInstruction(c, i);
+}
+
 // Translates the block at `address` to the end of the cache; false when it cannot be decoded.
-bool EmitBlock(Context* c, Line* line, std::uint64_t address, std::uint64_t limit,
-               std::uint64_t* next, bool* speculative) {
+// `entry`: it may be entered from anywhere, not from the block before it alone.
+bool EmitBlock(Context* c, Line* line, std::uint64_t address, std::uint64_t limit, bool entry,
+               std::uint64_t* next) {
   const std::size_t n = DecodeBlock(c, address, limit);
   if (n == 0) return false;
   const std::uint32_t index = c->block_count++;
   Block& block = c->blocks[index];
   std::uint32_t place = Hash(address) & (2 * kMaxBlocks - 1);
   while (c->block_of[place] != 0) place = (place + 1) & (2 * kMaxBlocks - 1);
-  c->block_of[place] = index + 1;
-  block = {address, c->decoded[n - 1].end(), c->code, c->counter_count++, place, {}};
+  if (entry) c->block_of[place] = index + 1;
+  const Instruction& last = c->decoded[n - 1];
+  block = {address, last.end(), c->code, c->counter_count++, entry ? place : kNone, {}};
   if (!GuardWritablePages(block.start, block.end)) {
     Miss(c, "more writable code than can be watched", block.start);
   }
-  std::size_t dead = 0;  // an instruction before which the flags are dead
-  while (dead < n && !c->decoded[dead].overwrites_flags) ++dead;
   Emitter e(c);
-  if (dead == n) e.Count(block.counter, false);
+  const CountPlace count = PlaceOfCount(c, n);
+  const bool indirect = last.flow == Flow::kIndirectJump || last.flow == Flow::kIndirectCall ||
+                        last.flow == Flow::kReturn;
+  if (count.index == n && !indirect) e.Count(block.counter);
   for (std::size_t k = 0; k < n; ++k) {
-    const Instruction& i = c->decoded[k];
-    Classify(i, &block.content);
-    if (k == dead) e.Count(block.counter, true);
-    if (i.flow != Flow::kNext) break;
-    if (i.rep_load + i.rep_store != 0) {
-      Site& site = AddSite(c, Site::kRep, i, block, true);
-      site.load = i.rep_load;
-      site.store = i.rep_store;
-      e.CountRcx(site.counter, false);
-      CopyInstruction(c, i);
-      e.CountRcx(site.counter, true);
-      continue;
-    }
-    if (IsTileWork(i)) {
-      Site& site = AddSite(c, Site::kTile, i, block, false);
-      site.mnemonic = i.raw.mnemonic;
-      int tiles = 0;
-      for (int o = 0; o < i.raw.operand_count; ++o) {
-        if (i.operands[o].type != ZYDIS_OPERAND_TYPE_REGISTER || tiles == 2) continue;
-        const auto id = static_cast<std::uint8_t>(i.operands[o].reg.value - ZYDIS_REGISTER_TMM0);
-        (tiles++ == 0 ? site.tile0 : site.tile1) = id & 7;
-      }
-    }
-    CopyInstruction(c, i);
+    Classify(c->decoded[k], &block.content);
+    if (k == count.index && count.scratch == kNoRegister) e.CountByFlags(block.counter);
+    if (k == count.index && count.scratch != kNoRegister) e.CountBy(count.scratch, block.counter);
+    if (c->decoded[k].flow == Flow::kNext) EmitCounted(c, c->decoded[k], block);
   }
-  *speculative = c->decoded[n - 1].flow == Flow::kConditional;
-  *next = EmitEnd(c, line, c->decoded[n - 1], block);
+  if (last.flow == Flow::kConditional) AddSite(c, Site::kBranch, last, block);
+  *next = EmitEnd(c, line, last, count.index == n ? block.counter : kNone);
   return true;
 }
 
@@ -397,23 +311,37 @@ void EmitFixedCode(Context* c) noexcept {
   e.Store(&c->spill[0], kRax);
   e.Bytes({0x48, 0x8d, 0x05});  // lea rax, [context]
   e.Displacement(c);
-  e.Bytes({0xff, 0x25});  // jmp [slow_path]
-  e.Displacement(&c->slow_path);
-  // The second way, then the dispatcher.
-  c->lookup_miss = c->code;
-  e.Load(kRcx, &c->branch_target);
-  e.Bytes({0x48, 0x8b, 0x42, 16});    // mov rax, [rdx + 16]
-  e.Bytes({0x48, 0x8d, 0x0c, 0x01});  // lea rcx, [rcx + rax]
-  e.Bytes({0x48, 0x8b, 0x42, 24});    // mov rax, [rdx + 24]
-  e.Store(&c->jump_to, kRax);
-  e.Load(kRax, &c->spill[0]);
-  e.Load(kRdx, &c->spill[2]);
-  e.Bytes({0xe3, 2 + 7 + 11 + 5 - 2});  // jrcxz over the departure
-  e.Load(kRcx, &c->spill[1]);
+  e.JumpThrough(&c->slow_path);
+  // The look-up, where an indirect branch goes elsewhere than before: rax is minus where it went,
+  // rcx the sum of that and of the target; both are spilled.
+  const auto restore = [&] {
+    e.Load(kRax, &c->spill[0]);
+    e.Load(kRcx, &c->spill[1]);
+    e.Load(kRdx, &c->spill[2]);
+  };
+  const std::uint8_t* found = c->code;
+  restore();
+  e.JumpThrough(&c->jump_to);
+  c->lookup_code = c->code;
+  e.Bytes({0x48, 0xf7, 0xd0});           // not rax
+  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]
+  e.Store(&c->branch_target, kRcx);
+  e.Store(&c->spill[2], kRdx);
+  e.Bytes({0x0f, 0xb7, 0xc1});  // movzx eax, cx
+  e.Bytes({0x48, 0x8d, 0x15});  // lea rdx, [lookup]
+  e.Displacement(c->lookup);
+  e.Bytes({0x48, 0x8d, 0x04, 0x85, 0, 0, 0, 0});  // lea rax, [rax * 4]
+  e.Bytes({0x48, 0x8d, 0x14, 0xc2});              // lea rdx, [rdx + rax * 8]
+  for (const int way : {0, 16}) {
+    e.Bytes({0x48, 0x8b, 0x42, way + 8});  // mov rax, [rdx + way + 8]
+    e.Store(&c->jump_to, kRax);
+    e.Bytes({0x48, 0x8b, 0x42, way});  // mov rax, [rdx + way]
+    if (way != 0) e.Load(kRcx, &c->branch_target);
+    e.Bytes({0x48, 0x8d, 0x0c, 0x01, 0xe3});  // lea rcx, [rcx + rax]; jrcxz
+    e.Byte(static_cast<int>(found - c->code - 1));
+  }
+  restore();
   e.Leave({Exit::kIndirect, 0, nullptr, nullptr});
-  e.Load(kRcx, &c->spill[1]);
-  e.Bytes({0xff, 0x25});
-  e.Displacement(&c->jump_to);
 }
 
 const std::uint8_t* EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept {
@@ -434,31 +362,48 @@ const std::uint8_t* EmitSystemCall(Context* c, std::uint64_t next, bool starts_c
   return begin;
 }
 
-void PatchLink(Context* c, const Exit& exit, const std::uint8_t* code) noexcept {
-  SetField(c, exit.field, code);
+void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_t* code) noexcept {
+  const Emitter e(c);
+  if (exit.kind == Exit::kLink) {
+    e.SetField(exit.field, code);
+    return;
+  }
+  e.SetField(exit.field + kMissField, c->lookup_code);
+  if (code < c->code_begin || code >= c->code) return;  // (the region's end)
+  const std::uint64_t minus = -target;
+  std::memcpy(e.Writable(exit.field), &minus, sizeof minus);
+  e.SetField(exit.field + kHitField, code);
 }
 
 void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t running) noexcept {
+  Emitter e(c);
   for (std::uint32_t k = 0; k < c->block_count; ++k) {
     Block& b = c->blocks[k];
     if (b.code == nullptr || b.start >= high || b.end <= low) continue;
-    const auto code = reinterpret_cast<std::uint64_t>(b.code);
+    const std::uint64_t code = AddressOf(b.code);
     if (running > code && running < code + 5) {
       Miss(c, "code overwrote the block it was running in", b.start);
       continue;
     }
-    const std::uint8_t* stub = c->code;
-    Emitter e(c);
+    e.SetField(b.code + 1, c->code);
+    // A branch that falls through to here is counted still: the block ran no more, the branch did.
+    for (std::uint32_t s = c->site_count; s-- > 0;) {
+      if (c->sites[s].kind != Site::kBranch || c->sites[s].own != b.counter) continue;
+      Site& again = c->sites[c->site_count++];
+      again = c->sites[s];
+      again.block = 0;
+      again.own = c->counter_count++;
+      e.Count(again.own);
+    }
     e.Leave({Exit::kLink, b.start, b.code + 1, nullptr});
     *e.Writable(b.code) = 0xe9;
-    SetField(c, b.code + 1, stub);
     b.code = nullptr;  // counted still, found no more
   }
 }
 
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
-  const std::uint64_t room = 64 * kMaxBlockInstructions;  // a line never needs more of anything
+  const std::size_t room = 64 * kMaxBlockInstructions;  // a line never needs more of anything
   if (c->code + 64 * 48 * 64 > c->code_begin + kCodeBytes || c->block_count + room > kMaxBlocks ||
       c->exit_count + room > kMaxExits || c->site_count + room > kMaxBranches ||
       c->counter_count + room > kMaxExits) {
@@ -469,22 +414,28 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   Line line;
   std::uint64_t next = address;
   std::uint64_t limit = 0;
+  Site* branch = nullptr;  // falls through to `next`
   while (next != 0) {
+    if (branch != nullptr) branch->own = c->counter_count;  // the next one, whoever takes it
+    const bool in_line = line.blocks == 0 || (line.blocks < kMaxLine && !IsSpecial(next) &&
+                                              (branch != nullptr || Find(c, next) == nullptr));
     const std::uint64_t here = next;
-    bool speculative = false;
-    const bool in_line =
-        line.blocks == 0 || (line.blocks < 32 && !IsSpecial(here) && Find(c, here) == nullptr);
-    if (!in_line || !EmitBlock(c, &line, here, limit, &next, &speculative)) {
+    if (!in_line || !EmitBlock(c, &line, here, limit, branch == nullptr, &next)) {
       if (line.blocks == 0) return nullptr;
+      if (branch != nullptr) Emitter(c).Count(c->counter_count++);
       Emitter(c).Byte(0xe9);
-      EmitField(c, &line, here, kNone);
+      EmitField(c, &line, here);
       break;
     }
     ++line.blocks;
-    const std::uint64_t here_end = c->blocks[c->block_count - 1].end;
+    const Block& block = c->blocks[c->block_count - 1];
+    Site* last = c->site_count == 0 ? nullptr : &c->sites[c->site_count - 1];
+    branch = last != nullptr && last->kind == Site::kBranch && last->block == block.counter
+                 ? last
+                 : nullptr;
     // Code after a branch may never run, and may not even be code: it is not looked for on pages
     // that are not known to exist.
-    if (speculative && limit == 0) limit = ((here_end - 1) | 4095) + 1;
+    if (branch != nullptr && limit == 0) limit = ((block.end - 1) | 4095) + 1;
   }
   EmitPending(c, line);
   return code;
