@@ -43,18 +43,18 @@ struct Site {
   std::uint64_t address;  // of the instruction
   std::uint32_t block;    // the counter of its block
   // kBranch: the counter of the block it falls through to; kRep: of iterations.
-  std::uint32_t own;
-  std::uint32_t load, store;  // kRep: bytes per iteration
-  ZydisMnemonic mnemonic;     // kTile
-  std::uint8_t tiles[2];      // kTile: their numbers
-  std::uint64_t folded;       // kTile: executions already counted
+  std::uint32_t own = 0;
+  std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
+  ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;  // kTile
+  std::uint8_t tiles[2] = {};                       // kTile: their numbers
+  std::uint64_t folded = 0;                         // kTile: executions already counted
 };
 
 struct Exit {
   enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile } kind;
-  std::uint64_t target;        // kLink: address; others: address of the instruction's end
-  const std::uint8_t* field;   // kLink, kIndirect: what to patch; see Patch
-  const std::uint8_t* resume;  // kSystemCall, kTile: where to go on
+  std::uint64_t target;  // kLink: address; others: address of the instruction's end
+  // kLink, kIndirect: what to patch (see Patch), or null; kSystemCall, kTile: where to go on.
+  const std::uint8_t* field;
 };
 
 struct BranchCount {
@@ -97,8 +97,9 @@ struct Context {
   std::uint64_t children;    // threads started by the region
 
   const std::uint8_t* code_begin;
-  const std::uint8_t* code;  // next free byte
-  std::ptrdiff_t alias;      // from a byte of code to its writable mapping
+  const std::uint8_t* code;   // next free byte
+  const std::uint8_t* stubs;  // next free byte of the cache's second half: ways to the dispatcher
+  std::ptrdiff_t alias;       // from a byte of code to its writable mapping
   const std::uint8_t *slow_stub, *lookup_code;
 
   Block* blocks;
@@ -135,9 +136,8 @@ void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 // translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
 void EmitFixedCode(Context* context) noexcept;
-// A system call, then on to `next`; with `starts_child` the child leaves translation. Its begin.
-const std::uint8_t* EmitSystemCall(Context* context, std::uint64_t next,
-                                   bool starts_child) noexcept;
+// A system call, then on to `next`; with `starts_child` the child leaves translation.
+void EmitSystemCall(Context* context, std::uint64_t next, bool starts_child) noexcept;
 // From now on the exit goes to `code`, the translation of `target`, without the dispatcher.
 void Patch(Context* context, const Exit& exit, std::uint64_t target,
            const std::uint8_t* code) noexcept;

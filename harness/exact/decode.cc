@@ -21,15 +21,16 @@ enum class Kind : std::uint8_t {
   kTileStore
 };
 
-struct Rule {
-  const char* names;  // regular expression of mnemonics
+// Mnemonics by their names, as regular expressions.
+//
+// Arithmetic: operations of a lane. kFp and what it weighs is the list in the descriptions of
+// FP_ARITH_INST_RETIRED (Intel SDM volume 3, chapter 20): no comparison, no conversion. A dot
+// product multiplies and adds each group of a 32-bit lane.
+constexpr struct {
+  const char* names;
   Kind kind;
-  std::uint8_t weight;  // operations of a lane: for kFp, what FP_ARITH_INST_RETIRED adds
-};
-
-// kFp is the list in the descriptions of the events (Intel SDM volume 3, chapter 20): no
-// comparison, no conversion. A dot product multiplies and adds each group of a 32-bit lane.
-constexpr Rule kRules[] = {
+  std::uint8_t weight;
+} kArithmetic[] = {
     {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", Kind::kFp,
      1},
     {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", Kind::kFp, 2},
@@ -42,98 +43,87 @@ constexpr Rule kRules[] = {
     {"tileload.*", Kind::kTileLoad, 0},
     {"tilestore.*", Kind::kTileStore, 0},
 };
-// By their names; see Tally::slow_instructions.
-constexpr char kSlow[] =
-    ".*(div|sqrt|gather|scatter|fence|pause|rdtsc|cpuid|xsave|xrstor|xgetbv|mxcsr|pdep|pext|"
-    "cmpestr|cmpistr|dpp).*";
-constexpr char kOverwritesFlags[] = "add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]";
-constexpr char kOverwritesRegister[] = "mov|movzx|movsxd?|lea|pop";
+
+// Where control goes, if to a near place and not through a register or memory.
+constexpr struct {
+  const char* names;
+  Flow flow;
+} kFlows[] = {
+    {"j(?!mp).*|loop.*", Flow::kConditional},
+    {"jmp", Flow::kJump},
+    {"call", Flow::kCall},
+    {"ret", Flow::kReturn},
+    {"syscall", Flow::kSystemCall},
+    {"ldtilecfg|tilerelease", Flow::kTileConfiguration},
+    {"xbegin|xabort|sysenter|int|iretq?|uiret", Flow::kUnknown},
+};
+
+enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8 };
+constexpr struct {
+  const char* names;
+  Trait trait;
+} kTraits[] = {
+    // May take much longer than a load followed by a multiply-add.
+    {".*(div|sqrt|gather|scatter|fence|pause|rdtsc|cpuid|xsave|xrstor|xgetbv|mxcsr|pdep|pext|"
+     "cmpestr|cmpistr|dpp).*|xchg",
+     kSlow},
+    // Write all the flags and read none.
+    {"add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]", kWritesFlags},
+    // Write their first operand whole, whatever it held.
+    {"mov|movzx|movsxd?|lea|pop", kWritesRegister},
+    // Name memory and do not access it, or not so that a load retires.
+    {"nop|prefetch.*|cldemote|clflush(opt)?|clwb", kOnlyNames},
+};
 
 struct MnemonicClass {
   Kind kind = Kind::kOther;
   std::uint8_t weight = 0;
   std::uint8_t element = 0;  // kFp
   bool scalar = false;       // kFp
-  bool slow = false, overwrites_flags = false, overwrites_register = false;
+  Flow flow = Flow::kNext;
+  int traits = 0;
 };
 
 ZydisDecoder decoder;
 std::array<MnemonicClass, ZYDIS_MNEMONIC_MAX_VALUE + 1> classes;
 
-FpElement ElementOf(char type) { return type == 's' ? kF32 : type == 'd' ? kF64 : kF16; }
-
-// Where an instruction of a category goes, if near; its target may be in a register or memory.
-constexpr struct {
-  ZydisInstructionCategory category;
-  Flow direct, indirect;
-} kBranches[] = {
-    {ZYDIS_CATEGORY_COND_BR, Flow::kConditional, Flow::kUnknown},
-    {ZYDIS_CATEGORY_UNCOND_BR, Flow::kJump, Flow::kIndirectJump},
-    {ZYDIS_CATEGORY_CALL, Flow::kCall, Flow::kIndirectCall},
-    {ZYDIS_CATEGORY_RET, Flow::kReturn, Flow::kReturn},
-};
-
-// The others that do not simply go on; those that are not named here cannot be followed.
-Flow FlowOf(const Instruction& i) {
-  const auto& raw = i.raw;
-  switch (raw.mnemonic) {
-    case ZYDIS_MNEMONIC_SYSCALL:
-      return Flow::kSystemCall;
-    case ZYDIS_MNEMONIC_LDTILECFG:
-    case ZYDIS_MNEMONIC_TILERELEASE:
-      return Flow::kTileConfiguration;
-    case ZYDIS_MNEMONIC_XBEGIN:
-    case ZYDIS_MNEMONIC_XABORT:
-    case ZYDIS_MNEMONIC_SYSENTER:
-    case ZYDIS_MNEMONIC_INT:
-    case ZYDIS_MNEMONIC_IRETQ:
-    case ZYDIS_MNEMONIC_UIRET:
-      return Flow::kUnknown;
-    default:
-      break;
+// Calls set(class, name) for each mnemonic that is named so.
+template <class Set>
+void ForEach(const char* names, Set set) {
+  const std::regex pattern(names);
+  for (std::size_t m = 1; m < classes.size(); ++m) {
+    const std::string_view name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
+    if (std::regex_match(name.begin(), name.end(), pattern)) set(classes[m], name);
   }
-  for (const auto& branch : kBranches) {
-    if (raw.meta.category != branch.category) continue;
-    // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
-    const bool near = raw.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR &&
-                      ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) == 0 || raw.raw.rex.W != 0);
-    const bool direct = i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-    return !near ? Flow::kUnknown : direct ? branch.direct : branch.indirect;
-  }
-  return Flow::kNext;
 }
 
-// Memory an instruction only names: no access to data, or none that retires as a load.
-bool OnlyNamesMemory(const ZydisDecodedInstruction& raw) {
-  constexpr ZydisInstructionCategory kThose[] = {
-      ZYDIS_CATEGORY_NOP,      ZYDIS_CATEGORY_WIDENOP,    ZYDIS_CATEGORY_PREFETCH,
-      ZYDIS_CATEGORY_CLDEMOTE, ZYDIS_CATEGORY_CLFLUSHOPT, ZYDIS_CATEGORY_PREFETCHWT1,
-      ZYDIS_CATEGORY_CLWB};
-  return raw.mnemonic == ZYDIS_MNEMONIC_CLFLUSH ||
-         std::find(std::begin(kThose), std::end(kThose), raw.meta.category) != std::end(kThose);
+Flow FlowOf(const Instruction& i) {
+  const auto& raw = i.raw;
+  const Flow flow = classes[raw.mnemonic].flow;
+  if (flow == Flow::kNext || flow > Flow::kReturn) return flow;
+  // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
+  if (raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
+      ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 && raw.raw.rex.W == 0)) {
+    return Flow::kUnknown;
+  }
+  const bool direct = i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+  if (flow == Flow::kJump && !direct) return Flow::kIndirectJump;
+  return flow == Flow::kCall && !direct ? Flow::kIndirectCall : flow;
 }
 
 // Bytes of a memory operand; of a gather or scatter, the elements that data and index both have.
 std::uint32_t Bytes(const Instruction& i, const ZydisDecodedOperand& memory) {
   if (memory.mem.type != ZYDIS_MEMOP_TYPE_VSIB) return memory.size / 8;
   const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
-  const int index_bits =
-      name.find("rq") != std::string_view::npos ? 64 : 32;  // (gatherq..., scatterq...)
-  const int indices =
-      ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, memory.mem.index) / index_bits;
-  for (int k = 0; k < i.raw.operand_count; ++k) {
-    const auto& data = i.operands[k];
-    if (data.type != ZYDIS_OPERAND_TYPE_REGISTER || data.element_size == 0 ||
-        ZydisRegisterGetClass(data.reg.value) == ZYDIS_REGCLASS_MASK) {
-      continue;
-    }
-    return std::min<std::uint32_t>(data.element_count, indices) * data.element_size / 8;
-  }
-  return memory.size / 8;
+  const bool quad = name.find("rq") != std::string_view::npos;  // (gatherq..., scatterq...)
+  const int data = i.operands[i.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? 0 : 2].size;
+  const int index = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, memory.mem.index);
+  const int lanes = std::min(data / memory.size, index / (quad ? 64 : 32));
+  return static_cast<std::uint32_t>(lanes * memory.size / 8);
 }
 
 // Fills in what an operand says.
-void TakeOperand(const ZydisDecodedOperand& o, bool only_named, Instruction* i) {
+void TakeOperand(const ZydisDecodedOperand& o, Instruction* i) {
   if (o.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o.imm.is_relative) {
     i->target = i->end() + static_cast<std::uint64_t>(o.imm.value.s);
   }
@@ -143,6 +133,7 @@ void TakeOperand(const ZydisDecodedOperand& o, bool only_named, Instruction* i) 
     i->rip_relative = true;
     i->target = i->end() + static_cast<std::uint64_t>(o.mem.disp.value);
   }
+  const bool only_named = (classes[i->raw.mnemonic].traits & kOnlyNames) != 0;
   if (only_named || (o.mem.type != ZYDIS_MEMOP_TYPE_MEM && o.mem.type != ZYDIS_MEMOP_TYPE_VSIB)) {
     return;
   }
@@ -157,17 +148,19 @@ void TakeOperand(const ZydisDecodedOperand& o, bool only_named, Instruction* i) 
 int RegisterNumber(ZydisRegister name) {
   const int r =
       ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name) - ZYDIS_REGISTER_RAX;
-  return r >= 0 && r < 16 ? r : kNoRegister;
+  return r >= 0 && r < 16 ? r : kNothing;
 }
 
-int OverwrittenRegister(const Instruction& i) {
+int OverwrittenBy(const Instruction& i) {
+  const int traits = classes[i.raw.mnemonic].traits;
   const auto& to = i.operands[0];
-  if (!classes[i.raw.mnemonic].overwrites_register || to.type != ZYDIS_OPERAND_TYPE_REGISTER ||
-      to.size < 32) {
-    return kNoRegister;
+  if ((traits & kWritesFlags) != 0) return kFlags;
+  if ((traits & kWritesRegister) == 0 || to.type != ZYDIS_OPERAND_TYPE_REGISTER || to.size < 32) {
+    return kNothing;
   }
   const int r = RegisterNumber(to.reg.value);
-  return r == kNoRegister || (RegistersIn(i, 1) >> r & 1) != 0 ? kNoRegister : r;
+  const bool read = r == kNothing || (RegistersIn(i, 1) >> r & 1) != 0;
+  return read || (r & 7) == 4 ? kNothing : r;
 }
 
 }  // namespace
@@ -175,24 +168,19 @@ int OverwrittenRegister(const Instruction& i) {
 void PrepareDecoder() {
   static const bool ready = [] {
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    const std::regex slow(kSlow);
-    const std::regex flags(kOverwritesFlags);
-    const std::regex registers(kOverwritesRegister);
-    std::vector<std::regex> rules;
-    for (const Rule& rule : kRules) rules.emplace_back(rule.names);
-    for (int m = 1; m <= ZYDIS_MNEMONIC_MAX_VALUE; ++m) {
-      const std::string name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
-      MnemonicClass& c = classes[static_cast<std::size_t>(m)];
-      c.slow = std::regex_match(name, slow);
-      c.overwrites_flags = std::regex_match(name, flags);
-      c.overwrites_register = std::regex_match(name, registers);
-      for (std::size_t r = 0; r < rules.size(); ++r) {
-        if (!std::regex_match(name, rules[r])) continue;
-        c.kind = kRules[r].kind;
-        c.weight = kRules[r].weight;
-        c.element = ElementOf(name.back());
+    for (const auto& row : kArithmetic) {
+      ForEach(row.names, [&](MnemonicClass& c, std::string_view name) {
+        c.kind = row.kind;
+        c.weight = row.weight;
+        c.element = name.back() == 's' ? kF32 : name.back() == 'd' ? kF64 : kF16;
         c.scalar = name[name.size() - 2] == 's';
-      }
+      });
+    }
+    for (const auto& row : kFlows) {
+      ForEach(row.names, [&](MnemonicClass& c, std::string_view) { c.flow = row.flow; });
+    }
+    for (const auto& row : kTraits) {
+      ForEach(row.names, [&](MnemonicClass& c, std::string_view) { c.traits |= row.trait; });
     }
     return true;
   }();
@@ -215,10 +203,8 @@ void Decode(std::uint64_t address, Instruction* i) noexcept {
            (i->raw.attributes &
             (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
   i->tile = c.kind >= Kind::kTileBf16;
-  const bool only_named = OnlyNamesMemory(i->raw);
-  for (int k = 0; k < i->raw.operand_count; ++k) TakeOperand(i->operands[k], only_named, i);
-  i->overwrites_flags = c.overwrites_flags;
-  i->overwrites = OverwrittenRegister(*i);
+  for (int k = 0; k < i->raw.operand_count; ++k) TakeOperand(i->operands[k], i);
+  i->overwrites = OverwrittenBy(*i);
   if (i->rep && i->raw.address_width != 64) i->flow = Flow::kUnknown;
 }
 
@@ -234,10 +220,9 @@ void Classify(const Instruction& i, Tally* t) noexcept {
     t->vnni[width] += 1;
     t->vnni_ops += static_cast<std::uint64_t>(c.weight * bits / 32);
   }
-  t->slow_instructions += c.slow || i.flow == Flow::kSystemCall || i.rep ||
+  t->slow_instructions += (c.traits & kSlow) != 0 || i.flow == Flow::kSystemCall || i.rep ||
                           i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU ||
-                          (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
-                          i.raw.mnemonic == ZYDIS_MNEMONIC_XCHG;
+                          (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
   t->conditional_branches += i.flow == Flow::kConditional;
   t->unconditional_branches += i.flow == Flow::kJump || i.flow == Flow::kCall;
   t->indirect_branches +=
@@ -259,7 +244,7 @@ std::uint32_t RegistersIn(const Instruction& i, int first) noexcept {
     for (const ZydisRegister name :
          {itself ? o.reg.value : ZYDIS_REGISTER_NONE, memory ? o.mem.base : ZYDIS_REGISTER_NONE,
           memory ? o.mem.index : ZYDIS_REGISTER_NONE}) {
-      if (const int r = RegisterNumber(name); r != kNoRegister) mask |= 1U << r;
+      if (const int r = RegisterNumber(name); r != kNothing) mask |= 1U << r;
     }
   }
   return mask;

@@ -34,7 +34,9 @@ enum class Flow {
   kUnknown,            // cannot be decoded, or control goes where it cannot be followed
 };
 
-inline constexpr int kNoRegister = -1;
+// What an instruction overwrites whole without reading any of it: a general register other than rsp
+// and r12, by its number (0: rax), or CF PF AF ZF SF OF. Before it, that is free to be used.
+enum { kNothing = -1, kFlags = 16 };
 
 struct Instruction {
   ZydisDecodedInstruction raw;
@@ -46,8 +48,7 @@ struct Instruction {
   bool rep, tile;             // bytes: of an iteration; by the tile configuration in force
   bool reads, writes;         // memory
   std::uint32_t load, store;  // bytes, masked lanes in full
-  bool overwrites_flags;      // writes all of CF PF AF ZF SF OF and reads none of them
-  int overwrites;  // a general register that it writes whole and does not read, or kNoRegister
+  int overwrites;
 
   std::uint64_t end() const { return address + raw.length; }
 };

@@ -15,11 +15,28 @@
 
 extern "C" {
 void TopdnnExactSlowPath();
+void TopdnnExactVsyscall();
 __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Context* c) noexcept;
 }
 
 static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 168,
               "the assembly below uses these offsets");
+
+// The vsyscall page can be neither read nor copied; this is what it holds: gettimeofday, time,
+// getcpu.
+asm(R"(
+  .text
+  .balign 16
+  .globl TopdnnExactVsyscall
+  .hidden TopdnnExactVsyscall
+TopdnnExactVsyscall:
+  .irp number, 96, 201, 309
+  mov $\number, %rax
+  syscall
+  ret
+  .balign 16
+  .endr
+)");
 
 // Entry: rax = context, the program's rax in spill[0]. The dispatcher runs on a stack of its own:
 // the program's may be full, and its red zone is in use. `iretq` restores flags, stack and place at
@@ -29,15 +46,10 @@ asm(R"(
   .globl TopdnnExactSlowPath
   .hidden TopdnnExactSlowPath
 TopdnnExactSlowPath:
-  mov %rcx, 8(%rax)
-  mov %rdx, 16(%rax)
-  mov %rbx, 24(%rax)
-  mov %rsp, 32(%rax)
-  mov %rbp, 40(%rax)
-  mov %rsi, 48(%rax)
-  mov %rdi, 56(%rax)
-  .irp k, 8, 9, 10, 11, 12, 13, 14, 15
-  mov %r\k, 8*\k(%rax)
+  .set place, 8
+  .irp r, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+  mov %\r, place(%rax)
+  .set place, place + 8
   .endr
   mov 168(%rax), %rcx
   mov %rcx, (%rax)
@@ -65,15 +77,12 @@ TopdnnExactSlowPath:
   push %rcx
   push 136(%rbx)
   mov %rbx, %rax
-  mov 8(%rax), %rcx
-  mov 16(%rax), %rdx
-  mov 24(%rax), %rbx
-  mov 40(%rax), %rbp
-  mov 48(%rax), %rsi
-  mov 56(%rax), %rdi
-  .irp k, 8, 9, 10, 11, 12, 13, 14, 15
-  mov 8*\k(%rax), %r\k
+  .set place, 8
+  .irp r, rcx, rdx, rbx, rcx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+  mov place(%rax), %\r
+  .set place, place + 8
   .endr
+  mov 8(%rax), %rcx
   mov (%rax), %rax
   iretq
 )");
@@ -83,22 +92,6 @@ namespace topdnn {
 namespace {
 
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
-
-// The calls of the vsyscall page, which can be neither read nor copied.
-std::uint64_t RunVsyscall(Context* c, std::uint64_t address) {
-  const long number = address == kVsyscall           ? SYS_gettimeofday
-                      : address == kVsyscall + 0x400 ? SYS_time
-                                                     : SYS_getcpu;
-  long result = number;
-  asm volatile("syscall"
-               : "+a"(result)
-               : "D"(c->registers[kRdi]), "S"(c->registers[kRsi]), "d"(c->registers[kRdx])
-               : "rcx", "r11", "memory");
-  c->registers[kRax] = static_cast<std::uint64_t>(result);
-  auto* stack = PointerTo<std::uint64_t>(c->registers[kRsp]);
-  c->registers[kRsp] += 8;
-  return *stack;
-}
 
 // Where `address` goes on; sets *chain when that place may be jumped to directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
@@ -113,16 +106,13 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
     Miss(c, "the region left translation", address);
     return address;
   }
-  bool whole = true;  // what `address` stands for is the code that follows, and nothing else
+  const bool special = IsSpecial(address);
+  if (special) address = EnterTeam(c, address);
   if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
-    address = RunVsyscall(c, address);
-    whole = false;
-  } else if (IsSpecial(address)) {
-    address = EnterTeam(c, address);
-    whole = false;
+    address = AddressOf(&TopdnnExactVsyscall) + (address >> 10 & 3) * 16;
   }
   if (const std::uint8_t* code = CodeFor(c, address)) {
-    *chain = whole;
+    *chain = !special;
     return AddressOf(code);
   }
   Miss(c, "an instruction that cannot be followed; the rest ran uncounted", address);
@@ -136,18 +126,17 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
   bool child = false;
   switch (r[kRax]) {
     case SYS_mremap:
-      flush = (r[kR8 + 2] & 2U) != 0;  // (r10: MREMAP_FIXED)
-      [[fallthrough]];
     case SYS_munmap:
-      flush |= Overlaps(c, r[kRdi], r[kRdi] + r[kRsi]);
-      MappingsChange(r[kRdi], r[kRdi] + r[kRsi]);
-      break;
     case SYS_mmap:
     case SYS_mprotect:
-    case SYS_pkey_mprotect:
-      flush = r[kRdi] != 0 && Overlaps(c, r[kRdi], r[kRdi] + r[kRsi]);
-      MappingsChange(r[kRdi], r[kRdi] + r[kRsi]);
+    case SYS_pkey_mprotect: {
+      const std::uint64_t low = r[kRdi];
+      const std::uint64_t high = low + r[kRsi];
+      const bool elsewhere = r[kRax] == SYS_mremap && (r[kR10] & MREMAP_FIXED) != 0;
+      flush = elsewhere || (low != 0 && Overlaps(c, low, high));
+      MappingsChange(low, high);
       break;
+    }
     case SYS_clone:
     case SYS_clone3:
     case SYS_fork:
@@ -167,10 +156,11 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
     default:
       break;
   }
-  const std::uint64_t next = exit.target;
-  c->go_to = AddressOf(exit.resume);
+  c->go_to = AddressOf(exit.field);
   if (flush) Flush(c);
-  if (flush || child) c->go_to = AddressOf(EmitSystemCall(c, next, child));
+  if (!flush && !child) return;
+  c->go_to = AddressOf(c->code);
+  EmitSystemCall(c, exit.target, child);
 }
 
 }  // namespace
@@ -185,7 +175,7 @@ void TopdnnExactDispatch(topdnn::Context* c) noexcept {
     BeforeSystemCall(c, exit);
   } else if (exit.kind == Exit::kTile) {
     FoldTiles(c);
-    c->go_to = AddressOf(exit.resume);
+    c->go_to = AddressOf(exit.field);
   } else {
     FollowChanges(c);
     const std::uint64_t generation = c->generation;

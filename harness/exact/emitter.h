@@ -1,5 +1,6 @@
 // Appends machine code to a context's cache: the few instructions that the translator adds of its
-// own. All but one (Count where the flags are dead) leave the flags as they are.
+// own. Where it is not
+// said otherwise they leave the flags as they are.
 
 #ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
 #define TOPDNN_HARNESS_EXACT_EMITTER_H_
@@ -12,7 +13,7 @@
 namespace topdnn {
 
 // As instructions encode them.
-enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR12 = 12 };
+enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR10 = 10 };
 
 class Emitter {
  public:
@@ -47,23 +48,21 @@ class Emitter {
     Bytes({0xff, 0x25});
     Displacement(slot);
   }
-  // counter += 1, where the flags are dead.
-  void CountByFlags(std::uint32_t counter) {
-    Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
-    Displacement(&c_->counters[counter], 1);
-    Byte(1);
-  }
-  // counter += 1, where register `r` is dead; not rsp or r12.
-  void CountBy(int r, std::uint32_t counter) {
-    const int low = r & 7;
-    Load(r, &c_->counters[counter]);
-    Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | low << 3 | low, 1});  // lea r, [r + 1]
-    Store(&c_->counters[counter], r);
-  }
-  void Count(std::uint32_t counter) {
-    Store(&c_->spill[0], kRax);
-    CountBy(kRax, counter);
-    Load(kRax, &c_->spill[0]);
+  // counter += 1, by means of what is dead here: kFlags, a register, or kNothing.
+  void Count(std::uint32_t counter, int dead) {
+    const void* slot = &c_->counters[counter];
+    if (dead == kFlags) {
+      Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
+      Displacement(slot, 1);
+      Byte(1);
+      return;
+    }
+    const int r = dead == kNothing ? kRax : dead;
+    if (dead == kNothing) Store(&c_->spill[0], r);
+    Load(r, slot);
+    Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1});  // lea r, [r + 1]
+    Store(slot, r);
+    if (dead == kNothing) Load(r, &c_->spill[0]);
   }
   // counter += rcx, or -= rcx.
   void CountRcx(std::uint32_t counter, bool minus) {
@@ -76,15 +75,15 @@ class Emitter {
     Store(slot, kRax);
     Load(kRax, &c_->spill[0]);
   }
-  // Leaves for the dispatcher; the number of the exit.
-  std::uint32_t Leave(Exit exit) {
-    const std::uint32_t id = c_->exit_count++;
-    c_->exits[id] = exit;
-    Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], id
+  // Leaves for the dispatcher. What follows is where it goes on after a system call or a tile
+  // configuration; for other exits, `field` is what to patch.
+  void Leave(Exit::Kind kind, std::uint64_t target, const std::uint8_t* field = nullptr) {
+    Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], number
     Displacement(&c_->exit, 4);
-    U32(id);
+    U32(c_->exit_count);
     Jump(c_->slow_stub);
-    return id;
+    const bool resumes = kind == Exit::kSystemCall || kind == Exit::kTile;
+    c_->exits[c_->exit_count++] = {kind, target, resumes ? c_->code : field};
   }
   std::uint8_t* Writable(const std::uint8_t* code) const {
     return const_cast<std::uint8_t*>(code) + c_->alias;

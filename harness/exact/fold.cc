@@ -20,11 +20,7 @@ void FoldSite(Context* c, const Site& site) {
     c->counts->store_bytes += own * site.store;
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
-    if (c->branch_count == kMaxBranches) {
-      Miss(c, "more conditional branches than there is room for", site.address);
-    } else {
-      c->branches[c->branch_count++] = {site.address, times - own, own};
-    }
+    c->branches[c->branch_count++] = {site.address, times - own, own};
   }
 }
 
@@ -51,6 +47,11 @@ void FoldTiles(Context* c) noexcept {
 
 void Fold(Context* c) noexcept {
   FoldTiles(c);
+  if (c->branch_count + c->site_count > kMaxBranches ||
+      c->touched_count + c->block_count > kMaxBranches) {
+    Miss(c, "more code than there is room for", 0);
+    c->branch_count = c->touched_count = 0;
+  }
   for (std::uint32_t k = 0; k < c->site_count; ++k) {
     FoldSite(c, c->sites[k]);
     c->sites[k].folded = 0;
@@ -63,11 +64,7 @@ void Fold(Context* c) noexcept {
     if (IsTeamRuntime(block.start)) {
       c->counts->openmp_instructions += block.content.instructions * times;
     }
-    if (c->touched_count == kMaxBranches) {
-      Miss(c, "more code than there is room for", block.start);
-    } else {
-      c->touched[c->touched_count++] = {block.start, block.end};
-    }
+    c->touched[c->touched_count++] = {block.start, block.end};
   }
   std::memset(c->counters, 0, c->counter_count * sizeof(std::uint64_t));
 }
@@ -89,6 +86,7 @@ void Flush(Context* c) noexcept {
   c->block_count = c->site_count = c->exit_count = 0;
   c->counter_count = 1;  // the first one stays zero
   c->code = c->code_begin;
+  c->stubs = c->code_begin + kCodeBytes / 2;
   EmitFixedCode(c);
 }
 

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 #include "harness/exact/threads.h"
@@ -73,36 +74,23 @@ bool taken[NSIG];
 // The lines of /proc/self/maps: "low-high rwxp ...".
 void ReadMappings() {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  char text[4096];
-  std::uint64_t low = 0;
-  std::uint64_t value = 0;
-  int column = 0;  // 0: low, 1: high, 2: permissions, 3: the rest
-  char permission[5] = {};
-  int length = 0;
+  char text[8192];  // holds any line: a path has 4096 bytes at most
+  std::size_t kept = 0;
   writable_code_count = 0;
   too_many_ranges = false;
-  for (ssize_t n = 0; (n = read(file, text, sizeof text)) > 0;) {
-    for (ssize_t k = 0; k < n; ++k) {
-      const char ch = text[k];
-      if (ch == '\n') {
-        column = length = 0;
-        value = 0;
-      } else if (column < 2 && (ch == '-' || ch == ' ')) {
-        if (column++ == 0) {
-          low = value;
-          value = 0;
-        }
-      } else if (column < 2) {
-        value = value * 16 + static_cast<std::uint64_t>(ch <= '9' ? ch - '0' : ch - 'a' + 10);
-      } else if (column == 2 && ch != ' ') {
-        if (length < 4) permission[length++] = ch;
-      } else if (column == 2) {
-        column = 3;
-        if (permission[1] != 'w' || permission[2] != 'x') continue;
-        too_many_ranges = writable_code_count == kRanges;
-        if (!too_many_ranges) writable_code[writable_code_count++] = {low, value};
-      }
+  for (ssize_t n = 0; (n = read(file, text + kept, sizeof text - 1 - kept)) > 0;) {
+    text[kept + static_cast<std::size_t>(n)] = 0;
+    char* line = text;
+    for (char* end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
+      char* at = nullptr;
+      const std::uint64_t low = std::strtoul(line, &at, 16);
+      const std::uint64_t high = std::strtoul(at + 1, &at, 16);
+      if (at[2] != 'w' || at[3] != 'x') continue;
+      too_many_ranges = writable_code_count == kRanges;
+      if (!too_many_ranges) writable_code[writable_code_count++] = {low, high};
     }
+    kept = std::strlen(line);
+    std::memmove(text, line, kept);
   }
   if (file >= 0) close(file);
 }

@@ -8,6 +8,7 @@
 #if defined(__x86_64__)
 
 #include <cstring>
+#include <utility>
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
@@ -18,7 +19,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMaxLine = 16;  // blocks
+constexpr int kMaxLine = 16;                       // blocks
+constexpr std::uint32_t kPlaces = 2 * kMaxBlocks;  // of the hash table, 2^19
 
 // Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
 // where that is out of reach the address in a register the instruction does not use.
@@ -95,7 +97,7 @@ void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
   e.Store(&c->spill[0], kRax);
   if (counter != kNone) {
-    e.CountBy(kRax, counter);
+    e.Count(counter, kRax);
     e.Load(kRax, &c->spill[0]);
   }
   e.Store(&c->spill[1], kRcx);
@@ -123,59 +125,41 @@ void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   e.Store(&c->branch_target, kRcx);
   e.Load(kRax, &c->spill[0]);
   e.Load(kRcx, &c->spill[1]);
-  e.Leave({Exit::kIndirect, 0, field, nullptr});
+  e.Leave(Exit::kIndirect, i.end(), field);
 }
 
-// Branches whose stubs come after the straight line of code.
-struct Line {
-  struct {
-    const std::uint8_t* field;
-    std::uint64_t target;
-  } pending[2 * kMaxLine];
-  int pending_count = 0;
-  int blocks = 0;
-};
-
 std::uint32_t Hash(std::uint64_t address) {
-  return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15U) >> 45);  // 19 bits
+  return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15U) >> 45);
 }
 
 const Block* Find(const Context* c, std::uint64_t address) {
   for (std::uint32_t h = Hash(address);; ++h) {
-    const std::uint32_t b = c->block_of[h & (2 * kMaxBlocks - 1)];
+    const std::uint32_t b = c->block_of[h % kPlaces];
     if (b == 0) return nullptr;
     const Block& block = c->blocks[b - 1];
     if (block.start == address && block.code != nullptr) return &block;
   }
 }
 
-// A jump (opcode already out) to `target`.
-void EmitField(Context* c, Line* line, std::uint64_t target) {
-  line->pending[line->pending_count++] = {c->code, target};
-  Emitter(c).U32(0);
-}
-
-void EmitPending(Context* c, const Line& line) {
+// The displacement of a jump (opcode already out) to `target`: to its code, or else to a stub.
+void EmitField(Context* c, std::uint64_t target) {
   Emitter e(c);
-  for (int k = 0; k < line.pending_count; ++k) {
-    const auto& [field, target] = line.pending[k];
-    const Block* known = IsSpecial(target) ? nullptr : Find(c, target);
-    e.SetField(field, known != nullptr ? known->code : c->code);
-    if (known == nullptr) e.Leave({Exit::kLink, target, field, nullptr});
-  }
+  const std::uint8_t* field = c->code;
+  const Block* known = IsSpecial(target) ? nullptr : Find(c, target);
+  e.Displacement(known != nullptr ? known->code : c->stubs);
+  if (known != nullptr) return;
+  std::swap(c->code, c->stubs);
+  e.Leave(Exit::kLink, target, field);
+  std::swap(c->code, c->stubs);
 }
 
 Site* AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& block) {
-  Site* site = &c->sites[c->site_count++];
-  *site = {};
-  site->kind = kind;
-  site->address = i.address;
-  site->block = block.counter;
-  return site;
+  c->sites[c->site_count] = {.kind = kind, .address = i.address, .block = block.counter};
+  return &c->sites[c->site_count++];
 }
 
 // Emits a block's last instruction; the address that may follow in line, or 0.
-std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, std::uint32_t counter) {
+std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
   switch (i.flow) {
     case Flow::kConditional:
@@ -185,7 +169,7 @@ std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, std::uint32_
       } else {
         e.Bytes({0x0f, 0x80 | (i.raw.opcode & 15)});
       }
-      EmitField(c, line, i.target);
+      EmitField(c, i.target);
       return i.end();
     case Flow::kCall:
       PushReturnAddress(c, i.end());
@@ -197,17 +181,14 @@ std::uint64_t EmitEnd(Context* c, Line* line, const Instruction& i, std::uint32_
     case Flow::kReturn:
       EmitIndirect(c, i, counter);
       return 0;
-    case Flow::kSystemCall: {
-      const std::uint32_t id = e.Leave({Exit::kSystemCall, i.end(), nullptr, nullptr});
-      c->exits[id].resume = EmitSystemCall(c, i.end(), false);
+    case Flow::kSystemCall:
+      e.Leave(Exit::kSystemCall, i.end());
+      EmitSystemCall(c, i.end(), false);
       return 0;
-    }
-    case Flow::kTileConfiguration: {
-      const std::uint32_t id = e.Leave({Exit::kTile, i.end(), nullptr, nullptr});
-      c->exits[id].resume = c->code;
+    case Flow::kTileConfiguration:
+      e.Leave(Exit::kTile, i.end());
       CopyInstruction(c, i);
       return i.end();
-    }
     default:
       return i.end();  // cut for length
   }
@@ -228,20 +209,13 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) 
   return n;
 }
 
-// Where a block is counted at least cost: before an instruction that overwrites the flags, or a
-// register, whatever they held.
-struct CountPlace {
-  std::size_t index;  // of the instruction; as many as there are: there is no such place
-  int scratch;        // the register; kNoRegister: the flags
-};
-
-CountPlace PlaceOfCount(const Context* c, std::size_t n) {
-  CountPlace place = {n, kNoRegister};
+// Where a block of `n` decoded instructions is counted at least cost: before which instruction
+// something is dead that serves to count; `n`: nowhere.
+std::size_t PlaceOfCount(const Context* c, std::size_t n) {
+  std::size_t place = n;
   for (std::size_t k = 0; k < n; ++k) {
-    const Instruction& i = c->decoded[k];
-    if (i.overwrites_flags) return {k, kNoRegister};
-    const bool scratch = i.overwrites >= 0 && i.overwrites != kRsp && i.overwrites != kR12;
-    if (scratch && place.index == n) place = {k, i.overwrites};
+    if (c->decoded[k].overwrites == kFlags) return k;
+    if (c->decoded[k].overwrites != kNothing && place == n) place = k;
   }
   return place;
 }
@@ -271,35 +245,34 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   CopyInstruction(c, i);
 }
 
-// Translates the block at `address` to the end of the cache; false when it cannot be decoded.
-// `entry`: it may be entered from anywhere, not from the block before it alone.
-bool EmitBlock(Context* c, Line* line, std::uint64_t address, std::uint64_t limit, bool entry,
-               std::uint64_t* next) {
-  const std::size_t n = DecodeBlock(c, address, limit);
+// Translates the block at `*next` to the end of the cache, and tells what follows it; false when it
+// cannot be decoded. `*branch` is the conditional branch that falls through to it, or null: then it
+// may be entered from anywhere. It becomes the one that this block ends in.
+bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** branch) {
+  const std::size_t n = DecodeBlock(c, *next, limit);
   if (n == 0) return false;
-  const std::uint32_t index = c->block_count++;
-  Block& block = c->blocks[index];
-  std::uint32_t place = Hash(address) & (2 * kMaxBlocks - 1);
-  while (c->block_of[place] != 0) place = (place + 1) & (2 * kMaxBlocks - 1);
-  if (entry) c->block_of[place] = index + 1;
   const Instruction& last = c->decoded[n - 1];
-  block = {address, last.end(), c->code, c->counter_count++, entry ? place : kNone, {}};
+  Block& block = c->blocks[c->block_count++];
+  block = {*next, last.end(), c->code, c->counter_count++, kNone, {}};
+  if (*branch == nullptr) {
+    block.place = Hash(*next);
+    while (c->block_of[block.place] != 0) block.place = (block.place + 1) % kPlaces;
+    c->block_of[block.place] = c->block_count;
+  }
   if (!GuardWritablePages(block.start, block.end)) {
     Miss(c, "more writable code than can be watched", block.start);
   }
-  Emitter e(c);
-  const CountPlace count = PlaceOfCount(c, n);
-  const bool indirect = last.flow == Flow::kIndirectJump || last.flow == Flow::kIndirectCall ||
-                        last.flow == Flow::kReturn;
-  if (count.index == n && !indirect) e.Count(block.counter);
+  const std::size_t place = PlaceOfCount(c, n);
+  const bool indirect = last.flow >= Flow::kIndirectJump && last.flow <= Flow::kReturn;
+  if (place == n && !indirect) Emitter(c).Count(block.counter, kNothing);
   for (std::size_t k = 0; k < n; ++k) {
-    Classify(c->decoded[k], &block.content);
-    if (k == count.index && count.scratch == kNoRegister) e.CountByFlags(block.counter);
-    if (k == count.index && count.scratch != kNoRegister) e.CountBy(count.scratch, block.counter);
-    if (c->decoded[k].flow == Flow::kNext) EmitCounted(c, c->decoded[k], block);
+    const Instruction& i = c->decoded[k];
+    Classify(i, &block.content);
+    if (k == place) Emitter(c).Count(block.counter, i.overwrites);
+    if (i.flow == Flow::kNext) EmitCounted(c, i, block);
   }
-  if (last.flow == Flow::kConditional) AddSite(c, Site::kBranch, last, block);
-  *next = EmitEnd(c, line, last, count.index == n ? block.counter : kNone);
+  *branch = last.flow == Flow::kConditional ? AddSite(c, Site::kBranch, last, block) : nullptr;
+  *next = EmitEnd(c, last, place == n ? block.counter : kNone);
   return true;
 }
 
@@ -341,12 +314,11 @@ void EmitFixedCode(Context* c) noexcept {
     e.Byte(static_cast<int>(found - c->code - 1));
   }
   restore();
-  e.Leave({Exit::kIndirect, 0, nullptr, nullptr});
+  e.Leave(Exit::kIndirect, 0);
 }
 
-const std::uint8_t* EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept {
+void EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept {
   Emitter e(c);
-  const std::uint8_t* begin = c->code;
   e.Bytes({0x0f, 0x05});
   if (starts_child) {
     e.Bytes({0x48, 0x89, 0xc1, 0xe3, 2, 0xeb, 24});  // mov rcx, rax; jrcxz child; jmp parent
@@ -356,10 +328,7 @@ const std::uint8_t* EmitSystemCall(Context* c, std::uint64_t next, bool starts_c
   }
   e.Constant(kRcx, next);  // as the kernel leaves it
   e.Byte(0xe9);
-  const std::uint8_t* field = c->code;
-  e.U32(0);
-  e.Leave({Exit::kLink, next, field, nullptr});
-  return begin;
+  EmitField(c, next);
 }
 
 void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_t* code) noexcept {
@@ -393,9 +362,9 @@ void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t
       again = c->sites[s];
       again.block = 0;
       again.own = c->counter_count++;
-      e.Count(again.own);
+      e.Count(again.own, kNothing);
     }
-    e.Leave({Exit::kLink, b.start, b.code + 1, nullptr});
+    e.Leave(Exit::kLink, b.start, b.code + 1);
     *e.Writable(b.code) = 0xe9;
     b.code = nullptr;  // counted still, found no more
   }
@@ -403,41 +372,34 @@ void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t
 
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
-  const std::size_t room = 64 * kMaxBlockInstructions;  // a line never needs more of anything
-  if (c->code + 64 * 48 * 64 > c->code_begin + kCodeBytes || c->block_count + room > kMaxBlocks ||
-      c->exit_count + room > kMaxExits || c->site_count + room > kMaxBranches ||
-      c->counter_count + room > kMaxExits) {
+  constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
+  if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 ||
+      c->stubs + kRoom * 64 > c->code_begin + kCodeBytes || c->block_count + kRoom > kMaxBlocks ||
+      c->exit_count + kRoom > kMaxExits || c->site_count + kRoom > kMaxBranches ||
+      c->counter_count + kRoom > kMaxExits) {
     if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
   const std::uint8_t* code = c->code;
-  Line line;
   std::uint64_t next = address;
   std::uint64_t limit = 0;
-  Site* branch = nullptr;  // falls through to `next`
-  while (next != 0) {
+  Site* branch = nullptr;
+  for (int blocks = 0; next != 0; ++blocks) {
     if (branch != nullptr) branch->own = c->counter_count;  // the next one, whoever takes it
-    const bool in_line = line.blocks == 0 || (line.blocks < kMaxLine && !IsSpecial(next) &&
-                                              (branch != nullptr || Find(c, next) == nullptr));
-    const std::uint64_t here = next;
-    if (!in_line || !EmitBlock(c, &line, here, limit, branch == nullptr, &next)) {
-      if (line.blocks == 0) return nullptr;
-      if (branch != nullptr) Emitter(c).Count(c->counter_count++);
+    const bool in_line = blocks == 0 || (blocks < kMaxLine && !IsSpecial(next) &&
+                                         (branch != nullptr || Find(c, next) == nullptr));
+    if (!in_line || !EmitBlock(c, limit, &next, &branch)) {
+      if (blocks == 0) return nullptr;
+      if (branch != nullptr) Emitter(c).Count(c->counter_count++, kNothing);
       Emitter(c).Byte(0xe9);
-      EmitField(c, &line, here);
+      EmitField(c, next);
       break;
     }
-    ++line.blocks;
-    const Block& block = c->blocks[c->block_count - 1];
-    Site* last = c->site_count == 0 ? nullptr : &c->sites[c->site_count - 1];
-    branch = last != nullptr && last->kind == Site::kBranch && last->block == block.counter
-                 ? last
-                 : nullptr;
     // Code after a branch may never run, and may not even be code: it is not looked for on pages
     // that are not known to exist.
-    if (branch != nullptr && limit == 0) limit = ((block.end - 1) | 4095) + 1;
+    const std::uint64_t end = c->blocks[c->block_count - 1].end;
+    if (branch != nullptr && limit == 0) limit = ((end - 1) | 4095) + 1;
   }
-  EmitPending(c, line);
   return code;
 }
 
