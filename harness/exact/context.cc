@@ -76,14 +76,14 @@ void LayOut(Arena* arena, Context* into) {
   c->stack_top = AddressOf(arena->Take<std::uint8_t>(kStackBytes)) + kStackBytes;
   c->xsave_area = AddressOf(arena->Take<std::uint8_t>(kXsaveBytes));
   c->lookup = arena->Take<LookupSet>(kLookupSets);
-  c->counters = arena->Take<std::uint64_t>(kMaxExits);
-  c->blocks = arena->Take<Block>(kMaxBlocks);
+  c->counters.items = arena->Take<std::uint64_t>(kMaxExits);
+  c->blocks.items = arena->Take<Block>(kMaxBlocks);
   c->block_of = arena->Take<std::uint32_t>(2 * kMaxBlocks);
-  c->sites = arena->Take<Site>(kMaxBranches);
-  c->exits = arena->Take<Exit>(kMaxExits);
-  c->branches = arena->Take<BranchCount>(kMaxBranches);
-  c->touched = arena->Take<Context::Interval>(kMaxBranches);
-  c->team_calls = arena->Take<TeamCall>(kMaxBranches);
+  c->sites.items = arena->Take<Site>(kMaxBranches);
+  c->exits.items = arena->Take<Exit>(kMaxExits);
+  c->branches.items = arena->Take<BranchCount>(kMaxBranches);
+  c->touched.items = arena->Take<CodeRange>(kMaxBranches);
+  c->team_calls.items = arena->Take<TeamCall>(kMaxBranches);
   c->counts = arena->Take<ExactCounts>(1);
   c->code_begin = arena->Take<std::uint8_t>(kCodeBytes);
 }
@@ -132,7 +132,7 @@ void Reset(Context* c) noexcept {
   c->alternate_low = c->alternate_high = 0;
   Flush(c);
   *c->counts = ExactCounts();
-  c->touched_count = c->team_call_count = c->branch_count = 0;
+  c->touched.count = c->team_calls.count = c->branches.count = 0;
 }
 
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,

@@ -28,6 +28,17 @@ inline constexpr std::size_t kCodeBytes = 64U << 20;
 inline constexpr std::size_t kXsaveBytes = 32U << 10;  // no processor saves more
 inline constexpr std::size_t kMaxBlockInstructions = 48;
 
+// An array that grows in reserved address space.
+template <class T>
+struct List {
+  T* items;
+  std::uint32_t count;
+
+  T& Add(const T& item) { return items[count++] = item; }
+  T* begin() const { return items; }
+  T* end() const { return items + count; }
+};
+
 // Executed as a whole, from its first instruction to its last.
 struct Block {
   std::uint64_t start, end;
@@ -40,8 +51,8 @@ struct Block {
 // What a block's count does not tell.
 struct Site {
   enum Kind : std::uint8_t { kBranch, kRep, kTile } kind;
-  std::uint64_t address;  // of the instruction
-  std::uint32_t block;    // the counter of its block
+  std::uint64_t address;    // of the instruction
+  std::uint32_t block = 0;  // the counter of its block
   // kBranch: the counter of the block it falls through to; kRep: of iterations.
   std::uint32_t own = 0;
   std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
@@ -55,6 +66,10 @@ struct Exit {
   std::uint64_t target;  // kLink: address; others: address of the instruction's end
   // kLink, kIndirect: what to patch (see Patch), or null; kSystemCall, kTile: where to go on.
   const std::uint8_t* field;
+};
+
+struct CodeRange {
+  std::uint64_t start, end;
 };
 
 struct BranchCount {
@@ -102,24 +117,15 @@ struct Context {
   std::ptrdiff_t alias;       // from a byte of code to its writable mapping
   const std::uint8_t *slow_stub, *lookup_code;
 
-  Block* blocks;
-  std::uint32_t block_count;
+  List<Block> blocks;
+  List<Site> sites;
+  List<Exit> exits;
+  List<std::uint64_t> counters;  // the first stays zero
+  List<BranchCount> branches;    // as folded: an address may be there more than once
+  List<CodeRange> touched;       // of blocks that ran, as folded
+  List<TeamCall> team_calls;
   std::uint32_t* block_of;  // hash of a start address -> block + 1
-  Site* sites;
-  std::uint32_t site_count;
-  Exit* exits;
-  std::uint32_t exit_count;
-  std::uint64_t* counters;
-  std::uint32_t counter_count;
   LookupSet* lookup;
-  BranchCount* branches;  // as folded: an address may be there more than once
-  std::uint32_t branch_count;
-  struct Interval {
-    std::uint64_t start, end;
-  } * touched;
-  std::uint32_t touched_count;
-  TeamCall* team_calls;
-  std::uint32_t team_call_count;
   ExactCounts* counts;  // what was folded so far
   Instruction decoded[kMaxBlockInstructions];
 };

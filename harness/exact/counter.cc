@@ -44,11 +44,8 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
   for (const Context* c : contexts) {
-    for (std::uint32_t k = 0; k < c->touched_count; ++k) {
-      touched.emplace_back(c->touched[k].start, c->touched[k].end);
-    }
-    for (std::uint32_t k = 0; k < c->branch_count; ++k) {
-      const BranchCount& b = c->branches[k];
+    for (const auto& [start, end] : c->touched) touched.emplace_back(start, end);
+    for (const BranchCount& b : c->branches) {
       branches[b.address].first += b.taken;
       branches[b.address].second += b.not_taken;
     }

@@ -9,17 +9,7 @@ namespace topdnn {
 
 namespace {
 
-enum class Kind : std::uint8_t {
-  kOther,
-  kFp,
-  kX87,
-  kBf16Dot,
-  kVnni,
-  kTileBf16,
-  kTileInt8,
-  kTileLoad,
-  kTileStore
-};
+enum Kind { kOther, kFp, kX87, kBf16Dot, kVnni, kTileBf16, kTileInt8, kTileLoad, kTileStore };
 
 // Mnemonics by their names, as regular expressions.
 //
@@ -31,17 +21,16 @@ constexpr struct {
   Kind kind;
   std::uint8_t weight;
 } kArithmetic[] = {
-    {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", Kind::kFp,
-     1},
-    {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", Kind::kFp, 2},
-    {"f(i?(add|sub|mul|div)r?p?|sqrt)", Kind::kX87, 1},
-    {"vdpbf16ps", Kind::kBf16Dot, 4},
-    {"vpdpb[su]{2}ds?", Kind::kVnni, 8},
-    {"vpdpw[su]{2}ds?", Kind::kVnni, 4},
-    {"tdpbf16ps", Kind::kTileBf16, 4},
-    {"tdpb[su]{2}d", Kind::kTileInt8, 8},
-    {"tileload.*", Kind::kTileLoad, 0},
-    {"tilestore.*", Kind::kTileStore, 0},
+    {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", kFp, 1},
+    {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", kFp, 2},
+    {"f(i?(add|sub|mul|div)r?p?|sqrt)", kX87, 1},
+    {"vdpbf16ps", kBf16Dot, 4},
+    {"vpdpb[su]{2}ds?", kVnni, 8},
+    {"vpdpw[su]{2}ds?", kVnni, 4},
+    {"tdpbf16ps", kTileBf16, 4},
+    {"tdpb[su]{2}d", kTileInt8, 8},
+    {"tileload.*", kTileLoad, 0},
+    {"tilestore.*", kTileStore, 0},
 };
 
 // Where control goes, if to a near place and not through a register or memory.
@@ -76,7 +65,7 @@ constexpr struct {
 };
 
 struct MnemonicClass {
-  Kind kind = Kind::kOther;
+  Kind kind = kOther;
   std::uint8_t weight = 0;
   std::uint8_t element = 0;  // kFp
   bool scalar = false;       // kFp
@@ -202,7 +191,7 @@ void Decode(std::uint64_t address, Instruction* i) noexcept {
   i->rep = i->raw.meta.category == ZYDIS_CATEGORY_STRINGOP &&
            (i->raw.attributes &
             (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
-  i->tile = c.kind >= Kind::kTileBf16;
+  i->tile = c.kind >= kTileBf16;
   for (int k = 0; k < i->raw.operand_count; ++k) TakeOperand(i->operands[k], i);
   i->overwrites = OverwrittenBy(*i);
   if (i->rep && i->raw.address_width != 64) i->flow = Flow::kUnknown;
@@ -213,10 +202,10 @@ void Classify(const Instruction& i, Tally* t) noexcept {
   const int bits = i.raw.avx.vector_length;
   const FpWidth width = bits == 512 ? kPacked512 : bits == 256 ? kPacked256 : kPacked128;
   t->instructions += 1;
-  if (c.kind == Kind::kFp) t->fp[c.element][c.scalar ? kScalar : width] += c.weight;
-  t->x87 += c.kind == Kind::kX87;
-  t->bf16_dot[width] += c.kind == Kind::kBf16Dot;
-  if (c.kind == Kind::kVnni) {
+  if (c.kind == kFp) t->fp[c.element][c.scalar ? kScalar : width] += c.weight;
+  t->x87 += c.kind == kX87;
+  t->bf16_dot[width] += c.kind == kBf16Dot;
+  if (c.kind == kVnni) {
     t->vnni[width] += 1;
     t->vnni_ops += static_cast<std::uint64_t>(c.weight * bits / 32);
   }
@@ -237,15 +226,15 @@ void Classify(const Instruction& i, Tally* t) noexcept {
 
 std::uint32_t RegistersIn(const Instruction& i, int first) noexcept {
   std::uint32_t mask = 0;
+  const auto add = [&](ZydisRegister name) {
+    if (const int r = RegisterNumber(name); r != kNothing) mask |= 1U << r;
+  };
   for (int k = first; k < i.raw.operand_count; ++k) {
     const auto& o = i.operands[k];
-    const bool memory = o.type == ZYDIS_OPERAND_TYPE_MEMORY;
-    const bool itself = o.type == ZYDIS_OPERAND_TYPE_REGISTER;
-    for (const ZydisRegister name :
-         {itself ? o.reg.value : ZYDIS_REGISTER_NONE, memory ? o.mem.base : ZYDIS_REGISTER_NONE,
-          memory ? o.mem.index : ZYDIS_REGISTER_NONE}) {
-      if (const int r = RegisterNumber(name); r != kNothing) mask |= 1U << r;
-    }
+    if (o.type == ZYDIS_OPERAND_TYPE_REGISTER) add(o.reg.value);
+    if (o.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;
+    add(o.mem.base);
+    add(o.mem.index);
   }
   return mask;
 }
@@ -256,13 +245,13 @@ void AddTiles(ZydisMnemonic mnemonic, int tile0, int tile1, const TileConfigurat
   const std::uint64_t bytes = times * c.rows[tile0] * c.row_bytes[tile0];
   // C (M x N, 4 bytes each) += A (M x K groups of 4 bytes) * B: 2 bf16 or 4 int8 in a group.
   const std::uint64_t operations = bytes / 4 * (c.row_bytes[tile1] / 4U) * what.weight;
-  if (what.kind == Kind::kTileLoad) counts->load_bytes += bytes;
-  if (what.kind == Kind::kTileStore) counts->store_bytes += bytes;
-  if (what.kind == Kind::kTileBf16) {
+  if (what.kind == kTileLoad) counts->load_bytes += bytes;
+  if (what.kind == kTileStore) counts->store_bytes += bytes;
+  if (what.kind == kTileBf16) {
     counts->amx_bf16 += times;
     counts->amx_bf16_flops += operations;
   }
-  if (what.kind == Kind::kTileInt8) {
+  if (what.kind == kTileInt8) {
     counts->amx_int8 += times;
     counts->amx_int8_ops += operations;
   }

@@ -27,8 +27,6 @@ static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Contex
 asm(R"(
   .text
   .balign 16
-  .globl TopdnnExactVsyscall
-  .hidden TopdnnExactVsyscall
 TopdnnExactVsyscall:
   .irp number, 96, 201, 309
   mov $\number, %rax
@@ -106,13 +104,13 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
     Miss(c, "the region left translation", address);
     return address;
   }
-  const bool special = IsSpecial(address);
-  if (special) address = EnterTeam(c, address);
+  const std::uint64_t asked = address;
+  if (IsSpecial(address)) address = EnterTeam(c, address);
   if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
     address = AddressOf(&TopdnnExactVsyscall) + (address >> 10 & 3) * 16;
   }
   if (const std::uint8_t* code = CodeFor(c, address)) {
-    *chain = !special;
+    *chain = address == asked && !IsSpecial(asked);
     return AddressOf(code);
   }
   Miss(c, "an instruction that cannot be followed; the rest ran uncounted", address);
@@ -170,7 +168,7 @@ void BeforeSystemCall(Context* c, const Exit& exit) {
 void TopdnnExactDispatch(topdnn::Context* c) noexcept {
   using namespace topdnn;  // NOLINT: this file's own
   const int saved_errno = errno;
-  const Exit exit = c->exits[c->exit];
+  const Exit exit = c->exits.items[c->exit];
   if (exit.kind == Exit::kSystemCall) {
     BeforeSystemCall(c, exit);
   } else if (exit.kind == Exit::kTile) {

@@ -50,7 +50,7 @@ class Emitter {
   }
   // counter += 1, by means of what is dead here: kFlags, a register, or kNothing.
   void Count(std::uint32_t counter, int dead) {
-    const void* slot = &c_->counters[counter];
+    const void* slot = &c_->counters.items[counter];
     if (dead == kFlags) {
       Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
       Displacement(slot, 1);
@@ -66,7 +66,7 @@ class Emitter {
   }
   // counter += rcx, or -= rcx.
   void CountRcx(std::uint32_t counter, bool minus) {
-    const void* slot = &c_->counters[counter];
+    const void* slot = &c_->counters.items[counter];
     Store(&c_->spill[0], kRax);
     Load(kRax, slot);
     if (minus) Bytes({0x48, 0xf7, 0xd1});            // not rcx
@@ -80,10 +80,10 @@ class Emitter {
   void Leave(Exit::Kind kind, std::uint64_t target, const std::uint8_t* field = nullptr) {
     Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], number
     Displacement(&c_->exit, 4);
-    U32(c_->exit_count);
+    U32(c_->exits.count);
     Jump(c_->slow_stub);
     const bool resumes = kind == Exit::kSystemCall || kind == Exit::kTile;
-    c_->exits[c_->exit_count++] = {kind, target, resumes ? c_->code : field};
+    c_->exits.Add({kind, target, resumes ? c_->code : field});
   }
   std::uint8_t* Writable(const std::uint8_t* code) const {
     return const_cast<std::uint8_t*>(code) + c_->alias;

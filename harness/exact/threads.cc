@@ -120,14 +120,14 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
     return AddressOf(call->function);
   }
   const auto* place = std::find(team_address, team_address + kTeams, address);
-  if (place >= team_address + kOpaque || c->team_call_count == kMaxBranches) {
+  if (place >= team_address + kOpaque || c->team_calls.count == kMaxBranches) {
     Miss(c, "OpenMP tasks or teams started", address);
     return address;
   }
-  TeamCall* call = &c->team_calls[c->team_call_count++];
-  *call = {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])};
+  const TeamCall& call = c->team_calls.Add(
+      {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])});
   c->registers[kRdi] = AddressOf(&RunTeamCall);
-  c->registers[kRsi] = AddressOf(call);
+  c->registers[kRsi] = AddressOf(&call);
   return address;
 }
 

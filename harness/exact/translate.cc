@@ -7,6 +7,7 @@
 
 #if defined(__x86_64__)
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -136,7 +137,7 @@ const Block* Find(const Context* c, std::uint64_t address) {
   for (std::uint32_t h = Hash(address);; ++h) {
     const std::uint32_t b = c->block_of[h % kPlaces];
     if (b == 0) return nullptr;
-    const Block& block = c->blocks[b - 1];
+    const Block& block = c->blocks.items[b - 1];
     if (block.start == address && block.code != nullptr) return &block;
   }
 }
@@ -154,8 +155,7 @@ void EmitField(Context* c, std::uint64_t target) {
 }
 
 Site* AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& block) {
-  c->sites[c->site_count] = {.kind = kind, .address = i.address, .block = block.counter};
-  return &c->sites[c->site_count++];
+  return &c->sites.Add({.kind = kind, .address = i.address, .block = block.counter});
 }
 
 // Emits a block's last instruction; the address that may follow in line, or 0.
@@ -225,7 +225,7 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   Emitter e(c);
   if (i.rep) {
     Site* site = AddSite(c, Site::kRep, i, block);
-    site->own = c->counter_count++;
+    site->own = c->counters.count++;
     site->load = i.load;
     site->store = i.store;
     e.CountRcx(site->own, false);
@@ -252,12 +252,11 @@ bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** bran
   const std::size_t n = DecodeBlock(c, *next, limit);
   if (n == 0) return false;
   const Instruction& last = c->decoded[n - 1];
-  Block& block = c->blocks[c->block_count++];
-  block = {*next, last.end(), c->code, c->counter_count++, kNone, {}};
+  Block& block = c->blocks.Add({*next, last.end(), c->code, c->counters.count++, kNone, {}});
   if (*branch == nullptr) {
     block.place = Hash(*next);
     while (c->block_of[block.place] != 0) block.place = (block.place + 1) % kPlaces;
-    c->block_of[block.place] = c->block_count;
+    c->block_of[block.place] = c->blocks.count;
   }
   if (!GuardWritablePages(block.start, block.end)) {
     Miss(c, "more writable code than can be watched", block.start);
@@ -346,8 +345,7 @@ void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_
 
 void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t running) noexcept {
   Emitter e(c);
-  for (std::uint32_t k = 0; k < c->block_count; ++k) {
-    Block& b = c->blocks[k];
+  for (Block& b : c->blocks) {
     if (b.code == nullptr || b.start >= high || b.end <= low) continue;
     const std::uint64_t code = AddressOf(b.code);
     if (running > code && running < code + 5) {
@@ -356,13 +354,12 @@ void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t
     }
     e.SetField(b.code + 1, c->code);
     // A branch that falls through to here is counted still: the block ran no more, the branch did.
-    for (std::uint32_t s = c->site_count; s-- > 0;) {
-      if (c->sites[s].kind != Site::kBranch || c->sites[s].own != b.counter) continue;
-      Site& again = c->sites[c->site_count++];
-      again = c->sites[s];
-      again.block = 0;
-      again.own = c->counter_count++;
-      e.Count(again.own, kNothing);
+    const auto* branch = std::find_if(c->sites.begin(), c->sites.end(), [&](const Site& site) {
+      return site.kind == Site::kBranch && site.own == b.counter;
+    });
+    if (branch != c->sites.end()) {
+      c->sites.Add({.kind = Site::kBranch, .address = branch->address, .own = c->counters.count});
+      e.Count(c->counters.count++, kNothing);
     }
     e.Leave(Exit::kLink, b.start, b.code + 1);
     *e.Writable(b.code) = 0xe9;
@@ -374,9 +371,9 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
   constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
   if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 ||
-      c->stubs + kRoom * 64 > c->code_begin + kCodeBytes || c->block_count + kRoom > kMaxBlocks ||
-      c->exit_count + kRoom > kMaxExits || c->site_count + kRoom > kMaxBranches ||
-      c->counter_count + kRoom > kMaxExits) {
+      c->stubs + kRoom * 64 > c->code_begin + kCodeBytes || c->blocks.count + kRoom > kMaxBlocks ||
+      c->exits.count + kRoom > kMaxExits || c->sites.count + kRoom > kMaxBranches ||
+      c->counters.count + kRoom > kMaxExits) {
     if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
@@ -385,19 +382,19 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   std::uint64_t limit = 0;
   Site* branch = nullptr;
   for (int blocks = 0; next != 0; ++blocks) {
-    if (branch != nullptr) branch->own = c->counter_count;  // the next one, whoever takes it
+    if (branch != nullptr) branch->own = c->counters.count;  // the next one, whoever takes it
     const bool in_line = blocks == 0 || (blocks < kMaxLine && !IsSpecial(next) &&
                                          (branch != nullptr || Find(c, next) == nullptr));
     if (!in_line || !EmitBlock(c, limit, &next, &branch)) {
       if (blocks == 0) return nullptr;
-      if (branch != nullptr) Emitter(c).Count(c->counter_count++, kNothing);
+      if (branch != nullptr) Emitter(c).Count(c->counters.count++, kNothing);
       Emitter(c).Byte(0xe9);
       EmitField(c, next);
       break;
     }
     // Code after a branch may never run, and may not even be code: it is not looked for on pages
     // that are not known to exist.
-    const std::uint64_t end = c->blocks[c->block_count - 1].end;
+    const std::uint64_t end = c->blocks.items[c->blocks.count - 1].end;
     if (branch != nullptr && limit == 0) limit = ((end - 1) | 4095) + 1;
   }
   return code;
