@@ -76,14 +76,14 @@ void LayOut(Arena* arena, Context* into) {
   c->stack_top = AddressOf(arena->Take<std::uint8_t>(kStackBytes)) + kStackBytes;
   c->xsave_area = AddressOf(arena->Take<std::uint8_t>(kXsaveBytes));
   c->lookup = arena->Take<LookupSet>(kLookupSets);
-  c->counters.items = arena->Take<std::uint64_t>(kMaxExits);
-  c->blocks.items = arena->Take<Block>(kMaxBlocks);
-  c->block_of = arena->Take<std::uint32_t>(2 * kMaxBlocks);
-  c->sites.items = arena->Take<Site>(kMaxBranches);
-  c->exits.items = arena->Take<Exit>(kMaxExits);
-  c->branches.items = arena->Take<BranchCount>(kMaxBranches);
-  c->touched.items = arena->Take<CodeRange>(kMaxBranches);
-  c->team_calls.items = arena->Take<TeamCall>(kMaxBranches);
+  c->counters.items = arena->Take<std::uint64_t>(kMaxItems);
+  c->blocks.items = arena->Take<Block>(kMaxItems);
+  c->block_of = arena->Take<std::uint32_t>(2 * kMaxItems);
+  c->sites.items = arena->Take<Site>(kMaxItems);
+  c->exits.items = arena->Take<Exit>(kMaxItems);
+  c->branches.items = arena->Take<BranchCount>(kMaxItems);
+  c->touched.items = arena->Take<CodeRange>(kMaxItems);
+  c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
   c->counts = arena->Take<ExactCounts>(1);
   c->code_begin = arena->Take<std::uint8_t>(kCodeBytes);
 }

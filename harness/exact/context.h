@@ -20,9 +20,7 @@ extern "C" void TopdnnExactStop();  // where translated code returns to
 namespace topdnn {
 
 inline constexpr std::uint32_t kNone = 0xffffffffU;
-inline constexpr std::size_t kMaxBlocks = 1U << 18;
-inline constexpr std::size_t kMaxExits = 1U << 20;
-inline constexpr std::size_t kMaxBranches = 1U << 19;
+inline constexpr std::size_t kMaxItems = 1U << 19;  // of each list
 inline constexpr std::size_t kLookupSets = 1U << 16;
 inline constexpr std::size_t kCodeBytes = 64U << 20;
 inline constexpr std::size_t kXsaveBytes = 32U << 10;  // no processor saves more
@@ -53,7 +51,7 @@ struct Site {
   enum Kind : std::uint8_t { kBranch, kRep, kTile } kind;
   std::uint64_t address;    // of the instruction
   std::uint32_t block = 0;  // the counter of its block
-  // kBranch: the counter of the block it falls through to; kRep: of iterations.
+  // kBranch: the counter of the block it falls through to; kRep: those of rcx before and after.
   std::uint32_t own = 0;
   std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
   ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;  // kTile
@@ -98,24 +96,21 @@ struct Context {
   std::uint64_t xsave_area;     // 152
   std::uint64_t slow_path;      // 160
   std::uint64_t spill[4];       // rax, rcx, rdx, and the register of a far memory operand
-  std::uint64_t branch_target;  // of an indirect branch
-  std::uint64_t jump_to;        // its code
-  std::uint64_t exit;           // index of the Exit taken
+  // Of an indirect branch, and its code; the index of the Exit taken.
+  std::uint64_t branch_target, jump_to, exit;
 
   std::uint64_t entry_rsp;                      // the region's frames are below
   std::uint64_t alternate_low, alternate_high;  // signal stack: not an escape from the region
   std::uint32_t nested;                         // signal handlers being run translated
   const char* incomplete;                       // first thing missed; null: nothing
   std::uint64_t incomplete_address;
-  std::uint64_t generation;  // flushes
-  std::uint64_t changes;     // of code by any thread, as far as it has followed them
-  std::uint64_t children;    // threads started by the region
+  // Flushes; changes of code by any thread, as far as followed; threads started by the region.
+  std::uint64_t generation, changes, children;
 
-  const std::uint8_t* code_begin;
-  const std::uint8_t* code;   // next free byte
-  const std::uint8_t* stubs;  // next free byte of the cache's second half: ways to the dispatcher
-  std::ptrdiff_t alias;       // from a byte of code to its writable mapping
+  // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
+  const std::uint8_t *code_begin, *code, *stubs;
   const std::uint8_t *slow_stub, *lookup_code;
+  std::ptrdiff_t alias;  // from a byte of code to its writable mapping
 
   List<Block> blocks;
   List<Site> sites;
@@ -155,7 +150,6 @@ void DropBlocks(Context* context, std::uint64_t low, std::uint64_t high,
 void Fold(Context* context) noexcept;
 void FoldTiles(Context* context) noexcept;
 void Flush(Context* context) noexcept;  // folds, then forgets every translation
-bool Overlaps(const Context* context, std::uint64_t low, std::uint64_t high) noexcept;
 
 }  // namespace topdnn
 

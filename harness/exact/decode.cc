@@ -11,16 +11,20 @@ namespace {
 
 enum Kind { kOther, kFp, kX87, kBf16Dot, kVnni, kTileBf16, kTileInt8, kTileLoad, kTileStore };
 
-// Mnemonics by their names, as regular expressions.
-//
-// Arithmetic: operations of a lane. kFp and what it weighs is the list in the descriptions of
-// FP_ARITH_INST_RETIRED (Intel SDM volume 3, chapter 20): no comparison, no conversion. A dot
-// product multiplies and adds each group of a 32-bit lane.
-constexpr struct {
+enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8 };
+
+// What instructions are by their names, which are regular expressions.
+struct Rule {
   const char* names;
-  Kind kind;
-  std::uint8_t weight;
-} kArithmetic[] = {
+  Kind kind = kOther;
+  std::uint8_t weight = 0;  // operations of a lane
+  Flow flow = Flow::kNext;  // to a near place, and not through a register or memory
+  int traits = 0;
+};
+constexpr Rule kRules[] = {
+    // Arithmetic. kFp and its weights: the list in the descriptions of FP_ARITH_INST_RETIRED (Intel
+    // SDM volume 3, chapter 20), which has no comparison and no conversion. A dot product
+    // multiplies and adds each group of a 32-bit lane.
     {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", kFp, 1},
     {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", kFp, 2},
     {"f(i?(add|sub|mul|div)r?p?|sqrt)", kX87, 1},
@@ -29,60 +33,52 @@ constexpr struct {
     {"vpdpw[su]{2}ds?", kVnni, 4},
     {"tdpbf16ps", kTileBf16, 4},
     {"tdpb[su]{2}d", kTileInt8, 8},
-    {"tileload.*", kTileLoad, 0},
-    {"tilestore.*", kTileStore, 0},
-};
-
-// Where control goes, if to a near place and not through a register or memory.
-constexpr struct {
-  const char* names;
-  Flow flow;
-} kFlows[] = {
-    {"j(?!mp).*|loop.*", Flow::kConditional},
-    {"jmp", Flow::kJump},
-    {"call", Flow::kCall},
-    {"ret", Flow::kReturn},
-    {"syscall", Flow::kSystemCall},
-    {"ldtilecfg|tilerelease", Flow::kTileConfiguration},
-    {"xbegin|xabort|sysenter|int|iretq?|uiret", Flow::kUnknown},
-};
-
-enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8 };
-constexpr struct {
-  const char* names;
-  Trait trait;
-} kTraits[] = {
+    {"tileload.*", kTileLoad},
+    {"tilestore.*", kTileStore},
+    // Where control goes.
+    {.names = "j(?!mp).*|loop.*", .flow = Flow::kConditional},
+    {.names = "jmp", .flow = Flow::kJump},
+    {.names = "call", .flow = Flow::kCall},
+    {.names = "ret", .flow = Flow::kReturn},
+    {.names = "syscall", .flow = Flow::kSystemCall},
+    {.names = "ldtilecfg|tilerelease", .flow = Flow::kTileConfiguration},
+    {.names = "xbegin|xabort|sysenter|int|iretq?|uiret", .flow = Flow::kUnknown},
     // May take much longer than a load followed by a multiply-add.
-    {".*(div|sqrt|gather|scatter|fence|pause|rdtsc|cpuid|xsave|xrstor|xgetbv|mxcsr|pdep|pext|"
-     "cmpestr|cmpistr|dpp).*|xchg",
-     kSlow},
+    {.names = ".*(div|sqrt|gather|scatter|fence|pause|rdtsc|cpuid|xsave|xrstor|xgetbv|mxcsr).*|"
+              "pdep|pext|v?pcmp[ei]str.|v?dpp[sd]|xchg",
+     .traits = kSlow},
     // Write all the flags and read none.
-    {"add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]", kWritesFlags},
+    {.names = "add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]", .traits = kWritesFlags},
     // Write their first operand whole, whatever it held.
-    {"mov|movzx|movsxd?|lea|pop", kWritesRegister},
+    {.names = "mov|movzx|movsxd?|lea|pop", .traits = kWritesRegister},
     // Name memory and do not access it, or not so that a load retires.
-    {"nop|prefetch.*|cldemote|clflush(opt)?|clwb", kOnlyNames},
+    {.names = "nop|prefetch.*|cldemote|clflush(opt)?|clwb", .traits = kOnlyNames},
 };
 
 struct MnemonicClass {
   Kind kind = kOther;
   std::uint8_t weight = 0;
-  std::uint8_t element = 0;  // kFp
-  bool scalar = false;       // kFp
   Flow flow = Flow::kNext;
   int traits = 0;
+  FpElement element = kF32;  // kFp
+  bool scalar = false;       // kFp
 };
 
 ZydisDecoder decoder;
 std::array<MnemonicClass, ZYDIS_MNEMONIC_MAX_VALUE + 1> classes;
 
-// Calls set(class, name) for each mnemonic that is named so.
-template <class Set>
-void ForEach(const char* names, Set set) {
-  const std::regex pattern(names);
+void Apply(const Rule& rule) {
+  const std::regex pattern(rule.names);
   for (std::size_t m = 1; m < classes.size(); ++m) {
     const std::string_view name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
-    if (std::regex_match(name.begin(), name.end(), pattern)) set(classes[m], name);
+    if (!std::regex_match(name.begin(), name.end(), pattern)) continue;
+    MnemonicClass& c = classes[m];
+    if (rule.kind != kOther) {
+      const FpElement element = name.back() == 's' ? kF32 : name.back() == 'd' ? kF64 : kF16;
+      c = {rule.kind, rule.weight, c.flow, c.traits, element, name[name.size() - 2] == 's'};
+    }
+    if (rule.flow != Flow::kNext) c.flow = rule.flow;
+    c.traits |= rule.traits;
   }
 }
 
@@ -157,20 +153,7 @@ int OverwrittenBy(const Instruction& i) {
 void PrepareDecoder() {
   static const bool ready = [] {
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (const auto& row : kArithmetic) {
-      ForEach(row.names, [&](MnemonicClass& c, std::string_view name) {
-        c.kind = row.kind;
-        c.weight = row.weight;
-        c.element = name.back() == 's' ? kF32 : name.back() == 'd' ? kF64 : kF16;
-        c.scalar = name[name.size() - 2] == 's';
-      });
-    }
-    for (const auto& row : kFlows) {
-      ForEach(row.names, [&](MnemonicClass& c, std::string_view) { c.flow = row.flow; });
-    }
-    for (const auto& row : kTraits) {
-      ForEach(row.names, [&](MnemonicClass& c, std::string_view) { c.traits |= row.trait; });
-    }
+    for (const Rule& rule : kRules) Apply(rule);
     return true;
   }();
   static_cast<void>(ready);

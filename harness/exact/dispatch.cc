@@ -3,9 +3,6 @@
 
 #if defined(__x86_64__)
 
-#include <sys/mman.h>
-#include <sys/syscall.h>
-
 #include <cerrno>
 
 #include "harness/exact/context.h"
@@ -117,50 +114,6 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   return address;
 }
 
-// Before a system call: what it would invalidate is given up.
-void BeforeSystemCall(Context* c, const Exit& exit) {
-  const std::uint64_t* r = c->registers;
-  bool flush = false;
-  bool child = false;
-  switch (r[kRax]) {
-    case SYS_mremap:
-    case SYS_munmap:
-    case SYS_mmap:
-    case SYS_mprotect:
-    case SYS_pkey_mprotect: {
-      const std::uint64_t low = r[kRdi];
-      const std::uint64_t high = low + r[kRsi];
-      const bool elsewhere = r[kRax] == SYS_mremap && (r[kR10] & MREMAP_FIXED) != 0;
-      flush = elsewhere || (low != 0 && Overlaps(c, low, high));
-      MappingsChange(low, high);
-      break;
-    }
-    case SYS_clone:
-    case SYS_clone3:
-    case SYS_fork:
-    case SYS_vfork:
-      ++c->children;
-      child = true;
-      break;
-    case SYS_rt_sigaction:
-      // (32 and 33 are the thread library's own; it takes them when its first thread starts)
-      if (r[kRsi] != 0 && r[kRdi] != 32 && r[kRdi] != 33) {
-        Miss(c, "a signal handler was installed", exit.target);
-      }
-      break;
-    case SYS_rt_sigreturn:
-      Miss(c, "a signal frame was left by the region itself", exit.target);
-      break;
-    default:
-      break;
-  }
-  c->go_to = AddressOf(exit.field);
-  if (flush) Flush(c);
-  if (!flush && !child) return;
-  c->go_to = AddressOf(c->code);
-  EmitSystemCall(c, exit.target, child);
-}
-
 }  // namespace
 
 }  // namespace topdnn
@@ -169,11 +122,16 @@ void TopdnnExactDispatch(topdnn::Context* c) noexcept {
   using namespace topdnn;  // NOLINT: this file's own
   const int saved_errno = errno;
   const Exit exit = c->exits.items[c->exit];
-  if (exit.kind == Exit::kSystemCall) {
-    BeforeSystemCall(c, exit);
-  } else if (exit.kind == Exit::kTile) {
+  c->go_to = AddressOf(exit.field);
+  if (exit.kind == Exit::kTile) {
     FoldTiles(c);
-    c->go_to = AddressOf(exit.field);
+  } else if (exit.kind == Exit::kSystemCall) {
+    const CallEffects effects = BeforeSystemCall(c, exit.target);
+    if (effects.changes_code) Flush(c);
+    if (effects.changes_code || effects.starts_child) {
+      c->go_to = AddressOf(c->code);
+      EmitSystemCall(c, exit.target, effects.starts_child);
+    }
   } else {
     FollowChanges(c);
     const std::uint64_t generation = c->generation;

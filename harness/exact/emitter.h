@@ -64,15 +64,12 @@ class Emitter {
     Store(slot, r);
     if (dead == kNothing) Load(r, &c_->spill[0]);
   }
-  // counter += rcx, or -= rcx.
-  void CountRcx(std::uint32_t counter, bool minus) {
-    const void* slot = &c_->counters.items[counter];
+  // counter += rcx.
+  void CountRcx(std::uint32_t counter) {
     Store(&c_->spill[0], kRax);
-    Load(kRax, slot);
-    if (minus) Bytes({0x48, 0xf7, 0xd1});            // not rcx
-    Bytes({0x48, 0x8d, 0x44, 0x08, minus ? 1 : 0});  // lea rax, [rax + rcx (+ 1)]
-    if (minus) Bytes({0x48, 0xf7, 0xd1});
-    Store(slot, kRax);
+    Load(kRax, &c_->counters.items[counter]);
+    Bytes({0x48, 0x8d, 0x04, 0x08});  // lea rax, [rax + rcx]
+    Store(&c_->counters.items[counter], kRax);
     Load(kRax, &c_->spill[0]);
   }
   // Leaves for the dispatcher. What follows is where it goes on after a system call or a tile

@@ -16,8 +16,9 @@ void FoldSite(Context* c, const Site& site) {
   const std::uint64_t times = c->counters.items[site.block];
   const std::uint64_t own = c->counters.items[site.own];
   if (site.kind == Site::kRep) {
-    c->counts->load_bytes += own * site.load;
-    c->counts->store_bytes += own * site.store;
+    const std::uint64_t iterations = own - c->counters.items[site.own + 1];
+    c->counts->load_bytes += iterations * site.load;
+    c->counts->store_bytes += iterations * site.store;
   } else if (site.kind == Site::kBranch && (times | own) != 0) {
     c->counts->conditional_taken += times - own;
     c->branches.Add({site.address, times - own, own});
@@ -46,8 +47,8 @@ void FoldTiles(Context* c) noexcept {
 
 void Fold(Context* c) noexcept {
   FoldTiles(c);
-  if (c->branches.count + c->sites.count > kMaxBranches ||
-      c->touched.count + c->blocks.count > kMaxBranches) {
+  if (c->branches.count + c->sites.count > kMaxItems ||
+      c->touched.count + c->blocks.count > kMaxItems) {
     Miss(c, "more code than there is room for", 0);
     c->branches.count = c->touched.count = 0;
   }
@@ -85,12 +86,6 @@ void Flush(Context* c) noexcept {
   c->code = c->code_begin;
   c->stubs = c->code_begin + kCodeBytes / 2;
   EmitFixedCode(c);
-}
-
-bool Overlaps(const Context* c, std::uint64_t low, std::uint64_t high) noexcept {
-  return std::any_of(c->blocks.begin(), c->blocks.end(), [&](const Block& block) {
-    return block.code != nullptr && block.start < high && block.end > low;
-  });
 }
 
 }  // namespace topdnn

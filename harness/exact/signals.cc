@@ -1,5 +1,5 @@
-// Signals during a region: installed handlers are run translated too, and writes to translated code
-// are noticed by the fault they cause.
+// Installed handlers are run translated too; writes to translated code are noticed by the fault
+// they cause.
 
 #if defined(__x86_64__)
 
@@ -8,14 +8,17 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 
+#include "harness/exact/emitter.h"
 #include "harness/exact/threads.h"
 
 namespace topdnn {
@@ -70,6 +73,13 @@ bool ChangedLately(std::uint64_t page) {
 
 struct sigaction original[NSIG];
 bool taken[NSIG];
+
+// Whether code of [low, high) was translated.
+bool Overlaps(const Context* c, std::uint64_t low, std::uint64_t high) {
+  return std::any_of(c->blocks.begin(), c->blocks.end(), [&](const Block& block) {
+    return block.code != nullptr && block.start < high && block.end > low;
+  });
+}
 
 // The lines of /proc/self/maps: "low-high rwxp ...".
 void ReadMappings() {
@@ -200,6 +210,42 @@ bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
     }
   }
   return watched && !too_many_ranges;
+}
+
+CallEffects BeforeSystemCall(Context* c, std::uint64_t address) noexcept {
+  const std::uint64_t* r = c->registers;
+  switch (r[kRax]) {
+    case SYS_mremap:
+    case SYS_munmap:
+    case SYS_mmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect: {
+      const std::uint64_t low = r[kRdi];
+      const std::uint64_t high = low + r[kRsi];
+      const bool elsewhere = r[kRax] == SYS_mremap && (r[kR10] & MREMAP_FIXED) != 0;
+      const bool overlaps = low != 0 && Overlaps(c, low, high);
+      MappingsChange(low, high);
+      return {.changes_code = elsewhere || overlaps, .starts_child = false};
+    }
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+      ++c->children;
+      return {.changes_code = false, .starts_child = true};
+    case SYS_rt_sigaction:
+      // (32 and 33 are the thread library's own; it takes them when its first thread starts)
+      if (r[kRsi] != 0 && r[kRdi] != 32 && r[kRdi] != 33) {
+        Miss(c, "a signal handler was installed", address);
+      }
+      break;
+    case SYS_rt_sigreturn:
+      Miss(c, "a signal frame was left by the region itself", address);
+      break;
+    default:
+      break;
+  }
+  return {};
 }
 
 void TakeSignals(Context* c) {

@@ -120,7 +120,7 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
     return AddressOf(call->function);
   }
   const auto* place = std::find(team_address, team_address + kTeams, address);
-  if (place >= team_address + kOpaque || c->team_calls.count == kMaxBranches) {
+  if (place >= team_address + kOpaque || c->team_calls.count == kMaxItems) {
     Miss(c, "OpenMP tasks or teams started", address);
     return address;
   }

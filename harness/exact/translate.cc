@@ -20,8 +20,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMaxLine = 16;                       // blocks
-constexpr std::uint32_t kPlaces = 2 * kMaxBlocks;  // of the hash table, 2^19
+constexpr int kMaxLine = 16;                      // blocks
+constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // of the hash table, 2^20
 
 // Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
 // where that is out of reach the address in a register the instruction does not use.
@@ -130,7 +130,7 @@ void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
 }
 
 std::uint32_t Hash(std::uint64_t address) {
-  return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15U) >> 45);
+  return static_cast<std::uint32_t>((address * 0x9e3779b97f4a7c15U) >> 44);
 }
 
 const Block* Find(const Context* c, std::uint64_t address) {
@@ -210,14 +210,15 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) 
 }
 
 // Where a block of `n` decoded instructions is counted at least cost: before which instruction
-// something is dead that serves to count; `n`: nowhere.
+// the flags are dead, or else a register; `n`: nowhere.
 std::size_t PlaceOfCount(const Context* c, std::size_t n) {
-  std::size_t place = n;
-  for (std::size_t k = 0; k < n; ++k) {
-    if (c->decoded[k].overwrites == kFlags) return k;
-    if (c->decoded[k].overwrites != kNothing && place == n) place = k;
-  }
-  return place;
+  const auto dead = [](int what) {
+    return [=](const Instruction& i) { return i.overwrites == what; };
+  };
+  const Instruction* end = c->decoded + n;
+  const Instruction* place = std::find_if(c->decoded, end, dead(kFlags));
+  if (place == end) place = std::find_if_not(c->decoded, end, dead(kNothing));
+  return static_cast<std::size_t>(place - c->decoded);
 }
 
 // Instructions that count more than their block does.
@@ -225,12 +226,13 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   Emitter e(c);
   if (i.rep) {
     Site* site = AddSite(c, Site::kRep, i, block);
-    site->own = c->counters.count++;
     site->load = i.load;
     site->store = i.store;
-    e.CountRcx(site->own, false);
+    site->own = c->counters.count;
+    c->counters.count += 2;
+    e.CountRcx(site->own);
     CopyInstruction(c, i);
-    e.CountRcx(site->own, true);
+    e.CountRcx(site->own + 1);
     return;
   }
   if (i.tile) {
@@ -370,10 +372,9 @@ void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
   constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
-  if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 ||
-      c->stubs + kRoom * 64 > c->code_begin + kCodeBytes || c->blocks.count + kRoom > kMaxBlocks ||
-      c->exits.count + kRoom > kMaxExits || c->sites.count + kRoom > kMaxBranches ||
-      c->counters.count + kRoom > kMaxExits) {
+  const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count});
+  if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 || used + 4 * kRoom > kMaxItems ||
+      c->stubs + kRoom * 64 > c->code_begin + kCodeBytes) {
     if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
