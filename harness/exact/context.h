@@ -81,11 +81,7 @@ struct LookupSet {
   } ways[2];
 };
 
-// A parallel region's function on its way to the team.
-struct TeamCall {
-  void (*function)(void*);
-  void* data;
-};
+struct TeamCall;
 
 struct Context {
   // Reached by assembly at fixed offsets.

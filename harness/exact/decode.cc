@@ -15,7 +15,7 @@ enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8 };
 
 // What instructions are by their names, which are regular expressions.
 struct Rule {
-  const char* names;
+  const char* names = "";
   Kind kind = kOther;
   std::uint8_t weight = 0;  // operations of a lane
   Flow flow = Flow::kNext;  // to a near place, and not through a register or memory
@@ -52,14 +52,11 @@ constexpr Rule kRules[] = {
     // Write their first operand whole, whatever it held.
     {.names = "mov|movzx|movsxd?|lea|pop", .traits = kWritesRegister},
     // Name memory and do not access it, or not so that a load retires.
-    {.names = "nop|prefetch.*|cldemote|clflush(opt)?|clwb", .traits = kOnlyNames},
+    {.names = "nop|prefetch.*|v(gather|scatter)pf.*|cldemote|clflush(opt)?|clwb",
+     .traits = kOnlyNames},
 };
 
-struct MnemonicClass {
-  Kind kind = kOther;
-  std::uint8_t weight = 0;
-  Flow flow = Flow::kNext;
-  int traits = 0;
+struct MnemonicClass : Rule {
   FpElement element = kF32;  // kFp
   bool scalar = false;       // kFp
 };
@@ -73,10 +70,10 @@ void Apply(const Rule& rule) {
     const std::string_view name = ZydisMnemonicGetString(static_cast<ZydisMnemonic>(m));
     if (!std::regex_match(name.begin(), name.end(), pattern)) continue;
     MnemonicClass& c = classes[m];
-    if (rule.kind != kOther) {
-      const FpElement element = name.back() == 's' ? kF32 : name.back() == 'd' ? kF64 : kF16;
-      c = {rule.kind, rule.weight, c.flow, c.traits, element, name[name.size() - 2] == 's'};
-    }
+    c.element = name.back() == 's' ? kF32 : name.back() == 'd' ? kF64 : kF16;
+    c.scalar = name.size() > 1 && name[name.size() - 2] == 's';
+    c.weight += rule.weight;
+    if (rule.kind != kOther) c.kind = rule.kind;
     if (rule.flow != Flow::kNext) c.flow = rule.flow;
     c.traits |= rule.traits;
   }

@@ -90,12 +90,9 @@ constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
 
 // Where `address` goes on; sets *chain when that place may be jumped to directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
-  *chain = false;
+  *chain = address == AddressOf(&TopdnnExactStop);
+  if (*chain) return address;
   const std::uint64_t rsp = c->registers[kRsp];
-  if (address == AddressOf(&TopdnnExactStop)) {
-    *chain = true;
-    return address;
-  }
   const bool alternate = rsp >= c->alternate_low && rsp < c->alternate_high;
   if (rsp > c->entry_rsp && !alternate) {  // by an exception, longjmp or another stack
     Miss(c, "the region left translation", address);
@@ -106,10 +103,9 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
     address = AddressOf(&TopdnnExactVsyscall) + (address >> 10 & 3) * 16;
   }
-  if (const std::uint8_t* code = CodeFor(c, address)) {
-    *chain = address == asked && !IsSpecial(asked);
-    return AddressOf(code);
-  }
+  const std::uint8_t* code = CodeFor(c, address);
+  *chain = code != nullptr && address == asked && !IsSpecial(asked);
+  if (code != nullptr) return AddressOf(code);
   Miss(c, "an instruction that cannot be followed; the rest ran uncounted", address);
   return address;
 }

@@ -28,18 +28,18 @@ void FoldSite(Context* c, const Site& site) {
 }  // namespace
 
 void FoldTiles(Context* c) noexcept {
+  const auto due = [c](const Site& site) {
+    return site.kind == Site::kTile && c->counters.items[site.block] != site.folded;
+  };
+  if (std::none_of(c->sites.begin(), c->sites.end(), due)) return;
   alignas(64) TileConfiguration configuration = {};
-  bool read = false;  // the configuration, which not every processor has
+  asm volatile(".byte 0xc4, 0xe2, 0x79, 0x49, 0x00"
+               :
+               : "a"(&configuration)
+               : "memory");  // sttilecfg
   for (Site& site : c->sites) {
+    if (!due(site)) continue;
     const std::uint64_t times = c->counters.items[site.block] - site.folded;
-    if (site.kind != Site::kTile || times == 0) continue;
-    if (!read) {
-      asm volatile(".byte 0xc4, 0xe2, 0x79, 0x49, 0x00"  // sttilecfg [rax]
-                   :
-                   : "a"(&configuration)
-                   : "memory");
-    }
-    read = true;
     AddTiles(site.mnemonic, site.tiles[0], site.tiles[1], configuration, times, c->counts);
     site.folded += times;
   }

@@ -11,6 +11,12 @@
 
 namespace topdnn {
 
+// A parallel region's function on its way to the team.
+struct TeamCall {
+  void (*function)(void*);
+  void* data;
+};
+
 // A worker's share of a parallel region; its data is a TeamCall.
 void RunTeamCall(void* argument);
 Context*& CurrentContext() noexcept;  // of the calling thread while it runs translated

@@ -27,39 +27,31 @@ constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // of the hash table, 2^20
 // where that is out of reach the address in a register the instruction does not use.
 void CopyInstruction(Context* c, const Instruction& i) {
   Emitter e(c);
-  const auto* from = PointerTo<const std::uint8_t>(i.address);
   std::uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH];
-  std::memcpy(copy, from, i.raw.length);
-  if (!i.rip_relative) {
-    e.Copy(copy, i.raw.length);
-    return;
-  }
-  const std::size_t at = i.raw.raw.disp.offset;
+  std::memcpy(copy, PointerTo<const void>(i.address), i.raw.length);
   const auto distance = static_cast<std::int64_t>(i.target - AddressOf(c->code) - i.raw.length);
-  const auto displacement = static_cast<std::int32_t>(distance);
-  if (distance == displacement) {
-    std::memcpy(copy + at, &displacement, 4);
-    e.Copy(copy, i.raw.length);
-    return;
-  }
-  const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
+  const auto near = static_cast<std::int32_t>(distance);
+  const bool far = i.rip_relative && distance != near;
   int r = kRax;
-  while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
-  e.Store(&c->spill[3], r);
-  e.Constant(r, i.target);
-  auto& modrm = copy[i.raw.raw.modrm.offset];
-  modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + disp32]
-  std::memset(copy + at, 0, 4);
-  // The base register's high bit, ignored so far, must say "low eight".
-  const auto has = [&](std::uint64_t attribute) { return (i.raw.attributes & attribute) != 0; };
-  if (has(ZYDIS_ATTRIB_HAS_REX)) copy[i.raw.raw.rex.offset] &= 0xfe;
-  if (has(ZYDIS_ATTRIB_HAS_EVEX)) copy[i.raw.raw.evex.offset + 1] |= 0x20;
-  if (has(ZYDIS_ATTRIB_HAS_XOP)) copy[i.raw.raw.xop.offset + 1] |= 0x20;
-  if (has(ZYDIS_ATTRIB_HAS_VEX) && i.raw.raw.vex.size == 3) {
-    copy[i.raw.raw.vex.offset + 1] |= 0x20;
+  if (i.rip_relative) std::memcpy(copy + i.raw.raw.disp.offset, &near, 4);
+  if (far) {
+    const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
+    while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
+    e.Store(&c->spill[3], r);
+    e.Constant(r, i.target);
+    auto& modrm = copy[i.raw.raw.modrm.offset];
+    modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + 0], 4 bytes of it
+    std::memset(copy + i.raw.raw.disp.offset, 0, 4);
+    // The base register's high bit, ignored so far, must say "low eight".
+    const auto has = [&](std::uint64_t attribute) { return (i.raw.attributes & attribute) != 0; };
+    if (has(ZYDIS_ATTRIB_HAS_REX)) copy[i.raw.raw.rex.offset] &= 0xfe;
+    if (has(ZYDIS_ATTRIB_HAS_EVEX)) copy[i.raw.raw.evex.offset + 1] |= 0x20;
+    if (has(ZYDIS_ATTRIB_HAS_XOP)) copy[i.raw.raw.xop.offset + 1] |= 0x20;
+    const bool vex3 = has(ZYDIS_ATTRIB_HAS_VEX) && i.raw.raw.vex.size == 3;
+    if (vex3) copy[i.raw.raw.vex.offset + 1] |= 0x20;
   }
   e.Copy(copy, i.raw.length);
-  e.Load(r, &c->spill[3]);
+  if (far) e.Load(r, &c->spill[3]);
 }
 
 // rcx = the target of an indirect branch whose operand is a register or memory.
@@ -173,7 +165,7 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       return i.end();
     case Flow::kCall:
       PushReturnAddress(c, i.end());
-      return i.target;
+      [[fallthrough]];
     case Flow::kJump:
       return i.target;
     case Flow::kIndirectJump:
