@@ -76,8 +76,10 @@ void LoadBranchOperand(Context* c, const Instruction& i) {
 
 void PushReturnAddress(Context* c, std::uint64_t address) {
   Emitter e(c);
-  e.Bytes({0xff, 0x35, 2, 0, 0, 0, 0xeb, 8});  // push [rip + 2]; jmp over the constant
-  e.U64(address);
+  e.Bytes({0xff, 0x35});  // push [constant]
+  e.Displacement(c->stubs);
+  std::memcpy(e.Writable(c->stubs), &address, sizeof address);
+  c->stubs += sizeof address;
 }
 
 // What an indirect branch emits from its constant on; Patch fills it in.
