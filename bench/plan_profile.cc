@@ -245,7 +245,8 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
         "sums, maxima, padded channels and masked lanes add to it, skipped padding takes away",
         executed / defined));
   }
-  for (const std::string& note : ConvolutionNotes(convolutions)) notes.push_back(note);
+  const std::vector<std::string> explained = ConvolutionNotes(convolutions);
+  notes.insert(notes.end(), explained.begin(), explained.end());
   return notes;
 }
 
