@@ -25,7 +25,9 @@ void Plan::PlaceAll() {
   std::vector<BufferLife> lives(contents_.buffers.size(), BufferLife{0, kNever, -1});
   for (std::size_t i = 0; i < contents_.stages.size(); ++i) {
     const auto stage = static_cast<int>(i);
-    for (const auto& [arg, buffer] : contents_.stages[i].buffers) {
+    for (const auto& [arg, part] : contents_.stages[i].buffers) {
+      BufferId buffer = part;
+      while (contents_.buffers[buffer].parent >= 0) buffer = contents_.buffers[buffer].parent;
       BufferLife& life = lives[static_cast<std::size_t>(buffer)];
       life.first_stage = std::min(life.first_stage, stage);
       life.last_stage = std::max(life.last_stage, stage);

@@ -57,7 +57,8 @@ struct Buffer {
   BufferRole role = BufferRole::kActivation;
   // Keeps its value beyond the step, and so shares its memory with none.
   bool persistent = false;
-  // A part of another buffer, at a byte offset: a parameter within its layer's block.
+  // A part of another buffer, at a byte offset: a parameter within its layer's block, a branch
+  // within what concatenates it.
   BufferId parent = -1;
   std::size_t parent_offset = 0;
   // What Allocate writes to every element (a learning rate); zero otherwise.

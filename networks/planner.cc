@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "networks/plan_backward.h"
+#include "networks/plan_concat.h"
 #include "networks/plan_draft.h"
 #include "networks/plan_forward.h"
 #include "networks/plan_parameters.h"
@@ -49,6 +50,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
     PlanLoss(draft);
     PlanBackward(draft);
   }
+  DropCopiesOfConcats(draft);
   ParameterPlanner parameters(draft);
   parameters.Settle();
   if (request.training) parameters.PlanUpdates();

@@ -1,11 +1,12 @@
 // Convolution as TensorFlow computes it with Eigen (conv_ops.cc): NHWC and HWIO. Forward is a
 // matrix product where a patch is all of an image or one position of it, else a contraction over
 // image patches; the gradients go by explicit im2col. Depthwise convolutions are
-// loops of their own, as DepthwiseConv2dNative is.
+// loops of their own, as DepthwiseConv2dNative is; other groups go one by one.
 
 #include <algorithm>
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/group_by_group.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/eigen/kernel.h"
 #include "kernels/registry.h"
@@ -199,7 +200,7 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
         const bool depthwise = IsDepthwise(op.extents());
         if (op.extents().groups != 1 && !depthwise) {
-          return Refusal{"eigen convolves without groups or depthwise, as TensorFlow 2.0 does"};
+          return MakeGroupByGroup(request, op, MakeConv<kVariant>);
         }
         if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
           return Refusal{"an Eigen contraction overwrites its result: eigen fuses no addition"};

@@ -96,6 +96,19 @@ TEST_P(EigenTest, RandomDepthwiseConvolutionsAgreeWithTheReference) {
   }
 }
 
+TEST_P(EigenTest, RandomConvolutionsInGroupsAgreeWithTheReference) {
+  Random random(37);
+  for (int i = 0; i < 20; ++i) {
+    ConvExtents e = RandomConv(random);
+    e.groups = 1 + random.UpTo(3);
+    // (several channels in each, for they are no depthwise ones)
+    e.c = e.groups * (2 + random.UpTo(6));
+    e.k = e.groups * (1 + random.UpTo(6));
+    const ConvEpilogue epilogue{.bias = random.Once(2), .sum = false, .relu = random.Once(2)};
+    CheckPasses(std::make_shared<ConvOp>(e, epilogue), random.Seed());
+  }
+}
+
 // Shapes that take each of the ways a convolution is computed, large enough for several blocks and
 // threads.
 TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {
@@ -417,9 +430,10 @@ TEST(EigenRequestTest, WhatEigenLacksIsRefusedWithAReason) {
   const Execution bf16{Pass::kForward, true, DataType::kBF16};
   EXPECT_EQ(refusal(conv, bf16, ""), "eigen computes in f32, not bf16");
   EXPECT_NE(refusal(conv, {}, "winograd").find("no algorithm 'winograd'"), std::string::npos);
-  const auto grouped =
-      std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4, .groups = 2});
-  EXPECT_NE(refusal(grouped, {}, "").find("without groups"), std::string::npos);
+  KernelRequest grouped = RequestFor(
+      std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4, .groups = 2}), {}, 1);
+  grouped.layouts[Arg::kDst] = Layout::Plain(4);
+  EXPECT_NE(KernelRun("eigen", grouped).refusal().find("takes dst as acdb"), std::string::npos);
   const auto summed =
       std::make_shared<ConvOp>(ConvExtents{.h = 5, .w = 5}, ConvEpilogue{.sum = true});
   EXPECT_NE(refusal(summed, {}, "").find("no addition"), std::string::npos);

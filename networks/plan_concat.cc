@@ -1,0 +1,121 @@
+#include "networks/plan_concat.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/concat/concat.h"
+
+namespace topdnn {
+
+namespace {
+
+// Bytes into the whole at which a part begins, when the whole holds the part's bytes in one piece.
+// `first` is the part's first element in the whole, whose rows are one.
+std::optional<std::size_t> PlaceIn(const TensorDesc& whole, const std::vector<std::int64_t>& at,
+                                   std::int64_t first, const TensorDesc& part) {
+  if (part.type != whole.type || part.layout.is_opaque()) return std::nullopt;
+  if (part.layout.PaddedElements(part.shape) != part.shape.elements()) return std::nullopt;
+  const std::vector<std::int64_t> own = part.layout.Offsets(part.shape);
+  const auto* in_whole = at.data() + first;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (in_whole[i] - own[i] != in_whole[0] - own[0]) return std::nullopt;
+  }
+  return static_cast<std::size_t>(in_whole[0] - own[0]) * SizeOf(whole.type);
+}
+
+class ConcatPlanner {
+ public:
+  explicit ConcatPlanner(PlanDraft& draft) : draft_(draft) {}
+
+  void Plan() {
+    for (std::size_t i = 0; i < draft_.stages.size();) {
+      const Stage& stage = draft_.stages[i].stage;
+      if (!TakeOut(i)) {
+        ++i;
+        continue;
+      }
+      if (stage.pass == StagePass::kForward) {
+        draft_.fused.dropped.push_back(
+            fmt::format("{}: its sources are computed where it would copy them", stage.name));
+      }
+      draft_.stages.erase(draft_.stages.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+
+ private:
+  // Whether the stage is a concatenation that nothing is left of.
+  bool TakeOut(std::size_t index) {
+    const Stage& stage = draft_.stages[index].stage;
+    const auto* op = dynamic_cast<const ConcatOp*>(stage.op.get());
+    if (op == nullptr || ConcatRows(*op).outer != 1) return false;
+    const bool forward = stage.pass == StagePass::kForward;
+    const BufferId whole = stage.buffers.at(forward ? Arg::kDst : Arg::kDiffDst);
+    const TensorDesc& desc = draft_.DescOf(whole);
+    if (!IsFree(whole) || desc.layout.is_opaque()) return false;
+    const std::vector<std::int64_t> at = desc.layout.Offsets(desc.shape);
+    const ConcatRows rows(*op);
+    std::vector<BufferId> parts;
+    std::vector<std::size_t> places;
+    for (int i = 0; i < static_cast<int>(op->sources().size()); ++i) {
+      const Arg arg = forward ? MultipleSrc(i) : MultipleDiffSrc(i);
+      const auto part = stage.buffers.find(arg);
+      if (part == stage.buffers.end() || !IsFree(part->second)) return false;
+      if (std::count(parts.begin(), parts.end(), part->second) != 0) return false;
+      const auto place =
+          PlaceIn(desc, at, rows.starts[static_cast<std::size_t>(i)], draft_.DescOf(part->second));
+      if (!place || !MayShare(whole, part->second, index)) return false;
+      parts.push_back(part->second);
+      places.push_back(*place);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      draft_.buffers[parts[i]].parent = whole;
+      draft_.buffers[parts[i]].parent_offset = places[i];
+    }
+    return true;
+  }
+
+  bool IsFree(BufferId buffer) const {
+    return !draft_.buffers[buffer].persistent && draft_.buffers[buffer].parent < 0;
+  }
+
+  struct Uses {
+    bool before = false, after = false, written_after = false;
+  };
+
+  Uses UsesAround(BufferId buffer, std::size_t index) const {
+    Uses uses;
+    for (std::size_t i = 0; i < draft_.stages.size(); ++i) {
+      if (i == index) continue;
+      const Stage& stage = draft_.stages[i].stage;
+      for (const auto& [arg, bound] : stage.buffers) {
+        if (bound != buffer) continue;
+        uses.before |= i < index;
+        uses.after |= i > index;
+        uses.written_after |= i > index && stage.kernel->Find(arg)->direction != Direction::kIn;
+      }
+    }
+    return uses;
+  }
+
+  // Whether both hold at every stage what they would in memory of their own: one is made before the
+  // concatenation and one by it, and where both are used after it they stay as they are.
+  bool MayShare(BufferId whole, BufferId part, std::size_t index) const {
+    const Uses of_whole = UsesAround(whole, index);
+    const Uses of_part = UsesAround(part, index);
+    if (of_whole.before && of_part.before) return false;
+    if (!of_whole.after || !of_part.after) return true;
+    return !of_whole.written_after && !of_part.written_after;
+  }
+
+  PlanDraft& draft_;
+};
+
+}  // namespace
+
+void DropCopiesOfConcats(PlanDraft& draft) { ConcatPlanner(draft).Plan(); }
+
+}  // namespace topdnn

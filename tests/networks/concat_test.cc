@@ -1,0 +1,96 @@
+// A concatenation that needs no copy has no stage, and changes no result.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "networks/parameters.h"
+#include "networks/planner.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+namespace {
+
+// GoogLeNet at its smallest on so many times the same image. `way` is a backend, or oneDNN's
+// variant of blocked channels.
+std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& way, bool training) {
+  const NetworkOffer& network = *FindNetwork("googlenet");
+  const Graph graph = network.build({batch, network.small, 10});
+  PlanRequest request;
+  request.backend = way.substr(0, way.find('-'));
+  if (request.backend != way) {
+    for (const GraphNode& node : graph.nodes()) {
+      for (const Pass pass : kAllPasses) request.variants[{node.name, pass}] = {way};
+    }
+  }
+  request.training = training;
+  request.dropout = false;
+  request.threads = 2;
+  request.optimizer.momentum = 0;
+  auto plan = MakePlan(graph, request);
+  plan->Allocate();
+  InitializeParameters(*plan, 1);
+  const auto pixels = static_cast<std::size_t>(network.small.elements());
+  const std::vector<double> image = NormalValues(2, pixels);
+  std::vector<double> images;
+  for (std::int64_t i = 0; i < batch; ++i) images.insert(images.end(), image.begin(), image.end());
+  plan->Write(plan->Find(BufferRole::kInput), images);
+  if (training) {
+    plan->Write(plan->Find(BufferRole::kLabels),
+                std::vector<double>(static_cast<std::size_t>(batch), 3));
+  }
+  plan->Run();
+  return plan;
+}
+
+std::ptrdiff_t Concats(const Plan& plan) {
+  return std::count_if(plan.stages().begin(), plan.stages().end(),
+                       [](const Stage& stage) { return stage.op->kind() == "concat"; });
+}
+
+void ExpectNear(const std::vector<double>& a, const std::vector<double>& b, std::size_t n,
+                const std::string& what) {
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(b[i]));
+  for (std::size_t i = 0; i < n; ++i) EXPECT_NEAR(a[i], b[i], 1e-4 * largest) << what << " " << i;
+}
+
+class ConcatTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(ConcatTest, OneImageInPlaceGivesWhatTwoGiveByCopies) {
+  const auto one = MakePlanFor(1, GetParam(), false);
+  const auto two = MakePlanFor(2, GetParam(), false);
+  EXPECT_EQ(Concats(*two), 9);
+  // Channels last, as eigen has them and as oneDNN may choose, the parts are interleaved.
+  if (GetParam() != "eigen" && GetParam() != "onednn") {
+    EXPECT_EQ(Concats(*one), 0);
+    EXPECT_EQ(one->dropped().size(), two->dropped().size() + 9);
+  }
+  ExpectNear(one->Read(one->Find(BufferRole::kOutput)), two->Read(two->Find(BufferRole::kOutput)),
+             10, "logits");
+}
+
+TEST_P(ConcatTest, GradientsAreThoseOfTheMeanOverEqualImages) {
+  const auto one = MakePlanFor(1, GetParam(), true);
+  const auto two = MakePlanFor(2, GetParam(), true);
+  ASSERT_EQ(one->parameters().size(), two->parameters().size());
+  for (std::size_t i = 0; i < one->parameters().size(); ++i) {
+    const PlanParameter& parameter = one->parameters()[i];
+    const std::vector<double> gradient = one->Read(parameter.gradient);
+    ExpectNear(gradient, two->Read(two->parameters()[i].gradient), gradient.size(),
+               parameter.layer + "." + parameter.spec.name);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, ConcatTest,
+                         testing::Values("onednn", "onednn-blocked", "openblas", "eigen",
+                                         "reference"),
+                         [](const testing::TestParamInfo<std::string>& tested) {
+                           return tested.param == "onednn-blocked" ? "onednn_blocked"
+                                                                   : tested.param;
+                         });
+
+}  // namespace
+}  // namespace topdnn
