@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "bench/convolution_account.h"
 #include "harness/flush.h"
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
@@ -215,6 +216,7 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
 // What the exact counts explain: how they differ from the analytic FLOPs, or why they are absent.
 std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile) {
   std::map<std::string, std::vector<std::string>> stages_of_reason;
+  std::vector<CountedConvolution> convolutions;
   double executed = 0;
   double defined = 0;
   for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
@@ -227,6 +229,9 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
     }
     const Work work = stage.work();
     if (!record.flops_counted || work.macs == 0) continue;
+    if (const auto* convolution = dynamic_cast<const ConvOp*>(stage.op.get())) {
+      convolutions.push_back({convolution, stage.execution, *record.flops_counted});
+    }
     executed += *record.flops_counted;
     defined += static_cast<double>(work.flops);
   }
@@ -240,6 +245,8 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
         "sums, maxima, padded channels and masked lanes add to it, skipped padding takes away",
         executed / defined));
   }
+  const std::vector<std::string> explained = ConvolutionNotes(convolutions);
+  notes.insert(notes.end(), explained.begin(), explained.end());
   return notes;
 }
 

@@ -6,8 +6,11 @@
 #include <memory>
 #include <string>
 
+#include "bench/images.h"
+#include "bench/interrupt.h"
 #include "bench/kernel_case.h"
 #include "bench/speed_case.h"
+#include "bench/workload.h"
 #include "harness/exact/counter.h"
 #include "kernels/problem.h"
 #include "kernels/thread_width.h"
@@ -61,6 +64,54 @@ Findings ExactCost(const std::string& backend, const std::string& text, int thre
   return findings;
 }
 
+// A whole inference step counted as one region, and each of its stages as a region of its own, as
+// a profile counts them.
+Findings ExactCostOfStep(const std::string& network, int threads) {
+  const Availability available = ExactCounter::Probe();
+  if (!available.works) throw Skipped("exact counter: " + available.reason);
+  WorkloadOptions options;
+  options.network = network;
+  options.batch = 1;
+  options.threads = threads;
+  Workload workload = MakeWorkload(options, /*training=*/false);
+  Plan& plan = *workload.plan;
+  TrainingImages(options, workload).FillNext(plan);
+  const ThreadWidth width(plan.threads());
+  const TickClock clock = BestClock();
+  ExactCounts counts;
+  const auto counted = [&](int n) {
+    auto region = [&] {
+      for (int i = 0; i < n; ++i) plan.Run();
+    };
+    return SecondsOf(clock, [&] { counts = ExactCounter::Count(region); });
+  };
+  const auto native = [&] { return SecondsOf(clock, [&] { plan.Run(); }); };
+  Findings findings;
+  SetRatio(RatioOf([&] { return counted(2) - counted(1); }, native), findings);
+  if (!counts.complete) throw Skipped("not counted whole: " + counts.incomplete_reason);
+  double longest = 0;
+  for (std::size_t stage = 0; stage < plan.stages().size() && !Interrupted(); ++stage) {
+    auto once = [&] { plan.RunStage(stage); };
+    auto twice = [&] {
+      plan.RunStage(stage);
+      plan.RunStage(stage);
+    };
+    // The shortest of each, as above.
+    double first = 1;
+    double both = 1;
+    for (int i = 0; i < 9; ++i) {
+      first = std::min(first, SecondsOf(clock, [&] { ExactCounter::Count(once); }));
+      both = std::min(both, SecondsOf(clock, [&] { ExactCounter::Count(twice); }));
+    }
+    longest = std::max(longest, 2 * first - both);
+  }
+  findings.counters["longest_translation_ms"] = longest * 1e3;
+  findings.label =
+      "a step at batch 1 counted exactly over run natively; longest_translation_ms: of "
+      "its stages, each a region";
+  return findings;
+}
+
 }  // namespace
 
 void AddExactSpeed(int threads, BenchmarkCases& cases) {
@@ -72,6 +123,9 @@ void AddExactSpeed(int threads, BenchmarkCases& cases) {
           [=] { return ExactCost(backend, problem, threads); }, cases);
     }
   }
+  AddSpeedCase(
+      fmt::format("speed/exact/network/resnet50/infer/n1/t{}", threads),
+      [=] { return ExactCostOfStep("resnet50", threads); }, cases);
 }
 
 }  // namespace topdnn

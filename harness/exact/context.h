@@ -15,41 +15,59 @@
 #include "harness/exact/counts.h"
 #include "harness/exact/decode.h"
 
+extern "C" void TopdnnExactStop();  // where translated code returns to
+
 namespace topdnn {
 
 inline constexpr std::uint32_t kNone = 0xffffffffU;
-inline constexpr std::size_t kMaxBlocks = 1U << 18;
-inline constexpr std::size_t kMaxExits = 1U << 20;
-inline constexpr std::size_t kMaxBranches = 1U << 19;
+inline constexpr std::size_t kMaxItems = 1U << 19;  // of each list
 inline constexpr std::size_t kLookupSets = 1U << 16;
 inline constexpr std::size_t kCodeBytes = 64U << 20;
+inline constexpr std::size_t kXsaveBytes = 32U << 10;  // no processor saves more
 inline constexpr std::size_t kMaxBlockInstructions = 48;
+
+// An array that grows in reserved address space.
+template <class T>
+struct List {
+  T* items;
+  std::uint32_t count;
+
+  T& Add(const T& item) { return items[count++] = item; }
+  T* begin() const { return items; }
+  T* end() const { return items + count; }
+};
 
 // Executed as a whole, from its first instruction to its last.
 struct Block {
   std::uint64_t start, end;
   const std::uint8_t* code;
   std::uint32_t counter;
-  std::uint32_t place;  // in Context::block_of
+  std::uint32_t place;  // in Context::block_of; kNone: entered from the block before it alone
   Tally content;
 };
 
-// What a block's count does not tell: read from counters of its own.
+// What a block's count does not tell.
 struct Site {
-  enum Kind : std::uint8_t { kBranchTaken, kBranchNotTaken, kRep, kTile } kind;
-  std::uint64_t address;         // of the instruction
-  std::uint32_t block, counter;  // counters: of the block; of the edge or the iterations
-  std::uint32_t load, store;     // kRep: bytes per iteration
-  ZydisMnemonic mnemonic;        // kTile
-  std::uint8_t tile0, tile1;     // kTile
-  std::uint64_t folded;          // kTile: executions already counted
+  enum Kind : std::uint8_t { kBranch, kRep, kTile } kind;
+  std::uint64_t address;    // of the instruction
+  std::uint32_t block = 0;  // the counter of its block
+  // kBranch: the counter of the block it falls through to; kRep: those of rcx before and after.
+  std::uint32_t own = 0;
+  std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
+  ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;  // kTile
+  std::uint8_t tiles[2] = {};                       // kTile: their numbers
+  std::uint64_t folded = 0;                         // kTile: executions already counted
 };
 
 struct Exit {
   enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile } kind;
-  std::uint64_t target;        // kLink: address; others: address of the instruction's end
-  const std::uint8_t* field;   // kLink: the 4-byte displacement to point at the target's code
-  const std::uint8_t* resume;  // kSystemCall, kTile: where to go on
+  std::uint64_t target;  // kLink: address; others: address of the instruction's end
+  // kLink, kIndirect: what to patch (see Patch), or null; kSystemCall, kTile: where to go on.
+  const std::uint8_t* field;
+};
+
+struct CodeRange {
+  std::uint64_t start, end;
 };
 
 struct BranchCount {
@@ -58,14 +76,12 @@ struct BranchCount {
 
 // Two ways of (negated address, code): an addition tells equality without touching the flags.
 struct LookupSet {
-  std::uint64_t minus_address0, code0, minus_address1, code1;
+  struct {
+    std::uint64_t minus_address, code;
+  } ways[2];
 };
 
-// A parallel region's function on its way to the team.
-struct TeamCall {
-  void (*function)(void*);
-  void* data;
-};
+struct TeamCall;
 
 struct Context {
   // Reached by assembly at fixed offsets.
@@ -76,63 +92,52 @@ struct Context {
   std::uint64_t xsave_area;     // 152
   std::uint64_t slow_path;      // 160
   std::uint64_t spill[4];       // rax, rcx, rdx, and the register of a far memory operand
-  std::uint64_t branch_target;  // of an indirect branch
-  std::uint64_t jump_to;        // its code
-  std::uint64_t exit;           // index of the Exit taken
+  // Of an indirect branch, and its code; the index of the Exit taken.
+  std::uint64_t branch_target, jump_to, exit;
 
   std::uint64_t entry_rsp;                      // the region's frames are below
   std::uint64_t alternate_low, alternate_high;  // signal stack: not an escape from the region
-  enum class Left : std::uint8_t { kRunning, kReturned, kEscaped } left;
-  std::uint32_t nested;    // signal handlers being run translated
-  const char* incomplete;  // first thing missed; null: nothing
+  std::uint32_t nested;                         // signal handlers being run translated
+  const char* incomplete;                       // first thing missed; null: nothing
   std::uint64_t incomplete_address;
-  std::uint64_t generation;  // flushes
-  std::uint64_t changes;     // of code by any thread, as far as it has followed them
-  std::uint64_t children;    // threads started by the region
+  // Flushes; changes of code by any thread, as far as followed; threads started by the region.
+  std::uint64_t generation, changes, children;
 
-  const std::uint8_t* code_begin;
-  const std::uint8_t* code;  // next free byte
-  std::ptrdiff_t alias;      // from a byte of code to its writable mapping
-  const std::uint8_t *slow_stub, *lookup_miss;
+  // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
+  const std::uint8_t *code_begin, *code, *stubs;
+  const std::uint8_t *slow_stub, *lookup_code;
+  std::ptrdiff_t alias;  // from a byte of code to its writable mapping
 
-  Block* blocks;
-  std::uint32_t block_count;
+  List<Block> blocks;
+  List<Site> sites;
+  List<Exit> exits;
+  List<std::uint64_t> counters;  // the first stays zero
+  List<BranchCount> branches;    // as folded: an address may be there more than once
+  List<CodeRange> touched;       // of blocks that ran, as folded
+  List<TeamCall> team_calls;
   std::uint32_t* block_of;  // hash of a start address -> block + 1
-  Site* sites;
-  std::uint32_t site_count;
-  Exit* exits;
-  std::uint32_t exit_count;
-  std::uint64_t* counters;
-  std::uint32_t counter_count;
   LookupSet* lookup;
-  BranchCount* branches;         // hash of an address
-  std::uint32_t* branches_used;  // places in it
-  std::uint32_t branches_used_count;
-  struct Interval {
-    std::uint64_t start, end;
-  } * touched;
-  std::uint32_t touched_count;
-  TeamCall* team_calls;
-  std::uint32_t team_call_count;
   ExactCounts* counts;  // what was folded so far
   Instruction decoded[kMaxBlockInstructions];
 };
 
-// counter.cc. Maps a context; null with `*why` where the machine refuses. Contexts are kept: a
+// context.cc. Maps a context; null with `*why` where the machine refuses. Contexts are kept: a
 // pool's threads come back.
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
 // Runs function(a, b, third) translated.
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
                    std::uint64_t third, bool outermost);
+void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 
 // translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
 void EmitFixedCode(Context* context) noexcept;
-// A system call, then on to `next`; with `starts_child` the child leaves translation. Its begin.
-const std::uint8_t* EmitSystemCall(Context* context, std::uint64_t next,
-                                   bool starts_child) noexcept;
-void PatchLink(Context* context, const Exit& exit, const std::uint8_t* code) noexcept;
+// A system call, then on to `next`; with `starts_child` the child leaves translation.
+void EmitSystemCall(Context* context, std::uint64_t next, bool starts_child) noexcept;
+// From now on the exit goes to `code`, the translation of `target`, without the dispatcher.
+void Patch(Context* context, const Exit& exit, std::uint64_t target,
+           const std::uint8_t* code) noexcept;
 // The code of [low, high) changes while `running` executes: its blocks are translated anew.
 void DropBlocks(Context* context, std::uint64_t low, std::uint64_t high,
                 std::uint64_t running) noexcept;
@@ -141,27 +146,6 @@ void DropBlocks(Context* context, std::uint64_t low, std::uint64_t high,
 void Fold(Context* context) noexcept;
 void FoldTiles(Context* context) noexcept;
 void Flush(Context* context) noexcept;  // folds, then forgets every translation
-bool Overlaps(const Context* context, std::uint64_t low, std::uint64_t high) noexcept;
-
-// dispatch.cc: addresses at which the dispatcher does something of its own.
-bool IsSpecial(std::uint64_t address) noexcept;
-void PrepareSpecialAddresses();
-bool IsTeamRuntime(std::uint64_t address) noexcept;  // in libgomp's code
-void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
-
-// signals.cc: pages both writable and executable are made read-only while translated, so that a
-// write to code is noticed; installed handlers are run translated. False: there are too many.
-bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept;
-void MappingsChange(std::uint64_t low, std::uint64_t high) noexcept;
-// Forgets what `context` translated when another thread has changed code since it last looked.
-void FollowChanges(Context* context) noexcept;
-void TakeSignals(Context* context);
-void ReturnSignals();
-
-// threads.cc: every context that took part in the region, and a worker's share of a parallel region
-// (its data is a TeamCall).
-void RunTeamCall(void* argument);
-Context*& CurrentContext() noexcept;  // of the calling thread while it runs translated
 
 }  // namespace topdnn
 

@@ -11,10 +11,14 @@
 
 namespace topdnn {
 
-// An address of the program as a pointer.
+// An address of the program as a pointer, and back.
 template <class T>
 T* PointerTo(std::uint64_t address) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr): code is data here
+}
+template <class T>
+std::uint64_t AddressOf(T* object) {
+  return reinterpret_cast<std::uint64_t>(object);
 }
 
 enum class Flow {
@@ -30,16 +34,21 @@ enum class Flow {
   kUnknown,            // cannot be decoded, or control goes where it cannot be followed
 };
 
+// What an instruction overwrites whole without reading any of it: a general register other than rsp
+// and r12, by its number (0: rax), or CF PF AF ZF SF OF. Before it, that is free to be used.
+enum { kNothing = -1, kFlags = 16 };
+
 struct Instruction {
   ZydisDecodedInstruction raw;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
   std::uint64_t address;
   Flow flow;
-  std::uint64_t target;               // of a direct branch
-  bool rip_relative;                  // has a memory operand relative to the instruction's address
-  bool overwrites_flags;              // writes all of CF PF AF ZF SF OF and reads none of them
-  std::uint64_t rip_target;           // that operand's address
-  std::uint32_t rep_load, rep_store;  // bytes an iteration of a `rep` string instruction moves
+  std::uint64_t target;  // of a direct branch, or of a memory operand relative to RIP
+  bool rip_relative;
+  bool rep, tile;             // bytes: of an iteration; by the tile configuration in force
+  bool reads, writes;         // memory
+  std::uint32_t load, store;  // bytes, masked lanes in full
+  int overwrites;
 
   std::uint64_t end() const { return address + raw.length; }
 };
@@ -49,6 +58,9 @@ void Decode(std::uint64_t address, Instruction* instruction) noexcept;
 
 // What one execution counts as; dynamic parts (rep iterations, branches taken, tiles) left out.
 void Classify(const Instruction& instruction, Tally* tally) noexcept;
+
+// The general registers that the operands from `first` on name, in any width: bit 0 is rax.
+std::uint32_t RegistersIn(const Instruction& instruction, int first) noexcept;
 
 // Fills the decoder's tables; before the first Decode, outside any counted region.
 void PrepareDecoder();
@@ -60,13 +72,9 @@ struct TileConfiguration {
   std::uint8_t rows[16];
 };
 
-// Operations of one execution of a tile instruction under a configuration; bytes for loads, stores.
-struct TileWork {
-  std::uint64_t bf16_flops = 0, int8_ops = 0, load_bytes = 0, store_bytes = 0;
-};
-bool IsTileWork(const Instruction& instruction) noexcept;
-TileWork WorkOf(ZydisMnemonic mnemonic, int tile0, int tile1,
-                const TileConfiguration& configuration) noexcept;
+// Adds `times` executions of a tile instruction under a configuration: operations, bytes.
+void AddTiles(ZydisMnemonic mnemonic, int tile0, int tile1, const TileConfiguration& configuration,
+              std::uint64_t times, ExactCounts* counts) noexcept;
 
 }  // namespace topdnn
 

@@ -1,19 +1,25 @@
-// Signals during a region: installed handlers are run translated too, and writes to translated code
-// are noticed by the fault they cause.
+// Installed handlers are run translated too; writes to translated code are noticed by the fault
+// they cause.
 
 #if defined(__x86_64__)
+
+#include "harness/exact/signals.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
-#include "harness/exact/context.h"
+#include "harness/exact/emitter.h"
+#include "harness/exact/threads.h"
 
 namespace topdnn {
 
@@ -68,39 +74,33 @@ bool ChangedLately(std::uint64_t page) {
 struct sigaction original[NSIG];
 bool taken[NSIG];
 
+// Whether code of [low, high) was translated.
+bool Overlaps(const Context* c, std::uint64_t low, std::uint64_t high) {
+  return std::any_of(c->blocks.begin(), c->blocks.end(), [&](const Block& block) {
+    return block.code != nullptr && block.start < high && block.end > low;
+  });
+}
+
 // The lines of /proc/self/maps: "low-high rwxp ...".
 void ReadMappings() {
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  char text[4096];
-  std::uint64_t low = 0;
-  std::uint64_t value = 0;
-  int column = 0;  // 0: low, 1: high, 2: permissions, 3: the rest
-  char permission[5] = {};
-  int length = 0;
+  char text[8192];  // holds any line: a path has 4096 bytes at most
+  std::size_t kept = 0;
   writable_code_count = 0;
   too_many_ranges = false;
-  for (ssize_t n = 0; (n = read(file, text, sizeof text)) > 0;) {
-    for (ssize_t k = 0; k < n; ++k) {
-      const char ch = text[k];
-      if (ch == '\n') {
-        column = length = 0;
-        value = 0;
-      } else if (column < 2 && (ch == '-' || ch == ' ')) {
-        if (column++ == 0) {
-          low = value;
-          value = 0;
-        }
-      } else if (column < 2) {
-        value = value * 16 + static_cast<std::uint64_t>(ch <= '9' ? ch - '0' : ch - 'a' + 10);
-      } else if (column == 2 && ch != ' ') {
-        if (length < 4) permission[length++] = ch;
-      } else if (column == 2) {
-        column = 3;
-        if (permission[1] != 'w' || permission[2] != 'x') continue;
-        too_many_ranges = writable_code_count == kRanges;
-        if (!too_many_ranges) writable_code[writable_code_count++] = {low, value};
-      }
+  for (ssize_t n = 0; (n = read(file, text + kept, sizeof text - 1 - kept)) > 0;) {
+    text[kept + static_cast<std::size_t>(n)] = 0;
+    char* line = text;
+    for (char* end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
+      char* at = nullptr;
+      const std::uint64_t low = std::strtoul(line, &at, 16);
+      const std::uint64_t high = std::strtoul(at + 1, &at, 16);
+      if (at[2] != 'w' || at[3] != 'x') continue;
+      too_many_ranges = writable_code_count == kRanges;
+      if (!too_many_ranges) writable_code[writable_code_count++] = {low, high};
     }
+    kept = std::strlen(line);
+    std::memmove(text, line, kept);
   }
   if (file >= 0) close(file);
 }
@@ -158,7 +158,6 @@ void OnSignal(int signal, siginfo_t* info, void* state) {
                 reinterpret_cast<std::uint64_t>(state), false);
   --c->nested;
   std::memcpy(c->spill, saved, sizeof saved);
-  c->left = Context::Left::kRunning;
 }
 
 }  // namespace
@@ -211,6 +210,42 @@ bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept {
     }
   }
   return watched && !too_many_ranges;
+}
+
+CallEffects BeforeSystemCall(Context* c, std::uint64_t address) noexcept {
+  const std::uint64_t* r = c->registers;
+  switch (r[kRax]) {
+    case SYS_mremap:
+    case SYS_munmap:
+    case SYS_mmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect: {
+      const std::uint64_t low = r[kRdi];
+      const std::uint64_t high = low + r[kRsi];
+      const bool elsewhere = r[kRax] == SYS_mremap && (r[kR10] & MREMAP_FIXED) != 0;
+      const bool overlaps = low != 0 && Overlaps(c, low, high);
+      MappingsChange(low, high);
+      return {.changes_code = elsewhere || overlaps, .starts_child = false};
+    }
+    case SYS_clone:
+    case SYS_clone3:
+    case SYS_fork:
+    case SYS_vfork:
+      ++c->children;
+      return {.changes_code = false, .starts_child = true};
+    case SYS_rt_sigaction:
+      // (32 and 33 are the thread library's own; it takes them when its first thread starts)
+      if (r[kRsi] != 0 && r[kRdi] != 32 && r[kRdi] != 33) {
+        Miss(c, "a signal handler was installed", address);
+      }
+      break;
+    case SYS_rt_sigreturn:
+      Miss(c, "a signal frame was left by the region itself", address);
+      break;
+    default:
+      break;
+  }
+  return {};
 }
 
 void TakeSignals(Context* c) {

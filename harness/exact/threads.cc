@@ -2,25 +2,57 @@
 
 #if defined(__x86_64__)
 
+#include <dlfcn.h>
+#include <link.h>
 #include <omp.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <ctime>
 #include <filesystem>
 #include <mutex>
 #include <set>
 #include <string>
 
+#include "harness/exact/emitter.h"
+
 namespace topdnn {
 
 namespace {
+
+// libgomp's ways to start a team: (function, data, ...). Those below kOpaque hand work to threads
+// in ways that are not followed.
+constexpr const char* kTeamNames[] = {"GOMP_parallel",
+                                      "GOMP_parallel_loop_static",
+                                      "GOMP_parallel_loop_dynamic",
+                                      "GOMP_parallel_loop_guided",
+                                      "GOMP_parallel_loop_runtime",
+                                      "GOMP_parallel_sections",
+                                      "GOMP_parallel_loop_nonmonotonic_dynamic",
+                                      "GOMP_parallel_loop_nonmonotonic_guided",
+                                      "GOMP_parallel_loop_nonmonotonic_runtime",
+                                      "GOMP_parallel_loop_maybe_nonmonotonic_runtime",
+                                      "GOMP_parallel_reductions",
+                                      "GOMP_task",
+                                      "GOMP_taskloop",
+                                      "GOMP_taskloop_ull",
+                                      "GOMP_parallel_start",
+                                      "GOMP_teams_reg"};
+constexpr std::size_t kOpaque = 11;
+constexpr std::size_t kTeams = std::size(kTeamNames);
+std::uint64_t team_address[kTeams];
+
+// Where libgomp's code lies; none where it is part of the program itself.
+std::uint64_t runtime_low = 0;
+std::uint64_t runtime_high = 0;
 
 std::mutex mutex;            // of what follows
 std::set<int> pool;          // threads known to belong to libgomp
 std::vector<Context*> team;  // contexts of this region's workers
 bool worker_missed = false;  // for want of memory
-std::uint64_t region = 0;
+std::atomic<std::uint64_t> region{0};
 
 thread_local Context* current = nullptr;
 thread_local Context* own = nullptr;  // a worker's, kept between regions
@@ -30,6 +62,7 @@ int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
 // This worker's context, joined to the region's team; null without memory.
 Context* Join() {
+  if (own != nullptr && own_region == region) return own;
   const std::lock_guard lock(mutex);
   pool.insert(ThreadId());
   if (own == nullptr) {
@@ -46,7 +79,57 @@ Context* Join() {
   return own;
 }
 
+// dl_iterate_phdr's callback: the executable segment that holds GOMP_parallel.
+int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
+  for (int k = 0; k < object->dlpi_phnum; ++k) {
+    const auto& segment = object->dlpi_phdr[k];
+    const std::uint64_t low = object->dlpi_addr + segment.p_vaddr;
+    const std::uint64_t high = low + segment.p_memsz;
+    const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
+    if (segment.p_type != PT_LOAD || !inside(team_address[0])) continue;
+    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this very program
+    runtime_low = low;
+    runtime_high = high;
+    return 1;
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool IsTeamRuntime(std::uint64_t address) noexcept {
+  return address >= runtime_low && address < runtime_high;
+}
+
+void PrepareTeams() {
+  for (std::size_t k = 0; k < kTeams; ++k) {
+    team_address[k] = AddressOf(dlsym(RTLD_DEFAULT, kTeamNames[k]));
+  }
+  dl_iterate_phdr(FindRuntime, nullptr);
+}
+
+bool IsSpecial(std::uint64_t address) noexcept {
+  return address == AddressOf(&RunTeamCall) ||
+         std::find(team_address, team_address + kTeams, address) != team_address + kTeams;
+}
+
+std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
+  if (address == AddressOf(&RunTeamCall)) {  // this thread's own share
+    const auto* call = PointerTo<const TeamCall>(c->registers[kRdi]);
+    c->registers[kRdi] = AddressOf(call->data);
+    return AddressOf(call->function);
+  }
+  const auto* place = std::find(team_address, team_address + kTeams, address);
+  if (place >= team_address + kOpaque || c->team_calls.count == kMaxItems) {
+    Miss(c, "OpenMP tasks or teams started", address);
+    return address;
+  }
+  const TeamCall& call = c->team_calls.Add(
+      {PointerTo<void(void*)>(c->registers[kRdi]), PointerTo<void>(c->registers[kRsi])});
+  c->registers[kRdi] = AddressOf(&RunTeamCall);
+  c->registers[kRsi] = AddressOf(&call);
+  return address;
+}
 
 Context*& CurrentContext() noexcept { return current; }
 
@@ -58,10 +141,8 @@ void RunTeamCall(void* argument) {
     return;
   }
   current = c;
-  RunTranslated(c, reinterpret_cast<std::uint64_t>(call.function),
-                reinterpret_cast<std::uint64_t>(call.data), 0, 0, true);
+  RunTranslated(c, AddressOf(call.function), AddressOf(call.data), 0, 0, true);
   current = nullptr;
-  if (c->left != Context::Left::kReturned) Miss(c, "a worker left translation", 0);
 }
 
 std::map<int, std::uint64_t> ThreadTimes() {

@@ -11,6 +11,23 @@
 
 namespace topdnn {
 
+// A parallel region's function on its way to the team.
+struct TeamCall {
+  void (*function)(void*);
+  void* data;
+};
+
+// A worker's share of a parallel region; its data is a TeamCall.
+void RunTeamCall(void* argument);
+Context*& CurrentContext() noexcept;  // of the calling thread while it runs translated
+
+// Addresses at which a team starts or a share of its work begins: the dispatcher sees to them each
+// time. EnterTeam does what is due, and tells where to go on.
+void PrepareTeams();
+bool IsSpecial(std::uint64_t address) noexcept;
+std::uint64_t EnterTeam(Context* context, std::uint64_t address) noexcept;
+bool IsTeamRuntime(std::uint64_t address) noexcept;  // in libgomp's code
+
 // Processor time of each thread of the process, ns by thread id.
 std::map<int, std::uint64_t> ThreadTimes();
 

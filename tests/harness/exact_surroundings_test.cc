@@ -23,6 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/harness/exact_oracle.h"
+
 namespace topdnn {
 namespace {
 
@@ -198,6 +200,77 @@ TEST(ExactSurroundings, MemoryOfCodeUsedAgain) {
   const ExactCounts counts = ExactCounter::Count(region);
   EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_EQ(sum, 210);
+}
+
+// What follows a branch is written anew: the branch is counted on, on both its ways.
+TEST(ExactSurroundings, CodeRewrittenBehindABranch) {
+  auto* code = static_cast<std::uint8_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(code, MAP_FAILED);
+  // cmp edi, 1; je +6; mov eax, 7; ret; mov eax, 9; ret
+  const std::uint8_t text[] = {0x83, 0xff, 0x01, 0x74, 0x06, 0xb8, 7, 0,   0,
+                               0,    0xc3, 0xb8, 9,    0,    0,    0, 0xc3};
+  std::memcpy(code, text, sizeof text);
+  int (*function)(int) = nullptr;
+  std::memcpy(&function, &code, sizeof code);
+  bool agrees = true;
+  auto region = [&] {
+    for (std::uint8_t k = 0; k < 20; ++k) {
+      *static_cast<volatile std::uint8_t*>(code + 6) = k;
+      for (int times = 0; times < 3; ++times) {
+        agrees = agrees && function(0) == k;
+        agrees = agrees && function(1) == 9;
+      }
+      agrees = agrees && function(0) == k;
+    }
+  };
+  auto idle = [&] {
+    for (std::uint8_t k = 0; k < 20; ++k) {
+      *static_cast<volatile std::uint8_t*>(code + 6) = k;
+    }
+  };
+  idle();
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_TRUE(agrees);
+  // 140 times: 60 taken, 80 not. The region's own loops and conditions are the compiler's.
+  EXPECT_GE(counts.conditional_branches, 140U);
+  EXPECT_GE(counts.conditional_taken, 60U);
+  EXPECT_GE(counts.branches_not_taken(), 80U);
+  EXPECT_LE(counts.conditional_taken, counts.conditional_branches);
+  EXPECT_GE(counts.minority_branches, 60U);
+  EXPECT_LE(counts.minority_branches, 60U + 20U + 20U);
+  munmap(code, 4096);
+}
+
+// An indirect branch with more targets than a look-up has ways for them.
+TEST(ExactSurroundings, TargetsThatCollide) {
+  constexpr std::size_t kStride = 1U << 16;
+  constexpr int kFunctions = 5;
+  auto* code = static_cast<std::uint8_t*>(mmap(
+      nullptr, kFunctions * kStride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(code, MAP_FAILED);
+  int (*functions[kFunctions])() = {};
+  for (int k = 0; k < kFunctions; ++k) {
+    std::uint8_t* at = code + static_cast<std::size_t>(k) * kStride;
+    const std::uint8_t text[] = {0xb8, static_cast<std::uint8_t>(k), 0, 0, 0, 0xc3};
+    std::memcpy(at, text, sizeof text);
+    std::memcpy(&functions[k], &at, sizeof at);
+  }
+  mprotect(code, kFunctions * kStride, PROT_READ | PROT_EXEC);
+  int sum = 0;
+  auto region = [&] {
+    for (int k = 0; k < 1000; ++k) sum += functions[k * k % kFunctions]();
+  };
+  region();
+  const int once = sum;
+  void (*call)(void*) = [](void* r) { (*static_cast<decltype(region)*>(r))(); };
+  const std::uint64_t stepped = SingleStep(call, &region);
+  const ExactCounts counts = ExactCounter::Count(call, &region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(counts.instructions, stepped);
+  EXPECT_EQ(sum, 3 * once);
+  munmap(code, kFunctions * kStride);
 }
 
 }  // namespace

@@ -1,0 +1,158 @@
+// A translator's memory, and the way into translated code.
+
+#if defined(__x86_64__)
+
+#include "harness/exact/context.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "harness/exact/signals.h"
+#include "harness/exact/threads.h"
+
+extern "C" void TopdnnExactSlowPath();
+extern "C" void TopdnnExactEnter(const std::uint8_t* code, std::uint64_t a, std::uint64_t b,
+                                 std::uint64_t c, std::uint64_t* entry_rsp);
+
+// The translated code sees a call from here, so that unwinding passes through to C++; it returns to
+// TopdnnExactStop, which the dispatcher knows.
+asm(R"(
+  .text
+  .globl TopdnnExactEnter
+  .globl TopdnnExactStop
+  .hidden TopdnnExactEnter
+  .hidden TopdnnExactStop
+TopdnnExactEnter:
+  .cfi_startproc
+  .irp saved, rbp, rbx, r12, r13, r14, r15
+  push %\saved
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %\saved, 0
+  .endr
+  sub $8, %rsp
+  .cfi_adjust_cfa_offset 8
+  mov %rsp, (%r8)
+  mov %rdi, %rax
+  mov %rsi, %rdi
+  mov %rdx, %rsi
+  mov %rcx, %rdx
+  call *%rax
+TopdnnExactStop:
+  add $8, %rsp
+  .cfi_adjust_cfa_offset -8
+  .irp saved, r15, r14, r13, r12, rbx, rbp
+  pop %\saved
+  .cfi_adjust_cfa_offset -8
+  .endr
+  ret
+  .cfi_endproc
+)");
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kStackBytes = 512U << 10;
+
+// Reserved, zeroed and page-aligned places, one after the other.
+class Arena {
+ public:
+  template <class T>
+  T* Take(std::size_t count) {
+    auto* place = base_ == nullptr ? nullptr : reinterpret_cast<T*>(base_ + used_);
+    used_ += (count * sizeof(T) + 4095) & ~std::size_t{4095};
+    return place;
+  }
+  std::uint8_t* base_ = nullptr;
+  std::size_t used_ = 0;
+};
+
+// The layout; with an arena of no base, its size.
+void LayOut(Arena* arena, Context* into) {
+  Context unused;
+  Context* c = into == nullptr ? &unused : into;
+  c->stack_top = AddressOf(arena->Take<std::uint8_t>(kStackBytes)) + kStackBytes;
+  c->xsave_area = AddressOf(arena->Take<std::uint8_t>(kXsaveBytes));
+  c->lookup = arena->Take<LookupSet>(kLookupSets);
+  c->counters.items = arena->Take<std::uint64_t>(kMaxItems);
+  c->blocks.items = arena->Take<Block>(kMaxItems);
+  c->block_of = arena->Take<std::uint32_t>(2 * kMaxItems);
+  c->sites.items = arena->Take<Site>(kMaxItems);
+  c->exits.items = arena->Take<Exit>(kMaxItems);
+  c->branches.items = arena->Take<BranchCount>(kMaxItems);
+  c->touched.items = arena->Take<CodeRange>(kMaxItems);
+  c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
+  c->counts = arena->Take<ExactCounts>(1);
+  c->code_begin = arena->Take<std::uint8_t>(kCodeBytes);
+}
+
+}  // namespace
+
+Context* NewContext(std::string* why) {
+  Arena arena;
+  const std::size_t head = (sizeof(Context) + 4095) & ~std::size_t{4095};
+  LayOut(&arena, nullptr);
+  const std::size_t total = head + arena.used_;
+  auto* base = static_cast<std::uint8_t*>(mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  if (base == MAP_FAILED) {
+    *why = "no address space for the code cache";
+    return nullptr;
+  }
+  auto* c = new (base) Context();
+  arena = {base + head, 0};
+  LayOut(&arena, c);
+  // The code twice: executable here, writable there; hosts may refuse a mapping that is both.
+  auto* code = const_cast<std::uint8_t*>(c->code_begin);
+  const int file = memfd_create("topdnn-code", MFD_CLOEXEC);
+  void* writable = MAP_FAILED;
+  if (file >= 0 && ftruncate(file, kCodeBytes) == 0 &&
+      mmap(code, kCodeBytes, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, file, 0) == code) {
+    writable = mmap(nullptr, kCodeBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  }
+  if (file >= 0) close(file);
+  if (writable == MAP_FAILED) {
+    munmap(base, total);
+    *why = "the system refuses executable memory (memfd_create, PROT_EXEC)";
+    return nullptr;
+  }
+  c->alias = static_cast<std::uint8_t*>(writable) - code;
+  c->slow_path = AddressOf(&TopdnnExactSlowPath);
+  new (c->counts) ExactCounts();
+  Reset(c);
+  return c;
+}
+
+void Reset(Context* c) noexcept {
+  c->incomplete = nullptr;
+  c->children = 0;
+  c->nested = 0;
+  c->alternate_low = c->alternate_high = 0;
+  Flush(c);
+  *c->counts = ExactCounts();
+  c->touched.count = c->team_calls.count = c->branches.count = 0;
+}
+
+void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
+                   std::uint64_t third, bool outermost) {
+  std::uint64_t unused = 0;
+  FollowChanges(c);
+  const std::uint8_t* code = CodeFor(c, function);
+  if (code == nullptr) {
+    Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
+    code = PointerTo<const std::uint8_t>(function);
+  }
+  TopdnnExactEnter(code, a, b, third, outermost ? &c->entry_rsp : &unused);
+}
+
+void Miss(Context* c, const char* what, std::uint64_t address) noexcept {
+  if (c->incomplete != nullptr) return;
+  c->incomplete = what;
+  c->incomplete_address = address;
+}
+
+}  // namespace topdnn
+
+#endif  // __x86_64__

@@ -1,0 +1,105 @@
+// Appends machine code to a context's cache: the few instructions that the translator adds of its
+// own. Where it is not
+// said otherwise they leave the flags as they are.
+
+#ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
+#define TOPDNN_HARNESS_EXACT_EMITTER_H_
+
+#include <cstring>
+#include <initializer_list>
+
+#include "harness/exact/context.h"
+
+namespace topdnn {
+
+// As instructions encode them.
+enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR10 = 10 };
+
+class Emitter {
+ public:
+  explicit Emitter(Context* context) : c_(context) {}
+
+  void Byte(int b) { *Writable(c_->code++) = static_cast<std::uint8_t>(b); }
+  void Bytes(std::initializer_list<int> bytes) {
+    for (const int b : bytes) Byte(b);
+  }
+  void Copy(const void* from, std::size_t n) {
+    std::memcpy(Writable(c_->code), from, n);
+    c_->code += n;
+  }
+  void U32(std::uint32_t v) { Copy(&v, 4); }
+  void U64(std::uint64_t v) { Copy(&v, 8); }
+  // The displacement of `target` from the end of the instruction, `after` bytes further on.
+  void Displacement(const void* target, int after = 0) {
+    U32(static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(target) - c_->code - 4 -
+                                   after));
+  }
+  void Store(const void* slot, int r) { RegisterAndSlot(0x89, slot, r); }
+  void Load(int r, const void* slot) { RegisterAndSlot(0x8b, slot, r); }
+  void Constant(int r, std::uint64_t v) {
+    Bytes({0x48, 0xb8 + r});
+    U64(v);
+  }
+  void Jump(const void* code) {
+    Byte(0xe9);
+    Displacement(code);
+  }
+  void JumpThrough(const void* slot) {
+    Bytes({0xff, 0x25});
+    Displacement(slot);
+  }
+  // counter += 1, by means of what is dead here: kFlags, a register, or kNothing.
+  void Count(std::uint32_t counter, int dead) {
+    const void* slot = &c_->counters.items[counter];
+    if (dead == kFlags) {
+      Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
+      Displacement(slot, 1);
+      Byte(1);
+      return;
+    }
+    const int r = dead == kNothing ? kRax : dead;
+    if (dead == kNothing) Store(&c_->spill[0], r);
+    Load(r, slot);
+    Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1});  // lea r, [r + 1]
+    Store(slot, r);
+    if (dead == kNothing) Load(r, &c_->spill[0]);
+  }
+  // counter += rcx.
+  void CountRcx(std::uint32_t counter) {
+    Store(&c_->spill[0], kRax);
+    Load(kRax, &c_->counters.items[counter]);
+    Bytes({0x48, 0x8d, 0x04, 0x08});  // lea rax, [rax + rcx]
+    Store(&c_->counters.items[counter], kRax);
+    Load(kRax, &c_->spill[0]);
+  }
+  // Leaves for the dispatcher. What follows is where it goes on after a system call or a tile
+  // configuration; for other exits, `field` is what to patch.
+  void Leave(Exit::Kind kind, std::uint64_t target, const std::uint8_t* field = nullptr) {
+    Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], number
+    Displacement(&c_->exit, 4);
+    U32(c_->exits.count);
+    Jump(c_->slow_stub);
+    const bool resumes = kind == Exit::kSystemCall || kind == Exit::kTile;
+    c_->exits.Add({kind, target, resumes ? c_->code : field});
+  }
+  std::uint8_t* Writable(const std::uint8_t* code) const {
+    return const_cast<std::uint8_t*>(code) + c_->alias;
+  }
+  // Makes the jump whose displacement is at `field` go to `code`.
+  void SetField(const std::uint8_t* field, const std::uint8_t* code) const {
+    const auto displacement = static_cast<std::int32_t>(code - field - 4);
+    std::memcpy(Writable(field), &displacement, 4);
+  }
+
+ private:
+  void RegisterAndSlot(int opcode, const void* slot, int r) {
+    Bytes({0x48 | r >> 3 << 2, opcode, 0x05 | (r & 7) << 3});
+    Displacement(slot);
+  }
+
+  Context* c_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXACT_EMITTER_H_

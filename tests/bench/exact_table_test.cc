@@ -1,0 +1,96 @@
+// Operations executed over operations defined, case by case, where the shapes tell the ratio: what
+// kernels leave out, and what they do besides.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bench/kernel_case.h"
+#include "harness/exact/counter.h"
+#include "kernels/problem.h"
+#include "kernels/thread_width.h"
+#include "kernels/variant.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+struct Row {
+  const char* name;
+  const char* variant;
+  const char* problem;
+  double low, high;  // executed over defined
+};
+
+// Of 9 taps on 56 x 56 outputs, 166 x 166 of 168 x 168 meet the image.
+constexpr double kInside = 166.0 * 166.0 / (168.0 * 168.0);
+constexpr Row kRows[] = {
+    {"no_padding", "onednn", "conv/n1c32h28w28k32r3s3u1v1p0q0", 1, 1.0001},
+    {"padding_left_out", "onednn", "conv/n1c32h56w56k32r3s3u1v1p1q1", kInside, kInside + 0.0001},
+    // Output channels are padded to a block of 8 (AVX2) or 16 (AVX-512): 17 to 24 or to 32.
+    {"odd_channels", "onednn", "conv/n1c20h28w28k17r3s3u1v1p0q0", 24.0 / 17, 32.0 / 17 + 0.0001},
+    // F(4x4, 3x3) multiplies 36 times for 16 x 9, and transforms.
+    {"winograd", "onednn-winograd", "conv/n1c64h56w56k64r3s3u1v1p1q1", 0.25, 0.6},
+    {"whole_blocks", "openblas", "gemm/m256n256k256", 1, 1.005},
+    {"edges", "openblas", "gemm/m500n500k500", 1, 1.01},
+    {"whole_blocks_of_eigen", "eigen", "gemm/m256n256k256", 1, 1.005},
+    {"edges_of_eigen", "eigen", "gemm/m500n500k500", 1, 1.01},
+};
+
+class ExactTable : public testing::TestWithParam<Row> {};
+
+TEST_P(ExactTable, RatioIsWhatTheShapesTell) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  const auto variant = FindVariant(GetParam().variant);
+  if (!variant) GTEST_SKIP() << "there is no " << GetParam().variant;
+  const KernelProblem problem(ParseProblem(GetParam().problem),
+                              {Pass::kForward, false, DataType::kF32});
+  auto made = KernelCase::Make(*variant, problem, 1);
+  if (const auto* refusal = std::get_if<Refusal>(&made)) GTEST_SKIP() << refusal->reason;
+  const auto& kernel = std::get<std::unique_ptr<KernelCase>>(made);
+  const ThreadWidth width(1);
+  auto region = [&] { kernel->Run(); };
+  region();
+  const ExactCounts counts = ExactCounter::Count(region);
+  ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
+  const auto defined = static_cast<double>(
+      ParseProblem(GetParam().problem)->WorkOf(Pass::kForward, DataType::kF32).flops);
+  const double ratio = static_cast<double>(counts.flops()) / defined;
+  RecordProperty("executed_over_defined", std::to_string(ratio));
+  EXPECT_GE(ratio, GetParam().low);
+  EXPECT_LE(ratio, GetParam().high);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, ExactTable, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+// The exact counts that a process of the program tells of oneDNN's kernels.
+std::vector<double> CountsUnder(const std::string& launcher) {
+  const std::string program = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  const Outcome outcome =
+      RunShell(launcher + program + " validate --kernels-of onednn --json - 2>/dev/null");
+  std::vector<double> counts;
+  const auto json = nlohmann::json::parse(outcome.output);
+  for (const auto& row : json.at("cases")) {
+    if (row.at("exact").is_number()) counts.push_back(row.at("exact").get<double>());
+  }
+  return counts;
+}
+
+TEST(ExactAddresses, WhereCodeLiesChangesNoCount) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  if (RunShell("setarch -R true").exit_status != 0) {
+    GTEST_SKIP() << "this system refuses to switch address randomization off";
+  }
+  const std::vector<double> anywhere = CountsUnder("");
+  EXPECT_GE(anywhere.size(), 4U);
+  EXPECT_EQ(CountsUnder(""), anywhere);
+  EXPECT_EQ(CountsUnder("setarch -R "), anywhere);
+}
+
+}  // namespace
+}  // namespace topdnn
