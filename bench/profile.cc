@@ -89,6 +89,7 @@ struct Measured {
   PlanProfile profile;
   std::vector<Ceiling> ceilings;
   std::optional<CoreRates> rates;  // absent in a recording of a version without them
+  std::vector<Cache> caches;
   nlohmann::ordered_json machine;
   nlohmann::ordered_json subject;
   bool smt = false;
@@ -131,6 +132,7 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
   measured.rates = MeasureCoreRates(workload.plan->threads());
+  measured.caches = machine.topology.caches;
   measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.profile =
@@ -160,6 +162,7 @@ Measured Replay(ProfileOptions options, const std::string& file, Workload& workl
   measured.profile = ProfileOf(recording, *workload.plan, file);
   measured.ceilings = CeilingsOf(recording, file);
   measured.rates = CoreRatesOf(recording, file);
+  measured.caches = CachesOf(recording, file);
   measured.machine = recording.machine;
   measured.subject = recording.subject;
   measured.smt = recording.smt;
@@ -197,7 +200,8 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   Report report =
       ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
   if (measured.rates) {
-    AddBounds(*measured.rates, measured.ceilings, measured.profile.in_network.disturbance, report);
+    AddBounds(*measured.rates, measured.ceilings, measured.caches,
+              measured.profile.in_network.disturbance, report);
   }
   report.command = CommandLine();
   report.machine = measured.machine;

@@ -218,6 +218,18 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   EXPECT_THAT(measured.output, HasSubstr("warm-up  forward"));
   EXPECT_THAT(measured.output, HasSubstr("steady   backward"));
   EXPECT_FALSE(ReadJson(second)["stages"][0]["events"].empty());
+  // Which bytes leave the caches is a matter of the caches that were recorded.
+  for (const bool fits : {true, false}) {
+    nlohmann::json edited = ReadJson(recording);
+    for (auto& cache : edited["machine"]["caches"]) cache["size"] = fits ? 1LL << 40 : 1;
+    std::ofstream(folder.path() / "edited.json") << edited;
+    replay = arguments;
+    replay.insert(replay.end(), {"--counters", "replay:" + (folder.path() / "edited.json").string(),
+                                 "--json", second});
+    const Outcome other = RunProgram(replay);
+    ASSERT_EQ(other.exit_status, kExitGood) << other.output;
+    EXPECT_EQ(ReadJson(second)["stages"][0]["roofline"]["dram_applies"], !fits);
+  }
   // Another batch, another backend's stages: refused in one line.
   for (const std::vector<std::string>& other :
        {std::vector<std::string>{"--batch", "4"}, {"--backend", "reference"}, {"--infer"}}) {
