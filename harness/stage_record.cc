@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/counters/core_types.h"
 #include "harness/counters/scaling.h"
 #include "harness/measure.h"
 #include "harness/statistics/summary.h"
@@ -51,6 +52,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
   }
   std::vector<EventCount> series;
   std::string displaced;
+  std::string elsewhere;
   for (std::size_t e = 0; e < events.size(); ++e) {
     series.clear();
     for (std::size_t at = e; at < samples.counts.size(); at += events.size()) {
@@ -59,6 +61,15 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     const EventCount mean = MeanCount(series);
     record.events[events[e]] = mean.value;
     if (!mean.value) continue;
+    if (const auto type = ElsewhereOf(events[e])) {
+      if (*mean.value > 0 && elsewhere.empty()) {
+        elsewhere = fmt::format(
+            "threads were on {} cores for {:.0f} % of the time, which the other counts lack: keep "
+            "them on cores of one type (taskset)",
+            *type, 100 * mean.running_fraction);
+      }
+      continue;
+    }
     record.running_fraction =
         std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
     if (mean.running_fraction < kTrustedRunningFraction && displaced.empty()) {
@@ -66,7 +77,12 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
                               events[e], 100 * mean.running_fraction);
     }
   }
-  if (!displaced.empty()) degrade(displaced);
+  // (what was elsewhere was off its counter for that reason)
+  if (!elsewhere.empty()) {
+    degrade(elsewhere);
+  } else if (!displaced.empty()) {
+    degrade(displaced);
+  }
   for (const ThreadCounts& thread : samples.threads) {
     auto& own = record.thread_events[thread.thread];
     for (std::size_t e = 0; e < events.size() && e < thread.counts.size(); ++e) {
