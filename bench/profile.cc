@@ -30,6 +30,7 @@
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
+#include "harness/report/dram_table.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/report/topdown_table.h"
@@ -243,6 +244,7 @@ int RunProfile(const ProfileOptions& options) {
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
+  fmt::print("{}", DramTableText(report, DetectStyle(stdout)));
   fmt::print("{}", BoundsTable(report, DetectStyle(stdout)));
   if (options.roofline) fmt::print("{}", RooflineTable(report, DetectStyle(stdout)));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
