@@ -230,6 +230,36 @@ const std::map<std::string, double> kRapidsLevel3 = {{"L1_Bound", .05},
                                                      {"L3_Bound", .05},
                                                      {"DRAM_Bound", .07},
                                                      {"Store_Bound", .01}};
+// Of 1000 cycles the divider works in 50, no port in 90, one in 100, two in 100, more in 600; AMX
+// in 250. On Granite Rapids a serializing instruction has 30 of those without a port. On Sapphire
+// Rapids its 30 are of the 40 without anything to issue, and (90 + 40 - 30) is taken of the 700
+// stalls less the 200 for loads.
+const Counts kPorts = {{"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 90}};
+const Counts kSkylakePorts =
+    With(kPorts, {{"ARITH.DIVIDER_ACTIVE", 50}, {"UOPS_EXECUTED.CORE_CYCLES_GE_3", 600}});
+const Counts kIceLakePorts =
+    With(kPorts, {{"ARITH.DIVIDER_ACTIVE", 50}, {"UOPS_EXECUTED.CYCLES_GE_3", 600}});
+const Counts kRapidsPorts = With(kPorts, {{"CPU_CLK_UNHALTED.THREAD", 1000},
+                                          {"ARITH.DIV_ACTIVE", 50},
+                                          {"EXE.AMX_BUSY", 250},
+                                          {"RESOURCE_STALLS.SCOREBOARD", 30},
+                                          {"EXE_ACTIVITY.1_PORTS_UTIL", 100},
+                                          {"EXE_ACTIVITY.2_PORTS_UTIL", 100},
+                                          {"UOPS_EXECUTED.CYCLES_GE_3", 600}});
+const std::map<std::string, double> kPortNodes = {{"Divider", .05},
+                                                  {"Ports_Utilized_0", .09},
+                                                  {"Ports_Utilized_1", .1},
+                                                  {"Ports_Utilized_2", .1},
+                                                  {"Ports_Utilized_3m", .6}};
+const Counts kSapphirePorts = With(kRapidsPorts, {{"RS.EMPTY_RESOURCE", 40},
+                                                  {"CYCLE_ACTIVITY.STALLS_TOTAL", 700},
+                                                  {"EXE_ACTIVITY.BOUND_ON_LOADS", 200}});
+const std::map<std::string, double> kSapphirePortNodes = {
+    {"Divider", .05},         {"AMX_Busy", .25},        {"Ports_Utilized_0", .05},
+    {"Ports_Utilized_1", .1}, {"Ports_Utilized_2", .1}, {"Ports_Utilized_3m", .6}};
+const std::map<std::string, double> kRapidsPortNodes = {
+    {"Divider", .05},         {"AMX_Busy", .25},        {"Ports_Utilized_0", .06},
+    {"Ports_Utilized_1", .1}, {"Ports_Utilized_2", .1}, {"Ports_Utilized_3m", .6}};
 // Three of four stalled cycles wait for memory.
 const Counts kArmStalls = {{"STALL_BACKEND", 400}, {"STALL_BACKEND_MEM", 300}};
 
@@ -256,6 +286,33 @@ const std::vector<Vector>& Vectors() {
        And(kRapidsNodes, kRapidsLevel3)},
       {"granite_rapids", "level 3", false, Plus(Guest(6, 300), kRapidsStalls),
        And(kRapidsNodes, kRapidsLevel3)},
+      {"skylake_x", "ports", false, Plus(kSkylake, kSkylakePorts), And(kSkylakeNodes, kPortNodes)},
+      // Of 2000 cycles of the core: 1900 with a port at work, 1700 with two, 1500 with three.
+      {"skylake_x", "ports, two threads", true,
+       Plus(SkylakeSmt(), {{"CPU_CLK_UNHALTED.THREAD", 1000},
+                           {"ARITH.DIVIDER_ACTIVE", 50},
+                           {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 90},
+                           {"UOPS_EXECUTED.CORE_CYCLES_GE_1", 1900},
+                           {"UOPS_EXECUTED.CORE_CYCLES_GE_2", 1700},
+                           {"UOPS_EXECUTED.CORE_CYCLES_GE_3", 1500}}),
+       And(kSkylakeNodes, {{"Divider", .05},
+                           {"Ports_Utilized_0", .09},
+                           {"Ports_Utilized_1", .1},
+                           {"Ports_Utilized_2", .1},
+                           {"Ports_Utilized_3m", .75}})},
+      // (150 and 250 cycles with one and two ports are in Ice Lake's vector)
+      {"ice_lake_x", "ports", false,
+       Plus(With(With(kIceLakeBoth, kIceLakeMetrics), kIceLakePorts),
+            {{"CPU_CLK_UNHALTED.THREAD", 1000}}),
+       And(kIceLakeNodes, {{"Divider", .05},
+                           {"Ports_Utilized_0", .09},
+                           {"Ports_Utilized_1", .15},
+                           {"Ports_Utilized_2", .25},
+                           {"Ports_Utilized_3m", .6}})},
+      {"emerald_rapids", "ports", false, Plus(Metrics(6, 300), kSapphirePorts),
+       And(kRapidsNodes, kSapphirePortNodes)},
+      {"granite_rapids", "ports", false, Plus(Guest(6, 300), kRapidsPorts),
+       And(kRapidsNodes, kRapidsPortNodes)},
       {"neoverse_v1", "level 2", false, Plus(Neoverse(8, 0), kArmStalls),
        And(kV1Nodes, {{"Memory_Bound", .1875}, {"Core_Bound", .0625}})},
       {"neoverse_n2", "level 2", false, Plus(Neoverse(5, 0), kArmStalls),
@@ -367,8 +424,14 @@ TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
   const auto result = EvaluateTopdown(table, begun, false);
   EXPECT_EQ(result.level3.size(), 5u);
   EXPECT_EQ(result.missing, (std::vector<std::string>{"MEMORY_ACTIVITY.STALLS_L2_MISS"}));
+  // Each node is begun for itself, and not by what is counted for the FLOPs.
+  Counts ports = Plus(Metrics(6, 300), kSapphirePorts);
+  EXPECT_EQ(EvaluateTopdown(table, ports, false).level3.size(), 6u);
+  EXPECT_TRUE(EvaluateTopdown(table, ports, false).missing.empty());
+  EXPECT_TRUE(
+      EvaluateTopdown(table, Plus(Metrics(6, 300), {{"EXE.AMX_BUSY", 1}}), false).level3.empty());
   const auto deeper = EventsOfPath(table, 0, 3, false);
-  EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6);
+  EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6 + 9);
 }
 
 TEST(TopdownTables, FlopEventsCountLanes) {
