@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/topdown/advice.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -432,6 +433,19 @@ TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
       EvaluateTopdown(table, Plus(Metrics(6, 300), {{"EXE.AMX_BUSY", 1}}), false).level3.empty());
   const auto deeper = EventsOfPath(table, 0, 3, false);
   EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6 + 9);
+}
+
+TEST(TopdownAdvice, ADeeperNodeSpeaksForItsParentAndOnlyWhereThatMatters) {
+  TopdownResult result;
+  result.level1 = {{"Backend_Bound", .5}};
+  result.level2 = {{"Memory_Bound", .1}, {"Core_Bound", .4}};
+  result.level3 = {{"DRAM_Bound", .3}, {"Divider", .05}, {"Ports_Utilized_0", .3}};
+  const auto deep = AdviseOn(result);
+  ASSERT_EQ(deep.size(), 1u);
+  EXPECT_EQ(deep[0].node, "Ports_Utilized_0");
+  result.level3.clear();
+  ASSERT_EQ(AdviseOn(result).size(), 1u);
+  EXPECT_EQ(AdviseOn(result)[0].node, "Core_Bound");
 }
 
 TEST(TopdownTables, FlopEventsCountLanes) {
