@@ -49,6 +49,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
+  bool scale_counts = false;
   bool context_gap = false;
   bool roofline = false;
   std::string json, csv, record;
@@ -196,10 +197,20 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
   }
 }
 
+void ScaleAllCounts(PlanProfile& profile) {
+  const auto scale = [](SequenceSamples& samples) {
+    for (StageSamples& stage : samples.stages) ScaleCounts(samples.events, stage);
+    ScaleCounts(samples.events, samples.step);
+  };
+  scale(profile.in_network);
+  for (SequenceSamples& samples : profile.isolated) scale(samples);
+}
+
 Report MakeReport(const ProfileOptions& options, const Workload& workload,
                   const Measured& measured) {
-  Report report =
-      ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
+  PlanProfile profile = measured.profile;
+  if (options.scale_counts) ScaleAllCounts(profile);
+  Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
   if (measured.rates) {
     AddBounds(*measured.rates, measured.ceilings, measured.caches,
               measured.profile.in_network.disturbance, report);
@@ -273,6 +284,9 @@ std::function<int()> Configure(CLI::App& app) {
                  "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   app.add_option("--metrics", options->metrics,
                  "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  app.add_flag("--scale-counts", options->scale_counts,
+               "estimate the counts of events that shared a counter, which are else of a part of "
+               "the time");
   app.add_flag("--series", options->series,
                "phases (warm-up and steady; forward, backward, update), and in the JSON each "
                "stage's series over the iterations");

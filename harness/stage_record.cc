@@ -29,6 +29,19 @@ EventCount MeanCount(std::span<const EventCount> per_iteration) {
   return mean;
 }
 
+void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples) {
+  if (samples.scaled) return;
+  samples.scaled = true;
+  const auto scale = [&events](std::vector<EventCount>& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (!ElsewhereOf(events[i % events.size()])) counts[i].value = Scaled(counts[i]);
+    }
+  };
+  if (events.empty()) return;
+  scale(samples.counts);
+  for (ThreadCounts& thread : samples.threads) scale(thread.counts);
+}
+
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime) {
   Record record;
@@ -73,8 +86,8 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     record.running_fraction =
         std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
     if (mean.running_fraction < kTrustedRunningFraction && displaced.empty()) {
-      displaced = fmt::format("{} was on a counter for {:.0f} % of the time and is not scaled",
-                              events[e], 100 * mean.running_fraction);
+      displaced = fmt::format("{} was on a counter for {:.0f} % of the time and is {}scaled",
+                              events[e], 100 * mean.running_fraction, samples.scaled ? "" : "not ");
     }
   }
   // (what was elsewhere was off its counter for that reason)

@@ -274,6 +274,32 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   }
 }
 
+TEST(RecordTest, CountsOfAPartOfTheTimeAreScaledOnlyWhenAsked) {
+  const TestFolder folder;
+  nlohmann::json recording =
+      ReadJson(TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json");
+  constexpr std::size_t kInstructions = 10;  // of the recording's events
+  for (auto& region : recording["in_network"]["regions"])
+    region["running"][kInstructions] = {0.5, 0.5};
+  const std::string half = folder.path() / "half.json";
+  const std::string path = folder.path() / "out.json";
+  std::ofstream(half) << recording;
+  for (const bool scaled : {false, true}) {
+    std::vector<std::string> arguments = {"profile",        "cnn",     "--infer", "--backend",
+                                          "reference",      "--batch", "1",       "--counters",
+                                          "replay:" + half, "--json",  path};
+    if (scaled) arguments.emplace_back("--scale-counts");
+    const Outcome outcome = RunProgram(arguments);
+    ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    const nlohmann::json stage = ReadJson(path)["stages"][0];
+    EXPECT_EQ(stage["events"]["instructions"].get<double>(),
+              (scaled ? 4 : 2) * stage["events"]["cycles"].get<double>());
+    EXPECT_EQ(stage["status"], "DEGRADED");
+    EXPECT_THAT(stage["reason"].get<std::string>(),
+                HasSubstr(scaled ? "and is scaled" : "and is not scaled"));
+  }
+}
+
 // Every stage of a training step has its FLOPs counted, workers included.
 class ExactProfileTest : public testing::TestWithParam<std::string> {};
 

@@ -297,6 +297,18 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   EXPECT_EQ(record.status, Status::kDegraded);
   EXPECT_THAT(record.reason, HasSubstr("a was on a counter for 60 % of the time"));
   EXPECT_EQ(record.events.at("a"), 10);  // not scaled
+  // It is when asked for, once, and flagged all the same; what was elsewhere was counted in full.
+  samples.counts.insert(samples.counts.begin() + 1, {.value = 8.0, .running_fraction = 0.25});
+  samples.counts.push_back({.value = 8.0, .running_fraction = 0.25});
+  const std::vector<std::string> events = {"a", "cycles@cpu_atom"};
+  ScaleCounts(events, samples);
+  ScaleCounts(events, samples);
+  const Record scaled = RecordOf(samples, events, {}, "in-network");
+  EXPECT_DOUBLE_EQ(scaled.events.at("a").value(), 10 / 0.6);
+  EXPECT_EQ(scaled.events.at("cycles@cpu_atom"), 8);
+  EXPECT_EQ(scaled.status, Status::kDegraded);
+  samples.counts = {{.value = 10.0, .running_fraction = 0.6}};
+  EXPECT_THAT(RecordOf(samples, {"a"}, {}, "").reason, HasSubstr("of the time and is scaled"));
 }
 
 TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
