@@ -157,7 +157,7 @@ std::vector<pid_t> ThreadsOfProcess() {
 
 EventCount SumOverThreads(std::span<const CounterReading> before,
                           std::span<const CounterReading> after) {
-  const EventCount absent{.value = std::nullopt, .running_fraction = 0};
+  EventCount absent{.value = std::nullopt, .running_fraction = 0};
   double sum = 0;
   double enabled = 0;
   double running = 0;

@@ -45,7 +45,7 @@ std::string WordOf(const std::filesystem::path& path) {
 }
 
 std::string FormatOf(const std::string& key, const std::filesystem::path& pmu) {
-  const std::string listed = WordOf(pmu / "format" / key);
+  std::string listed = WordOf(pmu / "format" / key);
   if (!listed.empty()) return listed;
   static const std::map<std::string, std::string> usual = {
       {"event", "config:0-7"}, {"umask", "config:8-15"}, {"cmask", "config:24-31"}};

@@ -76,6 +76,7 @@ std::vector<DramEvent> IntelEvents(const std::vector<SysfsPmu>& pmus, const Name
       events[name] = {.config = *config, .write = write, .bytes = BytesOf(entry.path())};
     }
     std::vector<DramEvent> of_pmu;
+    of_pmu.reserve(events.size());
     for (auto& [name, event] : events) of_pmu.push_back(std::move(event));
     AddOnCpus(pmu, of_pmu, all);
   }
