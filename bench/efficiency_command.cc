@@ -11,6 +11,7 @@
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/measured_ceilings.h"
+#include "bench/network_choice.h"
 #include "bench/plan_profile.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
@@ -43,6 +44,7 @@ std::string HeadLine() {
 Row Measure(const std::string& network, const EfficiencyOptions& options) {
   WorkloadOptions workload_options = options.workload;
   workload_options.network = network;
+  ChooseInNetwork(workload_options, /*training=*/false);
   Workload workload = MakeWorkload(workload_options, /*training=*/false);
   TrainingImages images(workload_options, workload);
   ProfileSettings settings;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/network_choice.h"
 #include "bench/npz.h"
 #include "bench/whole_file.h"
 #include "bench/workload.h"
@@ -75,6 +76,7 @@ int RunInference(InferenceOptions options) {
   }
   options.workload.input = input.array.shape;
   options.workload.batch = input.array.shape[0];
+  ChooseInNetwork(options.workload, /*training=*/false);
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
   if (input.name != workload.input_name) {
     throw UsageError(fmt::format("--input {}: the input of {} is named {}", input.name,

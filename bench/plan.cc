@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/network_choice.h"
 #include "bench/workload.h"
 
 namespace topdnn {
@@ -105,14 +106,16 @@ void PrintMemory(const Plan& plan) {
       MiBOf(plan.transient_bytes()), MiBOf(unshared), MiBOf(scratch));
 }
 
-int RunPlan(const PlanOptions& options) {
+int RunPlan(PlanOptions options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
+  const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   const Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
   const Plan& plan = *workload.plan;
   fmt::print("{} {}, batch {}, {}, {}, {} threads: {:.3f} GMAC and {} parameters\n",
              workload.network, options.infer ? "inference" : "training", workload.batch,
              workload.dtype, workload.backend, plan.threads(),
              static_cast<double>(workload.totals.macs) / 1e9, workload.totals.parameters);
+  if (!choice.empty()) fmt::print("{}\n", choice);
   PrintStages(plan);
   PrintCounts(plan);
   if (options.buffers) PrintBuffers(plan);

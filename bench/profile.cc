@@ -16,6 +16,7 @@
 #include "bench/interrupt.h"
 #include "bench/libraries.h"
 #include "bench/nearest.h"
+#include "bench/network_choice.h"
 #include "bench/plan_profile.h"
 #include "bench/recorded_profile.h"
 #include "bench/sources.h"
@@ -73,6 +74,9 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
+  if (options.workload.backend == kAutoBackend && !options.record.empty()) {
+    throw UsageError("--record: what --backend auto chooses is not kept; name the backend");
+  }
   for (const std::string& path : {options.json, options.csv, options.record}) {
     if (!path.empty()) CheckWritable(path);
   }
@@ -96,6 +100,7 @@ struct Measured {
   nlohmann::ordered_json subject;
   bool smt = false;
   std::vector<std::string> source_notes;
+  std::string choice;  // what `auto` chose; or empty
 };
 
 // What a replay must share with its recording.
@@ -122,11 +127,12 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   return settings;
 }
 
-Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload& workload) {
+Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workload) {
   ProfileSettings settings = SettingsOf(options, progress);
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
   settings.sources = sources.Pointers();
   settings.progress("planning", 0);
+  const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   workload = MakeWorkload(options.workload, /*training=*/!options.infer);
   TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
@@ -146,6 +152,7 @@ Measured Measure(const ProfileOptions& options, ProgressLine& progress, Workload
   measured.subject["seed"] = options.workload.seed;
   measured.smt = SmtIsActive();
   measured.source_notes = sources.notes;
+  measured.choice = choice;
   return measured;
 }
 
@@ -223,6 +230,7 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   if (const TopdownTable* table = TableOf(measured.machine)) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
+  if (!measured.choice.empty()) report.notes.push_back(measured.choice);
   if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
     report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
   }

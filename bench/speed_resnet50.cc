@@ -11,6 +11,7 @@
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/measured_ceilings.h"
+#include "bench/network_choice.h"
 #include "bench/problem_sets.h"
 #include "bench/selection.h"
 #include "bench/speed_case.h"
@@ -135,6 +136,8 @@ Findings NetworkOverConvolutions(bool training, DataType type, int threads) {
   options.batch = 8;
   options.dtype = NameOf(type);
   options.threads = threads;
+  options.backend = kAutoBackend;
+  const std::string choice = ChooseInNetwork(options, training);
   Workload workload = MakeWorkload(options, training);
   TrainingImages images(options, workload);
   images.FillNext(*workload.plan);
@@ -155,8 +158,8 @@ Findings NetworkOverConvolutions(bool training, DataType type, int threads) {
   findings.counters["ratio"] = Median(steps) / convolutions;
   findings.label = fmt::format(
       "ResNet-50's {} step at batch 8 over the sum of its convolutions by themselves, each by what "
-      "auto chose",
-      training ? "training" : "inference");
+      "auto chose; {}",
+      training ? "training" : "inference", choice);
   return findings;
 }
 

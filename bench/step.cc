@@ -10,6 +10,7 @@
 
 #include "bench/command.h"
 #include "bench/images.h"
+#include "bench/network_choice.h"
 #include "bench/npz.h"
 #include "bench/workload.h"
 
@@ -44,7 +45,8 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
   }
 }
 
-int RunStep(const StepOptions& options) {
+int RunStep(StepOptions options) {
+  ChooseInNetwork(options.workload, /*training=*/true);
   Workload workload = MakeWorkload(options.workload, /*training=*/true);
   Plan& plan = *workload.plan;
   TrainingImages images(options.workload, workload);

@@ -16,6 +16,7 @@
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/interval_rows.h"
+#include "bench/network_choice.h"
 #include "bench/workload.h"
 #include "networks/learning_rate.h"
 #include "networks/parameters.h"
@@ -114,8 +115,13 @@ int RunTrain(const TrainOptions& options) {
   }
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   InterruptFlag();
-  Workload training = MakeWorkload(options.workload, /*training=*/true);
-  Workload inference = MakeWorkload(options.workload, /*training=*/false);
+  const auto workload_for = [&](bool train) {
+    WorkloadOptions chosen = options.workload;
+    ChooseInNetwork(chosen, train);
+    return MakeWorkload(chosen, train);
+  };
+  Workload training = workload_for(true);
+  Workload inference = workload_for(false);
   const DatasetPair data = OpenImages(options.workload, training);
   BatchLoader loader(
       *data.train,

@@ -66,7 +66,8 @@ void AddNetworkOptions(CLI::App& app, WorkloadOptions& options) {
   app.add_option("NET", options.network, "network: cnn, ..., NAME:VARIANT, or FILE.onnx")
       ->required();
   app.add_option("--weights", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
-  app.add_option("--backend", options.backend, "onednn, reference, ...");
+  app.add_option("--backend", options.backend,
+                 "onednn, eigen, ...; auto: oneDNN, the fastest of its ways in this network");
   app.add_option("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
   app.add_option("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
   app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
@@ -108,7 +109,9 @@ std::size_t MemoryLimit() {
 }
 
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
-  CheckName("backend", options.backend, Backends());
+  // A choice that was made is oneDNN's variants (network_choice.h).
+  const bool chosen = options.backend == "auto" && options.variants;
+  if (!chosen) CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};
   CheckName("dtype", options.dtype, types);
   if (options.batch < 1) {
@@ -116,7 +119,8 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   }
   PlanRequest request;
   request.dropout = options.dropout;
-  request.backend = options.backend;
+  request.backend = chosen ? "onednn" : options.backend;
+  request.variants = options.variants.value_or(request.variants);
   request.training = training;
   request.type = *ParseDataType(options.dtype);
   request.threads = ThreadsOf(options);

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
   std::string backend = "onednn";
+  // PlanRequest::variants; what `auto` has chosen (network_choice.h).
+  std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
   std::int64_t batch = 128;
   int threads = 0;  // 0: every CPU that this process may run on

@@ -62,6 +62,10 @@ class Kernel {
 
   // Memory that the kernel takes for itself in Prepare.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
+  // Memory that it needs besides while it runs, and leaves worthless: bound as Arg::kScratch, it
+  // may be the same for kernels that run one after the other; where Prepare is given none, the
+  // kernel takes its own. 64-byte aligned.
+  std::size_t run_scratch_bytes() const { return run_scratch_bytes_; }
 
   // Binds every operand to memory of its desc().bytes() and does all slow work. The memory must
   // outlive the kernel. Call again to bind anew.
@@ -83,6 +87,7 @@ class Kernel {
   std::string implementation_;
   std::string isa_;
   std::size_t scratch_bytes_ = 0;
+  std::size_t run_scratch_bytes_ = 0;
 };
 
 // Why a backend has no kernel for a request: "oneDNN 2.6.3 has no bf16 on AVX2".

@@ -243,7 +243,7 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
       stream_(Engine()) {
   implementation_ = std::move(implementation);
   isa_ = IsaOf(implementation_);
-  scratch_bytes_ = scratchpad_desc_.get_size();
+  run_scratch_bytes_ = scratchpad_desc_.get_size();
   for (const PrimitiveOperand& operand : primitive_operands_) {
     if (Find(operand.arg) != nullptr) continue;  // what the primitive takes in two roles
     const auto declared = request.op->Find(request.execution, operand.arg);
@@ -264,7 +264,10 @@ void PrimitiveKernel::Prepare(const std::map<Arg, void*>& memory) {
   if (!primitive_) {
     const ThreadWidth width(threads_);
     primitive_ = make_();
-    scratchpad_ = AlignedMemory(scratchpad_desc_.get_size());
+  }
+  const auto shared_scratch = memory.find(Arg::kScratch);
+  if (shared_scratch == memory.end() && scratchpad_.data() == nullptr) {
+    scratchpad_ = AlignedMemory(run_scratch_bytes_);
   }
   memories_.clear();
   arguments_.clear();
@@ -275,7 +278,8 @@ void PrimitiveKernel::Prepare(const std::map<Arg, void*>& memory) {
   for (const PrimitiveOperand& operand : primitive_operands_) {
     bind(operand.dnnl_arg, operand.desc, memory.at(operand.arg));
   }
-  bind(DNNL_ARG_SCRATCHPAD, scratchpad_desc_, scratchpad_.data());
+  bind(DNNL_ARG_SCRATCHPAD, scratchpad_desc_,
+       shared_scratch == memory.end() ? scratchpad_.data() : shared_scratch->second);
 }
 
 void PrimitiveKernel::Run() noexcept {
@@ -287,7 +291,11 @@ namespace {
 
 Layout Nchw(const Shape& shape, bool /*chooses*/) { return Layout::Plain(shape.rank()); }
 Layout Nhwc(const Shape& shape, bool /*chooses*/) { return Layout::ChannelsLast(shape.rank()); }
-Layout Blocked(const Shape& /*shape*/, bool /*chooses*/) { return BlockedActivations(); }
+// An image's few channels would be padded to a block: there the choice stays oneDNN's.
+Layout Blocked(const Shape& shape, bool /*chooses*/) {
+  constexpr std::int64_t kFewestChannels = 8;
+  return shape[1] < kFewestChannels ? Layout::Any() : BlockedActivations();
+}
 // Its own choice where an operation has one; what a convolution before it would leave where it
 // takes its source as it comes.
 Layout Own(const Shape& /*shape*/, bool chooses) {

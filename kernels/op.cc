@@ -12,11 +12,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kPassNames = {"forward", "backward_data",
                                                         "backward_weights"};
 
-constexpr std::array<std::string_view, 22> kArgNames = {
+constexpr std::array<std::string_view, 23> kArgNames = {
     "src",           "weights",    "bias",          "dst",    "diff_src", "diff_weights",
     "diff_bias",     "diff_dst",   "workspace",     "mean",   "variance", "scale",
     "shift",         "diff_scale", "diff_shift",    "labels", "loss",     "momentum",
-    "second_moment", "step",       "learning_rate", "sum"};
+    "second_moment", "step",       "learning_rate", "sum",    "scratch"};
 
 }  // namespace
 

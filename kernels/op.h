@@ -49,6 +49,7 @@ enum class Arg : int {
   kStep,            // number of updates done
   kLearningRate,    // scalar
   kSum,             // the tensor that a fused addition adds
+  kScratch,         // no operand: see Kernel::run_scratch_bytes
   kMultiple = 256,  // kMultiple + i: the i-th of an operation's many sources (concat, add)
   kDiffMultiple = 512,
 };

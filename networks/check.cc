@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"
 #include "kernels/tolerance.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -44,7 +46,8 @@ class StageChecker {
     StageCheck check;
     // bf16 kernels are held to f32 arithmetic on the same, already rounded, operands.
     Execution execution = stage_.execution;
-    check.tolerance = Tolerance(*stage_.op, execution);
+    const std::optional<Variant> variant = FindVariant(stage_.variant);
+    check.tolerance = Tolerance(*stage_.op, execution, variant ? variant->algorithm : "");
     if (execution.type != DataType::kF64) execution.type = DataType::kF32;
     KernelOrRefusal offer =
         MakeKernel("reference", {stage_.op, execution, plan_.threads(), {}, ""});
@@ -87,7 +90,9 @@ class StageChecker {
   }
 
   std::vector<double> ReadStage(Arg arg) const {
-    return ToDouble(stage_.kernel->Find(arg)->desc, plan_.Data(stage_.buffers.at(arg)));
+    const TensorDesc& desc = stage_.kernel->Find(arg)->desc;
+    const BufferId buffer = stage_.buffers.at(arg);
+    return desc.layout.is_opaque() ? plan_.Read(buffer) : ToDouble(desc, plan_.Data(buffer));
   }
 
   // What errors are relative to where a result is a sum over a channel that may vanish (0: its

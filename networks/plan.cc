@@ -6,7 +6,7 @@
 #include <array>
 #include <limits>
 
-#include "kernels/batchnorm/fold.h"
+#include "kernels/reorder/store.h"
 #include "kernels/thread_width.h"
 #include "networks/memory.h"
 
@@ -49,10 +49,13 @@ void Plan::PlaceAll() {
   const MemoryMap map = PlaceBuffers(transient);
   for (std::size_t i = 0; i < transient.size(); ++i) offsets_[transient_index[i]] = map.offsets[i];
   transient_bytes_ = map.bytes;
+  for (const Stage& stage : contents_.stages) {
+    run_scratch_bytes_ = std::max(run_scratch_bytes_, stage.kernel->run_scratch_bytes());
+  }
 }
 
 std::size_t Plan::bytes() const {
-  std::size_t total = buffer_bytes();
+  std::size_t total = buffer_bytes() + run_scratch_bytes_;
   for (const Stage& stage : contents_.stages) total += stage.kernel->scratch_bytes();
   return total;
 }
@@ -60,6 +63,7 @@ std::size_t Plan::bytes() const {
 void Plan::Allocate() {
   transient_memory_ = AlignedMemory(transient_bytes_);
   persistent_memory_ = AlignedMemory(persistent_bytes_);
+  run_scratch_ = AlignedMemory(run_scratch_bytes_);
   for (std::size_t i = 0; i < contents_.buffers.size(); ++i) {
     if (contents_.buffers[i].initial == 0.0) continue;
     const auto elements = static_cast<std::size_t>(contents_.buffers[i].desc.shape.elements());
@@ -68,27 +72,34 @@ void Plan::Allocate() {
   for (Stage& stage : contents_.stages) {
     std::map<Arg, void*> memory;
     for (const auto& [arg, buffer] : stage.buffers) memory[arg] = Data(buffer);
+    memory[Arg::kScratch] = run_scratch_.data();
     stage.kernel->Prepare(memory);
   }
 }
 
-void Plan::PrepareParameters() const {
+FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
   const auto floats = [this](BufferId buffer) {
-    const std::vector<double> values = Read(buffer);
+    const std::vector<double> values = buffer < 0 ? std::vector<double>() : Read(buffer);
     return std::vector<float>(values.begin(), values.end());
   };
-  for (const Folding& folding : contents_.foldings) {
-    const std::vector<float> weights = floats(folding.weights);
-    const std::vector<float> bias = folding.bias < 0 ? std::vector<float>() : floats(folding.bias);
-    const std::vector<float> mean = floats(folding.mean);
-    const std::vector<float> variance = floats(folding.variance);
-    const std::vector<float> scale = floats(folding.scale);
-    const std::vector<float> shift = floats(folding.shift);
-    const FoldedWeights folded =
-        FoldBatchNorm(weights, bias, {mean, variance, scale, shift, folding.epsilon});
-    Write(folding.folded_weights,
-          std::vector<double>(folded.weights.begin(), folded.weights.end()));
-    Write(folding.folded_bias, std::vector<double>(folded.bias.begin(), folded.bias.end()));
+  if (!layer.norm) return {floats(layer.weights), floats(layer.bias)};
+  const std::vector<float> mean = floats(layer.norm->mean);
+  const std::vector<float> variance = floats(layer.norm->variance);
+  const std::vector<float> scale = floats(layer.norm->scale);
+  const std::vector<float> shift = floats(layer.norm->shift);
+  return FoldBatchNorm(floats(layer.weights), floats(layer.bias),
+                       {mean, variance, scale, shift, layer.norm->epsilon});
+}
+
+void Plan::PrepareParameters() const {
+  for (const PreparedParameters& layer : contents_.prepared) {
+    const FoldedWeights values = ValuesOf(layer);
+    const auto store = [&](BufferId buffer, const std::vector<float>& given) {
+      StoreValues(std::vector<double>(given.begin(), given.end()), contents_.buffers[buffer].desc,
+                  Data(buffer), layer.backend);
+    };
+    store(layer.prepared_weights, values.weights);
+    if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
   }
 }
 
@@ -126,6 +137,14 @@ BufferId Plan::FindByName(std::string_view name) const {
 }
 
 std::vector<double> Plan::Read(BufferId buffer) const {
+  // What only its backend can address was prepared from what can be read.
+  for (const PreparedParameters& layer : contents_.prepared) {
+    if (layer.prepared_weights != buffer || !contents_.buffers[buffer].desc.layout.is_opaque()) {
+      continue;
+    }
+    const FoldedWeights values = ValuesOf(layer);
+    return {values.weights.begin(), values.weights.end()};
+  }
   return ToDouble(contents_.buffers[static_cast<std::size_t>(buffer)].desc, Data(buffer));
 }
 

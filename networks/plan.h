@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/batchnorm/fold.h"
 #include "kernels/kernel.h"
 #include "networks/graph.h"
 
@@ -69,6 +71,7 @@ struct Stage {
   std::shared_ptr<const Op> op;
   Execution execution;
   std::string backend;  // that really runs it
+  std::string variant;  // by which it was asked for (kernels/variant.h); empty: its own choice
   std::unique_ptr<Kernel> kernel;
   std::map<Arg, BufferId> buffers;
   std::vector<std::string> fused;  // layers whose forward this stage also computes
@@ -96,13 +99,18 @@ struct PlanStatistic {
   BufferId buffer;
 };
 
-// A batch normalization that inference does by the weights and bias of the layer before it; see
-// kernels/batchnorm/fold.h.
-struct Folding {
+// Parameters that an inference kernel reads in another form than they are kept in: with a batch
+// normalization folded into them (kernels/batchnorm/fold.h), or in a layout that only the kernel's
+// backend can address.
+struct PreparedParameters {
+  struct Norm {
+    BufferId scale, shift, mean, variance;
+    float epsilon;
+  };
+  std::string backend;     // whose kernel reads them
   BufferId weights, bias;  // as given; bias -1: none
-  BufferId scale, shift, mean, variance;
-  float epsilon;
-  BufferId folded_weights, folded_bias;  // as the kernel reads them
+  std::optional<Norm> norm;
+  BufferId prepared_weights, prepared_bias;  // as the kernel reads; bias -1: it reads the given one
 };
 
 struct PlanContents {
@@ -112,7 +120,7 @@ struct PlanContents {
   std::vector<Stage> stages;
   std::vector<PlanParameter> parameters;
   std::vector<PlanStatistic> statistics;
-  std::vector<Folding> foldings;
+  std::vector<PreparedParameters> prepared;
   std::vector<std::string> dropped;  // layers without a stage: "layer: reason"
 };
 
@@ -128,7 +136,7 @@ class Plan {
   const std::vector<PlanStatistic>& statistics() const { return contents_.statistics; }
   const std::vector<std::string>& dropped() const { return contents_.dropped; }
 
-  // Bytes that Allocate takes: buffers, and the kernels' scratch memory.
+  // Bytes that Allocate takes: buffers, the kernels' own memory, and what they share as scratch.
   std::size_t bytes() const;
   std::size_t buffer_bytes() const { return transient_bytes_ + persistent_bytes_; }
   // Of the buffers that share memory: activations, gradients.
@@ -136,8 +144,8 @@ class Plan {
 
   // Allocates the buffers and prepares every kernel: all slow work. Call once before Run.
   void Allocate();
-  // Folds batch normalizations into weights, once for all steps. Call after parameters or running
-  // statistics of an inference plan were written; a training plan has nothing to fold.
+  // Makes PreparedParameters, once for all steps. Call after parameters or running statistics of an
+  // inference plan were written; a training plan has none.
   void PrepareParameters() const;
 
   // One step: every stage in order, at the plan's width. Bare.
@@ -164,10 +172,14 @@ class Plan {
   std::vector<std::size_t> offsets_;  // per buffer, in the block of its kind
   std::size_t transient_bytes_ = 0;
   std::size_t persistent_bytes_ = 0;
+  std::size_t run_scratch_bytes_ = 0;  // of the kernel that needs most
+  AlignedMemory run_scratch_;
   AlignedMemory transient_memory_;
   AlignedMemory persistent_memory_;
 
   void PlaceAll();
+  // Weights and bias, row-major, that the layer's kernel is to read.
+  FoldedWeights ValuesOf(const PreparedParameters& layer) const;
 };
 
 }  // namespace topdnn

@@ -143,7 +143,7 @@ class BackwardPlanner {
       if (const auto saved = draft_.saved.find({step.node, operand.arg});
           saved != draft_.saved.end()) {
         wishes.required[operand.arg] = draft_.DescOf(saved->second).layout;
-        wishes.backend = draft_.saved_by.at(step.node);
+        wishes.backend = draft_.run_by.at(step.node);
       } else if (const auto buffer = BufferLike(unit, step, operand.arg)) {
         preferred[operand.arg] = draft_.DescOf(*buffer).layout;
         without_parameters[operand.arg] = preferred[operand.arg];

@@ -6,6 +6,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -34,6 +35,7 @@ Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
   stage.op = std::move(op);
   stage.execution = execution;
   stage.backend = std::move(offered.backend);
+  stage.variant = std::move(offered.variant);
   stage.kernel = std::move(offered.kernel);
   stage.buffers = std::move(buffers);
   return stage;
@@ -68,18 +70,18 @@ Offered PlanDraft::Demand(const std::string& layer, const std::shared_ptr<const 
   return Choose(layer, op, execution, {});
 }
 
-std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend,
-                                           const std::shared_ptr<const Op>& op,
-                                           const Execution& execution, const Wishes& wishes,
-                                           std::optional<Refusal>& why) const {
-  const auto ask = [&](Layouts layouts) -> std::unique_ptr<Kernel> {
-    for (const auto& [arg, layout] : wishes.required) layouts[arg] = layout;
-    KernelOrRefusal offer = Ask(backend, op, execution, layouts);
+std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const KernelRequest& request,
+                                           const Wishes& wishes, std::optional<Refusal>& why) {
+  const auto ask = [&](const Layouts& preferred) -> std::unique_ptr<Kernel> {
+    KernelRequest asked = request;
+    for (const auto& [arg, layout] : preferred) asked.layouts[arg] = layout;
+    for (const auto& [arg, layout] : wishes.required) asked.layouts[arg] = layout;
+    KernelOrRefusal offer = MakeKernel(backend, asked);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) return std::move(*kernel);
     if (!why) why = std::get<Refusal>(std::move(offer));
     return nullptr;
   };
-  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
+  const bool chooses = request.op->layout_preference() == LayoutPreference::kChooses;
   std::unique_ptr<Kernel> own;
   if (chooses) own = ask({});
   for (const Layouts& preferred : wishes.preferences) {
@@ -94,12 +96,37 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend,
   return Offered{std::move(own), backend};
 }
 
+std::optional<Offered> PlanDraft::ChooseVariant(const LayerPass& layer,
+                                                const std::shared_ptr<const Op>& op,
+                                                const Execution& execution,
+                                                const Wishes& wishes) const {
+  const auto wanted = request.variants.find(layer);
+  if (wanted == request.variants.end()) return std::nullopt;
+  for (const std::string& name : wanted->second) {
+    const std::optional<Variant> variant = FindVariant(name);
+    if (!variant || (!wishes.backend.empty() && variant->backend != wishes.backend)) continue;
+    const auto asked = RequestOf(*variant, op, execution, request.threads);
+    if (!asked) continue;
+    std::optional<Refusal> why;
+    if (auto offered = ChooseOn(variant->backend, *asked, wishes, why)) {
+      offered->variant = name;
+      return offered;
+    }
+  }
+  return std::nullopt;
+}
+
 Offered PlanDraft::Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
                           const Execution& execution, const Wishes& wishes) const {
+  if (auto offered = ChooseVariant({layer, execution.pass}, op, execution, wishes)) {
+    return *std::move(offered);
+  }
   std::optional<Refusal> why;
   for (const std::string& backend : Backends()) {
     if (!wishes.backend.empty() && backend != wishes.backend) continue;
-    if (auto offered = ChooseOn(backend, op, execution, wishes, why)) return *std::move(offered);
+    if (auto offered = ChooseOn(backend, {op, execution, request.threads, {}, ""}, wishes, why)) {
+      return *std::move(offered);
+    }
   }
   Refuse(layer, *op, why);
 }

@@ -26,6 +26,7 @@ using Layouts = std::map<Arg, Layout>;
 struct Offered {
   std::unique_ptr<Kernel> kernel;
   std::string backend;
+  std::string variant = {};  // by which it was asked for; empty: the backend's own choice
 };
 
 // What a stage would like, and what it must have.
@@ -61,8 +62,8 @@ class PlanDraft {
   std::vector<Copies> activations;                // per value
   std::vector<Copies> gradients;                  // per value
   std::map<std::pair<int, Arg>, BufferId> saved;  // by forward for backward, per node
-  std::map<int, std::string> saved_by;            // the backend that did, per node
   std::vector<PlanStatistic> statistics;
+  std::map<int, std::string> run_by;  // the backend of a node's forward kernel
   // What the forward kernel wants of a node's parameter, and what its gradient is.
   std::map<std::pair<int, Arg>, TensorDesc> forward_parameters;
   std::map<std::pair<int, Arg>, TensorDesc> gradient_parameters;
@@ -96,9 +97,11 @@ class PlanDraft {
   void AddStage(int node, Stage stage, std::set<Arg> parameters = {});
 
  private:
-  std::optional<Offered> ChooseOn(const std::string& backend, const std::shared_ptr<const Op>& op,
-                                  const Execution& execution, const Wishes& wishes,
-                                  std::optional<Refusal>& why) const;
+  // From one backend, asked by `request`, whose layouts give way to the wishes'.
+  static std::optional<Offered> ChooseOn(const std::string& backend, const KernelRequest& request,
+                                         const Wishes& wishes, std::optional<Refusal>& why);
+  std::optional<Offered> ChooseVariant(const LayerPass& layer, const std::shared_ptr<const Op>& op,
+                                       const Execution& execution, const Wishes& wishes) const;
   [[noreturn]] void Refuse(const std::string& layer, const Op& op,
                            const std::optional<Refusal>& why) const;
 };

@@ -40,6 +40,7 @@ class ForwardPlanner {
       if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
     Offered offered = draft_.Choose(name, unit.op, execution, WishesOf(unit));
+    draft_.run_by[unit.node] = offered.backend;
     bound_.clear();
     parameters_.clear();
     // Sources first: dst may take the memory of one.
@@ -48,7 +49,7 @@ class ForwardPlanner {
                                    fmt::format("{}.{}", name, NameOf(arg)));
     }
     for (const KernelOperand& operand : offered.kernel->operands()) {
-      if (!IsSource(operand.arg)) Bind(index, operand, offered.backend);
+      if (!IsSource(operand.arg)) Bind(index, operand);
     }
     Stage stage =
         MakeStage(name, StagePass::kForward, unit.op, execution, std::move(offered), bound_);
@@ -76,7 +77,7 @@ class ForwardPlanner {
     return wishes;
   }
 
-  void Bind(std::size_t index, const KernelOperand& operand, const std::string& backend) {
+  void Bind(std::size_t index, const KernelOperand& operand) {
     const ForwardUnit& unit = draft_.fused.units[index];
     const GraphNode& node = draft_.NodeAt(unit.node);
     const std::string name = fmt::format("{}.{}", node.name, NameOf(operand.arg));
@@ -96,7 +97,6 @@ class ForwardPlanner {
           operand.arg == Arg::kWorkspace ? BufferRole::kSaved : BufferRole::kStatistic;
       bound_[operand.arg] = draft_.NewBuffer(name, operand.desc, role);
       draft_.saved[{unit.node, operand.arg}] = bound_[operand.arg];
-      draft_.saved_by[unit.node] = backend;
     }
   }
 

@@ -35,11 +35,11 @@ TensorDesc ParameterPlanner::DescOf(int node, const Parameter& spec) const {
   const auto gradient = draft_.gradient_parameters.find({node, spec.arg});
   if (gradient != draft_.gradient_parameters.end()) return gradient->second;
   const auto forward = draft_.forward_parameters.find({node, spec.arg});
-  const bool is_folded = std::any_of(draft_.fused.units.begin(), draft_.fused.units.end(),
-                                     [node](const ForwardUnit& unit) {
-                                       return unit.norm && (unit.node == node || unit.norm == node);
-                                     });
-  if (forward != draft_.forward_parameters.end() && !is_folded) return forward->second;
+  const bool is_prepared = std::any_of(
+      draft_.fused.units.begin(), draft_.fused.units.end(), [&](const ForwardUnit& unit) {
+        return (unit.node == node || unit.norm == node) && IsPrepared(unit);
+      });
+  if (forward != draft_.forward_parameters.end() && !is_prepared) return forward->second;
   return {spec.shape, draft_.ParameterType(), Layout::Plain(spec.shape.rank())};
 }
 
@@ -48,7 +48,7 @@ void ParameterPlanner::Settle() {
     if (!draft_.NodeAt(index).op->Parameters().empty()) SettleNode(index);
   }
   for (const ForwardUnit& unit : draft_.fused.units) {
-    if (unit.norm) Fold(unit);
+    if (IsPrepared(unit)) PlanPrepared(unit);
   }
 }
 
@@ -85,28 +85,37 @@ BufferId ParameterPlanner::ValueOf(int node, Arg arg) const {
   return found == index_.end() ? -1 : parameters_[found->second].value;
 }
 
-void ParameterPlanner::Fold(const ForwardUnit& unit) {
-  const auto& norm = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*unit.norm).op);
+bool ParameterPlanner::IsPrepared(const ForwardUnit& unit) const {
+  if (unit.norm) return true;
+  const auto weights = draft_.forward_parameters.find({unit.node, Arg::kWeights});
+  return !draft_.request.training && weights != draft_.forward_parameters.end() &&
+         weights->second.layout.is_opaque();
+}
+
+void ParameterPlanner::PlanPrepared(const ForwardUnit& unit) {
   const std::string& layer = draft_.NodeAt(unit.node).name;
-  const auto folded = [&](Arg arg) {
-    const BufferId buffer = draft_.NewBuffer(fmt::format("{}.folded_{}", layer, NameOf(arg)),
+  const auto prepared = [&](Arg arg) {
+    const BufferId buffer = draft_.NewBuffer(fmt::format("{}.prepared_{}", layer, NameOf(arg)),
                                              draft_.forward_parameters.at({unit.node, arg}),
                                              BufferRole::kParameter, true);
-    folded_[{unit.node, arg}] = buffer;
+    read_instead_[{unit.node, arg}] = buffer;
     return buffer;
   };
-  const TensorDesc channel = {{norm.channels()}, draft_.ParameterType(), Layout::Plain(1)};
-  Folding folding;
-  folding.weights = ValueOf(unit.node, Arg::kWeights);
-  folding.bias = ValueOf(unit.node, Arg::kBias);
-  folding.scale = ValueOf(*unit.norm, Arg::kScale);
-  folding.shift = ValueOf(*unit.norm, Arg::kShift);
-  folding.mean = draft_.NewStatistic(*unit.norm, Arg::kMean, channel);
-  folding.variance = draft_.NewStatistic(*unit.norm, Arg::kVariance, channel);
-  folding.epsilon = norm.epsilon();
-  folding.folded_weights = folded(Arg::kWeights);
-  folding.folded_bias = folded(Arg::kBias);
-  foldings_.push_back(folding);
+  PreparedParameters parameters;
+  parameters.backend = draft_.run_by.at(unit.node);
+  parameters.weights = ValueOf(unit.node, Arg::kWeights);
+  parameters.bias = ValueOf(unit.node, Arg::kBias);
+  parameters.prepared_weights = prepared(Arg::kWeights);
+  parameters.prepared_bias = -1;
+  if (unit.norm) {
+    const auto& norm = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*unit.norm).op);
+    const TensorDesc channel = {{norm.channels()}, draft_.ParameterType(), Layout::Plain(1)};
+    parameters.norm = {ValueOf(*unit.norm, Arg::kScale), ValueOf(*unit.norm, Arg::kShift),
+                       draft_.NewStatistic(*unit.norm, Arg::kMean, channel),
+                       draft_.NewStatistic(*unit.norm, Arg::kVariance, channel), norm.epsilon()};
+    parameters.prepared_bias = prepared(Arg::kBias);
+  }
+  prepared_.push_back(std::move(parameters));
 }
 
 // One number for all layers, which a schedule may write between steps.
@@ -163,8 +172,8 @@ std::vector<Stage> ParameterPlanner::Bind() {
         draft.stage.buffers[arg] = parameters_[index_.at({draft.node, *parameter})].gradient;
         continue;
       }
-      if (const auto folded = folded_.find({draft.node, arg}); folded != folded_.end()) {
-        draft.stage.buffers[arg] = folded->second;
+      if (const auto found = read_instead_.find({draft.node, arg}); found != read_instead_.end()) {
+        draft.stage.buffers[arg] = found->second;
         continue;
       }
       const TensorDesc& wanted = draft.stage.kernel->Find(arg)->desc;

@@ -27,14 +27,16 @@ class ParameterPlanner {
   std::vector<Stage> Bind();
 
   std::vector<PlanParameter> TakeParameters() { return std::move(parameters_); }
-  std::vector<Folding> TakeFoldings() { return std::move(foldings_); }
+  std::vector<PreparedParameters> TakePrepared() { return std::move(prepared_); }
 
  private:
   void SettleNode(int index);
-  // How a parameter lies in memory: as its gradient, or as the forward kernel reads it, or, where a
-  // batch normalization is folded into it, row-major.
+  // How a parameter lies in memory: as its gradient, or as the forward kernel reads it, or, where
+  // the kernel reads a prepared form, row-major.
   TensorDesc DescOf(int node, const Parameter& spec) const;
-  void Fold(const ForwardUnit& unit);
+  // Whether inference reads the unit's weights in a prepared form.
+  bool IsPrepared(const ForwardUnit& unit) const;
+  void PlanPrepared(const ForwardUnit& unit);
   BufferId ValueOf(int node, Arg arg) const;
 
   BufferId Block(int node, std::size_t bytes, std::string_view what, BufferRole role);
@@ -46,8 +48,8 @@ class ParameterPlanner {
   std::vector<PlanParameter> parameters_;
   std::map<std::pair<int, Arg>, std::size_t> index_;        // per node and role
   std::map<int, BufferId> value_blocks_, gradient_blocks_;  // per node
-  std::map<std::pair<int, Arg>, BufferId> folded_;          // what kernels read instead
-  std::vector<Folding> foldings_;
+  std::map<std::pair<int, Arg>, BufferId> read_instead_;    // by kernels: the prepared form
+  std::vector<PreparedParameters> prepared_;
   BufferId learning_rate_ = -1;
 };
 

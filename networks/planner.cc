@@ -59,7 +59,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
   contents.buffers = std::move(draft.buffers);
   contents.parameters = parameters.TakeParameters();
   contents.statistics = std::move(draft.statistics);
-  contents.foldings = parameters.TakeFoldings();
+  contents.prepared = parameters.TakePrepared();
   contents.dropped = std::move(draft.fused.dropped);
   auto plan = std::make_unique<Plan>(std::move(contents));
   CheckMemory(*plan, request.memory_limit);

@@ -4,8 +4,10 @@
 #define TOPDNN_NETWORKS_PLANNER_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "networks/graph.h"
@@ -13,6 +15,9 @@
 #include "networks/plan.h"
 
 namespace topdnn {
+
+// A layer by its name, in a pass.
+using LayerPass = std::pair<std::string, Pass>;
 
 struct PlanRequest {
   std::string backend = "onednn";
@@ -24,6 +29,9 @@ struct PlanRequest {
   bool fuse = true;
   // Training draws dropout's masks; inference never does.
   bool dropout = true;
+  // Variants (kernels/variant.h) to ask for, the dearest first, where the backend's own choice is
+  // not the best for the network. One that is refused, or does not exist, is passed over.
+  std::map<LayerPass, std::vector<std::string>> variants;
   // Backends to take an operation from that `backend` lacks, in order; empty: such a graph is an
   // error.
   std::vector<std::string> fallback;

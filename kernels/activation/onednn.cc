@@ -2,6 +2,7 @@
 
 #include "kernels/onednn.h"
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,12 +77,14 @@ class Succession : public Kernel {
     implementation_ = first_->implementation() + "+" + over_->implementation();
     isa_ = first_->isa();
     scratch_bytes_ = first_->scratch_bytes() + over_->scratch_bytes();
+    run_scratch_bytes_ = std::max(first_->run_scratch_bytes(), over_->run_scratch_bytes());
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     first_->Prepare(memory);
-    void* result = memory.at(result_);
-    over_->Prepare({{Arg::kSrc, result}, {Arg::kDst, result}});
+    std::map<Arg, void*> result = memory;
+    result[Arg::kSrc] = result[Arg::kDst] = memory.at(result_);
+    over_->Prepare(result);
   }
 
   void Run() noexcept override {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <random>
 
@@ -53,6 +54,36 @@ TEST(ConvOneDnnTest, EveryLayoutAgreesWithTheReference) {
       EXPECT_EQ(ran, 3) << tag;
     }
   }
+}
+
+TEST(ConvOneDnnTest, ScratchMayBeTheCallers) {
+  const auto op = std::make_shared<ConvOp>(Layer(32, 32, 12, 3));
+  KernelRequest request = RequestFor(op, {Pass::kForward}, 2);
+  request.algorithm = "winograd";
+  KernelOrRefusal offer = MakeKernel("onednn", request);
+  if (const auto* refusal = std::get_if<Refusal>(&offer)) GTEST_SKIP() << refusal->reason;
+  auto& kernel = *std::get<std::unique_ptr<Kernel>>(offer);
+  ASSERT_GT(kernel.run_scratch_bytes(), 0U);
+  std::map<Arg, Tensor> tensors;
+  std::map<Arg, void*> memory;
+  for (const KernelOperand& operand : kernel.operands()) {
+    const Tensor& tensor = tensors[operand.arg] = Tensor(operand.desc);
+    if (operand.direction == Direction::kIn) {
+      std::fill_n(tensor.as<float>(), operand.desc.bytes() / sizeof(float), 0.5F);
+    }
+    memory[operand.arg] = tensor.data();
+  }
+  const auto result = [&] {
+    kernel.Prepare(memory);
+    kernel.Run();
+    return ToDouble(tensors[Arg::kDst].desc(), tensors[Arg::kDst].data());
+  };
+  const std::vector<double> with_its_own = result();
+  const AlignedMemory scratch(kernel.run_scratch_bytes());
+  memory[Arg::kScratch] = scratch.data();
+  EXPECT_EQ(result(), with_its_own);
+  EXPECT_TRUE(std::any_of(scratch.data(), scratch.data() + scratch.bytes(),
+                          [](std::byte byte) { return byte != std::byte{0}; }));
 }
 
 TEST(ConvOneDnnTest, Bf16AgreesWithTheReference) {

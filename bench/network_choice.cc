@@ -1,0 +1,277 @@
+#include "bench/network_choice.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "bench/images.h"
+#include "bench/interrupt.h"
+#include "harness/measure.h"
+#include "harness/statistics/summary.h"
+#include "kernels/conv/conv.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+// The backend whose ways they are: the one with several.
+constexpr std::string_view kBackend = "onednn";
+constexpr int kRounds = 7;
+// A way whose first step takes this much longer than the fastest's has lost.
+constexpr double kHopeless = 1.5;
+constexpr double kLeastLayerGain = 0.02;
+constexpr double kLeastStepGain = 0.01;
+
+// Variants to ask for, of every convolution in every pass; none: the backend's own choice.
+using Variants = std::vector<std::string>;
+// Ways of one family leave their results in the same layouts, so that layers of both go together
+// without reorders.
+const std::vector<std::vector<Variants>> kFamilies = {
+    {{}, {"onednn-winograd"}},
+    {{"onednn-blocked"}, {"onednn-winograd", "onednn-blocked"}},
+    {{"onednn-nhwc"}}};
+
+struct Layer {
+  std::string name;
+  std::string problem;  // without what is fused: equal layers are computed in one way
+};
+
+std::vector<Layer> Convolutions(const Plan& plan) {
+  std::vector<Layer> layers;
+  for (const Stage& stage : plan.stages()) {
+    const auto* conv = dynamic_cast<const ConvOp*>(stage.op.get());
+    if (conv == nullptr || stage.pass != StagePass::kForward) continue;
+    layers.push_back({stage.name, ConvOp(conv->extents()).Problem()});
+  }
+  return layers;
+}
+
+std::string SignatureOf(const Plan& plan) {
+  std::string signature;
+  for (const Stage& stage : plan.stages()) {
+    signature += fmt::format("{}:{}", stage.name, stage.kernel->implementation());
+    for (const KernelOperand& operand : stage.kernel->operands()) {
+      signature += " " + operand.desc.layout.tag();
+    }
+  }
+  return signature;
+}
+
+// One plan in the race.
+class Contender {
+ public:
+  Contender(const WorkloadOptions& options, bool training)
+      : options_(options), workload_(MakeWorkload(options, training)) {
+    const Plan& plan = *workload_.plan;
+    calls_.reserve(plan.stages().size());
+    for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+      calls_.push_back({workload_.plan.get(), i});
+      stages_.push_back({plan.stages()[i].name, Action::Of(calls_.back())});
+    }
+    TrainingImages(options_, workload_).FillNext(*workload_.plan);
+  }
+
+  const Plan& plan() const { return *workload_.plan; }
+  const WorkloadOptions& options() const { return options_; }
+  const WayTimes& times() const { return times_; }
+  void Forget() { times_ = {}; }
+
+  // A step to refill the caches that the others emptied, then a timed one.
+  void Step(const std::map<std::string, std::string>& problems, const TickClock& clock) {
+    MeasureOptions measure;
+    measure.clock = clock;
+    measure.iterations = 1;
+    measure.most_warmup_iterations = 1;
+    const SequenceSamples samples = MeasureSequence(stages_, measure);
+    times_.step.push_back(samples.step.seconds.front());
+    std::map<std::string, double> layers;
+    for (const StageSamples& stage : samples.stages) {
+      // "conv2.weights" is a reorder of conv2's; layers' names have dots, too.
+      auto layer = problems.find(stage.name);
+      if (layer == problems.end()) {
+        layer = problems.find(stage.name.substr(0, stage.name.rfind('.')));
+      }
+      if (layer != problems.end()) layers[layer->second] += stage.seconds.front();
+    }
+    for (const auto& [problem, seconds] : layers) times_.layers[problem].push_back(seconds);
+  }
+
+ private:
+  struct Call {
+    Plan* plan;
+    std::size_t stage;
+    void operator()() const noexcept { plan->RunStage(stage); }
+  };
+
+  WorkloadOptions options_;
+  Workload workload_;
+  std::vector<Call> calls_;
+  std::vector<TimedStage> stages_;
+  WayTimes times_;
+};
+
+class NetworkRace {
+ public:
+  NetworkRace(const WorkloadOptions& options, bool training)
+      : options_(options), training_(training) {
+    options_.backend = kBackend;
+    Enter({});
+    layers_ = Convolutions(contenders_.front()->plan());
+    for (const Layer& layer : layers_) problems_[layer.name] = layer.problem;
+  }
+
+  // The winner's options, and a line about them.
+  std::pair<WorkloadOptions, std::string> Run() {
+    std::vector<Entry> entries = {{0, {}}};  // of the contenders
+    for (std::size_t family = 0; family < kFamilies.size(); ++family) {
+      for (const Variants& way : kFamilies[family]) {
+        if (Enter(VariantsBy([&](const Layer&) { return way; }))) entries.push_back({family, way});
+      }
+    }
+    Race();
+    const std::vector<WayTimes> times = Times();
+    const std::size_t best = FastestStep(times);
+    std::vector<WayTimes> relatives;
+    std::vector<Variants> ways;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].family != entries[best].family) continue;
+      relatives.push_back(times[i]);
+      ways.push_back(entries[i].way);
+    }
+    const std::map<std::string, std::size_t> fastest = FastestWays(relatives);
+    if (Enter(VariantsBy([&](const Layer& layer) { return ways[fastest.at(layer.problem)]; }))) {
+      KeepForFinal(best);
+      Race();
+    }
+    const std::size_t winner = FastestStep(Times());
+    return {contenders_[winner]->options(), Describe(winner)};
+  }
+
+ private:
+  struct Entry {
+    std::size_t family;
+    Variants way;
+  };
+
+  template <typename WayOf>
+  std::map<LayerPass, Variants> VariantsBy(WayOf way_of) const {
+    std::map<LayerPass, Variants> variants;
+    for (const Layer& layer : layers_) {
+      for (const Pass pass : kAllPasses) variants[{layer.name, pass}] = way_of(layer);
+    }
+    return variants;
+  }
+
+  // Whether the plan is another than those in the race, and fits in memory beside them.
+  bool Enter(std::map<LayerPass, Variants> variants) {
+    WorkloadOptions options = options_;
+    options.variants = std::move(variants);
+    const std::unique_ptr<Plan> plan = PlanWorkload(options, training_).plan;
+    if (!known_.insert(SignatureOf(*plan)).second) return false;
+    // (only the first is certain to fit)
+    if (!contenders_.empty() && plan->bytes() > MemoryLimit()) return false;
+    contenders_.push_back(std::make_unique<Contender>(options, training_));
+    return true;
+  }
+
+  void Race() {
+    const ThreadWidth width(contenders_.front()->plan().threads());
+    std::vector<bool> in_race(contenders_.size(), true);
+    for (int round = 0; round < kRounds && !Interrupted(); ++round) {
+      for (std::size_t i = 0; i < contenders_.size(); ++i) {
+        // The order alternates, so that no one always follows the same one.
+        const std::size_t at = round % 2 == 0 ? i : contenders_.size() - 1 - i;
+        if (in_race[at]) contenders_[at]->Step(problems_, clock_);
+      }
+      if (round > 0) continue;
+      double least = contenders_.front()->times().step.back();
+      for (const auto& one : contenders_) least = std::min(least, one->times().step.back());
+      for (std::size_t i = 1; i < contenders_.size(); ++i) {
+        in_race[i] = contenders_[i]->times().step.back() <= kHopeless * least;
+      }
+    }
+  }
+
+  // The first, the best and the last, side by side once more.
+  void KeepForFinal(std::size_t best) {
+    std::vector<std::unique_ptr<Contender>> finalists;
+    for (std::size_t i = 0; i < contenders_.size(); ++i) {
+      if (i != 0 && i != best && i + 1 != contenders_.size()) continue;
+      contenders_[i]->Forget();
+      finalists.push_back(std::move(contenders_[i]));
+    }
+    contenders_ = std::move(finalists);
+  }
+
+  std::vector<WayTimes> Times() const {
+    std::vector<WayTimes> times;
+    for (const auto& one : contenders_) times.push_back(one->times());
+    return times;
+  }
+
+  // "onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as by the backend's own
+  // choice"
+  std::string Describe(std::size_t winner) const {
+    std::map<std::string, int> counts;
+    for (const Stage& stage : contenders_[winner]->plan().stages()) {
+      if (stage.pass == StagePass::kForward && !stage.variant.empty()) ++counts[stage.variant];
+    }
+    std::string text = "auto: ";
+    for (const auto& [variant, count] : counts) {
+      text += fmt::format("{} for {} of {} convolutions, ", variant, count, layers_.size());
+    }
+    if (counts.empty()) return text + "the backend's own choice throughout, as none is faster";
+    return text + fmt::format("the step {:.2f} x as fast as by the backend's own choice",
+                              Median(contenders_.front()->times().step) /
+                                  Median(contenders_[winner]->times().step));
+  }
+
+  WorkloadOptions options_;
+  bool training_;
+  TickClock clock_ = BestClock();
+  std::vector<std::unique_ptr<Contender>> contenders_;  // the first: the backend's own choice
+  std::set<std::string> known_;                         // plans, by their signatures
+  std::vector<Layer> layers_;
+  std::map<std::string, std::string> problems_;  // by layer
+};
+
+}  // namespace
+
+std::map<std::string, std::size_t> FastestWays(std::span<const WayTimes> ways) {
+  std::map<std::string, std::size_t> fastest;
+  for (const auto& [problem, seconds] : ways.front().layers) {
+    double least = (1 - kLeastLayerGain) * Median(seconds);
+    fastest[problem] = 0;
+    for (std::size_t i = 1; i < ways.size(); ++i) {
+      const auto found = ways[i].layers.find(problem);
+      if (found == ways[i].layers.end() || !(Median(found->second) < least)) continue;
+      least = Median(found->second);
+      fastest[problem] = i;
+    }
+  }
+  return fastest;
+}
+
+std::size_t FastestStep(std::span<const WayTimes> ways) {
+  std::size_t fastest = 0;
+  double least = (1 - kLeastStepGain) * Median(ways.front().step);
+  for (std::size_t i = 1; i < ways.size(); ++i) {
+    if (!(Median(ways[i].step) < least)) continue;
+    least = Median(ways[i].step);
+    fastest = i;
+  }
+  return fastest;
+}
+
+std::string ChooseInNetwork(WorkloadOptions& options, bool training) {
+  if (options.backend != kAutoBackend) return "";
+  auto [chosen, text] = NetworkRace(options, training).Run();
+  options.variants = std::move(chosen.variants);
+  return text;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,78 @@
+// A plan whose convolutions are asked for by variant.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "networks/planner.h"
+#include "networks/zoo/zoo.h"
+#include "tests/networks/small_network.h"
+
+namespace topdnn {
+namespace {
+
+// Asks for the variants at every layer, whatever it is.
+PlanRequest AskingFor(const std::string& network, const std::vector<std::string>& variants,
+                      bool training) {
+  const NetworkOffer& offer = *FindNetwork(network);
+  PlanRequest request;
+  request.training = training;
+  const Graph graph = offer.build({2, offer.small, 10});
+  for (const GraphNode& node : graph.nodes()) {
+    for (const Pass pass : kAllPasses) request.variants[{node.name, pass}] = variants;
+  }
+  return request;
+}
+
+std::ptrdiff_t StagesBy(const Plan& plan, const std::string& variant) {
+  return std::count_if(plan.stages().begin(), plan.stages().end(),
+                       [&](const Stage& stage) { return stage.variant == variant; });
+}
+
+struct Case {
+  std::string network;
+  bool training;
+};
+
+class WinogradTest : public testing::TestWithParam<Case> {};
+
+TEST_P(WinogradTest, EveryStageAgreesWithTheReference) {
+  const auto& [network, training] = GetParam();
+  const auto plan =
+      MakeSmall(network, AskingFor(network, {"onednn-winograd", "onednn-blocked"}, training));
+  if (StagesBy(*plan, "onednn-winograd") == 0) {
+    GTEST_SKIP() << "oneDNN has no f32 Winograd on this ISA";
+  }
+  ExpectStagesAgree(*plan);
+}
+
+// Weights in a form of the backend's own: with a batch normalization folded into them and without.
+INSTANTIATE_TEST_SUITE_P(Networks, WinogradTest,
+                         testing::Values(Case{"resnet18", false}, Case{"resnet18", true},
+                                         Case{"googlenet", false}, Case{"googlenet", true}),
+                         [](const testing::TestParamInfo<Case>& tested) {
+                           return tested.param.network +
+                                  (tested.param.training ? "_training" : "_inference");
+                         });
+
+TEST(VariantsTest, ARefusedOneIsPassedOver) {
+  // Neither exists for these layers: LeNet's have 5x5 kernels.
+  const auto plan = MakeSmall("lenet5", AskingFor("lenet5", {"onednn-winograd", "none"}, true));
+  for (const Stage& stage : plan->stages()) EXPECT_EQ(stage.variant, "") << stage.name;
+  ExpectStagesAgree(*plan);
+}
+
+TEST(VariantsTest, ABlockedPlanReordersNothingBetweenItsConvolutions) {
+  const auto plan = MakeSmall("resnet18", AskingFor("resnet18", {"onednn-blocked"}, false));
+  EXPECT_GT(StagesBy(*plan, "onednn-blocked"), 0);
+  // But for the image.
+  const auto reorders =
+      std::count_if(plan->stages().begin(), plan->stages().end(),
+                    [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
+  EXPECT_LE(reorders, 2);
+}
+
+}  // namespace
+}  // namespace topdnn
