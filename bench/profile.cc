@@ -31,6 +31,7 @@
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
+#include "harness/report/dram_table.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/report/topdown_table.h"
@@ -49,6 +50,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
+  bool scale_counts = false;
   bool context_gap = false;
   bool roofline = false;
   std::string json, csv, record;
@@ -93,6 +95,7 @@ struct Measured {
   PlanProfile profile;
   std::vector<Ceiling> ceilings;
   std::optional<CoreRates> rates;  // absent in a recording of a version without them
+  std::vector<Cache> caches;
   nlohmann::ordered_json machine;
   nlohmann::ordered_json subject;
   bool smt = false;
@@ -138,6 +141,7 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
   measured.rates = MeasureCoreRates(workload.plan->threads());
+  measured.caches = machine.topology.caches;
   measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.profile =
@@ -168,6 +172,7 @@ Measured Replay(ProfileOptions options, const std::string& file, Workload& workl
   measured.profile = ProfileOf(recording, *workload.plan, file);
   measured.ceilings = CeilingsOf(recording, file);
   measured.rates = CoreRatesOf(recording, file);
+  measured.caches = CachesOf(recording, file);
   measured.machine = recording.machine;
   measured.subject = recording.subject;
   measured.smt = recording.smt;
@@ -200,12 +205,23 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
   }
 }
 
+void ScaleAllCounts(PlanProfile& profile) {
+  const auto scale = [](SequenceSamples& samples) {
+    for (StageSamples& stage : samples.stages) ScaleCounts(samples.events, stage);
+    ScaleCounts(samples.events, samples.step);
+  };
+  scale(profile.in_network);
+  for (SequenceSamples& samples : profile.isolated) scale(samples);
+}
+
 Report MakeReport(const ProfileOptions& options, const Workload& workload,
                   const Measured& measured) {
-  Report report =
-      ReportOf(*workload.plan, measured.profile, measured.ceilings, RegimeOf(options.regime));
+  PlanProfile profile = measured.profile;
+  if (options.scale_counts) ScaleAllCounts(profile);
+  Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
   if (measured.rates) {
-    AddBounds(*measured.rates, measured.ceilings, measured.profile.in_network.disturbance, report);
+    AddBounds(*measured.rates, measured.ceilings, measured.caches,
+              measured.profile.in_network.disturbance, report);
   }
   report.command = CommandLine();
   report.machine = measured.machine;
@@ -248,6 +264,7 @@ int RunProfile(const ProfileOptions& options) {
   progress.Erase();
   fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
+  fmt::print("{}", DramTableText(report, DetectStyle(stdout)));
   fmt::print("{}", BoundsTable(report, DetectStyle(stdout)));
   if (options.roofline) fmt::print("{}", RooflineTable(report, DetectStyle(stdout)));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
@@ -276,6 +293,9 @@ std::function<int()> Configure(CLI::App& app) {
                  "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   app.add_option("--metrics", options->metrics,
                  "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  app.add_flag("--scale-counts", options->scale_counts,
+               "estimate the counts of events that shared a counter, which are else of a part of "
+               "the time");
   app.add_flag("--series", options->series,
                "phases (warm-up and steady; forward, backward, update), and in the JSON each "
                "stage's series over the iterations");

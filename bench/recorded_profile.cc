@@ -100,6 +100,29 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
   return ceilings;
 }
 
+std::vector<Cache> CachesOf(const Recording& recording, const std::string& where) {
+  std::vector<Cache> caches;
+  const auto found = recording.machine.find("caches");
+  if (found == recording.machine.end()) return caches;
+  try {
+    for (const auto& json : *found) {
+      Cache cache;
+      cache.level = json.at("level").get<int>();
+      cache.type = json.at("type").get<std::string>();
+      cache.size = json.at("size").get<std::int64_t>();
+      cache.line = json.at("line").get<std::int64_t>();
+      cache.instances = json.at("instances").get<int>();
+      cache.shared_by = json.at("shared_by").get<int>();
+      caches.push_back(std::move(cache));
+    }
+  } catch (const nlohmann::json::exception&) {
+    Refuse(where,
+           "machine: caches: a part is missing or of another type: record it again with "
+           "--record");
+  }
+  return caches;
+}
+
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where) {
   for (const auto& [key, value] : asked.items()) {

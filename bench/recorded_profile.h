@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/plan_profile.h"
+#include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/recording.h"
@@ -21,10 +22,11 @@ Recording RecordingOf(const PlanProfile& profile);
 // `where`, when the recording is not of these stages in this order.
 PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
 
-// The machine's rates and ceilings as the recording tells them, those that it can. Throw
+// The machine's rates, ceilings and caches as the recording tells them, those that it can. Throw
 // RecordingError.
 std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
+std::vector<Cache> CachesOf(const Recording& recording, const std::string& where);
 
 // Throws RecordingError when the recorded subject differs from `asked` in one of its keys.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,

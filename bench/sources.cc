@@ -16,6 +16,12 @@ namespace {
 // Clocks time the stages already; a second one would only repeat them.
 bool IsClock(const SourceOffer& offer) { return offer.name == "clock" || offer.name == "tsc"; }
 
+// DRAM traffic is asked for with `memory`, and counted when nothing is asked for in particular.
+bool IsWanted(const SourceOffer& offer, const std::vector<std::string>& metrics) {
+  return offer.name != "uncore" || metrics.empty() ||
+         std::find(metrics.begin(), metrics.end(), "memory") != metrics.end();
+}
+
 }  // namespace
 
 std::vector<CounterSource*> OpenedSources::Pointers() const {
@@ -37,10 +43,11 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
   if (counters == "clock" || counters == "none") return opened;
   // The PMU's events first: where they work, the two of `hardware` would only take counters from
   // them.
+  const std::vector<std::string> wanted = SplitMetrics(metrics);
   bool has_perf = false;
   std::string refusal;
   if (counters != "exact") {
-    OpenedPerf perf = OpenPerf(SplitMetrics(metrics), PerfSetting::Here());
+    OpenedPerf perf = OpenPerf(wanted, PerfSetting::Here());
     has_perf = perf.source != nullptr;
     if (has_perf) opened.sources.push_back(std::move(perf.source));
     if (!has_perf) refusal = perf.availability.reason;
@@ -50,7 +57,7 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
     for (const std::string& note : perf.notes) opened.notes.push_back("perf: " + note);
   }
   for (const SourceOffer& offer : CounterSources()) {
-    if (IsClock(offer) || offer.name == "perf") continue;
+    if (IsClock(offer) || offer.name == "perf" || !IsWanted(offer, wanted)) continue;
     if (offer.name == "hardware" && has_perf) continue;
     if (counters != "auto" && (counters == "exact") != (offer.name == "exact")) continue;
     const Availability availability = offer.probe();

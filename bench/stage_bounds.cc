@@ -1,18 +1,24 @@
 #include "bench/stage_bounds.h"
 
 #include <algorithm>
-
-#include "harness/machine/topology.h"
+#include <limits>
 
 namespace topdnn {
 
 namespace {
 
-double InstructionCache(const Topology& topology) {
-  for (const Cache& cache : topology.caches) {
+double InstructionCache(const std::vector<Cache>& caches) {
+  for (const Cache& cache : caches) {
     if (cache.level == 1 && cache.type == "instruction") return static_cast<double>(cache.size);
   }
   return 0;
+}
+
+double LastCache(const std::vector<Cache>& caches) {
+  Topology topology;
+  topology.caches = caches;
+  const auto size = static_cast<double>(CacheSize(topology, LastCacheLevel(topology)));
+  return size > 0 ? size : std::numeric_limits<double>::infinity();
 }
 
 // What holds for every record of a report.
@@ -23,14 +29,13 @@ struct Surroundings {
 };
 
 Surroundings SurroundingsOf(int threads, const std::vector<Ceiling>& ceilings,
-                            const Disturbance& seen) {
+                            const std::vector<Cache>& caches, const Disturbance& seen) {
   Surroundings here;
-  const Topology topology = ReadTopology();
   here.l1 = BandwidthRoof(ceilings, "l1");
   here.dram = BandwidthRoof(ceilings, "dram");
-  here.last_cache = static_cast<double>(CacheSize(topology, LastCacheLevel(topology)));
+  here.last_cache = LastCache(caches);
   here.time.threads = threads;
-  here.time.instruction_cache = InstructionCache(topology);
+  here.time.instruction_cache = InstructionCache(caches);
   if (here.dram) here.time.memory_bytes_per_second = here.dram->value;
   if (seen.core_hertz_before && seen.core_hertz_after) {
     here.time.hertz_low = std::min(*seen.core_hertz_before, *seen.core_hertz_after);
@@ -79,8 +84,8 @@ void AddTo(Record& record, const CoreRates& rates, const Surroundings& here) {
 }  // namespace
 
 void AddBounds(const CoreRates& rates, const std::vector<Ceiling>& ceilings,
-               const Disturbance& seen, Report& report) {
-  const Surroundings here = SurroundingsOf(rates.threads, ceilings, seen);
+               const std::vector<Cache>& caches, const Disturbance& seen, Report& report) {
+  const Surroundings here = SurroundingsOf(rates.threads, ceilings, caches, seen);
   for (Record& stage : report.stages) AddTo(stage, rates, here);
   AddTo(report.step, rates, here);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/counters/disturbance.h"
+#include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/record.h"
@@ -14,9 +15,11 @@
 namespace topdnn {
 
 // Fills `topdown_bounds` where a record has exact counts and `seen` tells the core's clock, and
-// `roofline` where it has operations. `rates` and `ceilings` are of the width that the report is.
+// `roofline` where it has operations. `rates` and `ceilings` are of the width that the report is,
+// `caches` those of the machine that was measured; where none is known, no byte is taken to have
+// left them.
 void AddBounds(const CoreRates& rates, const std::vector<Ceiling>& ceilings,
-               const Disturbance& seen, Report& report);
+               const std::vector<Cache>& caches, const Disturbance& seen, Report& report);
 
 }  // namespace topdnn
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 
+#include "harness/counters/core_types.h"
 #include "harness/topdown/advice.h"
 
 namespace topdnn {
@@ -78,7 +79,7 @@ std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
   for (std::size_t e = 0; e < samples.events.size(); ++e) {
     const std::string& name = samples.events[e];
     const std::size_t mark = name.find('#');
-    if (mark == std::string::npos) continue;
+    if (mark == std::string::npos || ElsewhereOf(name)) continue;
     const auto first = ValueOf(record, name.substr(0, mark));
     const auto again = ValueOf(record, name);
     if (first && again && *again > 0) factors[samples.event_passes[e]] = *first / *again;

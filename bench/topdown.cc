@@ -80,7 +80,7 @@ void Print(const std::string& cpu, const Evaluated& report) {
   fmt::print("Top-Down of {} ({}; {})\n", cpu, report.result.path, report.table->source);
   PrintValues("level 1, fractions of pipeline slots", report.result.level1);
   PrintValues("level 2, fractions of pipeline slots", report.result.level2);
-  PrintValues("level 3 of Memory_Bound, fractions of cycles", report.result.level3);
+  PrintValues("level 3, fractions of cycles", report.result.level3);
   PrintValues("instead, fractions of cycles", report.result.instead);
   for (const TopdownAdvice& item : AdviseOn(report.result)) {
     fmt::print("{} {:.0f}%: {}.\n", item.node, 100 * item.value, item.sentence);

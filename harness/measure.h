@@ -98,6 +98,7 @@ struct StageSamples {
   std::vector<double> warmup_seconds{};  // one per iteration of the warm-up
   // What the marks of an empty region take, which the samples are already without.
   double empty_seconds = 0;
+  bool scaled = false;  // see ScaleCounts
 };
 
 struct SequenceSamples {
@@ -151,6 +152,11 @@ inline constexpr double kLeastEmptyRegions = 10;
 // was on a counter; so are the mean and its fraction, with an iteration that was not counted
 // standing for fraction 0. Absent when no iteration was counted.
 EventCount MeanCount(std::span<const EventCount> per_iteration);
+
+// Takes each count to what it would be had its event been on a counter all the time, as if the
+// region were uniform: an estimate, for those who ask for it. The fractions stay. (The cycles on
+// another core type were counted in full.)
+void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples);
 
 // The record of a stage or of the step: name, regime, status, seconds, events, running fraction.
 // DEGRADED, besides for the verdict, when the region is too short for the marks, or an event was on

@@ -1,5 +1,7 @@
 #include "harness/record.h"
 
+#include "harness/counters/source.h"
+
 namespace topdnn {
 
 std::string_view NameOf(Status status) {
@@ -24,6 +26,16 @@ std::optional<double> Record::Gflops() const {
     return std::nullopt;
   }
   return *flops / seconds->median * 1e-9;
+}
+
+std::optional<double> Record::DramBytesPerSecond() const {
+  const auto read = events.find(std::string(kDramReadEvent));
+  const auto written = events.find(std::string(kDramWriteEvent));
+  if (read == events.end() || written == events.end() || !read->second || !written->second ||
+      status == Status::kFailed || !seconds || !(seconds->median > 0)) {
+    return std::nullopt;
+  }
+  return (*read->second + *written->second) / seconds->median;
 }
 
 std::optional<double> Record::PeakFraction() const {

@@ -63,6 +63,8 @@ struct Record {
 
   // FLOP/s at the median time, in 1e9; absent without both.
   std::optional<double> Gflops() const;
+  // What the memory controllers moved per second of the median time; absent without their counts.
+  std::optional<double> DramBytesPerSecond() const;
   // Share of the ceiling reached.
   std::optional<double> PeakFraction() const;
 };

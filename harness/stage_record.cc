@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/counters/core_types.h"
 #include "harness/counters/scaling.h"
 #include "harness/measure.h"
 #include "harness/statistics/summary.h"
@@ -26,6 +27,19 @@ EventCount MeanCount(std::span<const EventCount> per_iteration) {
   mean.value = sum / n;
   mean.running_fraction = fraction / n;
   return mean;
+}
+
+void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples) {
+  if (samples.scaled) return;
+  samples.scaled = true;
+  const auto scale = [&events](std::vector<EventCount>& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (!ElsewhereOf(events[i % events.size()])) counts[i].value = Scaled(counts[i]);
+    }
+  };
+  if (events.empty()) return;
+  scale(samples.counts);
+  for (ThreadCounts& thread : samples.threads) scale(thread.counts);
 }
 
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
@@ -51,6 +65,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
   }
   std::vector<EventCount> series;
   std::string displaced;
+  std::string elsewhere;
   for (std::size_t e = 0; e < events.size(); ++e) {
     series.clear();
     for (std::size_t at = e; at < samples.counts.size(); at += events.size()) {
@@ -59,14 +74,28 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     const EventCount mean = MeanCount(series);
     record.events[events[e]] = mean.value;
     if (!mean.value) continue;
+    if (const auto type = ElsewhereOf(events[e])) {
+      if (*mean.value > 0 && elsewhere.empty()) {
+        elsewhere = fmt::format(
+            "threads were on {} cores for {:.0f} % of the time, which the other counts lack: keep "
+            "them on cores of one type (taskset)",
+            *type, 100 * mean.running_fraction);
+      }
+      continue;
+    }
     record.running_fraction =
         std::min(record.running_fraction.value_or(1.0), mean.running_fraction);
     if (mean.running_fraction < kTrustedRunningFraction && displaced.empty()) {
-      displaced = fmt::format("{} was on a counter for {:.0f} % of the time and is not scaled",
-                              events[e], 100 * mean.running_fraction);
+      displaced = fmt::format("{} was on a counter for {:.0f} % of the time and is {}scaled",
+                              events[e], 100 * mean.running_fraction, samples.scaled ? "" : "not ");
     }
   }
-  if (!displaced.empty()) degrade(displaced);
+  // (what was elsewhere was off its counter for that reason)
+  if (!elsewhere.empty()) {
+    degrade(elsewhere);
+  } else if (!displaced.empty()) {
+    degrade(displaced);
+  }
   for (const ThreadCounts& thread : samples.threads) {
     auto& own = record.thread_events[thread.thread];
     for (std::size_t e = 0; e < events.size() && e < thread.counts.size(); ++e) {

@@ -7,51 +7,24 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
+#include "harness/counters/sysfs_pmu.h"
 #include "harness/counters/user_read.h"
 
 namespace topdnn {
 
 namespace {
 
-// "event=0x3c,umask=0x1" or "config=0x400": the fields that core PMUs use (sysfs, format/).
-std::optional<std::uint64_t> SysfsConfig(const std::string& text) {
-  std::uint64_t config = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = text.find(',', at);
-    if (end == std::string::npos) end = text.size();
-    const std::string term = text.substr(at, end - at);
-    at = end + 1;
-    const std::size_t equals = term.find('=');
-    const std::string key = term.substr(0, equals);
-    const std::uint64_t value =
-        equals == std::string::npos ? 1 : std::strtoull(term.c_str() + equals + 1, nullptr, 0);
-    if (key == "config" || key == "event") {
-      config |= value;
-    } else if (key == "umask") {
-      config |= value << 8;
-    } else if (key == "cmask") {
-      config |= value << 24;
-    } else {
-      return std::nullopt;
+std::optional<ResolvedEvent> ResolveBySysfs(const std::string& name, const std::string& sysfs,
+                                            const std::string& pmu_name) {
+  for (const SysfsPmu& pmu : ReadPmus(sysfs)) {
+    std::ifstream file(pmu.folder / "events" / name);
+    std::string terms;
+    if ((!pmu_name.empty() && pmu.name != pmu_name) || !(file >> terms)) continue;
+    if (const auto config = ConfigOf(terms, pmu.folder)) {
+      return ResolvedEvent{name, pmu.type, *config, "sysfs"};
     }
-  }
-  return config;
-}
-
-std::optional<ResolvedEvent> ResolveBySysfs(const std::string& name, const std::string& sysfs) {
-  std::error_code ignored;
-  for (const auto& device : std::filesystem::directory_iterator(sysfs, ignored)) {
-    std::ifstream file(device.path() / "events" / name);
-    std::ifstream type_file(device.path() / "type");
-    std::string text;
-    std::uint32_t type = 0;
-    if (!(file >> text) || !(type_file >> type)) continue;
-    if (const auto config = SysfsConfig(text)) return ResolvedEvent{name, type, *config, "sysfs"};
   }
   return std::nullopt;
 }
@@ -99,14 +72,21 @@ PerfSyscalls PerfSyscalls::Real() {
               [](const perf_event_mmap_page* page) {
                 munmap(const_cast<perf_event_mmap_page*>(page),
                        static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+              },
+          .open_on_cpu =
+              [](const perf_event_attr& attr, int cpu, int group) {
+                constexpr pid_t kAnyThread = -1;
+                const long fd = syscall(SYS_perf_event_open, &attr, kAnyThread, cpu, group,
+                                        PERF_FLAG_FD_CLOEXEC);
+                return fd < 0 ? -errno : static_cast<int>(fd);
               }};
 }
 
 std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
-                                          const std::string& sysfs) {
+                                          const std::string& sysfs, const std::string& pmu) {
   if (auto event = ResolveByLibpfm4(name)) return event;
   if (raw) return ResolvedEvent{name, PERF_TYPE_RAW, *raw, "raw"};
-  return ResolveBySysfs(name, sysfs);
+  return ResolveBySysfs(name, sysfs, pmu);
 }
 
 bool NeedsSlots(const ResolvedEvent& event) {

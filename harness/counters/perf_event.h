@@ -29,6 +29,8 @@ struct PerfSyscalls {
   // Maps the first page of an event (perf_event_open(2), "MMAP layout"); nullptr: refused.
   std::function<const perf_event_mmap_page*(int fd)> map = {};
   std::function<void(const perf_event_mmap_page* page)> unmap = {};
+  // Opens an event of whatever runs on a CPU, and of the socket that the CPU is asked for.
+  std::function<int(const perf_event_attr& attr, int cpu, int group)> open_on_cpu = {};
   static PerfSyscalls Real();
 };
 
@@ -40,10 +42,10 @@ struct ResolvedEvent {
 };
 
 // libpfm4 knows the name, or the raw code is told (of the core's PMU), or the kernel lists the name
-// in sysfs (`slots`, `topdown-retiring`; `sysfs`: /sys/bus/event_source/devices). Absent: none of
-// these.
+// in sysfs (`slots`, `topdown-retiring`; `sysfs`: /sys/bus/event_source/devices; of the PMU `pmu`
+// alone where one is told). Absent: none of these.
 std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
-                                          const std::string& sysfs);
+                                          const std::string& sysfs, const std::string& pmu = "");
 
 // The Top-Down slots of Intel's cores since Ice Lake, and whether an event is one of the metrics in
 // PERF_METRICS (pseudo-events 0x8000 to 0x8700), which count in a group that slots leads alone.

@@ -32,6 +32,9 @@ struct PerfPlan {
   };
   std::vector<std::vector<ResolvedEvent>> passes;  // each a group, its leader first
   std::vector<Absent> absent;
+  // Of a hybrid CPU: the cycles on each other core type, counted beside every pass, in a group
+  // each.
+  std::vector<ResolvedEvent> elsewhere{};
   std::size_t counters = 0;  // general counters found free at once
 };
 

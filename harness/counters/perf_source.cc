@@ -19,14 +19,29 @@ PerfSource::PerfSource(PerfSyscalls calls, PerfPlan plan,
       plan_(std::move(plan)),
       threads_(threads ? std::move(threads) : ThreadsOfProcess) {
   std::map<std::string, int> seen;
+  const auto add = [&](const std::string& name, std::size_t pass) {
+    const int times = ++seen[name];
+    events_.push_back(times == 1 ? name : fmt::format("{}#{}", name, times));
+    pass_of_.push_back(pass);
+  };
   for (std::size_t pass = 0; pass < plan_.passes.size(); ++pass) {
     first_of_.push_back(events_.size());
-    for (const ResolvedEvent& event : plan_.passes[pass]) {
-      const int times = ++seen[event.name];
-      events_.push_back(times == 1 ? event.name : fmt::format("{}#{}", event.name, times));
-      pass_of_.push_back(pass);
-    }
+    for (const ResolvedEvent& event : plan_.passes[pass]) add(event.name, pass);
+    for (const ResolvedEvent& event : plan_.elsewhere) add(event.name, pass);
   }
+}
+
+OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
+  worker.push_back(std::make_unique<PerfGroup>(calls_));
+  const OpenOutcome outcome = worker.front()->Open(plan_.passes.at(pass_), thread, false);
+  if (outcome.error != 0) return outcome;
+  if (thread == 0) worker.front()->MapForUser();
+  for (const ResolvedEvent& event : plan_.elsewhere) {
+    worker.push_back(std::make_unique<PerfGroup>(calls_));
+    // (one that is refused reads as no reading: the event is absent)
+    worker.back()->Open(std::span(&event, 1), thread, false);
+  }
+  return outcome;
 }
 
 void PerfSource::Begin(std::size_t pass) {
@@ -34,34 +49,37 @@ void PerfSource::Begin(std::size_t pass) {
   pass_ = pass;
   refused_.clear();
   for (const pid_t thread : threads_()) {
-    auto group = std::make_unique<PerfGroup>(calls_);
-    const OpenOutcome outcome = group->Open(plan_.passes.at(pass), thread, false);
+    Worker worker;
+    const OpenOutcome outcome = OpenOn(thread, worker);
     if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
     if (outcome.error != 0) {
       refused_ = fmt::format("{} could not be opened on every thread: {}",
                              plan_.passes[pass][outcome.member].name, strerror(outcome.error));
-      groups_.clear();
+      workers_.clear();
       return;
     }
-    if (thread == 0) group->MapForUser();
-    groups_.push_back(std::move(group));
+    workers_.push_back(std::move(worker));
   }
 }
 
-void PerfSource::End() { groups_.clear(); }
+void PerfSource::End() { workers_.clear(); }
 
 std::size_t PerfSource::slots() const {
   std::size_t slots = 0;
-  for (const auto& group : groups_) slots += group->slots();
+  for (const Worker& worker : workers_) {
+    for (const auto& group : worker) slots += group->slots();
+  }
   return std::max<std::size_t>(slots, 1);
 }
 
 void PerfSource::Read(std::uint64_t* raw) noexcept {
-  if (groups_.empty()) *raw = 0;
-  for (const auto& group : groups_) {
-    // (a reading of no events is none: Decode refuses it)
-    if (!group->ReadRaw(raw)) raw[0] = 0;
-    raw += group->slots();
+  if (workers_.empty()) *raw = 0;
+  for (const Worker& worker : workers_) {
+    for (const auto& group : worker) {
+      // (a reading of no events is none: Decode refuses it)
+      if (!group->ReadRaw(raw)) raw[0] = 0;
+      raw += group->slots();
+    }
   }
 }
 
@@ -70,44 +88,54 @@ std::vector<EventCount> PerfSource::Absent() const {
       events_.size(), {.value = std::nullopt, .running_fraction = 0, .reason = refused_});
 }
 
-std::vector<EventCount> PerfSource::Fold(std::span<const std::uint64_t> before,
-                                         std::span<const std::uint64_t> after) const {
+std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
+                                                std::span<const std::uint64_t> before,
+                                                std::span<const std::uint64_t> after) const {
   std::vector<EventCount> counts = Absent();
-  if (groups_.empty()) return counts;
+  if (workers.empty()) return counts;
   const std::size_t events = plan_.passes[pass_].size();
-  std::vector<std::vector<CounterReading>> first(events);
-  std::vector<std::vector<CounterReading>> last(events);
+  std::vector<Readings> readings(events + plan_.elsewhere.size());
   std::size_t at = 0;
-  for (const auto& group : groups_) {
-    const auto from = group->Decode(before.subspan(at, group->slots()));
-    const auto to = group->Decode(after.subspan(at, group->slots()));
-    at += group->slots();
-    if (from.size() != events || to.size() != events) return counts;  // a failed reading
-    for (std::size_t e = 0; e < events; ++e) {
-      first[e].push_back(from[e]);
-      last[e].push_back(to[e]);
+  for (const Worker& worker : workers) {
+    for (std::size_t g = 0; g < worker.size(); ++g) {
+      const auto from = worker[g]->Decode(before.subspan(at, worker[g]->slots()));
+      const auto to = worker[g]->Decode(after.subspan(at, worker[g]->slots()));
+      at += worker[g]->slots();
+      const std::size_t first = g == 0 ? 0 : events + g - 1;
+      const std::size_t wanted = g == 0 ? events : 1;
+      if (from.size() != wanted || to.size() != wanted) {
+        if (g == 0) return counts;  // a failed reading
+        continue;
+      }
+      for (std::size_t e = 0; e < wanted; ++e) {
+        readings[first + e].before.push_back(from[e]);
+        readings[first + e].after.push_back(to[e]);
+      }
     }
   }
-  for (std::size_t e = 0; e < events; ++e) {
-    counts[first_of_[pass_] + e] = SumOverThreads(first[e], last[e]);
+  for (std::size_t e = 0; e < readings.size(); ++e) {
+    const auto sum = e < events ? SumOverThreads : SumOverThreadsThatRan;
+    counts[first_of_[pass_] + e] = sum(readings[e].before, readings[e].after);
   }
   return counts;
+}
+
+std::vector<EventCount> PerfSource::Fold(std::span<const std::uint64_t> before,
+                                         std::span<const std::uint64_t> after) const {
+  return FoldWorkers(workers_, before, after);
 }
 
 std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t> before,
                                                   std::span<const std::uint64_t> after) const {
   std::vector<ThreadCounts> threads;
   std::size_t at = 0;
-  for (const auto& group : groups_) {
-    const auto from = group->Decode(before.subspan(at, group->slots()));
-    const auto to = group->Decode(after.subspan(at, group->slots()));
-    at += group->slots();
-    ThreadCounts thread{static_cast<int>(threads.size()), Absent()};
-    for (std::size_t e = 0; e < std::min(from.size(), to.size()); ++e) {
-      thread.counts[first_of_[pass_] + e] =
-          SumOverThreads(std::span(&from[e], 1), std::span(&to[e], 1));
-    }
-    threads.push_back(std::move(thread));
+  for (const Worker& worker : workers_) {
+    std::size_t slots = 0;
+    for (const auto& group : worker) slots += group->slots();
+    threads.push_back(
+        {static_cast<int>(threads.size()),
+         FoldWorkers(std::span(&worker, 1), before.subspan(at, slots), after.subspan(at, slots))});
+    at += slots;
   }
   return threads;
 }
@@ -129,7 +157,7 @@ std::vector<pid_t> ThreadsOfProcess() {
 
 EventCount SumOverThreads(std::span<const CounterReading> before,
                           std::span<const CounterReading> after) {
-  const EventCount absent{.value = std::nullopt, .running_fraction = 0};
+  EventCount absent{.value = std::nullopt, .running_fraction = 0};
   double sum = 0;
   double enabled = 0;
   double running = 0;
@@ -145,6 +173,24 @@ EventCount SumOverThreads(std::span<const CounterReading> before,
   }
   if (!(enabled > 0)) return absent;
   return {.value = sum, .running_fraction = running / enabled};
+}
+
+EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
+                                 std::span<const CounterReading> after) {
+  EventCount sum{.value = std::nullopt, .running_fraction = 0};
+  double enabled = 0;
+  double running = 0;
+  for (std::size_t t = 0; t < after.size(); ++t) {
+    if (after[t].enabled < before[t].enabled) continue;
+    const auto lasted = static_cast<double>(after[t].enabled - before[t].enabled);
+    enabled += lasted;
+    const EventCount count = CountBetween(before[t], after[t]);
+    if (!count.value) continue;
+    sum.value = sum.value.value_or(0) + *count.value;
+    running += lasted * count.running_fraction;
+  }
+  if (enabled > 0) sum.running_fraction = running / enabled;
+  return sum;
 }
 
 }  // namespace topdnn

@@ -22,8 +22,9 @@ class PerfSource final : public CounterSource {
   PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {});
 
   std::string_view name() const override { return "perf"; }
-  // The events of all passes. An event that several passes count stands once for each, from the
-  // second on as "NAME#2", so that the passes can be held against each other.
+  // The events of all passes, each pass's followed by those on other core types. An event that
+  // several passes count stands once for each, from the second on as "NAME#2", so that the passes
+  // can be held against each other.
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t passes() const override { return plan_.passes.size(); }
   std::size_t pass_of(std::size_t event) const override { return pass_of_[event]; }
@@ -37,17 +38,26 @@ class PerfSource final : public CounterSource {
                                         std::span<const std::uint64_t> after) const override;
 
  private:
-  struct Sum;
+  // A thread's group of the pass, and one for each event on another core type.
+  using Worker = std::vector<std::unique_ptr<PerfGroup>>;
+  // What two readings say of one event, a thread each.
+  struct Readings {
+    std::vector<CounterReading> before, after;
+  };
 
   std::vector<EventCount> Absent() const;
+  OpenOutcome OpenOn(pid_t thread, Worker& worker);
+  std::vector<EventCount> FoldWorkers(std::span<const Worker> workers,
+                                      std::span<const std::uint64_t> before,
+                                      std::span<const std::uint64_t> after) const;
 
   PerfSyscalls calls_;
   PerfPlan plan_;
   std::function<std::vector<pid_t>()> threads_;
   std::vector<std::string> events_;
   std::vector<std::size_t> pass_of_;
-  std::vector<std::size_t> first_of_;               // event index of each pass's first
-  std::vector<std::unique_ptr<PerfGroup>> groups_;  // one a thread
+  std::vector<std::size_t> first_of_;  // event index of each pass's first
+  std::vector<Worker> workers_;        // one a thread
   std::size_t pass_ = 0;
   std::string refused_;  // why the groups of this pass are not open
 };
@@ -60,6 +70,11 @@ std::vector<pid_t> ThreadsOfProcess();
 // ran, or went backwards, makes the count absent. Pure.
 EventCount SumOverThreads(std::span<const CounterReading> before,
                           std::span<const CounterReading> after);
+
+// The same for an event that counts only where its thread is not meant to be: a thread whose
+// counter never ran was not there. Absent when none was. Pure.
+EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
+                                 std::span<const CounterReading> after);
 
 }  // namespace topdnn
 

@@ -38,6 +38,10 @@ struct EventCount {
 // The event under which a source tells floating-point operations, where it counts them.
 inline constexpr std::string_view kFlopsEvent = "exact/flops";
 
+// Bytes that the memory controllers of all sockets moved, where a source counts them.
+inline constexpr std::string_view kDramReadEvent = "dram/read_bytes";
+inline constexpr std::string_view kDramWriteEvent = "dram/write_bytes";
+
 // What one thread's counters said, of a source that counts each thread by itself.
 struct ThreadCounts {
   int thread = 0;                  // 0: the one that reads; then the others in the kernel's order

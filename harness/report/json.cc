@@ -42,8 +42,8 @@ void AddBounds(const Record& record, Json& json) {
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-Json GflopsOf(std::optional<double> flops_per_second) {
-  return JsonNumber(flops_per_second ? std::optional(*flops_per_second * 1e-9) : std::nullopt);
+Json BillionsOf(std::optional<double> value) {
+  return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
 
 // What a stage and the step have in common.
@@ -54,8 +54,9 @@ void AddFigures(const Record& record, Json& json) {
   json["gflops"] = JsonNumber(record.Gflops());
   json["peak_fraction"] = JsonNumber(record.PeakFraction());
   json["ceiling"] = TextOrNull(record.ceiling_name);
-  json["ceiling_gflops"] = GflopsOf(record.ceiling_flops_per_second);
+  json["ceiling_gflops"] = BillionsOf(record.ceiling_flops_per_second);
   json["events"] = NumbersJson(record.events);
+  json["dram_gb_per_second"] = BillionsOf(record.DramBytesPerSecond());
   json["running_fraction"] = JsonNumber(record.running_fraction);
   if (!record.thread_events.empty()) {
     json["thread_events"] = Json::object();

@@ -35,6 +35,18 @@ constexpr std::array kRules = {
     Rule{"Store_Bound", "Memory_Bound", 0.20,
          "stores are the limit: write each output once, after the sum over channels is complete"},
     Rule{
+        "Divider", "Core_Bound", 0.20,
+        "the divider is busy: multiply by a reciprocal that is computed once a channel or a batch"},
+    Rule{"Ports_Utilized_0", "Core_Bound", 0.20,
+         "no port works for lack of ready operands: keep more independent accumulators in flight, "
+         "as many as latency times multiply-adds a cycle"},
+    Rule{"Ports_Utilized_1", "Core_Bound", 0.20,
+         "one port works at a time: instructions wait for each other, so unroll over outputs and "
+         "split long sums"},
+    Rule{"Ports_Utilized_3m", "Core_Bound", 0.40,
+         "the ports are full: only wider or fewer instructions help, so VNNI, BF16, AMX or "
+         "Winograd"},
+    Rule{
         "Fetch_Latency", "Frontend_Bound", 0.10,
         "instructions arrive late: unroll less, so that the kernel fits the instruction cache, and "
         "raise the work of each call above the primitive's dispatch cost"},
@@ -88,9 +100,9 @@ std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result) {
   for (const Rule& rule : kRules) {
     const std::optional<double> value = ValueOf(result, rule.node);
     if (!value || *value <= rule.threshold) continue;
-    // (level 3 is of cycles: only where Memory_Bound matters does it, too)
-    if (rule.parent == "Memory_Bound" && !(ValueOf(result, rule.parent).value_or(0) > 0.2))
-      continue;
+    // (level 3 is of cycles: only where its parent matters does it, too)
+    const bool level3 = rule.parent == "Memory_Bound" || rule.parent == "Core_Bound";
+    if (level3 && !(ValueOf(result, rule.parent).value_or(0) > 0.2)) continue;
     explained.insert(rule.parent);
     if (explained.count(rule.node) != 0) continue;
     advice.push_back({std::string(rule.node), *value, std::string(rule.sentence)});

@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-using Formulas = Level2Metrics<6, true>;
+using Formulas = Level2Metrics<6, true, IdlePorts::kWithoutSerializing>;
 
 const TopdownRegistration kGraniteRapids({
     .cpu = "granite_rapids",

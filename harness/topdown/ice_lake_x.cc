@@ -1,6 +1,7 @@
 // Ice Lake-SP: five slots a cycle; PERF_METRICS gives level 1 alone.
 
 #include "harness/topdown/intel_events.h"
+#include "harness/topdown/intel_ports.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -51,6 +52,9 @@ MaybeValue HeavyOperations(C e) {
 constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL_PERIODS";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
+constexpr char kDivider[] = "ARITH.DIVIDER_ACTIVE";
+using Ports = IntelPorts<kDivider, IdlePorts::kCounted>;
+
 std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
                               MaybeValue (*retiring)(C)) {
   return Joined<TopdownNode>(
@@ -68,7 +72,7 @@ std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C
           {"Heavy_Operations", 2, HeavyOperations},
           {"Light_Operations", 2, Level2Rest::LightOperations},
       },
-      Level3::Nodes());
+      Joined<TopdownNode>(Level3::Nodes(), Ports::Nodes()));
 }
 
 const TopdownRegistration kIceLakeX({
@@ -101,7 +105,11 @@ const TopdownRegistration kIceLakeX({
          {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "icx::CYCLE_ACTIVITY:STALLS_TOTAL"},
          {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "icx::EXE_ACTIVITY:1_PORTS_UTIL"},
          {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
-         {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "icx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+         {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "icx::EXE_ACTIVITY:BOUND_ON_STORES"},
+         {kDivider, 0x1000914, "", "icx::ARITH:DIVIDER_ACTIVE"},
+         // (an undocumented mask, which pmu-tools spells 3_PORTS_UTIL:u0x80)
+         {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""},
+         {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "icx::UOPS_EXECUTED:CYCLES_GE_3"}},
         Level3::Events("icx", {kBuffersFull, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
     .paths = {{"PERF_METRICS", Path(
                                    [](C e) {

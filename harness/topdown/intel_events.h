@@ -51,6 +51,8 @@ inline std::vector<ExtraEvent> IntelExtras(const std::string& core, bool half) {
   return extras;
 }
 
+inline constexpr std::string_view kRefinesMemory = "Memory_Bound";
+
 // Level 3 of Memory_Bound for Skylake-SP to Ice Lake-SP (pmu-tools skx_server_ratios.py,
 // icx_server_ratios.py): fractions of cycles. `kBuffersFull`: the event of full fill buffers, which
 // differs.
@@ -59,18 +61,22 @@ class CycleActivityLevel3 {
  public:
   static std::vector<TopdownNode> Nodes() {
     return {{"L1_Bound", 3,
-             [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); }},
+             [](C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_MEM_ANY") - L1Missing(e); },
+             kRefinesMemory},
             {"L2_Bound", 3,
              [](C e) {
                const MaybeValue hits =
                    e("MEM_LOAD_RETIRED.L2_HIT") *
                    (1 + e("MEM_LOAD_RETIRED.FB_HIT") / e("MEM_LOAD_RETIRED.L1_MISS"));
                return hits / (hits + e(kBuffersFull)) * (L1Missing(e) - L2Missing(e));
-             }},
-            {"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }},
+             },
+             kRefinesMemory},
+            {"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }, kRefinesMemory},
             {"DRAM_Bound", 3,
-             [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); }},
-            {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }}};
+             [](C e) { return L3Missing(e) + L1Missing(e) - L2Missing(e) - e.Node("L2_Bound"); },
+             kRefinesMemory},
+            {"Store_Bound", 3, [](C e) { return Stalls(e, "EXE_ACTIVITY.BOUND_ON_STORES"); },
+             kRefinesMemory}};
   }
 
   static std::vector<TopdownEvent> Events(const std::string& core, const TopdownEvent& full) {

@@ -6,14 +6,15 @@
 
 #include <vector>
 
+#include "harness/topdown/intel_ports.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
 
 // `kWidth`: slots a cycle. `kDropping`: uops dropped at the front end's exit are counted as
 // delivered by nobody (INT_MISC.UOP_DROPPING) and must be taken off; Bad_Speculation is then the
-// remainder.
-template <int kWidth, bool kDropping>
+// remainder. These cores have level 3, too, with `kIdle` of it.
+template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted>
 class Level2Metrics {
  public:
   static std::vector<TopdownPath> Paths() {
@@ -51,8 +52,11 @@ class Level2Metrics {
  private:
   using C = const TopdownCounts&;
 
-  // Level 3 of Memory_Bound (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of
-  // cycles. (Lion Cove has one more cache level, and other events.)
+  static constexpr char kDivider[] = "ARITH.DIV_ACTIVE";
+  using Ports = IntelPorts<kDivider, kIdle>;
+
+  // Level 3 (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of cycles. (Lion Cove
+  // has one more cache level, and other events.)
   static void AddLevel3Events(std::vector<TopdownEvent>& events) {
     events.push_back({"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES"});
     events.push_back(
@@ -65,6 +69,19 @@ class Level2Metrics {
         {"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "", "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
     events.push_back(
         {"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "", "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
+    events.push_back({kDivider, 0x10009B0, "", "spr::ARITH:DIV_ACTIVE"});
+    events.push_back({"EXE.AMX_BUSY", 0x2B7, "", ""});
+    events.push_back({"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""});
+    events.push_back({"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "spr::EXE_ACTIVITY:1_PORTS_UTIL"});
+    events.push_back({"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "spr::EXE_ACTIVITY:2_PORTS_UTIL"});
+    if (kIdle == IdlePorts::kOfStalls) {
+      events.push_back({"RS.EMPTY_RESOURCE", 0x1A5, "", ""});
+      events.push_back(
+          {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "spr::CYCLE_ACTIVITY:STALLS_TOTAL"});
+    }
+    events.push_back({"RESOURCE_STALLS.SCOREBOARD", 0x2A2, "", "spr::RESOURCE_STALLS:SCOREBOARD"});
+    events.push_back(
+        {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "spr::UOPS_EXECUTED:CYCLES_GE_3"});
   }
 
   static MaybeValue OfCycles(C e, const char* event) {
@@ -76,14 +93,16 @@ class Level2Metrics {
 
   static void AddLevel3(std::vector<TopdownNode>& nodes) {
     if (!kDropping) return;
-    nodes.push_back({"L1_Bound", 3, [](C e) {
-                       return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_LOADS") - L1Missing(e);
-                     }});
-    nodes.push_back({"L2_Bound", 3, [](C e) { return L1Missing(e) - L2Missing(e); }});
-    nodes.push_back({"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }});
-    nodes.push_back({"DRAM_Bound", 3, L3Missing});
-    nodes.push_back(
-        {"Store_Bound", 3, [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }});
+    constexpr std::string_view kMemory = "Memory_Bound";
+    nodes.push_back({"L1_Bound", 3,
+                     [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_LOADS") - L1Missing(e); },
+                     kMemory});
+    nodes.push_back({"L2_Bound", 3, [](C e) { return L1Missing(e) - L2Missing(e); }, kMemory});
+    nodes.push_back({"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }, kMemory});
+    nodes.push_back({"DRAM_Bound", 3, L3Missing, kMemory});
+    nodes.push_back({"Store_Bound", 3,
+                     [](C e) { return OfCycles(e, "EXE_ACTIVITY.BOUND_ON_STORES"); }, kMemory});
+    for (const TopdownNode& node : Ports::Nodes()) nodes.push_back(node);
   }
 
   static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }

@@ -50,22 +50,28 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
   return found->second ? MaybeValue(*found->second) : MaybeValue();
 }
 
-// What a path's optional nodes do: kIgnored leaves those of level 3 out and misses no event for the
-// others.
-enum class Refinement { kIgnored, kTaken };
+// The nodes whose refinements are evaluated. Of the others those of level 3 are left out, and for
+// the rest no event is missed.
+using Refined = std::set<std::string_view>;
 
-bool IsOptional(const TopdownNode& node) { return node.optional || node.level == 3; }
+Refined AllRefined(const TopdownPath& path) {
+  Refined all;
+  for (const TopdownNode& node : path.nodes) {
+    if (!node.refines.empty()) all.insert(node.refines);
+  }
+  return all;
+}
 
 // One path over one set of counts.
 class TopdownEvaluation {
  public:
   TopdownEvaluation(const TopdownPath& path, const std::map<std::string, double, std::less<>>& all,
-                    bool smt, Refinement refinement) {
+                    bool smt, const Refined& refined) {
     result_.path = path.name;
     counts_.counts_ = all;
     counts_.smt_ = smt;
     for (const TopdownNode& node : path.nodes) {
-      const bool ignored = IsOptional(node) && refinement == Refinement::kIgnored;
+      const bool ignored = !node.refines.empty() && !refined.contains(node.refines);
       if (ignored && node.level == 3) continue;
       const std::set<std::string> missing = counts_.missing_;
       Add(node);
@@ -120,23 +126,32 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
 
 namespace {
 
-// Whether somebody counted for the optional nodes: an event that they alone read. Cycles are
-// counted with anything.
-Refinement RefinementOf(const TopdownTable& table, const TopdownPath& path,
-                        const std::map<std::string, double, std::less<>>& counts, bool smt) {
-  const auto taken = TopdownEvaluation(path, {}, smt, Refinement::kTaken).result().missing;
-  const auto ignored = TopdownEvaluation(path, {}, smt, Refinement::kIgnored).result().missing;
-  for (const std::string& name : taken) {
-    if (!counts.contains(name) ||
-        std::find(ignored.begin(), ignored.end(), name) != ignored.end()) {
-      continue;
-    }
-    const bool cycles = std::any_of(
-        table.events.begin(), table.events.end(),
-        [&](const TopdownEvent& event) { return event.name == name && event.perf == "cycles"; });
-    if (!cycles) return Refinement::kTaken;
+// The nodes that somebody counted refinements of: with an event that those alone read. Cycles are
+// counted with anything, and extras for themselves.
+Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
+                  const std::map<std::string, double, std::less<>>& counts, bool smt) {
+  std::map<std::string_view, std::vector<std::string>> reads;
+  std::map<std::string, int> readers;
+  const auto common = TopdownEvaluation(path, {}, smt, {}).result().missing;
+  for (const std::string& name : common) readers[name] = 2;  // (whoever else reads it)
+  for (const std::string_view node : AllRefined(path)) {
+    reads[node] = TopdownEvaluation(path, {}, smt, {node}).result().missing;
+    for (const std::string& name : reads[node]) ++readers[name];
   }
-  return Refinement::kIgnored;
+  const auto tells = [&](const std::string& name) {
+    return counts.contains(name) && readers[name] == 1 &&
+           std::none_of(table.events.begin(), table.events.end(),
+                        [&](const TopdownEvent& event) {
+                          return event.name == name && event.perf == "cycles";
+                        }) &&
+           std::none_of(table.extras.begin(), table.extras.end(),
+                        [&](const ExtraEvent& extra) { return extra.event.name == name; });
+  };
+  Refined refined;
+  for (const auto& [node, names] : reads) {
+    if (std::any_of(names.begin(), names.end(), tells)) refined.insert(node);
+  }
+  return refined;
 }
 
 }  // namespace
@@ -145,14 +160,14 @@ std::vector<std::string> EventsOfPath(const TopdownTable& table, std::size_t pat
                                       bool smt) {
   TopdownPath upper = table.paths.at(path);
   std::erase_if(upper.nodes, [level](const TopdownNode& node) { return node.level > level; });
-  return TopdownEvaluation(upper, {}, smt, Refinement::kTaken).result().missing;
+  return TopdownEvaluation(upper, {}, smt, AllRefined(upper)).result().missing;
 }
 
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
-    TopdownEvaluation evaluation(path, counts, smt, RefinementOf(table, path, counts, smt));
+    TopdownEvaluation evaluation(path, counts, smt, RefinedBy(table, path, counts, smt));
     // Anything is better than nothing; else what lacks least.
     const bool gives = evaluation.nodes_given() > 0;
     const bool best_gives = best && best->nodes_given() > 0;

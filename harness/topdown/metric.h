@@ -77,8 +77,9 @@ struct TopdownNode {
   std::string name;
   int level = 1;  // 1 to 3; 0: not Top-Down, what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
-  // A refinement: its events are missed only where one of them was counted. All of level 3 is.
-  bool optional = false;
+  // A refinement of this node: its events are missed only where one was counted for that. All of
+  // level 3 is, and whatever else says so.
+  std::string_view refines = {};
 };
 
 // Formulas of the level-2 nodes that nothing counts: what the sibling before them leaves of their
@@ -137,7 +138,7 @@ struct TopdownResult {
   std::string path;
   Values level1;                     // fractions of slots
   Values level2;                     // fractions of all slots, not of the parent
-  Values level3;                     // of Memory_Bound: fractions of cycles, as TMA defines them
+  Values level3;                     // fractions of cycles, as TMA defines them
   Values instead;                    // of a core without slot events: fractions of cycles
   std::vector<std::string> missing;  // events whose absence made a node null
 };

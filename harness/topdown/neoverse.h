@@ -40,27 +40,28 @@ class NeoverseSlots {
   }
 
   static std::vector<TopdownPath> Paths() {
-    return {{"slot events",
-             {{"Frontend_Bound", 1,
-               [](C e) {
-                 return Exact(e, "STALL_SLOT_FRONTEND") / Slots(e) - Mispredicted(e, kFrontend);
-               }},
-              {"Bad_Speculation", 1,
-               [](C e) {
-                 return (1 - e("OP_RETIRED") / e("OP_SPEC")) * Used(e) +
-                        Mispredicted(e, kFrontend + kBackend);
-               }},
-              {"Backend_Bound", 1,
-               [](C e) { return e("STALL_SLOT_BACKEND") / Slots(e) - Mispredicted(e, kBackend); }},
-              {"Retiring", 1, [](C e) { return e("OP_RETIRED") / e("OP_SPEC") * Used(e); }},
-              // An estimate: Backend_Bound split as the stalled cycles are.
-              {"Memory_Bound", 2,
-               [](C e) {
-                 return e.Node("Backend_Bound") * e("STALL_BACKEND_MEM") / e("STALL_BACKEND");
-               },
-               true},
-              {"Core_Bound", 2,
-               [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); }, true}}}};
+    return {
+        {"slot events",
+         {{"Frontend_Bound", 1,
+           [](C e) {
+             return Exact(e, "STALL_SLOT_FRONTEND") / Slots(e) - Mispredicted(e, kFrontend);
+           }},
+          {"Bad_Speculation", 1,
+           [](C e) {
+             return (1 - e("OP_RETIRED") / e("OP_SPEC")) * Used(e) +
+                    Mispredicted(e, kFrontend + kBackend);
+           }},
+          {"Backend_Bound", 1,
+           [](C e) { return e("STALL_SLOT_BACKEND") / Slots(e) - Mispredicted(e, kBackend); }},
+          {"Retiring", 1, [](C e) { return e("OP_RETIRED") / e("OP_SPEC") * Used(e); }},
+          // An estimate: Backend_Bound split as the stalled cycles are.
+          {"Memory_Bound", 2,
+           [](C e) {
+             return e.Node("Backend_Bound") * e("STALL_BACKEND_MEM") / e("STALL_BACKEND");
+           },
+           "Backend_Bound"},
+          {"Core_Bound", 2, [](C e) { return e.Node("Backend_Bound") - e.Node("Memory_Bound"); },
+           "Backend_Bound"}}}};
   }
 
  private:

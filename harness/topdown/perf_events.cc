@@ -1,6 +1,7 @@
 #include "harness/topdown/perf_events.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <fstream>
 #include <utility>
 
+#include "harness/counters/core_types.h"
 #include "harness/counters/perf_plan.h"
 #include "harness/counters/perf_source.h"
 #include "harness/topdown/metric.h"
@@ -52,20 +54,25 @@ Attempt TryPath(const std::vector<std::string>& metrics, const RequestContext& c
 }
 
 // The metrics register is there where the kernel lists its pseudo-events: in few guests.
-bool PathIsOffered(const TopdownPath& path, const std::string& sysfs) {
+bool PathIsOffered(const TopdownPath& path, const RequestContext& context) {
+  const std::string pmu = context.core_type == nullptr ? "" : context.core_type->name;
   return path.name != "PERF_METRICS" ||
-         ResolveEvent("topdown-retiring", std::nullopt, sysfs).has_value();
+         ResolveEvent("topdown-retiring", std::nullopt, context.sysfs, pmu).has_value();
 }
 
 // The first path of which all of level 1 counts; else the last.
 Attempt TryPaths(const std::vector<std::string>& metrics, const TopdownTable* table,
-                 const PerfSetting& setting) {
-  RequestContext context = {.table = table, .path = 0, .smt = setting.smt, .sysfs = setting.sysfs};
+                 const SysfsPmu* core_type, const PerfSetting& setting) {
+  RequestContext context = {.table = table,
+                            .path = 0,
+                            .smt = setting.smt,
+                            .sysfs = setting.sysfs,
+                            .core_type = core_type};
   if (table == nullptr) return TryPath(metrics, context, setting);
   Attempt attempt;
   for (context.path = 0; context.path < table->paths.size(); ++context.path) {
     const bool last = context.path + 1 == table->paths.size();
-    if (!last && !PathIsOffered(table->paths[context.path], setting.sysfs)) continue;
+    if (!last && !PathIsOffered(table->paths[context.path], context)) continue;
     attempt = TryPath(metrics, context, setting);
     if (attempt.level1) break;
   }
@@ -81,6 +88,25 @@ std::string AbsentText(const PerfPlan::Absent& absent) {
 std::string UnknownCpu(const Cpu& cpu) {
   return fmt::format("no Top-Down table for {} family {} model {}{}", cpu.vendor, cpu.family,
                      cpu.model, cpu.microarchitecture.empty() ? "" : ", " + cpu.microarchitecture);
+}
+
+// Beside the events on one core type: the cycles on the others, for the threads that go there.
+void WatchOtherCoreTypes(const std::vector<SysfsPmu>& core_types, const SysfsPmu& own,
+                         const PerfSetting& setting, Attempt& attempt) {
+  for (const SysfsPmu& type : core_types) {
+    if (type.name == own.name) continue;
+    const ResolvedEvent event = CyclesElsewhere(type);
+    const int error = PerfGroup(setting.calls).Open(std::span(&event, 1), 0, false).error;
+    if (error == 0) {
+      attempt.plan.elsewhere.push_back(event);
+    } else {
+      attempt.plan.absent.push_back({event.name, error});
+    }
+  }
+  attempt.notes.push_back(
+      fmt::format("a CPU with several types of cores: the events are those of its {} cores, and "
+                  "stages whose threads leave them are DEGRADED",
+                  own.name));
 }
 
 // An error of the whole: that of the event which everything else is taken to.
@@ -106,7 +132,10 @@ bool SmtIsActive() {
 PerfSetting PerfSetting::Here() {
   PerfSetting here;
   here.surroundings = PerfSurroundings::Here();
-  here.cpu = IdentifyCpu();
+  do {
+    here.on_cpu = sched_getcpu();
+    here.cpu = IdentifyCpu();
+  } while (here.on_cpu != sched_getcpu());  // (it was moved in between)
   here.smt = SmtIsActive();
   return here;
 }
@@ -115,13 +144,16 @@ OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& 
   const std::vector<std::string> wanted =
       metrics.empty() ? std::vector<std::string>{"topdown-l2", "flops"} : metrics;
   const TopdownTable* table = TableFor(setting.cpu);
-  Attempt attempt = TryPaths(wanted, table, setting);
+  const std::vector<SysfsPmu> core_types = CoreTypes(setting.sysfs);
+  const SysfsPmu* core_type = CoreTypeOf(setting.on_cpu, core_types);
+  Attempt attempt = TryPaths(wanted, table, core_type, setting);
   OpenedPerf opened;
   if (attempt.plan.passes.empty()) {
     opened.availability = Refusal(attempt.plan, setting);
     if (table == nullptr) opened.availability.reason += "; besides, " + UnknownCpu(setting.cpu);
     return opened;
   }
+  if (core_type != nullptr) WatchOtherCoreTypes(core_types, *core_type, setting, attempt);
   for (const PerfPlan::Absent& absent : attempt.plan.absent) {
     opened.notes.push_back(AbsentText(absent));
   }

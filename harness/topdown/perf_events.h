@@ -12,6 +12,7 @@
 #include "harness/counters/event_group.h"
 #include "harness/counters/perf_event.h"
 #include "harness/counters/source.h"
+#include "harness/counters/sysfs_pmu.h"
 #include "harness/machine/cpu.h"
 
 namespace topdnn {
@@ -28,7 +29,8 @@ struct PerfSetting {
   PerfSurroundings surroundings;
   Cpu cpu;
   bool smt = false;
-  std::string sysfs = "/sys/bus/event_source/devices";
+  int on_cpu = -1;  // where `cpu` was identified: the events are of that core's type
+  std::string sysfs = kSysfsPmus;
   std::function<std::vector<pid_t>()> threads = {};  // see PerfSource
   static PerfSetting Here();
 };

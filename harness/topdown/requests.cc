@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "harness/counters/core_types.h"
 #include "harness/topdown/event_name.h"
 
 namespace topdnn {
@@ -80,7 +81,7 @@ class Collector {
       return;
     }
     const EventName parsed = ParseEventName(name);
-    const auto event = ResolveEvent(name, parsed.code, context_.sysfs);
+    const auto event = ResolveEvent(name, parsed.code, context_.sysfs, PmuName());
     if (!event) {
       throw TopdownError(
           fmt::format("--metrics {}: neither a metric ({}) nor an event that this CPU's table, "
@@ -125,7 +126,7 @@ class Collector {
 
   void AddEvent(const TopdownEvent& event) {
     auto resolved = ResolveEvent(event.libpfm4.empty() ? event.name : event.libpfm4, event.code,
-                                 context_.sysfs);
+                                 context_.sysfs, PmuName());
     resolved->name = event.name;
     Add({.event = *resolved, .needs = NeedsOf(event.name)});
   }
@@ -135,7 +136,14 @@ class Collector {
          .needs = {.name = name, .fixed = fixed}});
   }
 
+  std::string PmuName() const {
+    return context_.core_type == nullptr ? "" : context_.core_type->name;
+  }
+
   void Add(PerfRequest request) {
+    if (context_.core_type != nullptr) {
+      request.event = OnCoreType(std::move(request.event), *context_.core_type);
+    }
     if (!Has(request.event.name)) requests_.events.push_back(std::move(request));
   }
 

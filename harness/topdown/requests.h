@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/counters/perf_plan.h"
+#include "harness/counters/sysfs_pmu.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -24,7 +25,8 @@ struct RequestContext {
   const TopdownTable* table = nullptr;  // nullptr: a core without one
   std::size_t path = 0;                 // of the table
   bool smt = false;
-  std::string sysfs = "/sys/bus/event_source/devices";
+  std::string sysfs = kSysfsPmus;
+  const SysfsPmu* core_type = nullptr;  // that the events are opened on, of a hybrid CPU
 };
 
 struct MetricRequests {

@@ -1,6 +1,7 @@
 // Skylake-SP and Cascade Lake: four slots a cycle, no PERF_METRICS register.
 
 #include "harness/topdown/intel_events.h"
+#include "harness/topdown/intel_ports.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -42,6 +43,38 @@ MaybeValue MemoryBound(C e) {
 constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL:c1";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
+// Core_Bound's parts as in intel_ports.h. With both hardware threads at work, uops are counted of
+// the core, and so are its cycles.
+constexpr char kOneAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_1";
+constexpr char kTwoAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_2";
+constexpr char kThreeAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_3";
+
+MaybeValue Ports1(C e) {
+  return e.smt() ? (e(kOneAndMore) - e(kTwoAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+                 : e("EXE_ACTIVITY.1_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue Ports2(C e) {
+  return e.smt() ? (e(kTwoAndMore) - e(kThreeAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+                 : e("EXE_ACTIVITY.2_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue Ports3AndMore(C e) {
+  return e(kThreeAndMore) / e(e.smt() ? "CPU_CLK_UNHALTED.THREAD_ANY" : "CPU_CLK_UNHALTED.THREAD");
+}
+
+std::vector<TopdownNode> PortNodes() {
+  return {
+      {"Divider", 3, [](C e) { return e("ARITH.DIVIDER_ACTIVE") / e("CPU_CLK_UNHALTED.THREAD"); },
+       kRefinesCore},
+      {"Ports_Utilized_0", 3,
+       [](C e) { return e("EXE_ACTIVITY.EXE_BOUND_0_PORTS") / e("CPU_CLK_UNHALTED.THREAD"); },
+       kRefinesCore},
+      {"Ports_Utilized_1", 3, Ports1, kRefinesCore},
+      {"Ports_Utilized_2", 3, Ports2, kRefinesCore},
+      {"Ports_Utilized_3m", 3, Ports3AndMore, kRefinesCore}};
+}
+
 const TopdownRegistration kSkylakeX({
     .cpu = "skylake_x",
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
@@ -66,7 +99,12 @@ const TopdownRegistration kSkylakeX({
                {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "skx::CYCLE_ACTIVITY:STALLS_TOTAL"},
                {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "skx::EXE_ACTIVITY:1_PORTS_UTIL"},
                {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "skx::EXE_ACTIVITY:2_PORTS_UTIL"},
-               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x40A6, "", "skx::EXE_ACTIVITY:BOUND_ON_STORES"}},
+               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x40A6, "", "skx::EXE_ACTIVITY:BOUND_ON_STORES"},
+               {"ARITH.DIVIDER_ACTIVE", 0x1000114, "", "skx::ARITH:DIVIDER_ACTIVE"},
+               {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x1A6, "", "skx::EXE_ACTIVITY:EXE_BOUND_0_PORTS"},
+               {kOneAndMore, 0x10002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_1"},
+               {kTwoAndMore, 0x20002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_2"},
+               {kThreeAndMore, 0x30002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_3"}},
         Level3::Events("skx", {kBuffersFull, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
     .paths =
         {{"general counters",
@@ -90,7 +128,7 @@ const TopdownRegistration kSkylakeX({
                      Slots(e);
             }},
            {"Light_Operations", 2, Level2Rest::LightOperations}},
-           Level3::Nodes())}},
+           Joined<TopdownNode>(Level3::Nodes(), PortNodes()))}},
     .extras = IntelExtras("skx", false),
 });
 

@@ -218,6 +218,18 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   EXPECT_THAT(measured.output, HasSubstr("warm-up  forward"));
   EXPECT_THAT(measured.output, HasSubstr("steady   backward"));
   EXPECT_FALSE(ReadJson(second)["stages"][0]["events"].empty());
+  // Which bytes leave the caches is a matter of the caches that were recorded.
+  for (const bool fits : {true, false}) {
+    nlohmann::json edited = ReadJson(recording);
+    for (auto& cache : edited["machine"]["caches"]) cache["size"] = fits ? 1LL << 40 : 1;
+    std::ofstream(folder.path() / "edited.json") << edited;
+    replay = arguments;
+    replay.insert(replay.end(), {"--counters", "replay:" + (folder.path() / "edited.json").string(),
+                                 "--json", second});
+    const Outcome other = RunProgram(replay);
+    ASSERT_EQ(other.exit_status, kExitGood) << other.output;
+    EXPECT_EQ(ReadJson(second)["stages"][0]["roofline"]["dram_applies"], !fits);
+  }
   // Another batch, another backend's stages: refused in one line.
   for (const std::vector<std::string>& other :
        {std::vector<std::string>{"--batch", "4"}, {"--backend", "reference"}, {"--infer"}}) {
@@ -259,6 +271,32 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
     EXPECT_EQ(record["running_fraction"], 1);
     EXPECT_EQ(record["events"]["instructions"].get<double>(),
               2 * record["events"]["cycles"].get<double>());
+  }
+}
+
+TEST(RecordTest, CountsOfAPartOfTheTimeAreScaledOnlyWhenAsked) {
+  const TestFolder folder;
+  nlohmann::json recording =
+      ReadJson(TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json");
+  constexpr std::size_t kInstructions = 10;  // of the recording's events
+  for (auto& region : recording["in_network"]["regions"])
+    region["running"][kInstructions] = {0.5, 0.5};
+  const std::string half = folder.path() / "half.json";
+  const std::string path = folder.path() / "out.json";
+  std::ofstream(half) << recording;
+  for (const bool scaled : {false, true}) {
+    std::vector<std::string> arguments = {"profile",        "cnn",     "--infer", "--backend",
+                                          "reference",      "--batch", "1",       "--counters",
+                                          "replay:" + half, "--json",  path};
+    if (scaled) arguments.emplace_back("--scale-counts");
+    const Outcome outcome = RunProgram(arguments);
+    ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    const nlohmann::json stage = ReadJson(path)["stages"][0];
+    EXPECT_EQ(stage["events"]["instructions"].get<double>(),
+              (scaled ? 4 : 2) * stage["events"]["cycles"].get<double>());
+    EXPECT_EQ(stage["status"], "DEGRADED");
+    EXPECT_THAT(stage["reason"].get<std::string>(),
+                HasSubstr(scaled ? "and is scaled" : "and is not scaled"));
   }
 }
 

@@ -27,9 +27,14 @@ class FakePmu {
   std::map<std::uint64_t, std::uint64_t> rate;  // counts a unit of work; 1 unless told
   std::set<pid_t> idle;                         // threads that do not run
   bool needs_slots = false;                     // metrics without slots as their leader are refused
+  std::set<std::uint32_t> core_types;           // PMU types of a hybrid CPU; none: all cores alike
+  std::uint32_t on_type = 0;                    // of the cores that all threads are on now
 
   // Work that every thread which is not idle does.
-  void Work(std::uint64_t units) { work_ += units; }
+  void Work(std::uint64_t units) {
+    work_ += units;
+    work_on_[on_type] += units;
+  }
   std::size_t open_events() const { return events_.size(); }
   std::size_t most_open() const { return most_open_; }
 
@@ -50,7 +55,14 @@ class FakePmu {
     pid_t thread;
     int leader;
     std::uint64_t since;
+    std::uint32_t type;  // of the core's PMU, told by either way
+    std::uint64_t since_on_type;
   };
+
+  static std::uint32_t TypeOf(const perf_event_attr& attr) {
+    return attr.type == PERF_TYPE_HARDWARE ? static_cast<std::uint32_t>(attr.config >> 32)
+                                           : attr.type;
+  }
 
   int Open(const perf_event_attr& attr, pid_t thread, int group) {
     if (refuse_all != 0) return -refuse_all;
@@ -64,7 +76,7 @@ class FakePmu {
       return -EINVAL;
     }
     if (General(leader) + (fixed.contains(attr.config) ? 0 : 1) > counters) return -EINVAL;
-    events_[fd] = {attr.config, thread, leader, work_};
+    events_[fd] = {attr.config, thread, leader, work_, TypeOf(attr), work_on_[TypeOf(attr)]};
     most_open_ = std::max(most_open_, events_.size());
     return fd;
   }
@@ -79,7 +91,7 @@ class FakePmu {
 
   ssize_t Read(int fd, std::uint64_t* values, std::size_t bytes) {
     // A reading is a little work of the thread that reads, and lets a trial's time pass.
-    work_ += 1;
+    Work(1);
     const Event leader = events_.at(fd);
     const bool runs = General(fd) + held <= counters && !idle.contains(leader.thread);
     std::vector<std::uint64_t> answer = {0, 0, 0};
@@ -87,17 +99,24 @@ class FakePmu {
       if (event.leader != fd) continue;
       ++answer[0];
       const std::uint64_t per_unit = rate.contains(event.config) ? rate[event.config] : 1;
-      answer.push_back(runs ? (work_ - event.since) * per_unit : 0);
+      answer.push_back(runs ? Done(event) * per_unit : 0);
     }
     answer[1] = idle.contains(leader.thread) ? 0 : work_ - leader.since;
-    answer[2] = runs ? answer[1] : 0;
+    answer[2] = runs ? std::min(answer[1], Done(leader)) : 0;
     const std::size_t size = answer.size() * sizeof answer[0];
     if (size > bytes) return -ENOSPC;
     std::copy(answer.begin(), answer.end(), values);
     return static_cast<ssize_t>(size);
   }
 
+  // The work since it was opened, on the cores that it counts.
+  std::uint64_t Done(const Event& event) {
+    return core_types.contains(event.type) ? work_on_[event.type] - event.since_on_type
+                                           : work_ - event.since;
+  }
+
   std::map<int, Event> events_;
+  std::map<std::uint32_t, std::uint64_t> work_on_;
   std::size_t most_open_ = 0;
   int next_ = 10;
   std::uint64_t work_ = 1000;

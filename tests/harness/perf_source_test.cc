@@ -8,7 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <set>
+#include <tuple>
 
+#include "harness/counters/core_types.h"
 #include "harness/measure.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_events.h"
@@ -295,6 +297,18 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   EXPECT_EQ(record.status, Status::kDegraded);
   EXPECT_THAT(record.reason, HasSubstr("a was on a counter for 60 % of the time"));
   EXPECT_EQ(record.events.at("a"), 10);  // not scaled
+  // It is when asked for, once, and flagged all the same; what was elsewhere was counted in full.
+  samples.counts.insert(samples.counts.begin() + 1, {.value = 8.0, .running_fraction = 0.25});
+  samples.counts.push_back({.value = 8.0, .running_fraction = 0.25});
+  const std::vector<std::string> events = {"a", "cycles@cpu_atom"};
+  ScaleCounts(events, samples);
+  ScaleCounts(events, samples);
+  const Record scaled = RecordOf(samples, events, {}, "in-network");
+  EXPECT_DOUBLE_EQ(scaled.events.at("a").value(), 10 / 0.6);
+  EXPECT_EQ(scaled.events.at("cycles@cpu_atom"), 8);
+  EXPECT_EQ(scaled.status, Status::kDegraded);
+  samples.counts = {{.value = 10.0, .running_fraction = 0.6}};
+  EXPECT_THAT(RecordOf(samples, {"a"}, {}, "").reason, HasSubstr("of the time and is scaled"));
 }
 
 TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
@@ -305,6 +319,138 @@ TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
   EXPECT_THAT(RecordOf(samples, {}, {}, "").reason, HasSubstr("too short for the marks"));
   samples.seconds = {1e-6};
   EXPECT_EQ(RecordOf(samples, {}, {}, "").status, Status::kOk);
+}
+
+// ---- CPUs with several types of cores.
+
+// CPUs 0 to 3 are of cpu_core (type 4, as the kernel registers it), 4 to 7 of cpu_atom (type 10).
+class HybridSysfs {
+ public:
+  HybridSysfs() : path_(std::filesystem::path(testing::TempDir()) / "topdnn_hybrid_sysfs") {
+    Add("cpu_core", 4, "0-3");
+    Add("cpu_atom", 10, "4-7");
+    std::filesystem::create_directories(path_ / "power");
+    std::ofstream(path_ / "power" / "type") << "9\n";
+    std::ofstream(path_ / "power" / "cpumask") << "0\n";
+    // The two types give one name to two events.
+    std::ofstream(path_ / "cpu_atom" / "events" / "topdown-retiring") << "event=0xc2,umask=0x0\n";
+    std::ofstream(path_ / "cpu_core" / "events" / "topdown-retiring") << "event=0x00,umask=0x80\n";
+  }
+  ~HybridSysfs() { std::filesystem::remove_all(path_); }
+  std::string path() const { return path_; }
+
+ private:
+  void Add(const std::string& name, int type, const std::string& cpus) {
+    std::filesystem::create_directories(path_ / name / "events");
+    std::ofstream(path_ / name / "type") << type << "\n";
+    std::ofstream(path_ / name / "cpus") << cpus << "\n";
+  }
+
+  std::filesystem::path path_;
+};
+
+TEST(HybridTest, ThePmusOfCoreTypesAreThoseWithCpus) {
+  const HybridSysfs sysfs;
+  const auto types = CoreTypes(sysfs.path());
+  ASSERT_EQ(types.size(), 2u);
+  EXPECT_EQ(types[0].name, "cpu_atom");
+  EXPECT_EQ(types[0].type, 10u);
+  EXPECT_EQ(CoreTypeOf(2, types)->name, "cpu_core");
+  EXPECT_EQ(CoreTypeOf(7, types)->name, "cpu_atom");
+  EXPECT_EQ(CoreTypeOf(8, types), nullptr);
+  EXPECT_EQ(ResolveEvent("topdown-retiring", std::nullopt, sysfs.path(), "cpu_core")->config,
+            0x8000u);
+  EXPECT_EQ(ResolveEvent("topdown-retiring", std::nullopt, sysfs.path(), "cpu_atom")->config,
+            0xC2u);
+  std::filesystem::remove_all(sysfs.path() + "/cpu_atom");
+  EXPECT_TRUE(CoreTypes(sysfs.path()).empty());  // all cores alike
+  EXPECT_TRUE(CoreTypes(kNoSysfs).empty());
+}
+
+TEST(HybridTest, CpuListsAndFieldsOfBits) {
+  EXPECT_EQ(ParseCpuList("0-2,8,10-10"), (std::vector<int>{0, 1, 2, 8, 10}));
+  EXPECT_TRUE(ParseCpuList("").empty());
+  EXPECT_EQ(ParseCpuList("3-1,x,-4,7"), (std::vector<int>{7}));
+  EXPECT_EQ(PlaceBits("config:8-15", 0x3), 0x300u);
+  EXPECT_EQ(PlaceBits("config:0-7,32-35", 0xA1F), 0xA0000001Fu);
+  EXPECT_EQ(PlaceBits("config:0-7,32-35", 0x101F), std::nullopt);  // 13 bits for 12
+  EXPECT_EQ(PlaceBits("config1:0-7", 1), std::nullopt);
+  EXPECT_EQ(PlaceBits("config:x", 1), std::nullopt);
+  EXPECT_EQ(ConfigOf("event=0x3c,umask=0x1,cmask=2", kNoSysfs), 0x200013Cu);
+  EXPECT_EQ(ConfigOf("config=0x400", kNoSysfs), 0x400u);
+  EXPECT_EQ(ConfigOf("event=0x3c,ldlat=3", kNoSysfs), std::nullopt);
+}
+
+// What three regions of one stage say while the thread is on the core type that `where` names.
+Record RecordOnTypes(FakePmu& pmu, CounterSource& source, const std::vector<std::uint32_t>& where) {
+  std::size_t run = 0;
+  auto work = [&] {
+    pmu.on_type = where[run++ % where.size()];
+    pmu.Work(10'000);
+    pmu.on_type = where[0];
+  };
+  const std::vector<TimedStage> stages = {{"work", Action::Of(work)}};
+  MeasureOptions options;
+  options.iterations = 4;
+  options.most_warmup_iterations = 1;
+  options.sources = {&source};
+  pmu.on_type = where[0];
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  StageSamples stage = samples.stages[0];
+  stage.empty_seconds = 0;  // (work of no time is too short for any mark)
+  return RecordOf(stage, samples.events, {}, "in-network");
+}
+
+TEST(HybridTest, AStageThatLeavesItsCoreTypeIsDegradedAndOneThatStaysIsNot) {
+  const HybridSysfs sysfs;
+  for (const auto& [cpu, on_cpu, own, other, other_name] :
+       {std::tuple{"sapphire_rapids", 1, 4u, 10u, "cpu_atom"},
+        std::tuple{"gracemont", 5, 10u, 4u, "cpu_core"}}) {
+    FakePmu pmu;
+    pmu.counters = 40;
+    pmu.core_types = {4, 10};
+    pmu.on_type = own;
+    PerfSetting setting = SettingOf(pmu, cpu);
+    setting.sysfs = sysfs.path();
+    setting.on_cpu = on_cpu;
+    // (a trial's work is what passes between its readings)
+    const OpenedPerf perf = OpenPerf({"topdown-l1"}, setting);
+    ASSERT_TRUE(perf.source) << perf.availability.reason;
+    EXPECT_THAT(perf.notes, testing::Contains(HasSubstr("several types of cores")));
+    const std::string elsewhere = std::string("cycles@") + other_name;
+    EXPECT_TRUE(NamesOf(*perf.source).contains(elsewhere));
+    const Record stays = RecordOnTypes(pmu, *perf.source, {own});
+    EXPECT_EQ(stays.status, Status::kOk) << stays.reason;
+    EXPECT_FALSE(stays.events.at(elsewhere));
+    EXPECT_EQ(stays.running_fraction, 1);
+    const Record leaves = RecordOnTypes(pmu, *perf.source, {own, other});
+    EXPECT_EQ(leaves.status, Status::kDegraded);
+    EXPECT_THAT(leaves.reason, HasSubstr(std::string("threads were on ") + other_name + " cores"));
+    EXPECT_GT(leaves.events.at(elsewhere).value_or(0), 0);
+    EXPECT_LT(leaves.running_fraction.value_or(1), 1);
+  }
+}
+
+TEST(HybridTest, EventsGoToThePmuOfTheCoreTypeTheyAreAskedOf) {
+  const HybridSysfs sysfs;
+  FakePmu pmu;
+  pmu.core_types = {4, 10};
+  pmu.on_type = 4;
+  PerfSetting setting = SettingOf(pmu, "gracemont");
+  setting.sysfs = sysfs.path();
+  setting.on_cpu = 4;  // an efficiency core, whose PMU counts nothing of what runs elsewhere
+  const OpenedPerf perf = OpenPerf({"topdown-l1"}, setting);
+  EXPECT_FALSE(perf.source);
+  pmu.on_type = 10;
+  EXPECT_TRUE(OpenPerf({"topdown-l1"}, setting).source);
+  // An event of the kernel's own names one in the upper half of its code.
+  const auto types = CoreTypes(sysfs.path());
+  EXPECT_EQ(CyclesElsewhere(types[0]).config, std::uint64_t{10} << 32);
+  EXPECT_EQ(OnCoreType({"r1c2", PERF_TYPE_RAW, 0x1C2, "raw"}, types[0]).type, 10u);
+  EXPECT_EQ(OnCoreType({"page-faults", PERF_TYPE_SOFTWARE, 2, "kernel"}, types[0]).type,
+            std::uint32_t{PERF_TYPE_SOFTWARE});
+  EXPECT_EQ(ElsewhereOf("cycles@cpu_atom#2"), "cpu_atom");
+  EXPECT_FALSE(ElsewhereOf("cycles"));
 }
 
 TEST(PerfSourceTest, ThreadsOfTheProcessBeginWithTheCallingOne) {

@@ -12,6 +12,7 @@
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
 #include "harness/report/csv.h"
+#include "harness/report/dram_table.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/report/text.h"
@@ -399,6 +400,25 @@ TEST(ContextGapTest, AFailedStageHasNone) {
   Record record = StageWithRegimes("conv1", "forward", 1, 2, 3);
   record.status = Status::kFailed;
   EXPECT_FALSE(ContextGapOf(record));
+}
+
+TEST(DramTableTest, StandsBesideTheLeastBytesAndOnlyWhereItWasCounted) {
+  Report report = Sample();
+  const Style style = {.unicode = false};
+  EXPECT_EQ(DramTableText(report, style), "");
+  report.stages[0].events = {{"dram/read_bytes", 30e6}, {"dram/write_bytes", 10e6}};
+  report.stages[0].bytes = 8e6;
+  report.stages[1].events = {{"dram/read_bytes", 5e6}, {"dram/write_bytes", std::nullopt}};
+  const std::string text = DramTableText(report, style);
+  // 40 MB in 2 ms.
+  EXPECT_NE(text.find("conv1 forward                 30.0        10.0        8.00        20.0\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("conv1 backward data           5.00         n/a         n/a         n/a\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(ToJson(report.stages[0])["dram_gb_per_second"], 20);
+  EXPECT_TRUE(ToJson(report.stages[1])["dram_gb_per_second"].is_null());
 }
 
 TEST(ProgressLineTest, IsErasedAndOnlyForTerminals) {

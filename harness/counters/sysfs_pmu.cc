@@ -1,0 +1,123 @@
+#include "harness/counters/sysfs_pmu.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <utility>
+
+namespace topdnn {
+
+namespace {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(separator), text.size());
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::optional<int> Number(std::string_view text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// "5" or "2-4": the first and the last.
+std::optional<std::pair<int, int>> Range(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = Number(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : Number(text.substr(dash + 1));
+  if (!first || !last || *first < 0 || *last < *first) return std::nullopt;
+  return std::pair(*first, *last);
+}
+
+std::string WordOf(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string word;
+  file >> word;
+  return word;
+}
+
+std::string FormatOf(const std::string& key, const std::filesystem::path& pmu) {
+  std::string listed = WordOf(pmu / "format" / key);
+  if (!listed.empty()) return listed;
+  static const std::map<std::string, std::string> usual = {
+      {"event", "config:0-7"}, {"umask", "config:8-15"}, {"cmask", "config:24-31"}};
+  const auto found = usual.find(key);
+  return found == usual.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::vector<SysfsPmu> ReadPmus(const std::string& sysfs) {
+  std::vector<SysfsPmu> pmus;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(sysfs, ignored)) {
+    SysfsPmu pmu;
+    pmu.name = entry.path().filename().string();
+    pmu.folder = entry.path();
+    if (!(std::ifstream(pmu.folder / "type") >> pmu.type)) continue;
+    pmu.of_core_type = std::filesystem::exists(pmu.folder / "cpus", ignored);
+    pmu.cpus = ParseCpuList(WordOf(pmu.folder / (pmu.of_core_type ? "cpus" : "cpumask")));
+    pmus.push_back(std::move(pmu));
+  }
+  std::sort(pmus.begin(), pmus.end(),
+            [](const SysfsPmu& a, const SysfsPmu& b) { return a.name < b.name; });
+  return pmus;
+}
+
+std::vector<SysfsPmu> CoreTypes(const std::string& sysfs) {
+  std::vector<SysfsPmu> types = ReadPmus(sysfs);
+  std::erase_if(types, [](const SysfsPmu& pmu) { return !pmu.of_core_type || pmu.cpus.empty(); });
+  if (types.size() < 2) types.clear();
+  return types;
+}
+
+std::vector<int> ParseCpuList(std::string_view text) {
+  constexpr int kMostCpus = 1 << 16;  // more than any kernel is built for
+  std::vector<int> cpus;
+  for (const std::string_view part : Split(text, ',')) {
+    const auto range = Range(part);
+    if (!range || range->second >= kMostCpus) continue;
+    for (int cpu = range->first; cpu <= range->second; ++cpu) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t value) {
+  constexpr std::string_view kField = "config:";
+  if (!format.starts_with(kField)) return std::nullopt;
+  std::uint64_t config = 0;
+  for (const std::string_view part : Split(format.substr(kField.size()), ',')) {
+    const auto range = Range(part);
+    if (!range || range->second > 63) return std::nullopt;
+    for (int bit = range->first; bit <= range->second; ++bit) {
+      config |= (value & 1) << bit;
+      value >>= 1;
+    }
+  }
+  return value == 0 ? std::optional(config) : std::nullopt;
+}
+
+std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::filesystem::path& pmu) {
+  std::uint64_t config = 0;
+  for (const std::string_view term : Split(terms, ',')) {
+    const std::size_t equals = term.find('=');
+    const std::string key(term.substr(0, equals));
+    const std::string text(equals == std::string_view::npos ? "1" : term.substr(equals + 1));
+    const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 0);
+    const auto placed =
+        key == "config" ? std::optional(value) : PlaceBits(FormatOf(key, pmu), value);
+    if (!placed) return std::nullopt;
+    config |= *placed;
+  }
+  return config;
+}
+
+}  // namespace topdnn

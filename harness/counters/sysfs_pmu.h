@@ -1,0 +1,46 @@
+// How the kernel describes its PMUs in sysfs: one folder each, with its type, the CPUs that it is
+// of, the fields of its event codes and the events that it names
+// (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
+
+#ifndef TOPDNN_HARNESS_COUNTERS_SYSFS_PMU_H_
+#define TOPDNN_HARNESS_COUNTERS_SYSFS_PMU_H_
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+inline constexpr char kSysfsPmus[] = "/sys/bus/event_source/devices";
+
+struct SysfsPmu {
+  std::string name;        // "cpu_core", "uncore_imc_0"
+  std::uint32_t type = 0;  // perf_event_attr.type
+  std::filesystem::path folder;
+  std::vector<int> cpus;      // of its cores; of a PMU outside of the cores: one a socket, to ask
+  bool of_core_type = false;  // the PMU of one type of cores among several
+};
+
+// Sorted by name. Those without a type are left out; no folder at all gives none.
+std::vector<SysfsPmu> ReadPmus(const std::string& sysfs);
+
+// The PMU of each core type of a hybrid CPU; none where all cores are alike.
+std::vector<SysfsPmu> CoreTypes(const std::string& sysfs);
+
+// "0-3,8": every CPU. What does not follow that form is left out. Pure.
+std::vector<int> ParseCpuList(std::string_view text);
+
+// Puts a value into the bits of perf_event_attr.config that a format names ("config:0-7,32-35"),
+// lowest first. Absent for another field or a value that has more bits. Pure.
+std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t value);
+
+// perf_event_attr.config of "event=0x04,umask=0x03", by the PMU's format; the fields of Intel's
+// core PMUs where it lists none. Absent for a term that cannot be placed.
+std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::filesystem::path& pmu);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_COUNTERS_SYSFS_PMU_H_

@@ -1,0 +1,362 @@
+#include "harness/counters/uncore.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace topdnn {
+
+namespace {
+
+// ---- What there is.
+
+// An event's name in sysfs up to what tells sub-channels apart ("cas_count_read_sch1").
+struct Names {
+  std::string_view read, write;
+};
+
+// Servers', then clients' of before and since Tiger Lake; a machine that has the first of them is
+// not asked for the others, which would count the same again.
+constexpr std::array kIntelNames = {Names{"cas_count_read", "cas_count_write"},
+                                    Names{"data_reads", "data_writes"},
+                                    Names{"data_read", "data_write"}};
+
+bool Matches(std::string_view name, std::string_view wanted) {
+  if (!name.starts_with(wanted) || name.find('.') != std::string_view::npos) return false;
+  return name.size() == wanted.size() || name[wanted.size()] == '_';
+}
+
+// "6.103515625e-5" "MiB": bytes a count. A line of the caches where nothing is told.
+double BytesOf(const std::filesystem::path& event) {
+  double scale = 0;
+  std::string unit;
+  if (!(std::ifstream(event.string() + ".scale") >> scale) || !(scale > 0)) return 64;
+  std::ifstream(event.string() + ".unit") >> unit;
+  return unit == "MiB" ? scale * (1 << 20) : unit == "MB" ? scale * 1e6 : scale;
+}
+
+void AddOnCpus(const SysfsPmu& pmu, const std::vector<DramEvent>& events,
+               std::vector<DramEvent>& all) {
+  for (const int cpu : pmu.cpus) {
+    for (DramEvent event : events) {
+      event.pmu = pmu.name;
+      event.type = pmu.type;
+      event.cpu = cpu;
+      all.push_back(std::move(event));
+    }
+  }
+}
+
+std::vector<DramEvent> IntelEvents(const std::vector<SysfsPmu>& pmus, const Names& names) {
+  std::vector<DramEvent> all;
+  for (const SysfsPmu& pmu : pmus) {
+    if (!pmu.name.starts_with("uncore_imc")) continue;
+    std::map<std::string, DramEvent> events;  // by name, for a fixed order
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(pmu.folder / "events", ignored)) {
+      const std::string name = entry.path().filename().string();
+      const bool write = Matches(name, names.write);
+      std::string terms;
+      if ((!write && !Matches(name, names.read)) || !(std::ifstream(entry.path()) >> terms)) {
+        continue;
+      }
+      const auto config = ConfigOf(terms, pmu.folder);
+      if (!config) continue;
+      events[name] = {.config = *config, .write = write, .bytes = BytesOf(entry.path())};
+    }
+    std::vector<DramEvent> of_pmu;
+    of_pmu.reserve(events.size());
+    for (auto& [name, event] : events) of_pmu.push_back(std::move(event));
+    AddOnCpus(pmu, of_pmu, all);
+  }
+  return all;
+}
+
+std::vector<DramEvent> UmcEvents(const std::vector<SysfsPmu>& pmus) {
+  std::vector<DramEvent> all;
+  for (const SysfsPmu& pmu : pmus) {
+    if (!pmu.name.starts_with("amd_umc")) continue;
+    const auto reads = ConfigOf("event=0x0a,rdwrmask=0x1", pmu.folder);
+    const auto writes = ConfigOf("event=0x0a,rdwrmask=0x2", pmu.folder);
+    if (!reads || !writes) continue;
+    AddOnCpus(pmu, {{.config = *reads}, {.config = *writes, .write = true}}, all);
+  }
+  return all;
+}
+
+// Its counters do not take the 24 events at once, so writes have a pass of their own. Before Zen 4
+// the fields are narrower, and reads were not told from writes.
+std::vector<DramEvent> DataFabricEvents(const std::vector<SysfsPmu>& pmus) {
+  constexpr int kChannels = 12;
+  std::vector<DramEvent> all;
+  for (const SysfsPmu& pmu : pmus) {
+    if (pmu.name != "amd_df") continue;
+    std::vector<DramEvent> events;
+    for (const bool write : {false, true}) {
+      for (int channel = 0; channel < kChannels; ++channel) {
+        const auto config = ConfigOf(
+            fmt::format("event={:#x},umask={:#x}", 0x1F + 0x40 * channel, write ? 0xFFF : 0xFFE),
+            pmu.folder);
+        if (!config) return {};
+        events.push_back({.config = *config, .write = write, .pass = write ? 1u : 0u});
+      }
+    }
+    AddOnCpus(pmu, events, all);
+  }
+  return all;
+}
+
+// ---- The source.
+
+// The events of one PMU and CPU in a pass: one group, read at once.
+struct Group {
+  std::vector<int> fds;  // leader first
+  std::vector<DramEvent> events;
+  std::size_t slots() const { return 3 + events.size(); }  // events, enabled, running, count...
+};
+
+class UncoreSource final : public CounterSource {
+ public:
+  UncoreSource(PerfSyscalls calls, std::vector<DramEvent> events)
+      : calls_(std::move(calls)), dram_(std::move(events)) {
+    for (const DramEvent& event : dram_) passes_ = std::max(passes_, event.pass + 1);
+  }
+  ~UncoreSource() override { Close(); }
+
+  std::string_view name() const override { return "uncore"; }
+  const std::vector<std::string>& events() const override { return events_; }
+  std::size_t passes() const override { return passes_; }
+  std::size_t pass_of(std::size_t event) const override { return event == 0 ? 0 : passes_ - 1; }
+  void Begin(std::size_t pass) override { OpenPass(pass); }
+  void End() override { Close(); }
+  std::size_t slots() const override {
+    std::size_t slots = 0;
+    for (const Group& group : groups_) slots += group.slots();
+    return std::max<std::size_t>(slots, 1);
+  }
+
+  // An errno, or 0.
+  int OpenPass(std::size_t pass) {
+    Close();
+    pass_ = pass;
+    for (const DramEvent& event : dram_) {
+      if (event.pass != pass) continue;
+      if (groups_.empty() || groups_.back().events.front().type != event.type ||
+          groups_.back().events.front().cpu != event.cpu) {
+        groups_.emplace_back();
+      }
+      const int error = Open(event, groups_.back());
+      if (error == 0) continue;
+      Close();
+      return error;
+    }
+    for (const Group& group : groups_) {
+      const int error =
+          calls_.control(group.fds.front(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
+      if (error == 0) continue;
+      Close();
+      return -error;
+    }
+    return 0;
+  }
+
+  void Read(std::uint64_t* raw) noexcept override {
+    if (groups_.empty()) *raw = 0;
+    for (const Group& group : groups_) {
+      const auto bytes = static_cast<ssize_t>(group.slots() * sizeof *raw);
+      // (a reading of no events is none)
+      if (calls_.read(group.fds.front(), raw, group.slots() * sizeof *raw) != bytes) raw[0] = 0;
+      raw += group.slots();
+    }
+  }
+
+  std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
+                               std::span<const std::uint64_t> after) const override {
+    std::vector<EventCount> sums(2, {.value = std::nullopt, .running_fraction = 0});
+    for (std::size_t e = 0; e < sums.size(); ++e) {
+      if (!groups_.empty() && Counts(e)) sums[e] = {.value = 0.0};
+    }
+    std::size_t at = 0;
+    for (const Group& group : groups_) {
+      AddGroup(group, before.subspan(at, group.slots()), after.subspan(at, group.slots()), sums);
+      at += group.slots();
+    }
+    return sums;
+  }
+
+ private:
+  bool Counts(std::size_t event) const {
+    return std::any_of(dram_.begin(), dram_.end(), [&](const DramEvent& dram) {
+      return dram.pass == pass_ && dram.write == (event == 1);
+    });
+  }
+
+  // One that did not count makes the sum absent, and it stays so.
+  static void AddGroup(const Group& group, std::span<const std::uint64_t> before,
+                       std::span<const std::uint64_t> after, std::vector<EventCount>& sums) {
+    for (std::size_t i = 0; i < group.events.size(); ++i) {
+      EventCount& sum = sums[group.events[i].write ? 1 : 0];
+      const EventCount count =
+          CountBetween({before[3 + i], before[1], before[2]}, {after[3 + i], after[1], after[2]});
+      const bool whole = before[0] == group.events.size() && after[0] == group.events.size();
+      if (!sum.value || !count.value || !whole) {
+        sum = {.value = std::nullopt, .running_fraction = 0};
+        continue;
+      }
+      *sum.value += *count.value * group.events[i].bytes;
+      sum.running_fraction = std::min(sum.running_fraction, count.running_fraction);
+    }
+  }
+
+  // A PMU outside of the cores knows no modes, and refuses to leave one out.
+  int Open(const DramEvent& event, Group& group) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.type = event.type;
+    attr.config = event.config;
+    attr.disabled = group.fds.empty() ? 1 : 0;
+    attr.read_format =
+        PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+    const int fd = calls_.open_on_cpu(attr, event.cpu, group.fds.empty() ? -1 : group.fds.front());
+    if (fd >= 0) group.fds.push_back(fd);
+    group.events.push_back(event);
+    return std::min(fd, 0) * -1;
+  }
+
+  void Close() {
+    for (const Group& group : groups_) {
+      for (const int fd : group.fds) calls_.close(fd);
+    }
+    groups_.clear();
+  }
+
+  PerfSyscalls calls_;
+  std::vector<DramEvent> dram_;
+  std::vector<Group> groups_;
+  std::size_t passes_ = 1;
+  std::size_t pass_ = 0;
+  std::vector<std::string> events_ = {std::string(kDramReadEvent), std::string(kDramWriteEvent)};
+};
+
+// ---- Whether it works here.
+
+Availability NoControllers(const UncoreSetting& setting) {
+  if (setting.surroundings.virtual_machine) {
+    return {
+        .works = false,
+        .reason = fmt::format("{} lists no memory controller: the hypervisor shows this virtual "
+                              "machine none",
+                              setting.sysfs),
+        .remedy = "measure on the host, or on a bare-metal size"};
+  }
+  return {.works = false,
+          .reason = fmt::format("{} lists no memory controller that is known here (uncore_imc, "
+                                "amd_umc, amd_df of Zen 4 and later)",
+                                setting.sysfs),
+          .remedy = "modprobe intel_uncore, or amd_uncore"};
+}
+
+// What a whole socket does is refused to more users than what they do themselves.
+Availability Refusal(int error, const PerfSurroundings& here) {
+  const std::string what = "the memory controllers' events";
+  const bool permission = error == EACCES || error == EPERM;
+  if (!permission || here.seccomp_filtered || (here.container && !here.capable)) {
+    return ExplainRefusal(error, here, what);
+  }
+  return {.works = false,
+          .reason = fmt::format("{} are of whole sockets, which kernel.perf_event_paranoid, at {}, "
+                                "refuses to this user ({})",
+                                what, here.paranoid, strerrorname_np(error)),
+          .remedy = "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON"};
+}
+
+// Whether every pass opens and gets on its counters: an errno, or -1 for a pass that does not.
+int Try(UncoreSource& source) {
+  constexpr int kNeverRuns = -1;
+  for (std::size_t pass = 0; pass < source.passes(); ++pass) {
+    if (const int error = source.OpenPass(pass); error != 0) return error;
+    std::vector<std::uint64_t> before(source.slots());
+    std::vector<std::uint64_t> after(source.slots());
+    source.Read(before.data());
+    for (int i = 0; i < 100'000; ++i) asm volatile("" ::: "memory");
+    source.Read(after.data());
+    const auto counts = source.Fold(before, after);
+    source.End();
+    for (std::size_t e = 0; e < counts.size(); ++e) {
+      if (source.pass_of(e) == pass && !counts[e].value) return kNeverRuns;
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<DramEvent> FindDramEvents(const std::string& sysfs) {
+  const std::vector<SysfsPmu> pmus = ReadPmus(sysfs);
+  for (const Names& names : kIntelNames) {
+    if (auto events = IntelEvents(pmus, names); !events.empty()) return events;
+  }
+  if (auto events = UmcEvents(pmus); !events.empty()) return events;
+  return DataFabricEvents(pmus);
+}
+
+UncoreSetting UncoreSetting::Here() {
+  UncoreSetting here;
+  here.surroundings = PerfSurroundings::Here();
+  return here;
+}
+
+OpenedUncore OpenUncore(const UncoreSetting& setting) {
+  OpenedUncore opened;
+  const std::vector<DramEvent> events = FindDramEvents(setting.sysfs);
+  if (events.empty()) {
+    opened.availability = NoControllers(setting);
+    return opened;
+  }
+  auto source = std::make_unique<UncoreSource>(setting.calls, events);
+  if (const int error = Try(*source); error != 0) {
+    opened.availability = Refusal(std::max(error, 0), setting.surroundings);
+    return opened;
+  }
+  std::set<std::string> pmus;
+  std::set<int> cpus;
+  for (const DramEvent& event : events) {
+    pmus.insert(event.pmu);
+    cpus.insert(event.cpu);
+  }
+  opened.availability = {
+      .works = true,
+      .reason =
+          fmt::format("bytes read and written by {} memory controllers of {} sockets ({}...): "
+                      "whatever else runs there is among them",
+                      pmus.size(), cpus.size(), *pmus.begin()),
+      .remedy = ""};
+  opened.source = std::move(source);
+  return opened;
+}
+
+namespace {
+
+const SourceRegistration kUncore({.name = "uncore",
+                                  .what = "DRAM traffic of whole sockets",
+                                  .probe = []() -> Availability {
+                                    return OpenUncore(UncoreSetting::Here()).availability;
+                                  },
+                                  .open = []() -> std::unique_ptr<CounterSource> {
+                                    return OpenUncore(UncoreSetting::Here()).source;
+                                  }});
+
+}  // namespace
+
+}  // namespace topdnn
