@@ -14,13 +14,13 @@
 
 namespace topdnn {
 
+// Where a folder of small images is given for a network of the zoo that is for larger ones, sets
+// its size and its classes to the images', unless they are given: ResNet-18 takes 3x32x32 as well.
+void FitToData(WorkloadOptions& options);
+
 // The data sets that `--data` asks for, in the workload's image shape and classes. Without
 // `--data`: Fashion-MNIST for images of up to 64x64 and 10 classes, else the synthetic source.
 // Throws DatasetError.
-// Where a folder of small images is given for a network of the zoo that is for larger ones, sets its
-// size and its classes to the images', unless they are given: ResNet-18 takes 3x32x32 as well.
-void FitToData(WorkloadOptions& options);
-
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload);
 
 // Copies a batch into the plan's f32 input and, when it trains, its labels.

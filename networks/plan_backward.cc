@@ -55,6 +55,8 @@ class BackwardPlanner {
     const bool has_weights_pass = op.Has(draft_.ExecutionOf(Pass::kBackwardWeights));
     // A batch normalization's parameters get their gradients with its source.
     const bool wants_data = wants_sources || (!op.Parameters().empty() && !has_weights_pass);
+    // Before the gradient of the source, which the layer below then finds in the caches.
+    if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
     if (op.PassesGradientOn()) {
       for (const ValueId source : step.sources) {
         if (needed_[source]) Contribute(source, gradient);
@@ -62,7 +64,6 @@ class BackwardPlanner {
     } else if (wants_data && op.Has(draft_.ExecutionOf(Pass::kBackwardData))) {
       PlanPass(unit, step, Pass::kBackwardData);
     }
-    if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
     --pending_[gradient];
   }
 
