@@ -77,6 +77,7 @@ void PrintCounts(const Plan& plan) {
     if (stage.pass == StagePass::kReorder) reordered += stage.work().bytes;
   }
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [pass, count] : counts) parts.push_back(fmt::format("{} {}", count, pass));
   fmt::print("{} stages: {}; reorders move {:.1f} MiB\n", plan.stages().size(),
              fmt::join(parts, ", "), static_cast<double>(reordered) / kMiB);

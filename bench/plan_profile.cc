@@ -236,6 +236,7 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
     defined += static_cast<double>(work.flops);
   }
   std::vector<std::string> notes;
+  notes.reserve(stages_of_reason.size());
   for (const auto& [reason, stages] : stages_of_reason) {
     notes.push_back(fmt::format("{} ({})", reason, fmt::join(stages, ", ")));
   }

@@ -250,13 +250,13 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
     // A tensor of another rank (a bias that is broadcast) holds ours row-major.
     const bool same_rank = Dims(shape).size() == operand.desc.dims().size();
-    Layout own = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
+    const Layout own = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
     operands_.push_back(
         {operand.arg,
          operand.direction,
          {shape,
           operand.desc.is_zero() ? declared.value().type : ToDataType(operand.desc.data_type()),
-          operand.layout ? *operand.layout : std::move(own)}});
+          operand.layout ? *operand.layout : own}});
   }
 }
 
