@@ -9,7 +9,6 @@
 
 #include <new>
 
-#include "harness/exact/signals.h"
 #include "harness/exact/threads.h"
 
 extern "C" void TopdnnExactSlowPath();
@@ -135,10 +134,14 @@ void Reset(Context* c) noexcept {
   c->touched.count = c->team_calls.count = c->branches.count = 0;
 }
 
+Context*& CurrentContext() noexcept {
+  thread_local Context* current = nullptr;
+  return current;
+}
+
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
                    std::uint64_t third, bool outermost) {
   std::uint64_t unused = 0;
-  FollowChanges(c);
   const std::uint8_t* code = CodeFor(c, function);
   if (code == nullptr) {
     Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);

@@ -125,7 +125,8 @@ struct Context {
 // pool's threads come back.
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
-// Runs function(a, b, third) translated.
+Context*& CurrentContext() noexcept;    // of the calling thread while it runs translated
+// Runs function(a, b, third) translated. A region follows changes of code first (signals.h).
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
                    std::uint64_t third, bool outermost);
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;

@@ -107,6 +107,7 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
     counting = false;
   };
   try {
+    FollowChanges(c);
     RunTranslated(c, AddressOf(function), AddressOf(argument), 0, 0, true);
   } catch (...) {
     finish();

@@ -19,7 +19,6 @@
 #include <cstring>
 
 #include "harness/exact/emitter.h"
-#include "harness/exact/threads.h"
 
 namespace topdnn {
 
@@ -153,6 +152,7 @@ void OnSignal(int signal, siginfo_t* info, void* state) {
   std::uint64_t saved[sizeof c->spill / 8 + 3];
   std::memcpy(saved, c->spill, sizeof saved);  // up to and including `exit`
   ++c->nested;
+  FollowChanges(c);
   RunTranslated(c, reinterpret_cast<std::uint64_t>(old.sa_sigaction),
                 static_cast<std::uint64_t>(signal), reinterpret_cast<std::uint64_t>(info),
                 reinterpret_cast<std::uint64_t>(state), false);

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "harness/exact/emitter.h"
+#include "harness/exact/signals.h"
 
 namespace topdnn {
 
@@ -54,7 +55,6 @@ std::vector<Context*> team;  // contexts of this region's workers
 bool worker_missed = false;  // for want of memory
 std::atomic<std::uint64_t> region{0};
 
-thread_local Context* current = nullptr;
 thread_local Context* own = nullptr;  // a worker's, kept between regions
 thread_local std::uint64_t own_region = 0;
 
@@ -131,8 +131,6 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
   return address;
 }
 
-Context*& CurrentContext() noexcept { return current; }
-
 void RunTeamCall(void* argument) {
   const TeamCall call = *static_cast<const TeamCall*>(argument);
   Context* c = Join();
@@ -140,9 +138,10 @@ void RunTeamCall(void* argument) {
     call.function(call.data);
     return;
   }
-  current = c;
+  CurrentContext() = c;
+  FollowChanges(c);
   RunTranslated(c, AddressOf(call.function), AddressOf(call.data), 0, 0, true);
-  current = nullptr;
+  CurrentContext() = nullptr;
 }
 
 std::map<int, std::uint64_t> ThreadTimes() {

@@ -19,7 +19,6 @@ struct TeamCall {
 
 // A worker's share of a parallel region; its data is a TeamCall.
 void RunTeamCall(void* argument);
-Context*& CurrentContext() noexcept;  // of the calling thread while it runs translated
 
 // Addresses at which a team starts or a share of its work begins: the dispatcher sees to them each
 // time. EnterTeam does what is due, and tells where to go on.
