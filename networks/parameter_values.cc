@@ -60,7 +60,7 @@ ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
   for (const GraphNode& node : graph.nodes()) {
     for (const Parameter& parameter : node.op->Parameters()) {
       values[ParameterKey(node.name, parameter.name)] = TensorOf(
-          parameter.shape, DrawParameter(node.name, parameter, seed, EndsBranch(graph, node)));
+          parameter.shape, DrawParameter(node.name, parameter, seed, PlaceOf(graph, node)));
     }
     if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
       const auto channels = static_cast<std::size_t>(norm->channels());

@@ -7,6 +7,8 @@
 #include <random>
 #include <string_view>
 
+#include "kernels/pool/pool.h"
+
 namespace topdnn {
 
 namespace {
@@ -47,33 +49,47 @@ constexpr double kBranchScale = 0.2;
 
 // Three deviations above the kink, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
+// Before a max pooling fewer: were every maximum above the kink, the shift would add to all alike,
+// which the next batch normalization takes away, and its gradient would be rounding alone.
+constexpr double kPassedShiftOfMaxima = 1.0;
 constexpr double kPassedBias = 0.5;
 
-std::vector<double> ConstantsOf(const Parameter& parameter, bool ends_branch, ParameterDraw draw) {
+std::vector<double> ConstantsOf(const Parameter& parameter, NormPlace place, ParameterDraw draw) {
+  const bool ends_branch = place == NormPlace::kEndsBranch;
   const auto count = static_cast<std::size_t>(parameter.shape.elements());
   std::vector<double> values(count, parameter.initial);
   if (parameter.arg == Arg::kScale && ends_branch) {
     values.assign(count, kBranchScale);
   }
   if (draw == ParameterDraw::kTraining) return values;
-  if (parameter.arg == Arg::kShift && !ends_branch) values.assign(count, kPassedShift);
+  if (parameter.arg == Arg::kShift && !ends_branch) {
+    values.assign(count, place == NormPlace::kBeforeMaxPool ? kPassedShiftOfMaxima : kPassedShift);
+  }
   if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
   return values;
 }
 
 }  // namespace
 
-bool EndsBranch(const Graph& graph, const GraphNode& node) {
-  if (node.op->kind() != "batchnorm") return false;
-  const std::vector<int> readers = graph.Readers(node.output);
-  if (readers.size() != 1) return false;
-  const GraphNode& reader = graph.nodes()[readers.front()];
-  return reader.op->kind() == "add" && reader.inputs.front() == node.output;
+NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
+  const auto only_reader = [&graph](const GraphNode& read) -> const GraphNode* {
+    const std::vector<int> readers = graph.Readers(read.output);
+    return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
+  };
+  const GraphNode* reader = node.op->kind() == "batchnorm" ? only_reader(node) : nullptr;
+  if (reader == nullptr) return NormPlace::kElsewhere;
+  if (reader->op->kind() == "add" && reader->inputs.front() == node.output) {
+    return NormPlace::kEndsBranch;
+  }
+  if (reader->op->kind() == "relu") reader = only_reader(*reader);
+  const auto* pool = reader == nullptr ? nullptr : dynamic_cast<const PoolOp*>(reader->op.get());
+  return pool != nullptr && pool->algorithm() == PoolAlgorithm::kMax ? NormPlace::kBeforeMaxPool
+                                                                     : NormPlace::kElsewhere;
 }
 
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
-                                  std::uint64_t seed, bool ends_branch, ParameterDraw draw) {
-  if (parameter.fan_in == 0) return ConstantsOf(parameter, ends_branch, draw);
+                                  std::uint64_t seed, NormPlace place, ParameterDraw draw) {
+  if (parameter.fan_in == 0) return ConstantsOf(parameter, place, draw);
   const auto count = static_cast<std::size_t>(parameter.shape.elements());
   std::vector<double> values =
       NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
@@ -85,7 +101,7 @@ std::vector<double> DrawParameter(std::string_view layer, const Parameter& param
 void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
   for (const PlanParameter& parameter : plan.parameters()) {
     plan.Write(parameter.value,
-               DrawParameter(parameter.layer, parameter.spec, seed, parameter.ends_branch, draw));
+               DrawParameter(parameter.layer, parameter.spec, seed, parameter.place, draw));
   }
   plan.PrepareParameters();
 }

@@ -27,13 +27,12 @@ enum class ParameterDraw {
 // layout, type or machine. Prepares them.
 void InitializeParameters(const Plan& plan, std::uint64_t seed,
                           ParameterDraw draw = ParameterDraw::kTraining);
-// One parameter of those, row-major; `ends_branch` as EndsBranch says of its node.
+// One parameter of those, row-major; `place` as PlaceOf says of its node.
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
-                                  std::uint64_t seed, bool ends_branch,
+                                  std::uint64_t seed, NormPlace place,
                                   ParameterDraw draw = ParameterDraw::kTraining);
-// Whether the node normalizes a branch that is then added to its shortcut, which an addition names
-// last.
-bool EndsBranch(const Graph& graph, const GraphNode& node);
+// An addition names its shortcut last.
+NormPlace PlaceOf(const Graph& graph, const GraphNode& node);
 
 // `count` values of the standard normal distribution, the same on every machine (Box and Muller
 // 1958 on the 64-bit Mersenne Twister; the C++ library's own distribution may differ between

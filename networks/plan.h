@@ -82,14 +82,20 @@ struct Stage {
   Work work() const { return op->WorkIn(execution); }
 };
 
+// Where a batch normalization stands, as far as its parameters' first values depend on it.
+enum class NormPlace {
+  kElsewhere,
+  kEndsBranch,     // its result is added to a shortcut
+  kBeforeMaxPool,  // but for a ReLU
+};
+
 // A trained parameter and where it lives.
 struct PlanParameter {
   std::string layer;
   Parameter spec;
   BufferId value;
   BufferId gradient;  // -1 for inference, and where the loss does not depend on it
-  // Of a batch normalization whose result is added to a shortcut.
-  bool ends_branch = false;
+  NormPlace place = NormPlace::kElsewhere;  // of a batch normalization
 };
 
 // A running statistic of a batch normalization (C): training updates it, inference reads it. The

@@ -76,7 +76,7 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient, EndsBranch(draft_.graph, node)});
+    parameters_.push_back({node.name, specs[i], value, gradient, PlaceOf(draft_.graph, node)});
   }
 }
 
