@@ -28,7 +28,8 @@ void FitToData(WorkloadOptions& options) {
   const NetworkOffer* network = FindNetwork(options.network);
   if (options.data.empty() || options.data == "synthetic" || network == nullptr) return;
   constexpr std::int64_t kImageSize = 32;  // CIFAR-10's; (Fashion-)MNIST's 28 and a border
-  if (options.size == 0 && network->image[1] > kMostSmallImage) options.size = kImageSize;
+  if (network->image[1] <= kMostSmallImage) return;
+  if (options.size == 0) options.size = kImageSize;
   if (options.classes == 0) options.classes = OpenFolder(options.data).train->classes();
 }
 

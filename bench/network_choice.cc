@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "bench/images.h"
@@ -64,8 +66,9 @@ std::string SignatureOf(const Plan& plan) {
 // One plan in the race.
 class Contender {
  public:
-  Contender(const WorkloadOptions& options, bool training)
-      : options_(options), workload_(MakeWorkload(options, training)) {
+  Contender(const WorkloadOptions& options, Workload planned)
+      : options_(options), workload_(std::move(planned)) {
+    PrepareWorkload(options_, workload_);
     const Plan& plan = *workload_.plan;
     calls_.reserve(plan.stages().size());
     for (std::size_t i = 0; i < plan.stages().size(); ++i) {
@@ -129,6 +132,7 @@ class NetworkRace {
     std::vector<Entry> entries = {{0, {}}};  // of the contenders
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       for (const Variants& way : kFamilies[family]) {
+        if (way.empty()) continue;  // the first contender's
         if (Enter(VariantsBy([&](const Layer&) { return way; }))) entries.push_back({family, way});
       }
     }
@@ -170,18 +174,19 @@ class NetworkRace {
   bool Enter(std::map<LayerPass, Variants> variants) {
     WorkloadOptions options = options_;
     options.variants = std::move(variants);
-    const std::unique_ptr<Plan> plan = PlanWorkload(options, training_).plan;
-    if (!known_.insert(SignatureOf(*plan)).second) return false;
+    Workload planned = PlanWorkload(options, training_);
+    if (!known_.insert(SignatureOf(*planned.plan)).second) return false;
     // (only the first is certain to fit)
-    if (!contenders_.empty() && plan->bytes() > MemoryLimit()) return false;
-    contenders_.push_back(std::make_unique<Contender>(options, training_));
+    if (!contenders_.empty() && planned.plan->bytes() > MemoryLimit()) return false;
+    contenders_.push_back(std::make_unique<Contender>(options, std::move(planned)));
     return true;
   }
 
   void Race() {
     const ThreadWidth width(contenders_.front()->plan().threads());
     std::vector<bool> in_race(contenders_.size(), true);
-    for (int round = 0; round < kRounds && !Interrupted(); ++round) {
+    for (int round = 0; round < kRounds; ++round) {
+      if (Interrupted()) throw std::runtime_error("interrupted");
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
         // The order alternates, so that no one always follows the same one.
         const std::size_t at = round % 2 == 0 ? i : contenders_.size() - 1 - i;
@@ -239,32 +244,34 @@ class NetworkRace {
   std::map<std::string, std::string> problems_;  // by layer
 };
 
+// The least, but the first unless another is less by this share.
+std::size_t LeastOf(const std::vector<double>& seconds, double gain) {
+  const auto least = std::min_element(seconds.begin(), seconds.end());
+  if (!(*least < (1 - gain) * seconds.front())) return 0;
+  return static_cast<std::size_t>(least - seconds.begin());
+}
+
 }  // namespace
 
 std::map<std::string, std::size_t> FastestWays(std::span<const WayTimes> ways) {
   std::map<std::string, std::size_t> fastest;
-  for (const auto& [problem, seconds] : ways.front().layers) {
-    double least = (1 - kLeastLayerGain) * Median(seconds);
-    fastest[problem] = 0;
-    for (std::size_t i = 1; i < ways.size(); ++i) {
-      const auto found = ways[i].layers.find(problem);
-      if (found == ways[i].layers.end() || !(Median(found->second) < least)) continue;
-      least = Median(found->second);
-      fastest[problem] = i;
+  for (const auto& [problem, of_first] : ways.front().layers) {
+    std::vector<double> medians;
+    for (const WayTimes& way : ways) {
+      const auto found = way.layers.find(problem);
+      medians.push_back(found == way.layers.end() ? std::numeric_limits<double>::infinity()
+                                                  : Median(found->second));
     }
+    fastest[problem] = LeastOf(medians, kLeastLayerGain);
   }
   return fastest;
 }
 
 std::size_t FastestStep(std::span<const WayTimes> ways) {
-  std::size_t fastest = 0;
-  double least = (1 - kLeastStepGain) * Median(ways.front().step);
-  for (std::size_t i = 1; i < ways.size(); ++i) {
-    if (!(Median(ways[i].step) < least)) continue;
-    least = Median(ways[i].step);
-    fastest = i;
-  }
-  return fastest;
+  std::vector<double> medians;
+  medians.reserve(ways.size());
+  for (const WayTimes& way : ways) medians.push_back(Median(way.step));
+  return LeastOf(medians, kLeastStepGain);
 }
 
 std::string ChooseInNetwork(WorkloadOptions& options, bool training) {

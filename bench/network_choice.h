@@ -9,20 +9,16 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/workload.h"
 
 namespace topdnn {
 
-// The backend's name that asks for the choice.
-inline constexpr std::string_view kAutoBackend = "auto";
-
 // Where options.backend is `auto`, sets options.variants to those of the fastest plan that was
 // found, and returns a line about it; else does nothing and returns "". Plans the network several
 // times and takes some twenty steps of each plan: seconds to a minute. Throws UsageError as
-// PlanWorkload does.
+// PlanWorkload does, and std::runtime_error when interrupted.
 std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 
 // What one way of computing all convolutions took, in seconds.

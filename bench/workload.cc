@@ -110,7 +110,7 @@ std::size_t MemoryLimit() {
 
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   // A choice that was made is oneDNN's variants (network_choice.h).
-  const bool chosen = options.backend == "auto" && options.variants;
+  const bool chosen = options.backend == kAutoBackend && options.variants;
   if (!chosen) CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};
   CheckName("dtype", options.dtype, types);
@@ -163,8 +163,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   return workload;
 }
 
-Workload MakeWorkload(const WorkloadOptions& options, bool training) {
-  Workload workload = PlanWorkload(options, training);
+void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
   if (workload.parameters) {
     WriteParameters(*workload.plan, *workload.parameters);
@@ -172,6 +171,11 @@ Workload MakeWorkload(const WorkloadOptions& options, bool training) {
   } else {
     InitializeParameters(*workload.plan, options.seed, options.draw);
   }
+}
+
+Workload MakeWorkload(const WorkloadOptions& options, bool training) {
+  Workload workload = PlanWorkload(options, training);
+  PrepareWorkload(options, workload);
   return workload;
 }
 

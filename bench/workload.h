@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "datasets/dataset.h"
@@ -18,6 +19,9 @@
 #include "networks/planner.h"
 
 namespace topdnn {
+
+// The backend's name that asks for a choice by measurement (network_choice.h).
+inline constexpr std::string_view kAutoBackend = "auto";
 
 // What profile, step, train and bench have in common.
 struct WorkloadOptions {
@@ -68,7 +72,9 @@ struct Workload {
 
 // Builds and plans. Throws UsageError.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);
-// The same, with the plan allocated and its parameters drawn: ready to run.
+// Allocates the plan of such a workload and draws its parameters: ready to run.
+void PrepareWorkload(const WorkloadOptions& options, Workload& workload);
+// Both.
 Workload MakeWorkload(const WorkloadOptions& options, bool training);
 
 // Bytes that the process may still take: what a plan is held against before it allocates.
