@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/images.h"
 #include "bench/interrupt.h"
+#include "bench/stage_calls.h"
 #include "harness/measure.h"
 #include "harness/statistics/summary.h"
 #include "kernels/conv/conv.h"
@@ -69,12 +71,7 @@ class Contender {
   Contender(const WorkloadOptions& options, Workload planned)
       : options_(options), workload_(std::move(planned)) {
     PrepareWorkload(options_, workload_);
-    const Plan& plan = *workload_.plan;
-    calls_.reserve(plan.stages().size());
-    for (std::size_t i = 0; i < plan.stages().size(); ++i) {
-      calls_.push_back({workload_.plan.get(), i});
-      stages_.push_back({plan.stages()[i].name, Action::Of(calls_.back())});
-    }
+    calls_.emplace(*workload_.plan);
     TrainingImages(options_, workload_).FillNext(*workload_.plan);
   }
 
@@ -89,7 +86,7 @@ class Contender {
     measure.clock = clock;
     measure.iterations = 1;
     measure.most_warmup_iterations = 1;
-    const SequenceSamples samples = MeasureSequence(stages_, measure);
+    const SequenceSamples samples = MeasureSequence(calls_->stages(), measure);
     times_.step.push_back(samples.step.seconds.front());
     std::map<std::string, double> layers;
     for (const StageSamples& stage : samples.stages) {
@@ -104,16 +101,9 @@ class Contender {
   }
 
  private:
-  struct Call {
-    Plan* plan;
-    std::size_t stage;
-    void operator()() const noexcept { plan->RunStage(stage); }
-  };
-
   WorkloadOptions options_;
   Workload workload_;
-  std::vector<Call> calls_;
-  std::vector<TimedStage> stages_;
+  std::optional<StageCalls> calls_;  // once the plan is allocated
   WayTimes times_;
 };
 

@@ -9,6 +9,7 @@
 #include "bench/command.h"
 #include "bench/images.h"
 #include "bench/kernel_validation.h"
+#include "bench/stage_calls.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
@@ -20,22 +21,9 @@ bool LacksCounts(const StageSamples& samples) {
                      [](const EventCount& count) { return !count.value; });
 }
 
-struct StageCall {
-  Plan* plan;
-  std::size_t stage;
-
-  void operator()() const noexcept { plan->RunStage(stage); }
-};
-
 // One counted step of the plan, by the sources that run the stages.
 SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
-  std::vector<StageCall> calls;
-  calls.reserve(plan.stages().size());
-  for (std::size_t i = 0; i < plan.stages().size(); ++i) calls.push_back({&plan, i});
-  std::vector<TimedStage> stages;
-  for (StageCall& call : calls) {
-    stages.push_back({plan.stages()[call.stage].name, Action::Of(call)});
-  }
+  const StageCalls calls(plan);
   MeasureOptions options;
   options.iterations = 1;
   options.most_warmup_iterations = 1;
@@ -44,7 +32,7 @@ SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
     if (source->runs_region()) options.sources.push_back(source);
   }
   const ThreadWidth width(plan.threads());
-  return MeasureSequence(stages, options);
+  return MeasureSequence(calls.stages(), options);
 }
 
 bool SameStage(const Stage& a, const Stage& b) { return a.name == b.name && a.pass == b.pass; }

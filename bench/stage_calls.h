@@ -1,0 +1,42 @@
+// A plan's stages as the harness calls them.
+
+#ifndef TOPDNN_BENCH_STAGE_CALLS_H_
+#define TOPDNN_BENCH_STAGE_CALLS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/measure.h"
+#include "networks/plan.h"
+
+namespace topdnn {
+
+// One call a stage, by the stage's own name. The plan must outlive it.
+class StageCalls {
+ public:
+  explicit StageCalls(Plan& plan) {
+    for (std::size_t i = 0; i < plan.stages().size(); ++i) calls_.push_back({&plan, i});
+    for (Call& call : calls_) {
+      stages_.push_back({plan.stages()[call.stage].name, Action::Of(call)});
+    }
+  }
+  // (the stages point to the calls)
+  StageCalls(const StageCalls&) = delete;
+  StageCalls& operator=(const StageCalls&) = delete;
+
+  const std::vector<TimedStage>& stages() const { return stages_; }
+
+ private:
+  struct Call {
+    Plan* plan;
+    std::size_t stage;
+    void operator()() const noexcept { plan->RunStage(stage); }
+  };
+
+  std::vector<Call> calls_;
+  std::vector<TimedStage> stages_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STAGE_CALLS_H_
