@@ -8,11 +8,15 @@
 #ifndef TOPDNN_BENCH_COMMAND_H_
 #define TOPDNN_BENCH_COMMAND_H_
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+// (Its header costs seconds of every compilation; who adds options includes it.)
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace topdnn {
 

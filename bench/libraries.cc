@@ -5,6 +5,7 @@
 #include <omp.h>
 
 #include <Eigen/Core>
+#include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace topdnn {

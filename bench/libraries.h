@@ -4,7 +4,7 @@
 #ifndef TOPDNN_BENCH_LIBRARIES_H_
 #define TOPDNN_BENCH_LIBRARIES_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 namespace topdnn {
 

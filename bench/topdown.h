@@ -3,7 +3,7 @@
 #ifndef TOPDNN_BENCH_TOPDOWN_H_
 #define TOPDNN_BENCH_TOPDOWN_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

@@ -3,7 +3,6 @@
 #ifndef TOPDNN_BENCH_WORKLOAD_H_
 #define TOPDNN_BENCH_WORKLOAD_H_
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -17,6 +16,10 @@
 #include "networks/parameters.h"
 #include "networks/plan.h"
 #include "networks/planner.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
 
 namespace topdnn {
 

@@ -1,19 +1,30 @@
-# Compiles each header by itself, so that none leans on what its includers happen to include first.
+# Shows of each header that it compiles by itself, leaning on nothing that its includers happen to
+# include first.
 #
-# Each header gets a source file of its own that includes it twice (the second time its guard must
-# hold), with the ISA flags that the header's name asks for. The OBJECT library is part of `all`;
+# A header whose own .cc file includes it before all else is shown to by that file. Each other one
+# gets a source file of its own that includes it twice (the second time its guard must hold), with
+# the ISA flags that the header's name asks for. The OBJECT library is part of `all`;
 # headers_alone.txt in the build folder lists what it covers.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
      ${CMAKE_SOURCE_DIR}/kernels/*.h ${CMAKE_SOURCE_DIR}/networks/*.h
      ${CMAKE_SOURCE_DIR}/harness/*.h ${CMAKE_SOURCE_DIR}/datasets/*.h
      ${CMAKE_SOURCE_DIR}/bench/*.h ${CMAKE_SOURCE_DIR}/tests/*.h)
+set(alone)
 set(sources)
 foreach(header IN LISTS headers)
+  string(REGEX REPLACE "\\.h$" ".cc" own "${CMAKE_SOURCE_DIR}/${header}")
+  if(EXISTS ${own})
+    file(STRINGS ${own} first REGEX "^#include" LIMIT_COUNT 1)
+    if(first STREQUAL "#include \"${header}\"")
+      continue()
+    endif()
+  endif()
+  list(APPEND alone ${header})
   string(REGEX REPLACE "\\.h$" ".cc" source "${CMAKE_BINARY_DIR}/headers_alone/${header}")
   file(CONFIGURE OUTPUT ${source} CONTENT "#include \"${header}\"\n#include \"${header}\"\n")
   list(APPEND sources ${source})
 endforeach()
-list(JOIN headers "\n" lines)
+list(JOIN alone "\n" lines)
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers_alone.txt CONTENT "${lines}\n")
 
 topdnn_apply_isa_flags(${sources})

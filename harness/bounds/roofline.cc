@@ -1,5 +1,7 @@
 #include "harness/bounds/roofline.h"
 
+#include <nlohmann/json.hpp>
+
 namespace topdnn {
 namespace {
 

@@ -8,7 +8,7 @@
 #ifndef TOPDNN_HARNESS_BOUNDS_ROOFLINE_H_
 #define TOPDNN_HARNESS_BOUNDS_ROOFLINE_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

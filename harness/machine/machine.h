@@ -5,7 +5,7 @@
 #define TOPDNN_HARNESS_MACHINE_MACHINE_H_
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/machine.h"

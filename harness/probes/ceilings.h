@@ -5,7 +5,7 @@
 #define TOPDNN_HARNESS_PROBES_CEILINGS_H_
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

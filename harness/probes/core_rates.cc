@@ -1,6 +1,7 @@
 #include "harness/probes/core_rates.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "harness/machine/clock.h"

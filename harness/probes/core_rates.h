@@ -6,7 +6,7 @@
 #define TOPDNN_HARNESS_PROBES_CORE_RATES_H_
 
 #include <array>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "harness/exact/counts.h"

@@ -1,6 +1,7 @@
 #include "harness/report/json.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "harness/report/atomic_file.h"
 

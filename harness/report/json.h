@@ -4,7 +4,7 @@
 #ifndef TOPDNN_HARNESS_REPORT_JSON_H_
 #define TOPDNN_HARNESS_REPORT_JSON_H_
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 

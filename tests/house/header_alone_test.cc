@@ -1,5 +1,6 @@
-// Each header compiles alone. The target headers_alone proves it when `all` is built; here: that it
-// covers every header there is, and that what it does would find a header that leans on another.
+// Each header compiles alone. Its own .cc file proves it by including it first, or the target
+// headers_alone when `all` is built; here: that one of the two covers every header there is, and
+// that what they do would find a header that leans on another.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,15 +25,27 @@ int CompileAlone(const std::string& header) {
       .exit_status;
 }
 
+// Whether the .cc file beside `header` includes it before anything else.
+bool OwnFileIncludesItFirst(const std::string& header) {
+  std::ifstream own(TOPDNN_SOURCE_DIR "/" + header.substr(0, header.size() - 1) + "cc");
+  for (std::string line; std::getline(own, line);) {
+    if (line.starts_with("#include")) return line == "#include \"" + header + "\"";
+  }
+  return false;
+}
+
 TEST(HeaderAloneTest, EveryHeaderIsCovered) {
   std::ifstream list(TOPDNN_BINARY_DIR "/headers_alone.txt");
   std::vector<std::string> covered;
   for (std::string line; std::getline(list, line);) covered.push_back(line);
   std::vector<std::string> headers;
   for (const SourceFile& file : CppFiles()) {
-    if (file.path.ends_with(".h")) headers.push_back(file.path);
+    if (file.path.ends_with(".h") && !OwnFileIncludesItFirst(file.path)) {
+      headers.push_back(file.path);
+    }
   }
-  EXPECT_THAT(covered, testing::UnorderedElementsAreArray(headers));
+  EXPECT_THAT(headers, testing::IsSubsetOf(covered));
+  EXPECT_FALSE(covered.empty());
 }
 
 TEST(HeaderAloneTest, AHeaderThatLeansOnAnotherIsFound) {

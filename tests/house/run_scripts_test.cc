@@ -286,6 +286,28 @@ TEST_F(RunScriptsTest, CasesThatTestsCountedAreAddedUpWhateverTheStatus) {
   EXPECT_THAT(Run("tests/run", "CTEST_STATUS=8").output, testing::Not(HasSubstr("Cases")));
 }
 
+// The log as ctest 3.25 writes it of a test that passed, of one that failed, and of one of many
+// lines none of which tells why.
+TEST_F(RunScriptsTest, FailuresAreExcerptsOfTheLog) {
+  const auto block = [](const std::string& name, const std::string& output,
+                        const std::string& end) {
+    return "1/3 Testing: " + name + "\n1/3 Test: " + name + "\nOutput:\n----------\n" + output +
+           "<end of output>\nTest time =   0.50 sec\n----------\nTest " + end + ".\n----------\n\n";
+  };
+  std::string many;
+  for (int i = 1; i <= 20; ++i) many += "line " + std::to_string(i) + "\n";
+  const fs::path log = stage_ / "LastTest.log";
+  WriteFile(log, block("good", "a.cc:1: Failure\n", "Passed") +
+                     block("bad", "[ RUN ]\na.cc:7: Failure\nValue of: x\n", "Failed") +
+                     block("silent", many, "Failed"));
+  const Outcome told =
+      RunShell(Quoted(TOPDNN_SOURCE_DIR "/tests/failures") + " " + Quoted(log.string()));
+  EXPECT_EQ(told.exit_status, 0);
+  EXPECT_THAT(told.output, testing::StartsWith("bad, 0.50 s:\n    a.cc:7: Failure\n"
+                                               "    Value of: x\nsilent, 0.50 s:\n    line 9\n"));
+  EXPECT_THAT(told.output, testing::EndsWith("    line 20\n"));
+}
+
 TEST_F(RunScriptsTest, UnderCiWarningsAreErrors) {
   Run("tests/run");
   Run("tests/run", "CI=true");
