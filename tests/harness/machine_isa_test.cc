@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/isa.h"
