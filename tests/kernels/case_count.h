@@ -6,11 +6,7 @@
 #ifndef TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
 #define TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
 
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <string>
@@ -27,50 +23,19 @@ class CaseCounts {
   }
 
   // "cases | KIND | COUNT" and "left out | KIND | NAME | REASON", a line each.
-  std::string Lines() const {
-    std::string lines;
-    for (const auto& [kind, cases] : cases_) {
-      lines += fmt::format("cases | {} | {}\n", kind, cases);
-    }
-    for (const auto& [kind, name, reason] : left_out_) {
-      lines += fmt::format("left out | {} | {} | {}\n", kind, name, reason);
-    }
-    return lines;
-  }
+  std::string Lines() const;
 
  private:
   std::map<std::string, std::int64_t> cases_;
   std::set<std::tuple<std::string, std::string, std::string>> left_out_;
 };
 
-// Prints the counts of the whole program after its last test.
-class CaseCountPrinter : public testing::Environment {
- public:
-  CaseCounts& counts() { return counts_; }
-  void TearDown() override {
-    std::fputs(counts_.Lines().c_str(), stdout);
-    std::fflush(stdout);
-  }
-
- private:
-  CaseCounts counts_;
-};
-
-// The program's one; gtest owns it.
-inline CaseCountPrinter* const kCaseCountPrinter = [] {
-  auto* printer = new CaseCountPrinter;
-  testing::AddGlobalTestEnvironment(printer);
-  return printer;
-}();
-
-// One more case of a kind ("randomised", "gradient check") has run.
-inline void CountCase(const std::string& kind) { kCaseCountPrinter->counts().Add(kind, 1); }
+// One more case of a kind ("randomised", "gradient check") has run. What is counted by these two is
+// printed after the program's last test.
+void CountCase(const std::string& kind);
 
 // A case of a kind that could not run, by its name.
-inline void CountLeftOut(const std::string& kind, const std::string& name,
-                         const std::string& reason) {
-  kCaseCountPrinter->counts().AddLeftOut(kind, name, reason);
-}
+void CountLeftOut(const std::string& kind, const std::string& name, const std::string& reason);
 
 }  // namespace topdnn
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <random>
+#include <variant>
 
 #include "kernels/conv/conv.h"
 #include "tests/kernels/kernel_check.h"

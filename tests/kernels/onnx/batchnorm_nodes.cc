@@ -1,6 +1,7 @@
 // BatchNormalization.
 
 #include <memory>
+#include <utility>
 
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/moving_average.h"

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"

@@ -1,6 +1,8 @@
 // Gemm and MatMul.
 
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"

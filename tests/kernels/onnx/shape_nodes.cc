@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/concat/concat.h"
 #include "kernels/flatten/flatten.h"

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "kernels/softmax/cross_entropy.h"
 #include "kernels/softmax/softmax.h"

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernels/conv/conv.h"
 #include "kernels/pool/pool.h"

@@ -1,0 +1,272 @@
+#include "tests/kernels/kernel_check.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include "kernels/element.h"
+#include "kernels/reorder/store.h"
+#include "kernels/thread_width.h"
+#include "tests/kernels/case_count.h"
+
+namespace topdnn {
+
+GuardedMemory::GuardedMemory(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * kGuard) {
+  std::memset(memory_.data(), kPattern, kGuard);
+  std::memset(memory_.data() + kGuard + bytes_, kPattern, kGuard);
+}
+
+bool GuardedMemory::Intact() const {
+  const auto untouched = [](std::byte b) { return b == std::byte{kPattern}; };
+  return std::all_of(memory_.data(), memory_.data() + kGuard, untouched) &&
+         std::all_of(data() + bytes_, data() + bytes_ + kGuard, untouched);
+}
+
+KernelRun::KernelRun(const std::string& backend, const KernelRequest& request)
+    : backend_(backend), request_(request), answer_(MakeKernel(backend, request)) {
+  if (!kernel()) return;
+  for (const KernelOperand& operand : kernel()->operands()) {
+    memory_.emplace(operand.arg, GuardedMemory(operand.desc.bytes()));
+  }
+}
+
+Kernel* KernelRun::kernel() const {
+  const auto* made = std::get_if<std::unique_ptr<Kernel>>(&answer_);
+  return made != nullptr ? made->get() : nullptr;
+}
+
+std::string KernelRun::refusal() const {
+  const auto* refused = std::get_if<Refusal>(&answer_);
+  return refused != nullptr ? refused->reason : "";
+}
+
+void KernelRun::Set(Arg arg, const std::vector<double>& values) {
+  StoreValues(values, DescOf(arg), memory_.at(arg).data(), backend_);
+  // An opaque layout may have no way back (oneDNN's int8 weights); what was stored is then known
+  // from the values alone, which the caller gives in the operand's type.
+  if (DescOf(arg).layout.is_opaque()) stored_[arg] = values;
+}
+
+std::vector<double> KernelRun::Get(Arg arg) const {
+  const auto stored = stored_.find(arg);
+  if (stored != stored_.end()) return stored->second;
+  return LoadValues(DescOf(arg), memory_.at(arg).data(), backend_);
+}
+
+void KernelRun::SetInputs(const Values& values) {
+  for (const KernelOperand& operand : kernel()->operands()) {
+    const auto found = values.find(operand.arg);
+    if (operand.direction != Direction::kOut && found != values.end()) {
+      Set(operand.arg, found->second);
+    }
+  }
+}
+
+void KernelRun::Run() {
+  std::map<Arg, void*> bound;
+  for (const auto& [arg, memory] : memory_) bound[arg] = memory.data();
+  for (const auto& [arg, of] : aliases_) bound[arg] = memory_.at(of).data();
+  kernel()->Prepare(bound);
+  RunAgain();
+}
+
+void KernelRun::RunAgain() {
+  const ThreadWidth width(request_.threads);
+  kernel()->Run();
+  for (const auto& [arg, memory] : memory_) {
+    EXPECT_TRUE(memory.Intact()) << "wrote outside of " << NameOf(arg);
+  }
+}
+
+std::string Describe(const std::string& backend, const KernelRequest& request) {
+  std::string text = std::string(request.op->kind()) + "/" + request.op->Problem() + "/" +
+                     std::string(NameOf(request.execution.pass)) + "/" + backend + "/" +
+                     std::string(NameOf(request.execution.type)) + "/t" +
+                     std::to_string(request.threads) +
+                     (request.execution.training ? "" : "/inference");
+  for (const auto& [arg, layout] : request.layouts) {
+    if (!layout.is_any()) text += " " + NameOf(arg) + "=" + layout.tag();
+  }
+  return text;
+}
+
+KernelRequest RequestFor(std::shared_ptr<const Op> op, const Execution& execution, int threads) {
+  KernelRequest request;
+  request.op = std::move(op);
+  request.execution = execution;
+  request.threads = threads;
+  return request;
+}
+
+KernelRequest ReferenceRequest(const KernelRequest& request) {
+  Execution in_f64 = request.execution;
+  in_f64.type = DataType::kF64;
+  return RequestFor(request.op, in_f64, 1);
+}
+
+KernelRequest ForwardOf(const KernelRequest& request) {
+  KernelRequest forward =
+      RequestFor(request.op, {Pass::kForward, true, request.execution.type}, request.threads);
+  forward.layouts[Arg::kSrc] = request.LayoutOf(Arg::kDiffSrc);
+  forward.layouts[Arg::kDst] = request.LayoutOf(Arg::kDiffDst);
+  return forward;
+}
+
+void CopyWorkspace(const KernelRun& forward, KernelRun& run) {
+  const GuardedMemory& from = forward.memory(Arg::kWorkspace);
+  const GuardedMemory& to = run.memory(Arg::kWorkspace);
+  ASSERT_EQ(from.bytes(), to.bytes()) << "backward reads another workspace than forward writes";
+  std::memcpy(to.data(), from.data(), from.bytes());
+}
+
+Values ReferenceResults(const KernelRequest& request, const Values& inputs,
+                        const Values& forward_inputs) {
+  const KernelRequest in_f64 = ReferenceRequest(request);
+  KernelRun run("reference", in_f64);
+  if (run.kernel() == nullptr) {
+    ADD_FAILURE() << Describe("reference", in_f64) << ": " << run.refusal();
+    return {};
+  }
+  const KernelOperand* workspace = run.kernel()->Find(Arg::kWorkspace);
+  if (workspace != nullptr && workspace->direction == Direction::kIn) {
+    KernelRun forward("reference", ForwardOf(in_f64));
+    forward.SetInputs(forward_inputs);
+    forward.Run();
+    CopyWorkspace(forward, run);
+  }
+  run.SetInputs(inputs);
+  run.Run();
+  Values results;
+  for (const KernelOperand& operand : run.kernel()->operands()) {
+    if (operand.direction != Direction::kIn) results[operand.arg] = run.Get(operand.arg);
+  }
+  return results;
+}
+
+Values Magnitudes(Values values) {
+  for (auto& [arg, of_operand] : values) {
+    if (arg == Arg::kLabels || arg == Arg::kStep) continue;
+    for (double& v : of_operand) v = arg == Arg::kLearningRate ? -std::abs(v) : std::abs(v);
+  }
+  return values;
+}
+
+Allowance Allowance::Of(const KernelRequest& request, DataType result, double slack,
+                        std::optional<DataType> sum_type) {
+  const bool wide = request.execution.type == DataType::kF64;
+  const double sums = UnitRoundoff(sum_type.value_or(wide ? DataType::kF64 : DataType::kF32));
+  const auto length = static_cast<double>(request.op->AccumulationLength(request.execution.pass));
+  return {slack * 8 * std::sqrt(length) * sums, 2 * UnitRoundoff(result)};
+}
+
+double Allowance::At(double expected, double magnitude) const {
+  return of_sum * std::max(std::abs(expected), std::abs(magnitude)) +
+         of_result * std::abs(expected);
+}
+
+bool SameWithin(double actual, double expected, double tolerance) {
+  if (std::isnan(expected)) return std::isnan(actual);
+  if (std::isinf(expected)) return actual == expected;
+  return std::abs(actual - expected) <= tolerance;
+}
+
+bool ExpectSame(const std::vector<double>& actual, const std::vector<double>& expected,
+                const std::vector<double>& magnitude, const Allowance& allowance,
+                const std::string& what) {
+  EXPECT_EQ(actual.size(), expected.size()) << what;
+  if (actual.size() != expected.size()) return false;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const double allowed = allowance.At(expected[i], magnitude[i]);
+    if (SameWithin(actual[i], expected[i], allowed)) continue;
+    if (++wrong > 3) continue;
+    ADD_FAILURE() << what << "[" << i << "] is " << actual[i] << ", the reference has "
+                  << expected[i] << " (difference " << actual[i] - expected[i] << ", allowed "
+                  << allowed << ")";
+  }
+  EXPECT_EQ(wrong, 0u) << what << ": elements that differ, of " << actual.size();
+  return wrong == 0;
+}
+
+Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& request,
+                              std::uint64_t seed, const CheckOptions& options,
+                              std::string* implementation) {
+  SCOPED_TRACE(Describe(backend, request) + " seed " + std::to_string(seed));
+  Values inputs = RandomInputs(*request.op, request.execution, seed);
+  for (const auto& [arg, values] : options.inputs) inputs[arg] = values;
+
+  // Backward by a workspace starts with forward, on the layouts of the gradients.
+  KernelRequest settled = request;
+  std::optional<KernelRun> forward;
+  Values forward_inputs;
+  const auto workspace = request.op->Find(request.execution, Arg::kWorkspace);
+  if (workspace && workspace->direction == Direction::kIn) {
+    const KernelRequest forward_request = ForwardOf(request);
+    forward.emplace(backend, forward_request);
+    if (forward->kernel() == nullptr) {
+      if (!options.may_refuse) ADD_FAILURE() << forward->refusal();
+      return Verdict::kRefused;
+    }
+    forward_inputs = RandomInputs(*request.op, forward_request.execution, seed + 1);
+    // What both passes read is one tensor.
+    for (auto& [arg, values] : forward_inputs) {
+      if (inputs.contains(arg)) values = inputs.at(arg);
+    }
+    forward->SetInputs(forward_inputs);
+    for (auto& [arg, values] : forward_inputs) values = forward->Get(arg);
+    forward->Run();
+    settled.layouts[Arg::kWorkspace] = forward->DescOf(Arg::kWorkspace).layout;
+  }
+
+  KernelRun run(backend, settled);
+  if (run.kernel() == nullptr) {
+    if (!options.may_refuse) ADD_FAILURE() << run.refusal();
+    return Verdict::kRefused;
+  }
+  if (implementation != nullptr) *implementation = run.kernel()->implementation();
+  for (const KernelOperand& operand : run.kernel()->operands()) {
+    const auto found = inputs.find(operand.arg);
+    if (operand.direction == Direction::kOut || found == inputs.end()) continue;
+    run.Set(operand.arg, found->second);
+    // What the kernel really reads, after rounding to its type.
+    found->second = run.Get(operand.arg);
+  }
+  if (forward) CopyWorkspace(*forward, run);
+  run.Run();
+  for (const KernelOperand& operand : run.kernel()->operands()) {
+    if (operand.direction != Direction::kIn) continue;
+    const auto found = inputs.find(operand.arg);
+    if (found != inputs.end()) {
+      // By bits: inputs may hold NaN.
+      const std::vector<double> after = run.Get(operand.arg);
+      EXPECT_EQ(std::memcmp(after.data(), found->second.data(), after.size() * sizeof(double)), 0)
+          << "the kernel changed its input " << NameOf(operand.arg);
+    }
+  }
+
+  const Values expected = ReferenceResults(request, inputs, forward_inputs);
+  Values magnitudes = ReferenceResults(request, Magnitudes(inputs), forward_inputs);
+  for (const auto& [arg, values] : options.magnitudes) magnitudes[arg] = values;
+  bool agrees = true;
+  for (const auto& [arg, values] : expected) {
+    const KernelOperand* operand = run.kernel()->Find(arg);
+    if (operand == nullptr) {
+      ADD_FAILURE() << "the kernel has no " << NameOf(arg);
+      agrees = false;
+      continue;
+    }
+    // The form of a workspace is the backend's own; backward shows what it is worth.
+    if (arg == Arg::kWorkspace || operand->desc.layout.is_opaque()) continue;
+    agrees &= ExpectSame(
+        run.Get(arg), values, magnitudes.at(arg),
+        Allowance::Of(request, operand->desc.type, options.slack, options.sum_type), NameOf(arg));
+  }
+  CountCase("randomised");
+  return agrees ? Verdict::kAgrees : Verdict::kDiffers;
+}
+
+}  // namespace topdnn
