@@ -29,6 +29,7 @@ constexpr StepCase kStepCases[] = {
     {"resnet50", DataType::kBF16, {8, 32}, {8, 32}},
     {"googlenet:bn", DataType::kF32, {8, 32}, {8, 32}},
     {"alexnet", DataType::kF32, {8, 32}, {8, 32}},
+    {"alexnet:one-tower", DataType::kF32, {8, 32}, {8, 32}},  // what PyTorch calls AlexNet
     {"cnn", DataType::kF32, {32, 128}, {32, 128}},
 };
 
