@@ -68,6 +68,11 @@ void PrintStages(const Plan& plan) {
     fmt::print("\n");
   }
   for (const std::string& layer : plan.dropped()) fmt::print("      no stage for {}\n", layer);
+  for (const PlanParameter& parameter : plan.parameters()) {
+    if (!parameter.cancelled) continue;
+    fmt::print("      no gradient but zero for {}.{}: a batch normalization takes it away\n",
+               parameter.layer, parameter.spec.name);
+  }
 }
 
 void PrintCounts(const Plan& plan) {

@@ -96,6 +96,9 @@ struct PlanParameter {
   BufferId value;
   BufferId gradient;  // -1 for inference, and where the loss does not depend on it
   NormPlace place = NormPlace::kElsewhere;  // of a batch normalization
+  // Training cannot move it: its gradient is zero (networks/cancelled_parameters.h) and stays so,
+  // rather than the rounding that a kernel sums up for it.
+  bool cancelled = false;
 };
 
 // A running statistic of a batch normalization (C): training updates it, inference reads it. The

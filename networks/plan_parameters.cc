@@ -76,7 +76,8 @@ void ParameterPlanner::SettleNode(int index) {
                                                    offsets[i], NameOf(specs[i].gradient))
                                             : -1;
     index_[{index, specs[i].arg}] = parameters_.size();
-    parameters_.push_back({node.name, specs[i], value, gradient, PlaceOf(draft_.graph, node)});
+    parameters_.push_back({node.name, specs[i], value, gradient, PlaceOf(draft_.graph, node),
+                           gradient >= 0 && cancelled_.count({index, specs[i].arg}) != 0});
   }
 }
 
@@ -162,6 +163,13 @@ void ParameterPlanner::PlanUpdates() {
   }
 }
 
+// A cancelled parameter's is computed, for its kernel knows no better, and left unread.
+BufferId ParameterPlanner::GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter) {
+  if (!parameters_[parameter].cancelled) return parameters_[parameter].gradient;
+  return draft_.NewBuffer(fmt::format("{}.{}", stage.stage.name, NameOf(arg)),
+                          stage.stage.kernel->Find(arg)->desc, BufferRole::kGradient);
+}
+
 std::vector<Stage> ParameterPlanner::Bind() {
   std::map<std::pair<int, Arg>, PlanDraft::Copies> copies;
   std::vector<Stage> stages;
@@ -169,7 +177,7 @@ std::vector<Stage> ParameterPlanner::Bind() {
     for (const Arg arg : draft.parameters) {
       const Op& op = *draft_.graph.nodes()[draft.node].op;
       if (const auto parameter = ParameterOfGradient(op, arg)) {
-        draft.stage.buffers[arg] = parameters_[index_.at({draft.node, *parameter})].gradient;
+        draft.stage.buffers[arg] = GradientFor(draft, arg, index_.at({draft.node, *parameter}));
         continue;
       }
       if (const auto found = read_instead_.find({draft.node, arg}); found != read_instead_.end()) {

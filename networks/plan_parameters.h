@@ -4,18 +4,21 @@
 #define TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "networks/cancelled_parameters.h"
 #include "networks/plan_draft.h"
 
 namespace topdnn {
 
 class ParameterPlanner {
  public:
-  explicit ParameterPlanner(PlanDraft& draft) : draft_(draft) {}
+  explicit ParameterPlanner(PlanDraft& draft)
+      : draft_(draft), cancelled_(CancelledParameters(draft.graph)) {}
 
   // Lays out the parameters, and alike their gradients: a layer's in one block, so that one flat
   // update serves them all. A layer that the loss does not depend on has no gradients.
@@ -43,8 +46,10 @@ class ParameterPlanner {
   BufferId Part(int node, BufferId parent, const TensorDesc& desc, std::size_t offset,
                 const std::string& what);
   BufferId LearningRate(const TensorDesc& desc);
+  BufferId GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter);
 
   PlanDraft& draft_;
+  const std::set<std::pair<int, Arg>> cancelled_;  // per node and role
   std::vector<PlanParameter> parameters_;
   std::map<std::pair<int, Arg>, std::size_t> index_;        // per node and role
   std::map<int, BufferId> value_blocks_, gradient_blocks_;  // per node
