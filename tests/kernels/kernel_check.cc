@@ -8,12 +8,32 @@
 #include <utility>
 #include <variant>
 
+#include "kernels/activation/relu.h"
 #include "kernels/element.h"
 #include "kernels/reorder/store.h"
 #include "kernels/thread_width.h"
 #include "tests/kernels/case_count.h"
 
 namespace topdnn {
+
+namespace {
+
+// A pool of Eigen's threads lives as long as a kernel that runs on it. One such kernel, kept per
+// width to the program's end, spares the tests the threads that each of thousands would make anew.
+void KeepPool(const std::string& backend, int threads) {
+  if (!backend.starts_with("eigen")) return;
+  static std::map<std::pair<std::string, int>, std::unique_ptr<Kernel>> kept;
+  static float operands[2];
+  std::unique_ptr<Kernel>& keeper = kept[{backend, threads}];
+  if (keeper != nullptr) return;
+  KernelOrRefusal answer =
+      MakeKernel(backend, RequestFor(std::make_shared<ReluOp>(Shape{1}), {}, threads));
+  if (std::holds_alternative<Refusal>(answer)) return;
+  keeper = std::get<std::unique_ptr<Kernel>>(std::move(answer));
+  keeper->Prepare({{Arg::kSrc, &operands[0]}, {Arg::kDst, &operands[1]}});
+}
+
+}  // namespace
 
 GuardedMemory::GuardedMemory(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * kGuard) {
   std::memset(memory_.data(), kPattern, kGuard);
@@ -29,6 +49,7 @@ bool GuardedMemory::Intact() const {
 KernelRun::KernelRun(const std::string& backend, const KernelRequest& request)
     : backend_(backend), request_(request), answer_(MakeKernel(backend, request)) {
   if (!kernel()) return;
+  KeepPool(backend, request.threads);
   for (const KernelOperand& operand : kernel()->operands()) {
     memory_.emplace(operand.arg, GuardedMemory(operand.desc.bytes()));
   }
