@@ -8,11 +8,11 @@ It neither trains nor computes in bf16: no way then.
 
 import json
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+from timing import median_ms
 
 try:
     import cv2
@@ -37,17 +37,11 @@ def main():
         net = cv2.dnn.readNetFromONNX(file)
     side = 32 if network == "cnn" else 224
     images = numpy.random.default_rng(1).random((int(batch), 3, side, side), dtype=numpy.float32)
-    times = []
-    end = None
-    while end is None or time.perf_counter() < end or len(times) < 6:
-        net.setInput(images)
-        start = time.perf_counter()
-        scores = net.forward()
-        times.append(time.perf_counter() - start)
-        if len(scores) != int(batch):
-            sys.exit(f"{network} gave scores of {len(scores)} images, not of {batch}")
-        end = end or time.perf_counter() + float(seconds)
-    return {"ways": {"dnn": statistics.median(times[2:]) * 1e3}}
+    net.setInput(images)
+    scores = net.forward()
+    if len(scores) != int(batch):
+        sys.exit(f"{network} gave scores of {len(scores)} images, not of {batch}")
+    return {"ways": {"dnn": median_ms(net.forward, float(seconds))}}
 
 
 print(json.dumps(main()))

@@ -9,9 +9,9 @@ backward and an update with momentum; in bf16, autocast with f32 master weights.
 """
 
 import json
-import statistics
 import sys
-import time
+
+from timing import median_ms
 
 try:
     import torch
@@ -43,18 +43,6 @@ NETWORKS = {
     "alexnet:one-tower": (torchvision.models.alexnet, 61100840, 224, 1000),
     "cnn": (small_cnn, 122570, 32, 10),
 }
-
-
-def median_ms(step, seconds):
-    step()
-    step()
-    times = []
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end or len(times) < 4:
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times) * 1e3
 
 
 def inference_ways(model, images, bf16, seconds):

@@ -35,6 +35,17 @@ std::pair<Pass, Arg> GradientOf(Arg input) {
   }
 }
 
+double SlopeIn(double& element, const std::function<double()>& loss) {
+  constexpr double kStep = 1e-5;
+  const double at = element;
+  element = at + kStep;
+  const double above = loss();
+  element = at - kStep;
+  const double below = loss();
+  element = at;
+  return (above - below) / (2 * kStep);
+}
+
 void CheckGradient(const std::shared_ptr<const Op>& op, Arg input, std::uint64_t seed) {
   SCOPED_TRACE(std::string(op->kind()) + " " + op->Problem() + " d/d" + NameOf(input));
   const Execution forward{Pass::kForward, true, DataType::kF64};
@@ -73,18 +84,10 @@ void CheckGradient(const std::shared_ptr<const Op>& op, Arg input, std::uint64_t
   backward.Run();
   const std::vector<double> analytic = backward.Get(gradient);
 
-  constexpr double kStep = 1e-5;
   const std::size_t stride = std::max<std::size_t>(1, analytic.size() / 40);
   for (std::size_t i = 0; i < analytic.size(); i += stride) {
-    double& element = values.at(input)[i];
-    const double at = element;
-    element = at + kStep;
-    const double above = loss();
-    element = at - kStep;
-    const double below = loss();
-    element = at;
-    const double numeric = (above - below) / (2 * kStep);
-    // The difference of two sums of order one loses about 1e-16 / kStep; curvature adds kStep^2.
+    const double numeric = SlopeIn(values.at(input)[i], loss);
+    // Sums of order one lose about 1e-11 to rounding; curvature adds the step's square.
     EXPECT_NEAR(analytic[i], numeric, 1e-7 * std::max(1.0, std::abs(numeric))) << "element " << i;
   }
   CountCase("gradient check");
