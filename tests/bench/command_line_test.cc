@@ -17,7 +17,7 @@
 #include "bench/npz.h"
 #include "kernels/tolerance.h"
 #include "tests/bench/program.h"
-#include "tests/datasets/files.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "tests/bench/program.h"
-#include "tests/datasets/files.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {

@@ -13,7 +13,7 @@
 #include "bench/npz.h"
 #include "networks/parameters.h"
 #include "tests/bench/program.h"
-#include "tests/datasets/files.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {

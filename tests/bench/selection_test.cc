@@ -1,7 +1,6 @@
 #include "bench/selection.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -10,6 +9,7 @@
 
 #include "bench/selection_cache.h"
 #include "kernels/problem.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -63,21 +63,11 @@ TEST(MakeCandidatesTest, EachKernelStandsOnceAndAgreesWithTheReference) {
 
 class SelectionCacheTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = std::filesystem::path(testing::TempDir()) /
-              ("selection" + std::to_string(getpid()) +
-               testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string path() const { return folder_.path() / kFile; }
+  void Write(const std::string& text) const { folder_.Write(kFile, text); }
 
-  std::string path() const { return (folder_ / "deeper" / "selection.json").string(); }
-  void Write(const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(path()).parent_path());
-    std::ofstream(path()) << text;
-  }
-
-  std::filesystem::path folder_;
+  static constexpr char kFile[] = "deeper/selection.json";
+  const TestFolder folder_;
   const SelectionKey key_{"gemm/m2n2k2/forward/f32/t1", "a machine"};
 };
 

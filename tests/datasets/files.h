@@ -4,45 +4,26 @@
 #define TOPDNN_TESTS_DATASETS_FILES_H_
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <string>
 
 #include "datasets/dataset.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 
-// A folder of the test's own, removed at its end.
-class TestFolder {
- public:
-  TestFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "topdnn-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TestFolder() { std::filesystem::remove_all(path_); }
-  TestFolder(const TestFolder&) = delete;
-  TestFolder& operator=(const TestFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  std::filesystem::path Write(const std::string& name, const std::string& bytes) const {
-    std::ofstream(path_ / name, std::ios::binary) << bytes;
-    return path_ / name;
-  }
-  std::filesystem::path WriteGzip(const std::string& name, const std::string& bytes) const {
-    const gzFile file = gzopen((path_ / name).c_str(), "wb");
-    gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
-    gzclose(file);
-    return path_ / name;
-  }
-
- private:
-  std::filesystem::path path_;
-};
+inline std::filesystem::path WriteGzip(const TestFolder& folder, const std::string& name,
+                                       const std::string& bytes) {
+  const std::filesystem::path path = folder.path() / name;
+  const gzFile file = gzopen(path.c_str(), "wb");
+  gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size()));
+  gzclose(file);
+  return path;
+}
 
 inline std::string BigEndian(std::uint32_t value) {
   std::string bytes;

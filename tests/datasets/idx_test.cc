@@ -32,8 +32,8 @@ class IdxTest : public testing::Test {
 TEST_F(IdxTest, ReadsPlainAndGzip) {
   const auto plain_images = folder_.Write("images", kImages);
   const auto plain_labels = folder_.Write("labels", kLabels);
-  const auto gzip_images = folder_.WriteGzip("images.gz", kImages);
-  const auto gzip_labels = folder_.WriteGzip("labels.gz", kLabels);
+  const auto gzip_images = WriteGzip(folder_, "images.gz", kImages);
+  const auto gzip_labels = WriteGzip(folder_, "labels.gz", kLabels);
   for (const auto& [images, labels] :
        {std::pair(plain_images, plain_labels), std::pair(gzip_images, gzip_labels)}) {
     const auto data = ReadIdx("test", images, labels);
@@ -77,7 +77,7 @@ TEST_F(IdxTest, DamagedAndFalseGzipAreRefused) {
   const auto false_gzip = folder_.Write("images.gz", kImages);
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", false_gzip, labels); }),
               HasSubstr("images.gz: offset 0: not gzip"));
-  const auto whole = folder_.WriteGzip("whole.gz", kImages + std::string(5000, 'x'));
+  const auto whole = WriteGzip(folder_, "whole.gz", kImages + std::string(5000, 'x'));
   std::ifstream file(whole, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const auto cut = folder_.Write("cut.gz", bytes.substr(0, bytes.size() / 2));
@@ -93,7 +93,7 @@ TEST_F(IdxTest, AFileIsReadNoFurtherThanItsHeadAllows) {
     std::string noise(6 * kHeadBytes, '\0');
     std::uint32_t state = 1;
     for (char& byte : noise) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
-    auto whole = folder_.WriteGzip(name, head + noise);
+    auto whole = WriteGzip(folder_, name, head + noise);
     std::filesystem::resize_file(whole, std::filesystem::file_size(whole) / 2);
     return whole;
   };

@@ -9,9 +9,9 @@
 #include <iostream>
 #include <string>
 
-#include "tests/datasets/files.h"
 #include "tests/networks/onnx/sample_graphs.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {

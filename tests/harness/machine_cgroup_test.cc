@@ -1,9 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-
 #include "harness/machine/cgroup.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -61,17 +59,10 @@ TEST(CgroupParsers, KeyedNumbers) {
 // A file system of a few files below a temporary folder.
 class CgroupTree : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "topdnn_XXXXXX").string();
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    root_ = pattern;
-  }
-  void TearDown() override { std::filesystem::remove_all(root_); }
-  void Write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-  std::filesystem::path root_;
+  void Write(const std::string& path, const std::string& text) const { folder_.Write(path, text); }
+
+  const TestFolder folder_;
+  const std::filesystem::path root_ = folder_.path();
 };
 
 TEST_F(CgroupTree, Version2TakesTheLeastAlongThePath) {

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <tuple>
 
@@ -16,6 +15,7 @@
 #include "harness/topdown/perf_events.h"
 #include "harness/topdown/requests.h"
 #include "tests/harness/fake_pmu.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -37,17 +37,15 @@ PerfSetting SettingOf(FakePmu& pmu, const std::string& cpu) {
 // A folder that lists the pseudo-events of PERF_METRICS, as /sys/bus/event_source/devices does.
 class MetricsSysfs {
  public:
-  MetricsSysfs() : path_(std::filesystem::path(testing::TempDir()) / "topdnn_perf_sysfs") {
-    std::filesystem::create_directories(path_ / "cpu" / "events");
-    std::ofstream(path_ / "cpu" / "type") << "4\n";
-    std::ofstream(path_ / "cpu" / "events" / "slots") << "event=0x00,umask=0x4\n";
-    std::ofstream(path_ / "cpu" / "events" / "topdown-retiring") << "event=0x00,umask=0x80\n";
+  MetricsSysfs() {
+    folder_.Write("cpu/type", "4\n");
+    folder_.Write("cpu/events/slots", "event=0x00,umask=0x4\n");
+    folder_.Write("cpu/events/topdown-retiring", "event=0x00,umask=0x80\n");
   }
-  ~MetricsSysfs() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_; }
+  std::string path() const { return folder_.path(); }
 
  private:
-  std::filesystem::path path_;
+  TestFolder folder_;
 };
 
 std::set<std::string> NamesOf(const CounterSource& source) {
@@ -326,27 +324,24 @@ TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
 // CPUs 0 to 3 are of cpu_core (type 4, as the kernel registers it), 4 to 7 of cpu_atom (type 10).
 class HybridSysfs {
  public:
-  HybridSysfs() : path_(std::filesystem::path(testing::TempDir()) / "topdnn_hybrid_sysfs") {
+  HybridSysfs() {
     Add("cpu_core", 4, "0-3");
     Add("cpu_atom", 10, "4-7");
-    std::filesystem::create_directories(path_ / "power");
-    std::ofstream(path_ / "power" / "type") << "9\n";
-    std::ofstream(path_ / "power" / "cpumask") << "0\n";
+    folder_.Write("power/type", "9\n");
+    folder_.Write("power/cpumask", "0\n");
     // The two types give one name to two events.
-    std::ofstream(path_ / "cpu_atom" / "events" / "topdown-retiring") << "event=0xc2,umask=0x0\n";
-    std::ofstream(path_ / "cpu_core" / "events" / "topdown-retiring") << "event=0x00,umask=0x80\n";
+    folder_.Write("cpu_atom/events/topdown-retiring", "event=0xc2,umask=0x0\n");
+    folder_.Write("cpu_core/events/topdown-retiring", "event=0x00,umask=0x80\n");
   }
-  ~HybridSysfs() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_; }
+  std::string path() const { return folder_.path(); }
 
  private:
   void Add(const std::string& name, int type, const std::string& cpus) {
-    std::filesystem::create_directories(path_ / name / "events");
-    std::ofstream(path_ / name / "type") << type << "\n";
-    std::ofstream(path_ / name / "cpus") << cpus << "\n";
+    folder_.Write(name + "/type", std::to_string(type) + "\n");
+    folder_.Write(name + "/cpus", cpus + "\n");
   }
 
-  std::filesystem::path path_;
+  TestFolder folder_;
 };
 
 TEST(HybridTest, ThePmusOfCoreTypesAreThoseWithCpus) {

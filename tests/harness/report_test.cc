@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/report/text.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -60,16 +60,13 @@ std::string Contents(const std::string& path) {
 
 class FolderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::string pattern = ::testing::TempDir() + "topdnn_report_XXXXXX";
-    folder = mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
   std::size_t Files() const {
     return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder),
                                                   std::filesystem::directory_iterator()));
   }
-  std::string folder;
+
+  const TestFolder made;
+  const std::string folder = made.path();
 };
 
 TEST(RecordTest, FiguresNeedTheirParts) {

@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
 #include "harness/measure.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -20,22 +20,16 @@ using testing::HasSubstr;
 
 class ControllerSysfs {
  public:
-  ControllerSysfs() : path_(std::filesystem::path(testing::TempDir()) / "topdnn_uncore_sysfs") {
-    std::filesystem::remove_all(path_);
-    Add("cpu", 4, "");
-  }
-  ~ControllerSysfs() { std::filesystem::remove_all(path_); }
-  std::string path() const { return path_; }
+  ControllerSysfs() { Add("cpu", 4, ""); }
+  std::string path() const { return folder_.path(); }
 
   void Add(const std::string& pmu, int type, const std::string& cpumask) {
-    std::filesystem::create_directories(path_ / pmu / "events");
-    std::filesystem::create_directories(path_ / pmu / "format");
+    std::filesystem::create_directories(folder_.path() / pmu / "events");
+    std::filesystem::create_directories(folder_.path() / pmu / "format");
     Write(pmu + "/type", std::to_string(type));
     if (!cpumask.empty()) Write(pmu + "/cpumask", cpumask);
   }
-  void Write(const std::string& file, const std::string& text) {
-    std::ofstream(path_ / file) << text << "\n";
-  }
+  void Write(const std::string& file, const std::string& text) { folder_.Write(file, text + "\n"); }
   // As uncore_snbep.c describes a server's controller.
   void AddImc(int number, int type) {
     const std::string pmu = "uncore_imc_" + std::to_string(number);
@@ -53,7 +47,7 @@ class ControllerSysfs {
   }
 
  private:
-  std::filesystem::path path_;
+  TestFolder folder_;
 };
 
 // Controllers that count `rate` lines a unit of work, by type, CPU and code.

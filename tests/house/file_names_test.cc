@@ -95,6 +95,20 @@ TEST(FileNamesTest, FilesAreShort) {
   }
 }
 
+// A name that two tests share is a race: ctest runs neighbours at once.
+TEST(FileNamesTest, TestsWriteIntoFoldersOfTheirOwn) {
+  for (const SourceFile& file : CppFiles()) {
+    if (!file.path.starts_with("tests/") || file.path == "tests/process/test_folder.h" ||
+        file.path == "tests/house/file_names_test.cc") {
+      continue;
+    }
+    for (const char* maker : {"TempDir(", "temp_directory_path", "mkdtemp", "\"/tmp"}) {
+      EXPECT_EQ(file.text.find(maker), std::string::npos)
+          << file.path << ": " << maker << "; use TestFolder (tests/process/test_folder.h)";
+    }
+  }
+}
+
 // A test stands under the folder of what it tests, or is found by no one.
 TEST(FileNamesTest, EveryTestIsInAFolderThatIsBuilt) {
   const std::string list = ReadSource("tests/CMakeLists.txt").text;

@@ -11,14 +11,15 @@
 
 #include "tests/house/source_tree.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
 
 // Exit status of the compiler on a file that includes `header` twice, as headers_alone does.
 int CompileAlone(const std::string& header) {
-  const std::string path = testing::TempDir() + "/topdnn_planted.h";
-  std::ofstream(path) << header;
+  const TestFolder folder;
+  const std::string path = folder.Write("planted.h", header);
   const std::string include = "#include \"" + path + "\"\n";
   return RunShell("printf %s " + Quoted(include + include) + " | " + Quoted(TOPDNN_CXX_COMPILER) +
                   " -std=c++20 -fsyntax-only -x c++ -")

@@ -10,6 +10,7 @@
 #include "tests/house/shell_blocks.h"
 #include "tests/house/source_tree.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -17,18 +18,16 @@ namespace {
 constexpr std::string_view kProgram = "build/release/topdnn";
 
 TEST(ReadmeCommandsTest, EachEndsWell) {
-  std::string folder = (std::filesystem::temp_directory_path() / "topdnn-XXXXXX").string();
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const TestFolder folder;
   int run = 0;
   for (std::string command : ShellCommands(ReadSource("README.md").text)) {
     if (!command.starts_with(kProgram)) continue;
     command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
-    const Outcome outcome = RunShell("cd " + Quoted(folder) + " && " + command);
+    const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " + command);
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
     ++run;
   }
   EXPECT_GE(run, 5);
-  std::filesystem::remove_all(folder);
 }
 
 TEST(ReadmeCommandsTest, TheTwoScriptsAreShownFirst) {

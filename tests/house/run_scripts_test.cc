@@ -14,6 +14,7 @@
 
 #include "tests/house/source_tree.h"
 #include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -70,10 +71,6 @@ void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(pa
 class RunScriptsTest : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "/topdnn run XXXXXX";
-    ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-    stage_ = fs::canonical(pattern);
-    tree_ = stage_ / "the tree";
     const fs::path root = TOPDNN_SOURCE_DIR;
     for (const char* script : {"setup/install", "setup/build", "setup/jobs", "bench/run",
                                "tests/run", "tests/case_totals"}) {
@@ -98,8 +95,6 @@ class RunScriptsTest : public testing::Test {
     Play("ctest", kCtest);
     Play("id", "echo 0\n");
   }
-
-  void TearDown() override { fs::remove_all(stage_); }
 
   // Puts a script in the place of an outside program.
   void Play(const std::string& program, const std::string& body) {
@@ -128,8 +123,9 @@ class RunScriptsTest : public testing::Test {
     return lines;
   }
 
-  fs::path stage_;
-  fs::path tree_;
+  const TestFolder folder_{"topdnn run "};
+  const fs::path stage_ = folder_.path();
+  fs::path tree_ = stage_ / "the tree";
 };
 
 TEST_F(RunScriptsTest, NoInstallNamesWhatIsMissingAndTouchesNothing) {
