@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <regex.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -21,6 +20,7 @@
 
 #include "bench/cases.h"
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/interrupt.h"
 #include "bench/kernel_benchmarks.h"
 #include "bench/libraries.h"
@@ -126,9 +126,9 @@ int ExitStatusOf(const BenchmarkCases& cases) {
   return cases.timed == 0 && cases.skipped > 0 ? kExitNothing : kExitGood;
 }
 
-int RunBench(const CLI::App& app, const BenchOptions& options) {
+int RunBench(const CommandParser& parser, const BenchOptions& options) {
   InterruptFlag();
-  std::vector<std::string> arguments = app.remaining();
+  std::vector<std::string> arguments = parser.OtherArguments();
   const bool list = TakeListFlag(arguments);
   std::string path;
   std::string partial;
@@ -172,18 +172,18 @@ int RunBench(const CLI::App& app, const BenchOptions& options) {
   return ExitStatusOf(cases);
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<BenchOptions>();
-  app.add_option("--problem", options->problems,
-                 "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
-  app.add_option("--problems", options->files, "run the problems of a file, one a line");
-  app.add_option("--threads", options->threads, "of the kernels; every CPU unless told");
-  app.allow_extras();
-  app.footer(
+  parser.Add("--problem", options->problems,
+             "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
+  parser.Add("--problems", options->files, "run the problems of a file, one a line");
+  parser.Add("--threads", options->threads, "of the kernels; every CPU unless told");
+  parser.AllowOthers();
+  parser.SetFooter(
       "Takes Google Benchmark's flags: --benchmark_filter=REGEX, --benchmark_out=FILE, ...\n"
       "Without a filter the networks run; --benchmark_filter=deepbench, resnet50, smoke or speed\n"
       "runs kernels, and --benchmark_list_tests=true lists everything.");
-  return [&app, options] { return RunBench(app, *options); };
+  return [&parser, options] { return RunBench(parser, *options); };
 }
 
 const CommandRegistration kBench(

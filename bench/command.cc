@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <deque>
 #include <exception>
 #include <new>
 #include <utility>
 
+#include "bench/command_parser.h"
 #include "bench/nearest.h"
 
 namespace topdnn {
@@ -84,15 +86,16 @@ int RunCommandLine(int argc, char** argv) {
   CLI::App app("Where a CNN's time goes on this CPU, stage by stage, forward and backward",
                "topdnn");
   app.require_subcommand(1);
+  std::deque<CommandParser> parsers;  // each stays where it is: the bodies refer to them
   std::vector<std::pair<const CLI::App*, std::function<int()>>> bodies;
   for (const Command& command : Commands()) {
-    CLI::App* parser = app.add_subcommand(command.name, command.summary);
-    bodies.emplace_back(parser, command.configure(*parser));
+    CLI::App* own = app.add_subcommand(command.name, command.summary);
+    bodies.emplace_back(own, command.configure(parsers.emplace_back(*own)));
   }
   try {
     app.parse(argc, argv);
-    for (const auto& [parser, body] : bodies) {
-      if (parser->parsed()) return body();
+    for (const auto& [own, body] : bodies) {
+      if (own->parsed()) return body();
     }
     return kExitUsage;
   } catch (const CLI::CallForHelp& help) {

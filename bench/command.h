@@ -13,12 +13,9 @@
 #include <string>
 #include <vector>
 
-// (Its header costs seconds of every compilation; who adds options includes it.)
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace topdnn {
+
+class CommandParser;
 
 // Exit statuses of the program (a contract with scripts).
 inline constexpr int kExitGood = 0;
@@ -38,7 +35,7 @@ struct Command {
   std::string summary;
   // Adds the command's options to its parser, and returns what to run once they are parsed; that
   // returns the exit status.
-  std::function<int()> (*configure)(CLI::App& app);
+  std::function<int()> (*configure)(CommandParser& parser);
 };
 
 class CommandRegistration {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/efficiency.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
@@ -117,17 +117,17 @@ int RunEfficiency(const EfficiencyOptions& options) {
   return failed ? kExitWrong : kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<EfficiencyOptions>();
   options->workload.batch = 8;
-  app.add_option("networks", options->networks, "networks (default: those with a published figure)")
-      ->option_text("NET ...");
-  app.add_option("--backend", options->workload.backend, "onednn, openblas, ...");
-  app.add_option("--dtype", options->workload.dtype, "element type of activations: f32, bf16, f16");
-  app.add_option("--batch", options->workload.batch, "images a step");
-  app.add_option("--threads", options->workload.threads, "OpenMP threads (default: as allowed)");
-  app.add_option("--seconds", options->seconds, "of timed steps, each network");
-  app.add_option("--json", options->json, "file for the figures");
+  parser.AddList("networks", options->networks, "NET ...",
+                 "networks (default: those with a published figure)");
+  parser.Add("--backend", options->workload.backend, "onednn, openblas, ...");
+  parser.Add("--dtype", options->workload.dtype, "element type of activations: f32, bf16, f16");
+  parser.Add("--batch", options->workload.batch, "images a step");
+  parser.Add("--threads", options->workload.threads, "OpenMP threads (default: as allowed)");
+  parser.Add("--seconds", options->seconds, "of timed steps, each network");
+  parser.Add("--json", options->json, "file for the figures");
   return [options] { return RunEfficiency(*options); };
 }
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/network_source.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
@@ -42,15 +42,14 @@ int RunExport(ExportOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ExportOptions>();
-  app.add_option("NET", options->request.network, "network: cnn, ..., or FILE.onnx")->required();
-  app.add_option("FILE", options->path, "the .onnx file to write")->required();
-  app.add_option("--weights", options->request.weights, "an .npz or .safetensors file");
-  app.add_option("--size", options->request.size,
-                 "height and width of the images, of a zoo network");
-  app.add_option("--classes", options->request.classes, "of a zoo network");
-  app.add_option("--seed", options->seed, "of the parameters, without --weights");
+  parser.Require("NET", options->request.network, "network: cnn, ..., or FILE.onnx");
+  parser.Require("FILE", options->path, "the .onnx file to write");
+  parser.Add("--weights", options->request.weights, "an .npz or .safetensors file");
+  parser.Add("--size", options->request.size, "height and width of the images, of a zoo network");
+  parser.Add("--classes", options->request.classes, "of a zoo network");
+  parser.Add("--seed", options->seed, "of the parameters, without --weights");
   return [options] { return RunExport(*options); };
 }
 

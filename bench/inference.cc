@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/network_choice.h"
 #include "bench/npz.h"
 #include "bench/whole_file.h"
@@ -95,11 +95,11 @@ int RunInference(InferenceOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<InferenceOptions>();
-  AddNetworkOptions(app, options->workload);
-  app.add_option("--input", options->inputs, "NAME=FILE.npy: the images")->required();
-  app.add_option("--output", options->output, "folder for NAME.npy, the result")->required();
+  AddNetworkOptions(parser, options->workload);
+  parser.Require("--input", options->inputs, "NAME=FILE.npy: the images");
+  parser.Require("--output", options->output, "folder for NAME.npy, the result");
   return [options] { return RunInference(*options); };
 }
 

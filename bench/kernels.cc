@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/kernel_case.h"
 #include "bench/problem_sets.h"
 #include "kernels/registry.h"
@@ -86,8 +86,8 @@ void Print(const WhatWorks& works) {
   }
 }
 
-std::function<int()> Configure(CLI::App& app) {
-  app.footer("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
+std::function<int()> Configure(CommandParser& parser) {
+  parser.SetFooter("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
   return [] {
     Print(FindWhatWorks());
     return kExitGood;

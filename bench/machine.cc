@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/libraries.h"
 #include "bench/workload.h"
 #include "harness/counters/source.h"
@@ -133,9 +133,9 @@ int RunMachine(const MachineOptions& options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<MachineOptions>();
-  app.add_option("--json", options->json, "file for the same as JSON");
+  parser.Add("--json", options->json, "file for the same as JSON");
   return [options] { return RunMachine(*options); };
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <map>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/network_choice.h"
 #include "bench/workload.h"
 
@@ -130,12 +130,12 @@ int RunPlan(PlanOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<PlanOptions>();
-  AddWorkloadOptions(app, options->workload);
-  app.add_flag("--train", options->train, "a training step (default)");
-  app.add_flag("--infer", options->infer, "an inference step");
-  app.add_flag("--buffers", options->buffers, "list the buffers too");
+  AddWorkloadOptions(parser, options->workload);
+  parser.AddFlag("--train", options->train, "a training step (default)");
+  parser.AddFlag("--infer", options->infer, "an inference step");
+  parser.AddFlag("--buffers", options->buffers, "list the buffers too");
   return [options] { return RunPlan(*options); };
 }
 

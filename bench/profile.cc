@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/efficiency.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
@@ -280,30 +280,30 @@ int RunProfile(const ProfileOptions& options) {
   return report.step.status == Status::kFailed ? kExitWrong : kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
-  AddWorkloadOptions(app, options->workload);
-  app.add_flag("--train", options->train, "a training step: forward, backward, update (default)");
-  app.add_flag("--infer", options->infer, "an inference step: forward alone");
-  app.add_option("--iterations", options->iterations, "timed steps (default: as many as fit)");
-  app.add_option("--seconds", options->seconds, "of timed steps, without --iterations");
-  app.add_option("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
-  app.add_flag("--context-gap", options->context_gap,
-               "time each stage hot, cold and in the network, and explain the difference");
-  app.add_flag("--roofline", options->roofline, "the stages under the machine's measured roofs");
-  app.add_option("--counters", options->counters,
-                 "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
-  app.add_option("--metrics", options->metrics,
-                 "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
-  app.add_flag("--scale-counts", options->scale_counts,
-               "estimate the counts of events that shared a counter, which are else of a part of "
-               "the time");
-  app.add_flag("--series", options->series,
-               "phases (warm-up and steady; forward, backward, update), and in the JSON each "
-               "stage's series over the iterations");
-  app.add_option("--record", options->record, "file for the raw samples, to replay");
-  app.add_option("--json", options->json, "file for the whole report");
-  app.add_option("--csv", options->csv, "file with a row a stage");
+  AddWorkloadOptions(parser, options->workload);
+  parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
+  parser.AddFlag("--infer", options->infer, "an inference step: forward alone");
+  parser.Add("--iterations", options->iterations, "timed steps (default: as many as fit)");
+  parser.Add("--seconds", options->seconds, "of timed steps, without --iterations");
+  parser.Add("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
+  parser.AddFlag("--context-gap", options->context_gap,
+                 "time each stage hot, cold and in the network, and explain the difference");
+  parser.AddFlag("--roofline", options->roofline, "the stages under the machine's measured roofs");
+  parser.Add("--counters", options->counters,
+             "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
+  parser.Add("--metrics", options->metrics,
+             "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  parser.AddFlag("--scale-counts", options->scale_counts,
+                 "estimate the counts of events that shared a counter, which are else of a part of "
+                 "the time");
+  parser.AddFlag("--series", options->series,
+                 "phases (warm-up and steady; forward, backward, update), and in the JSON each "
+                 "stage's series over the iterations");
+  parser.Add("--record", options->record, "file for the raw samples, to replay");
+  parser.Add("--json", options->json, "file for the whole report");
+  parser.Add("--csv", options->csv, "file with a row a stage");
   return [options] { return RunProfile(*options); };
 }
 

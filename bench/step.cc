@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/images.h"
 #include "bench/network_choice.h"
 #include "bench/npz.h"
@@ -73,16 +73,16 @@ int RunStep(StepOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<StepOptions>();
   options->workload.batch = 8;
   options->workload.momentum = 0.0;
   // Another framework draws other masks: off, unless it is asked for.
   options->workload.dropout = false;
   options->workload.draw = ParameterDraw::kComparison;
-  AddWorkloadOptions(app, options->workload);
-  app.add_flag("--dropout", options->workload.dropout, "draw dropout's masks");
-  app.add_option("--dump", options->dump, "archive to write")->required();
+  AddWorkloadOptions(parser, options->workload);
+  parser.AddFlag("--dropout", options->workload.dropout, "draw dropout's masks");
+  parser.Require("--dump", options->dump, "archive to write");
   return [options] { return RunStep(*options); };
 }
 

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "harness/report/atomic_file.h"
 #include "harness/topdown/advice.h"
 #include "harness/topdown/metric.h"
@@ -120,12 +120,11 @@ struct TopdownOptions {
   std::optional<std::string> json;
 };
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<TopdownOptions>();
-  app.add_option("--cpu", options->cpu, "sapphire_rapids, zen4, neoverse_v1, ...")->required();
-  app.add_option("--events", options->events, "counts: our JSON, perf stat -x, or perf stat -j")
-      ->required();
-  app.add_option("--json", options->json, "file for the result as JSON; - is standard output");
+  parser.Require("--cpu", options->cpu, "sapphire_rapids, zen4, neoverse_v1, ...");
+  parser.Require("--events", options->events, "counts: our JSON, perf stat -x, or perf stat -j");
+  parser.Add("--json", options->json, "file for the result as JSON; - is standard output");
   return [options] {
     if (options->json && *options->json != "-") CheckWritable(*options->json);
     return RunTopdown(options->cpu, options->events, options->json);

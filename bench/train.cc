@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/interval_rows.h"
@@ -159,17 +159,17 @@ int RunTrain(TrainOptions options) {
   return Interrupted() ? kExitInterrupted : kExitGood;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<TrainOptions>();
   options->workload.batch = 64;
   options->workload.learning_rate = 0.02;
-  AddWorkloadOptions(app, options->workload);
-  app.add_option("--epochs", options->epochs, "passes over the training images");
-  app.add_option("--interval", options->interval,
-                 "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
-  app.add_option("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
-  app.add_option("--warmup-epochs", options->warmup_epochs,
-                 "over which the learning rate rises from 0");
+  AddWorkloadOptions(parser, options->workload);
+  parser.Add("--epochs", options->epochs, "passes over the training images");
+  parser.Add("--interval", options->interval,
+             "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
+  parser.Add("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
+  parser.Add("--warmup-epochs", options->warmup_epochs,
+             "over which the learning rate rises from 0");
   return [options] { return RunTrain(*options); };
 }
 

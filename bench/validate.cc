@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/interrupt.h"
 #include "bench/kernel_validation.h"
 #include "bench/network_validation.h"
@@ -144,10 +144,10 @@ int RunValidate(const ValidateOptions& options) {
   return status;
 }
 
-std::function<int()> Configure(CLI::App& app) {
+std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ValidateOptions>();
-  app.add_option("--json", options->json, "file for the same as JSON; - is standard output");
-  app.add_option("--kernels-of", options->kernels_of, "validate this backend's kernels alone");
+  parser.Add("--json", options->json, "file for the same as JSON; - is standard output");
+  parser.Add("--kernels-of", options->kernels_of, "validate this backend's kernels alone");
   return [options] { return RunValidate(*options); };
 }
 

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <stdexcept>
 
 #include "bench/command.h"
+#include "bench/command_parser.h"
 #include "bench/nearest.h"
 #include "bench/network_source.h"
 #include "harness/machine/machine.h"
@@ -63,31 +63,30 @@ void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& req
 
 }  // namespace
 
-void AddNetworkOptions(CLI::App& app, WorkloadOptions& options) {
-  app.add_option("NET", options.network, "network: cnn, ..., NAME:VARIANT, or FILE.onnx")
-      ->required();
-  app.add_option("--weights", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
-  app.add_option("--backend", options.backend,
-                 "onednn, eigen, ...; auto: oneDNN, the fastest of its ways in this network");
-  app.add_option("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
-  app.add_option("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
-  app.add_flag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
-  app.add_flag("--fallback", options.fallback,
-               "take operations that the backend lacks from another, and say so");
-  app.add_option("--size", options.size, "height and width of the image (default: the network's)");
-  app.add_option("--classes", options.classes, "number of classes (default: the network's)");
-  app.add_option("--seed", options.seed, "of parameters and of the order of images");
+void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
+  parser.Require("NET", options.network, "network: cnn, ..., NAME:VARIANT, or FILE.onnx");
+  parser.Add("--weights", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
+  parser.Add("--backend", options.backend,
+             "onednn, eigen, ...; auto: oneDNN, the fastest of its ways in this network");
+  parser.Add("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
+  parser.Add("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
+  parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
+  parser.AddFlag("--fallback", options.fallback,
+                 "take operations that the backend lacks from another, and say so");
+  parser.Add("--size", options.size, "height and width of the image (default: the network's)");
+  parser.Add("--classes", options.classes, "number of classes (default: the network's)");
+  parser.Add("--seed", options.seed, "of parameters and of the order of images");
 }
 
-void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options) {
-  AddNetworkOptions(app, options);
-  app.add_option("--batch", options.batch, "images a step");
-  app.add_option("--data", options.data,
-                 "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
-  app.add_option("--optimizer", options.optimizer, "sgd or adam");
-  app.add_option("--learning-rate", options.learning_rate, "of the optimizer");
-  app.add_option("--momentum", options.momentum, "of sgd");
-  app.add_option("--weight-decay", options.weight_decay, "of the optimizer");
+void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
+  AddNetworkOptions(parser, options);
+  parser.Add("--batch", options.batch, "images a step");
+  parser.Add("--data", options.data,
+             "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
+  parser.Add("--optimizer", options.optimizer, "sgd or adam");
+  parser.Add("--learning-rate", options.learning_rate, "of the optimizer");
+  parser.Add("--momentum", options.momentum, "of sgd");
+  parser.Add("--weight-decay", options.weight_decay, "of the optimizer");
 }
 
 int ThreadsOf(const WorkloadOptions& options) {

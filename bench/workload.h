@@ -17,11 +17,9 @@
 #include "networks/plan.h"
 #include "networks/planner.h"
 
-namespace CLI {
-class App;
-}  // namespace CLI
-
 namespace topdnn {
+
+class CommandParser;
 
 // The backend's name that asks for a choice by measurement (network_choice.h).
 inline constexpr std::string_view kAutoBackend = "auto";
@@ -52,9 +50,9 @@ struct WorkloadOptions {
 };
 
 // Adds the options to a command's parser: those that say which network runs and on what,
-void AddNetworkOptions(CLI::App& app, WorkloadOptions& options);
+void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
 // and all.
-void AddWorkloadOptions(CLI::App& app, WorkloadOptions& options);
+void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
 // Checked; throws UsageError, in one line, for what cannot be.
 int ThreadsOf(const WorkloadOptions& options);

@@ -1,0 +1,1 @@
+// Nothing: a precompiled header needs a file to be compiled with.
