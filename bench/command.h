@@ -1,7 +1,7 @@
 // A command of the program (`topdnn NAME ...`). Each command's file announces itself:
 //
-//   const CommandRegistration kMachine({"machine", "what this machine has and can count",
-//   Configure});
+//   const CommandRegistration kMachine({"machine", "what this machine is, can reach and can count",
+//                                       Configure});
 //
 // so that adding a command is adding one file.
 
