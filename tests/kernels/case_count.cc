@@ -4,20 +4,30 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <mutex>
 
 namespace topdnn {
 
 namespace {
 
+// Checks may run in several threads.
 class CaseCountPrinter : public testing::Environment {
  public:
-  CaseCounts& counts() { return counts_; }
+  void Add(const std::string& kind) {
+    const std::lock_guard lock(mutex_);
+    counts_.Add(kind, 1);
+  }
+  void AddLeftOut(const std::string& kind, const std::string& name, const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    counts_.AddLeftOut(kind, name, reason);
+  }
   void TearDown() override {
     std::fputs(counts_.Lines().c_str(), stdout);
     std::fflush(stdout);
   }
 
  private:
+  std::mutex mutex_;
   CaseCounts counts_;
 };
 
@@ -41,10 +51,10 @@ std::string CaseCounts::Lines() const {
   return lines;
 }
 
-void CountCase(const std::string& kind) { kCaseCountPrinter->counts().Add(kind, 1); }
+void CountCase(const std::string& kind) { kCaseCountPrinter->Add(kind); }
 
 void CountLeftOut(const std::string& kind, const std::string& name, const std::string& reason) {
-  kCaseCountPrinter->counts().AddLeftOut(kind, name, reason);
+  kCaseCountPrinter->AddLeftOut(kind, name, reason);
 }
 
 }  // namespace topdnn

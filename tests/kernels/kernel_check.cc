@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <mutex>
 #include <utility>
 #include <variant>
 
@@ -20,10 +21,13 @@ namespace {
 
 // A pool of Eigen's threads lives as long as a kernel that runs on it. One such kernel, kept per
 // width to the program's end, spares the tests the threads that each of thousands would make anew.
+// Checks may run in several threads.
 void KeepPool(const std::string& backend, int threads) {
   if (!backend.starts_with("eigen")) return;
+  static std::mutex mutex;
   static std::map<std::pair<std::string, int>, std::unique_ptr<Kernel>> kept;
   static float operands[2];
+  const std::lock_guard lock(mutex);
   std::unique_ptr<Kernel>& keeper = kept[{backend, threads}];
   if (keeper != nullptr) return;
   KernelOrRefusal answer =
