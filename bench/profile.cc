@@ -76,9 +76,6 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
-  if (options.workload.backend == kAutoBackend && !options.record.empty()) {
-    throw UsageError("--record: what --backend auto chooses is not kept; name the backend");
-  }
   for (const std::string& path : {options.json, options.csv, options.record}) {
     if (!path.empty()) CheckWritable(path);
   }
@@ -102,7 +99,7 @@ struct Measured {
   nlohmann::ordered_json subject;
   bool smt = false;
   std::vector<std::string> source_notes;
-  std::string choice;  // what `auto` chose; or empty
+  std::optional<RecordedChoice> choice;  // of `auto`
 };
 
 // What a replay must share with its recording.
@@ -135,7 +132,7 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   settings.sources = sources.Pointers();
   settings.progress("planning", 0);
   FitToData(options.workload);
-  const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
+  const std::string chosen = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   workload = MakeWorkload(options.workload, /*training=*/!options.infer);
   TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
@@ -155,7 +152,7 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   measured.subject["seed"] = options.workload.seed;
   measured.smt = SmtIsActive();
   measured.source_notes = sources.notes;
-  measured.choice = choice;
+  if (options.workload.variants) measured.choice = {chosen, *options.workload.variants};
   return measured;
 }
 
@@ -168,15 +165,20 @@ Measured Replay(ProfileOptions options, const std::string& file, Workload& workl
       threads->is_number_integer()) {
     options.workload.threads = std::max(1, threads->get<int>());
   }
+  Measured measured;
+  if (options.workload.backend == kAutoBackend) {
+    measured.choice = ChoiceOf(recording, file);
+    options.workload.variants = measured.choice->variants;
+  }
   workload = PlanWorkload(options.workload, /*training=*/!options.infer);
   CheckSubject(recording, SubjectOf(options, workload), file);
-  Measured measured;
   measured.profile = ProfileOf(recording, *workload.plan, file);
   measured.ceilings = CeilingsOf(recording, file);
   measured.rates = CoreRatesOf(recording, file);
   measured.caches = CachesOf(recording, file);
   measured.machine = recording.machine;
   measured.subject = recording.subject;
+  measured.subject.erase(kChoice);
   measured.smt = recording.smt;
   measured.source_notes = recording.source_notes;
   return measured;
@@ -187,6 +189,7 @@ void WriteRecording(const Measured& measured, const std::string& path) {
   recording.command = CommandLine();
   recording.machine = measured.machine;
   recording.subject = measured.subject;
+  if (measured.choice) recording.subject[kChoice] = ToJson(*measured.choice);
   recording.smt = measured.smt;
   recording.source_notes = measured.source_notes;
   WriteFileAtomically(path, FormatRecording(recording));
@@ -233,7 +236,7 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   if (const TopdownTable* table = TableOf(measured.machine)) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
-  if (!measured.choice.empty()) report.notes.push_back(measured.choice);
+  if (measured.choice) report.notes.push_back(measured.choice->text);
   if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
     report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
   }

@@ -124,6 +124,37 @@ std::vector<Cache> CachesOf(const Recording& recording, const std::string& where
   return caches;
 }
 
+nlohmann::ordered_json ToJson(const RecordedChoice& choice) {
+  nlohmann::ordered_json layers = nlohmann::ordered_json::object();
+  for (const auto& [layer, names] : choice.variants) {
+    if (!names.empty()) layers[layer.first][std::string(NameOf(layer.second))] = names;
+  }
+  return {{"text", choice.text}, {"variants", layers}};
+}
+
+RecordedChoice ChoiceOf(const Recording& recording, const std::string& where) {
+  const auto found = recording.subject.find(kChoice);
+  if (found == recording.subject.end()) {
+    Refuse(where, fmt::format("recorded without --backend auto: replay it with the options of its "
+                              "recording ({})",
+                              recording.command));
+  }
+  RecordedChoice choice;
+  try {
+    choice.text = found->at("text").get<std::string>();
+    for (const auto& [layer, passes] : found->at("variants").items()) {
+      for (const auto& [name, variants] : passes.items()) {
+        const std::optional<Pass> pass = ParsePass(name);
+        if (!pass) Refuse(where, fmt::format("{}: no pass '{}': record it again", layer, name));
+        choice.variants[{layer, *pass}] = variants.get<std::vector<std::string>>();
+      }
+    }
+  } catch (const nlohmann::json::exception&) {
+    Refuse(where, "choice: a part is missing or of another type: record it again with --record");
+  }
+  return choice;
+}
+
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where) {
   for (const auto& [key, value] : asked.items()) {

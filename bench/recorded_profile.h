@@ -3,6 +3,7 @@
 #ifndef TOPDNN_BENCH_RECORDED_PROFILE_H_
 #define TOPDNN_BENCH_RECORDED_PROFILE_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/recording.h"
+#include "networks/planner.h"
 
 namespace topdnn {
 
@@ -27,6 +29,17 @@ PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::s
 std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
 std::vector<Cache> CachesOf(const Recording& recording, const std::string& where);
+
+// What `--backend auto` chose, under this key of the recorded subject: for a replay to plan by and
+// to say.
+inline constexpr char kChoice[] = "choice";
+struct RecordedChoice {
+  std::string text;
+  std::map<LayerPass, std::vector<std::string>> variants;  // PlanRequest::variants
+};
+nlohmann::ordered_json ToJson(const RecordedChoice& choice);
+// Throws RecordingError when the recording does not have one.
+RecordedChoice ChoiceOf(const Recording& recording, const std::string& where);
 
 // Throws RecordingError when the recorded subject differs from `asked` in one of its keys.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,

@@ -24,11 +24,6 @@ namespace {
 
 using testing::HasSubstr;
 
-nlohmann::json ReadJson(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return nlohmann::json::parse(file);
-}
-
 struct Refused {
   std::vector<std::string> arguments;
   std::string message;
@@ -186,118 +181,6 @@ TEST(ProfileTest, TheJsonIsTheContract) {
   EXPECT_EQ(passes["softmax_cross_entropy loss"], 1);
   EXPECT_EQ(passes["sgd update"], 5);
   EXPECT_GT(sum, 0);
-}
-
-// What is printed and written, but for the command lines.
-std::string WithoutCommand(nlohmann::json json) {
-  json.erase("command");
-  return json.dump(1);
-}
-
-TEST(RecordTest, AReplayGivesTheSameTable) {
-  const TestFolder folder;
-  const std::string recording = folder.path() / "r.json";
-  const std::string first = folder.path() / "first.json";
-  const std::string second = folder.path() / "second.json";
-  std::vector<std::string> arguments = {"profile",   "cnn",          "--train", "--batch",
-                                        "2",         "--threads",    "1",       "--data",
-                                        "synthetic", "--iterations", "3"};
-  auto record = arguments;
-  record.insert(record.end(), {"--record", recording, "--json", first, "--series"});
-  const Outcome measured = RunProgram(record);
-  ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
-  auto replay = arguments;
-  replay.insert(replay.end(), {"--counters", "replay:" + recording, "--json", second, "--series"});
-  const Outcome replayed = RunProgram(replay);
-  ASSERT_EQ(replayed.exit_status, kExitGood) << replayed.output;
-  EXPECT_EQ(measured.output, replayed.output);
-  EXPECT_EQ(WithoutCommand(ReadJson(first)), WithoutCommand(ReadJson(second)));
-  const nlohmann::json evolution = ReadJson(second)["evolution"];
-  EXPECT_EQ(evolution["stages"].size(), ReadJson(second)["stages"].size() + 1);
-  EXPECT_EQ(evolution["stages"][0]["seconds"].size(), 3u);
-  EXPECT_THAT(measured.output, HasSubstr("warm-up  forward"));
-  EXPECT_THAT(measured.output, HasSubstr("steady   backward"));
-  EXPECT_FALSE(ReadJson(second)["stages"][0]["events"].empty());
-  // Which bytes leave the caches is a matter of the caches that were recorded.
-  for (const bool fits : {true, false}) {
-    nlohmann::json edited = ReadJson(recording);
-    for (auto& cache : edited["machine"]["caches"]) cache["size"] = fits ? 1LL << 40 : 1;
-    std::ofstream(folder.path() / "edited.json") << edited;
-    replay = arguments;
-    replay.insert(replay.end(), {"--counters", "replay:" + (folder.path() / "edited.json").string(),
-                                 "--json", second});
-    const Outcome other = RunProgram(replay);
-    ASSERT_EQ(other.exit_status, kExitGood) << other.output;
-    EXPECT_EQ(ReadJson(second)["stages"][0]["roofline"]["dram_applies"], !fits);
-  }
-  // Another batch, another backend's stages: refused in one line.
-  for (const std::vector<std::string>& other :
-       {std::vector<std::string>{"--batch", "4"}, {"--backend", "reference"}, {"--infer"}}) {
-    std::vector<std::string> wrong = {"profile",   "cnn", "--batch",    "2",
-                                      "--threads", "1",   "--counters", "replay:" + recording};
-    if (other[0] == "--batch") wrong.erase(wrong.begin() + 2, wrong.begin() + 4);
-    wrong.insert(wrong.end(), other.begin(), other.end());
-    const Outcome outcome = RunProgram(wrong);
-    EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
-    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("its recording"));
-  }
-}
-
-// A recording written by hand: every stage has the same fractions of its slots, and its second pass
-// ran for twice as many slots as the first, so that an event of it counts half.
-TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
-  const TestFolder folder;
-  const std::string path = folder.path() / "out.json";
-  const Outcome outcome = RunProgram(
-      {"profile", "cnn", "--infer", "--backend", "reference", "--batch", "1", "--counters",
-       "replay:" TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json",
-       "--json", path});
-  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr("Top-Down of sapphire_rapids by PERF_METRICS"));
-  EXPECT_THAT(outcome.output, HasSubstr("data arrive late"));  // the advice on Memory_Bound
-  const nlohmann::json json = ReadJson(path);
-  ASSERT_EQ(json["stages"].size(), 7u);
-  const std::map<std::string, double> expected = {
-      {"Frontend_Bound", .15}, {"Bad_Speculation", .15},    {"Backend_Bound", .3},
-      {"Retiring", .4},        {"Fetch_Latency", .05},      {"Fetch_Bandwidth", .1},
-      {"Memory_Bound", .25},   {"Branch_Mispredicts", .05}, {"Heavy_Operations", .1}};
-  auto records = json["stages"];
-  records.push_back(json["step"]);
-  for (const auto& record : records) {
-    for (const auto& [node, value] : expected) {
-      EXPECT_NEAR(record["topdown"][node].get<double>(), value, 1e-6) << node;
-    }
-    EXPECT_EQ(record["running_fraction"], 1);
-    EXPECT_EQ(record["events"]["instructions"].get<double>(),
-              2 * record["events"]["cycles"].get<double>());
-  }
-}
-
-TEST(RecordTest, CountsOfAPartOfTheTimeAreScaledOnlyWhenAsked) {
-  const TestFolder folder;
-  nlohmann::json recording =
-      ReadJson(TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json");
-  constexpr std::size_t kInstructions = 10;  // of the recording's events
-  for (auto& region : recording["in_network"]["regions"])
-    region["running"][kInstructions] = {0.5, 0.5};
-  const std::string half = folder.path() / "half.json";
-  const std::string path = folder.path() / "out.json";
-  std::ofstream(half) << recording;
-  for (const bool scaled : {false, true}) {
-    std::vector<std::string> arguments = {"profile",        "cnn",     "--infer", "--backend",
-                                          "reference",      "--batch", "1",       "--counters",
-                                          "replay:" + half, "--json",  path};
-    if (scaled) arguments.emplace_back("--scale-counts");
-    const Outcome outcome = RunProgram(arguments);
-    ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-    const nlohmann::json stage = ReadJson(path)["stages"][0];
-    EXPECT_EQ(stage["events"]["instructions"].get<double>(),
-              (scaled ? 4 : 2) * stage["events"]["cycles"].get<double>());
-    EXPECT_EQ(stage["status"], "DEGRADED");
-    EXPECT_THAT(stage["reason"].get<std::string>(),
-                HasSubstr(scaled ? "and is scaled" : "and is not scaled"));
-  }
 }
 
 // Every stage of a training step has its FLOPs counted, workers included.

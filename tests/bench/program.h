@@ -3,6 +3,8 @@
 #ifndef TOPDNN_TESTS_BENCH_PROGRAM_H_
 #define TOPDNN_TESTS_BENCH_PROGRAM_H_
 
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,9 @@ namespace topdnn {
 
 // Runs the program with these arguments, in a process of its own.
 Outcome RunProgram(const std::vector<std::string>& arguments);
+
+// What it wrote. Throws nlohmann::json::exception when that is no JSON.
+nlohmann::json ReadJson(const std::filesystem::path& path);
 
 }  // namespace topdnn
 
