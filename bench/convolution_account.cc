@@ -15,7 +15,8 @@ double EpilogueOf(const ConvOp& op, Pass pass) {
   const auto outputs = static_cast<double>(op.dst_shape().elements());
   if (pass == Pass::kBackwardData) return 0;
   if (pass == Pass::kBackwardWeights) return epilogue.bias ? outputs : 0;
-  return outputs * (int{epilogue.bias} + int{epilogue.sum} + int{epilogue.relu});
+  return outputs * (int{epilogue.bias} + int{epilogue.sum} + int{epilogue.relu} +
+                    int{epilogue.bound != 0.0F});
 }
 
 // 8174272512 -> "8,174,272,512"

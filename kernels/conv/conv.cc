@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/problem.h"
 #include "kernels/window_problem.h"
@@ -67,6 +68,10 @@ std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t ke
 ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     : extents_(extents), epilogue_(epilogue) {
   Check(extents_);
+  if (!(epilogue_.bound >= 0) || (epilogue_.bound > 0 && !epilogue_.relu)) {
+    throw std::invalid_argument(fmt::format(
+        "conv bounded by {}: the bound is a ReLU's, and above 0 or 0 for none", epilogue_.bound));
+  }
 }
 
 std::string ConvOp::Problem() const {
@@ -79,6 +84,7 @@ std::string ConvOp::Problem() const {
   if (epilogue_.bias) problem += "_bias";
   if (epilogue_.sum) problem += "_sum";
   if (epilogue_.relu) problem += "_relu";
+  if (epilogue_.bound != 0.0F) problem += fmt::format("_bound{}", epilogue_.bound);
   return problem;
 }
 
@@ -161,8 +167,9 @@ std::vector<Parameter> ConvOp::Parameters() const {
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
   if (epilogue_.relu) return nullptr;  // it comes last
   ConvEpilogue fused = epilogue_;
-  if (next.kind() == "relu") {
+  if (const auto* relu = dynamic_cast<const ReluOp*>(&next)) {
     fused.relu = true;
+    fused.bound = relu->bound();
   } else if (const auto* add = dynamic_cast<const AddOp*>(&next);
              add != nullptr && add->sources() == 2 && add->shape() == dst_shape() &&
              !epilogue_.sum) {
@@ -182,8 +189,8 @@ std::shared_ptr<const Op> ParseConv(const ProblemWord& word) {
   e.dilation_h = word.FieldOr('d', 1);
   e.dilation_w = word.FieldOr('e', e.dilation_h);
   e.groups = word.FieldOr('g', 1);
-  return std::make_shared<ConvOp>(
-      e, ConvEpilogue{word.Flag("bias"), word.Flag("sum"), word.Flag("relu")});
+  return std::make_shared<ConvOp>(e, ConvEpilogue{word.Flag("bias"), word.Flag("sum"),
+                                                  word.Flag("relu"), word.NumberOr("bound", 0.0F)});
 }
 
 const ProblemRegistration kProblem("conv", ParseConv);

@@ -32,8 +32,9 @@ struct ConvExtents {
 // What a convolution computes beside its sums.
 struct ConvEpilogue {
   bool bias = true;
-  bool sum = false;   // adds what dst held before
-  bool relu = false;  // last
+  bool sum = false;    // adds what dst held before
+  bool relu = false;   // last
+  float bound = 0.0F;  // of the ReLU, as ReluOp's (ReLU6); 0: none
 
   bool operator==(const ConvEpilogue&) const = default;
 };
@@ -51,9 +52,9 @@ class ConvOp : public Op {
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
-  // "n8c64h56w56k64r3s3u1v1p1q1_relu", in DeepBench's and MIOpen's letters: strides u and v,
-  // leading padding p and q, trailing padding P and Q, dilation d and e, groups g where they say
-  // more.
+  // "n8c64h56w56k64r3s3u1v1p1q1_relu" ("_relu_bound6"), in DeepBench's and MIOpen's letters:
+  // strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e, groups g
+  // where they say more.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
@@ -61,8 +62,8 @@ class ConvOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // With a ReLU after it, or an addition of two tensors: the kernel then adds its result to what
-  // dst holds, which is the addition's other source.
+  // With a ReLU after it, bounded or not, or an addition of two tensors: the kernel then adds its
+  // result to what dst holds, which is the addition's other source.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   Shape src_shape() const;

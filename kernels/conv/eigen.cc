@@ -95,7 +95,8 @@ class ConvEigen : public eigen::EigenKernel {
   }
 
   void Forward() {
-    const eigen::Epilogue epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu};
+    const eigen::Epilogue epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu,
+                                      epilogue_.bound};
     if (product_) {
       functions().matmul(pool(), {.m = rows_,
                                   .n = e_.k,
@@ -168,9 +169,10 @@ class DepthwiseEigen : public eigen::EigenKernel {
   void Compute() override {
     switch (pass_) {
       case Pass::kForward:
-        functions().depthwise_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
-                                      {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu},
-                                      Data(Arg::kDst));
+        functions().depthwise_forward(
+            pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
+            {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu, epilogue_.bound},
+            Data(Arg::kDst));
         return;
       case Pass::kBackwardData:
         functions().depthwise_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights),

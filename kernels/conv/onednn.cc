@@ -34,7 +34,11 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   dnnl::primitive_attr attributes = onednn::Attributes();
   dnnl::post_ops post_ops;
   if (epilogue.sum) post_ops.append_sum();
-  if (epilogue.relu) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (epilogue.bound != 0.0F) {
+    post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, epilogue.bound);
+  } else if (epilogue.relu) {
+    post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  }
   attributes.set_post_ops(post_ops);
   return attributes;
 }

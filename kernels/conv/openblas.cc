@@ -85,6 +85,10 @@ class ConvOpenBlas : public Kernel {
         // Written so that a NaN passes.
         row[i] = epilogue_.relu && value < 0.0F ? 0.0F : value;
       }
+      if (epilogue_.bound == 0.0F) continue;
+      for (std::int64_t i = 0; i < positions_; ++i) {
+        row[i] = row[i] > epilogue_.bound ? epilogue_.bound : row[i];
+      }
     }
   }
 

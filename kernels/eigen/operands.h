@@ -18,6 +18,7 @@ struct Pool;
 struct Epilogue {
   const float* bias = nullptr;  // (n); none when null
   bool relu = false;
+  float bound = 0.0F;  // of the ReLU; 0: none
 };
 
 // c (m, n) = alpha * a (m, k) * b (k, n) + beta * c; a and b may be stored transposed.

@@ -44,6 +44,7 @@ void WriteConv(NodeExport& layer) {
   const auto& op = layer.OpAs<ConvOp>();
   const ConvExtents& e = op.extents();
   if (op.epilogue().sum) throw std::invalid_argument("a sum inside a convolution");
+  if (op.epilogue().bound != 0) throw std::invalid_argument("a bound inside a convolution");
   std::vector<std::string> inputs = layer.Sources();
   inputs.push_back(layer.AddParameter("weights", {e.k, e.c / e.groups, e.r, e.s}));
   if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {e.k}));

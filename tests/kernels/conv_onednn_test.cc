@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <utility>
 #include <variant>
 
 #include "kernels/conv/conv.h"
@@ -111,9 +112,9 @@ TEST(ConvOneDnnTest, Int8IsExact) {
   int ran = 0;
   for (const DataType type : {DataType::kS8, DataType::kU8}) {
     for (const auto& e : {Layer(32, 32, 9, 3), Layer(16, 48, 8, 1), Layer(32, 32, 8, 3, 2)}) {
-      for (const bool relu : {false, true}) {
-        const auto op =
-            std::make_shared<ConvOp>(e, ConvEpilogue{.bias = true, .sum = false, .relu = relu});
+      for (const auto& [relu, bound] : {std::pair(false, 0.0F), {true, 0.0F}, {true, 40.0F}}) {
+        const auto op = std::make_shared<ConvOp>(
+            e, ConvEpilogue{.bias = true, .sum = false, .relu = relu, .bound = bound});
         EXPECT_FALSE(op->Has({Pass::kBackwardData, true, type}));
         KernelRequest request = RequestFor(op, {Pass::kForward, false, type}, 2);
         CheckOptions options;

@@ -61,6 +61,8 @@ TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
   EXPECT_THROW(ConvOp({.c = 3, .h = 4, .w = 4, .k = 4, .groups = 2}), std::invalid_argument);
   EXPECT_THROW(ConvOp({.h = 4, .w = 4, .stride_h = 0}), std::invalid_argument);
   EXPECT_THROW(ConvOp({.h = 4, .w = 4, .pad_top = -1}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.h = 4, .w = 4}, {.relu = false, .bound = 6}), std::invalid_argument);
+  EXPECT_THROW(ConvOp({.h = 4, .w = 4}, {.relu = true, .bound = -1}), std::invalid_argument);
 }
 
 class ConvBackendTest : public testing::TestWithParam<std::string> {};
@@ -70,8 +72,8 @@ TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
   int compared = 0;
   for (int i = 0; i < 60; ++i) {
     const ConvExtents e = random.Once(4) ? RandomGroupedConv(random) : RandomConv(random);
-    const ConvEpilogue epilogue{
-        .bias = random.Once(2), .sum = random.Once(4), .relu = random.Once(2)};
+    ConvEpilogue epilogue{.bias = random.Once(2), .sum = random.Once(4), .relu = random.Once(2)};
+    if (epilogue.relu && random.Once(2)) epilogue.bound = 0.5F;
     const auto op = std::make_shared<ConvOp>(e, epilogue);
     for (const Pass pass : kAllPasses) {
       const int threads = random.Once(2) ? 1 : 2;

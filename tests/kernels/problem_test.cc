@@ -13,6 +13,7 @@ TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
            "conv/n8c64h56w56k64r3s3u1v1p1q1",
            "conv/n1c3h227w227k96r11s11u4v4p0q0_bias_relu",
            "conv/n2c32h9w7k32r3s3u1v2p0q1P2Q1d2e1g4_sum",
+           "conv/n1c8h7w7k8r1s1u1v1p0q0_bias_relu_bound6",
            "gemm/m1760n128k1760",
            "gemm/b12m64n32k16_ta_tb_alpha0.5_beta-1",
            "inner_product/n64c64h4w4k64_bias",

@@ -100,6 +100,20 @@ TEST_P(ZooNetworkTest, ActivationsStaySane) {
   }
 }
 
+// All of mobilenet_v2's ReLU6 follow a convolution and its batch normalization.
+TEST(FusionTest, ABoundedReluIsComputedByTheConvolution) {
+  PlanRequest request;
+  request.training = false;
+  for (const char* backend : {"onednn", "openblas", "eigen"}) {
+    request.backend = backend;
+    const auto plan = MakeSmall("mobilenet_v2", request);
+    for (const Stage& stage : plan->stages()) {
+      EXPECT_NE(stage.op->kind(), "bounded_relu") << backend << ": " << stage.name;
+    }
+    ExpectStagesAgree(*plan);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest,
                          testing::Values("lenet5", "lenet", "googlenet", "googlenet:bn",
                                          "mobilenet_v1", "mobilenet_v2", "resnet18"),

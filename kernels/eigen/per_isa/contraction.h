@@ -16,7 +16,7 @@ namespace topdnn::eigen {
 // Which dimensions of the two factors are summed.
 using Sums = Eigen::array<Eigen::IndexPair<Index>, 1>;
 
-// An output kernel (Eigen's term): result = relu(alpha * result + bias).
+// An output kernel (Eigen's term): result = relu(alpha * result + bias), bounded or not.
 struct BlockEpilogue {
   float alpha = 1.0F;
   Epilogue epilogue = {};
@@ -40,6 +40,9 @@ struct BlockEpilogue {
       if (epilogue.relu) {
         // Written so that a NaN passes.
         for (Index i = 0; i < rows; ++i) column[i] = column[i] < 0.0F ? 0.0F : column[i];
+      }
+      if (const float bound = epilogue.bound; bound != 0.0F) {
+        for (Index i = 0; i < rows; ++i) column[i] = column[i] > bound ? bound : column[i];
       }
     }
   }

@@ -86,6 +86,9 @@ void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, con
       if (epilogue.relu) {
         for (Index k = 0; k < conv.k; ++k) sums[k] = sums[k] < 0.0F ? 0.0F : sums[k];
       }
+      if (const float bound = epilogue.bound; bound != 0.0F) {
+        for (Index k = 0; k < conv.k; ++k) sums[k] = sums[k] > bound ? bound : sums[k];
+      }
     }
   });
 }
