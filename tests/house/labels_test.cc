@@ -1,0 +1,39 @@
+// The labels by which people run a part of the tests, as ctest itself lists them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+// From a folder apart: even a listing begins ctest's log anew, which is being written.
+std::string Listed(const std::string& arguments) {
+  const TestFolder folder;
+  folder.Write("CTestTestfile.cmake", "subdirs(\"" TOPDNN_BINARY_DIR "\")\n");
+  const Outcome outcome =
+      RunShell("ctest --test-dir " + Quoted(folder.path().string()) + " -N " + arguments);
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  return outcome.output;
+}
+
+TEST(LabelsTest, EachIsThere) {
+  const std::string labels = Listed("--print-labels");
+  for (const char* label : {"kernel", "network", "pmu", "slow", "unit"}) {
+    EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
+  }
+}
+
+TEST(LabelsTest, ASlowTestHasBothOfItsLabels) {
+  const std::string name = "ReadmeCommandsTest.EachEndsWell";
+  EXPECT_THAT(Listed("-L slow"), testing::HasSubstr(name));
+  EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));
+  EXPECT_THAT(Listed("-L unit -LE slow"), testing::Not(testing::HasSubstr(name)));
+}
+
+}  // namespace
+}  // namespace topdnn
