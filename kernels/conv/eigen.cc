@@ -21,6 +21,10 @@ eigen::Convolution Describe(const ConvExtents& e) {
           e.pad_right, e.dilation_h, e.dilation_w, e.oh(),    e.ow()};
 }
 
+eigen::Epilogue Describe(const ConvEpilogue& epilogue, const float* bias) {
+  return {epilogue.bias ? bias : nullptr, epilogue.relu, epilogue.bound};
+}
+
 // Whether a kernel sees the whole image, once.
 bool PatchIsImage(const ConvExtents& e) {
   return e.r == e.h && e.s == e.w && e.oh() == 1 && e.ow() == 1 && e.dilation_h == 1 &&
@@ -95,8 +99,7 @@ class ConvEigen : public eigen::EigenKernel {
   }
 
   void Forward() {
-    const eigen::Epilogue epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu,
-                                      epilogue_.bound};
+    const eigen::Epilogue epilogue = Describe(epilogue_, Data(Arg::kBias));
     if (product_) {
       functions().matmul(pool(), {.m = rows_,
                                   .n = e_.k,
@@ -169,10 +172,8 @@ class DepthwiseEigen : public eigen::EigenKernel {
   void Compute() override {
     switch (pass_) {
       case Pass::kForward:
-        functions().depthwise_forward(
-            pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
-            {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu, epilogue_.bound},
-            Data(Arg::kDst));
+        functions().depthwise_forward(pool(), e_, Data(Arg::kSrc), Data(Arg::kWeights),
+                                      Describe(epilogue_, Data(Arg::kBias)), Data(Arg::kDst));
         return;
       case Pass::kBackwardData:
         functions().depthwise_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights),

@@ -72,8 +72,7 @@ TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
   int compared = 0;
   for (int i = 0; i < 60; ++i) {
     const ConvExtents e = random.Once(4) ? RandomGroupedConv(random) : RandomConv(random);
-    ConvEpilogue epilogue{.bias = random.Once(2), .sum = random.Once(4), .relu = random.Once(2)};
-    if (epilogue.relu && random.Once(2)) epilogue.bound = 0.5F;
+    const ConvEpilogue epilogue = RandomEpilogue(random, /*may_add=*/true);
     const auto op = std::make_shared<ConvOp>(e, epilogue);
     for (const Pass pass : kAllPasses) {
       const int threads = random.Once(2) ? 1 : 2;

@@ -59,6 +59,16 @@ inline ConvExtents RandomGroupedConv(Random& random) {
   return e;
 }
 
+// An addition only where the backend may fuse one.
+inline ConvEpilogue RandomEpilogue(Random& random, bool may_add) {
+  ConvEpilogue epilogue;
+  epilogue.bias = random.Once(2);
+  epilogue.sum = may_add && random.Once(4);
+  epilogue.relu = random.Once(2);
+  if (epilogue.relu && random.Once(2)) epilogue.bound = 0.5F;
+  return epilogue;
+}
+
 // Full blocks of channels and others, an image of up to `image` pixels a side; now and then the
 // window is the whole of it.
 inline PoolExtents RandomPool(Random& random, std::int64_t image) {

@@ -5,6 +5,7 @@
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_CONTRACTION_H_
 
 #include "kernels/eigen/operands.h"
+#include "kernels/eigen/per_isa/epilogue.h"
 #include "kernels/eigen/per_isa/pool.h"
 #include "kernels/eigen/per_isa/tensor.h"
 #ifdef TOPDNN_EIGEN_SGEMM
@@ -37,13 +38,7 @@ struct BlockEpilogue {
       } else if (alpha != 1.0F) {
         for (Index i = 0; i < rows; ++i) column[i] *= alpha;
       }
-      if (epilogue.relu) {
-        // Written so that a NaN passes.
-        for (Index i = 0; i < rows; ++i) column[i] = column[i] < 0.0F ? 0.0F : column[i];
-      }
-      if (const float bound = epilogue.bound; bound != 0.0F) {
-        for (Index i = 0; i < rows; ++i) column[i] = column[i] > bound ? bound : column[i];
-      }
+      Rectify(epilogue, rows, column);
     }
   }
 };

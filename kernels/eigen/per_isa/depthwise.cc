@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/eigen/per_isa/epilogue.h"
 #include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
 
@@ -83,12 +84,7 @@ void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, con
         Accumulate(conv.c, conv.k / conv.c, image + (h * conv.w + w) * conv.c,
                    weights + tap * conv.k, sums);
       });
-      if (epilogue.relu) {
-        for (Index k = 0; k < conv.k; ++k) sums[k] = sums[k] < 0.0F ? 0.0F : sums[k];
-      }
-      if (const float bound = epilogue.bound; bound != 0.0F) {
-        for (Index k = 0; k < conv.k; ++k) sums[k] = sums[k] > bound ? bound : sums[k];
-      }
+      Rectify(epilogue, conv.k, sums);
     }
   });
 }

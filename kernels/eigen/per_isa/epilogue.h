@@ -1,0 +1,25 @@
+// What ends the sums of a product or a convolution, on values that are in cache.
+
+#ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_EPILOGUE_H_
+#define TOPDNN_KERNELS_EIGEN_PER_ISA_EPILOGUE_H_
+
+#include <cstdint>
+
+#include "kernels/eigen/operands.h"
+
+namespace topdnn::eigen {
+
+// The epilogue's ReLU and its bound on n values; none of either where it has none. Written so that
+// a NaN passes.
+inline void Rectify(const Epilogue& epilogue, std::int64_t n, float* values) {
+  if (epilogue.relu) {
+    for (std::int64_t i = 0; i < n; ++i) values[i] = values[i] < 0.0F ? 0.0F : values[i];
+  }
+  if (const float bound = epilogue.bound; bound != 0.0F) {
+    for (std::int64_t i = 0; i < n; ++i) values[i] = values[i] > bound ? bound : values[i];
+  }
+}
+
+}  // namespace topdnn::eigen
+
+#endif  // TOPDNN_KERNELS_EIGEN_PER_ISA_EPILOGUE_H_
