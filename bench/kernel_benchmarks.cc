@@ -14,7 +14,7 @@
 #include "bench/measured_ceilings.h"
 #include "bench/selection.h"
 #include "bench/workload.h"
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 #include "harness/measure.h"
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"

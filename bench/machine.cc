@@ -92,7 +92,7 @@ void PrintCeilings(const std::vector<Ceiling>& ceilings) {
                ValueText(ceiling), ceiling.spread.value_or(0) * 100, ceiling.note);
   }
   for (const Ceiling& ceiling : ceilings) {
-    if (!ceiling.value) fmt::print("  {:<34}  n/a: {}\n", ceiling.name, ceiling.note);
+    if (!ceiling.value) fmt::print("  {:<34}  n/a: {}\n", ceiling.name, ceiling.verdict.reason);
   }
 }
 

@@ -10,7 +10,7 @@
 #include "bench/selection_cache.h"
 #include "bench/workload.h"
 #include "harness/counters/clock.h"
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 #include "harness/measure.h"
 #include "harness/probes/quiet.h"
 #include "kernels/thread_width.h"

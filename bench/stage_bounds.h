@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 #include "harness/counters/source.h"
 #include "harness/record.h"
 #include "harness/statistics/steady.h"

@@ -4,22 +4,6 @@
 
 namespace topdnn {
 
-std::string_view NameOf(Status status) {
-  switch (status) {
-    case Status::kOk:
-      return "OK";
-    case Status::kDegraded:
-      return "DEGRADED";
-    case Status::kInvalid:
-      return "INVALID";
-    case Status::kSkipped:
-      return "SKIPPED";
-    case Status::kFailed:
-      return "FAILED";
-  }
-  return "FAILED";
-}
-
 std::optional<double> Record::Gflops() const {
   // (a failed record may still hold the samples that failed; no figure is made of them)
   if (status == Status::kFailed || !seconds || !flops || !(seconds->median > 0)) {

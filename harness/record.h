@@ -16,20 +16,9 @@
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
 #include "harness/statistics/summary.h"
+#include "harness/status.h"
 
 namespace topdnn {
-
-// How far a record can be believed, best first.
-enum class Status {
-  kOk,
-  kDegraded,  // measured, but the machine was disturbed: the reason says how
-  kInvalid,   // measured, and the measurement contradicts itself
-  kSkipped,   // not measured: something that the machine or a library lacks
-  kFailed,    // the result was wrong or the code failed; never carries a time
-};
-
-// "OK", "DEGRADED", ...
-std::string_view NameOf(Status status);
 
 // One stage (or a whole step) under one regime. What was not measured is absent.
 struct Record {

@@ -90,7 +90,11 @@ std::vector<Plan> Plans(int threads) {
 
 Ceiling Measure(const Plan& plan, int windows) {
   Ceiling ceiling = plan.ceiling;
-  if (plan.probe == nullptr) return ceiling;
+  const auto skip = [&ceiling](const std::string& reason) {
+    ceiling.verdict = {Status::kSkipped, reason};
+    return ceiling;
+  };
+  if (plan.probe == nullptr) return skip(ceiling.note);
   ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
   std::vector<double> values;
   // On a machine busy with other work a window lasts many times its length (the team waits for a
@@ -101,8 +105,7 @@ Ceiling Measure(const Plan& plan, int windows) {
     if (window >= kLeastWindows && std::chrono::steady_clock::now() > deadline) break;
     const std::optional<double> rate = team.Window();
     if (!rate) {
-      ceiling.note = fmt::format("OpenMP gave fewer than {} threads", ceiling.threads);
-      return ceiling;
+      return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));
     }
     values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
   }
@@ -201,7 +204,9 @@ nlohmann::ordered_json ToJson(const Ceiling& ceiling) {
           {"median", number(ceiling.median)},
           {"spread", number(ceiling.spread)},
           {"windows", ceiling.windows},
-          {"note", text(ceiling.note)}};
+          {"note", text(ceiling.note)},
+          {"status", NameOf(ceiling.verdict.status)},
+          {"reason", text(ceiling.verdict.reason)}};
 }
 
 }  // namespace topdnn

@@ -13,6 +13,7 @@
 
 #include "harness/machine/topology.h"
 #include "harness/probes/probe.h"
+#include "harness/status.h"
 
 namespace topdnn {
 
@@ -29,7 +30,10 @@ struct Ceiling {
   std::optional<double> median;  // of the windows
   std::optional<double> spread;  // |value - median| / value
   int windows = 0;
-  std::string note;  // why it is absent; what limits its meaning
+  std::string note;  // what limits its meaning: the working set, ...
+  // SKIPPED: absent, the reason says why. DEGRADED: measured on a disturbed machine. INVALID: it
+  // contradicts itself or another ceiling, and nothing may be held to it.
+  Verdict verdict;
 };
 
 // Every ceiling at one width, those that this machine cannot have included with the reason. All

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 #include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
 #include "harness/counters/source.h"

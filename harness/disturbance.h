@@ -3,8 +3,8 @@
 // A record is DEGRADED only when the disturbance plausibly reached the medians. One preempted
 // iteration in a hundred is what the median is for.
 
-#ifndef TOPDNN_HARNESS_COUNTERS_DISTURBANCE_H_
-#define TOPDNN_HARNESS_COUNTERS_DISTURBANCE_H_
+#ifndef TOPDNN_HARNESS_DISTURBANCE_H_
+#define TOPDNN_HARNESS_DISTURBANCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/record.h"
+#include "harness/status.h"
 
 namespace topdnn {
 
@@ -70,14 +70,9 @@ inline constexpr double kLeastQuietRatio = 0.90;
 inline constexpr std::size_t kLeastUnswitched = 10;
 inline constexpr double kMostSwitchedExcess = 0.01;
 
-struct Verdict {
-  Status status = Status::kOk;
-  std::string reason;  // empty when OK
-};
-
 // OK, or DEGRADED with every threshold that was passed.
 Verdict JudgeDisturbance(const Disturbance& seen);
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_HARNESS_COUNTERS_DISTURBANCE_H_
+#endif  // TOPDNN_HARNESS_DISTURBANCE_H_

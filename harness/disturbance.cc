@@ -1,4 +1,4 @@
-#include "harness/counters/disturbance.h"
+#include "harness/disturbance.h"
 
 #include <fmt/format.h>
 #include <sys/resource.h>
