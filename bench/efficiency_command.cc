@@ -19,6 +19,7 @@
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
+#include "harness/validity.h"
 
 namespace topdnn {
 
@@ -55,8 +56,9 @@ Row Measure(const std::string& network, const EfficiencyOptions& options) {
   settings.cancel = &InterruptFlag();
   const PlanProfile profile =
       ProfilePlan(workload_options, /*training=*/false, *workload.plan, images, settings);
-  Report report = ReportOf(*workload.plan, profile, MeasuredCeilings(workload.plan->threads()),
-                           Regime::kInNetwork);
+  const std::vector<Ceiling>& ceilings = MeasuredCeilings(workload.plan->threads());
+  Report report = ReportOf(*workload.plan, profile, ceilings, Regime::kInNetwork);
+  JudgeReport({.ceilings = ceilings, .isolated = {}}, report);
   report.items_per_step = static_cast<double>(workload.batch);
   Row row;
   row.status = report.step.status;

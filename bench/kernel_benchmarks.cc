@@ -16,6 +16,7 @@
 #include "bench/workload.h"
 #include "harness/disturbance.h"
 #include "harness/measure.h"
+#include "harness/validity.h"
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"
 #include "kernels/variant.h"
@@ -113,7 +114,11 @@ Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool 
 
 void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
   const Ceiling* ceiling = CeilingOfKernel(record.isa, type, loaded.kernel->threads());
-  if (ceiling != nullptr) record.ceiling_flops_per_second = *ceiling->value;
+  if (ceiling != nullptr) {
+    record.ceiling_flops_per_second = *ceiling->value;
+    record.ceiling_name = ceiling->name;
+  }
+  JudgeRecord(MeasuredCeilings(loaded.kernel->threads()), record);
   const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
   SetRecord(record, record.implementation + chosen, state);
   SetCounter("error", loaded.check.error, state);

@@ -19,6 +19,7 @@
 #include "bench/plan_profile.h"
 #include "bench/sources.h"
 #include "bench/workload.h"
+#include "harness/validity.h"
 #include "kernels/registry.h"
 #include "networks/zoo/zoo.h"
 
@@ -98,8 +99,9 @@ class NetworkCase {
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
     profile_ = ProfilePlan(options_, training_, *workload.plan, images, settings);
-    report_ = ReportOf(*workload.plan, profile_, MeasuredCeilings(workload.plan->threads()),
-                       Regime::kInNetwork);
+    const std::vector<Ceiling>& ceilings = MeasuredCeilings(workload.plan->threads());
+    report_ = ReportOf(*workload.plan, profile_, ceilings, Regime::kInNetwork);
+    JudgeReport({.ceilings = ceilings, .isolated = {}}, report_);
     for (const Stage& stage : workload.plan->stages()) {
       stages_.push_back({stage.name, stage.pass, stage.fused});
     }

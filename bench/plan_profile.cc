@@ -77,11 +77,7 @@ class Profiler {
     options.seconds = settings_.seconds;
     options.sources = settings_.sources;
     options.cancel = settings_.cancel;
-    options.core_hertz = []() -> std::optional<double> {
-      const Frequency clock = CoreClock();
-      return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
-    };
-    options.quiet_ratio = [this] { return SpeedNow(); };
+    Watch(options);
     options.before_iteration = Action::Of(feed_);
     options.progress = [this, what](const MeasureProgress& progress) {
       Say(fmt::format("{}: {}", what, progress.phase), progress.share);
@@ -89,7 +85,16 @@ class Profiler {
     return options;
   }
 
-  // How fast the probes run now, as a share of the best reading so far.
+  // Has the clock and the probes read before and after the measurement.
+  void Watch(MeasureOptions& options) {
+    options.core_hertz = []() -> std::optional<double> {
+      const Frequency clock = CoreClock();
+      return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
+    };
+    options.quiet_ratio = [this] { return SpeedNow(); };
+  }
+
+  // Speed of the probes now, as a share of the best reading so far.
   std::optional<double> SpeedNow() {
     const QuietReading now = quiet_.Read();
     quietest_ = Best(quietest_, now);
@@ -113,6 +118,7 @@ class Profiler {
       options.iterations = settings_.iterations;
       options.most_warmup_seconds = settings_.isolated_seconds;
       options.cancel = settings_.cancel;
+      Watch(options);
       Say(fmt::format("{} by itself{}", timed_[i].name, cold ? ", caches cold" : ""),
           static_cast<double>(i) / static_cast<double>(timed_.size()));
       auto flush = [this, i] { FlushOperands(plan_.stages()[i]); };
@@ -213,8 +219,8 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
       (step - kernels - reorders) * kMs);
 }
 
-// What the exact counts explain: how they differ from the analytic FLOPs, or why they are absent.
-std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile) {
+// How the exact counts differ from the analytic FLOPs, or why they are absent.
+std::vector<Note> CountNotes(const Plan& plan, const PlanProfile& profile) {
   std::map<std::string, std::vector<std::string>> stages_of_reason;
   std::vector<CountedConvolution> convolutions;
   double executed = 0;
@@ -235,43 +241,46 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
     executed += *record.flops_counted;
     defined += static_cast<double>(work.flops);
   }
-  std::vector<std::string> notes;
-  notes.reserve(stages_of_reason.size());
+  std::vector<Note> notes;
   for (const auto& [reason, stages] : stages_of_reason) {
-    notes.push_back(fmt::format("{} ({})", reason, fmt::join(stages, ", ")));
+    notes.push_back({.text = fmt::format("{} ({})", reason, fmt::join(stages, ", "))});
   }
   if (defined > 0) {
-    notes.push_back(fmt::format(
-        "executed over defined FLOPs of the stages that multiply and add: {:.4f}; biases, partial "
-        "sums, maxima, padded channels and masked lanes add to it, skipped padding takes away",
-        executed / defined));
+    notes.push_back(
+        {.text = fmt::format("executed over defined FLOPs of the stages that multiply and add: "
+                             "{:.4f}. Biases, partial sums, maxima, padded channels and masked "
+                             "lanes are added; padding may be skipped",
+                             executed / defined)});
   }
-  const std::vector<std::string> explained = ConvolutionNotes(convolutions);
-  notes.insert(notes.end(), explained.begin(), explained.end());
+  for (std::string& text : ConvolutionNotes(convolutions)) notes.push_back({std::move(text)});
   return notes;
 }
 
-std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
-  std::vector<std::string> notes;
-  if (!profile.checks.note.empty()) notes.push_back(profile.checks.note);
+std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
+  std::vector<Note> notes;
+  if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
   const Warmup& warmup = profile.in_network.warmup;
-  notes.push_back(fmt::format("warm-up: {} after {} steps, {:.2f} s",
-                              warmup.steady ? "steady" : "not yet steady", warmup.iterations,
-                              warmup.seconds));
+  notes.push_back({.text = fmt::format("warm-up: {} after {} steps, {:.2f} s",
+                                       warmup.steady ? "steady" : "not steady", warmup.iterations,
+                                       warmup.seconds),
+                   .main = !warmup.steady});
   if (!profile.in_network.stages.empty()) {
-    notes.push_back(fmt::format("an empty stage takes {:.0f} ns, which every time is without",
-                                profile.in_network.stages.front().empty_seconds * 1e9));
+    notes.push_back({.text = fmt::format("an empty stage takes {:.0f} ns; every time excludes it",
+                                         profile.in_network.stages.front().empty_seconds * 1e9)});
   }
   if (profile.overhead) {
-    notes.push_back(fmt::format(
-        "marks around the stages: {:+.2f} % of the step (95 % interval {:+.2f} to {:+.2f} %, {} "
-        "pairs of steps with and without them)",
-        profile.overhead->ratio * 100, profile.overhead->low * 100, profile.overhead->high * 100,
-        profile.overhead->pairs));
+    notes.push_back(
+        {.text = fmt::format("marks around the stages: {:+.2f} % of the step (95 % interval "
+                             "{:+.2f} to {:+.2f} %, {} pairs of steps with and without them)",
+                             profile.overhead->ratio * 100, profile.overhead->low * 100,
+                             profile.overhead->high * 100, profile.overhead->pairs)});
   }
-  for (const std::string& note : CountNotes(plan, profile)) notes.push_back(note);
+  for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
   const bool whole = profile.isolated.size() == plan.stages().size();
-  if (whole && regime != Regime::kIsolatedCold) notes.push_back(GapNote(plan, profile));
+  if (whole && regime != Regime::kIsolatedCold) {
+    notes.push_back(
+        {.text = GapNote(plan, profile), .basis = Note::Basis::kIsolated, .main = true});
+  }
   return notes;
 }
 
@@ -283,6 +292,17 @@ std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNa
 
 std::string LabelOf(const Stage& stage) {
   return fmt::format("{} {}", stage.name, NameOf(stage.pass));
+}
+
+Verdict IsolatedVerdict(const PlanProfile& profile) {
+  Verdict worst;
+  for (const auto* samples : {&profile.isolated, &profile.isolated_otherwise}) {
+    for (const SequenceSamples& stage : *samples) {
+      const Verdict own = JudgeDisturbance(stage.disturbance);
+      if (own.status > worst.status) worst = own;
+    }
+  }
+  return worst;
 }
 
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,

@@ -57,7 +57,10 @@ std::string LabelOf(const Stage& stage);
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings);
 
-// The records of a profile, and the notes that explain it.
+// The worst verdict on the stages that were measured by themselves; OK when none was.
+Verdict IsolatedVerdict(const PlanProfile& profile);
+
+// The records of a profile, and the notes that explain it, before the validity pass.
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,
                 Regime regime);
 

@@ -38,6 +38,7 @@
 #include "harness/report/style.h"
 #include "harness/report/topdown_table.h"
 #include "harness/topdown/perf_events.h"
+#include "harness/validity.h"
 
 namespace topdnn {
 
@@ -55,6 +56,7 @@ struct ProfileOptions {
   bool scale_counts = false;
   bool context_gap = false;
   bool roofline = false;
+  bool explain = false;
   std::string json, csv, record;
   bool series = false;
 };
@@ -236,10 +238,15 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   if (const TopdownTable* table = TableOf(measured.machine)) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
-  if (measured.choice) report.notes.push_back(measured.choice->text);
+  if (measured.choice) report.notes.push_back({.text = measured.choice->text, .main = true});
   if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
-    report.notes.push_back(EfficiencyNote(workload.network, *efficiency));
+    report.notes.push_back(
+        {.text = EfficiencyNote(workload.network, *efficiency), .basis = Note::Basis::kCeiling});
   }
+  for (const std::string& line : measured.source_notes) {
+    report.notes.push_back({.text = "counters: " + line});
+  }
+  JudgeReport({.ceilings = measured.ceilings, .isolated = IsolatedVerdict(profile)}, report);
   return report;
 }
 
@@ -267,14 +274,13 @@ int RunProfile(const ProfileOptions& options) {
   const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);
   if (options.series) report.evolution = EvolutionJson(samples, phases);
   progress.Erase();
-  fmt::print("{}", ConsoleText(report, DetectStyle(stdout)));
+  fmt::print("{}", ConsoleText(report, DetectStyle(stdout), {.explain = options.explain}));
   fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
   fmt::print("{}", DramTableText(report, DetectStyle(stdout)));
   fmt::print("{}", BoundsTable(report, DetectStyle(stdout)));
   if (options.roofline) fmt::print("{}", RooflineTable(report, DetectStyle(stdout)));
   fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
   if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
-  for (const std::string& line : measured.source_notes) fmt::print("  counters: {}\n", line);
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
   if (!options.record.empty()) WriteRecording(measured, options.record);
@@ -294,6 +300,7 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--context-gap", options->context_gap,
                  "time each stage hot, cold and in the network, and explain the difference");
   parser.AddFlag("--roofline", options->roofline, "the stages under the machine's measured roofs");
+  parser.AddFlag("--explain", options->explain, "print every note, with what the counts explain");
   parser.Add("--counters", options->counters,
              "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   parser.Add("--metrics", options->metrics,

@@ -91,6 +91,12 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       ceiling.unit = text("unit");
       ceiling.note = text("note");
       if (!json.at("value").is_null()) ceiling.value = json.at("value").get<double>();
+      // Recordings of earlier versions have no verdict.
+      if (json.contains("status")) {
+        ceiling.verdict = {StatusOf(text("status")), text("reason")};
+      } else if (!ceiling.value) {
+        ceiling.verdict = {Status::kSkipped, ceiling.note};
+      }
       ceilings.push_back(std::move(ceiling));
     }
   } catch (const nlohmann::json::exception&) {

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "harness/counters/core_types.h"
+#include "harness/report/text.h"
 #include "harness/topdown/advice.h"
 
 namespace topdnn {
@@ -64,9 +65,12 @@ void AddAdvice(const std::vector<TopdownResult>& results, Report& report) {
     const double share = stage.seconds->median / report.step.seconds->median;
     const auto advice = AdviseOn(results[i]);
     if (share < kLeastShare || advice.empty()) continue;
-    report.notes.push_back(fmt::format("{} {} ({:.0f} % of the step), {} {:.0f} %: {}", stage.name,
-                                       stage.pass, 100 * share, advice.front().node,
-                                       100 * advice.front().value, advice.front().sentence));
+    report.notes.push_back(
+        {.text = fmt::format("{} {} ({:.0f} % of the step), {} {:.0f} %: {}", stage.name,
+                             WordsOf(stage.pass), 100 * share, advice.front().node,
+                             100 * advice.front().value, advice.front().sentence),
+         .basis = Note::Basis::kStep,
+         .main = true});
   }
 }
 
@@ -103,9 +107,10 @@ void AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samp
   for (Record& stage : report.stages) results.push_back(Evaluate(table, smt, samples, stage));
   std::string note = fmt::format("Top-Down of {} by {} ({})", table.cpu, step.path, table.source);
   if (!table.note.empty()) note += "; " + table.note;
-  report.notes.push_back(note);
+  report.notes.push_back({.text = note});
   if (!step.missing.empty()) {
-    report.notes.push_back(fmt::format("not counted: {}", fmt::join(step.missing, " ")));
+    report.notes.push_back(
+        {.text = fmt::format("not counted: {}", fmt::join(step.missing, " ")), .main = true});
   }
   AddAdvice(results, report);
 }

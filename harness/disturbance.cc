@@ -35,6 +35,58 @@ std::optional<MachineTime> ReadMachineTime() {
   return ParseMachineTime(line);
 }
 
+std::optional<SchedulerTime> ParseSchedulerTime(std::string_view schedstat) {
+  std::istringstream columns{std::string(schedstat)};
+  SchedulerTime time;
+  std::uint64_t slices = 0;
+  if (!(columns >> time.running >> time.waiting >> slices)) return std::nullopt;
+  return time;
+}
+
+std::optional<SchedulerTime> ReadSchedulerTime(const std::filesystem::path& tasks) {
+  std::optional<SchedulerTime> sum;
+  std::error_code error;
+  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
+    std::ifstream file(task.path() / "schedstat");
+    std::string line;
+    if (!std::getline(file, line)) continue;  // the thread has ended
+    const std::optional<SchedulerTime> own = ParseSchedulerTime(line);
+    if (!own) continue;
+    if (!sum) sum.emplace();
+    sum->running += own->running;
+    sum->waiting += own->waiting;
+  }
+  // A kernel without CONFIG_SCHED_INFO shows zeros.
+  if (sum && sum->running == 0) return std::nullopt;
+  return sum;
+}
+
+KernelAccounts ReadKernelAccounts() {
+  return {.machine = ReadMachineTime(),
+          .scheduler = ReadSchedulerTime(),
+          .throttled_microseconds = std::nullopt};
+}
+
+void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturbance& seen) {
+  if (before.machine && after.machine && after.machine->stolen >= before.machine->stolen &&
+      after.machine->wanted >= before.machine->wanted) {
+    seen.machine_time = MachineTime{.stolen = after.machine->stolen - before.machine->stolen,
+                                    .wanted = after.machine->wanted - before.machine->wanted};
+  }
+  // A thread that ended takes its accounts with it: the sum may fall.
+  if (before.scheduler && after.scheduler && after.scheduler->running > before.scheduler->running &&
+      after.scheduler->waiting >= before.scheduler->waiting) {
+    seen.scheduler_time =
+        SchedulerTime{.running = after.scheduler->running - before.scheduler->running,
+                      .waiting = after.scheduler->waiting - before.scheduler->waiting};
+  }
+  if (before.throttled_microseconds && after.throttled_microseconds &&
+      *after.throttled_microseconds >= *before.throttled_microseconds) {
+    seen.throttled_seconds =
+        1e-6 * static_cast<double>(*after.throttled_microseconds - *before.throttled_microseconds);
+  }
+}
+
 std::int64_t InvoluntarySwitches() noexcept {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -62,6 +114,23 @@ std::string JudgeSwitches(const Disturbance& seen) {
                      seen.switched_iterations, seen.iterations);
 }
 
+std::string JudgeWaiting(const Disturbance& seen) {
+  if (!seen.scheduler_time) return "";
+  const auto waiting = static_cast<double>(seen.scheduler_time->waiting);
+  const double share = waiting / (waiting + static_cast<double>(seen.scheduler_time->running));
+  const bool harmless = seen.switched_excess && *seen.switched_excess <= kMostSwitchedExcess;
+  if (share <= (harmless ? kMostWaitingAtAll : kMostWaiting)) return "";
+  return fmt::format("its threads waited for a CPU for {:.0f} % of their time", 100 * share);
+}
+
+std::string JudgeThrottling(const Disturbance& seen) {
+  if (!seen.throttled_seconds || !(seen.seconds > 0)) return "";
+  const double share = *seen.throttled_seconds / seen.seconds;
+  if (share <= kMostThrottled) return "";
+  return fmt::format("the CPU quota of the control group stopped it for {:.0f} % of the time",
+                     100 * share);
+}
+
 std::string JudgeClock(const Disturbance& seen) {
   if (!seen.core_hertz_before || !seen.core_hertz_after || !(*seen.core_hertz_before > 0)) {
     return "";
@@ -74,7 +143,7 @@ std::string JudgeClock(const Disturbance& seen) {
 
 std::string JudgeQuiet(const Disturbance& seen) {
   if (!seen.quiet_ratio || *seen.quiet_ratio >= kLeastQuietRatio) return "";
-  return fmt::format("a probe ran at {:.0f} % of its speed on the quiet machine",
+  return fmt::format("a probe ran at {:.0f} % of the best speed known of this machine",
                      100 * *seen.quiet_ratio);
 }
 
@@ -82,11 +151,9 @@ std::string JudgeQuiet(const Disturbance& seen) {
 
 Verdict JudgeDisturbance(const Disturbance& seen) {
   Verdict verdict;
-  for (const std::string& reason :
-       {JudgeSteal(seen), JudgeSwitches(seen), JudgeClock(seen), JudgeQuiet(seen)}) {
-    if (reason.empty()) continue;
-    verdict.status = Status::kDegraded;
-    verdict.reason += (verdict.reason.empty() ? "" : "; ") + reason;
+  for (const std::string& reason : {JudgeSteal(seen), JudgeSwitches(seen), JudgeWaiting(seen),
+                                    JudgeThrottling(seen), JudgeClock(seen), JudgeQuiet(seen)}) {
+    if (!reason.empty()) Worsen(verdict, Status::kDegraded, reason);
   }
   return verdict;
 }

@@ -217,13 +217,9 @@ class SequenceMeter {
     Disturbance& seen = samples_.disturbance;
     if (options_.core_hertz) seen.core_hertz_before = options_.core_hertz();
     if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();
-    const std::optional<MachineTime> before = ReadMachineTime();
+    const KernelAccounts before = ReadKernelAccounts();
     Time();
-    const std::optional<MachineTime> after = ReadMachineTime();
-    if (before && after && after->stolen >= before->stolen && after->wanted >= before->wanted) {
-      seen.machine_time = MachineTime{.stolen = after->stolen - before->stolen,
-                                      .wanted = after->wanted - before->wanted};
-    }
+    AddSpent(before, ReadKernelAccounts(), seen);
     if (options_.core_hertz) seen.core_hertz_after = options_.core_hertz();
     if (options_.quiet_ratio) {
       const std::optional<double> again = options_.quiet_ratio();

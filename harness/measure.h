@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/disturbance.h"
 #include "harness/counters/source.h"
+#include "harness/disturbance.h"
 #include "harness/record.h"
 #include "harness/statistics/steady.h"
 

@@ -1,5 +1,7 @@
 #include "harness/record.h"
 
+#include <algorithm>
+
 #include "harness/counters/source.h"
 
 namespace topdnn {
@@ -22,12 +24,17 @@ std::optional<double> Record::DramBytesPerSecond() const {
   return (*read->second + *written->second) / seconds->median;
 }
 
+std::optional<double> Record::FlopsForCeiling() const {
+  constexpr double kLeastExecuted = 0.1;
+  if (!flops || !flops_counted || *flops_counted < kLeastExecuted * *flops) return flops;
+  return std::min(*flops, *flops_counted);
+}
+
 std::optional<double> Record::PeakFraction() const {
-  const std::optional<double> gflops = Gflops();
-  if (!gflops || !ceiling_flops_per_second || !(*ceiling_flops_per_second > 0)) {
+  if (!Gflops() || !ceiling_flops_per_second || !(*ceiling_flops_per_second > 0)) {
     return std::nullopt;
   }
-  return *gflops * 1e9 / *ceiling_flops_per_second;
+  return *FlopsForCeiling() / seconds->median / *ceiling_flops_per_second;
 }
 
 }  // namespace topdnn

@@ -50,12 +50,30 @@ struct Record {
   std::optional<TopdownBounds> topdown_bounds;  // an estimate, never among the measured
   std::optional<Roofline> roofline;
 
-  // FLOP/s at the median time, in 1e9; absent without both.
+  // FLOP/s at the median time, in 1e9, of the FLOPs as defined; absent without both.
   std::optional<double> Gflops() const;
+  // The FLOPs to hold against the ceiling: as defined, or as counted where fewer were executed
+  // (Winograd, padding that is skipped). Comparisons, as in max pooling, are no floating-point
+  // events, so a count below a tenth of the definition is not used.
+  std::optional<double> FlopsForCeiling() const;
   // What the memory controllers moved per second of the median time; absent without their counts.
   std::optional<double> DramBytesPerSecond() const;
-  // Share of the ceiling reached.
+  // Share of the ceiling reached, by FlopsForCeiling.
   std::optional<double> PeakFraction() const;
+};
+
+// A sentence for the reader.
+struct Note {
+  // What the sentence is derived from. The validity pass removes it where that does not hold.
+  enum class Basis {
+    kFact,      // counts, plans, paired measurements with their interval: holds by itself
+    kStep,      // the time of the step in the network
+    kIsolated,  // that, and the times of the stages by themselves
+    kCeiling,   // the step's time over its ceiling
+  };
+  std::string text;
+  Basis basis = Basis::kFact;
+  bool main = false;  // printed without --explain
 };
 
 // A run: its records and what is needed to repeat it.
@@ -68,7 +86,7 @@ struct Report {
   std::optional<double> items_per_step;
   std::vector<Record> stages;
   bool partial = false;              // interrupted: some stages are missing
-  std::vector<std::string> notes;    // sentences for the reader: warm-up, overhead, gaps
+  std::vector<Note> notes;           // warm-up, overhead, gaps
   nlohmann::ordered_json evolution;  // see harness/evolution.h; null: not asked for
 };
 

@@ -77,10 +77,16 @@ Json ToJson(const Disturbance& seen) {
                {"core_hertz_before", OrNull(seen.core_hertz_before)},
                {"core_hertz_after", OrNull(seen.core_hertz_after)},
                {"quiet_ratio", OrNull(seen.quiet_ratio)},
-               {"machine_time", nullptr}};
+               {"throttled_seconds", OrNull(seen.throttled_seconds)},
+               {"machine_time", nullptr},
+               {"scheduler_time", nullptr}};
   if (seen.machine_time) {
     json["machine_time"] = {{"stolen", seen.machine_time->stolen},
                             {"wanted", seen.machine_time->wanted}};
+  }
+  if (seen.scheduler_time) {
+    json["scheduler_time"] = {{"running", seen.scheduler_time->running},
+                              {"waiting", seen.scheduler_time->waiting}};
   }
   return json;
 }
@@ -119,6 +125,12 @@ class Node {
     const auto found = json_.find(key);
     if (found == json_.end()) Refuse(fmt::format("\"{}\" is missing", key));
     return {*found, where_ + ": " + key};
+  }
+  // The same; absent when there is no such key, as in recordings of earlier versions, or it is
+  // null.
+  std::optional<Node> Find(const char* key) const {
+    if (!json_.is_object() || !json_.contains(key) || json_[key].is_null()) return std::nullopt;
+    return (*this)[key];
   }
   bool null() const { return json_.is_null(); }
   const Json& json() const { return json_; }
@@ -253,6 +265,13 @@ Disturbance ParseDisturbance(const Node& node) {
   if (!time.null()) {
     seen.machine_time = {.stolen = static_cast<std::uint64_t>(time["stolen"].Whole()),
                          .wanted = static_cast<std::uint64_t>(time["wanted"].Whole())};
+  }
+  if (const auto scheduler = node.Find("scheduler_time")) {
+    seen.scheduler_time = {.running = static_cast<std::uint64_t>((*scheduler)["running"].Whole()),
+                           .waiting = static_cast<std::uint64_t>((*scheduler)["waiting"].Whole())};
+  }
+  if (const auto throttled = node.Find("throttled_seconds")) {
+    seen.throttled_seconds = throttled->Number();
   }
   return seen;
 }

@@ -1,6 +1,7 @@
 #include "harness/status.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace topdnn {
 
@@ -18,6 +19,14 @@ std::string_view NameOf(Status status) {
       return "FAILED";
   }
   return "FAILED";
+}
+
+Status StatusOf(std::string_view name) {
+  for (const Status status :
+       {Status::kOk, Status::kDegraded, Status::kInvalid, Status::kSkipped, Status::kFailed}) {
+    if (NameOf(status) == name) return status;
+  }
+  throw std::invalid_argument("no status has the name '" + std::string(name) + "'");
 }
 
 void Worsen(Verdict& verdict, Status status, std::string_view reason) {

@@ -19,6 +19,8 @@ enum class Status {
 
 // "OK", "DEGRADED", ...
 std::string_view NameOf(Status status);
+// The status of that name. Throws std::invalid_argument for any other text.
+Status StatusOf(std::string_view name);
 
 struct Verdict {
   Status status = Status::kOk;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/report/opening.h"
 #include "harness/report/text.h"
 
 namespace topdnn {
@@ -68,6 +69,11 @@ std::string ExecutedText(std::optional<double> ratio) {
   return ratio ? fmt::format("{:.3f}", *ratio) : "n/a";
 }
 
+// A status that the step has for the same reason is printed once, above the table.
+bool StandsOut(const Record& stage, const Report& report) {
+  return stage.status != report.step.status || stage.reason != report.step.reason;
+}
+
 // Names and figures come first, then implementations, and the bar takes what is left.
 Widths WidthsFor(const Report& report, const Style& style) {
   Widths widths;
@@ -76,7 +82,7 @@ Widths WidthsFor(const Report& report, const Style& style) {
     widths.name = std::max(widths.name, ColumnsOfText(stage.name));
     widths.pass = std::max(widths.pass, ColumnsOfText(stage.pass));
     widths.implementation = std::max(widths.implementation, ColumnsOfText(stage.implementation));
-    flagged = flagged || stage.status != Status::kOk;
+    flagged = flagged || StandsOut(stage, report);
     if (stage.flops_counted && style.width >= Widths::kExecutedFrom) {
       widths.executed = Widths::kExecuted;
     }
@@ -176,7 +182,7 @@ std::string StageLines(const Report& report, const Widths& widths, const Style& 
                    .executed = ExecutedText(ExecutedRatio(stage)),
                    .bar = Ratio(median, longest).value_or(0),
                    .implementation = stage.implementation,
-                   .status = stage.status},
+                   .status = StandsOut(stage, report) ? stage.status : Status::kOk},
                   widths, style);
   }
   return text;
@@ -219,29 +225,6 @@ std::string StepLine(const Report& report, const Style& style) {
   return text + "\n";
 }
 
-// Each reason once, with the stages that it holds for.
-std::string Reasons(const Report& report, const Style& style) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
-  const auto add = [&](const Record& record, const std::string& name) {
-    if (record.status == Status::kOk) return;
-    const std::string text = fmt::format("{}: {}", NameOf(record.status), record.reason);
-    auto place = std::find_if(reasons.begin(), reasons.end(),
-                              [&](const auto& entry) { return entry.first == text; });
-    if (place == reasons.end()) place = reasons.insert(reasons.end(), {text, {}});
-    place->second.push_back(name);
-  };
-  add(report.step, "step");
-  for (const Record& stage : report.stages) add(stage, stage.name + " " + WordsOf(stage.pass));
-  std::string text;
-  for (const auto& [reason, names] : reasons) {
-    const std::string whom = names.size() > 3
-                                 ? fmt::format("{} and {} more", names[0], names.size() - 1)
-                                 : fmt::format("{}", fmt::join(names, ", "));
-    text += Coloured(kYellow, reason, style) + fmt::format(" ({})\n", whom);
-  }
-  return text;
-}
-
 // "network cnn, batch 64, dtype f32"
 std::string SubjectLine(const Report& report, const Style& style) {
   std::string text;
@@ -249,7 +232,23 @@ std::string SubjectLine(const Report& report, const Style& style) {
     if (!text.empty()) text += ", ";
     text += name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
   }
-  return text.empty() ? "" : Coloured(kBold, text, style) + "\n\n";
+  return text.empty() ? "" : Wrap(text, style.width, 2);
+}
+
+// The main notes, or all of them.
+std::string NotesText(const Report& report, const Style& style, bool explain) {
+  constexpr std::size_t kMostMain = 2;  // and one line that says how to see the others
+  std::string text;
+  std::size_t shown = 0;
+  for (const Note& note : report.notes) {
+    if (!explain && (!note.main || shown == kMostMain)) continue;
+    text += Wrap(note.text, style.width, 2);
+    ++shown;
+  }
+  if (const std::size_t others = report.notes.size() - shown; others > 0) {
+    text += fmt::format("--explain prints {} more note{}\n", others, others == 1 ? "" : "s");
+  }
+  return text;
 }
 
 }  // namespace
@@ -285,19 +284,18 @@ std::vector<Total> TotalsByPass(const std::vector<Record>& stages) {
   return totals;
 }
 
-std::string ConsoleText(const Report& report, const Style& style) {
+std::string ConsoleText(const Report& report, const Style& style, const ConsoleOptions& options) {
   const Widths widths = WidthsFor(report, style);
   std::string rule;
   for (int i = 0; i < style.width; ++i) rule += style.unicode ? "\u2500" : "-";
   rule = Coloured(kDim, rule, style) + "\n";
   std::string text = SubjectLine(report, style);
+  text += VerdictText(report, style) + CostliestText(report, style) + "\n";
   text += Head(widths, style) + rule + StageLines(report, widths, style) + rule;
   text += TotalLines(report, widths, style) + rule + StepLine(report, style);
   if (report.partial)
     text += Coloured(kYellow, "partial: interrupted, stages are missing", style) + "\n";
-  text += Reasons(report, style);
-  for (const std::string& note : report.notes) text += note + "\n";
-  return text;
+  return text + NotesText(report, style, options.explain);
 }
 
 }  // namespace topdnn

@@ -25,10 +25,15 @@ struct Total {
 // pass, each if some stage has it.
 std::vector<Total> TotalsByPass(const std::vector<Record>& stages);
 
-// The whole table with a newline at its end, no line wider than the style's width (but for reasons
-// and notes, which are sentences). A share is of the step's median; bars are relative to the
+struct ConsoleOptions {
+  bool explain = false;  // print every note, not only the main ones
+};
+
+// The verdict, the costliest stages, the table and the notes, with a newline at the end. Lines are
+// cut or wrapped to the style's width. A share is of the step's median; bars are relative to the
 // longest stage.
-std::string ConsoleText(const Report& report, const Style& style);
+std::string ConsoleText(const Report& report, const Style& style,
+                        const ConsoleOptions& options = {});
 
 }  // namespace topdnn
 

@@ -131,7 +131,8 @@ Json ToJson(const Report& report) {
   json["stages"] = Json::array();
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
   json["partial"] = report.partial;
-  json["notes"] = report.notes;
+  json["notes"] = Json::array();
+  for (const Note& note : report.notes) json["notes"].push_back(note.text);
   if (!report.evolution.is_null()) json["evolution"] = report.evolution;
   return json;
 }

@@ -34,6 +34,28 @@ std::string Cut(std::string_view text, std::size_t columns, bool unicode) {
          std::string(FirstCodePoints(ellipsis, columns - kept));
 }
 
+std::string Wrap(std::string_view text, int columns, std::size_t indent) {
+  const auto width = static_cast<std::size_t>(std::max(columns, 1));
+  // Leading spaces belong to the first word.
+  const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
+  std::string wrapped;
+  std::string line(text.substr(0, start));
+  bool empty = true;  // the line holds no word
+  for (std::size_t at = start; at < text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = std::min(text.find_first_not_of(' ', end), text.size());
+    if (!empty && ColumnsOfText(line) + 1 + ColumnsOfText(word) > width) {
+      wrapped += line + "\n";
+      line = std::string(indent, ' ');
+      empty = true;
+    }
+    line += (empty ? "" : " ") + std::string(word);
+    empty = false;
+  }
+  return wrapped + line + "\n";
+}
+
 std::string PadLeft(std::string_view text, std::size_t columns) {
   return std::string(columns - std::min(columns, ColumnsOfText(text)), ' ') + std::string(text);
 }

@@ -20,6 +20,10 @@ std::size_t ColumnsOfText(std::string_view text);
 // At most `columns` wide, a cut shown by an ellipsis ("..." without Unicode).
 std::string Cut(std::string_view text, std::size_t columns, bool unicode);
 
+// The text in lines of at most `columns`, broken at spaces, with a newline at its end; lines after
+// the first begin with `indent` spaces. A word that is longer than a line stays whole.
+std::string Wrap(std::string_view text, int columns, std::size_t indent);
+
 std::string PadLeft(std::string_view text, std::size_t columns);   // text at the right
 std::string PadRight(std::string_view text, std::size_t columns);  // text at the left
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/disturbance.h"
 #include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
 #include "harness/counters/source.h"
@@ -172,79 +171,6 @@ TEST(ClockTest, ClocksAgreeOnALongPause) {
   const auto outer_end = raw.now();
   EXPECT_GT(seconds(*tsc, start, end), 0.99 * seconds(raw, inner_start, inner_end));
   EXPECT_LT(seconds(*tsc, start, end), 1.01 * seconds(raw, outer_start, outer_end));
-}
-
-TEST(DisturbanceTest, ParsesProcStat) {
-  const auto time = ParseMachineTime("cpu  10 1 5 100 7 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
-  ASSERT_TRUE(time);
-  EXPECT_EQ(time->stolen, 4u);
-  EXPECT_EQ(time->wanted, 10u + 1 + 5 + 2 + 3 + 4);
-  EXPECT_FALSE(ParseMachineTime("cpu 1 2 3\n"));
-  EXPECT_FALSE(ParseMachineTime(""));
-}
-
-Disturbance Quiet() {
-  Disturbance seen;
-  seen.seconds = 1;
-  seen.iterations = 100;
-  return seen;
-}
-
-TEST(DisturbanceTest, NothingWatchedIsOk) {
-  EXPECT_EQ(JudgeDisturbance(Quiet()).status, Status::kOk);
-  EXPECT_EQ(JudgeDisturbance({}).status, Status::kOk);
-  EXPECT_TRUE(JudgeDisturbance(Quiet()).reason.empty());
-}
-
-TEST(DisturbanceTest, StealCountsAboveItsShareAndItsResolution) {
-  Disturbance seen = Quiet();
-  seen.machine_time = MachineTime{.stolen = 20, .wanted = 1000};
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 2 %, not more
-  seen.machine_time->stolen = 21;
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
-  seen.machine_time = MachineTime{.stolen = 4, .wanted = 20};  // 20 %, but 4 ticks
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-}
-
-TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
-  Disturbance seen = Quiet();
-  seen.switched_iterations = 10;
-  seen.involuntary_switches = 100;
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 10 %, not more
-  seen.switched_iterations = 11;
-  const Verdict verdict = JudgeDisturbance(seen);
-  EXPECT_EQ(verdict.status, Status::kDegraded);
-  EXPECT_NE(verdict.reason.find("11 of 100"), std::string::npos);
-  seen.switched_excess = 0.009;  // the undisturbed iterations say that it did not matter
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-  seen.switched_excess = 0.02;
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
-  seen.seconds = 60;  // 100 slices of 3 ms are 0.5 % of a minute
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-}
-
-TEST(DisturbanceTest, ClockMovesBothWays) {
-  Disturbance seen = Quiet();
-  seen.core_hertz_before = 3e9;
-  for (const double factor : {0.975, 1.0, 1.025}) {
-    seen.core_hertz_after = 3e9 * factor;
-    EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk) << factor;
-  }
-  for (const double factor : {0.96, 1.04}) {
-    seen.core_hertz_after = 3e9 * factor;
-    EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded) << factor;
-  }
-}
-
-TEST(DisturbanceTest, EveryReasonIsNamed) {
-  Disturbance seen = Quiet();
-  seen.quiet_ratio = 0.9;
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-  seen.quiet_ratio = 0.8;
-  seen.machine_time = MachineTime{.stolen = 100, .wanted = 1000};
-  const Verdict verdict = JudgeDisturbance(seen);
-  EXPECT_NE(verdict.reason.find("stole 10.0 %"), std::string::npos);
-  EXPECT_NE(verdict.reason.find("80 %"), std::string::npos);
 }
 
 }  // namespace

@@ -292,11 +292,15 @@ TEST(ConsoleTest, DrawsTheTable) {
   Report report = Sample();
   report.stages[2].status = Status::kFailed;
   report.stages[2].reason = "differs from the reference";
-  report.notes = {"warm-up: 12 iterations"};
+  report.notes = {{.text = "warm-up: not steady", .main = true}, {.text = "an empty stage"}};
   const std::string rule(105, '-');
   EXPECT_EQ(
       ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 105}),
-      "network cnn, batch 8\n\n"
+      "network cnn, batch 8\n"
+      "verdict: OK\n"
+      "  conv1 backward weights: FAILED: differs from the reference\n"
+      "most time: conv1 backward data 30.0 % (33.3 % of peak); conv1 forward 20.0 % (50.0 % of "
+      "peak); sgd update\n  5.0 %\n\n"
       "stage     pass                share       time   GFLOP/s     peak                "
       "implementation\n" +
           rule +
@@ -319,8 +323,8 @@ TEST(ConsoleTest, DrawsTheTable) {
           "step  10.0 ms (min 5.00 ms, p90 15.0 ms, n 50)  800 images/s  100 GFLOP/s  50.0 % of "
           "peak "
           "(fma f32 avx512)\n"
-          "FAILED: differs from the reference (conv1 backward weights)\n"
-          "warm-up: 12 iterations\n");
+          "warm-up: not steady\n"
+          "--explain prints 1 more note\n");
 }
 
 TEST(ConsoleTest, ColourOnlyAddsEscapesAndLinesFit) {

@@ -1,0 +1,143 @@
+#include "harness/validity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+namespace topdnn {
+
+namespace {
+
+const Ceiling* FindCeiling(std::span<const Ceiling> ceilings, std::string_view name) {
+  const auto found = std::find_if(ceilings.begin(), ceilings.end(),
+                                  [&](const Ceiling& ceiling) { return ceiling.name == name; });
+  return found == ceilings.end() ? nullptr : &*found;
+}
+
+void Worsen(Record& record, Status status, std::string_view reason) {
+  Verdict verdict{record.status, record.reason};
+  Worsen(verdict, status, reason);
+  record.status = verdict.status;
+  record.reason = verdict.reason;
+}
+
+void RemoveTimes(Record& record) {
+  record.seconds.reset();
+  record.seconds_by_regime.clear();
+  record.topdown_bounds.reset();
+  record.roofline.reset();
+}
+
+void RemoveCeiling(Record& record) {
+  record.ceiling_flops_per_second.reset();
+  if (record.roofline) record.roofline->compute.reset();
+}
+
+// Whether the algorithm executes fewer operations than the definition has: Winograd's (Lavin and
+// Gray, CVPR 2016). Without a count the share of the ceiling is then not known.
+bool ExecutesFewer(const Record& record) {
+  return record.implementation.find("wino") != std::string::npos;
+}
+
+void JudgeTime(Record& record) {
+  if (record.status == Status::kFailed) RemoveTimes(record);
+  if (!record.seconds || record.seconds->median < kMostSeconds) return;
+  Worsen(record, Status::kInvalid,
+         fmt::format("a median time of {:.3g} s cannot be", record.seconds->median));
+  RemoveTimes(record);
+}
+
+void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
+  if (!record.ceiling_flops_per_second) return;
+  const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
+  if (!(*record.ceiling_flops_per_second > 0) || ceiling == nullptr ||
+      ceiling->verdict.status > Status::kDegraded) {
+    RemoveCeiling(record);
+  } else if (ceiling->verdict.status == Status::kDegraded) {
+    Worsen(record, Status::kDegraded,
+           fmt::format("the ceiling {}: {}", ceiling->name, ceiling->verdict.reason));
+  }
+  const std::optional<double> share = record.PeakFraction();
+  if (!share || *share <= kMostPeakFraction) return;
+  if (!record.flops_counted && ExecutesFewer(record)) {
+    RemoveCeiling(record);
+    return;
+  }
+  Worsen(record, Status::kInvalid,
+         fmt::format("it runs at {:.2f} x its ceiling {}, which was measured too low: repeat the "
+                     "run on a quiet machine",
+                     *share, record.ceiling_name));
+  RemoveCeiling(record);
+}
+
+bool IsOk(std::span<const Ceiling> ceilings, const std::optional<Roof>& roof) {
+  if (!roof) return false;
+  const Ceiling* ceiling = FindCeiling(ceilings, roof->name);
+  return ceiling != nullptr && ceiling->verdict.status == Status::kOk && roof->value > 0;
+}
+
+void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
+  if (!record.roofline) return;
+  Roofline& roofline = *record.roofline;
+  for (std::optional<Roof>* roof : {&roofline.compute, &roofline.l1, &roofline.dram}) {
+    if (!IsOk(ceilings, *roof)) roof->reset();
+  }
+  const auto over = [&roofline] {
+    const std::optional<Roof> lowest = roofline.attainable();
+    return lowest && roofline.flops_per_second() > kMostPeakFraction * lowest->value;
+  };
+  // The caches keep part of a working set that is little larger than they are.
+  if (over()) roofline.dram_applies = false;
+  if (over() || record.status >= Status::kInvalid) record.roofline.reset();
+}
+
+bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
+  const bool timed = step.status == Status::kOk && step.seconds.has_value();
+  switch (basis) {
+    case Note::Basis::kFact:
+      return true;
+    case Note::Basis::kStep:
+      return timed;
+    case Note::Basis::kIsolated:
+      return timed && evidence.isolated.status == Status::kOk;
+    case Note::Basis::kCeiling:
+      return timed && step.PeakFraction().has_value();
+  }
+  return false;
+}
+
+}  // namespace
+
+void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
+  JudgeTime(record);
+  JudgeCeiling(ceilings, record);
+  JudgeRoofline(ceilings, record);
+  if (record.status != Status::kOk) record.topdown_bounds.reset();
+}
+
+void JudgeReport(const Evidence& evidence, Report& report) {
+  for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
+  JudgeRecord(evidence.ceilings, report.step);
+  const std::size_t removed = std::erase_if(
+      report.notes, [&](const Note& note) { return !Holds(note.basis, evidence, report.step); });
+  if (removed == 0) return;
+  const std::string reason =
+      report.step.reason.empty() ? evidence.isolated.reason : report.step.reason;
+  report.notes.push_back(
+      {.text = fmt::format("{} note{} left out: {}", removed, removed == 1 ? " is" : "s are",
+                           reason.empty() ? "the step has no ceiling that holds" : reason),
+       .basis = Note::Basis::kFact,
+       .main = false});
+}
+
+Verdict VerdictOf(const Report& report) {
+  Verdict worst{report.step.status, report.step.reason};
+  for (const Record& stage : report.stages) {
+    if (stage.status > worst.status) worst = {stage.status, stage.reason};
+  }
+  return worst;
+}
+
+}  // namespace topdnn

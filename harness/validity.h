@@ -1,0 +1,53 @@
+// Which figures of a report hold. Measuring produces samples; this pass judges what is derived from
+// them. It is the only place that does: reports print what is left, and no report decides by
+// itself.
+//
+// A figure that does not hold is removed, or its record gets a status and the reason:
+//
+//   time           outside of what a clock can give: INVALID, removed
+//   ceiling        INVALID or not measured: removed from the record, so the share is absent;
+//                  DEGRADED: so is the record
+//   share of peak  above kMostPeakFraction: the record is INVALID and loses the ceiling
+//   roofs          of a ceiling that is not OK: removed; a region above all of them: no roofline
+//   bounds         of a record that is not OK: removed
+//   notes          that are derived from a step, isolated times or a ceiling that do not hold:
+//                  removed, and one note says how many
+
+#ifndef TOPDNN_HARNESS_VALIDITY_H_
+#define TOPDNN_HARNESS_VALIDITY_H_
+
+#include <span>
+#include <vector>
+
+#include "harness/probes/ceilings.h"
+#include "harness/record.h"
+#include "harness/status.h"
+
+namespace topdnn {
+
+// Ceilings and stages are both measured to about 1 %. A stage above this share of its ceiling shows
+// that the ceiling was measured too low.
+inline constexpr double kMostPeakFraction = 1.02;
+
+// Times of one iteration that no measurement here can give: above 30 years.
+inline constexpr double kMostSeconds = 1e9;
+
+// What a report is judged by, besides its own records.
+struct Evidence {
+  std::vector<Ceiling> ceilings;  // with the verdicts of the measurements before and after the run
+  Verdict isolated;               // the worst over the stages that were measured by themselves
+};
+
+// Judges one record. The status only gets worse.
+void JudgeRecord(std::span<const Ceiling> ceilings, Record& record);
+
+// Judges the step, every stage and every note.
+void JudgeReport(const Evidence& evidence, Report& report);
+
+// The verdict on the report as a whole: the worst status of its step and stages, with the reasons
+// that hold for the step, or else for the first stage of that status.
+Verdict VerdictOf(const Report& report);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_VALIDITY_H_

@@ -1,0 +1,170 @@
+// What is read of the kernel's accounts, and which disturbances a median does not tolerate.
+
+#include "harness/disturbance.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+TEST(DisturbanceTest, ParsesProcStat) {
+  const auto time = ParseMachineTime("cpu  10 1 5 100 7 2 3 4 9 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->stolen, 4u);
+  EXPECT_EQ(time->wanted, 10u + 1 + 5 + 2 + 3 + 4);
+  EXPECT_FALSE(ParseMachineTime("cpu 1 2 3\n"));
+  EXPECT_FALSE(ParseMachineTime(""));
+}
+
+Disturbance Quiet() {
+  Disturbance seen;
+  seen.seconds = 1;
+  seen.iterations = 100;
+  return seen;
+}
+
+TEST(DisturbanceTest, NothingWatchedIsOk) {
+  EXPECT_EQ(JudgeDisturbance(Quiet()).status, Status::kOk);
+  EXPECT_EQ(JudgeDisturbance({}).status, Status::kOk);
+  EXPECT_TRUE(JudgeDisturbance(Quiet()).reason.empty());
+}
+
+TEST(DisturbanceTest, StealCountsAboveItsShareAndItsResolution) {
+  Disturbance seen = Quiet();
+  seen.machine_time = MachineTime{.stolen = 20, .wanted = 1000};
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 2 %, not more
+  seen.machine_time->stolen = 21;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
+  seen.machine_time = MachineTime{.stolen = 4, .wanted = 20};  // 20 %, but 4 ticks
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+}
+
+TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
+  Disturbance seen = Quiet();
+  seen.switched_iterations = 10;
+  seen.involuntary_switches = 100;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 10 %, not more
+  seen.switched_iterations = 11;
+  const Verdict verdict = JudgeDisturbance(seen);
+  EXPECT_EQ(verdict.status, Status::kDegraded);
+  EXPECT_NE(verdict.reason.find("11 of 100"), std::string::npos);
+  seen.switched_excess = 0.009;  // the undisturbed iterations say that it did not matter
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.switched_excess = 0.02;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
+  seen.seconds = 60;  // 100 slices of 3 ms are 0.5 % of a minute
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+}
+
+TEST(DisturbanceTest, ClockMovesBothWays) {
+  Disturbance seen = Quiet();
+  seen.core_hertz_before = 3e9;
+  for (const double factor : {0.975, 1.0, 1.025}) {
+    seen.core_hertz_after = 3e9 * factor;
+    EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk) << factor;
+  }
+  for (const double factor : {0.96, 1.04}) {
+    seen.core_hertz_after = 3e9 * factor;
+    EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded) << factor;
+  }
+}
+
+TEST(DisturbanceTest, EveryReasonIsNamed) {
+  Disturbance seen = Quiet();
+  seen.quiet_ratio = 0.9;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.quiet_ratio = 0.8;
+  seen.machine_time = MachineTime{.stolen = 100, .wanted = 1000};
+  const Verdict verdict = JudgeDisturbance(seen);
+  EXPECT_NE(verdict.reason.find("stole 10.0 %"), std::string::npos);
+  EXPECT_NE(verdict.reason.find("80 %"), std::string::npos);
+}
+
+// What the kernel writes for a thread: time on a CPU, time waiting for one, time slices.
+TEST(DisturbanceTest, ParsesSchedstat) {
+  const auto time = ParseSchedulerTime("176011 42331833 2\n");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->running, 176011u);
+  EXPECT_EQ(time->waiting, 42331833u);
+  EXPECT_FALSE(ParseSchedulerTime("176011 42331833\n"));
+  EXPECT_FALSE(ParseSchedulerTime(""));
+}
+
+TEST(DisturbanceTest, SchedulerTimesOfThreadsAreAdded) {
+  const TestFolder folder;
+  for (const auto& [thread, text] : {std::pair{"11", "100 7 3"}, {"12", "200 0 1"}}) {
+    std::filesystem::create_directories(folder.path() / thread);
+    std::ofstream(folder.path() / thread / "schedstat") << text << "\n";
+  }
+  std::filesystem::create_directories(folder.path() / "13");  // ended meanwhile
+  const auto time = ReadSchedulerTime(folder.path());
+  ASSERT_TRUE(time);
+  EXPECT_EQ(time->running, 300u);
+  EXPECT_EQ(time->waiting, 7u);
+  EXPECT_FALSE(ReadSchedulerTime(folder.path() / "none"));
+}
+
+TEST(DisturbanceTest, AKernelWithoutAccountsShowsZeros) {
+  const TestFolder folder;
+  std::filesystem::create_directories(folder.path() / "11");
+  std::ofstream(folder.path() / "11" / "schedstat") << "0 0 0\n";
+  EXPECT_FALSE(ReadSchedulerTime(folder.path()));
+}
+
+TEST(DisturbanceTest, OnlyAccountsThatGrewAreSpent) {
+  KernelAccounts before;
+  before.machine = MachineTime{.stolen = 5, .wanted = 100};
+  before.scheduler = SchedulerTime{.running = 1000, .waiting = 10};
+  before.throttled_microseconds = 500;
+  KernelAccounts after;
+  after.machine = MachineTime{.stolen = 8, .wanted = 150};
+  after.scheduler = SchedulerTime{.running = 4000, .waiting = 30};
+  after.throttled_microseconds = 250500;
+  Disturbance seen;
+  AddSpent(before, after, seen);
+  EXPECT_EQ(seen.machine_time->stolen, 3u);
+  EXPECT_EQ(seen.machine_time->wanted, 50u);
+  EXPECT_EQ(seen.scheduler_time->running, 3000u);
+  EXPECT_EQ(seen.scheduler_time->waiting, 20u);
+  EXPECT_DOUBLE_EQ(*seen.throttled_seconds, 0.25);
+  Disturbance backwards;  // a thread ended, a group was left
+  AddSpent(after, before, backwards);
+  EXPECT_FALSE(backwards.machine_time);
+  EXPECT_FALSE(backwards.scheduler_time);
+  EXPECT_FALSE(backwards.throttled_seconds);
+}
+
+TEST(DisturbanceTest, WaitingForACpuCountsAboveTwoPercent) {
+  Disturbance seen = Quiet();
+  seen.scheduler_time = SchedulerTime{.running = 980, .waiting = 20};
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.scheduler_time = SchedulerTime{.running = 979, .waiting = 21};
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
+  seen.switched_excess = 0.005;  // the median is that of the iterations without a switch
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.scheduler_time = SchedulerTime{.running = 890, .waiting = 110};
+  const Verdict verdict = JudgeDisturbance(seen);
+  EXPECT_EQ(verdict.status, Status::kDegraded) << "a neighbour that runs all the time";
+  EXPECT_NE(verdict.reason.find("11 %"), std::string::npos);
+}
+
+TEST(DisturbanceTest, ThrottlingByAQuotaCounts) {
+  Disturbance seen = Quiet();
+  seen.throttled_seconds = 0.01;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.throttled_seconds = 0.05;
+  const Verdict verdict = JudgeDisturbance(seen);
+  EXPECT_EQ(verdict.status, Status::kDegraded);
+  EXPECT_NE(verdict.reason.find("CPU quota of the control group stopped it for 5 %"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace topdnn

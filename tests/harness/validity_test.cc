@@ -1,0 +1,252 @@
+// Which figures the validity pass removes or marks. The expectations are worked out by hand.
+
+#include "harness/validity.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kFma = "fma/avx512/f32/l1";
+
+Ceiling CeilingNamed(const std::string& name, double value, Verdict verdict = {}) {
+  Ceiling ceiling;
+  ceiling.name = name;
+  ceiling.value = value;
+  ceiling.verdict = std::move(verdict);
+  return ceiling;
+}
+
+// 2 GFLOP in 10 ms: 200 GFLOP/s.
+Record RecordUnder(double ceiling) {
+  Record record;
+  record.name = "conv1";
+  record.seconds = Summary{.median = 0.01, .min = 0.009, .p90 = 0.011, .n = 20};
+  record.flops = 2e9;
+  record.ceiling_flops_per_second = ceiling;
+  record.ceiling_name = kFma;
+  record.topdown_bounds = TopdownBounds{{"Retiring", {.low = 0.2, .high = 0.4, .basis = "b"}}};
+  return record;
+}
+
+TEST(ValidityTest, ARecordBelowItsCeilingStaysAsItIs) {
+  Record record = RecordUnder(250e9);
+  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_EQ(record.reason, "");
+  EXPECT_DOUBLE_EQ(*record.PeakFraction(), 0.8);
+  EXPECT_TRUE(record.topdown_bounds);
+}
+
+TEST(ValidityTest, TwoPercentAboveTheCeilingAreAllowedAndNotMore) {
+  Record allowed = RecordUnder(200e9 / 1.0199);
+  JudgeRecord(std::vector{CeilingNamed(kFma, 200e9 / 1.0199)}, allowed);
+  EXPECT_EQ(allowed.status, Status::kOk);
+  Record above = RecordUnder(200e9 / 1.0201);
+  JudgeRecord(std::vector{CeilingNamed(kFma, 200e9 / 1.0201)}, above);
+  EXPECT_EQ(above.status, Status::kInvalid);
+  EXPECT_THAT(above.reason, HasSubstr("1.02 x its ceiling fma/avx512/f32/l1"));
+  EXPECT_FALSE(above.PeakFraction());
+  EXPECT_FALSE(above.topdown_bounds);
+  EXPECT_TRUE(above.seconds) << "the time itself was measured";
+}
+
+TEST(ValidityTest, ExecutedOperationsCountWhereFewerThanDefined) {
+  Record winograd = RecordUnder(150e9);  // 1.33 x as defined
+  winograd.implementation = "jit_wino_4x3:avx512_core";
+  winograd.flops_counted = 1e9;  // 0.67 x as executed
+  JudgeRecord(std::vector{CeilingNamed(kFma, 150e9)}, winograd);
+  EXPECT_EQ(winograd.status, Status::kOk);
+  EXPECT_NEAR(*winograd.PeakFraction(), 0.6667, 1e-4);
+  EXPECT_DOUBLE_EQ(*winograd.Gflops(), 200);
+  Record padded = RecordUnder(250e9);
+  padded.flops_counted = 4e9;
+  EXPECT_DOUBLE_EQ(*padded.PeakFraction(), 0.8) << "padding is no use of the machine";
+  Record maxima = RecordUnder(250e9);
+  maxima.flops_counted = 0.0;
+  EXPECT_DOUBLE_EQ(*maxima.PeakFraction(), 0.8) << "comparisons are not counted";
+}
+
+TEST(ValidityTest, AnUncountedWinogradAboveTheCeilingHasNoShare) {
+  Record record = RecordUnder(150e9);
+  record.implementation = "jit_wino_4x3:avx512_core";
+  JudgeRecord(std::vector{CeilingNamed(kFma, 150e9)}, record);
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_FALSE(record.PeakFraction());
+}
+
+TEST(ValidityTest, ACeilingThatDoesNotHoldGivesNoShare) {
+  for (const Status status : {Status::kInvalid, Status::kSkipped}) {
+    Record record = RecordUnder(250e9);
+    JudgeRecord(std::vector{CeilingNamed(kFma, 250e9, {status, "spread"})}, record);
+    EXPECT_EQ(record.status, Status::kOk);
+    EXPECT_FALSE(record.PeakFraction());
+  }
+  Record unknown = RecordUnder(250e9);
+  JudgeRecord(std::vector{CeilingNamed("fma/avx2/f32/l1", 250e9)}, unknown);
+  EXPECT_FALSE(unknown.PeakFraction());
+  Record zero = RecordUnder(0);
+  JudgeRecord(std::vector{CeilingNamed(kFma, 0)}, zero);
+  EXPECT_FALSE(zero.PeakFraction());
+}
+
+TEST(ValidityTest, ADegradedCeilingDegradesTheRecord) {
+  Record record = RecordUnder(250e9);
+  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9, {Status::kDegraded, "spread 9 %"})}, record);
+  EXPECT_EQ(record.status, Status::kDegraded);
+  EXPECT_EQ(record.reason, "the ceiling fma/avx512/f32/l1: spread 9 %");
+  EXPECT_FALSE(record.topdown_bounds);
+}
+
+TEST(ValidityTest, ADisturbedRecordHasNoBounds) {
+  Record record = RecordUnder(250e9);
+  record.status = Status::kDegraded;
+  record.reason = "interrupted";
+  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
+  EXPECT_FALSE(record.topdown_bounds);
+  EXPECT_EQ(record.reason, "interrupted");
+}
+
+TEST(ValidityTest, AFailedRecordHasNoTime) {
+  Record record = RecordUnder(250e9);
+  record.status = Status::kFailed;
+  record.seconds_by_regime["isolated-hot"] = *record.seconds;
+  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
+  EXPECT_FALSE(record.seconds);
+  EXPECT_TRUE(record.seconds_by_regime.empty());
+}
+
+TEST(ValidityTest, ATimeOfThirtyYearsIsInvalid) {
+  Record record = RecordUnder(250e9);
+  record.seconds->median = 1e308;
+  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
+  EXPECT_EQ(record.status, Status::kInvalid);
+  EXPECT_FALSE(record.seconds);
+}
+
+// 200 GFLOP/s at 10 FLOP per byte from L1 and 5 per byte from DRAM.
+Record RecordWithRoofs(double compute, double l1, double dram) {
+  Record record = RecordUnder(compute);
+  Roofline roofline;
+  roofline.flops = 2e9;
+  roofline.seconds = 0.01;
+  roofline.l1_bytes = 2e8;
+  roofline.dram_bytes = 4e8;
+  roofline.compute = Roof{kFma, compute};
+  roofline.l1 = Roof{"read/l1", l1};
+  roofline.dram = Roof{"read/dram", dram};
+  record.roofline = roofline;
+  return record;
+}
+
+TEST(ValidityTest, RoofsOfCeilingsThatAreNotOkAreRemoved) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9),
+                                CeilingNamed("read/l1", 30e9, {Status::kDegraded, "spread"}),
+                                CeilingNamed("read/dram", 50e9)};
+  Record record = RecordWithRoofs(250e9, 30e9, 50e9);
+  JudgeRecord(ceilings, record);
+  ASSERT_TRUE(record.roofline);
+  EXPECT_TRUE(record.roofline->compute);
+  EXPECT_FALSE(record.roofline->l1);
+  EXPECT_TRUE(record.roofline->dram);
+}
+
+TEST(ValidityTest, ARegionAboveTheRoofOfMemoryIsServedByCaches) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", 30e9),
+                                CeilingNamed("read/dram", 30e9)};
+  Record record = RecordWithRoofs(250e9, 30e9, 30e9);  // 150 GFLOP/s by DRAM, 300 by L1
+  JudgeRecord(ceilings, record);
+  ASSERT_TRUE(record.roofline);
+  EXPECT_FALSE(record.roofline->dram_applies);
+  EXPECT_EQ(record.roofline->attainable()->name, kFma);
+}
+
+TEST(ValidityTest, ARegionAboveAllRoofsHasNoRoofline) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", 10e9),
+                                CeilingNamed("read/dram", 50e9)};
+  Record record = RecordWithRoofs(250e9, 10e9, 50e9);  // 100 GFLOP/s by L1
+  JudgeRecord(ceilings, record);
+  EXPECT_FALSE(record.roofline);
+}
+
+Report ReportWithNotes() {
+  Report report;
+  report.step = RecordUnder(250e9);
+  report.stages = {RecordUnder(250e9)};
+  report.notes = {{.text = "fact", .basis = Note::Basis::kFact},
+                  {.text = "step", .basis = Note::Basis::kStep},
+                  {.text = "isolated", .basis = Note::Basis::kIsolated},
+                  {.text = "ceiling", .basis = Note::Basis::kCeiling}};
+  return report;
+}
+
+std::vector<std::string> TextsOf(const Report& report) {
+  std::vector<std::string> texts;
+  for (const Note& note : report.notes) texts.push_back(note.text);
+  return texts;
+}
+
+TEST(ValidityTest, NotesStayWhereTheirBasisHolds) {
+  Report report = ReportWithNotes();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "step", "isolated", "ceiling"));
+}
+
+TEST(ValidityTest, NotesOnADisturbedStepGoAndOneLineSaysSo) {
+  Report report = ReportWithNotes();
+  report.step.status = Status::kDegraded;
+  report.step.reason = "interrupted";
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "3 notes are left out: interrupted"));
+}
+
+TEST(ValidityTest, NotesOnDisturbedIsolatedTimesGoAlone) {
+  Report report = ReportWithNotes();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {Status::kDegraded, "busy"}},
+              report);
+  EXPECT_THAT(TextsOf(report),
+              testing::ElementsAre("fact", "step", "ceiling", "1 note is left out: busy"));
+}
+
+TEST(ValidityTest, NotesOnARemovedCeilingGoAlone) {
+  Report report = ReportWithNotes();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9, {Status::kInvalid, "low"})}, .isolated = {}},
+              report);
+  EXPECT_THAT(TextsOf(report),
+              testing::ElementsAre("fact", "step", "isolated",
+                                   "1 note is left out: the step has no ceiling that holds"));
+}
+
+TEST(ValidityTest, TheVerdictIsTheWorstOfStepAndStages) {
+  Report report = ReportWithNotes();
+  EXPECT_EQ(VerdictOf(report).status, Status::kOk);
+  report.stages[0].status = Status::kInvalid;
+  report.stages[0].reason = "over";
+  EXPECT_EQ(VerdictOf(report), (Verdict{Status::kInvalid, "over"}));
+}
+
+TEST(StatusTest, TheWorseStatusStaysAndReasonsAreJoinedOnce) {
+  Verdict verdict;
+  Worsen(verdict, Status::kDegraded, "a");
+  Worsen(verdict, Status::kOk, "");
+  Worsen(verdict, Status::kInvalid, "b");
+  Worsen(verdict, Status::kDegraded, "a");
+  EXPECT_EQ(verdict, (Verdict{Status::kInvalid, "a; b"}));
+}
+
+TEST(StatusTest, NamesAreReadBack) {
+  for (const Status status :
+       {Status::kOk, Status::kDegraded, Status::kInvalid, Status::kSkipped, Status::kFailed}) {
+    EXPECT_EQ(StatusOf(NameOf(status)), status);
+  }
+  EXPECT_THROW(StatusOf("FINE"), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace topdnn
