@@ -1,4 +1,4 @@
-// The README's table of what works must be the one that `topdnn kernels` prints: all that works
+// The table of docs/kernels.md must be the one that `topdnn kernels` prints: all that works
 // here stands in it, and what stands in it works here, but for types that this CPU may lack.
 
 #include <gtest/gtest.h>
@@ -61,14 +61,14 @@ TEST(KernelsTableTest, TheReadmeHasWhatTheProgramPrints) {
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   std::istringstream printed(outcome.output);
   const Table here = ReadTable(printed);
-  std::ifstream readme(TOPDNN_SOURCE_DIR "/README.md");
+  std::ifstream readme(TOPDNN_SOURCE_DIR "/docs/kernels.md");
   const Table written = ReadTable(readme);
   ASSERT_GT(here.size(), 20U);
   // What a CPU, or a build for one ISA, may lack.
   const std::set<std::string> of_some_cpus = {"bf16", "u8", "s8"};
   for (const auto& [key, types] : here) {
     const std::string what = key[0] + " " + key[1] + " on " + key[2];
-    ASSERT_TRUE(written.contains(key)) << what << " is not in the README; paste `topdnn kernels`";
+    ASSERT_TRUE(written.contains(key)) << what << " is not in docs/kernels.md; paste `topdnn kernels`";
     for (const std::string& type : types) {
       EXPECT_TRUE(written.at(key).contains(type)) << what << " works in " << type;
     }

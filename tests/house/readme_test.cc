@@ -1,4 +1,4 @@
-// The commands that README.md and CONTRIBUTING.md show begin with programs that exist.
+// The commands that README.md, CONTRIBUTING.md and docs/ show begin with programs that exist.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,11 +21,10 @@ const std::set<std::string>& KnownPrograms() {
   return names;
 }
 
-class DocumentTest : public testing::TestWithParam<const char*> {};
+class DocumentTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(DocumentTest, EachCommandStartsAKnownProgram) {
   const std::filesystem::path root = TOPDNN_SOURCE_DIR;
-  if (!std::filesystem::exists(root / GetParam())) GTEST_SKIP() << GetParam() << " is not written";
   const auto commands = ShellCommands(ReadSource(GetParam()).text);
   EXPECT_FALSE(commands.empty()) << "no ```sh block";
   for (const std::string& command : commands) {
@@ -36,11 +35,17 @@ TEST_P(DocumentTest, EachCommandStartsAKnownProgram) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Documents, DocumentTest, testing::Values("README.md", "CONTRIBUTING.md"),
-                         [](const auto& test) {
-                           const std::string name = test.param;
-                           return name.substr(0, name.find('.'));
-                         });
+INSTANTIATE_TEST_SUITE_P(Documents, DocumentTest, testing::ValuesIn(DocumentPaths()),
+                         [](const auto& test) { return TestNameOf(test.param); });
+
+TEST(DocumentsTest, EachPageOfDocsIsLinkedFromTheReadme) {
+  const std::string readme = ReadSource("README.md").text;
+  for (const std::string& path : DocumentPaths()) {
+    if (path.starts_with("docs/")) {
+      EXPECT_NE(readme.find("(" + path + ")"), std::string::npos) << path;
+    }
+  }
+}
 
 TEST(ShellBlocksTest, FindsCommandsInShBlocksAlone) {
   EXPECT_THAT(ShellCommands("text\n"

@@ -1,11 +1,30 @@
 #include "tests/house/shell_blocks.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 
 #include "tests/house/source_tree.h"
 
 namespace topdnn {
+
+std::vector<std::string> DocumentPaths() {
+  std::vector<std::string> pages;
+  for (const auto& file : std::filesystem::directory_iterator(TOPDNN_SOURCE_DIR "/docs")) {
+    pages.push_back("docs/" + file.path().filename().string());
+  }
+  std::sort(pages.begin(), pages.end());
+  pages.insert(pages.begin(), {"README.md", "CONTRIBUTING.md"});
+  return pages;
+}
+
+std::string TestNameOf(const std::string& document) {
+  std::string name = document.substr(0, document.find('.'));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '/' || c == '-'; }, '_');
+  return name;
+}
 
 std::vector<std::string> ShellCommands(std::string_view markdown) {
   static const std::regex comment(R"((^|\s)#.*$)");

@@ -1,4 +1,4 @@
-// The commands that a Markdown document shows in ```sh blocks.
+// The Markdown documents of the repository, and the commands that they show in ```sh blocks.
 
 #ifndef TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
 #define TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
@@ -8,6 +8,12 @@
 #include <vector>
 
 namespace topdnn {
+
+// README.md, CONTRIBUTING.md and the pages of docs/, in this order.
+std::vector<std::string> DocumentPaths();
+
+// "docs/exact-counting.md" as a part of a test's name: "docs_exact_counting".
+std::string TestNameOf(const std::string& document);
 
 // One entry per command, in order: lines ending in a backslash are joined, comments (from a `#` at
 // the start of a word) and blank lines left out, spaces at the ends trimmed.
