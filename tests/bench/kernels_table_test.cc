@@ -68,7 +68,8 @@ TEST(KernelsTableTest, TheReadmeHasWhatTheProgramPrints) {
   const std::set<std::string> of_some_cpus = {"bf16", "u8", "s8"};
   for (const auto& [key, types] : here) {
     const std::string what = key[0] + " " + key[1] + " on " + key[2];
-    ASSERT_TRUE(written.contains(key)) << what << " is not in docs/kernels.md; paste `topdnn kernels`";
+    ASSERT_TRUE(written.contains(key))
+        << what << " is not in docs/kernels.md; paste `topdnn kernels`";
     for (const std::string& type : types) {
       EXPECT_TRUE(written.at(key).contains(type)) << what << " works in " << type;
     }

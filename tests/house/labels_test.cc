@@ -29,7 +29,7 @@ TEST(LabelsTest, EachIsThere) {
 }
 
 TEST(LabelsTest, ASlowTestHasBothOfItsLabels) {
-  const std::string name = "ReadmeCommandsTest.EachEndsWell";
+  const std::string name = "ReadmeCommandsTest.TheTwoScriptsAreShownFirst";
   EXPECT_THAT(Listed("-L slow"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit -LE slow"), testing::Not(testing::HasSubstr(name)));
