@@ -91,6 +91,11 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       ceiling.unit = text("unit");
       ceiling.note = text("note");
       if (!json.at("value").is_null()) ceiling.value = json.at("value").get<double>();
+      // (no machine reaches 10^18 of anything in a second)
+      if (ceiling.value && !(*ceiling.value > 0 && *ceiling.value < 1e18)) {
+        ceiling.value.reset();
+        ceiling.verdict = {Status::kInvalid, "the recording has an impossible value for it"};
+      }
       ceilings.push_back(std::move(ceiling));
     }
   } catch (const nlohmann::json::exception&) {
