@@ -7,17 +7,22 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <regex.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <cerrno>
 #include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
 #include <string>
-#include <string_view>
+#include <system_error>
 #include <vector>
 
+#include "bench/benchmark_flags.h"
 #include "bench/cases.h"
 #include "bench/command.h"
 #include "bench/command_parser.h"
@@ -34,8 +39,6 @@
 namespace topdnn {
 
 namespace {
-
-constexpr std::string_view kOutFlag = "--benchmark_out=";
 
 // The cases that --benchmark_filter, an extended POSIX expression which a leading '-' negates,
 // selects. Where there are none, Google Benchmark itself would run none, and end well.
@@ -62,26 +65,37 @@ std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
   return selected;
 }
 
-// Takes the flag out of the arguments: what it lists, Google Benchmark does not know.
-bool TakeListFlag(std::vector<std::string>& arguments) {
-  bool list = false;
-  std::erase_if(arguments, [&](const std::string& argument) {
-    if (!argument.starts_with("--benchmark_list_tests")) return false;
-    list = !argument.ends_with("=false") && !argument.ends_with("=0");
-    return true;
-  });
-  return list;
-}
-
-// Moves what Google Benchmark wrote to where it was asked for, once it is whole.
-void Publish(const std::string& partial, const std::string& path, bool is_json) {
-  std::ifstream file(partial, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (is_json && !nlohmann::json::accept(text)) {
-    throw std::runtime_error(fmt::format("{}: Google Benchmark wrote no valid JSON", partial));
+// What Google Benchmark writes as its output file: in memory, so that the file that was asked for
+// appears whole or not at all.
+class OutputInMemory {
+ public:
+  OutputInMemory() : fd_(memfd_create("benchmark_out", MFD_CLOEXEC)) {
+    if (fd_ < 0) {
+      throw std::system_error(errno, std::generic_category(), "a file in memory for the results");
+    }
   }
-  WriteFileAtomically(path, text);
-  std::filesystem::remove(partial);
+  ~OutputInMemory() { close(fd_); }
+  OutputInMemory(const OutputInMemory&) = delete;
+  OutputInMemory& operator=(const OutputInMemory&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+  std::string Text() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  int fd_;
+};
+
+// Writes the results to where they were asked for, once they are whole.
+void Publish(const std::string& text, const BenchmarkFlags& flags) {
+  if (flags.out_format == "console") return WriteFileAtomically(flags.out, text);
+  if (!nlohmann::json::accept(text)) {
+    throw std::runtime_error(
+        fmt::format("{}: Google Benchmark made no valid JSON for it", flags.out));
+  }
+  WriteFileAtomically(flags.out, flags.out_format == "csv" ? CsvOfBenchmarks(text) : text);
 }
 
 struct BenchOptions {
@@ -128,47 +142,37 @@ int ExitStatusOf(const BenchmarkCases& cases) {
 
 int RunBench(const CommandParser& parser, const BenchOptions& options) {
   InterruptFlag();
-  std::vector<std::string> arguments = parser.OtherArguments();
-  const bool list = TakeListFlag(arguments);
-  std::string path;
-  std::string partial;
-  bool is_json = true;
-  for (std::string& argument : arguments) {
-    if (argument.starts_with("--benchmark_out_format=")) is_json = argument.ends_with("=json");
-    if (!argument.starts_with(kOutFlag)) continue;
-    path = argument.substr(kOutFlag.size());
-    CheckWritable(path);
-    partial = path + ".partial";
-    argument = std::string(kOutFlag) + partial;
+  BenchmarkFlags flags = ReadBenchmarkFlags(parser.OtherArguments());
+  std::optional<OutputInMemory> output;
+  if (!flags.out.empty()) {
+    CheckOutputs({flags.out}, options.files);
+    output.emplace();
+    flags.passed_on.push_back("--benchmark_out=" + output->path());
+    const bool console = flags.out_format == "console";
+    flags.passed_on.emplace_back(console ? "--benchmark_out_format=console"
+                                         : "--benchmark_out_format=json");
   }
   std::string program = "topdnn bench";
   std::vector<char*> argv = {program.data()};
-  for (std::string& argument : arguments) argv.push_back(argument.data());
+  for (std::string& argument : flags.passed_on) argv.push_back(argument.data());
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
-  if (argc > 1) {
-    throw UsageError(
-        fmt::format("bench: no argument '{}'; it takes Google Benchmark's, such as "
-                    "--benchmark_filter=REGEX and --benchmark_out=FILE",
-                    argv[1]));
-  }
   BenchmarkCases cases;
-  AddCases(options, list || !benchmark::GetBenchmarkFilter().empty(), cases);
+  AddCases(options, flags.list || !benchmark::GetBenchmarkFilter().empty(), cases);
   for (const BenchmarkCase* one : Selected(cases)) {
-    if (list) {
+    if (flags.list) {
       fmt::print("{}\n", one->name);
     } else {
       one->register_case();
     }
   }
-  if (list) return kExitGood;
+  if (flags.list) return kExitGood;
   benchmark::AddCustomContext("command", CommandLine());
   benchmark::AddCustomContext("libraries", LibraryVersions().dump());
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
-  // Nothing is written where the cases were only listed.
-  if (std::filesystem::exists(partial)) Publish(partial, path, is_json);
+  if (output) Publish(output->Text(), flags);
   return ExitStatusOf(cases);
 }
 

@@ -4,13 +4,20 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <deque>
 #include <exception>
 #include <new>
+#include <stdexcept>
+#include <system_error>
+#include <typeinfo>
 #include <utility>
 
 #include "bench/command_parser.h"
 #include "bench/nearest.h"
+#include "bench/process_setup.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/one_line.h"
 
 namespace topdnn {
 
@@ -41,9 +48,47 @@ std::string Suggestion(const std::string& given, const std::vector<std::string>&
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-int Fail(const std::string& message) {
-  fmt::print(stderr, "topdnn: {}\n", message);
-  return kExitUsage;
+// Says it in one line, whatever names from outside are in it.
+int Fail(int status, const std::string& message) {
+  // (fmt::print throws where standard error is closed)
+  std::fputs(fmt::format("topdnn: {}\n", OneLine(message)).c_str(), stderr);
+  return status;
+}
+
+int Refuse(const std::string& message) { return Fail(kExitUsage, message); }
+
+// Whether an error is about what the user gave. The program's own types of errors are, as are those
+// that say why a shape or a size cannot be; what the standard library throws otherwise, and bare
+// runtime and logic errors, are failures of the system or of the program.
+bool IsAboutInput(const std::exception& error) {
+  const std::type_info& type = typeid(error);
+  if (dynamic_cast<const WriteError*>(&error) != nullptr) return false;
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) return false;
+  if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) {
+    return type != typeid(std::runtime_error);
+  }
+  return type == typeid(std::invalid_argument);
+}
+
+// Prints why the command did not end well. Returns the exit status.
+int Explain(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return Fail(kExitWrong,
+                "out of memory: take a smaller --batch, or raise the limit (ulimit -v, -d, or the "
+                "control group's)");
+  }
+  if (dynamic_cast<const NothingMeasured*>(&error) != nullptr) {
+    return Fail(kExitNothing, error.what());
+  }
+  if (IsAboutInput(error)) return Refuse(error.what());
+  if (dynamic_cast<const WriteError*>(&error) != nullptr) return Fail(kExitWrong, error.what());
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
+    return Fail(kExitWrong, fmt::format("{} (an input/output error); look at the file, the disk "
+                                        "and the limits of this process (ulimit -a)",
+                                        error.what()));
+  }
+  return Fail(kExitWrong,
+              fmt::format("internal error: {}; report it with the command line", error.what()));
 }
 
 // One line for what the parser refused.
@@ -52,17 +97,17 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error, int arg
   if (chosen.empty()) {
     std::vector<std::string> names;
     for (const Command& command : Commands()) names.push_back(command.name);
-    if (argc < 2) return Fail("say a command; `topdnn --help` lists them");
-    return Fail(fmt::format("no command '{}'{} (`topdnn --help` lists them)", argv[1],
-                            Suggestion(argv[1], names)));
+    if (argc < 2) return Refuse("say a command; `topdnn --help` lists them");
+    return Refuse(fmt::format("no command '{}'{} (`topdnn --help` lists them)", argv[1],
+                              Suggestion(argv[1], names)));
   }
   const CLI::App& command = *chosen.front();
   for (const std::string& extra : command.remaining()) {
-    return Fail(fmt::format("{}: no argument '{}'{} (`topdnn {} --help` lists them)",
-                            command.get_name(), extra, Suggestion(extra, FlagsOf(command)),
-                            command.get_name()));
+    return Refuse(fmt::format("{}: no argument '{}'{} (`topdnn {} --help` lists them)",
+                              command.get_name(), extra, Suggestion(extra, FlagsOf(command)),
+                              command.get_name()));
   }
-  return Fail(fmt::format("{}: {}", command.get_name(), error.what()));
+  return Refuse(fmt::format("{}: {}", command.get_name(), error.what()));
 }
 
 }  // namespace
@@ -79,7 +124,10 @@ const std::vector<Command>& Commands() { return TheCommands(); }
 
 const std::string& CommandLine() { return TheCommandLine(); }
 
-int RunCommandLine(int argc, char** argv) {
+namespace {
+
+// `output`: why standard output could not be written, where that ended the command.
+int Run(int argc, char** argv, std::error_code& output) {
   TheCommandLine() = "topdnn";
   for (int i = 1; i < argc; ++i) TheCommandLine() += fmt::format(" {}", argv[i]);
 
@@ -104,11 +152,22 @@ int RunCommandLine(int argc, char** argv) {
     return app.exit(help);
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error, argc, argv);
-  } catch (const std::bad_alloc&) {
-    return Fail("out of memory: take a smaller --batch");
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return Explain(error);
+    output = error.code();
+    return kExitGood;
   } catch (const std::exception& error) {
-    return Fail(error.what());
+    return Explain(error);
   }
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  SetUpProcess();
+  std::error_code output;
+  const int status = Run(argc, argv, output);
+  return FinishOutput(status, output);
 }
 
 }  // namespace topdnn

@@ -19,13 +19,21 @@ class CommandParser;
 
 // Exit statuses of the program (a contract with scripts).
 inline constexpr int kExitGood = 0;
-inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or failed
+inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or failed; input and
+                                              // output, memory or the program itself failed
 inline constexpr int kExitUsage = 2;          // bad usage or input
 inline constexpr int kExitNothing = 3;        // nothing could be measured
 inline constexpr int kExitInterrupted = 130;  // SIGINT; what was finished is written
 
 // Bad usage or input: one line that says what, where and the fix. Ends the program with kExitUsage.
 class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Nothing can be measured here of what was asked for: one line that says why and what would help.
+// Ends the program with kExitNothing.
+class NothingMeasured : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };

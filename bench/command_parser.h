@@ -4,6 +4,7 @@
 #ifndef TOPDNN_BENCH_COMMAND_PARSER_H_
 #define TOPDNN_BENCH_COMMAND_PARSER_H_
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,15 @@ class App;
 }  // namespace CLI
 
 namespace topdnn {
+
+// The numbers that an option takes, both ends included.
+struct Range {
+  double least = std::numeric_limits<double>::lowest();
+  double most = std::numeric_limits<double>::max();
+};
+
+// What the training step can hold of a rate: numbers of f32, none of them negative.
+inline constexpr Range kRates{0, std::numeric_limits<float>::max()};
 
 // A command adds each of its arguments with the variable that the parsed value goes to, which must
 // live until the command runs; one that is not given keeps its value, the default. A name with
@@ -22,9 +32,10 @@ class CommandParser {
   explicit CommandParser(CLI::App& app) : app_(app) {}
 
   // For the types of value that command_parser.cc names: strings, numbers, lists of strings, and
-  // optional ones of these.
+  // optional ones of these. An empty value is refused; so is a number with anything after it, one
+  // that its type cannot hold, nan, inf, and one outside of `range`: by a UsageError.
   template <class Value>
-  void Add(const std::string& name, Value& value, const std::string& help);
+  void Add(const std::string& name, Value& value, const std::string& help, Range range = {});
   // As Add; the command is refused without it.
   template <class Value>
   void Require(const std::string& name, Value& value, const std::string& help);

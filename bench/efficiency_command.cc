@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -96,18 +97,20 @@ int RunEfficiency(const EfficiencyOptions& options) {
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   if (!options.json.empty()) CheckWritable(options.json);
   InterruptFlag();
-  fmt::print("inference, batch {}, dtype {}, backend {}\n{}", options.workload.batch,
+  std::FILE* const table = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(table, "inference, batch {}, dtype {}, backend {}\n{}", options.workload.batch,
              options.workload.dtype, options.workload.backend, HeadLine());
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   bool failed = false;
   for (const std::string& network : options.networks) {
     if (Interrupted()) break;
     Row row = Measure(network, options);
-    fmt::print("{}", row.text);
+    fmt::print(table, "{}", row.text);
     failed = failed || row.status == Status::kFailed;
     rows.push_back(std::move(row.json));
   }
   fmt::print(
+      table,
       "numerator: 2 x the multiply-accumulates of convolutions and dense layers as defined, over "
       "the whole step's median;\ndenominator: the multiply-add ceiling fed from L1, as measured "
       "here\npublished: {}\n",
@@ -128,8 +131,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--dtype", options->workload.dtype, "element type of activations: f32, bf16, f16");
   parser.Add("--batch", options->workload.batch, "images a step");
   parser.Add("--threads", options->workload.threads, "OpenMP threads (default: as allowed)");
-  parser.Add("--seconds", options->seconds, "of timed steps, each network");
-  parser.Add("--json", options->json, "file for the figures");
+  parser.Add("--seconds", options->seconds, "of timed steps, each network", Range{0, 1e6});
+  parser.Add("--json", options->json, "file for the figures; - is standard output");
   return [options] { return RunEfficiency(*options); };
 }
 

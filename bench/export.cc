@@ -10,6 +10,7 @@
 #include "bench/network_source.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
+#include "harness/report/one_line.h"
 #include "networks/onnx/exporter.h"
 
 namespace topdnn {
@@ -23,7 +24,8 @@ struct ExportOptions {
 };
 
 int RunExport(ExportOptions options) {
-  CheckWritable(options.path);
+  const std::string& network = options.request.network;
+  CheckOutputs({options.path}, {options.request.weights, IsOnnxPath(network) ? network : ""});
   options.request.memory_limit = MemoryLimit();
   const NetworkSource source = OpenNetwork(options.request);
   const bool drawn = !source.parameters.has_value();
@@ -32,10 +34,12 @@ int RunExport(ExportOptions options) {
   try {
     const std::string bytes = ExportOnnx(source.graph, drawn ? values : *source.parameters);
     WriteFileAtomically(options.path, bytes);
-    fmt::print("{}: {} layers, {} parameters{}, {:.1f} MiB in {} (ONNX opset {})\n",
+    fmt::print(options.path == kStandardOutput ? stderr : stdout,
+               "{}: {} layers, {} parameters{}, {:.1f} MiB in {} (ONNX opset {})\n",
                source.graph.name(), source.graph.nodes().size(), source.graph.Totals().parameters,
                drawn ? fmt::format(" drawn by seed {}", options.seed) : "",
-               static_cast<double>(bytes.size()) / (1 << 20), options.path, kExportedOpset);
+               static_cast<double>(bytes.size()) / (1 << 20), OneLine(options.path),
+               kExportedOpset);
   } catch (const OnnxError& error) {
     throw UsageError(fmt::format("{}: {}", options.request.network, error.what()));
   }

@@ -106,21 +106,23 @@ void PrintSources(const std::vector<SourceState>& states) {
 
 int RunMachine(const MachineOptions& options) {
   if (!options.json.empty()) CheckWritable(options.json);
+  const int threads = ThreadsOf({});
   ProgressLine progress(DetectStyle(stderr));
   progress.Show("measuring this machine");
   const Machine machine = DescribeMachine();
   const std::vector<SourceState> sources = ProbeSources();
-  const int threads = ThreadsOf({});
   std::vector<Ceiling> ceilings = MeasureCeilings(1);
   if (threads > 1) {
     for (Ceiling& ceiling : MeasureCeilings(threads)) ceilings.push_back(std::move(ceiling));
   }
   progress.Erase();
-  PrintMachine(machine);
-  fmt::print("\nMeasured ceilings (threads, 90th percentile of the windows)\n");
-  PrintCeilings(ceilings);
-  fmt::print("\nCounter sources\n");
-  PrintSources(sources);
+  if (options.json != kStandardOutput) {
+    PrintMachine(machine);
+    fmt::print("\nMeasured ceilings (threads, 90th percentile of the windows)\n");
+    PrintCeilings(ceilings);
+    fmt::print("\nCounter sources\n");
+    PrintSources(sources);
+  }
   if (options.json.empty()) return kExitGood;
   nlohmann::ordered_json json = {{"schema", 1}, {"command", CommandLine()}};
   json["machine"] = ToJson(machine);
@@ -135,7 +137,7 @@ int RunMachine(const MachineOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<MachineOptions>();
-  parser.Add("--json", options->json, "file for the same as JSON");
+  parser.Add("--json", options->json, "file for the same as JSON; - is standard output");
   return [options] { return RunMachine(*options); };
 }
 

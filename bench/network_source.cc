@@ -11,6 +11,7 @@
 #include "bench/nearest.h"
 #include "bench/weights.h"
 #include "bench/whole_file.h"
+#include "harness/report/one_line.h"
 #include "networks/onnx/importer.h"
 #include "networks/zoo/zoo.h"
 
@@ -24,7 +25,7 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
                                  request.network));
   }
   ImportOptions options;
-  options.name = std::filesystem::path(request.network).stem().string();
+  options.name = OneLine(std::filesystem::path(request.network).stem().string());
   options.input = request.input;
   if (!request.input) options.batch = request.batch;
   options.drop_final_softmax = request.training;

@@ -1,20 +1,18 @@
 #include "bench/npz.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <zip.h>
 
 #include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
+
+#include "harness/report/atomic_file.h"
 
 namespace topdnn {
 
@@ -171,35 +169,6 @@ std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::
   }
 }
 
-// A file that is removed unless it was renamed to what it was written for.
-class PartialFile {
- public:
-  explicit PartialFile(const std::filesystem::path& final_path)
-      : final_(final_path), path_(fmt::format("{}.{}.partial", final_path.string(), getpid())) {}
-  ~PartialFile() { unlink(path_.c_str()); }
-  PartialFile(const PartialFile&) = delete;
-  PartialFile& operator=(const PartialFile&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-
-  // Flushed first: a name that survives a crash must not stand for data that did not.
-  void Publish() const {
-    const int file = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    bool good = file >= 0 && fsync(file) == 0;
-    const int error = errno;
-    if (file >= 0) close(file);
-    errno = error;
-    good = good && std::rename(path_.c_str(), final_.c_str()) == 0;
-    if (!good) {
-      throw NpzError(fmt::format("{}: {}; give a path that can be written", final_.string(),
-                                 std::strerror(errno)));
-    }
-  }
-
- private:
-  std::filesystem::path final_, path_;
-};
-
 }  // namespace
 
 NpyArray ToNpy(const Tensor& tensor) {
@@ -244,13 +213,8 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
   if (arrays.empty()) {  // libzip makes no file of an empty archive
     throw NpzError(fmt::format("{}: there are no arrays to write", path.string()));
   }
-  std::error_code none;
-  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) {
-    // A rename would put the archive in the place of a device or pipe.
-    throw NpzError(fmt::format("{}: is not a regular file; give another path", path.string()));
-  }
-  const PartialFile partial(path);
-  Archive archive = OpenArchive(partial.path(), ZIP_CREATE | ZIP_TRUNCATE);
+  AtomicFile file(path.string());
+  Archive archive = OpenArchive(file.temporary(), ZIP_CREATE | ZIP_TRUNCATE);
   std::vector<std::vector<std::byte>> encoded;  // must live until the archive is closed
   encoded.reserve(arrays.size());
   for (const auto& [name, array] : arrays) {
@@ -270,11 +234,13 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
   }
   if (zip_close(archive.get()) != 0) {
-    throw NpzError(fmt::format("{}: {}; give a path that can be written", path.string(),
-                               zip_strerror(archive.get())));
+    throw WriteError(
+        fmt::format("cannot write '{}': {} (an input/output error); free some space, "
+                    "raise the limit of file sizes (ulimit -f), or name another file",
+                    path.string(), zip_strerror(archive.get())));
   }
   static_cast<void>(archive.release());  // zip_close freed it
-  partial.Publish();
+  file.Publish();
 }
 
 NamedArrays ReadNpz(const std::filesystem::path& path) {

@@ -37,8 +37,8 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
 
 using NamedArrays = std::vector<std::pair<std::string, NpyArray>>;
 
-// Writes every array, at least one, as the entry NAME.npy. The file appears whole, flushed to the
-// disk, or not at all; a path that is a device, pipe or folder is refused.
+// Writes every array, at least one, as the entry NAME.npy, by an AtomicFile. Throws NpzError for
+// what is no archive, ReportError for what cannot be written.
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays);
 // Stored or deflated entries, in their order, names without .npy. Memory is taken for what an array
 // holds, never for what a header or the archive claims.

@@ -202,7 +202,8 @@ double MedianOf(const StageSamples& samples) {
   return samples.seconds.empty() ? 0.0 : Summarize(samples.seconds).median;
 }
 
-// "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ..."
+// "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ...";
+// empty where a recording has times that cannot be.
 std::string GapNote(const Plan& plan, const PlanProfile& profile) {
   double kernels = 0;
   double reorders = 0;
@@ -211,6 +212,10 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
     (plan.stages()[i].pass == StagePass::kReorder ? reorders : kernels) += seconds;
   }
   const double step = MedianOf(profile.in_network.step);
+  constexpr double kMostSeconds = 1e9;
+  const bool possible = step > 0 && step < kMostSeconds && kernels + reorders > 0 &&
+                        kernels + reorders < kMostSeconds;
+  if (!possible) return "";
   constexpr double kMs = 1e3;
   return fmt::format(
       "in the network the step takes {:.3f} ms, {:.2f} x its stages by themselves with hot caches: "
@@ -277,9 +282,9 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
   }
   for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
   const bool whole = profile.isolated.size() == plan.stages().size();
-  if (whole && regime != Regime::kIsolatedCold) {
-    notes.push_back(
-        {.text = GapNote(plan, profile), .basis = Note::Basis::kIsolated, .main = true});
+  const std::string gap = whole && regime != Regime::kIsolatedCold ? GapNote(plan, profile) : "";
+  if (!gap.empty()) {
+    notes.push_back({.text = gap, .basis = Note::Basis::kIsolated, .main = true});
   }
   return notes;
 }
@@ -330,7 +335,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
       record = RecordOf(own.stages.front(), own.events, JudgeDisturbance(own.disturbance),
                         NameOf(regime));
     }
-    if (!record.seconds) {
+    if (!record.seconds && record.status != Status::kInvalid) {
       report.partial = true;
       continue;
     }

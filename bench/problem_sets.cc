@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 
 #include "bench/command.h"
+#include "bench/whole_file.h"
 #include "kernels/problem.h"
 #include "networks/zoo/zoo.h"
 
@@ -128,12 +128,8 @@ ProblemSet ParseProblemSet(std::string name, std::string_view text, std::string_
 }
 
 ProblemSet ReadProblemSet(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw UsageError(fmt::format("{}: cannot be read as a file of problems", path));
-  }
-  return ParseProblemSet(std::filesystem::path(path).stem(), text.str(), path);
+  constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+  return ParseProblemSet(std::filesystem::path(path).stem(), ReadWholeFile(path, kMostBytes), path);
 }
 
 std::vector<ProblemSet> ProblemSets() {

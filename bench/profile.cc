@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,6 +21,7 @@
 #include "bench/libraries.h"
 #include "bench/nearest.h"
 #include "bench/network_choice.h"
+#include "bench/network_source.h"
 #include "bench/plan_profile.h"
 #include "bench/recorded_profile.h"
 #include "bench/sources.h"
@@ -35,6 +38,7 @@
 #include "harness/report/csv.h"
 #include "harness/report/dram_table.h"
 #include "harness/report/json.h"
+#include "harness/report/one_line.h"
 #include "harness/report/style.h"
 #include "harness/report/topdown_table.h"
 #include "harness/topdown/perf_events.h"
@@ -69,6 +73,13 @@ Regime RegimeOf(const std::string& name) {
   throw UsageError(fmt::format("no regime '{}'; there are: {}", name, fmt::join(names, " ")));
 }
 
+constexpr std::string_view kReplay = "replay:";
+
+// The file of `--counters replay:FILE`; empty: another choice.
+std::string ReplayedFile(const std::string& counters) {
+  return counters.starts_with(kReplay) ? counters.substr(kReplay.size()) : "";
+}
+
 // Everything that can be refused is refused before the long work starts.
 void CheckOptions(const ProfileOptions& options) {
   if (options.train && options.infer) {
@@ -78,9 +89,10 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
-  for (const std::string& path : {options.json, options.csv, options.record}) {
-    if (!path.empty()) CheckWritable(path);
-  }
+  CheckOutputs({options.json, options.csv, options.record},
+               {options.workload.weights,
+                IsOnnxPath(options.workload.network) ? options.workload.network : "",
+                ReplayedFile(options.counters)});
 }
 
 nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Ceiling>& ceilings) {
@@ -128,6 +140,35 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   return settings;
 }
 
+// Says once, on a terminal or not, that a run takes long, and how long at least: the progress line
+// is on terminals alone, and a single step of a large batch may take minutes.
+void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
+                     const std::vector<Ceiling>& ceilings, ProgressLine& progress) {
+  constexpr double kLongSeconds = 20;
+  constexpr std::int64_t kOtherSteps = 4;  // warm-up, check, and those that others count
+  double flops = 0;
+  for (const Stage& stage : workload.plan->stages()) {
+    flops += static_cast<double>(stage.work().flops);
+  }
+  double fastest = 0;
+  for (const Ceiling& ceiling : ceilings) {
+    if (ceiling.unit == "FLOP/s" && ceiling.value) fastest = std::max(fastest, *ceiling.value);
+  }
+  if (!(fastest > 0)) return;
+  const double step = flops / fastest;
+  const auto timed =
+      static_cast<double>(options.iterations.value_or(MeasureOptions().least_iterations));
+  const double least = std::max(step * (timed + kOtherSteps), options.seconds);
+  if (step * (timed + kOtherSteps) < kLongSeconds) return;
+  progress.Erase();
+  std::fputs(fmt::format("topdnn: this takes {:.0f} minutes or more: a step is {:.1f} TFLOP, at "
+                         "least {:.0f} s at the highest ceiling of this machine, and is run some "
+                         "{:.0f} times; a smaller --batch takes less\n",
+                         std::max(1.0, least / 60), flops / 1e12, step, timed + kOtherSteps)
+                 .c_str(),
+             stderr);
+}
+
 Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workload) {
   ProfileSettings settings = SettingsOf(options, progress);
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
@@ -136,11 +177,12 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   FitToData(options.workload);
   const std::string chosen = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   workload = MakeWorkload(options.workload, /*training=*/!options.infer);
-  TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
+  AnnounceLongRun(options, workload, measured.ceilings, progress);
+  TrainingImages images(options.workload, workload);
   measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.caches = machine.topology.caches;
   measured.machine = MachineJson(machine, measured.ceilings);
@@ -162,10 +204,18 @@ Measured Replay(ProfileOptions options, const std::string& file, Workload& workl
   const Recording recording = ReadRecording(file);
   // (the recording's machine may have had more CPUs: nothing runs here)
   options.workload.oversubscribe = true;
+  options.workload.planned_only = true;
   const auto threads = recording.subject.find("threads");
   if (options.workload.threads == 0 && threads != recording.subject.end() &&
       threads->is_number_integer()) {
-    options.workload.threads = std::max(1, threads->get<int>());
+    const auto recorded = threads->get<std::int64_t>();
+    if (recorded < 1 || recorded > kMostThreads) {
+      throw RecordingError(
+          fmt::format("{}: subject: {} threads: must be 1 to {}: record it again "
+                      "with --record",
+                      file, threads->dump(), kMostThreads));
+    }
+    options.workload.threads = static_cast<int>(recorded);
   }
   Measured measured;
   if (options.workload.backend == kAutoBackend) {
@@ -238,13 +288,16 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   if (const TopdownTable* table = TableOf(measured.machine)) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
+  if (!report.step.counts_reason.empty()) {
+    report.notes.push_back({.text = "not counted: " + report.step.counts_reason, .main = true});
+  }
   if (measured.choice) report.notes.push_back({.text = measured.choice->text, .main = true});
   if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
     report.notes.push_back(
         {.text = EfficiencyNote(workload.network, *efficiency), .basis = Note::Basis::kCeiling});
   }
   for (const std::string& line : measured.source_notes) {
-    report.notes.push_back({.text = "counters: " + line});
+    report.notes.push_back({.text = "counters: " + OneLine(line)});
   }
   JudgeReport({.ceilings = measured.ceilings, .isolated = IsolatedVerdict(profile)}, report);
   return report;
@@ -259,34 +312,47 @@ std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples
   return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
 }
 
+// On standard output, or on standard error where one of the files is standard output.
+void PrintTables(const ProfileOptions& options, const Report& report,
+                 const std::vector<Phase>& phases) {
+  bool taken = false;
+  for (const std::string& path : {options.json, options.csv, options.record}) {
+    taken = taken || path == kStandardOutput;
+  }
+  std::FILE* const stream = taken ? stderr : stdout;
+  const Style style = DetectStyle(stream);
+  fmt::print(stream, "{}", ConsoleText(report, style, {.explain = options.explain}));
+  fmt::print(stream, "{}", TopdownTableText(report, style));
+  fmt::print(stream, "{}", DramTableText(report, style));
+  fmt::print(stream, "{}", BoundsTable(report, style));
+  if (options.roofline) fmt::print(stream, "{}", RooflineTable(report, style));
+  fmt::print(stream, "{}", ContextGapText(report, style));
+  if (options.series) fmt::print(stream, "{}", PhasesText(phases, style));
+}
+
 int RunProfile(const ProfileOptions& options) {
   CheckOptions(options);
   RegimeOf(options.regime);
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
-  constexpr std::string_view kReplay = "replay:";
   Workload workload;
   const Measured measured = options.counters.starts_with(kReplay)
-                                ? Replay(options, options.counters.substr(kReplay.size()), workload)
+                                ? Replay(options, ReplayedFile(options.counters), workload)
                                 : Measure(options, progress, workload);
   Report report = MakeReport(options, workload, measured);
   const SequenceSamples& samples = measured.profile.in_network;
   const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);
   if (options.series) report.evolution = EvolutionJson(samples, phases);
   progress.Erase();
-  fmt::print("{}", ConsoleText(report, DetectStyle(stdout), {.explain = options.explain}));
-  fmt::print("{}", TopdownTableText(report, DetectStyle(stdout)));
-  fmt::print("{}", DramTableText(report, DetectStyle(stdout)));
-  fmt::print("{}", BoundsTable(report, DetectStyle(stdout)));
-  if (options.roofline) fmt::print("{}", RooflineTable(report, DetectStyle(stdout)));
-  fmt::print("{}", ContextGapText(report, DetectStyle(stdout)));
-  if (options.series) fmt::print("{}", PhasesText(phases, DetectStyle(stdout)));
+  // The files first: the reader of the tables may end early, as `head` does.
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
   if (!options.record.empty()) WriteRecording(measured, options.record);
+  PrintTables(options, report, phases);
   if (Interrupted()) return kExitInterrupted;
   if (report.stages.empty()) return kExitNothing;
-  return report.step.status == Status::kFailed ? kExitWrong : kExitGood;
+  const Status status = report.step.status;
+  return status == Status::kFailed || status == Status::kInvalid ? kExitWrong : kExitGood;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
@@ -295,7 +361,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
   parser.AddFlag("--infer", options->infer, "an inference step: forward alone");
   parser.Add("--iterations", options->iterations, "timed steps (default: as many as fit)");
-  parser.Add("--seconds", options->seconds, "of timed steps, without --iterations");
+  constexpr Range kSeconds{0, 1e6};
+  parser.Add("--seconds", options->seconds, "of timed steps, without --iterations", kSeconds);
   parser.Add("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
   parser.AddFlag("--context-gap", options->context_gap,
                  "time each stage hot, cold and in the network, and explain the difference");
@@ -311,9 +378,10 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--series", options->series,
                  "phases (warm-up and steady; forward, backward, update), and in the JSON each "
                  "stage's series over the iterations");
-  parser.Add("--record", options->record, "file for the raw samples, to replay");
-  parser.Add("--json", options->json, "file for the whole report");
-  parser.Add("--csv", options->csv, "file with a row a stage");
+  parser.Add("--record", options->record,
+             "file for the raw samples, to replay; - is standard output");
+  parser.Add("--json", options->json, "file for the whole report; - is standard output");
+  parser.Add("--csv", options->csv, "file with a row a stage; - is standard output");
   return [options] { return RunProfile(*options); };
 }
 

@@ -97,8 +97,16 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       } else if (!ceiling.value) {
         ceiling.verdict = {Status::kSkipped, ceiling.note};
       }
+      // (no machine reaches 10^18 of anything in a second)
+      if (ceiling.value && !(*ceiling.value > 0 && *ceiling.value < 1e18)) {
+        ceiling.value.reset();
+        ceiling.verdict = {Status::kInvalid, "the recording has an impossible value for it"};
+      }
       ceilings.push_back(std::move(ceiling));
     }
+  } catch (const std::invalid_argument& error) {
+    Refuse(where,
+           fmt::format("machine: ceilings: {}: record it again with --record", error.what()));
   } catch (const nlohmann::json::exception&) {
     Refuse(where,
            "machine: ceilings: a part is missing or of another type: record it again with "

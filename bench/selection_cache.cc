@@ -14,6 +14,7 @@
 #include "bench/libraries.h"
 #include "harness/machine/cpu.h"
 #include "harness/report/atomic_file.h"
+#include "harness/report/one_line.h"
 
 namespace topdnn {
 
@@ -22,8 +23,9 @@ namespace {
 constexpr int kSchema = 1;
 // A cache holds some kilobytes; a file of this size is none.
 constexpr std::uintmax_t kMostBytes = 64U << 20;
+constexpr std::size_t kMostOfReason = 120;  // characters: a parser may quote all that it has read
 
-void Tell(const std::string& line) { fmt::print(stderr, "topdnn: {}\n", line); }
+void Warn(const std::string& line) { fmt::print(stderr, "topdnn: {}\n", OneLine(line)); }
 
 // Throws nlohmann::json::exception or std::runtime_error for what is no cache.
 std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
@@ -91,8 +93,21 @@ void SelectionCache::Read() {
   try {
     for (auto& [key, selection] : Parse(path_)) known_.insert_or_assign(key, selection);
   } catch (const std::exception& failure) {
-    if (!told_)
-      Tell(fmt::format("{}: ignored, as it is no cache of selections ({})", path_, failure.what()));
+    if (!told_) {
+      const std::string why = OneLine(failure.what()).substr(0, kMostOfReason);
+      Warn(fmt::format("{}: no cache of selections ({}); it is started anew", path_, why));
+    }
+    told_ = true;
+    Write();
+  }
+}
+
+void SelectionCache::Write() {
+  try {
+    std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
+    WriteFileAtomically(path_, TextOf(known_));
+  } catch (const std::exception& failure) {
+    if (!told_) Warn(fmt::format("selections are not kept: {}", failure.what()));
     told_ = true;
   }
 }
@@ -106,13 +121,7 @@ void SelectionCache::Add(const SelectionKey& key, const RememberedSelection& sel
   if (!path_.empty()) {
     Read();
     known_.insert_or_assign(key, selection);
-    try {
-      std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-      WriteFileAtomically(path_, TextOf(known_));
-    } catch (const std::exception& failure) {
-      if (!told_) Tell(fmt::format("selections are not kept: {}", failure.what()));
-      told_ = true;
-    }
+    Write();
   }
   known_.insert_or_assign(key, selection);
 }

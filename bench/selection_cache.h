@@ -1,6 +1,6 @@
 // What `auto` has chosen before, in a file of the user's cache folder
 // ($XDG_CACHE_HOME/topdnn/selection.json, by default ~/.cache/topdnn/selection.json; XDG Base
-// Directory Specification 0.8). A file that cannot be read as that is ignored with one line.
+// Directory Specification 0.8). A file that is no such cache is started anew, with one line.
 
 #ifndef TOPDNN_BENCH_SELECTION_CACHE_H_
 #define TOPDNN_BENCH_SELECTION_CACHE_H_
@@ -47,7 +47,8 @@ class SelectionCache {
   void Add(const SelectionKey& key, const RememberedSelection& selection);
 
  private:
-  void Read();
+  void Read();   // a file that is no cache is replaced by what is known
+  void Write();  // says once why it cannot
 
   std::string path_;
   std::map<SelectionKey, RememberedSelection> known_;

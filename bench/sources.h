@@ -19,8 +19,8 @@ struct OpenedSources {
 };
 
 // `auto`: every source that works, besides the clock that always runs. `perf`: the hardware's and
-// the kernel's events. `exact`: the exact counter. `clock`, `none`: times alone. Throws UsageError
-// for anything else.
+// the kernel's events; throws NothingMeasured where the hardware's cannot be counted. `exact`: the
+// exact counter. `clock`, `none`: times alone. Throws UsageError for anything else.
 // `metrics`: what `perf` counts, "topdown-l2,flops"; empty: its choice.
 OpenedSources OpenSources(const std::string& counters, const std::string& metrics = "");
 

@@ -12,8 +12,11 @@
 #include "bench/command_parser.h"
 #include "bench/images.h"
 #include "bench/network_choice.h"
+#include "bench/network_source.h"
 #include "bench/npz.h"
 #include "bench/workload.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/one_line.h"
 
 namespace topdnn {
 
@@ -47,6 +50,11 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
 }
 
 int RunStep(StepOptions options) {
+  const std::string& network = options.workload.network;
+  if (options.dump == kStandardOutput) {
+    throw UsageError("--dump -: an archive is not written to standard output; name a file");
+  }
+  CheckOutputs({options.dump}, {options.workload.weights, IsOnnxPath(network) ? network : ""});
   FitToData(options.workload);
   ChooseInNetwork(options.workload, /*training=*/true);
   Workload workload = MakeWorkload(options.workload, /*training=*/true);
@@ -69,7 +77,7 @@ int RunStep(StepOptions options) {
   WriteNpz(options.dump, arrays);
   fmt::print("{}: one training step of {} images on {}, loss {:.6f}; {} arrays in {}\n",
              workload.network, workload.batch, workload.backend,
-             plan.Read(plan.FindByName("loss")).front(), arrays.size(), options.dump);
+             plan.Read(plan.FindByName("loss")).front(), arrays.size(), OneLine(options.dump));
   return kExitGood;
 }
 

@@ -12,6 +12,7 @@
 #include "bench/command.h"
 #include "bench/command_parser.h"
 #include "harness/report/atomic_file.h"
+#include "harness/report/one_line.h"
 #include "harness/topdown/advice.h"
 #include "harness/topdown/metric.h"
 
@@ -90,7 +91,7 @@ void Print(const std::string& cpu, const Evaluated& report) {
   if (!report.result.missing.empty()) {
     fmt::print("not counted: {}\n", fmt::join(report.result.missing, " "));
   }
-  for (const std::string& note : report.notes) fmt::print("note: {}\n", note);
+  for (const std::string& note : report.notes) fmt::print("note: {}\n", OneLine(note));
 }
 
 }  // namespace
@@ -104,12 +105,8 @@ int RunTopdown(const std::string& cpu, const std::string& events_file,
   FindTopdownTable(cpu);  // an unknown CPU is told before a long file is read
   const Evaluated report = Evaluate(cpu, ReadRecordedCounts(events_file));
   const std::string json = ToJson(cpu, report).dump(2) + "\n";
-  if (json_file == "-") {
-    fmt::print("{}", json);
-    return 0;
-  }
-  Print(cpu, report);
   if (json_file) WriteFileAtomically(*json_file, json);
+  if (json_file != kStandardOutput) Print(cpu, report);
   return 0;
 }
 
@@ -126,7 +123,7 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Require("--events", options->events, "counts: our JSON, perf stat -x, or perf stat -j");
   parser.Add("--json", options->json, "file for the result as JSON; - is standard output");
   return [options] {
-    if (options->json && *options->json != "-") CheckWritable(*options->json);
+    if (options->json) CheckOutputs({*options->json}, {options->events});
     return RunTopdown(options->cpu, options->events, options->json);
   };
 }

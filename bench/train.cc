@@ -168,8 +168,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--interval", options->interval,
              "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
   parser.Add("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
-  parser.Add("--warmup-epochs", options->warmup_epochs,
-             "over which the learning rate rises from 0");
+  parser.Add("--warmup-epochs", options->warmup_epochs, "over which the learning rate rises from 0",
+             Range{0, 1e6});
   return [options] { return RunTrain(*options); };
 }
 

@@ -87,8 +87,8 @@ std::vector<std::string> BackendsOf(const ValidateOptions& options) {
 
 int RunValidate(const ValidateOptions& options) {
   const std::vector<std::string> backends = BackendsOf(options);
-  const bool to_output = options.json == "-";
-  if (!options.json.empty() && !to_output) CheckWritable(options.json);
+  const bool to_output = options.json == kStandardOutput;
+  if (!options.json.empty()) CheckWritable(options.json);
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
   const Opened opened = OpenThem();
@@ -136,11 +136,7 @@ int RunValidate(const ValidateOptions& options) {
   json["good"] = status == kExitGood;
   json["cases"] = Json::array();
   for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
-  if (to_output) {
-    fmt::print("{}", JsonText(json));
-  } else {
-    WriteFileAtomically(options.json, JsonText(json));
-  }
+  WriteFileAtomically(options.json, JsonText(json));
   return status;
 }
 

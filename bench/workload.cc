@@ -10,6 +10,7 @@
 #include "bench/command_parser.h"
 #include "bench/nearest.h"
 #include "bench/network_source.h"
+#include "bench/thread_team.h"
 #include "harness/machine/machine.h"
 #include "kernels/registry.h"
 
@@ -84,14 +85,17 @@ void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--data", options.data,
              "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   parser.Add("--optimizer", options.optimizer, "sgd or adam");
-  parser.Add("--learning-rate", options.learning_rate, "of the optimizer");
-  parser.Add("--momentum", options.momentum, "of sgd");
-  parser.Add("--weight-decay", options.weight_decay, "of the optimizer");
+  parser.Add("--learning-rate", options.learning_rate, "of the optimizer", kRates);
+  parser.Add("--momentum", options.momentum, "of sgd", kRates);
+  parser.Add("--weight-decay", options.weight_decay, "of the optimizer", kRates);
 }
 
 int ThreadsOf(const WorkloadOptions& options) {
   const int allowed = AllowedCpus();
-  if (options.threads == 0) return allowed;
+  if (options.threads == 0) {
+    CheckTeam(allowed);
+    return allowed;
+  }
   if (options.threads < 0) {
     throw UsageError(fmt::format("--threads {}: must be 1 or more", options.threads));
   }
@@ -101,6 +105,18 @@ int ThreadsOf(const WorkloadOptions& options) {
                     "or add --oversubscribe",
                     options.threads, allowed, allowed));
   }
+  constexpr int kMostPerCpu = 4;
+  const int most = options.planned_only ? kMostThreads
+                                        : static_cast<int>(std::min<std::int64_t>(
+                                              std::int64_t{allowed} * kMostPerCpu, kMostThreads));
+  if (options.threads > most) {
+    throw UsageError(fmt::format(
+        "--threads {}: must be {} or fewer, {}", options.threads, most,
+        options.planned_only
+            ? "on any machine"
+            : fmt::format("{} for each CPU that this process may run on", kMostPerCpu)));
+  }
+  if (!options.planned_only) CheckTeam(options.threads);
   return options.threads;
 }
 

@@ -35,6 +35,7 @@ struct WorkloadOptions {
   std::int64_t batch = 128;
   int threads = 0;  // 0: every CPU that this process may run on
   bool oversubscribe = false;
+  bool planned_only = false;  // nothing runs here: a recording's machine had other CPUs
   bool fallback = false;
   std::uint64_t seed = 1;
   std::optional<Shape> input;  // (N, C, H, W), where images are given
@@ -54,7 +55,12 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
 // and all.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
-// Checked; throws UsageError, in one line, for what cannot be.
+// The widest team of any machine: what a recording may claim.
+inline constexpr int kMostThreads = 4096;
+
+// Checked, and the first time tried: the OpenMP runtime ends the program when it cannot start a
+// team. At most four threads a CPU, and kMostThreads. Throws UsageError, in one line, for what
+// cannot be.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {

@@ -42,6 +42,12 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
         fmt::format("{}: is a folder, not a file; remove it, or give another folder with --data",
                     path.string()));
   }
+  if (std::filesystem::exists(path, none) && !std::filesystem::is_regular_file(path, none)) {
+    // (opening a pipe that nobody writes to would never end)
+    throw DatasetError(fmt::format(
+        "{}: is a pipe or a device, not a file; move it away, or give another folder with --data",
+        path.string()));
+  }
   CheckMagic(path);
   // zlib passes data through unchanged when it is not gzip.
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);

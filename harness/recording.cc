@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
+
+#include "harness/input_file.h"
+#include "harness/report/one_line.h"
 
 namespace topdnn {
 
@@ -137,7 +139,7 @@ class Node {
 
   std::string Text() const {
     if (!json_.is_string()) Refuse("not a text");
-    return json_.get<std::string>();
+    return OneLine(json_.get<std::string>());
   }
   bool Flag() const {
     if (!json_.is_boolean()) Refuse("neither true nor false");
@@ -186,6 +188,16 @@ class Node {
   const Json& json_;
   std::string where_;
 };
+
+// With texts that cannot steer the terminal which they will be printed on.
+Json Cleaned(const Json& json) {
+  if (json.is_string()) return OneLine(json.get<std::string>());
+  Json cleaned = json;
+  if (json.is_structured()) {
+    for (Json& item : cleaned) item = Cleaned(item);
+  }
+  return cleaned;
+}
 
 std::vector<std::string> EventNames(const Node& node) {
   std::vector<std::string> names = node.Texts();
@@ -311,9 +323,10 @@ SequenceSamples ParseSequence(const Node& node) {
 }
 
 MarkOverhead ParseOverhead(const Node& node) {
-  return {.ratio = node["ratio"].Number(-1e9),
-          .low = node["low"].Number(-1e9),
-          .high = node["high"].Number(-1e9),
+  constexpr double kMost = 1e9;  // an overhead beyond it is none
+  return {.ratio = node["ratio"].Number(-kMost, kMost),
+          .low = node["low"].Number(-kMost, kMost),
+          .high = node["high"].Number(-kMost, kMost),
           .pairs = node["pairs"].Whole()};
 }
 
@@ -360,8 +373,8 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
   }
   Recording recording;
   recording.command = root["command"].Text();
-  recording.machine = root["machine"].json();
-  recording.subject = root["subject"].json();
+  recording.machine = Cleaned(root["machine"].json());
+  recording.subject = Cleaned(root["subject"].json());
   if (!recording.machine.is_object()) root["machine"].Refuse("not an object");
   if (!recording.subject.is_object()) root["subject"].Refuse("not an object");
   recording.smt = root["smt"].Flag();
@@ -382,18 +395,9 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
 }
 
 Recording ReadRecording(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw RecordingError(fmt::format("{}: cannot be read: check the name", path));
-  std::string text;
-  std::string buffer(65536, '\0');
-  while (file.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) ||
-         file.gcount() > 0) {
-    text.append(buffer, 0, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMostBytes) {
-      throw RecordingError(fmt::format("{}: over 256 MiB: record fewer --iterations", path));
-    }
-  }
-  if (file.bad()) throw RecordingError(fmt::format("{}: cannot be read: is it a file?", path));
+  const std::string text = ReadInputFile(
+      path, {.most_bytes = kMostBytes, .smaller = "record fewer --iterations"},
+      [&path](const std::string& why) { throw RecordingError(fmt::format("{}: {}", path, why)); });
   return ParseRecording(text, path);
 }
 

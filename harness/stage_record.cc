@@ -29,6 +29,20 @@ EventCount MeanCount(std::span<const EventCount> per_iteration) {
   return mean;
 }
 
+namespace {
+
+constexpr double kMostSeconds = 1e9;  // 30 years: no iteration takes that
+
+// Why an event was counted in no iteration, where its source gives a reason.
+std::string ReasonOf(std::span<const EventCount> per_iteration) {
+  for (const EventCount& count : per_iteration) {
+    if (!count.reason.empty()) return count.reason;
+  }
+  return "";
+}
+
+}  // namespace
+
 void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples) {
   if (samples.scaled) return;
   samples.scaled = true;
@@ -55,6 +69,13 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     return record;
   }
   record.seconds = Summarize(samples.seconds);
+  if (!(record.seconds->median > 0 && record.seconds->median < kMostSeconds)) {
+    record.status = Status::kInvalid;
+    record.reason = fmt::format("a median time of {:g} s cannot be: measure or record it again",
+                                record.seconds->median);
+    record.seconds.reset();
+    return record;
+  }
   const auto degrade = [&record](const std::string& reason) {
     if (record.status == Status::kOk) record.status = Status::kDegraded;
     record.reason += (record.reason.empty() ? "" : "; ") + reason;
@@ -73,7 +94,10 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     }
     const EventCount mean = MeanCount(series);
     record.events[events[e]] = mean.value;
-    if (!mean.value) continue;
+    if (!mean.value) {
+      if (record.counts_reason.empty()) record.counts_reason = ReasonOf(series);
+      continue;
+    }
     if (const auto type = ElsewhereOf(events[e])) {
       if (*mean.value > 0 && elsewhere.empty()) {
         elsewhere = fmt::format(

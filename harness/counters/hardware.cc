@@ -6,6 +6,7 @@
 
 #include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
 
 namespace topdnn {
@@ -27,7 +28,8 @@ class HardwareSource final : public CounterSource {
  public:
   HardwareSource() { Begin(0); }
   void Begin(std::size_t /*pass*/) override {
-    group_.Open(HardwareEvents(), kScope, /*all_threads=*/true);
+    const int error = group_.Open(HardwareEvents(), kScope, /*all_threads=*/true);
+    refused_ = error == 0 ? "" : RefusalText(error, PerfSurroundings::Here(), "hardware events");
   }
   std::string_view name() const override { return "hardware"; }
   const std::vector<std::string>& events() const override { return events_; }
@@ -35,11 +37,13 @@ class HardwareSource final : public CounterSource {
   void Read(std::uint64_t* raw) noexcept override { group_.Read(raw); }
   std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                std::span<const std::uint64_t> after) const override {
+    if (!refused_.empty()) return AbsentCounts(events_.size(), refused_);
     return FoldGroup(before, after);
   }
 
  private:
   EventGroup group_;
+  std::string refused_;  // why the group is not open
   std::vector<std::string> events_ = {"cycles:u", "instructions:u"};
 };
 

@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <map>
+
+#include "harness/counters/open_error.h"
 
 namespace topdnn {
 
@@ -54,7 +55,8 @@ void PerfSource::Begin(std::size_t pass) {
     if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
     if (outcome.error != 0) {
       refused_ = fmt::format("{} could not be opened on every thread: {}",
-                             plan_.passes[pass][outcome.member].name, strerror(outcome.error));
+                             plan_.passes[pass][outcome.member].name,
+                             RefusalText(outcome.error, PerfSurroundings::Here(), "events"));
       workers_.clear();
       return;
     }

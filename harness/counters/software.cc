@@ -6,6 +6,7 @@
 
 #include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
 
 namespace topdnn {
@@ -27,7 +28,8 @@ class SoftwareSource final : public CounterSource {
  public:
   SoftwareSource() { Begin(0); }
   void Begin(std::size_t /*pass*/) override {
-    group_.Open(SoftwareEvents(), kScope, /*all_threads=*/true);
+    const int error = group_.Open(SoftwareEvents(), kScope, /*all_threads=*/true);
+    refused_ = error == 0 ? "" : RefusalText(error, PerfSurroundings::Here(), "software events");
   }
   std::string_view name() const override { return "software"; }
   const std::vector<std::string>& events() const override { return events_; }
@@ -38,6 +40,7 @@ class SoftwareSource final : public CounterSource {
   std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                std::span<const std::uint64_t> after) const override {
     const std::size_t n = events_.size();
+    if (!refused_.empty()) return AbsentCounts(n, refused_);
     if (before[n] == 0 || after[n] == 0) {
       return std::vector<EventCount>(n, {.value = std::nullopt, .running_fraction = 0.0});
     }
@@ -46,6 +49,7 @@ class SoftwareSource final : public CounterSource {
 
  private:
   EventGroup group_;
+  std::string refused_;  // why the group is not open
   std::vector<std::string> events_ = {"context-switches", "cpu-migrations", "page-faults"};
 };
 

@@ -6,121 +6,230 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <random>
 
 namespace topdnn {
 
 namespace {
 
-[[noreturn]] void Fail(const std::string& path, int error) {
-  throw ReportError(
-      fmt::format("cannot write '{}': {}; name a file in a folder that exists, can be "
-                  "written to and has room",
-                  path, std::strerror(error)));
+constexpr int kMostLinks = 40;  // as the kernel follows at most (path_resolution(7))
+constexpr int kMostTries = 16;  // of random names
+
+[[noreturn]] void Refuse(const std::string& path, std::string_view why, std::string_view fix) {
+  throw ReportError(fmt::format("cannot write '{}': {}; {}", path, why, fix));
 }
 
-// An open file that is closed, and removed unless kept, on every way out.
-class OpenFile {
- public:
-  OpenFile(std::string path, int flags) : path_(std::move(path)) {
-    fd_ = open(path_.c_str(), flags | O_WRONLY | O_CLOEXEC, 0666);
-    error_ = fd_ < 0 ? errno : 0;
-    remove_ = fd_ >= 0 && (flags & O_CREAT) != 0;
+[[noreturn]] void Refuse(const std::string& path, int error) {
+  Refuse(path, std::strerror(error),
+         "name a file in a folder that exists, can be written to and has room");
+}
+
+// What the disk or the kernel refuses after the name was found to be good.
+[[noreturn]] void Fail(const std::string& path, int error) {
+  const char* fix = "look at the disk (dmesg, df), or name a file on another one";
+  if (error == ENOSPC || error == EDQUOT) fix = "free some space, or name a file on another disk";
+  if (error == EFBIG) fix = "raise the limit of file sizes (ulimit -f unlimited)";
+  if (error == EPIPE) fix = "keep its reader running";
+  throw WriteError(fmt::format("cannot write '{}': {} (an input/output error); {}", path,
+                               std::strerror(error), fix));
+}
+
+// Writes everything; errno, or 0.
+int WriteAll(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(written));
   }
-  ~OpenFile() {
-    if (fd_ >= 0) close(fd_);
-    if (remove_) unlink(path_.c_str());
+  return 0;
+}
+
+// The file that a name leads to over its symbolic links, of which the last may point at nothing.
+std::string RealName(const std::string& path) {
+  std::filesystem::path real = path;
+  for (int i = 0; i < kMostLinks; ++i) {
+    std::error_code error;
+    const std::filesystem::path next = std::filesystem::read_symlink(real, error);
+    if (error) return real.string();
+    real = next.is_absolute() ? next : real.parent_path() / next;
   }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  Refuse(path, ELOOP);
+}
 
-  int fd() const { return fd_; }
-  int error() const { return error_; }
-  void Keep() { remove_ = false; }
-
-  // Writes everything; errno, or 0.
-  int Write(std::string_view content) const {
-    while (!content.empty()) {
-      const ssize_t written = write(fd_, content.data(), content.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) return errno;
-      content.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return 0;
-  }
-
- private:
-  std::string path_;
-  int fd_ = -1;
-  int error_ = 0;
-  bool remove_ = false;
-};
-
-// Where the content really goes.
-struct Target {
-  std::string path;       // with symbolic links followed
-  std::string temporary;  // beside it; empty: write to the path itself, it is no regular file
-  bool exists = false;
-  mode_t mode = 0;  // of the existing file
-};
-
-Target TargetOf(const std::string& path) {
-  Target target;
-  if (path.empty()) Fail(path, ENOENT);
-  struct stat status {};
-  target.exists = stat(path.c_str(), &status) == 0;
-  if (!target.exists && errno != ENOENT) Fail(path, errno);
-  if (target.exists && S_ISDIR(status.st_mode)) Fail(path, EISDIR);
-  target.path = path;
-  if (target.exists && !S_ISREG(status.st_mode)) return target;
-  // Only an existing file that cannot be written is an error: the rename would replace it silently.
-  if (target.exists && access(path.c_str(), W_OK) != 0) Fail(path, errno);
-  std::error_code error;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, error);
-  if (!error) target.path = real.string();
-  target.temporary = fmt::format("{}.{}.tmp", target.path, getpid());
-  target.mode = status.st_mode & 07777;
-  return target;
+std::string FolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
 }
 
 void FlushFolderOf(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(FolderOf(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return;  // the file itself is safe; some file systems refuse folders
   fsync(fd);
   close(fd);
 }
 
+// Opens a file of a new random name in the folder; the name, or an errno.
+int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
+  std::random_device random;
+  for (int i = 0; i < kMostTries; ++i) {
+    name = fmt::format("{}/.topdnn-{:08x}", folder, random());
+    const int fd = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, mode);
+    if (fd >= 0 || errno != EEXIST) return fd;
+  }
+  return -1;
+}
+
+// What a path is; absent: nothing yet.
+std::optional<struct stat> Look(const std::string& path) {
+  if (path.empty()) Refuse(path, ENOENT);
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) return status;
+  if (errno != ENOENT) Refuse(path, errno);
+  return std::nullopt;
+}
+
+// A device or a pipe: written to as it is.
+bool IsStream(const std::optional<struct stat>& status) {
+  return status && !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode);
+}
+
+// Opens a device or a pipe. A pipe without a reader would block the open for ever.
+int OpenStream(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (fd < 0 && errno == ENXIO) {
+    Refuse(path, "it is a pipe that nobody reads", "start its reader first, or name a file");
+  }
+  if (fd < 0) Refuse(path, errno);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return fd;
+}
+
+void WriteToStream(const std::string& path, std::string_view content) {
+  const int fd = OpenStream(path);
+  const int error = WriteAll(fd, content);
+  close(fd);
+  if (error != 0) Fail(path, error);
+}
+
+void WriteToStandardOutput(std::string_view content) {
+  const bool whole = std::fwrite(content.data(), 1, content.size(), stdout) == content.size();
+  if (!whole || std::fflush(stdout) != 0) Fail("standard output", errno);
+}
+
+// Whether two names lead to one file: by device and inode, or, before there is a file, by name.
+bool AreOneFile(const std::string& a, const std::string& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  const bool a_exists = stat(a.c_str(), &of_a) == 0;
+  const bool b_exists = stat(b.c_str(), &of_b) == 0;
+  if (a_exists != b_exists) return false;
+  if (a_exists) {
+    const bool regular = S_ISREG(of_a.st_mode) && S_ISREG(of_b.st_mode);
+    return regular && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+  }
+  std::error_code none;
+  return std::filesystem::weakly_canonical(RealName(a), none) ==
+         std::filesystem::weakly_canonical(RealName(b), none);
+}
+
 }  // namespace
 
-void WriteFileAtomically(const std::string& path, std::string_view content) {
-  const Target target = TargetOf(path);
-  if (target.temporary.empty()) {
-    const OpenFile file(target.path, 0);
-    if (file.error() != 0) Fail(path, file.error());
-    if (const int error = file.Write(content); error != 0) Fail(path, error);
-    return;
+AtomicFile::AtomicFile(const std::string& path) : path_(path) {
+  const auto status = Look(path);
+  if (status && S_ISDIR(status->st_mode)) Refuse(path, EISDIR);
+  if (IsStream(status)) Refuse(path, "it is not a regular file", "give another path");
+  exists_ = status.has_value();
+  if (exists_) {
+    // The rename would replace it without a word. (The superuser may write to everything.)
+    constexpr mode_t kAnyWrites = S_IWUSR | S_IWGRP | S_IWOTH;
+    if ((status->st_mode & kAnyWrites) == 0 || access(path.c_str(), W_OK) != 0) {
+      Refuse(path, "it exists and is read-only", "make it writable (chmod u+w), or name another");
+    }
+    mode_ = status->st_mode & 07777;
+    owner_ = status->st_uid;
+    group_ = status->st_gid;
   }
-  unlink(target.temporary.c_str());  // left by a killed process of the same number
-  OpenFile file(target.temporary, O_CREAT | O_EXCL);
-  if (file.error() != 0) Fail(path, file.error());
-  if (const int error = file.Write(content); error != 0) Fail(path, error);
-  if (target.exists && fchmod(file.fd(), target.mode) != 0) Fail(path, errno);
-  if (fsync(file.fd()) != 0) Fail(path, errno);
-  if (rename(target.temporary.c_str(), target.path.c_str()) != 0) Fail(path, errno);
-  file.Keep();
-  FlushFolderOf(target.path);
+  real_ = RealName(path);
+  // (nobody else sees the new content of a file that was private, not even for a moment)
+  fd_ = OpenTemporary(FolderOf(real_), exists_ ? 0600 : 0666, temporary_);
+  if (fd_ >= 0) return;
+  const int error = errno;
+  temporary_.clear();
+  if (error == ENOSPC || error == EDQUOT || error == EIO) Fail(path, error);
+  Refuse(path, error);
+}
+
+AtomicFile::~AtomicFile() {
+  if (fd_ >= 0) close(fd_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void AtomicFile::Write(std::string_view content) {
+  if (const int error = WriteAll(fd_, content); error != 0) Fail(path_, error);
+}
+
+void AtomicFile::Publish() {
+  // By its name: a library may have put another file in its place.
+  close(fd_);
+  fd_ = open(temporary_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd_ < 0) Fail(path_, errno);
+  if (exists_) {
+    // (another owner's file becomes this user's where the kernel wants it so)
+    if (fchown(fd_, owner_, group_) != 0) errno = 0;
+    if (fchmod(fd_, mode_) != 0) Fail(path_, errno);
+  }
+  if (fsync(fd_) != 0) Fail(path_, errno);
+  if (rename(temporary_.c_str(), real_.c_str()) != 0) Refuse(path_, errno);
+  temporary_.clear();
+  FlushFolderOf(real_);
+}
+
+void WriteFileAtomically(const std::string& path, std::string_view content) {
+  if (path == kStandardOutput) return WriteToStandardOutput(content);
+  if (IsStream(Look(path))) return WriteToStream(path, content);
+  AtomicFile file(path);
+  file.Write(content);
+  file.Publish();
 }
 
 void CheckWritable(const std::string& path) {
-  const Target target = TargetOf(path);
-  if (target.temporary.empty()) {
-    if (access(path.c_str(), W_OK) != 0) Fail(path, errno);
+  if (path == kStandardOutput) return;
+  const auto status = Look(path);
+  if (!IsStream(status)) {
+    const std::size_t longest = 255;  // NAME_MAX of Linux's file systems
+    if (std::filesystem::path(RealName(path)).filename().string().size() > longest) {
+      Refuse(path, ENAMETOOLONG);
+    }
+    const AtomicFile file(path);
     return;
   }
-  const OpenFile file(target.temporary, O_CREAT | O_EXCL);
-  if (file.error() != 0 && file.error() != EEXIST) Fail(path, file.error());
+  const int fd = OpenStream(path);
+  // Closing a pipe would end its reader before anything is written: it stays open.
+  if (!S_ISFIFO(status->st_mode)) close(fd);
+}
+
+void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
+  std::vector<std::string> before;
+  for (const std::string& output : outputs) {
+    if (output.empty()) continue;
+    CheckWritable(output);
+    for (const std::string& input : inputs) {
+      if (!input.empty() && AreOneFile(output, input)) {
+        Refuse(output, "it is the input, too", "name another file");
+      }
+    }
+    for (const std::string& other : before) {
+      if ((output == kStandardOutput && other == output) || AreOneFile(output, other)) {
+        Refuse(output, "two outputs have this name", "give each a file of its own");
+      }
+    }
+    before.push_back(output);
+  }
 }
 
 }  // namespace topdnn

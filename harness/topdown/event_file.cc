@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/input_file.h"
 #include "harness/topdown/perf_stat.h"
 
 namespace topdnn {
@@ -60,10 +58,10 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
     std::optional<double> value;
     if (count.is_number()) {
       value = count.get<double>();
-      if (!std::isfinite(*value) || *value < 0) {
+      if (!(*value >= 0 && *value <= kMostCount)) {
         throw TopdownError(
             fmt::format("{}: the count {} of {} is negative or too large: counts are "
-                        "numbers from 0 upwards",
+                        "numbers from 0 to 2^64",
                         where, count.dump(), name));
       }
     } else if (!count.is_null()) {
@@ -106,6 +104,10 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
     throw TopdownError(
         fmt::format("{}: empty: give JSON, or what `perf stat -x,` or -j printed", where));
   }
+  if (const std::size_t null = text.find('\0'); null != std::string_view::npos) {
+    throw TopdownError(
+        fmt::format("{}: offset {}: a null byte, so it is no text: record it again", where, null));
+  }
   RecordedCounts recorded;
   if (LooksLikePerfJson(text)) {
     recorded = ParsePerfJson(text, where);
@@ -127,17 +129,9 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
 }
 
 RecordedCounts ReadRecordedCounts(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw TopdownError(fmt::format("{}: cannot be read: check the name", path));
-  std::string text;
-  char buffer[65536];
-  while (file.read(buffer, sizeof buffer) || file.gcount() > 0) {
-    text.append(buffer, static_cast<std::size_t>(file.gcount()));
-    if (text.size() > kMostBytes) {
-      throw TopdownError(fmt::format("{}: over 64 MiB: record fewer intervals", path));
-    }
-  }
-  if (file.bad()) throw TopdownError(fmt::format("{}: cannot be read: is it a file?", path));
+  const std::string text = ReadInputFile(
+      path, {.most_bytes = kMostBytes, .smaller = "record fewer intervals"},
+      [&path](const std::string& why) { throw TopdownError(fmt::format("{}: {}", path, why)); });
   return ParseRecordedCounts(text, path);
 }
 

@@ -28,6 +28,9 @@ struct RecordedCounts {
   bool smt = false;
 };
 
+// What a counter of 64 bits can reach.
+inline constexpr double kMostCount = 18446744073709551616.0;
+
 // Recognises the format. `where` names the text in messages. Throws TopdownError.
 RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& where);
 

@@ -27,6 +27,16 @@ bool IsUncounted(std::string_view field) {
   return field == "<not counted>" || field == "<not supported>";
 }
 
+// "nan", "-inf", "Infinity": what perf never prints, and a metric's line would hide.
+bool IsNotFinite(std::string_view field) {
+  std::string word;
+  for (const char c : field) {
+    word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  if (word.starts_with('-') || word.starts_with('+')) word.erase(0, 1);
+  return word == "nan" || word == "inf" || word == "infinity";
+}
+
 // Adds counts of one event of other CPUs and other intervals, which its `origin` tells apart. One
 // that is absent once is absent: a sum of the rest would be an undercount. An event told again for
 // the same origin was opened in two groups: the first stands.
@@ -137,9 +147,9 @@ double RunningFraction(const std::vector<std::string>& fields, std::size_t event
 double CheckedCount(std::string_view text, bool integral, const std::string& event,
                     const std::string& where) {
   const auto value = ParseLocalNumber(text, integral);
-  if (value && *value >= 0) return *value;
+  if (value && *value >= 0 && *value <= kMostCount) return *value;
   throw TopdownError(
-      fmt::format("{}: the count '{}' of {} is no number from 0 upwards: record again "
+      fmt::format("{}: the count '{}' of {} is no number from 0 to 2^64: record again "
                   "with LC_ALL=C perf stat",
                   where, text.substr(0, 40), event));
 }
@@ -244,6 +254,11 @@ RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
   Totals totals;
   ForEachLine(text, where, [&](std::string_view line, const std::string& at) {
     const auto fields = Fields(line, separator);
+    for (const std::string& field : fields) {
+      if (!IsNotFinite(field)) continue;
+      throw TopdownError(
+          fmt::format("{}: '{}' is no count: record again with LC_ALL=C perf stat", at, field));
+    }
     const auto count = CountField(fields);
     if (!count) {
       // A metric's own line leaves count, unit and event empty.

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--metrics", "NO_SUCH.EVENT"}, "--metrics NO_SUCH.EVENT"},
         Refused{{"profile", "cnn", "--metrics", "flops", "--counters", "exact"}, "perf or auto"},
         Refused{{"profile", "cnn", "--counters", "replay:/no/such/file"}, "/no/such/file"},
-        Refused{{"profile", "cnn", "--counters", "replay:/dev/null"}, "--record"},
+        Refused{{"profile", "cnn", "--counters", "replay:/dev/null"}, "is a device"},
         Refused{{"profile", "cnn", "--record", "/no/such/folder/r.json"}, "/no/such/folder/r.json"},
         Refused{{"profile", "cnn", "--train", "--infer"}, "take one of them"},
         Refused{{"profile", "cnn", "--json", "/no/such/folder/x.json"}, "/no/such/folder/x.json"},

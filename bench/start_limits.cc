@@ -1,0 +1,70 @@
+// Runs before the libraries start: OpenBLAS (seen with 0.3.21) takes a buffer for each of its
+// threads when it is loaded, and asks again and again, for ever, when a limit refuses it. So where
+// there is such a limit, the same memory is tried first, and the program ends with a message.
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "bench/command.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE on x86-64
+constexpr std::size_t kPage = 4096;                      // it asks for one more to align it
+
+bool IsLimited(int resource) {
+  rlimit limit{};
+  return getrlimit(static_cast<__rlimit_resource>(resource), &limit) == 0 &&
+         limit.rlim_cur != RLIM_INFINITY;
+}
+
+// As many as OpenBLAS starts.
+std::size_t BlasThreads() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  int threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+  for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) {
+    const char* const value = std::getenv(name);
+    const int wanted = value == nullptr ? 0 : std::atoi(value);
+    if (wanted > 0) threads = std::min(threads, wanted);
+  }
+  return static_cast<std::size_t>(threads);
+}
+
+// No exceptions, and nothing that a constructor would have to set up: none has run yet.
+void CheckLimits(int /*argc*/, char** /*argv*/, char** /*environment*/) {
+  if (!IsLimited(RLIMIT_AS) && !IsLimited(RLIMIT_DATA)) return;
+  const std::size_t bytes = BlasThreads() * (kBuffer + kPage);
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory != MAP_FAILED) {
+    munmap(memory, bytes);
+    return;
+  }
+  char line[256];
+  const int length = std::snprintf(
+      line, sizeof line,
+      "topdnn: out of memory: OpenBLAS needs %zu MiB to start, which a limit of this process "
+      "refuses; raise it (ulimit -v, ulimit -d), or set OMP_NUM_THREADS=1\n",
+      bytes >> 20);
+  // (where even that fails, the status is all that there is)
+  if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(kExitWrong);
+  _exit(kExitWrong);
+}
+
+// Before the constructors of every library (System V gABI, "Initialization and Termination").
+__attribute__((section(".preinit_array"), used)) void (*const kCheckLimits)(int, char**,
+                                                                            char**) = CheckLimits;
+
+}  // namespace
+
+}  // namespace topdnn

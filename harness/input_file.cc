@@ -1,0 +1,98 @@
+#include "harness/input_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kChunk = 65536;
+
+bool IsOfShell(const std::string& path) {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
+class OpenInput {
+ public:
+  // Without O_NONBLOCK a pipe without a writer would block the open.
+  explicit OpenInput(const std::string& path)
+      : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), error_(errno) {}
+  ~OpenInput() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenInput(const OpenInput&) = delete;
+  OpenInput& operator=(const OpenInput&) = delete;
+  int fd() const { return fd_; }
+  int error() const { return error_; }
+
+ private:
+  int fd_;
+  int error_;
+};
+
+// Bytes read, 0 at the end, or -errno. Waits for a pipe's writer as long as there is one.
+ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
+  for (;;) {
+    const ssize_t got = read(fd, buffer.data(), buffer.size());
+    if (got >= 0) return got;
+    if (errno == EAGAIN) {
+      pollfd ready{.fd = fd, .events = POLLIN, .revents = 0};
+      poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return -errno;
+    }
+  }
+}
+
+}  // namespace
+
+std::string ReadInputFile(const std::string& path, const InputFile& file,
+                          const std::function<void(const std::string& why)>& refuse) {
+  // (`refuse` throws; were it to return, nothing would be read)
+  const auto fail = [&refuse](const std::string& why) {
+    refuse(why);
+    throw std::logic_error(why);
+  };
+  const OpenInput input(path);
+  if (input.fd() < 0) {
+    fail(fmt::format("cannot be read ({}); check the name", std::strerror(input.error())));
+  }
+  struct stat status {};
+  if (fstat(input.fd(), &status) != 0) fail(std::strerror(errno));
+  if (S_ISDIR(status.st_mode)) fail("is a folder; give the path of a file");
+  if (!S_ISREG(status.st_mode) && !IsOfShell(path)) {
+    fail(S_ISFIFO(status.st_mode)
+             ? "is a named pipe; give a file, /dev/stdin, or <(COMMAND) of the shell"
+             : "is a device, not a file; give the path of a file");
+  }
+  const std::string too_large = fmt::format("over {} MiB; {}", file.most_bytes >> 20, file.smaller);
+  const bool limited = file.most_bytes != 0;
+  if (limited && S_ISREG(status.st_mode) &&
+      static_cast<std::size_t>(status.st_size) > file.most_bytes) {
+    fail(too_large);
+  }
+  std::string text;
+  if (S_ISREG(status.st_mode)) text.reserve(static_cast<std::size_t>(status.st_size));
+  std::array<char, kChunk> buffer;
+  for (;;) {
+    const ssize_t got = ReadSome(input.fd(), buffer);
+    if (got < 0) {
+      fail(fmt::format("cannot be read ({}); check the disk",
+                       std::strerror(static_cast<int>(-got))));
+    }
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+    if (limited && text.size() > file.most_bytes) fail(too_large);
+  }
+}
+
+}  // namespace topdnn

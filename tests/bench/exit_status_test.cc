@@ -1,0 +1,144 @@
+// How a run ends when its output cannot be written, when nothing can be measured, and when a limit
+// of the process is reached: at once, in one line that says so, and with the documented status.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "bench/command.h"
+#include "harness/topdown/perf_events.h"
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+// One that fits any machine and takes a second.
+const std::string kProfile =
+    " profile lenet5 --infer --batch 2 --iterations 3 --data synthetic --counters none"
+    " --threads 1 ";
+// A command that hangs is ended with status 124.
+const std::string kBounded = "timeout 120 ";
+
+std::size_t LinesOf(const std::string& text) {
+  return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::size_t FilesIn(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+class FullOutputTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(FullOutputTest, IsAnError) {
+  const Outcome outcome = RunShell(kBounded + kProgram + GetParam() + " >/dev/full");
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("No space left on device"));
+  EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
+                         testing::Values(" --help", " profile --help", " plan lenet5 --batch 2",
+                                         kProfile, " bench --benchmark_list_tests=true",
+                                         kProfile + "--json -"));
+
+TEST(FullOutputTest, RecordedCountsGoToAFullDiskAsWell) {
+  const TestFolder folder;
+  const auto events = folder.Write("counts.json", R"({"events": {"TOPDOWN.SLOTS": 6000}})");
+  const Outcome outcome = RunShell(kProgram + " topdown --cpu sapphire_rapids --events " +
+                                   Quoted(events.string()) + " --json - >/dev/full");
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("input/output error"));
+}
+
+TEST(ClosedOutputTest, IsAnErrorAndNoFileTakesItsPlace) {
+  const TestFolder folder;
+  const std::string json = folder.path() / "o.json";
+  const Outcome outcome = RunShell(kProgram + kProfile + "--json " + Quoted(json) + " >&-");
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_EQ(ReadJson(json)["schema"], 1);
+}
+
+// (dash has no pipefail: the program's status goes to a file)
+TEST(BrokenPipeTest, AReaderThatEndsIsNoError) {
+  const TestFolder folder;
+  const std::string json = folder.path() / "o.json";
+  for (const std::string trap : {"", "trap '' PIPE; "}) {
+    const std::string status = folder.path() / "status";
+    const Outcome outcome = RunShell(trap + "{ " + kProgram + kProfile + "--json " + Quoted(json) +
+                                     "; echo $? >" + Quoted(status) + "; } | true");
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_EQ(ReadJson(status), 128 + SIGPIPE) << trap;
+    EXPECT_EQ(ReadJson(json)["schema"], 1);
+  }
+}
+
+TEST(FullDiskTest, TheFileIsNamedAndTheStatusIsThatOfAFailure) {
+  const Outcome outcome = RunShell(kProgram + kProfile + "--json /dev/full");
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("cannot write '/dev/full'"));
+  EXPECT_THAT(outcome.output, HasSubstr("input/output error"));
+}
+
+TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
+  if (OpenPerf({}, PerfSetting::Here()).source) GTEST_SKIP() << "this machine has a PMU";
+  const Outcome outcome =
+      RunShell(kProgram + " profile lenet5 --infer --batch 2 --counters perf --iterations 3");
+  EXPECT_EQ(outcome.exit_status, kExitNothing) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("--counters perf: nothing can be counted: "));
+  EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
+}
+
+struct Limit {
+  std::string shell;  // that sets it
+  std::string command;
+  int status = 0;
+  std::string message;
+};
+
+void PrintTo(const Limit& limit, std::ostream* out) { *out << limit.shell << limit.command; }
+
+class LimitTest : public testing::TestWithParam<Limit> {};
+
+TEST_P(LimitTest, EndsInOneLine) {
+  const TestFolder folder;
+  const Limit& limit = GetParam();
+  const Outcome outcome =
+      RunShell("cd " + Quoted(folder.path().string()) + " && export XDG_CACHE_HOME=$PWD/cache && " +
+               limit.shell + "; " + kBounded + kProgram + limit.command);
+  EXPECT_EQ(outcome.exit_status, limit.status) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(limit.message));
+  EXPECT_EQ(FilesIn(folder.path()), 0u);
+}
+
+// (dash counts file sizes in blocks of 512 bytes)
+INSTANTIATE_TEST_SUITE_P(
+    FileSizes, LimitTest,
+    testing::Values(Limit{"ulimit -f 1", kProfile + "--json o.json", kExitWrong, "ulimit -f"},
+                    Limit{"ulimit -f 1", " step lenet5 --batch 2 --threads 1 --dump o.npz",
+                          kExitWrong, "ulimit -f"},
+                    Limit{"ulimit -f 1", " export lenet5 o.onnx", kExitWrong, "ulimit -f"}));
+
+INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
+                         testing::Values(Limit{"export OMP_THREAD_LIMIT=1",
+                                               " plan lenet5 --threads 3 --oversubscribe",
+                                               kExitUsage, "OMP_THREAD_LIMIT"},
+                                         Limit{"export OMP_STACKSIZE=100000G",
+                                               " plan lenet5 --threads 3 --oversubscribe",
+                                               kExitUsage, "take fewer --threads"}));
+
+}  // namespace
+}  // namespace topdnn

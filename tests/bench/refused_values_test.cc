@@ -1,0 +1,152 @@
+// Values of options that cannot be: refused before anything runs, in one line and with status 2.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "bench/benchmark_flags.h"
+#include "bench/command.h"
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+struct Refused {
+  std::vector<std::string> arguments;
+  std::string message;
+};
+
+void PrintTo(const Refused& refused, std::ostream* out) {
+  for (const std::string& argument : refused.arguments) *out << argument << ' ';
+}
+
+class RefusedValueTest : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) {
+  const Outcome outcome = RunProgram(GetParam().arguments);
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
+  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Numbers, RefusedValueTest,
+    testing::Values(
+        Refused{{"profile", "cnn", "--seconds", "inf"}, "--seconds inf: must be a number"},
+        Refused{{"profile", "cnn", "--seconds", "nan"}, "from 0 to 1e+06"},
+        Refused{{"profile", "cnn", "--seconds", "1e308"}, "from 0 to 1e+06"},
+        Refused{{"profile", "cnn", "--seconds", "5s"}, "--seconds 5s"},
+        Refused{{"efficiency", "cnn", "--seconds", "inf"}, "--seconds inf"},
+        Refused{{"profile", "cnn", "--seed", "-1"}, "from 0 to 18446744073709551615"},
+        Refused{{"step", "cnn", "--seed", "18446744073709551616"}, "to 18446744073709551615"},
+        Refused{{"train", "cnn", "--learning-rate", "nan"}, "--learning-rate nan"},
+        Refused{{"train", "cnn", "--learning-rate", "1e39"}, "--learning-rate 1e39"},
+        Refused{{"train", "cnn", "--learning-rate", "-1"}, "--learning-rate -1"},
+        Refused{{"train", "cnn", "--momentum", "inf"}, "--momentum inf"},
+        Refused{{"train", "cnn", "--weight-decay", "-inf"}, "--weight-decay -inf"},
+        Refused{{"train", "cnn", "--warmup-epochs", "inf"}, "--warmup-epochs inf"},
+        Refused{{"profile", "cnn", "--batch", "99999999999999999999"}, "to 9223372036854775807"},
+        Refused{{"profile", "cnn", "--batch", "8.5"}, "must be a whole number"},
+        Refused{{"profile", "cnn", "--iterations", "0x10"}, "--iterations 0x10"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Empty, RefusedValueTest,
+    testing::Values(Refused{{"profile", "cnn", "--threads", ""}, "--threads: is empty"},
+                    Refused{{"profile", "cnn", "--threads="}, "--threads"},
+                    Refused{{"profile", "cnn", "--json", ""}, "--json: is empty"},
+                    Refused{{"profile", ""}, "NET: is empty"},
+                    Refused{{"profile", "cnn", "--seconds", ""}, "--seconds: is empty"},
+                    Refused{{"topdown", "--cpu", "zen4", "--events", ""}, "--events: is empty"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Threads, RefusedValueTest,
+    testing::Values(
+        Refused{{"profile", "lenet5", "--threads", "100000", "--oversubscribe"},
+                "4 for each CPU that this process may run on"},
+        Refused{{"profile", "lenet5", "--threads", "2147483647", "--oversubscribe"}, "or fewer"},
+        Refused{{"plan", "lenet5", "--threads", "2147483647", "--oversubscribe"}, "or fewer"},
+        Refused{{"bench", "--threads", "2147483647"}, "2147483647"},
+        Refused{{"profile", "lenet5", "--threads", "2147483648"}, "2147483647"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    GoogleBenchmark, RefusedValueTest,
+    testing::Values(
+        Refused{{"bench", "--benchmark_min_time=nan"},
+                "--benchmark_min_time=nan: must be a number"},
+        Refused{{"bench", "--benchmark_min_time=-1"}, "--benchmark_min_time=-1"},
+        Refused{{"bench", "--benchmark_min_time=0"}, "--benchmark_min_time=0"},
+        Refused{{"bench", "--benchmark_min_time="}, "--benchmark_min_time="},
+        Refused{{"bench", "--benchmark_min_time"}, "give it a value"},
+        Refused{{"bench", "--benchmark_repetitions=0"}, "must be a whole number"},
+        Refused{{"bench", "--benchmark_repetitions=1.5"}, "must be a whole number"},
+        Refused{{"bench", "--benchmark_format=xml"}, "must be one of: console json csv"},
+        Refused{{"bench", "--benchmark_out_format=xml"}, "must be one of: json console csv"},
+        Refused{{"bench", "--benchmark_time_unit=h"}, "must be one of: ns us ms s"},
+        Refused{{"bench", "--benchmark_color=red"}, "must be one of"},
+        Refused{{"bench", "--benchmark_list_tests=perhaps"}, "must be true or false"},
+        Refused{{"bench", "--benchmark_out="}, "is empty"},
+        Refused{{"bench", "--benchmark_out=-"}, "--benchmark_format=json"},
+        Refused{{"bench", "--benchmark_out=/no/such/folder/x"}, "/no/such/folder/x"},
+        Refused{{"bench", "--benchmark_fliter=cnn"}, "did you mean --benchmark_filter?"},
+        Refused{{"bench", "--benchmark_filter=("}, "no regular expression"}));
+
+TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
+  const Outcome outcome = RunShell("BENCHMARK_MIN_TIME=nan " TOPDNN_BINARY_DIR "/topdnn bench");
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("BENCHMARK_MIN_TIME=nan"));
+}
+
+TEST(BenchmarkFlagsTest, OurOwnAreTakenOutAndTheOthersPassedOn) {
+  const BenchmarkFlags flags = ReadBenchmarkFlags(
+      {"--benchmark_filter=a=b", "--benchmark_out=x", "--benchmark_out_format=csv",
+       "--benchmark_list_tests", "--benchmark_min_time=0.5", "--v=2"});
+  EXPECT_EQ(flags.passed_on, (std::vector<std::string>{"--benchmark_filter=a=b",
+                                                       "--benchmark_min_time=0.5", "--v=2"}));
+  EXPECT_EQ(flags.out, "x");
+  EXPECT_EQ(flags.out_format, "csv");
+  EXPECT_TRUE(flags.list);
+  EXPECT_FALSE(ReadBenchmarkFlags({"--benchmark_list_tests=false"}).list);
+}
+
+TEST(BenchmarkFlagsTest, RowsBecomeCsvWithQuotesAndAColumnACounter) {
+  EXPECT_EQ(CsvOfBenchmarks(R"({"context": {"a": 1}, "benchmarks": [
+    {"name": "a,b", "run_name": "a,b", "run_type": "iteration", "repetitions": 1,
+     "repetition_index": 0, "threads": 1, "iterations": 5, "real_time": 1.5, "cpu_time": 2,
+     "time_unit": "ms", "GFLOP/s": 3.25, "label": "a \"label\""},
+    {"name": "c", "error_occurred": true, "error_message": "no, never"}]})"),
+            "name,iterations,real_time,cpu_time,time_unit,bytes_per_second,items_per_second,label,"
+            "error_occurred,error_message,GFLOP/s\n"
+            "\"a,b\",5,1.5,2,ms,,,\"a \"\"label\"\"\",,,3.25\n"
+            "c,,,,,,,,true,\"no, never\",\n");
+}
+
+// What stood at the name of old, and a link there, stay untouched.
+TEST(BenchmarkFlagsTest, ResultsAreWrittenAtomically) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "x.csv";
+  const auto victim = folder.Write("victim", "precious");
+  std::filesystem::create_symlink(victim, path + ".partial");
+  const Outcome outcome = RunProgram(
+      {"bench", "--benchmark_filter=cnn/train/n8/conv1/forward/reference",
+       "--benchmark_min_time=0.001", "--benchmark_out=" + path, "--benchmark_out_format=csv"});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  std::ifstream file(path);
+  const std::string csv((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_TRUE(csv.starts_with("name,iterations,real_time,")) << csv;
+  EXPECT_THAT(csv, HasSubstr("\ncnn/train/n8/conv1/forward/reference"));
+  std::ifstream kept(victim);
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(kept)), {}), "precious");
+}
+
+}  // namespace
+}  // namespace topdnn
