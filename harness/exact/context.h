@@ -60,9 +60,9 @@ struct Site {
 };
 
 struct Exit {
-  enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile } kind;
-  std::uint64_t target;  // kLink: address; others: address of the instruction's end
-  // kLink, kIndirect: what to patch (see Patch), or null; kSystemCall, kTile: where to go on.
+  enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile, kStale } kind;
+  std::uint64_t target;  // kLink, kStale: address; others: address of the instruction's end
+  // kSystemCall, kTile: where to go on; others: what to patch (see Patch), or null.
   const std::uint8_t* field;
 };
 
@@ -102,6 +102,7 @@ struct Context {
   std::uint64_t incomplete_address;
   // Flushes; changes of code by any thread, as far as followed; threads started by the region.
   std::uint64_t generation, changes, children;
+  std::uint32_t stale;  // blocks that were dropped because their code changed
 
   // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
   const std::uint8_t *code_begin, *code, *stubs;
@@ -126,7 +127,7 @@ struct Context {
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
 Context*& CurrentContext() noexcept;    // of the calling thread while it runs translated
-// Runs function(a, b, third) translated. A region follows changes of code first (signals.h).
+// Runs function(a, b, third) translated. A region follows changes of code first (mappings.h).
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
                    std::uint64_t third, bool outermost);
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
@@ -139,9 +140,8 @@ void EmitSystemCall(Context* context, std::uint64_t next, bool starts_child) noe
 // From now on the exit goes to `code`, the translation of `target`, without the dispatcher.
 void Patch(Context* context, const Exit& exit, std::uint64_t target,
            const std::uint8_t* code) noexcept;
-// The code of [low, high) changes while `running` executes: its blocks are translated anew.
-void DropBlocks(Context* context, std::uint64_t low, std::uint64_t high,
-                std::uint64_t running) noexcept;
+// The code at `address` is no longer what was translated: forgets its block.
+void DropBlock(Context* context, std::uint64_t address) noexcept;
 
 // fold.cc: counters into `counts`, leaving them zero; of tile instructions alone.
 void Fold(Context* context) noexcept;

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "harness/exact/context.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
 #include "harness/exact/threads.h"
 
@@ -98,6 +99,7 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
   if (width == Width::kSingle) omp_set_num_threads(1);
   const auto before = ThreadTimes();
   BeginTeam();
+  NoteMappingChange(0, 0);  // (code may have changed since the last region)
   TakeSignals(c);
   CurrentContext() = c;
   const auto finish = [&] {

@@ -7,7 +7,8 @@
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
-#include "harness/exact/signals.h"
+#include "harness/exact/mappings.h"
+#include "harness/exact/system_calls.h"
 #include "harness/exact/threads.h"
 
 extern "C" {
@@ -110,39 +111,54 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   return address;
 }
 
+// Goes on with `target`, and chains the exit to it where that can be done.
+void GoOn(Context* c, const Exit& exit, std::uint64_t target) {
+  FollowChanges(c);
+  const std::uint64_t generation = c->generation;
+  bool chain = false;
+  c->go_to = Resolve(c, target, &chain);
+  if (chain && exit.kind == Exit::kIndirect) {
+    auto& ways = c->lookup[target & (kLookupSets - 1)].ways;
+    ways[1] = ways[0];
+    ways[0] = {-target, c->go_to};
+  }
+  if (chain && exit.field != nullptr && exit.kind != Exit::kSystemCall &&
+      generation == c->generation) {
+    Patch(c, exit, target, PointerTo<const std::uint8_t>(c->go_to));
+  }
+}
+
+void Dispatch(Context* c) {
+  const Exit exit = c->exits.items[c->exit];
+  c->go_to = AddressOf(exit.field);
+  switch (exit.kind) {
+    case Exit::kTile:
+      FoldTiles(c);
+      return;
+    case Exit::kSystemCall: {
+      const CallKind call = PrepareSystemCall(c, exit.target);
+      if (call == CallKind::kMade) break;
+      if (call == CallKind::kPlain) return;
+      c->go_to = AddressOf(c->code);
+      EmitSystemCall(c, exit.target, true);
+      return;
+    }
+    case Exit::kStale:
+      DropBlock(c, exit.target);
+      break;
+    default:
+      break;
+  }
+  GoOn(c, exit, exit.kind == Exit::kIndirect ? c->branch_target : exit.target);
+}
+
 }  // namespace
 
 }  // namespace topdnn
 
 void TopdnnExactDispatch(topdnn::Context* c) noexcept {
-  using namespace topdnn;  // NOLINT: this file's own
   const int saved_errno = errno;
-  const Exit exit = c->exits.items[c->exit];
-  c->go_to = AddressOf(exit.field);
-  if (exit.kind == Exit::kTile) {
-    FoldTiles(c);
-  } else if (exit.kind == Exit::kSystemCall) {
-    const CallEffects effects = BeforeSystemCall(c, exit.target);
-    if (effects.changes_code) Flush(c);
-    if (effects.changes_code || effects.starts_child) {
-      c->go_to = AddressOf(c->code);
-      EmitSystemCall(c, exit.target, effects.starts_child);
-    }
-  } else {
-    FollowChanges(c);
-    const std::uint64_t generation = c->generation;
-    const std::uint64_t target = exit.kind == Exit::kLink ? exit.target : c->branch_target;
-    bool chain = false;
-    c->go_to = Resolve(c, target, &chain);
-    if (chain && exit.kind == Exit::kIndirect) {
-      auto& ways = c->lookup[target & (kLookupSets - 1)].ways;
-      ways[1] = ways[0];
-      ways[0] = {-target, c->go_to};
-    }
-    if (chain && exit.field != nullptr && generation == c->generation) {
-      Patch(c, exit, target, PointerTo<const std::uint8_t>(c->go_to));
-    }
-  }
+  topdnn::Dispatch(c);
   errno = saved_errno;
 }
 

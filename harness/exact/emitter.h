@@ -1,6 +1,5 @@
-// Appends machine code to a context's cache: the few instructions that the translator adds of its
-// own. Where it is not
-// said otherwise they leave the flags as they are.
+// Appends machine code to a context's cache: the few instructions that the translator adds. Unless
+// a comment says otherwise, they leave the flags as they are.
 
 #ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
 #define TOPDNN_HARNESS_EXACT_EMITTER_H_
@@ -13,7 +12,7 @@
 namespace topdnn {
 
 // As instructions encode them.
-enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR10 = 10 };
+enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11 };
 
 class Emitter {
  public:

@@ -17,7 +17,7 @@
 #include <string>
 
 #include "harness/exact/emitter.h"
-#include "harness/exact/signals.h"
+#include "harness/exact/mappings.h"
 
 namespace topdnn {
 

@@ -13,7 +13,7 @@
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
-#include "harness/exact/signals.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/threads.h"
 
 namespace topdnn {
@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kMaxLine = 16;                      // blocks
 constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // of the hash table, 2^20
+constexpr std::uint32_t kMostStale = 256;
+constexpr std::size_t kMostBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
 
 // Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
 // where that is out of reach the address in a register the instruction does not use.
@@ -189,7 +191,8 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
 }
 
 // Decodes a block; how many instructions. `limit`: 0, or where a block that may never run ends.
-std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) {
+// A block that checks itself ends where it writes memory, which may be its own code.
+std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit, CodeKind kind) {
   std::size_t n = 0;
   while (n < kMaxBlockInstructions) {
     if (limit != 0 && address + ZYDIS_MAX_INSTRUCTION_LENGTH > limit) break;
@@ -199,8 +202,17 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) 
     ++n;
     address = i.end();
     if (i.flow != Flow::kNext || IsSpecial(address)) break;
+    if (i.writes && kind == CodeKind::kChangeable) break;
   }
   return n;
+}
+
+// What a block at `address` is, whose last bytes may lie in the mapping that follows.
+CodeKind KindOfBlock(std::uint64_t address) {
+  std::uint64_t end = 0;
+  const CodeKind kind = KindOfCode(address, &end);
+  if (kind != CodeKind::kFixed || address + kMostBlockBytes <= end) return kind;
+  return std::max(kind, KindOfCode(end, &end));
 }
 
 // Where a block of `n` decoded instructions is counted at least cost: before which instruction
@@ -241,11 +253,52 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   CopyInstruction(c, i);
 }
 
+// Compares `code` with what is at `address` now, each time that the block is entered: where it
+// differs, leaves for a new translation. The jump over that departure is what is patched then.
+void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std::size_t bytes) {
+  Emitter e(c);
+  const std::uint8_t* field = c->code + 1;
+  e.Byte(0xe9);
+  e.U32(0);
+  const std::uint8_t* differs = c->code;
+  const auto restore = [&] {
+    for (const int r : {kRax, kRcx, kRdx}) e.Load(r, &c->spill[r]);
+  };
+  restore();
+  e.Leave(Exit::kStale, address, field);
+  e.SetField(field, c->code);
+  for (const int r : {kRax, kRcx, kRdx}) e.Store(&c->spill[r], r);
+  e.Constant(kRax, address);
+  for (std::size_t k = 0; k < bytes;) {
+    std::size_t width = 8;
+    while (width > bytes - k) width /= 2;
+    std::uint64_t part = 0;
+    std::memcpy(&part, code + k, width);
+    e.Constant(kRdx, -part);
+    if (width == 8) e.Byte(0x48);
+    if (width < 4) e.Byte(0x0f);  // movzx
+    e.Bytes({width == 1 ? 0xb6 : width == 2 ? 0xb7 : 0x8b, 0x88});
+    e.U32(static_cast<std::uint32_t>(k));              // mov rcx, [rax + k]
+    e.Bytes({0x48, 0x8d, 0x0c, 0x11, 0xe3, 5, 0xe9});  // lea rcx, [rcx + rdx]; jrcxz over the jump
+    e.Displacement(differs);
+    k += width;
+  }
+  restore();
+}
+
 // Translates the block at `*next` to the end of the cache, and tells what follows it; false when it
 // cannot be decoded. `*branch` is the conditional branch that falls through to it, or null: then it
 // may be entered from anywhere. It becomes the one that this block ends in.
-bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** branch) {
-  const std::size_t n = DecodeBlock(c, *next, limit);
+bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* next, Site** branch) {
+  std::uint8_t text[kMostBlockBytes];  // taken first: another thread may be writing
+  std::uint64_t end = 0;
+  if (kind == CodeKind::kChangeable) {
+    KindOfCode(*next, &end);
+    std::size_t known = std::min(kMostBlockBytes, end - *next);
+    if (KindOfCode(end, &end) != CodeKind::kNative) known = kMostBlockBytes;
+    std::memcpy(text, PointerTo<const void>(*next), known);
+  }
+  const std::size_t n = DecodeBlock(c, *next, limit, kind);
   if (n == 0) return false;
   const Instruction& last = c->decoded[n - 1];
   Block& block = c->blocks.Add({*next, last.end(), c->code, c->counters.count++, kNone, {}});
@@ -254,9 +307,8 @@ bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** bran
     while (c->block_of[block.place] != 0) block.place = (block.place + 1) % kPlaces;
     c->block_of[block.place] = c->blocks.count;
   }
-  if (!GuardWritablePages(block.start, block.end)) {
-    Miss(c, "more writable code than can be watched", block.start);
-  }
+  const std::size_t bytes = block.end - block.start;
+  if (kind == CodeKind::kChangeable) EmitCheck(c, text, block.start, bytes);
   const std::size_t place = PlaceOfCount(c, n);
   const bool indirect = last.flow >= Flow::kIndirectJump && last.flow <= Flow::kReturn;
   if (place == n && !indirect) Emitter(c).Count(block.counter, kNothing);
@@ -268,6 +320,10 @@ bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** bran
   }
   *branch = last.flow == Flow::kConditional ? AddSite(c, Site::kBranch, last, block) : nullptr;
   *next = EmitEnd(c, last, place == n ? block.counter : kNone);
+  if (kind == CodeKind::kChangeable &&
+      std::memcmp(text, PointerTo<const void>(block.start), bytes) != 0) {
+    Emitter(c).SetField(block.code + 1, block.code + 5);  // changed meanwhile: it differs
+  }
   return true;
 }
 
@@ -328,7 +384,7 @@ void EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept 
 
 void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_t* code) noexcept {
   const Emitter e(c);
-  if (exit.kind == Exit::kLink) {
+  if (exit.kind != Exit::kIndirect) {
     e.SetField(exit.field, code);
     return;
   }
@@ -339,27 +395,14 @@ void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_
   e.SetField(exit.field + kHitField, code);
 }
 
-void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t running) noexcept {
-  Emitter e(c);
-  for (Block& b : c->blocks) {
-    if (b.code == nullptr || b.start >= high || b.end <= low) continue;
-    const std::uint64_t code = AddressOf(b.code);
-    if (running > code && running < code + 5) {
-      Miss(c, "code overwrote the block it was running in", b.start);
-      continue;
-    }
-    e.SetField(b.code + 1, c->code);
-    // A branch that falls through to here is counted still: the block ran no more, the branch did.
-    const auto* branch = std::find_if(c->sites.begin(), c->sites.end(), [&](const Site& site) {
-      return site.kind == Site::kBranch && site.own == b.counter;
-    });
-    if (branch != c->sites.end()) {
-      c->sites.Add({.kind = Site::kBranch, .address = branch->address, .own = c->counters.count});
-      e.Count(c->counters.count++, kNothing);
-    }
-    e.Leave(Exit::kLink, b.start, b.code + 1);
-    *e.Writable(b.code) = 0xe9;
-    b.code = nullptr;  // counted still, found no more
+void DropBlock(Context* c, std::uint64_t address) noexcept {
+  if (++c->stale % kMostStale == 0) {  // (old translations lead to new ones, one after the other)
+    Flush(c);
+    return;
+  }
+  for (std::uint32_t h = Hash(address); c->block_of[h % kPlaces] != 0; ++h) {
+    Block& block = c->blocks.items[c->block_of[h % kPlaces] - 1];
+    if (block.start == address) block.code = nullptr;  // counted still, found no more
   }
 }
 
@@ -372,6 +415,8 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
     if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
+  const CodeKind kind = KindOfBlock(address);
+  if (kind == CodeKind::kNative) return nullptr;
   const std::uint8_t* code = c->code;
   std::uint64_t next = address;
   std::uint64_t limit = 0;
@@ -379,8 +424,9 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   for (int blocks = 0; next != 0; ++blocks) {
     if (branch != nullptr) branch->own = c->counters.count;  // the next one, whoever takes it
     const bool in_line = blocks == 0 || (blocks < kMaxLine && !IsSpecial(next) &&
+                                         kind == CodeKind::kFixed && KindOfBlock(next) == kind &&
                                          (branch != nullptr || Find(c, next) == nullptr));
-    if (!in_line || !EmitBlock(c, limit, &next, &branch)) {
+    if (!in_line || !EmitBlock(c, limit, kind, &next, &branch)) {
       if (blocks == 0) return nullptr;
       if (branch != nullptr) Emitter(c).Count(c->counters.count++, kNothing);
       Emitter(c).Byte(0xe9);

@@ -1,0 +1,23 @@
+// The system calls of a region: what they do to its code, its handlers and its threads.
+
+#ifndef TOPDNN_HARNESS_EXACT_SYSTEM_CALLS_H_
+#define TOPDNN_HARNESS_EXACT_SYSTEM_CALLS_H_
+
+#include <cstdint>
+
+#include "harness/exact/context.h"
+
+namespace topdnn {
+
+enum class CallKind {
+  kPlain,        // translated code makes it
+  kStartsChild,  // the same, and the child leaves translation
+  kMade,         // the dispatcher has made it: its result is in the context's registers
+};
+
+// Prepares the system call that the context's registers ask for; `next` is the address after it.
+CallKind PrepareSystemCall(Context* context, std::uint64_t next) noexcept;
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXACT_SYSTEM_CALLS_H_
