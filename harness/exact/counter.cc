@@ -100,7 +100,7 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
   const auto before = ThreadTimes();
   BeginTeam();
   NoteMappingChange(0, 0);  // (code may have changed since the last region)
-  TakeSignals(c);
+  TakeSignals();
   CurrentContext() = c;
   const auto finish = [&] {
     CurrentContext() = nullptr;
@@ -110,7 +110,7 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
   };
   try {
     FollowChanges(c);
-    RunTranslated(c, AddressOf(function), AddressOf(argument), 0, 0, true);
+    RunTranslated(c, AddressOf(function), AddressOf(argument));
   } catch (...) {
     finish();
     throw;

@@ -3,11 +3,16 @@
 
 #if defined(__x86_64__)
 
+#include <ucontext.h>
+
 #include <cerrno>
+#include <cstring>
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
+#include "harness/exact/signals.h"
+#include "harness/exact/state.h"
 #include "harness/exact/system_calls.h"
 #include "harness/exact/threads.h"
 
@@ -17,7 +22,7 @@ void TopdnnExactVsyscall();
 __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Context* c) noexcept;
 }
 
-static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 168,
+static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 176,
               "the assembly below uses these offsets");
 
 // The vsyscall page can be neither read nor copied; this is what it holds: gettimeofday, time,
@@ -35,25 +40,46 @@ TopdnnExactVsyscall:
 )");
 
 // Entry: rax = context, the program's rax in spill[0]. The dispatcher runs on a stack of its own:
-// the program's may be full, and its red zone is in use. `iretq` restores flags, stack and place at
-// once, and serializes after the code cache was written.
+// the program's may be full, and its red zone is in use. Signals are blocked meanwhile; where they
+// are not yet or no more, MakeNative (state.cc) knows what is saved. `iretq` restores flags, stack
+// and place at once, and serializes after the code cache was written.
 asm(R"(
-  .text
-  .globl TopdnnExactSlowPath
-  .hidden TopdnnExactSlowPath
-TopdnnExactSlowPath:
+  .macro save_registers
   .set place, 8
   .irp r, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
   mov %\r, place(%rax)
   .set place, place + 8
   .endr
-  mov 168(%rax), %rcx
+  .endm
+  .irp label, SlowPath, Saved, FlagsSaved, Blocked, Unblock, SlowPathEnd, EnterHandler, AllSignals
+  .globl TopdnnExact\label
+  .hidden TopdnnExact\label
+  .endr
+
+  .section .rodata
+  .balign 8
+TopdnnExactAllSignals:
+  .quad -1
+
+  .text
+TopdnnExactSlowPath:
+  save_registers
+TopdnnExactSaved:
+  mov 176(%rax), %rcx
   mov %rcx, (%rax)
   mov 144(%rax), %rsp
   pushfq
   popq 128(%rax)
+TopdnnExactFlagsSaved:
   cld
   mov %rax, %rbx
+  xor %edi, %edi
+  lea TopdnnExactAllSignals(%rip), %rsi
+  lea 168(%rbx), %rdx
+  mov $8, %r10d
+  mov $14, %eax
+  syscall
+TopdnnExactBlocked:
   mov 152(%rbx), %rdi
   mov $-1, %eax
   mov $-1, %edx
@@ -72,6 +98,13 @@ TopdnnExactSlowPath:
   mov %cs, %ecx
   push %rcx
   push 136(%rbx)
+  mov $2, %edi
+  lea 168(%rbx), %rsi
+  xor %edx, %edx
+  mov $8, %r10d
+  mov $14, %eax
+TopdnnExactUnblock:
+  syscall
   mov %rbx, %rax
   .set place, 8
   .irp r, rcx, rdx, rbx, rcx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
@@ -81,6 +114,17 @@ TopdnnExactSlowPath:
   mov 8(%rax), %rcx
   mov (%rax), %rax
   iretq
+TopdnnExactSlowPathEnd:
+
+TopdnnExactEnterHandler:
+  save_registers
+  mov 176(%rax), %rcx
+  mov %rcx, (%rax)
+  mov 144(%rax), %rsp
+  pushfq
+  popq 128(%rax)
+  mov %rax, %rbx
+  jmp TopdnnExactBlocked
 )");
 
 namespace topdnn {
@@ -89,8 +133,10 @@ namespace {
 
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
 
-// Where `address` goes on; sets *chain when that place may be jumped to directly from now on.
+// Where `address` goes on, with the context's registers; sets *chain when that place may be jumped
+// to directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
+  c->resume = address;
   *chain = address == AddressOf(&TopdnnExactStop);
   if (*chain) return address;
   const std::uint64_t rsp = c->registers[kRsp];
@@ -100,7 +146,7 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
     return address;
   }
   const std::uint64_t asked = address;
-  if (IsSpecial(address)) address = EnterTeam(c, address);
+  if (IsSpecial(address)) c->resume = address = EnterTeam(c, address);
   if ((address & ~std::uint64_t{0xc00}) == kVsyscall) {
     address = AddressOf(&TopdnnExactVsyscall) + (address >> 10 & 3) * 16;
   }
@@ -128,27 +174,81 @@ void GoOn(Context* c, const Exit& exit, std::uint64_t target) {
   }
 }
 
+// Makes the signal frame that the region is about to leave lead to translated code.
+void PrepareReturn(Context* c) {
+  c->return_frame = c->registers[kRsp];
+  auto* registers = PointerTo<ucontext_t>(c->return_frame)->uc_mcontext.gregs;
+  std::uint64_t handlers[16];
+  std::memcpy(handlers, c->registers, sizeof handlers);
+  for (int r = 0; r < 16; ++r) {
+    c->registers[r] = static_cast<std::uint64_t>(registers[kSavedAs[r]]);
+  }
+  FollowChanges(c);
+  bool chain = false;
+  const auto native = static_cast<std::uint64_t>(registers[REG_RIP]);
+  registers[REG_RIP] = static_cast<greg_t>(Resolve(c, native, &chain));
+  c->return_address = c->resume;
+  registers[REG_RDI] = static_cast<greg_t>(c->registers[kRdi]);  // (a team may begin there)
+  registers[REG_RSI] = static_cast<greg_t>(c->registers[kRsi]);
+  std::memcpy(c->registers, handlers, sizeof handlers);
+}
+
+// Emits another copy of a system call that was counted: of one that differs, or whose block is
+// gone.
+void EmitCountedCall(Context* c, std::uint64_t next, ChildOf child) {
+  c->go_to = AddressOf(c->code);
+  c->mark = {.code = 0, .address = next - 2, .alone = true};
+  Emitter(c).Mark();
+  EmitSystemCall(c, next, child);
+}
+
+// Prepares a system call; whether the dispatcher has made it.
+bool DispatchCall(Context* c, const Exit& exit) {
+  const std::uint64_t generation = c->generation;
+  switch (PrepareSystemCall(c, exit.target)) {
+    case CallKind::kMade:
+      return true;
+    case CallKind::kStartsThread:
+      EmitCountedCall(c, exit.target, ChildOf::kCallThatSharesMemory);
+      return false;
+    case CallKind::kStartsProcess:
+      EmitCountedCall(c, exit.target, ChildOf::kCallThatCopiesMemory);
+      return false;
+    case CallKind::kLeavesHandler:
+      PrepareReturn(c);
+      if (c->generation != generation) EmitCountedCall(c, exit.target, ChildOf::kNoCall);
+      return false;
+    default:
+      return false;
+  }
+}
+
 void Dispatch(Context* c) {
   const Exit exit = c->exits.items[c->exit];
   c->go_to = AddressOf(exit.field);
+  c->return_frame = 0;
+  c->resume_counted = true;
   switch (exit.kind) {
     case Exit::kTile:
       FoldTiles(c);
+      c->resume = exit.target;
       return;
-    case Exit::kSystemCall: {
-      const CallKind call = PrepareSystemCall(c, exit.target);
-      if (call == CallKind::kMade) break;
-      if (call == CallKind::kPlain) return;
-      c->go_to = AddressOf(c->code);
-      EmitSystemCall(c, exit.target, true);
+    case Exit::kSystemCall:
+      if (DispatchCall(c, exit)) break;
+      c->resume = exit.target - 2;
       return;
-    }
+    case Exit::kChild:  // a process of its own, which runs natively
+      ReturnSignals();
+      CurrentContext() = nullptr;
+      c->go_to = exit.target;
+      return;
     case Exit::kStale:
       DropBlock(c, exit.target);
       break;
     default:
       break;
   }
+  c->resume_counted = false;
   GoOn(c, exit, exit.kind == Exit::kIndirect ? c->branch_target : exit.target);
 }
 

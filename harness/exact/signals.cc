@@ -1,87 +1,154 @@
-// Installed handlers are run translated too; writes to translated code are noticed by the fault
-// they cause.
+// A signal that comes while translated code runs finds the state of a native run in its frame (see
+// state.h), and its handler runs translated as the kernel called it: on its own frame, with its own
+// mask, to the system call that leaves the frame. So it may look at the state, change it, jump out,
+// or be interrupted itself. Where else a signal comes, its handler runs natively.
 
 #if defined(__x86_64__)
 
 #include "harness/exact/signals.h"
 
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
 
-#include "harness/exact/mappings.h"
+#include "harness/exact/context.h"
+#include "harness/exact/state.h"
+
+extern "C" {
+void TopdnnExactOnSignal();
+struct TopdnnExactHandling {
+  topdnn::Context* context;  // null: natively
+  std::uint64_t handler;
+};
+__attribute__((used, visibility("hidden"))) TopdnnExactHandling TopdnnExactSignal(
+    int signal, siginfo_t* info, ucontext_t* state, std::uint64_t mask) noexcept;
+}
+
+// Entered by the kernel on the frame that it made for the handler. The old mask goes to the red
+// zone, which no other signal touches.
+asm(R"(
+  .text
+  .globl TopdnnExactOnSignal
+  .globl TopdnnExactSignalSaved
+  .globl TopdnnExactOnSignalBlocked
+  .hidden TopdnnExactOnSignal
+  .hidden TopdnnExactSignalSaved
+  .hidden TopdnnExactOnSignalBlocked
+TopdnnExactOnSignal:
+  mov %rdi, %r8
+  mov %rsi, %r9
+TopdnnExactSignalSaved:
+  lea TopdnnExactAllSignals(%rip), %rsi
+  xor %edi, %edi
+  lea -16(%rsp), %rdx
+  mov $8, %r10d
+  mov $14, %eax
+  syscall
+TopdnnExactOnSignalBlocked:
+  mov -16(%rsp), %rcx
+  mov %r8, %rdi
+  mov %r9, %rsi
+  lea 8(%rsp), %rdx
+  push %rdi
+  push %rsi
+  push %rdx
+  call TopdnnExactSignal
+  mov %rdx, %r11
+  pop %rdx
+  pop %rsi
+  pop %rdi
+  test %rax, %rax
+  jnz TopdnnExactEnterHandler
+  jmp *%r11
+)");
 
 namespace topdnn {
 
 namespace {
 
-struct sigaction original[NSIG];
-bool taken[NSIG];
+// As the kernel defines it.
+struct KernelAction {
+  std::uint64_t handler, flags, restorer, mask;
+};
 
-void OnSignal(int signal, siginfo_t* info, void* state) {
-  Context* c = CurrentContext();
-  const auto rip =
-      static_cast<std::uint64_t>(static_cast<const ucontext_t*>(state)->uc_mcontext.gregs[REG_RIP]);
-  const auto cache = c == nullptr ? 0 : reinterpret_cast<std::uint64_t>(c->code_begin);
-  const bool translated = c != nullptr && rip >= cache && rip < cache + kCodeBytes;
-  const struct sigaction& old = original[signal];
-  if (old.sa_handler == SIG_DFL || old.sa_handler == SIG_IGN) {
-    sigaction(signal, &old, nullptr);  // the fault comes again, and does what it would have done
-    return;
-  }
-  if (!translated) {
-    if (c != nullptr) Miss(c, "a signal handler ran outside translation", rip);
-    old.sa_sigaction(signal, info, state);
-    return;
-  }
-  std::uint64_t saved[sizeof c->spill / 8 + 3];
-  std::memcpy(saved, c->spill, sizeof saved);  // up to and including `exit`
-  ++c->nested;
-  FollowChanges(c);
-  RunTranslated(c, reinterpret_cast<std::uint64_t>(old.sa_sigaction),
-                static_cast<std::uint64_t>(signal), reinterpret_cast<std::uint64_t>(info),
-                reinterpret_cast<std::uint64_t>(state), false);
-  --c->nested;
-  std::memcpy(c->spill, saved, sizeof saved);
+constexpr int kSignals = 64;
+KernelAction original[kSignals + 1];
+bool taken[kSignals + 1];
+
+bool Exchange(int signal, const KernelAction* now, KernelAction* old) {
+  return syscall(SYS_rt_sigaction, signal, now, old, sizeof now->mask) == 0;
+}
+
+bool IsHandler(std::uint64_t handler) { return handler > 1; }  // (0: default, 1: ignored)
+
+std::uint64_t OnSignal() { return AddressOf(&TopdnnExactOnSignal); }
+
+void Take(int signal, const KernelAction& action) {
+  original[signal] = action;
+  KernelAction ours = action;
+  ours.handler = OnSignal();
+  ours.flags |= SA_SIGINFO;
+  taken[signal] = IsHandler(action.handler) && Exchange(signal, &ours, nullptr);
 }
 
 }  // namespace
 
-void TakeSignals(Context* c) {
-  stack_t alternate = {};
-  sigaltstack(nullptr, &alternate);
-  c->alternate_low = reinterpret_cast<std::uint64_t>(alternate.ss_sp);
-  c->alternate_high = c->alternate_low + alternate.ss_size;
-  for (int signal = 1; signal < NSIG; ++signal) {
+std::uint64_t HandlerOf(int signal) noexcept { return original[signal].handler; }
+
+void TakeSignals() {
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    KernelAction action = {};
     taken[signal] = false;
-    if (sigaction(signal, nullptr, &original[signal]) != 0) continue;
-    const auto handler = original[signal].sa_handler;
-    if (handler == SIG_DFL || handler == SIG_IGN) continue;
-    struct sigaction ours = original[signal];
-    ours.sa_sigaction = OnSignal;
-    ours.sa_flags |= SA_SIGINFO;
-    taken[signal] = sigaction(signal, &ours, nullptr) == 0;
+    if (Exchange(signal, nullptr, &action)) Take(signal, action);
   }
 }
 
+void FollowHandler(int signal, bool installed, void* old) noexcept {
+  const KernelAction before = original[signal];
+  auto* told = static_cast<KernelAction*>(old);
+  const bool ours = told != nullptr && told->handler == OnSignal();
+  KernelAction now = {};
+  if (installed && Exchange(signal, nullptr, &now)) Take(signal, now);
+  if (ours) *told = before;
+}
+
 void ReturnSignals() {
-  for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction now = {};
-    if (taken[signal] && sigaction(signal, nullptr, &now) == 0 && now.sa_sigaction == OnSignal) {
-      sigaction(signal, &original[signal], nullptr);
+  for (int signal = 1; signal <= kSignals; ++signal) {
+    KernelAction now = {};
+    if (taken[signal] && Exchange(signal, nullptr, &now) && now.handler == OnSignal()) {
+      Exchange(signal, &original[signal], nullptr);
     }
   }
 }
 
 }  // namespace topdnn
+
+TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* state,
+                                      std::uint64_t mask) noexcept {
+  using topdnn::Context;
+  Context* c = topdnn::CurrentContext();
+  const std::uint64_t handler = topdnn::HandlerOf(signal);
+  const auto found = state->uc_mcontext.gregs[REG_RIP];
+  if (c != nullptr && topdnn::MakeNative(c, state)) {
+    // (of SIGILL, SIGFPE and SIGTRAP the address of the instruction)
+    const auto native = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
+    if (info->si_code > 0 &&
+        info->si_addr == topdnn::PointerTo<void>(static_cast<std::uint64_t>(found))) {
+      info->si_addr = topdnn::PointerTo<void>(native);
+    }
+    c->mask = mask;
+    c->spill[0] = 0;
+    c->branch_target = handler;
+    c->exit = 0;
+    return {c, handler};
+  }
+  if (c != nullptr && c->entry_rsp != 0) {
+    topdnn::Miss(c, "a signal handler ran outside translation", static_cast<std::uint64_t>(found));
+  }
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
+  return {nullptr, handler};
+}
 
 #endif  // __x86_64__

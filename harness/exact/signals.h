@@ -1,17 +1,21 @@
-// The signal handlers of a region.
+// The signal handlers of a region, which are run translated.
 
 #ifndef TOPDNN_HARNESS_EXACT_SIGNALS_H_
 #define TOPDNN_HARNESS_EXACT_SIGNALS_H_
 
 #include <cstdint>
 
-#include "harness/exact/context.h"
-
 namespace topdnn {
 
-// From now on installed handlers are run translated; until the return.
-void TakeSignals(Context* context);
+// From now on a signal that has a handler comes to the exact counter first; until the return.
+void TakeSignals();
 void ReturnSignals();
+
+// After the system call rt_sigaction: takes the handler that it installed, and gives the caller the
+// program's own where the kernel told it the counter's. `old`: the caller's place for it, or null.
+void FollowHandler(int signal, bool installed, void* old) noexcept;
+
+std::uint64_t HandlerOf(int signal) noexcept;  // the program's own
 
 }  // namespace topdnn
 

@@ -2,11 +2,13 @@
 
 #include "harness/exact/system_calls.h"
 
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
+#include "harness/exact/signals.h"
 
 namespace topdnn {
 
@@ -37,6 +39,11 @@ CallKind Remap(Context* c, std::uint64_t next, std::uint64_t low, std::uint64_t 
   return CallKind::kMade;
 }
 
+CallKind StartChild(Context* c, std::uint64_t flags) {
+  ++c->children;
+  return (flags & CLONE_VM) != 0 ? CallKind::kStartsThread : CallKind::kStartsProcess;
+}
+
 }  // namespace
 
 CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
@@ -64,20 +71,21 @@ CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
       if (!HoldsTranslatedCode(c, low, high)) break;
       return Remap(c, next, low, high);
     case SYS_clone:
+      return StartChild(c, r[kRdi]);
     case SYS_clone3:
+      return StartChild(c, *PointerTo<const std::uint64_t>(r[kRdi]));
     case SYS_fork:
+      return StartChild(c, 0);
     case SYS_vfork:
-      ++c->children;
-      return CallKind::kStartsChild;
+      return StartChild(c, CLONE_VM);
     case SYS_rt_sigaction:
-      // (32 and 33 are the thread library's own; it takes them when its first thread starts)
-      if (r[kRsi] != 0 && r[kRdi] != 32 && r[kRdi] != 33) {
-        Miss(c, "a signal handler was installed", next);
+      Make(c, next);
+      if (r[kRax] == 0) {
+        FollowHandler(static_cast<int>(r[kRdi]), r[kRsi] != 0, PointerTo<void>(r[kRdx]));
       }
-      break;
+      return CallKind::kMade;
     case SYS_rt_sigreturn:
-      Miss(c, "a signal frame was left by the region itself", next);
-      break;
+      return CallKind::kLeavesHandler;
     default:
       break;
   }

@@ -10,9 +10,11 @@
 namespace topdnn {
 
 enum class CallKind {
-  kPlain,        // translated code makes it
-  kStartsChild,  // the same, and the child leaves translation
-  kMade,         // the dispatcher has made it: its result is in the context's registers
+  kPlain,  // translated code makes it; so it does the following three
+  kStartsThread,
+  kStartsProcess,  // that has a copy of the memory
+  kLeavesHandler,
+  kMade,  // the dispatcher has made it: its result is in the context's registers
 };
 
 // Prepares the system call that the context's registers ask for; `next` is the address after it.

@@ -40,6 +40,8 @@ void CopyInstruction(Context* c, const Instruction& i) {
     const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
     while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
     e.Store(&c->spill[3], r);
+    c->mark.far = static_cast<std::uint8_t>(r + 1);
+    e.Mark();
     e.Constant(r, i.target);
     auto& modrm = copy[i.raw.raw.modrm.offset];
     modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + 0], 4 bytes of it
@@ -53,7 +55,13 @@ void CopyInstruction(Context* c, const Instruction& i) {
     if (vex3) copy[i.raw.raw.vex.offset + 1] |= 0x20;
   }
   e.Copy(copy, i.raw.length);
-  if (far) e.Load(r, &c->spill[3]);
+  c->mark.address = i.end();
+  if (far) {
+    e.Mark();
+    e.Load(r, &c->spill[3]);
+    c->mark.far = 0;
+  }
+  e.Mark();
 }
 
 // rcx = the target of an indirect branch whose operand is a register or memory.
@@ -92,36 +100,47 @@ constexpr int kHitField = kMissField + 4 + 7 + 7 + 1;
 // nothing else could.
 void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
-  e.Store(&c->spill[0], kRax);
+  // (a signal on the way undoes what was done of the branch)
+  e.Spill(kRax);
+  e.Mark(kRaxSpilled);
   if (counter != kNone) {
     e.Count(counter, kRax);
-    e.Load(kRax, &c->spill[0]);
+    e.Mark(kRaxSpilled);
+    e.Unspill(kRax);
   }
-  e.Store(&c->spill[1], kRcx);
+  e.Spill(kRcx);
+  e.Mark(kRaxSpilled | kRcxSpilled);
   if (i.flow == Flow::kReturn) {
     e.Byte(0x59);  // pop rcx
+    c->mark.popped = 8;
     if (i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+      e.Mark(kRaxSpilled | kRcxSpilled);
       e.Bytes({0x48, 0x8d, 0xa4, 0x24});  // lea rsp, [rsp + n]
       e.U32(static_cast<std::uint32_t>(i.operands[0].imm.value.u));
+      c->mark.popped = static_cast<std::int16_t>(8 + i.operands[0].imm.value.u);
     }
   } else {
     LoadBranchOperand(c, i);
-    if (i.flow == Flow::kIndirectCall) PushReturnAddress(c, i.end());
+    if (i.flow == Flow::kIndirectCall) {
+      PushReturnAddress(c, i.end());
+      c->mark.popped = -8;
+    }
   }
+  e.Mark(kRaxSpilled | kRcxSpilled);
   e.Constant(kRax, 0);  // minus the target it had
   const std::uint8_t* field = c->code - 8;
   e.Bytes({0x48, 0x8d, 0x0c, 0x08});  // lea rcx, [rax + rcx]
   e.Bytes({0xe3, 5, 0xe9});           // jrcxz over the jump
   e.U32(7 + 7 + 5);                   // to the departure
-  e.Load(kRax, &c->spill[0]);
-  e.Load(kRcx, &c->spill[1]);
+  e.Unspill(kRax);
+  e.Unspill(kRcx);
   e.Byte(0xe9);
   e.U32(0);
   e.Bytes({0x48, 0xf7, 0xd0});           // not rax
   e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]: the target again
   e.Store(&c->branch_target, kRcx);
-  e.Load(kRax, &c->spill[0]);
-  e.Load(kRcx, &c->spill[1]);
+  e.Unspill(kRax);
+  e.Unspill(kRcx);
   e.Leave(Exit::kIndirect, i.end(), field);
 }
 
@@ -160,8 +179,17 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
   switch (i.flow) {
     case Flow::kConditional:
       if (i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0) {  // loop, jrcxz
+        const Mark own = c->mark;
         e.Copy(PointerTo<const std::uint8_t>(i.address), i.raw.length - 1U);
-        e.Bytes({2, 0xeb, 5, 0xe9});  // over "jmp next", onto the jump
+        e.Byte(2);  // over "jmp next", onto the jump
+        c->mark = {.code = 0, .address = i.end(), .branch = c->sites.count};
+        e.Mark();
+        e.Bytes({0xeb, 5});
+        c->mark = own;
+        c->mark.address = i.target;
+        c->mark.whole = true;
+        e.Mark();
+        e.Byte(0xe9);
       } else {
         e.Bytes({0x0f, 0x80 | (i.raw.opcode & 15)});
       }
@@ -171,6 +199,9 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       PushReturnAddress(c, i.end());
       [[fallthrough]];
     case Flow::kJump:
+      c->mark.address = i.target;
+      c->mark.whole = true;
+      e.Mark();
       return i.target;
     case Flow::kIndirectJump:
     case Flow::kIndirectCall:
@@ -179,10 +210,10 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       return 0;
     case Flow::kSystemCall:
       e.Leave(Exit::kSystemCall, i.end());
-      EmitSystemCall(c, i.end(), false);
+      EmitSystemCall(c, i.end(), ChildOf::kNoCall);
       return 0;
     case Flow::kTileConfiguration:
-      e.Leave(Exit::kTile, i.end());
+      e.Leave(Exit::kTile, i.address);
       CopyInstruction(c, i);
       return i.end();
     default:
@@ -236,9 +267,9 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
     site->store = i.store;
     site->own = c->counters.count;
     c->counters.count += 2;
-    e.CountRcx(site->own);
+    e.CountRcx(site->own, site->own + 1);
     CopyInstruction(c, i);
-    e.CountRcx(site->own + 1);
+    e.CountRcx(site->own + 1, 0);
     return;
   }
   if (i.tile) {
@@ -261,13 +292,21 @@ void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std:
   e.Byte(0xe9);
   e.U32(0);
   const std::uint8_t* differs = c->code;
+  constexpr int kSpilled = kRaxSpilled | kRcxSpilled | kRdxSpilled;
   const auto restore = [&] {
-    for (const int r : {kRax, kRcx, kRdx}) e.Load(r, &c->spill[r]);
+    for (const int r : {kRax, kRcx, kRdx}) e.Unspill(r);
+    e.Mark();
   };
+  e.Mark(kSpilled);
   restore();
   e.Leave(Exit::kStale, address, field);
   e.SetField(field, c->code);
-  for (const int r : {kRax, kRcx, kRdx}) e.Store(&c->spill[r], r);
+  e.Spill(kRax);
+  e.Mark(kRaxSpilled);
+  e.Spill(kRcx);
+  e.Mark(kRaxSpilled | kRcxSpilled);
+  e.Spill(kRdx);
+  e.Mark(kSpilled);
   e.Constant(kRax, address);
   for (std::size_t k = 0; k < bytes;) {
     std::size_t width = 8;
@@ -307,22 +346,29 @@ bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* ne
     while (c->block_of[block.place] != 0) block.place = (block.place + 1) % kPlaces;
     c->block_of[block.place] = c->blocks.count;
   }
+  Emitter e(c);
+  c->mark = {
+      .code = 0,
+      .block = c->blocks.count - 1,
+      .address = block.start,
+      .branch = *branch == nullptr ? 0 : static_cast<std::uint32_t>(*branch - c->sites.items) + 1};
+  e.Mark();
   const std::size_t bytes = block.end - block.start;
   if (kind == CodeKind::kChangeable) EmitCheck(c, text, block.start, bytes);
   const std::size_t place = PlaceOfCount(c, n);
   const bool indirect = last.flow >= Flow::kIndirectJump && last.flow <= Flow::kReturn;
-  if (place == n && !indirect) Emitter(c).Count(block.counter, kNothing);
+  if (place == n && !indirect) e.Count(block.counter, kNothing);
   for (std::size_t k = 0; k < n; ++k) {
     const Instruction& i = c->decoded[k];
     Classify(i, &block.content);
-    if (k == place) Emitter(c).Count(block.counter, i.overwrites);
+    if (k == place) e.Count(block.counter, i.overwrites);
     if (i.flow == Flow::kNext) EmitCounted(c, i, block);
   }
   *branch = last.flow == Flow::kConditional ? AddSite(c, Site::kBranch, last, block) : nullptr;
   *next = EmitEnd(c, last, place == n ? block.counter : kNone);
   if (kind == CodeKind::kChangeable &&
       std::memcmp(text, PointerTo<const void>(block.start), bytes) != 0) {
-    Emitter(c).SetField(block.code + 1, block.code + 5);  // changed meanwhile: it differs
+    e.SetField(block.code + 1, block.code + 5);  // changed meanwhile: it differs
   }
   return true;
 }
@@ -366,17 +412,27 @@ void EmitFixedCode(Context* c) noexcept {
   }
   restore();
   e.Leave(Exit::kIndirect, 0);
+  c->fixed_end = c->code;
 }
 
-void EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept {
+void EmitSystemCall(Context* c, std::uint64_t next, ChildOf child) noexcept {
   Emitter e(c);
   e.Bytes({0x0f, 0x05});
-  if (starts_child) {
-    e.Bytes({0x48, 0x89, 0xc1, 0xe3, 2, 0xeb, 24});  // mov rcx, rax; jrcxz child; jmp parent
-    e.Constant(kRcx, next);
-    e.Bytes({0xff, 0x25, 0, 0, 0, 0});  // jmp [rip]: the child runs natively
-    e.U64(next);
+  if (child != ChildOf::kNoCall) {
+    e.Bytes({0x48, 0x89, 0xc1, 0xe3, 2, 0xeb, 0});  // mov rcx, rax; jrcxz child; jmp parent
+    const std::uint8_t* begin = c->code;
+    if (child == ChildOf::kCallThatCopiesMemory) {
+      e.Constant(kRcx, next);
+      e.Leave(Exit::kChild, next);
+    } else {
+      e.Constant(kRcx, next);
+      e.Bytes({0xff, 0x25, 0, 0, 0, 0});  // jmp [rip]: the child runs natively
+      e.U64(next);
+    }
+    *e.Writable(begin - 1) = static_cast<std::uint8_t>(c->code - begin);
   }
+  c->mark = {.code = 0, .address = next, .whole = true};
+  e.Mark();
   e.Constant(kRcx, next);  // as the kernel leaves it
   e.Byte(0xe9);
   EmitField(c, next);
@@ -409,10 +465,10 @@ void DropBlock(Context* c, std::uint64_t address) noexcept {
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
   constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
-  const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count});
+  const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count,
+                              c->marks.count / static_cast<std::uint32_t>(kMarksPerItem)});
   if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 || used + 4 * kRoom > kMaxItems ||
       c->stubs + kRoom * 64 > c->code_begin + kCodeBytes) {
-    if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
   const CodeKind kind = KindOfBlock(address);
@@ -428,7 +484,13 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
                                          (branch != nullptr || Find(c, next) == nullptr));
     if (!in_line || !EmitBlock(c, limit, kind, &next, &branch)) {
       if (blocks == 0) return nullptr;
-      if (branch != nullptr) Emitter(c).Count(c->counters.count++, kNothing);
+      if (branch != nullptr) {
+        c->mark = {.code = 0,
+                   .address = next,
+                   .branch = static_cast<std::uint32_t>(branch - c->sites.items) + 1};
+        Emitter(c).Mark();
+        Emitter(c).Count(c->counters.count++, kNothing);
+      }
       Emitter(c).Byte(0xe9);
       EmitField(c, next);
       break;
