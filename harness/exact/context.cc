@@ -22,8 +22,10 @@ asm(R"(
   .text
   .globl TopdnnExactEnter
   .globl TopdnnExactStop
+  .globl TopdnnExactLeft
   .hidden TopdnnExactEnter
   .hidden TopdnnExactStop
+  .hidden TopdnnExactLeft
 TopdnnExactEnter:
   .cfi_startproc
   .irp saved, rbp, rbx, r12, r13, r14, r15
@@ -43,6 +45,7 @@ TopdnnExactStop:
   .cfi_adjust_cfa_offset -8
   .endr
   ret
+TopdnnExactLeft:
   .cfi_endproc
 )");
 

@@ -110,6 +110,7 @@ struct Context {
   std::uint64_t slow_path;      // 160
   std::uint64_t mask;           // 168: the program's signal mask, while the dispatcher blocks all
   std::uint64_t spill[4];       // 176: rax, rcx, rdx, and the register of a far memory operand
+  std::uint64_t resume_code;    // 208: the way from the dispatcher into the cache
   // Of an indirect branch, and its code; the index of the Exit taken.
   std::uint64_t branch_target, jump_to, exit;
 

@@ -22,7 +22,8 @@ void TopdnnExactVsyscall();
 __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Context* c) noexcept;
 }
 
-static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 176,
+static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 176 &&
+                  offsetof(topdnn::Context, resume_code) == 208,
               "the assembly below uses these offsets");
 
 // The vsyscall page can be neither read nor copied; this is what it holds: gettimeofday, time,
@@ -40,9 +41,10 @@ TopdnnExactVsyscall:
 )");
 
 // Entry: rax = context, the program's rax in spill[0]. The dispatcher runs on a stack of its own:
-// the program's may be full, and its red zone is in use. Signals are blocked meanwhile; where they
-// are not yet or no more, MakeNative (state.cc) knows what is saved. `iretq` restores flags, stack
-// and place at once, and serializes after the code cache was written.
+// the program's may be full, and its red zone is in use. Signals are blocked meanwhile, for the
+// kernel would put a handler's frame there; where they are not yet or no more, the stack and the
+// flags are the program's, and MakeNative (state.cc) takes the rest from where it is saved. `iretq`
+// sets flags, stack and place at once, and serializes after the code cache was written.
 asm(R"(
   .macro save_registers
   .set place, 8
@@ -51,7 +53,7 @@ asm(R"(
   .set place, place + 8
   .endr
   .endm
-  .irp label, SlowPath, Saved, FlagsSaved, Blocked, Unblock, SlowPathEnd, EnterHandler, AllSignals
+  .irp label, SlowPath, Saved, Blocked, Unblock, SlowPathEnd, EnterHandler, AllSignals
   .globl TopdnnExact\label
   .hidden TopdnnExact\label
   .endr
@@ -65,21 +67,20 @@ TopdnnExactAllSignals:
 TopdnnExactSlowPath:
   save_registers
 TopdnnExactSaved:
-  mov 176(%rax), %rcx
-  mov %rcx, (%rax)
-  mov 144(%rax), %rsp
-  pushfq
-  popq 128(%rax)
-TopdnnExactFlagsSaved:
-  cld
   mov %rax, %rbx
-  xor %edi, %edi
+  mov $0, %edi
   lea TopdnnExactAllSignals(%rip), %rsi
   lea 168(%rbx), %rdx
   mov $8, %r10d
   mov $14, %eax
   syscall
 TopdnnExactBlocked:
+  mov 176(%rbx), %rcx
+  mov %rcx, (%rbx)
+  mov 144(%rbx), %rsp
+  pushfq
+  popq 128(%rbx)
+  cld
   mov 152(%rbx), %rdi
   mov $-1, %eax
   mov $-1, %edx
@@ -91,38 +92,33 @@ TopdnnExactBlocked:
   mov $-1, %eax
   mov $-1, %edx
   xrstor64 (%rdi)
+  mov $2, %edi
+  lea 168(%rbx), %rsi
+  mov $8, %r10d
   mov %ss, %ecx
   push %rcx
   push 32(%rbx)
   push 128(%rbx)
   mov %cs, %ecx
   push %rcx
-  push 136(%rbx)
-  mov $2, %edi
-  lea 168(%rbx), %rsi
-  xor %edx, %edx
-  mov $8, %r10d
+  lea TopdnnExactUnblock(%rip), %rdx
+  push %rdx
+  mov $0, %edx
   mov $14, %eax
+  iretq
 TopdnnExactUnblock:
   syscall
   mov %rbx, %rax
   .set place, 8
-  .irp r, rcx, rdx, rbx, rcx, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
+  .irp r, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
   mov place(%rax), %\r
   .set place, place + 8
   .endr
-  mov 8(%rax), %rcx
-  mov (%rax), %rax
-  iretq
+  jmp *208(%rax)
 TopdnnExactSlowPathEnd:
 
 TopdnnExactEnterHandler:
   save_registers
-  mov 176(%rax), %rcx
-  mov %rcx, (%rax)
-  mov 144(%rax), %rsp
-  pushfq
-  popq 128(%rax)
   mov %rax, %rbx
   jmp TopdnnExactBlocked
 )");

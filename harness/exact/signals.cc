@@ -18,6 +18,9 @@
 
 extern "C" {
 void TopdnnExactOnSignal();
+void TopdnnExactOnSignalBlocked();
+void TopdnnExactEnter();  // to TopdnnExactLeft: context.cc
+void TopdnnExactLeft();
 struct TopdnnExactHandling {
   topdnn::Context* context;  // null: natively
   std::uint64_t handler;
@@ -127,16 +130,15 @@ void ReturnSignals() {
 
 TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* state,
                                       std::uint64_t mask) noexcept {
-  using topdnn::Context;
-  Context* c = topdnn::CurrentContext();
-  const std::uint64_t handler = topdnn::HandlerOf(signal);
-  const auto found = state->uc_mcontext.gregs[REG_RIP];
-  if (c != nullptr && topdnn::MakeNative(c, state)) {
+  using namespace topdnn;  // NOLINT: this file's own
+  Context* c = CurrentContext();
+  const std::uint64_t handler = HandlerOf(signal);
+  const auto found = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
+  if (c != nullptr && MakeNative(c, state)) {
     // (of SIGILL, SIGFPE and SIGTRAP the address of the instruction)
     const auto native = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
-    if (info->si_code > 0 &&
-        info->si_addr == topdnn::PointerTo<void>(static_cast<std::uint64_t>(found))) {
-      info->si_addr = topdnn::PointerTo<void>(native);
+    if (info->si_code > 0 && info->si_addr == PointerTo<void>(found)) {
+      info->si_addr = PointerTo<void>(native);
     }
     c->mask = mask;
     c->spill[0] = 0;
@@ -144,8 +146,14 @@ TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* s
     c->exit = 0;
     return {c, handler};
   }
-  if (c != nullptr && c->entry_rsp != 0) {
-    topdnn::Miss(c, "a signal handler ran outside translation", static_cast<std::uint64_t>(found));
+  // (just before and after a region there is nothing to miss, and a first signal sees to itself)
+  const auto in = [found](void (*low)(), void (*high)()) {
+    return found >= AddressOf(low) && found < AddressOf(high);
+  };
+  const bool between =
+      in(TopdnnExactEnter, TopdnnExactLeft) || in(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked);
+  if (c != nullptr && c->entry_rsp != 0 && !between) {
+    Miss(c, "a signal handler ran outside translation", found);
   }
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof mask);
   return {nullptr, handler};

@@ -13,8 +13,8 @@
 
 // Places in the assembly of dispatch.cc and signals.cc.
 extern "C" {
-extern const std::uint8_t TopdnnExactSlowPath[], TopdnnExactSaved[], TopdnnExactFlagsSaved[],
-    TopdnnExactBlocked[], TopdnnExactUnblock[], TopdnnExactSlowPathEnd[];
+extern const std::uint8_t TopdnnExactSlowPath[], TopdnnExactSaved[], TopdnnExactBlocked[],
+    TopdnnExactUnblock[], TopdnnExactSlowPathEnd[];
 extern const std::uint8_t TopdnnExactOnSignal[], TopdnnExactSignalSaved[],
     TopdnnExactOnSignalBlocked[];
 }
@@ -40,9 +40,8 @@ class State {
     }
   }
   // From what the dispatcher saved.
-  void TakeSaved(bool flags) {
+  void TakeSaved() {
     for (int r = 0; r < 16; ++r) Set(r, c_->registers[r]);
-    if (flags) registers_[REG_EFL] = static_cast<greg_t>(c_->flags);
   }
 
  private:
@@ -118,12 +117,24 @@ void LeaveByExit(Context* c, const Exit& exit, State* state) {
   state->GoTo(address);
 }
 
+// On the way from the dispatcher.
+void Resume(Context* c, State* state) {
+  state->Set(kRax, c->registers[kRax]);
+  if (c->resume_counted) Uncount(c, c->resume, c->resume + 1);
+  state->GoTo(c->resume);
+}
+
 // In the code that all blocks share.
 void LeaveFixedCode(Context* c, State* state) {
   constexpr int kStub = 7 + 7 + 6;
   if (state->In(c->slow_stub, c->slow_stub + kStub)) {
     if (state->rip() != AddressOf(c->slow_stub)) state->Unspill(kRaxSpilled);
     LeaveByExit(c, c->exits.items[c->exit], state);
+    return;
+  }
+  const auto* resume = PointerTo<const std::uint8_t>(c->resume_code);
+  if (state->In(resume, resume + 7 + 6)) {
+    Resume(c, state);
     return;
   }
   // The look-up: see EmitFixedCode.
@@ -167,16 +178,12 @@ bool MakeNative(Context* c, ucontext_t* saved) noexcept {
   State state(c, saved);
   if (state.In(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked)) return LeaveOnSignal(c, &state);
   if (state.In(TopdnnExactSlowPath, TopdnnExactBlocked)) {
-    const std::uint64_t place = state.rip();
-    if (place >= AddressOf(TopdnnExactSaved)) {
-      state.TakeSaved(place >= AddressOf(TopdnnExactFlagsSaved));
-    }
+    if (state.rip() >= AddressOf(TopdnnExactSaved)) state.TakeSaved();
     state.Unspill(kRaxSpilled);
     LeaveByExit(c, c->exits.items[c->exit], &state);
   } else if (state.In(TopdnnExactUnblock, TopdnnExactSlowPathEnd)) {
-    state.TakeSaved(true);
-    if (c->resume_counted) Uncount(c, c->resume, c->resume + 1);
-    state.GoTo(c->resume);
+    state.TakeSaved();
+    Resume(c, &state);
   } else if (state.In(c->code_begin, c->fixed_end)) {
     LeaveFixedCode(c, &state);
   } else if (state.In(c->fixed_end, c->code)) {

@@ -382,6 +382,9 @@ void EmitFixedCode(Context* c) noexcept {
   e.Bytes({0x48, 0x8d, 0x05});  // lea rax, [context]
   e.Displacement(c);
   e.JumpThrough(&c->slow_path);
+  c->resume_code = AddressOf(c->code);
+  e.Load(kRax, &c->registers[kRax]);
+  e.JumpThrough(&c->go_to);
   // The look-up, where an indirect branch goes elsewhere than before: rax is minus where it went,
   // rcx the sum of that and of the target; both are spilled.
   const auto restore = [&] {
