@@ -7,13 +7,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <new>
 
 #include "harness/exact/threads.h"
 
 extern "C" void TopdnnExactSlowPath();
-extern "C" void TopdnnExactEnter(const std::uint8_t* code, std::uint64_t a, std::uint64_t b,
-                                 std::uint64_t c, std::uint64_t* entry_rsp);
+extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* code,
+                                 std::uint64_t* entry_rsp);
 
 // The translated code sees a call from here, so that unwinding passes through to C++; it returns to
 // TopdnnExactStop, which the dispatcher knows.
@@ -21,8 +22,10 @@ asm(R"(
   .text
   .globl TopdnnExactEnter
   .globl TopdnnExactStop
+  .globl TopdnnExactLeft
   .hidden TopdnnExactEnter
   .hidden TopdnnExactStop
+  .hidden TopdnnExactLeft
 TopdnnExactEnter:
   .cfi_startproc
   .irp saved, rbp, rbx, r12, r13, r14, r15
@@ -32,12 +35,8 @@ TopdnnExactEnter:
   .endr
   sub $8, %rsp
   .cfi_adjust_cfa_offset 8
-  mov %rsp, (%r8)
-  mov %rdi, %rax
-  mov %rsi, %rdi
-  mov %rdx, %rsi
-  mov %rcx, %rdx
-  call *%rax
+  mov %rsp, (%rdx)
+  call *%rsi
 TopdnnExactStop:
   add $8, %rsp
   .cfi_adjust_cfa_offset -8
@@ -46,6 +45,7 @@ TopdnnExactStop:
   .cfi_adjust_cfa_offset -8
   .endr
   ret
+TopdnnExactLeft:
   .cfi_endproc
 )");
 
@@ -68,10 +68,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-// The layout; with an arena of no base, its size.
-void LayOut(Arena* arena, Context* into) {
-  Context unused;
-  Context* c = into == nullptr ? &unused : into;
+// The layout; with an arena of no base, its size. (A context is too large for a small stack.)
+void LayOut(Arena* arena, Context* c) {
   c->stack_top = AddressOf(arena->Take<std::uint8_t>(kStackBytes)) + kStackBytes;
   c->xsave_area = AddressOf(arena->Take<std::uint8_t>(kXsaveBytes));
   c->lookup = arena->Take<LookupSet>(kLookupSets);
@@ -80,6 +78,7 @@ void LayOut(Arena* arena, Context* into) {
   c->block_of = arena->Take<std::uint32_t>(2 * kMaxItems);
   c->sites.items = arena->Take<Site>(kMaxItems);
   c->exits.items = arena->Take<Exit>(kMaxItems);
+  c->marks.items = arena->Take<Mark>(kMarksPerItem * kMaxItems);
   c->branches.items = arena->Take<BranchCount>(kMaxItems);
   c->touched.items = arena->Take<CodeRange>(kMaxItems);
   c->team_calls.items = arena->Take<TeamCall>(kMaxItems);
@@ -92,7 +91,8 @@ void LayOut(Arena* arena, Context* into) {
 Context* NewContext(std::string* why) {
   Arena arena;
   const std::size_t head = (sizeof(Context) + 4095) & ~std::size_t{4095};
-  LayOut(&arena, nullptr);
+  static Context for_its_size;
+  LayOut(&arena, &for_its_size);
   const std::size_t total = head + arena.used_;
   auto* base = static_cast<std::uint8_t*>(mmap(nullptr, total, PROT_READ | PROT_WRITE,
                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
@@ -127,8 +127,7 @@ Context* NewContext(std::string* why) {
 void Reset(Context* c) noexcept {
   c->incomplete = nullptr;
   c->children = 0;
-  c->nested = 0;
-  c->alternate_low = c->alternate_high = 0;
+  c->entry_rsp = c->return_frame = 0;
   Flush(c);
   *c->counts = ExactCounts();
   c->touched.count = c->team_calls.count = c->branches.count = 0;
@@ -139,15 +138,18 @@ Context*& CurrentContext() noexcept {
   return current;
 }
 
-void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
-                   std::uint64_t third, bool outermost) {
-  std::uint64_t unused = 0;
+void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
+  stack_t alternate = {};
+  sigaltstack(nullptr, &alternate);
+  c->alternate_low = AddressOf(alternate.ss_sp);
+  c->alternate_high = c->alternate_low + alternate.ss_size;
   const std::uint8_t* code = CodeFor(c, function);
   if (code == nullptr) {
     Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
     code = PointerTo<const std::uint8_t>(function);
   }
-  TopdnnExactEnter(code, a, b, third, outermost ? &c->entry_rsp : &unused);
+  TopdnnExactEnter(argument, code, &c->entry_rsp);
+  c->entry_rsp = 0;
 }
 
 void Miss(Context* c, const char* what, std::uint64_t address) noexcept {

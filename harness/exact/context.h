@@ -21,6 +21,7 @@ namespace topdnn {
 
 inline constexpr std::uint32_t kNone = 0xffffffffU;
 inline constexpr std::size_t kMaxItems = 1U << 19;  // of each list
+inline constexpr std::size_t kMarksPerItem = 4;
 inline constexpr std::size_t kLookupSets = 1U << 16;
 inline constexpr std::size_t kCodeBytes = 64U << 20;
 inline constexpr std::size_t kXsaveBytes = 32U << 10;  // no processor saves more
@@ -60,10 +61,26 @@ struct Site {
 };
 
 struct Exit {
-  enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile } kind;
-  std::uint64_t target;  // kLink: address; others: address of the instruction's end
-  // kLink, kIndirect: what to patch (see Patch), or null; kSystemCall, kTile: where to go on.
+  enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile, kStale, kChild } kind;
+  std::uint64_t target;  // address; kIndirect, kSystemCall: of the instruction's end
+  // kSystemCall, kTile: where to go on; others: what to patch (see Patch), or null.
   const std::uint8_t* field;
+};
+
+// What translated code has done from `code` on, up to the next mark: by it a signal that comes
+// there finds the state of the program (state.cc).
+struct Mark {
+  std::uint32_t code;           // offset from the cache's begin
+  std::uint32_t block = kNone;  // its index
+  std::uint64_t address = 0;    // of the instruction that comes next
+  bool counted = false;         // the block, or without one the way past a branch
+  bool whole = false;           // all of the block was executed
+  bool alone = false;           // the next instruction was counted, by a block that is not known
+  std::uint8_t spilled = 0;     // bit r: register r is in spill[r]
+  std::uint8_t far = 0;         // a register that is in spill[3]; 0: none
+  std::int16_t popped = 0;      // the stack pointer has moved by as much, too early
+  std::uint32_t branch = 0;     // the site of the branch that falls through to the block, plus 1
+  std::uint32_t rep = 0;        // the counter for rcx after a `rep` that has begun
 };
 
 struct CodeRange {
@@ -91,26 +108,37 @@ struct Context {
   std::uint64_t stack_top;      // 144: of the dispatcher's own stack
   std::uint64_t xsave_area;     // 152
   std::uint64_t slow_path;      // 160
-  std::uint64_t spill[4];       // rax, rcx, rdx, and the register of a far memory operand
+  std::uint64_t mask;           // 168: the program's signal mask, while the dispatcher blocks all
+  std::uint64_t spill[4];       // 176: rax, rcx, rdx, and the register of a far memory operand
+  std::uint64_t resume_code;    // 208: the way from the dispatcher into the cache
   // Of an indirect branch, and its code; the index of the Exit taken.
   std::uint64_t branch_target, jump_to, exit;
 
-  std::uint64_t entry_rsp;                      // the region's frames are below
+  // What the dispatcher goes on with: its address, and whether the instruction there, a system call
+  // or tile configuration, was counted already.
+  std::uint64_t resume;
+  bool resume_counted;
+  // The signal frame that a system call is about to leave, and where it led.
+  std::uint64_t return_frame, return_address;
+
+  std::uint64_t entry_rsp;                      // the region's frames are below; 0: it does not run
   std::uint64_t alternate_low, alternate_high;  // signal stack: not an escape from the region
-  std::uint32_t nested;                         // signal handlers being run translated
   const char* incomplete;                       // first thing missed; null: nothing
   std::uint64_t incomplete_address;
   // Flushes; changes of code by any thread, as far as followed; threads started by the region.
   std::uint64_t generation, changes, children;
+  std::uint32_t stale;  // blocks that were dropped because their code changed
 
   // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
   const std::uint8_t *code_begin, *code, *stubs;
-  const std::uint8_t *slow_stub, *lookup_code;
+  const std::uint8_t *slow_stub, *lookup_code, *fixed_end;
   std::ptrdiff_t alias;  // from a byte of code to its writable mapping
 
   List<Block> blocks;
   List<Site> sites;
   List<Exit> exits;
+  List<Mark> marks;              // in the order of the code
+  Mark mark;                     // of what is being emitted
   List<std::uint64_t> counters;  // the first stays zero
   List<BranchCount> branches;    // as folded: an address may be there more than once
   List<CodeRange> touched;       // of blocks that ran, as folded
@@ -126,22 +154,21 @@ struct Context {
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
 Context*& CurrentContext() noexcept;    // of the calling thread while it runs translated
-// Runs function(a, b, third) translated. A region follows changes of code first (signals.h).
-void RunTranslated(Context* c, std::uint64_t function, std::uint64_t a, std::uint64_t b,
-                   std::uint64_t third, bool outermost);
+// Runs function(argument) translated. A region follows changes of code first (mappings.h).
+void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument);
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 
 // translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
 void EmitFixedCode(Context* context) noexcept;
-// A system call, then on to `next`; with `starts_child` the child leaves translation.
-void EmitSystemCall(Context* context, std::uint64_t next, bool starts_child) noexcept;
+// A system call, then on to `next`; a child that it starts leaves translation.
+enum class ChildOf { kNoCall, kCallThatSharesMemory, kCallThatCopiesMemory };
+void EmitSystemCall(Context* context, std::uint64_t next, ChildOf child) noexcept;
 // From now on the exit goes to `code`, the translation of `target`, without the dispatcher.
 void Patch(Context* context, const Exit& exit, std::uint64_t target,
            const std::uint8_t* code) noexcept;
-// The code of [low, high) changes while `running` executes: its blocks are translated anew.
-void DropBlocks(Context* context, std::uint64_t low, std::uint64_t high,
-                std::uint64_t running) noexcept;
+// The code at `address` is no longer what was translated: forgets its block.
+void DropBlock(Context* context, std::uint64_t address) noexcept;
 
 // fold.cc: counters into `counts`, leaving them zero; of tile instructions alone.
 void Fold(Context* context) noexcept;

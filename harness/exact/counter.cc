@@ -7,16 +7,22 @@
 #include <cpuid.h>
 #include <fmt/format.h>
 #include <omp.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "harness/exact/context.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
 #include "harness/exact/threads.h"
 
@@ -64,59 +70,48 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   }
 }
 
-}  // namespace
-
-Availability ExactCounter::Probe() {
-  if (XsaveSize() == 0 || XsaveSize() > kXsaveBytes) {
-    return {false, "this processor's state cannot be saved by XSAVE", ""};
+// The counter's own state while a region runs; at its end, however that comes, everything is as it
+// was before.
+class Counting {
+ public:
+  Counting(Context* context, ExactCounter::Width width)
+      : single_(width == ExactCounter::Width::kSingle), team_width_(omp_get_max_threads()) {
+    Reset(context);
+    if (single_) omp_set_num_threads(1);
+    BeginTeam();
+    NoteMappingChange(0, 0);  // (code may have changed since the last region)
+    TakeSignals();
+    CurrentContext() = context;
   }
-  if (HasShadowStack()) {
-    return {false, "shadow stacks are on: translated returns would fault",
-            "GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK"};
-  }
-  static std::string why;
-  static Context* const probe = NewContext(&why);
-  if (probe == nullptr) return {false, why, ""};
-  return {true, "counts every instruction by translation, without a PMU", ""};
-}
-
-ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width) {
-  static const Availability available = Probe();
-  if (!available.works) throw std::logic_error("exact counter: " + available.reason);
-  static std::atomic<bool> counting{false};
-  if (counting.exchange(true)) throw std::logic_error("exact counter: a count is already running");
-  static std::string why;
-  static Context* const c = NewContext(&why);
-  if (c == nullptr) {
-    counting = false;
-    throw std::logic_error("exact counter: " + why);
-  }
-  PrepareDecoder();
-  PrepareTeams();
-  Reset(c);
-  const int team_width = omp_get_max_threads();
-  if (width == Width::kSingle) omp_set_num_threads(1);
-  const auto before = ThreadTimes();
-  BeginTeam();
-  TakeSignals(c);
-  CurrentContext() = c;
-  const auto finish = [&] {
+  ~Counting() {
     CurrentContext() = nullptr;
     ReturnSignals();
-    if (width == Width::kSingle) omp_set_num_threads(team_width);
-    counting = false;
-  };
-  try {
-    FollowChanges(c);
-    RunTranslated(c, AddressOf(function), AddressOf(argument), 0, 0, true);
-  } catch (...) {
-    finish();
-    throw;
+    if (single_) omp_set_num_threads(team_width_);
   }
-  finish();
-  NoteStrangers(c, before);
-  std::vector<Context*> contexts = EndTeam();
-  contexts.insert(contexts.begin(), c);
+  Counting(const Counting&) = delete;
+  Counting& operator=(const Counting&) = delete;
+
+ private:
+  bool single_;
+  int team_width_;
+};
+
+// One count at a time.
+class Turn {
+ public:
+  Turn() {
+    if (taken.exchange(true)) throw std::logic_error("exact counter: a count is already running");
+  }
+  ~Turn() { taken = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  static inline std::atomic<bool> taken{false};
+};
+
+// What all threads of the region counted.
+ExactCounts SumOf(const std::vector<Context*>& contexts) {
   ExactCounts counts;
   for (Context* each : contexts) {
     Fold(each);
@@ -136,9 +131,107 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
   }
   Summarize(contexts, &counts);
   counts.threads = static_cast<int>(contexts.size());
-  counts.width_forced = width == Width::kSingle;
   counts.complete = counts.incomplete_reason.empty();
   return counts;
+}
+
+// The context of the thread that counts; null with the reason.
+Context* MainContext(std::string* why) {
+  static std::string reason;
+  static Context* const context = NewContext(&reason);
+  *why = reason;
+  return context;
+}
+
+ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::Width width) {
+  const Turn turn;
+  std::string why;
+  Context* const c = MainContext(&why);
+  if (c == nullptr) throw std::logic_error("exact counter: " + why);
+  PrepareDecoder();
+  PrepareTeams();
+  const auto before = ThreadTimes();
+  {
+    const Counting counting(c, width);
+    FollowChanges(c);
+    RunTranslated(c, AddressOf(function), AddressOf(argument));
+  }
+  NoteStrangers(c, before);
+  std::vector<Context*> contexts = EndTeam();
+  contexts.insert(contexts.begin(), c);
+  ExactCounts counts = SumOf(contexts);
+  counts.width_forced = width == ExactCounter::Width::kSingle;
+  return counts;
+}
+
+// A region of 1,000 additions: whether it comes out right.
+bool CountsATrial() {
+  double sum = 0;
+  const auto region = [](void* to) {
+    for (int k = 0; k < 1000; ++k) asm volatile("addsd %0, %0" : "+x"(*static_cast<double*>(to)));
+    getppid();
+  };
+  const ExactCounts counts = CountRegion(region, &sum, ExactCounter::Width::kAsIs);
+  return counts.complete && counts.fp[kF64][kScalar] == 1000;
+}
+
+// Runs the trial in a process of its own: where an emulated processor, a small stack or a system
+// call that is denied ends it, this process goes on.
+Availability TryInChild() {
+  const pid_t child = fork();
+  if (child < 0) return {false, fmt::format("no process for its trial: {}", strerror(errno)), ""};
+  if (child == 0) {
+    for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS, SIGALRM, SIGABRT}) {
+      std::signal(signal, SIG_DFL);
+    }
+    const rlimit no_core = {};
+    setrlimit(RLIMIT_CORE, &no_core);
+    alarm(20);
+    _exit(CountsATrial() ? 0 : 1);
+  }
+  int status = 0;
+  pid_t waited = 0;
+  do {
+    waited = waitpid(child, &status, 0);
+  } while (waited < 0 && errno == EINTR);
+  if (waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+    return {true, "counts every instruction by translation, without a PMU", ""};
+  }
+  if (!WIFSIGNALED(status)) return {false, "a trial of it counted wrongly here", ""};
+  constexpr rlim_t kSmallStack = 1U << 20;
+  rlimit stack = {};
+  getrlimit(RLIMIT_STACK, &stack);
+  return {false,
+          fmt::format("a trial of it ended by signal {} ({})", WTERMSIG(status),
+                      strsignal(WTERMSIG(status))),
+          stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
+}
+
+Availability FindOut() {
+  if (XsaveSize() == 0 || XsaveSize() > kXsaveBytes) {
+    return {false, "this processor's state cannot be saved by XSAVE", ""};
+  }
+  if (HasShadowStack()) {
+    return {false, "shadow stacks are on: translated returns would fault",
+            "GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK"};
+  }
+  std::string why;
+  Context* const context = MainContext(&why);
+  if (context == nullptr) return {false, why, ""};
+  return TryInChild();
+}
+
+}  // namespace
+
+Availability ExactCounter::Probe() {
+  static const Availability available = FindOut();
+  return available;
+}
+
+ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width width) {
+  const Availability available = Probe();
+  if (!available.works) throw std::logic_error("exact counter: " + available.reason);
+  return CountRegion(function, argument, width);
 }
 
 }  // namespace topdnn

@@ -1,6 +1,5 @@
-// Appends machine code to a context's cache: the few instructions that the translator adds of its
-// own. Where it is not
-// said otherwise they leave the flags as they are.
+// Appends machine code to a context's cache: the few instructions that the translator adds. Unless
+// a comment says otherwise, they leave the flags as they are.
 
 #ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
 #define TOPDNN_HARNESS_EXACT_EMITTER_H_
@@ -13,7 +12,11 @@
 namespace topdnn {
 
 // As instructions encode them.
-enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR10 = 10 };
+enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11 };
+
+inline constexpr int kRaxSpilled = 1 << kRax;
+inline constexpr int kRcxSpilled = 1 << kRcx;
+inline constexpr int kRdxSpilled = 1 << kRdx;
 
 class Emitter {
  public:
@@ -48,6 +51,14 @@ class Emitter {
     Bytes({0xff, 0x25});
     Displacement(slot);
   }
+  // Marks the code that follows: as the context's mark says, with these registers spilled.
+  void Mark(int spilled = 0) {
+    c_->mark.code = static_cast<std::uint32_t>(c_->code - c_->code_begin);
+    c_->mark.spilled = static_cast<std::uint8_t>(spilled);
+    c_->marks.Add(c_->mark);
+  }
+  void Spill(int r) { Store(&c_->spill[r], r); }
+  void Unspill(int r) { Load(r, &c_->spill[r]); }
   // counter += 1, by means of what is dead here: kFlags, a register, or kNothing.
   void Count(std::uint32_t counter, int dead) {
     const void* slot = &c_->counters.items[counter];
@@ -55,22 +66,34 @@ class Emitter {
       Bytes({0x48, 0x83, 0x05});  // add qword [slot], 1
       Displacement(slot, 1);
       Byte(1);
-      return;
+    } else {
+      const int r = dead == kNothing ? kRax : dead;
+      if (dead == kNothing) {
+        Spill(r);
+        Mark(kRaxSpilled);
+      }
+      Load(r, slot);
+      Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1});  // lea r, [r + 1]
+      Store(slot, r);
     }
-    const int r = dead == kNothing ? kRax : dead;
-    if (dead == kNothing) Store(&c_->spill[0], r);
-    Load(r, slot);
-    Bytes({0x48 | (r >> 3) * 5, 0x8d, 0x40 | (r & 7) * 9, 1});  // lea r, [r + 1]
-    Store(slot, r);
-    if (dead == kNothing) Load(r, &c_->spill[0]);
+    c_->mark.counted = true;
+    if (dead == kNothing) {
+      Mark(kRaxSpilled);
+      Unspill(kRax);
+    }
+    Mark();
   }
-  // counter += rcx.
-  void CountRcx(std::uint32_t counter) {
-    Store(&c_->spill[0], kRax);
+  // counter += rcx; `rep`: of the mark from then on.
+  void CountRcx(std::uint32_t counter, std::uint32_t rep) {
+    Spill(kRax);
+    Mark(kRaxSpilled);
     Load(kRax, &c_->counters.items[counter]);
     Bytes({0x48, 0x8d, 0x04, 0x08});  // lea rax, [rax + rcx]
     Store(&c_->counters.items[counter], kRax);
-    Load(kRax, &c_->spill[0]);
+    c_->mark.rep = rep;
+    Mark(kRaxSpilled);
+    Unspill(kRax);
+    Mark();
   }
   // Leaves for the dispatcher. What follows is where it goes on after a system call or a tile
   // configuration; for other exits, `field` is what to patch.

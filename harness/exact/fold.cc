@@ -76,15 +76,12 @@ void Flush(Context* c) noexcept {
   }
   c->lookup[AddressOf(&TopdnnExactStop) & (kLookupSets - 1)] = {};  // (nothing else is looked up)
   ++c->generation;
-  if (c->nested > 0) {  // what a signal interrupted goes on in the old code, with its counters
-    for (Block& block : c->blocks) block.code = nullptr;
-    return;
-  }
   Fold(c);
-  c->blocks.count = c->sites.count = c->exits.count = 0;
+  c->blocks.count = c->sites.count = c->exits.count = c->marks.count = 0;
   c->counters.count = 1;  // the first one stays zero
   c->code = c->code_begin;
   c->stubs = c->code_begin + kCodeBytes / 2;
+  c->exits.Add({Exit::kIndirect, 0, nullptr});  // a handler begins
   EmitFixedCode(c);
 }
 

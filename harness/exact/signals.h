@@ -1,31 +1,21 @@
-// Signals, faults and system calls of a region: what they do to its code.
+// The signal handlers of a region, which are run translated.
 
 #ifndef TOPDNN_HARNESS_EXACT_SIGNALS_H_
 #define TOPDNN_HARNESS_EXACT_SIGNALS_H_
 
 #include <cstdint>
 
-#include "harness/exact/context.h"
-
 namespace topdnn {
 
-// Pages both writable and executable are made read-only while translated, so that a write to code
-// is noticed. False: there are too many.
-bool GuardWritablePages(std::uint64_t low, std::uint64_t high) noexcept;
-void MappingsChange(std::uint64_t low, std::uint64_t high) noexcept;
-// Forgets what `context` translated when another thread has changed code since it last looked.
-void FollowChanges(Context* context) noexcept;
-
-// What a system call that is about to be made, with the context's registers, does to the region:
-// its code changes, a thread or process begins.
-struct CallEffects {
-  bool changes_code, starts_child;
-};
-CallEffects BeforeSystemCall(Context* context, std::uint64_t address) noexcept;
-
-// From now on installed handlers are run translated; until the return.
-void TakeSignals(Context* context);
+// From now on a signal that has a handler comes to the exact counter first; until the return.
+void TakeSignals();
 void ReturnSignals();
+
+// After the system call rt_sigaction: takes the handler that it installed, and gives the caller the
+// program's own where the kernel told it the counter's. `old`: the caller's place for it, or null.
+void FollowHandler(int signal, bool installed, void* old) noexcept;
+
+std::uint64_t HandlerOf(int signal) noexcept;  // the program's own
 
 }  // namespace topdnn
 

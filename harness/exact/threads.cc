@@ -17,7 +17,7 @@
 #include <string>
 
 #include "harness/exact/emitter.h"
-#include "harness/exact/signals.h"
+#include "harness/exact/mappings.h"
 
 namespace topdnn {
 
@@ -119,6 +119,7 @@ std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
     c->registers[kRdi] = AddressOf(call->data);
     return AddressOf(call->function);
   }
+  if (c->registers[kRdi] == AddressOf(&RunTeamCall)) return address;  // (resumed after a signal)
   const auto* place = std::find(team_address, team_address + kTeams, address);
   if (place >= team_address + kOpaque || c->team_calls.count == kMaxItems) {
     Miss(c, "OpenMP tasks or teams started", address);
@@ -140,7 +141,7 @@ void RunTeamCall(void* argument) {
   }
   CurrentContext() = c;
   FollowChanges(c);
-  RunTranslated(c, AddressOf(call.function), AddressOf(call.data), 0, 0, true);
+  RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
   CurrentContext() = nullptr;
 }
 

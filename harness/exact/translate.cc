@@ -13,7 +13,7 @@
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
-#include "harness/exact/signals.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/threads.h"
 
 namespace topdnn {
@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kMaxLine = 16;                      // blocks
 constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // of the hash table, 2^20
+constexpr std::uint32_t kMostStale = 256;
+constexpr std::size_t kMostBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
 
 // Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
 // where that is out of reach the address in a register the instruction does not use.
@@ -38,6 +40,8 @@ void CopyInstruction(Context* c, const Instruction& i) {
     const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
     while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
     e.Store(&c->spill[3], r);
+    c->mark.far = static_cast<std::uint8_t>(r + 1);
+    e.Mark();
     e.Constant(r, i.target);
     auto& modrm = copy[i.raw.raw.modrm.offset];
     modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + 0], 4 bytes of it
@@ -51,7 +55,13 @@ void CopyInstruction(Context* c, const Instruction& i) {
     if (vex3) copy[i.raw.raw.vex.offset + 1] |= 0x20;
   }
   e.Copy(copy, i.raw.length);
-  if (far) e.Load(r, &c->spill[3]);
+  c->mark.address = i.end();
+  if (far) {
+    e.Mark();
+    e.Load(r, &c->spill[3]);
+    c->mark.far = 0;
+  }
+  e.Mark();
 }
 
 // rcx = the target of an indirect branch whose operand is a register or memory.
@@ -90,36 +100,47 @@ constexpr int kHitField = kMissField + 4 + 7 + 7 + 1;
 // nothing else could.
 void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
-  e.Store(&c->spill[0], kRax);
+  // (a signal on the way undoes what was done of the branch)
+  e.Spill(kRax);
+  e.Mark(kRaxSpilled);
   if (counter != kNone) {
     e.Count(counter, kRax);
-    e.Load(kRax, &c->spill[0]);
+    e.Mark(kRaxSpilled);
+    e.Unspill(kRax);
   }
-  e.Store(&c->spill[1], kRcx);
+  e.Spill(kRcx);
+  e.Mark(kRaxSpilled | kRcxSpilled);
   if (i.flow == Flow::kReturn) {
     e.Byte(0x59);  // pop rcx
+    c->mark.popped = 8;
     if (i.operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+      e.Mark(kRaxSpilled | kRcxSpilled);
       e.Bytes({0x48, 0x8d, 0xa4, 0x24});  // lea rsp, [rsp + n]
       e.U32(static_cast<std::uint32_t>(i.operands[0].imm.value.u));
+      c->mark.popped = static_cast<std::int16_t>(8 + i.operands[0].imm.value.u);
     }
   } else {
     LoadBranchOperand(c, i);
-    if (i.flow == Flow::kIndirectCall) PushReturnAddress(c, i.end());
+    if (i.flow == Flow::kIndirectCall) {
+      PushReturnAddress(c, i.end());
+      c->mark.popped = -8;
+    }
   }
+  e.Mark(kRaxSpilled | kRcxSpilled);
   e.Constant(kRax, 0);  // minus the target it had
   const std::uint8_t* field = c->code - 8;
   e.Bytes({0x48, 0x8d, 0x0c, 0x08});  // lea rcx, [rax + rcx]
   e.Bytes({0xe3, 5, 0xe9});           // jrcxz over the jump
   e.U32(7 + 7 + 5);                   // to the departure
-  e.Load(kRax, &c->spill[0]);
-  e.Load(kRcx, &c->spill[1]);
+  e.Unspill(kRax);
+  e.Unspill(kRcx);
   e.Byte(0xe9);
   e.U32(0);
   e.Bytes({0x48, 0xf7, 0xd0});           // not rax
   e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]: the target again
   e.Store(&c->branch_target, kRcx);
-  e.Load(kRax, &c->spill[0]);
-  e.Load(kRcx, &c->spill[1]);
+  e.Unspill(kRax);
+  e.Unspill(kRcx);
   e.Leave(Exit::kIndirect, i.end(), field);
 }
 
@@ -158,8 +179,17 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
   switch (i.flow) {
     case Flow::kConditional:
       if (i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0) {  // loop, jrcxz
+        const Mark own = c->mark;
         e.Copy(PointerTo<const std::uint8_t>(i.address), i.raw.length - 1U);
-        e.Bytes({2, 0xeb, 5, 0xe9});  // over "jmp next", onto the jump
+        e.Byte(2);  // over "jmp next", onto the jump
+        c->mark = {.code = 0, .address = i.end(), .branch = c->sites.count};
+        e.Mark();
+        e.Bytes({0xeb, 5});
+        c->mark = own;
+        c->mark.address = i.target;
+        c->mark.whole = true;
+        e.Mark();
+        e.Byte(0xe9);
       } else {
         e.Bytes({0x0f, 0x80 | (i.raw.opcode & 15)});
       }
@@ -169,6 +199,9 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       PushReturnAddress(c, i.end());
       [[fallthrough]];
     case Flow::kJump:
+      c->mark.address = i.target;
+      c->mark.whole = true;
+      e.Mark();
       return i.target;
     case Flow::kIndirectJump:
     case Flow::kIndirectCall:
@@ -177,10 +210,10 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       return 0;
     case Flow::kSystemCall:
       e.Leave(Exit::kSystemCall, i.end());
-      EmitSystemCall(c, i.end(), false);
+      EmitSystemCall(c, i.end(), ChildOf::kNoCall);
       return 0;
     case Flow::kTileConfiguration:
-      e.Leave(Exit::kTile, i.end());
+      e.Leave(Exit::kTile, i.address);
       CopyInstruction(c, i);
       return i.end();
     default:
@@ -189,7 +222,8 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
 }
 
 // Decodes a block; how many instructions. `limit`: 0, or where a block that may never run ends.
-std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) {
+// A block that checks itself ends where it writes memory, which may be its own code.
+std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit, CodeKind kind) {
   std::size_t n = 0;
   while (n < kMaxBlockInstructions) {
     if (limit != 0 && address + ZYDIS_MAX_INSTRUCTION_LENGTH > limit) break;
@@ -199,8 +233,17 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit) 
     ++n;
     address = i.end();
     if (i.flow != Flow::kNext || IsSpecial(address)) break;
+    if (i.writes && kind == CodeKind::kChangeable) break;
   }
   return n;
+}
+
+// What a block at `address` is, whose last bytes may lie in the mapping that follows.
+CodeKind KindOfBlock(std::uint64_t address) {
+  std::uint64_t end = 0;
+  const CodeKind kind = KindOfCode(address, &end);
+  if (kind != CodeKind::kFixed || address + kMostBlockBytes <= end) return kind;
+  return std::max(kind, KindOfCode(end, &end));
 }
 
 // Where a block of `n` decoded instructions is counted at least cost: before which instruction
@@ -224,9 +267,9 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
     site->store = i.store;
     site->own = c->counters.count;
     c->counters.count += 2;
-    e.CountRcx(site->own);
+    e.CountRcx(site->own, site->own + 1);
     CopyInstruction(c, i);
-    e.CountRcx(site->own + 1);
+    e.CountRcx(site->own + 1, 0);
     return;
   }
   if (i.tile) {
@@ -241,11 +284,60 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   CopyInstruction(c, i);
 }
 
+// Compares `code` with what is at `address` now, each time that the block is entered: where it
+// differs, leaves for a new translation. The jump over that departure is what is patched then.
+void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std::size_t bytes) {
+  Emitter e(c);
+  const std::uint8_t* field = c->code + 1;
+  e.Byte(0xe9);
+  e.U32(0);
+  const std::uint8_t* differs = c->code;
+  constexpr int kSpilled = kRaxSpilled | kRcxSpilled | kRdxSpilled;
+  const auto restore = [&] {
+    for (const int r : {kRax, kRcx, kRdx}) e.Unspill(r);
+    e.Mark();
+  };
+  e.Mark(kSpilled);
+  restore();
+  e.Leave(Exit::kStale, address, field);
+  e.SetField(field, c->code);
+  e.Spill(kRax);
+  e.Mark(kRaxSpilled);
+  e.Spill(kRcx);
+  e.Mark(kRaxSpilled | kRcxSpilled);
+  e.Spill(kRdx);
+  e.Mark(kSpilled);
+  e.Constant(kRax, address);
+  for (std::size_t k = 0; k < bytes;) {
+    std::size_t width = 8;
+    while (width > bytes - k) width /= 2;
+    std::uint64_t part = 0;
+    std::memcpy(&part, code + k, width);
+    e.Constant(kRdx, -part);
+    if (width == 8) e.Byte(0x48);
+    if (width < 4) e.Byte(0x0f);  // movzx
+    e.Bytes({width == 1 ? 0xb6 : width == 2 ? 0xb7 : 0x8b, 0x88});
+    e.U32(static_cast<std::uint32_t>(k));              // mov rcx, [rax + k]
+    e.Bytes({0x48, 0x8d, 0x0c, 0x11, 0xe3, 5, 0xe9});  // lea rcx, [rcx + rdx]; jrcxz over the jump
+    e.Displacement(differs);
+    k += width;
+  }
+  restore();
+}
+
 // Translates the block at `*next` to the end of the cache, and tells what follows it; false when it
 // cannot be decoded. `*branch` is the conditional branch that falls through to it, or null: then it
 // may be entered from anywhere. It becomes the one that this block ends in.
-bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** branch) {
-  const std::size_t n = DecodeBlock(c, *next, limit);
+bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* next, Site** branch) {
+  std::uint8_t text[kMostBlockBytes];  // taken first: another thread may be writing
+  std::uint64_t end = 0;
+  if (kind == CodeKind::kChangeable) {
+    KindOfCode(*next, &end);
+    std::size_t known = std::min(kMostBlockBytes, end - *next);
+    if (KindOfCode(end, &end) != CodeKind::kNative) known = kMostBlockBytes;
+    std::memcpy(text, PointerTo<const void>(*next), known);
+  }
+  const std::size_t n = DecodeBlock(c, *next, limit, kind);
   if (n == 0) return false;
   const Instruction& last = c->decoded[n - 1];
   Block& block = c->blocks.Add({*next, last.end(), c->code, c->counters.count++, kNone, {}});
@@ -254,20 +346,30 @@ bool EmitBlock(Context* c, std::uint64_t limit, std::uint64_t* next, Site** bran
     while (c->block_of[block.place] != 0) block.place = (block.place + 1) % kPlaces;
     c->block_of[block.place] = c->blocks.count;
   }
-  if (!GuardWritablePages(block.start, block.end)) {
-    Miss(c, "more writable code than can be watched", block.start);
-  }
+  Emitter e(c);
+  c->mark = {
+      .code = 0,
+      .block = c->blocks.count - 1,
+      .address = block.start,
+      .branch = *branch == nullptr ? 0 : static_cast<std::uint32_t>(*branch - c->sites.items) + 1};
+  e.Mark();
+  const std::size_t bytes = block.end - block.start;
+  if (kind == CodeKind::kChangeable) EmitCheck(c, text, block.start, bytes);
   const std::size_t place = PlaceOfCount(c, n);
   const bool indirect = last.flow >= Flow::kIndirectJump && last.flow <= Flow::kReturn;
-  if (place == n && !indirect) Emitter(c).Count(block.counter, kNothing);
+  if (place == n && !indirect) e.Count(block.counter, kNothing);
   for (std::size_t k = 0; k < n; ++k) {
     const Instruction& i = c->decoded[k];
     Classify(i, &block.content);
-    if (k == place) Emitter(c).Count(block.counter, i.overwrites);
+    if (k == place) e.Count(block.counter, i.overwrites);
     if (i.flow == Flow::kNext) EmitCounted(c, i, block);
   }
   *branch = last.flow == Flow::kConditional ? AddSite(c, Site::kBranch, last, block) : nullptr;
   *next = EmitEnd(c, last, place == n ? block.counter : kNone);
+  if (kind == CodeKind::kChangeable &&
+      std::memcmp(text, PointerTo<const void>(block.start), bytes) != 0) {
+    e.SetField(block.code + 1, block.code + 5);  // changed meanwhile: it differs
+  }
   return true;
 }
 
@@ -280,6 +382,9 @@ void EmitFixedCode(Context* c) noexcept {
   e.Bytes({0x48, 0x8d, 0x05});  // lea rax, [context]
   e.Displacement(c);
   e.JumpThrough(&c->slow_path);
+  c->resume_code = AddressOf(c->code);
+  e.Load(kRax, &c->registers[kRax]);
+  e.JumpThrough(&c->go_to);
   // The look-up, where an indirect branch goes elsewhere than before: rax is minus where it went,
   // rcx the sum of that and of the target; both are spilled.
   const auto restore = [&] {
@@ -310,17 +415,27 @@ void EmitFixedCode(Context* c) noexcept {
   }
   restore();
   e.Leave(Exit::kIndirect, 0);
+  c->fixed_end = c->code;
 }
 
-void EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept {
+void EmitSystemCall(Context* c, std::uint64_t next, ChildOf child) noexcept {
   Emitter e(c);
   e.Bytes({0x0f, 0x05});
-  if (starts_child) {
-    e.Bytes({0x48, 0x89, 0xc1, 0xe3, 2, 0xeb, 24});  // mov rcx, rax; jrcxz child; jmp parent
-    e.Constant(kRcx, next);
-    e.Bytes({0xff, 0x25, 0, 0, 0, 0});  // jmp [rip]: the child runs natively
-    e.U64(next);
+  if (child != ChildOf::kNoCall) {
+    e.Bytes({0x48, 0x89, 0xc1, 0xe3, 2, 0xeb, 0});  // mov rcx, rax; jrcxz child; jmp parent
+    const std::uint8_t* begin = c->code;
+    if (child == ChildOf::kCallThatCopiesMemory) {
+      e.Constant(kRcx, next);
+      e.Leave(Exit::kChild, next);
+    } else {
+      e.Constant(kRcx, next);
+      e.Bytes({0xff, 0x25, 0, 0, 0, 0});  // jmp [rip]: the child runs natively
+      e.U64(next);
+    }
+    *e.Writable(begin - 1) = static_cast<std::uint8_t>(c->code - begin);
   }
+  c->mark = {.code = 0, .address = next, .whole = true};
+  e.Mark();
   e.Constant(kRcx, next);  // as the kernel leaves it
   e.Byte(0xe9);
   EmitField(c, next);
@@ -328,7 +443,7 @@ void EmitSystemCall(Context* c, std::uint64_t next, bool starts_child) noexcept 
 
 void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_t* code) noexcept {
   const Emitter e(c);
-  if (exit.kind == Exit::kLink) {
+  if (exit.kind != Exit::kIndirect) {
     e.SetField(exit.field, code);
     return;
   }
@@ -339,39 +454,28 @@ void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_
   e.SetField(exit.field + kHitField, code);
 }
 
-void DropBlocks(Context* c, std::uint64_t low, std::uint64_t high, std::uint64_t running) noexcept {
-  Emitter e(c);
-  for (Block& b : c->blocks) {
-    if (b.code == nullptr || b.start >= high || b.end <= low) continue;
-    const std::uint64_t code = AddressOf(b.code);
-    if (running > code && running < code + 5) {
-      Miss(c, "code overwrote the block it was running in", b.start);
-      continue;
-    }
-    e.SetField(b.code + 1, c->code);
-    // A branch that falls through to here is counted still: the block ran no more, the branch did.
-    const auto* branch = std::find_if(c->sites.begin(), c->sites.end(), [&](const Site& site) {
-      return site.kind == Site::kBranch && site.own == b.counter;
-    });
-    if (branch != c->sites.end()) {
-      c->sites.Add({.kind = Site::kBranch, .address = branch->address, .own = c->counters.count});
-      e.Count(c->counters.count++, kNothing);
-    }
-    e.Leave(Exit::kLink, b.start, b.code + 1);
-    *e.Writable(b.code) = 0xe9;
-    b.code = nullptr;  // counted still, found no more
+void DropBlock(Context* c, std::uint64_t address) noexcept {
+  if (++c->stale % kMostStale == 0) {  // (old translations lead to new ones, one after the other)
+    Flush(c);
+    return;
+  }
+  for (std::uint32_t h = Hash(address); c->block_of[h % kPlaces] != 0; ++h) {
+    Block& block = c->blocks.items[c->block_of[h % kPlaces] - 1];
+    if (block.start == address) block.code = nullptr;  // counted still, found no more
   }
 }
 
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
   constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
-  const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count});
+  const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count,
+                              c->marks.count / static_cast<std::uint32_t>(kMarksPerItem)});
   if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 || used + 4 * kRoom > kMaxItems ||
       c->stubs + kRoom * 64 > c->code_begin + kCodeBytes) {
-    if (c->nested > 0) return nullptr;  // (a flush would not make room)
     Flush(c);
   }
+  const CodeKind kind = KindOfBlock(address);
+  if (kind == CodeKind::kNative) return nullptr;
   const std::uint8_t* code = c->code;
   std::uint64_t next = address;
   std::uint64_t limit = 0;
@@ -379,10 +483,17 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   for (int blocks = 0; next != 0; ++blocks) {
     if (branch != nullptr) branch->own = c->counters.count;  // the next one, whoever takes it
     const bool in_line = blocks == 0 || (blocks < kMaxLine && !IsSpecial(next) &&
+                                         kind == CodeKind::kFixed && KindOfBlock(next) == kind &&
                                          (branch != nullptr || Find(c, next) == nullptr));
-    if (!in_line || !EmitBlock(c, limit, &next, &branch)) {
+    if (!in_line || !EmitBlock(c, limit, kind, &next, &branch)) {
       if (blocks == 0) return nullptr;
-      if (branch != nullptr) Emitter(c).Count(c->counters.count++, kNothing);
+      if (branch != nullptr) {
+        c->mark = {.code = 0,
+                   .address = next,
+                   .branch = static_cast<std::uint32_t>(branch - c->sites.items) + 1};
+        Emitter(c).Mark();
+        Emitter(c).Count(c->counters.count++, kNothing);
+      }
       Emitter(c).Byte(0xe9);
       EmitField(c, next);
       break;

@@ -1,5 +1,6 @@
 // Seeded random instruction sequences, translated and stepped: the same count, and the same
-// registers, flags and memory as a native run leaves.
+// registers, flags and memory as a native run leaves. TOPDNN_EXACT_SECONDS=600 compares for ten
+// minutes.
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,13 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <random>
 #include <vector>
 
@@ -34,7 +40,9 @@ constexpr int kRegisters[] = {0, 1, 2, 3, 6, 8, 9, 10};
 
 class Generator {
  public:
-  Generator(std::uint8_t* code, std::uint64_t seed) : code_(code), random_(seed) {}
+  // `changes_itself`: it may write its own code.
+  Generator(std::uint8_t* code, std::uint64_t seed, bool changes_itself)
+      : code_(code), random_(seed), changes_itself_(changes_itself) {}
 
   // Loads the state, does `n` random things, stores the state.
   void Generate(int n) {
@@ -199,7 +207,7 @@ class Generator {
     }
   }
   void One() {
-    switch (Below(12)) {
+    switch (Below(18)) {
       case 0:
         return Shift();
       case 1:
@@ -216,13 +224,83 @@ class Generator {
         return RipRelative();
       case 7:
         return Vector();
+      case 8:
+        return Repeat();
+      case 9:
+        return Exchange();
+      case 10:
+        return WideRipRelative();
+      case 11:
+        return JumpThroughRegister();
+      case 12:
+        return changes_itself_ ? ChangeNext() : Arithmetic();
       default:
         return Arithmetic();
     }
   }
 
+  // rep stosb, or movsb by one place: of the state's memory. (Addresses differ between the runs,
+  // and must not stay in a register.)
+  void Repeat() {
+    const bool copies = Below(2) == 0;
+    Bytes({0x57, 0x48, 0x8d, 0x7f, MemoryOffset()});  // push rdi; lea rdi, [rdi + offset]
+    if (copies) Bytes({0x48, 0x8d, 0x77, 1});         // lea rsi, [rdi + 1]
+    Bytes({0xb9});
+    U32(static_cast<std::uint32_t>(Below(40)));  // mov ecx, n
+    Bytes({0xf3, copies ? 0xa4 : 0xaa, 0x5f});
+    if (copies) Bytes({0xbe, 1, 0, 0, 0});  // mov esi, 1
+  }
+  // lock cmpxchg, lock xadd
+  void Exchange() {
+    const int reg = AnyRegister();
+    Bytes({0xf0});
+    Rex(1, reg, 7);
+    Bytes({0x0f, Below(2) == 0 ? 0xb1 : 0xc1});
+    ModRm(1, reg, 7);
+    Bytes({MemoryOffset()});
+  }
+  // A load relative to RIP in the encodings that came later: VEX of two and three bytes, EVEX.
+  void WideRipRelative() {
+    const int v = Below(4);
+    const int kind = Below(3);
+    if (!__builtin_cpu_supports("avx") || (kind == 2 && !__builtin_cpu_supports("avx512vl")))
+      return;
+    if (kind == 0) Bytes({0xc5, 0xfa, 0x6f});              // vmovdqu
+    if (kind == 1) Bytes({0xc4, 0xe1, 0x7a, 0x6f});        // vmovdqu
+    if (kind == 2) Bytes({0x62, 0xf1, 0x7e, 0x08, 0x6f});  // vmovdqu32
+    ModRm(0, v, 5);
+    U32(static_cast<std::uint32_t>(-10));
+  }
+  // lea rdx, [two instructions on]; jmp rdx, or push rdx; ret; over an instruction
+  void JumpThroughRegister() {
+    const bool returns = Below(2) == 0;
+    Bytes({0x48, 0x8d, 0x15});
+    U32(2 + 3);
+    if (returns) {
+      Bytes({0x52, 0xc3});
+    } else {
+      Bytes({0xff, 0xe2});
+    }
+    Bytes({0x48, 0xff, 0xc0});  // inc rax
+  }
+  // Writes the constant of a `mov` that follows: at once, or after other instructions, one of which
+  // may be a branch.
+  void ChangeNext() {
+    const int filler = Below(4);
+    const int sizes[] = {0, 3, 2, 4};
+    Bytes({0xc6, 0x05});
+    U32(static_cast<std::uint32_t>(1 + sizes[filler] + 1));
+    Bytes({Below(256)});                            // mov byte [rip + ...], value
+    if (filler == 1) Bytes({0x48, 0x01, 0xc2});     // add rdx, rax
+    if (filler == 2) Bytes({0x74, 0});              // je to the next
+    if (filler == 3) Bytes({0xeb, 2, 0x0f, 0x0b});  // jmp over an instruction that cannot run
+    Bytes({0xbe});                                  // mov esi, 0
+    U32(0);
+  }
+
   std::uint8_t* code_;
   std::mt19937_64 random_;
+  bool changes_itself_;
 };
 
 State Initial(std::uint64_t seed) {
@@ -236,33 +314,75 @@ State Initial(std::uint64_t seed) {
   return state;
 }
 
-// `hint`: where the code lies; far away, operands relative to RIP are out of the cache's reach.
-void RunSeeds(std::uintptr_t hint, int from, int to) {
-  auto* code = static_cast<std::uint8_t*>(mmap(reinterpret_cast<void*>(hint), kCodeSize,
+struct Totals {
+  std::uint64_t cases = 0, instructions = 0;
+};
+
+// Where and how the code lies. Far away, operands relative to RIP are out of the cache's reach.
+struct Place {
+  std::uintptr_t hint;
+  bool writable;
+};
+
+void RunSeeds(Place place, std::uint64_t from, std::uint64_t to, Totals* totals) {
+  auto* code = static_cast<std::uint8_t*>(mmap(reinterpret_cast<void*>(place.hint), kCodeSize,
                                                PROT_READ | PROT_WRITE | PROT_EXEC,
                                                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(code, MAP_FAILED);
-  for (int seed = from; seed < to; ++seed) {
-    std::memset(code, 0xcc, kCodeSize);
-    Generator(code, static_cast<std::uint64_t>(seed)).Generate(40);
+  std::vector<std::uint8_t> text(kCodeSize);
+  for (std::uint64_t seed = from; seed < to; ++seed) {
+    std::fill(text.begin(), text.end(), std::uint8_t{0xcc});
+    Generator(text.data(), seed, place.writable).Generate(40);
     void (*function)(void*) = nullptr;
     std::memcpy(&function, &code, sizeof code);
-    State native = Initial(static_cast<std::uint64_t>(seed));
+    // (it may have changed itself)
+    const auto renew = [&] {
+      mprotect(code, kCodeSize, PROT_READ | PROT_WRITE);
+      std::memcpy(code, text.data(), kCodeSize);
+      mprotect(code, kCodeSize, PROT_READ | PROT_EXEC | (place.writable ? PROT_WRITE : 0));
+    };
+    State native = Initial(seed);
     State stepped = native;
     State translated = native;
+    renew();
     function(&native);
+    renew();
     const std::uint64_t steps = SingleStep(function, &stepped);
+    renew();
     const ExactCounts counts = ExactCounter::Count(function, &translated);
     ASSERT_TRUE(counts.complete) << "seed " << seed << ": " << counts.incomplete_reason;
     ASSERT_EQ(counts.instructions, steps) << "seed " << seed;
     ASSERT_EQ(std::memcmp(&native, &translated, sizeof native), 0) << "seed " << seed;
+    ++totals->cases;
+    totals->instructions += steps;
   }
   munmap(code, kCodeSize);
 }
 
-// 1,000 in all, in parts, so that a failure tells where.
-TEST(ExactRandom, NearTheCodeCache) { RunSeeds(0, 0, 500); }
-TEST(ExactRandom, OutOfItsReach) { RunSeeds(0x10000000000, 500, 1000); }
+// 200 sequences, then for as long as TOPDNN_EXACT_SECONDS says, from other seeds on each day.
+void RunFor(Place place, std::uint64_t from) {
+  Totals totals;
+  RunSeeds(place, from, from + 200, &totals);
+  const char* text = std::getenv("TOPDNN_EXACT_SECONDS");
+  const double seconds = text == nullptr ? 0 : std::strtod(text, nullptr) / 4;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  std::uint64_t seed = static_cast<std::uint64_t>(std::time(nullptr)) << 24 | from;
+  while (std::chrono::steady_clock::now() < end && !testing::Test::HasFailure()) {
+    RunSeeds(place, seed, seed + 100, &totals);
+    seed += 100;
+  }
+  if (seconds > 0) {
+    std::printf("%llu cases, %llu instructions without difference\n",
+                static_cast<unsigned long long>(totals.cases),
+                static_cast<unsigned long long>(totals.instructions));
+  }
+}
+
+constexpr std::uintptr_t kFar = 0x10000000000;
+TEST(ExactRandom, NearTheCodeCache) { RunFor({0, false}, 0); }
+TEST(ExactRandom, OutOfItsReach) { RunFor({kFar, false}, 500); }
+TEST(ExactRandom, CodeThatChangesItself) { RunFor({0, true}, 1000); }
+TEST(ExactRandom, CodeThatChangesItselfOutOfReach) { RunFor({kFar, true}, 1500); }
 
 }  // namespace
 }  // namespace topdnn

@@ -23,7 +23,7 @@ std::string Listed(const std::string& arguments) {
 
 TEST(LabelsTest, EachIsThere) {
   const std::string labels = Listed("--print-labels");
-  for (const char* label : {"kernel", "network", "pmu", "slow", "unit"}) {
+  for (const char* label : {"exact", "kernel", "network", "pmu", "slow", "unit"}) {
     EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
   }
 }
@@ -33,6 +33,15 @@ TEST(LabelsTest, ASlowTestHasBothOfItsLabels) {
   EXPECT_THAT(Listed("-L slow"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit -LE slow"), testing::Not(testing::HasSubstr(name)));
+}
+
+TEST(LabelsTest, TheExactCountersTestsHaveBothOfTheirs) {
+  for (const std::string name : {"ExactSignals.ATimer", "ExactRandom.NearTheCodeCache"}) {
+    EXPECT_THAT(Listed("-L exact"), testing::HasSubstr(name));
+    EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));
+    EXPECT_THAT(Listed("-LE exact"), testing::Not(testing::HasSubstr(name)));
+  }
+  EXPECT_THAT(Listed("-L exact"), testing::Not(testing::HasSubstr("MeasureSequence")));
 }
 
 }  // namespace

@@ -1,0 +1,152 @@
+#if defined(__x86_64__)
+
+#include "harness/exact/mappings.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kMostMappings = 4096;
+constexpr int kMostFiles = 256;
+constexpr std::uint64_t kChanges = 64;
+
+struct Mapping {
+  std::uint64_t low, high;
+  std::uint64_t file;  // 0: none
+  bool readable, changeable;
+};
+Mapping mappings[kMostMappings];  // the executable ones, by address
+int mapping_count = 0;
+std::uint64_t shared_files[kMostFiles];  // that some mapping shares: it may write to them
+int shared_count = 0;
+bool all_changeable = true;  // the mappings could not be read, or are too many
+std::atomic<bool> mappings_changed{true};
+std::atomic_flag busy = ATOMIC_FLAG_INIT;  // of the above
+
+class Lock {
+ public:
+  Lock() {
+    while (busy.test_and_set(std::memory_order_acquire)) {
+    }
+  }
+  ~Lock() { busy.clear(std::memory_order_release); }
+};
+
+// The latest changes of code, by number. Each thread follows them at its own pace.
+struct Change {
+  std::atomic<std::uint64_t> low, high, number;
+};
+Change changes[kChanges];
+std::atomic<std::uint64_t> change_count{0};
+
+// Takes a line of /proc/self/maps: "low-high rwxp offset major:minor inode path".
+void ReadMapping(const char* line) {
+  char* at = nullptr;
+  const std::uint64_t low = std::strtoul(line, &at, 16);
+  const std::uint64_t high = std::strtoul(at + 1, &at, 16);
+  const char* access = at + 1;
+  std::strtoul(access + 4, &at, 16);
+  const std::uint64_t major = std::strtoul(at, &at, 16);
+  const std::uint64_t minor = std::strtoul(at + 1, &at, 16);
+  const std::uint64_t inode = std::strtoul(at, &at, 10);
+  const std::uint64_t file = inode == 0 ? 0 : inode ^ major << 52 ^ minor << 40;
+  const bool shared = access[3] == 's';
+  if (shared && file != 0) {
+    if (shared_count == kMostFiles) all_changeable = true;
+    if (shared_count < kMostFiles) shared_files[shared_count++] = file;
+  }
+  if (access[2] != 'x') return;
+  if (mapping_count == kMostMappings) {
+    all_changeable = true;
+    return;
+  }
+  mappings[mapping_count++] = {low, high, file, access[0] == 'r', shared || access[1] == 'w'};
+}
+
+void ReadMappings() {
+  mapping_count = shared_count = 0;
+  all_changeable = false;
+  const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+  static char text[8192];  // holds any line: a path has 4096 bytes at most
+  std::size_t kept = 0;
+  for (ssize_t n = 0; (n = read(file, text + kept, sizeof text - 1 - kept)) > 0;) {
+    text[kept + static_cast<std::size_t>(n)] = 0;
+    char* line = text;
+    for (char* end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
+      ReadMapping(line);
+    }
+    kept = std::strlen(line);
+    std::memmove(text, line, kept);
+  }
+  if (file >= 0) close(file);
+  all_changeable |= mapping_count == 0;
+  for (Mapping& m : std::span(mappings, static_cast<std::size_t>(mapping_count))) {
+    m.changeable |=
+        std::find(shared_files, shared_files + shared_count, m.file) != shared_files + shared_count;
+  }
+}
+
+const Mapping* FindMapping(std::uint64_t address) {
+  const Mapping* begin = mappings;
+  const Mapping* end = begin + mapping_count;
+  const Mapping* place = std::upper_bound(
+      begin, end, address, [](std::uint64_t a, const Mapping& m) { return a < m.high; });
+  return place != end && place->low <= address ? place : nullptr;
+}
+
+}  // namespace
+
+CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
+  const Lock lock;
+  const bool fresh = mappings_changed.exchange(false);
+  if (fresh) ReadMappings();
+  const Mapping* mapping = FindMapping(address);
+  if (mapping == nullptr && !fresh) {  // (an executable stack grows without a system call)
+    ReadMappings();
+    mapping = FindMapping(address);
+  }
+  *end = mapping != nullptr ? mapping->high : (address | 4095) + 1;
+  if (mapping == nullptr) return all_changeable ? CodeKind::kChangeable : CodeKind::kNative;
+  if (!mapping->readable) return CodeKind::kNative;
+  return mapping->changeable || all_changeable ? CodeKind::kChangeable : CodeKind::kFixed;
+}
+
+void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept {
+  mappings_changed = true;
+  const std::uint64_t number = change_count.fetch_add(1) + 1;
+  Change& change = changes[number % kChanges];
+  change.low = low;
+  change.high = high;
+  change.number = number;
+}
+
+void FollowChanges(Context* c) noexcept {
+  const std::uint64_t count = change_count;
+  if (count == c->changes) return;
+  bool flush = count - c->changes >= kChanges;
+  for (std::uint64_t k = c->changes + 1; k <= count && !flush; ++k) {
+    const Change& change = changes[k % kChanges];
+    flush = change.number != k || HoldsTranslatedCode(c, change.low, change.high);
+  }
+  c->changes = count;
+  if (flush) Flush(c);
+}
+
+bool HoldsTranslatedCode(const Context* c, std::uint64_t low, std::uint64_t high) noexcept {
+  return std::any_of(c->blocks.begin(), c->blocks.end(), [&](const Block& block) {
+    return block.code != nullptr && block.start < high && block.end > low;
+  });
+}
+
+}  // namespace topdnn
+
+#endif  // __x86_64__

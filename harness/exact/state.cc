@@ -1,0 +1,207 @@
+#if defined(__x86_64__)
+
+#include "harness/exact/state.h"
+
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "harness/exact/emitter.h"
+#include "harness/exact/signals.h"
+#include "harness/exact/threads.h"
+
+// Places in the assembly of dispatch.cc and signals.cc.
+extern "C" {
+extern const std::uint8_t TopdnnExactSlowPath[], TopdnnExactSaved[], TopdnnExactBlocked[],
+    TopdnnExactUnblock[], TopdnnExactSlowPathEnd[];
+extern const std::uint8_t TopdnnExactOnSignal[], TopdnnExactSignalSaved[],
+    TopdnnExactOnSignalBlocked[];
+}
+
+namespace topdnn {
+
+namespace {
+
+class State {
+ public:
+  State(Context* c, ucontext_t* state) : c_(c), registers_(state->uc_mcontext.gregs) {}
+
+  std::uint64_t rip() const { return Bits(registers_[REG_RIP]); }
+  std::uint64_t Get(int r) const { return Bits(registers_[kSavedAs[r]]); }
+  void Set(int r, std::uint64_t value) { registers_[kSavedAs[r]] = static_cast<greg_t>(value); }
+  void GoTo(std::uint64_t address) { registers_[REG_RIP] = static_cast<greg_t>(address); }
+  bool In(const std::uint8_t* low, const std::uint8_t* high) const {
+    return rip() >= AddressOf(low) && rip() < AddressOf(high);
+  }
+  void Unspill(int mask) {
+    for (int r = 0; r < 3; ++r) {
+      if ((mask >> r & 1) != 0) Set(r, c_->spill[r]);
+    }
+  }
+  // From what the dispatcher saved.
+  void TakeSaved() {
+    for (int r = 0; r < 16; ++r) Set(r, c_->registers[r]);
+  }
+
+ private:
+  static std::uint64_t Bits(greg_t value) { return static_cast<std::uint64_t>(value); }
+
+  Context* c_;
+  greg_t* registers_;
+};
+
+// Takes what [address, end) counts as out of the counts: it was counted and not executed.
+void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
+  Tally rest;
+  Instruction& i = c->decoded[0];
+  const std::uint64_t start = address;
+  for (; address < end; address = i.end()) {
+    Decode(address, &i);
+    if (i.raw.length == 0) return;
+    Classify(i, &rest);
+  }
+  c->counts->Add(rest, ~std::uint64_t{0});  // minus one time
+  if (IsTeamRuntime(start)) c->counts->openmp_instructions -= rest.instructions;
+}
+
+// A branch was counted as taken once too often; it was not taken `not_taken` times more.
+void CorrectBranch(Context* c, std::uint64_t address, std::uint64_t not_taken) {
+  c->counts->conditional_taken -= 1;
+  if (c->branches.count < kMaxItems) c->branches.Add({address, ~std::uint64_t{0}, not_taken});
+}
+
+// What was counted, and what of it was executed, where `mark` says.
+void CorrectCounts(Context* c, const Mark& mark, std::uint64_t rcx) {
+  if (mark.rep != 0) c->counters.items[mark.rep] += rcx;
+  if (mark.alone) Uncount(c, mark.address, mark.address + 1);
+  const Block* block = mark.block == kNone ? nullptr : &c->blocks.items[mark.block];
+  const bool begun = block != nullptr && (mark.whole || mark.address != block->start);
+  if (!begun) {
+    if (block != nullptr && mark.counted) --c->counters.items[block->counter];
+    // (what follows it is entered by another way, which does not count the branch)
+    if (mark.branch != 0 && (block != nullptr || !mark.counted)) {
+      CorrectBranch(c, c->sites.items[mark.branch - 1].address, 1);
+    }
+    return;
+  }
+  if (!mark.counted) ++c->counters.items[block->counter];
+  if (mark.whole) return;
+  Uncount(c, mark.address, block->end);
+  for (Site& site : c->sites) {
+    if (site.block != block->counter || site.address < mark.address) continue;
+    if (site.kind == Site::kTile) ++site.folded;
+    if (site.kind == Site::kBranch) CorrectBranch(c, site.address, 0);
+  }
+}
+
+// In a block: by its mark.
+void LeaveBlock(Context* c, State* state) {
+  const auto place = static_cast<std::uint32_t>(state->rip() - AddressOf(c->code_begin));
+  const Mark* next =
+      std::upper_bound(c->marks.begin(), c->marks.end(), place,
+                       [](std::uint32_t code, const Mark& mark) { return code < mark.code; });
+  const Mark& mark = next[-1];  // (every block begins with one)
+  state->Unspill(mark.spilled);
+  if (mark.far != 0) state->Set(mark.far - 1, c->spill[3]);
+  state->Set(kRsp, state->Get(kRsp) - static_cast<std::uint64_t>(std::int64_t{mark.popped}));
+  CorrectCounts(c, mark, state->Get(kRcx));
+  state->GoTo(mark.address);
+}
+
+// On the way to the dispatcher by an exit.
+void LeaveByExit(Context* c, const Exit& exit, State* state) {
+  std::uint64_t address = exit.kind == Exit::kIndirect ? c->branch_target : exit.target;
+  if (exit.kind == Exit::kSystemCall) address -= 2;
+  if (exit.kind == Exit::kSystemCall || exit.kind == Exit::kTile) Uncount(c, address, address + 1);
+  state->GoTo(address);
+}
+
+// On the way from the dispatcher.
+void Resume(Context* c, State* state) {
+  state->Set(kRax, c->registers[kRax]);
+  if (c->resume_counted) Uncount(c, c->resume, c->resume + 1);
+  state->GoTo(c->resume);
+}
+
+// In the code that all blocks share.
+void LeaveFixedCode(Context* c, State* state) {
+  constexpr int kStub = 7 + 7 + 6;
+  if (state->In(c->slow_stub, c->slow_stub + kStub)) {
+    if (state->rip() != AddressOf(c->slow_stub)) state->Unspill(kRaxSpilled);
+    LeaveByExit(c, c->exits.items[c->exit], state);
+    return;
+  }
+  const auto* resume = PointerTo<const std::uint8_t>(c->resume_code);
+  if (state->In(resume, resume + 7 + 6)) {
+    Resume(c, state);
+    return;
+  }
+  // The look-up: see EmitFixedCode.
+  const auto at = static_cast<std::int64_t>(state->rip() - AddressOf(c->lookup_code));
+  std::uint64_t target = c->branch_target;
+  if (at == 0) target = state->Get(kRcx) - state->Get(kRax);
+  if (at == 3) target = state->Get(kRcx) + state->Get(kRax) + 1;
+  if (at == 8) target = state->Get(kRcx);
+  const bool has_rdx = at >= 0 && at < 8 + 7 + 7;
+  state->Unspill(kRaxSpilled | kRcxSpilled | (has_rdx ? 0 : kRdxSpilled));
+  state->GoTo(target);
+}
+
+// In a way to the dispatcher: "mov qword [exit], number; jmp".
+void LeaveStub(Context* c, State* state) {
+  const auto* code = PointerTo<const std::uint8_t>(state->rip());
+  std::uint32_t number = 0;
+  std::memcpy(&number, *code == 0xe9 ? code - 4 : code + 7, sizeof number);
+  LeaveByExit(c, c->exits.items[number], state);
+}
+
+// At the begin of OnSignal, before it blocks signals: a second one came with the first, or just
+// after it. Natively that finds the first one's handler about to begin.
+bool LeaveOnSignal(Context* c, State* state) {
+  const std::uint64_t frame = state->Get(kRsp) + 8;
+  if (!MakeNative(c, PointerTo<ucontext_t>(frame))) return false;
+  const bool first = state->rip() == AddressOf(TopdnnExactOnSignal);
+  if (!first) state->Set(kRdi, state->Get(kR8));
+  if (!first && state->rip() >= AddressOf(TopdnnExactSignalSaved)) {
+    state->Set(kRsi, state->Get(kR9));
+  }
+  state->Set(kRdx, frame);
+  state->Set(kRax, 0);
+  state->GoTo(HandlerOf(static_cast<int>(state->Get(kRdi))));
+  return true;
+}
+
+}  // namespace
+
+bool MakeNative(Context* c, ucontext_t* saved) noexcept {
+  State state(c, saved);
+  if (state.In(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked)) return LeaveOnSignal(c, &state);
+  if (state.In(TopdnnExactSlowPath, TopdnnExactBlocked)) {
+    if (state.rip() >= AddressOf(TopdnnExactSaved)) state.TakeSaved();
+    state.Unspill(kRaxSpilled);
+    LeaveByExit(c, c->exits.items[c->exit], &state);
+  } else if (state.In(TopdnnExactUnblock, TopdnnExactSlowPathEnd)) {
+    state.TakeSaved();
+    Resume(c, &state);
+  } else if (state.In(c->code_begin, c->fixed_end)) {
+    LeaveFixedCode(c, &state);
+  } else if (state.In(c->fixed_end, c->code)) {
+    LeaveBlock(c, &state);
+  } else if (state.In(c->code_begin + kCodeBytes / 2, c->stubs)) {
+    LeaveStub(c, &state);
+  } else {
+    return false;
+  }
+  // A system call that would have left a signal frame was not made: the frame is as it was.
+  if (c->return_frame != 0 && c->return_frame == state.Get(kRsp) &&
+      state.Get(kRax) == SYS_rt_sigreturn) {
+    State(c, PointerTo<ucontext_t>(c->return_frame)).GoTo(c->return_address);
+  }
+  c->return_frame = 0;
+  return true;
+}
+
+}  // namespace topdnn
+
+#endif  // __x86_64__

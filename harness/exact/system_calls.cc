@@ -1,0 +1,97 @@
+#if defined(__x86_64__)
+
+#include "harness/exact/system_calls.h"
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "harness/exact/emitter.h"
+#include "harness/exact/mappings.h"
+#include "harness/exact/signals.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::uint64_t kWhole = ~std::uint64_t{0};
+
+// Makes the system call, and leaves the registers as the kernel does.
+void Make(Context* c, std::uint64_t next) {
+  std::uint64_t* r = c->registers;
+  register std::uint64_t r10 asm("r10") = r[kR10];
+  register std::uint64_t r8 asm("r8") = r[kR8];
+  register std::uint64_t r9 asm("r9") = r[kR9];
+  asm volatile("syscall"
+               : "+a"(r[kRax])
+               : "D"(r[kRdi]), "S"(r[kRsi]), "d"(r[kRdx]), "r"(r10), "r"(r8), "r"(r9)
+               : "rcx", "r11", "memory");
+  r[kRcx] = next;
+  r[kR11] = c->flags;
+}
+
+// Makes a call that changes the mappings of [low, high). Threads are told before and after: what
+// one translates while the call runs may be old or new.
+CallKind Remap(Context* c, std::uint64_t next, std::uint64_t low, std::uint64_t high) {
+  NoteMappingChange(low, high);
+  Make(c, next);
+  NoteMappingChange(low, high);
+  return CallKind::kMade;
+}
+
+CallKind StartChild(Context* c, std::uint64_t flags) {
+  ++c->children;
+  return (flags & CLONE_VM) != 0 ? CallKind::kStartsThread : CallKind::kStartsProcess;
+}
+
+}  // namespace
+
+CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
+  const std::uint64_t* r = c->registers;
+  const std::uint64_t low = r[kRdi];
+  const std::uint64_t high = low + r[kRsi];
+  switch (r[kRax]) {
+    case SYS_mmap: {
+      // A mapping that shares a file may write to code of that file which is mapped elsewhere.
+      const bool shares = (r[kR10] & MAP_TYPE) != MAP_PRIVATE && (r[kR10] & MAP_ANONYMOUS) == 0;
+      return shares ? Remap(c, next, 0, kWhole) : Remap(c, next, low, high);
+    }
+    case SYS_mremap:
+      if ((r[kR10] & MREMAP_FIXED) == 0) return Remap(c, next, low, high);
+      return Remap(c, next, 0, kWhole);
+    case SYS_munmap:
+    case SYS_mprotect:
+    case SYS_pkey_mprotect:
+      return Remap(c, next, low, high);
+    case SYS_remap_file_pages:
+    case SYS_shmat:
+    case SYS_shmdt:
+      return Remap(c, next, 0, kWhole);
+    case SYS_madvise:  // may empty pages
+      if (!HoldsTranslatedCode(c, low, high)) break;
+      return Remap(c, next, low, high);
+    case SYS_clone:
+      return StartChild(c, r[kRdi]);
+    case SYS_clone3:
+      return StartChild(c, *PointerTo<const std::uint64_t>(r[kRdi]));
+    case SYS_fork:
+      return StartChild(c, 0);
+    case SYS_vfork:
+      return StartChild(c, CLONE_VM);
+    case SYS_rt_sigaction:
+      Make(c, next);
+      if (r[kRax] == 0) {
+        FollowHandler(static_cast<int>(r[kRdi]), r[kRsi] != 0, PointerTo<void>(r[kRdx]));
+      }
+      return CallKind::kMade;
+    case SYS_rt_sigreturn:
+      return CallKind::kLeavesHandler;
+    default:
+      break;
+  }
+  return CallKind::kPlain;
+}
+
+}  // namespace topdnn
+
+#endif  // __x86_64__

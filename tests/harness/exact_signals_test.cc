@@ -1,0 +1,440 @@
+// The exact counter under signals: counts stay exact, and handlers see what they see natively.
+
+#include <gtest/gtest.h>
+
+#include "harness/exact/counter.h"
+
+#if defined(__x86_64__)
+
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace topdnn {
+namespace {
+
+// Installs a handler for as long as it lives.
+class Handler {
+ public:
+  Handler(int signal, void (*function)(int, siginfo_t*, void*), int flags = 0) : signal_(signal) {
+    struct sigaction ours = {};
+    ours.sa_sigaction = function;
+    ours.sa_flags = SA_SIGINFO | flags;
+    sigaction(signal, &ours, &old_);
+  }
+  ~Handler() { sigaction(signal_, &old_, nullptr); }
+  Handler(const Handler&) = delete;
+  Handler& operator=(const Handler&) = delete;
+
+ private:
+  int signal_;
+  struct sigaction old_ = {};
+};
+
+// Sends a signal to the thread that makes it, again and again, as long as it lives.
+class Storm {
+ public:
+  explicit Storm(std::vector<int> signals)
+      : to_(pthread_self()), signals_(std::move(signals)), sender_([this] {
+          while (!stop_) {
+            for (const int signal : signals_) pthread_kill(to_, signal);
+            usleep(20);
+          }
+        }) {}
+  ~Storm() {
+    stop_ = true;
+    sender_.join();
+  }
+  Storm(const Storm&) = delete;
+  Storm& operator=(const Storm&) = delete;
+
+ private:
+  std::atomic<bool> stop_{false};
+  pthread_t to_;
+  std::vector<int> signals_;
+  std::thread sender_;
+};
+
+// What the signals of a storm found.
+struct Seen {
+  volatile bool inside = false;  // the region runs
+  std::atomic<long> times{0};    // handlers that began inside
+};
+Seen seen;
+
+// One scalar addition in a function of its own, which the region calls as well.
+[[gnu::noinline]] void AddOnce() { asm volatile("addsd %%xmm0, %%xmm0" ::: "xmm0"); }
+
+void Count1000(int, siginfo_t*, void*) {
+  if (!seen.inside) return;
+  ++seen.times;
+  for (int k = 0; k < 1000; ++k) AddOnce();
+}
+
+// Every kind of block: calls, branches both ways, `rep`, indirect branches, flags in use, a loop.
+constexpr long kRounds = 40000;
+void Mixture(void* result) {
+  static void (*volatile indirect)() = AddOnce;
+  static char buffer[64];
+  std::uint64_t state = 1;
+  std::uint64_t sum = 0;
+  seen.inside = true;
+  for (long k = 0; k < kRounds; ++k) {
+    AddOnce();
+    indirect();
+    state = state * 6364136223846793005U + 1442695040888963407U;
+    if ((state >> 60) < 5) sum += state;
+    void* to = buffer;
+    std::uint64_t n = 40;
+    asm volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(state) : "memory");
+    asm volatile(
+        "cmp %1, %2\n mov %%rax, %%rax\n adc $3, %0\n mov $3, %%ecx\n"
+        "1: lea 1(%0), %0\n loop 1b"
+        : "+r"(sum)
+        : "r"(state), "r"(sum)
+        : "rcx", "cc");
+    sum += static_cast<unsigned char>(buffer[k % 40]);
+  }
+  seen.inside = false;
+  *static_cast<std::uint64_t*>(result) = sum;
+}
+
+// Counts of the mixture alone, which its result and its signals do not change.
+void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
+  std::uint64_t expected = 0;
+  long handled = 0;
+  for (int repeat = 0; repeat < 1000 && handled < at_least; ++repeat) {
+    std::uint64_t result = 0;
+    seen.times = 0;
+    const ExactCounts counts = ExactCounter::Count(Mixture, &result);
+    if (repeat == 0) expected = result;
+    ASSERT_EQ(result, expected);
+    // (the sender is a thread that works beside the region: the counts are this thread's)
+    if (!counts.complete) {
+      ASSERT_NE(storm, nullptr) << counts.incomplete_reason;
+      ASSERT_NE(counts.incomplete_reason.find("another thread"), std::string::npos)
+          << counts.incomplete_reason;
+    }
+    ASSERT_EQ(counts.fp[kF64][kScalar],
+              static_cast<std::uint64_t>(2 * kRounds + per_signal * seen.times))
+        << "with " << seen.times << " signals in run " << repeat;
+    handled += seen.times;
+  }
+  EXPECT_GE(handled, at_least);
+}
+
+TEST(ExactSignals, AStormOfOneSignal) {
+  const Handler handler(SIGUSR1, Count1000);
+  Storm storm({SIGUSR1});
+  ExpectExactUnder(&storm, 5000, 1000);
+}
+
+TEST(ExactSignals, AStormOfSignalsThatInterruptEachOther) {
+  const Handler first(SIGUSR1, Count1000);
+  const Handler second(SIGUSR2, Count1000);
+  const Handler third(SIGHUP, Count1000, SA_RESTART);
+  Storm storm({SIGUSR1, SIGUSR2, SIGHUP});
+  ExpectExactUnder(&storm, 5000, 1000);
+}
+
+TEST(ExactSignals, AStormOnASignalStack) {
+  std::vector<char> memory(1U << 16);
+  stack_t ours = {};
+  ours.ss_sp = memory.data();
+  ours.ss_size = memory.size();
+  stack_t old = {};
+  sigaltstack(&ours, &old);
+  {
+    const Handler handler(SIGUSR1, Count1000, SA_ONSTACK);
+    Storm storm({SIGUSR1});
+    ExpectExactUnder(&storm, 1000, 1000);
+  }
+  sigaltstack(&old, nullptr);
+}
+
+TEST(ExactSignals, ATimer) {
+  const Handler handler(SIGALRM, Count1000);
+  itimerval often = {};
+  often.it_interval.tv_usec = often.it_value.tv_usec = 200;
+  setitimer(ITIMER_REAL, &often, nullptr);
+  ExpectExactUnder(nullptr, 500, 1000);
+  const itimerval never = {};
+  setitimer(ITIMER_REAL, &never, nullptr);
+}
+
+// Instructions, branches and bytes of a region do not depend on how often it was interrupted: the
+// handler's own are counted at another time and taken off.
+TEST(ExactSignals, EveryCountUnderAStorm) {
+  // (without a branch: a signal at the region's first or last instructions counts the same)
+  static const auto empty = [](int, siginfo_t*, void*) { seen.times += seen.inside; };
+  const Handler handler(SIGUSR1, empty);
+  std::uint64_t result = 0;
+  seen.times = 0;
+  const ExactCounts quiet = ExactCounter::Count(Mixture, &result);
+  ASSERT_EQ(seen.times, 0);
+  ASSERT_TRUE(quiet.complete) << quiet.incomplete_reason;
+  // A handler's own counts: of a region that raises it a known number of times.
+  const auto raising = [](int times) {
+    const auto region = [](void* n) {
+      const pid_t process = getpid();
+      const pid_t thread = gettid();
+      seen.inside = true;
+      for (int k = 0; k < *static_cast<int*>(n); ++k) tgkill(process, thread, SIGUSR1);
+      seen.inside = false;
+    };
+    return ExactCounter::Count(region, &times);
+  };
+  const ExactCounts one = raising(1);
+  const ExactCounts two = raising(2);
+  const auto idle = [](int times) {
+    const auto region = [](void* n) {
+      const pid_t process = getpid();
+      const pid_t thread = gettid();
+      seen.inside = true;
+      for (int k = 0; k < *static_cast<int*>(n); ++k) tgkill(process, thread, 0);
+      seen.inside = false;
+    };
+    return ExactCounter::Count(region, &times);
+  };
+  const ExactCounts idle_one = idle(1);
+  const ExactCounts idle_two = idle(2);
+  const auto own = [&](auto count) {
+    return (count(two) - count(one)) - (count(idle_two) - count(idle_one));
+  };
+  const Storm storm({SIGUSR1});
+  long handled = 0;
+  for (int repeat = 0; repeat < 1000 && handled < 500; ++repeat) {
+    seen.times = 0;
+    const ExactCounts stormy = ExactCounter::Count(Mixture, &result);
+    // Each leaves its handler by a system call.
+    const std::uint64_t handlers = stormy.system_calls - quiet.system_calls;
+    EXPECT_GE(handlers, static_cast<std::uint64_t>(seen.times));
+    EXPECT_LE(handlers, static_cast<std::uint64_t>(seen.times + 10));
+    const auto expect = [&](const char* what, auto count) {
+      EXPECT_EQ(count(stormy), count(quiet) + handlers * own(count))
+          << what << " with " << handlers << " signals";
+    };
+    expect("instructions", [](const ExactCounts& c) { return c.instructions; });
+    expect("branches", [](const ExactCounts& c) { return c.conditional_branches; });
+    expect("taken", [](const ExactCounts& c) { return c.conditional_taken; });
+    expect("indirect", [](const ExactCounts& c) { return c.indirect_branches; });
+    expect("loads", [](const ExactCounts& c) { return c.loads; });
+    expect("stored bytes", [](const ExactCounts& c) { return c.store_bytes; });
+    handled += seen.times;
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(handled, 500);
+}
+
+// A fault's handler finds the address of the instruction and its registers, and goes on after it.
+TEST(ExactSignals, AHandlerThatStepsOverAFault) {
+  static std::uint64_t faults;
+  static bool agrees;
+  const Handler handler(SIGSEGV, [](int, siginfo_t*, void* state) {
+    auto& registers = static_cast<ucontext_t*>(state)->uc_mcontext.gregs;
+    const auto* code = reinterpret_cast<const std::uint8_t*>(registers[REG_RIP]);
+    const std::uint8_t expected[] = {0x48, 0x8b, 0x01};  // mov rax, [rcx]
+    agrees = agrees && std::memcmp(code, expected, sizeof expected) == 0 &&
+             registers[REG_RCX] == 8 && registers[REG_RAX] == 1234;
+    registers[REG_RIP] += 3;
+    registers[REG_RDX] = 77;
+    ++faults;
+  });
+  std::uint64_t sum = 0;
+  auto region = [&] {
+    for (int k = 0; k < 100; ++k) {
+      std::uint64_t value = 1234;
+      std::uint64_t other = 0;
+      asm volatile("test %%rax, %%rax\n mov (%%rcx), %%rax"
+                   : "+a"(value), "+d"(other)
+                   : "c"(8L)
+                   : "memory", "cc");
+      sum += value + other;
+    }
+  };
+  for (const bool counted : {false, true}) {
+    faults = 0;
+    sum = 0;
+    agrees = true;
+    if (counted) {
+      const ExactCounts counts = ExactCounter::Count(region);
+      EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+    } else {
+      region();
+    }
+    EXPECT_EQ(faults, 100U);
+    EXPECT_TRUE(agrees);
+    EXPECT_EQ(sum, 100U * (1234 + 77));
+  }
+}
+
+// An instruction that the handler writes anew, where it was interrupted.
+TEST(ExactSignals, AHandlerThatRepairsTheCode) {
+  static std::uint8_t* code;
+  code = static_cast<std::uint8_t*>(
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(code, MAP_FAILED);
+  static bool agrees;
+  agrees = true;
+  const Handler handler(SIGILL, [](int, siginfo_t* info, void* state) {
+    auto& registers = static_cast<ucontext_t*>(state)->uc_mcontext.gregs;
+    agrees = agrees && info->si_addr == code + 3 &&
+             registers[REG_RIP] == reinterpret_cast<greg_t>(code + 3);
+    code[3] = 0xff;  // inc eax
+    code[4] = 0xc0;
+  });
+  int sum = 0;
+  auto region = [&] {
+    for (int k = 0; k < 20; ++k) {
+      const std::uint8_t text[] = {0x8d, 0x47, 0x01,
+                                   0x0f, 0x0b, 0xc3};  // lea eax,[rdi+1]; ud2; ret
+      std::memcpy(code, text, sizeof text);
+      int (*function)(int) = nullptr;
+      std::memcpy(&function, &code, sizeof code);
+      sum += function(k);
+    }
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_TRUE(agrees);
+  EXPECT_EQ(sum, 190 + 40);
+  munmap(code, 4096);
+}
+
+TEST(ExactSignals, AHandlerInstalledInsideTheRegion) {
+  static volatile int calls;
+  calls = 0;
+  bool agrees = true;
+  auto region = [&] {
+    struct sigaction ours = {};
+    struct sigaction old = {};
+    struct sigaction now = {};
+    ours.sa_handler = [](int) {
+      calls = calls + 1;
+      for (int k = 0; k < 10; ++k) AddOnce();
+    };
+    sigaction(SIGUSR2, &ours, &old);
+    sigaction(SIGUSR2, nullptr, &now);
+    agrees = agrees && now.sa_handler == ours.sa_handler && (now.sa_flags & SA_SIGINFO) == 0;
+    for (int k = 0; k < 5; ++k) raise(SIGUSR2);
+    sigaction(SIGUSR2, &old, &now);
+    agrees = agrees && now.sa_handler == ours.sa_handler && old.sa_handler == SIG_DFL;
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(counts.fp[kF64][kScalar], 50U);
+  EXPECT_EQ(calls, 5);
+  EXPECT_TRUE(agrees);
+  struct sigaction after = {};
+  sigaction(SIGUSR2, nullptr, &after);
+  EXPECT_EQ(after.sa_handler, SIG_DFL);
+}
+
+TEST(ExactSignals, AHandlerThatIsInstalledOnce) {
+  static volatile int calls;
+  calls = 0;
+  const Handler handler(
+      SIGUSR2, [](int, siginfo_t*, void*) { calls = calls + 1; }, SA_RESETHAND);
+  bool reset = false;
+  auto region = [&] {
+    raise(SIGUSR2);
+    struct sigaction now = {};
+    sigaction(SIGUSR2, nullptr, &now);
+    reset = now.sa_handler == SIG_DFL;
+  };
+  const ExactCounts counts = ExactCounter::Count(region);
+  EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(reset);
+}
+
+// The mask in force while a handler runs, and how many run during one wait.
+TEST(ExactSignals, AWaitForSeveralSignals) {
+  static volatile int calls;
+  static volatile bool masked;
+  const auto count = [](int, siginfo_t*, void*) {
+    sigset_t now;
+    pthread_sigmask(SIG_BLOCK, nullptr, &now);
+    masked = sigismember(&now, SIGUSR1) == 1 && sigismember(&now, SIGWINCH) == 1;
+    calls = calls + 1;
+  };
+  const Handler first(SIGUSR1, count);
+  const Handler second(SIGUSR2, [](int, siginfo_t*, void*) { calls = calls + 10; });
+  sigset_t both;
+  sigemptyset(&both);
+  sigaddset(&both, SIGUSR1);
+  sigaddset(&both, SIGUSR2);
+  sigset_t waiting;
+  sigemptyset(&waiting);
+  sigaddset(&waiting, SIGWINCH);
+  auto region = [&] {
+    sigset_t old;
+    pthread_sigmask(SIG_BLOCK, &both, &old);
+    for (int k = 0; k < 5; ++k) {
+      pthread_kill(pthread_self(), SIGUSR1);
+      pthread_kill(pthread_self(), SIGUSR2);
+      sigsuspend(&waiting);
+    }
+    pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  };
+  for (const bool counted : {false, true}) {
+    calls = 0;
+    masked = false;
+    if (counted) {
+      const ExactCounts counts = ExactCounter::Count(region);
+      EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
+    } else {
+      region();
+    }
+    EXPECT_EQ(calls, 55);
+    EXPECT_TRUE(masked);
+  }
+}
+
+TEST(ExactSignals, JumpsOutOfHandlersUnderAStorm) {
+  static sigjmp_buf place;
+  static volatile long jumps;
+  const Handler handler(SIGUSR1, Count1000);
+  const Handler other(SIGUSR2, [](int, siginfo_t*, void*) {
+    if (!seen.inside) return;
+    jumps = jumps + 1;
+    siglongjmp(place, 1);
+  });
+  auto region = [] {
+    // (the signal that is jumped out of comes from the region itself)
+    static volatile int k;
+    k = 0;
+    while (k < 300) {
+      k = k + 1;
+      if (sigsetjmp(place, 1) == 0) {
+        seen.inside = true;
+        AddOnce();
+        raise(SIGUSR2);
+      }
+      seen.inside = false;
+    }
+  };
+  const Storm storm({SIGUSR1});
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    jumps = 0;
+    seen.times = 0;
+    const ExactCounts counts = ExactCounter::Count(region);
+    ASSERT_EQ(jumps, 300);
+    ASSERT_EQ(counts.fp[kF64][kScalar], static_cast<std::uint64_t>(300 + 1000 * seen.times));
+  }
+}
+
+}  // namespace
+}  // namespace topdnn
+
+#endif  // __x86_64__
