@@ -7,16 +7,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <map>
+
+#include "harness/counters/event_group.h"
 
 namespace topdnn {
 
 PerfSource::PerfSource(PerfSyscalls calls, PerfPlan plan,
-                       std::function<std::vector<pid_t>()> threads)
+                       std::function<std::vector<pid_t>()> threads, PerfKind kind)
     : calls_(std::move(calls)),
       plan_(std::move(plan)),
+      kind_(std::move(kind)),
       threads_(threads ? std::move(threads) : ThreadsOfProcess) {
   std::map<std::string, int> seen;
   const auto add = [&](const std::string& name, std::size_t pass) {
@@ -33,13 +35,14 @@ PerfSource::PerfSource(PerfSyscalls calls, PerfPlan plan,
 
 OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   worker.push_back(std::make_unique<PerfGroup>(calls_));
-  const OpenOutcome outcome = worker.front()->Open(plan_.passes.at(pass_), thread, false);
+  const OpenOutcome outcome =
+      worker.front()->Open(plan_.passes.at(pass_), PerfScope::Thread(thread, kind_.modes));
   if (outcome.error != 0) return outcome;
   if (thread == 0) worker.front()->MapForUser();
   for (const ResolvedEvent& event : plan_.elsewhere) {
     worker.push_back(std::make_unique<PerfGroup>(calls_));
     // (one that is refused reads as no reading: the event is absent)
-    worker.back()->Open(std::span(&event, 1), thread, false);
+    worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread));
   }
   return outcome;
 }
@@ -53,8 +56,11 @@ void PerfSource::Begin(std::size_t pass) {
     const OpenOutcome outcome = OpenOn(thread, worker);
     if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
     if (outcome.error != 0) {
-      refused_ = fmt::format("{} could not be opened on every thread: {}",
-                             plan_.passes[pass][outcome.member].name, strerror(outcome.error));
+      const Availability refusal =
+          ExplainRefusal(outcome.error, PerfSurroundings::Here(), kind_.what);
+      refused_ = fmt::format("{} could not be opened on every thread: {}{}{}",
+                             plan_.passes[pass][outcome.member].name, refusal.reason,
+                             refusal.remedy.empty() ? "" : "; ", refusal.remedy);
       workers_.clear();
       return;
     }
@@ -128,6 +134,7 @@ std::vector<EventCount> PerfSource::Fold(std::span<const std::uint64_t> before,
 std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t> before,
                                                   std::span<const std::uint64_t> after) const {
   std::vector<ThreadCounts> threads;
+  if (!kind_.by_thread) return threads;
   std::size_t at = 0;
   for (const Worker& worker : workers_) {
     std::size_t slots = 0;

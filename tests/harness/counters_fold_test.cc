@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/disturbance.h"
 #include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
 #include "harness/counters/source.h"
+#include "harness/disturbance.h"
 
 namespace topdnn {
 namespace {
@@ -123,6 +123,7 @@ TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
     const auto source = offer.open();
     ASSERT_TRUE(source) << offer.name;
     EXPECT_EQ(source->name(), offer.name);
+    source->Begin(0);
     Raw before(source->slots());
     Raw after(source->slots());
     source->Read(before.data());
