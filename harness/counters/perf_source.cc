@@ -47,20 +47,32 @@ OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   return outcome;
 }
 
+// In one line: the reason, and the remedy where there is one.
+std::string PerfSource::RefusalOf(int error) const {
+  const Availability refusal = ExplainRefusal(error, PerfSurroundings::Here(), kind_.what);
+  return refusal.remedy.empty() ? refusal.reason
+                                : fmt::format("{}; {}", refusal.reason, refusal.remedy);
+}
+
 void PerfSource::Begin(std::size_t pass) {
   End();
   pass_ = pass;
   refused_.clear();
-  for (const pid_t thread : threads_()) {
+  std::vector<pid_t> threads;
+  try {
+    threads = threads_();
+  } catch (const std::filesystem::filesystem_error& error) {
+    refused_ = fmt::format("the threads of this process cannot be listed: {}",
+                           RefusalOf(error.code().value()));
+    return;
+  }
+  for (const pid_t thread : threads) {
     Worker worker;
     const OpenOutcome outcome = OpenOn(thread, worker);
     if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
     if (outcome.error != 0) {
-      const Availability refusal =
-          ExplainRefusal(outcome.error, PerfSurroundings::Here(), kind_.what);
-      refused_ = fmt::format("{} could not be opened on every thread: {}{}{}",
-                             plan_.passes[pass][outcome.member].name, refusal.reason,
-                             refusal.remedy.empty() ? "" : "; ", refusal.remedy);
+      refused_ = fmt::format("{} could not be opened on every thread: {}",
+                             plan_.passes[pass][outcome.member].name, RefusalOf(outcome.error));
       workers_.clear();
       return;
     }
@@ -150,8 +162,7 @@ std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t>
 std::vector<pid_t> ThreadsOfProcess() {
   std::vector<pid_t> threads = {0};
   const auto own = static_cast<pid_t>(syscall(SYS_gettid));
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     const std::string name = entry.path().filename().string();
     pid_t id = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);

@@ -56,6 +56,7 @@ class PerfSource final : public CounterSource {
     std::vector<CounterReading> before, after;
   };
 
+  std::string RefusalOf(int error) const;
   std::vector<EventCount> Absent() const;
   OpenOutcome OpenOn(pid_t thread, Worker& worker);
   std::vector<EventCount> FoldWorkers(std::span<const Worker> workers,
@@ -75,6 +76,7 @@ class PerfSource final : public CounterSource {
 };
 
 // The threads of this process, the calling one first, as 0 (perf_event_open(2): this thread).
+// Throws std::filesystem::filesystem_error where the kernel does not list them.
 std::vector<pid_t> ThreadsOfProcess();
 
 // One event over several threads: the sum of the counts, and the share of the threads' time during
