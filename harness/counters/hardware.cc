@@ -2,7 +2,7 @@
 
 #include <linux/perf_event.h>
 
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/perf_source.h"
 
 namespace topdnn {

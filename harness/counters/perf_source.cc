@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 
 namespace topdnn {
 
@@ -47,11 +47,8 @@ OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   return outcome;
 }
 
-// In one line: the reason, and the remedy where there is one.
 std::string PerfSource::RefusalOf(int error) const {
-  const Availability refusal = ExplainRefusal(error, PerfSurroundings::Here(), kind_.what);
-  return refusal.remedy.empty() ? refusal.reason
-                                : fmt::format("{}; {}", refusal.reason, refusal.remedy);
+  return RefusalText(error, PerfSurroundings::Here(), kind_.what);
 }
 
 void PerfSource::Begin(std::size_t pass) {
@@ -101,15 +98,10 @@ void PerfSource::Read(std::uint64_t* raw) noexcept {
   }
 }
 
-std::vector<EventCount> PerfSource::Absent() const {
-  return std::vector<EventCount>(
-      events_.size(), {.value = std::nullopt, .running_fraction = 0, .reason = refused_});
-}
-
 std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
                                                 std::span<const std::uint64_t> before,
                                                 std::span<const std::uint64_t> after) const {
-  std::vector<EventCount> counts = Absent();
+  std::vector<EventCount> counts = AbsentCounts(events_.size(), refused_);
   if (workers.empty()) return counts;
   const std::size_t events = plan_.passes[pass_].size();
   std::vector<Readings> readings(events + plan_.elsewhere.size());

@@ -57,7 +57,6 @@ class PerfSource final : public CounterSource {
   };
 
   std::string RefusalOf(int error) const;
-  std::vector<EventCount> Absent() const;
   OpenOutcome OpenOn(pid_t thread, Worker& worker);
   std::vector<EventCount> FoldWorkers(std::span<const Worker> workers,
                                       std::span<const std::uint64_t> before,

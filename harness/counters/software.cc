@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "harness/counters/event_fold.h"
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/perf_source.h"
 
 namespace topdnn {

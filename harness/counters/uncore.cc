@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/counters/open_error.h"
 #include "harness/counters/perf_group.h"
 
 namespace topdnn {
@@ -120,6 +121,8 @@ std::vector<DramEvent> DataFabricEvents(const std::vector<SysfsPmu>& pmus) {
 
 // ---- The source.
 
+constexpr const char* kWhat = "the memory controllers' events";
+
 // The events of one PMU and CPU in a pass: one group, read at once.
 struct ControllerGroup {
   std::vector<DramEvent> events;
@@ -128,8 +131,9 @@ struct ControllerGroup {
 
 class UncoreSource final : public CounterSource {
  public:
-  UncoreSource(PerfSyscalls calls, std::vector<DramEvent> events)
-      : calls_(std::move(calls)), dram_(std::move(events)) {
+  UncoreSource(PerfSyscalls calls, const PerfSurroundings& surroundings,
+               std::vector<DramEvent> events)
+      : calls_(std::move(calls)), surroundings_(surroundings), dram_(std::move(events)) {
     for (const DramEvent& event : dram_) passes_ = std::max(passes_, event.pass + 1);
   }
 
@@ -137,7 +141,10 @@ class UncoreSource final : public CounterSource {
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t passes() const override { return passes_; }
   std::size_t pass_of(std::size_t event) const override { return event == 0 ? 0 : passes_ - 1; }
-  void Begin(std::size_t pass) override { OpenPass(pass); }
+  void Begin(std::size_t pass) override {
+    const int error = OpenPass(pass);
+    refused_ = error == 0 ? "" : RefusalText(error, surroundings_, kWhat, PerfTarget::kSockets);
+  }
   void End() override { groups_.clear(); }
   std::size_t slots() const override {
     std::size_t slots = 0;
@@ -177,7 +184,7 @@ class UncoreSource final : public CounterSource {
 
   std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                std::span<const std::uint64_t> after) const override {
-    std::vector<EventCount> sums(2, {.value = std::nullopt, .running_fraction = 0});
+    std::vector<EventCount> sums = AbsentCounts(2, refused_);
     for (std::size_t e = 0; e < sums.size(); ++e) {
       if (!groups_.empty() && Counts(e)) sums[e] = {.value = 0.0};
     }
@@ -225,10 +232,12 @@ class UncoreSource final : public CounterSource {
   }
 
   PerfSyscalls calls_;
+  PerfSurroundings surroundings_;
   std::vector<DramEvent> dram_;
   std::vector<ControllerGroup> groups_;
   std::size_t passes_ = 1;
   std::size_t pass_ = 0;
+  std::string refused_;  // why the groups of this pass are not open
   std::vector<std::string> events_ = {std::string(kDramReadEvent), std::string(kDramWriteEvent)};
 };
 
@@ -248,20 +257,6 @@ Availability NoControllers(const UncoreSetting& setting) {
                                 "amd_umc, amd_df of Zen 4 and later)",
                                 setting.sysfs),
           .remedy = "modprobe intel_uncore, or amd_uncore"};
-}
-
-// What a whole socket does is refused to more users than what they do themselves.
-Availability Refusal(int error, const PerfSurroundings& here) {
-  const std::string what = "the memory controllers' events";
-  const bool permission = error == EACCES || error == EPERM;
-  if (!permission || here.seccomp_filtered || (here.container && !here.capable)) {
-    return ExplainRefusal(error, here, what);
-  }
-  return {.works = false,
-          .reason = fmt::format("{} are of whole sockets, which kernel.perf_event_paranoid, at {}, "
-                                "refuses to this user ({})",
-                                what, here.paranoid, strerrorname_np(error)),
-          .remedy = "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON"};
 }
 
 // Whether every pass opens and gets on its counters: an errno, or -1 for a pass that does not.
@@ -307,9 +302,10 @@ OpenedUncore OpenUncore(const UncoreSetting& setting) {
     opened.availability = NoControllers(setting);
     return opened;
   }
-  auto source = std::make_unique<UncoreSource>(setting.calls, events);
+  auto source = std::make_unique<UncoreSource>(setting.calls, setting.surroundings, events);
   if (const int error = Try(*source); error != 0) {
-    opened.availability = Refusal(std::max(error, 0), setting.surroundings);
+    opened.availability =
+        ExplainRefusal(std::max(error, 0), setting.surroundings, kWhat, PerfTarget::kSockets);
     return opened;
   }
   std::set<std::string> pmus;

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <set>
@@ -7,7 +8,7 @@
 
 #include "harness/counters/clock.h"
 #include "harness/counters/event_fold.h"
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
 #include "harness/disturbance.h"
 
@@ -97,8 +98,14 @@ TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
             {.virtual_machine = true},
             "hypervisor shows this virtual machine none",
             "pmu=on"},
-           {ENOSYS, plain, "does not exist here", ""},
+           {ENOSYS, plain, "does not exist here", "--counters exact"},
+           {ENOENT, plain, "no PMU", "--counters exact"},
            {EMFILE, plain, "EMFILE", "ulimit -n"},
+           {ENFILE, plain, "ENFILE", "fs.file-max"},
+           {ENOMEM, plain, "ENOMEM", "end other programs"},
+           {ENOSPC, plain, "ENOSPC", "fewer --metrics"},
+           {E2BIG, plain, "E2BIG", "newer kernel"},
+           {ELOOP, plain, "ELOOP", "--counters exact"},
            {ECHILD, plain, "ECHILD", "--metrics instructions"},
            {EINVAL, plain, "EINVAL", "--metrics"},
            {EBUSY, plain, "EBUSY", "end the other profiler"},
@@ -109,7 +116,44 @@ TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
     EXPECT_NE(told.reason.find(c.reason), std::string::npos) << told.reason;
     EXPECT_EQ(told.reason.find('\n'), std::string::npos);
     EXPECT_NE(told.remedy.find(c.remedy), std::string::npos) << told.remedy;
-    EXPECT_EQ(told.remedy.empty(), c.remedy.empty()) << told.remedy;
+    EXPECT_FALSE(told.remedy.empty());
+    EXPECT_EQ(told.reason.find('{'), std::string::npos) << told.reason;
+  }
+}
+
+// The least limit of open files while it lives: nothing can be opened.
+class NoFilesLeft {
+ public:
+  NoFilesLeft() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{0, before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoFilesLeft() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFilesLeft(const NoFilesLeft&) = delete;
+  NoFilesLeft& operator=(const NoFilesLeft&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(RefusalTest, ASourceThatHasNoFilesLeftSaysSoWithEachCount) {
+  for (const SourceOffer& offer : CounterSources()) {
+    if (offer.name != "software" && offer.name != "hardware") continue;
+    // (the source is opened in any case: a refusal here is the subject of the test)
+    const auto source = offer.open();
+    {
+      const NoFilesLeft none;
+      source->Begin(0);
+    }
+    const Raw raw(source->slots());
+    const auto counts = source->Fold(raw, raw);
+    ASSERT_EQ(counts.size(), source->events().size());
+    for (const EventCount& count : counts) {
+      EXPECT_FALSE(count.value);
+      EXPECT_NE(count.reason.find("EMFILE"), std::string::npos) << count.reason;
+      EXPECT_NE(count.reason.find("ulimit -n"), std::string::npos) << count.reason;
+    }
   }
 }
 

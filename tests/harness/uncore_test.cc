@@ -238,6 +238,43 @@ TEST(UncoreTest, TheDataFabricCountsReadsAndWritesInPassesOfTheirOwn) {
   EXPECT_FALSE(uncore.source->Fold(before, after)[1].value);
 }
 
+TEST(UncoreTest, AControllerThatIsRefusedLaterGivesAbsentCountsWithTheReason) {
+  ControllerSysfs sysfs;
+  sysfs.AddImc(0, 20);
+  FakeControllers controllers;
+  const OpenedUncore uncore = OpenUncore(SettingOf(controllers, sysfs));
+  ASSERT_TRUE(uncore.source);
+  struct Case {
+    int error;
+    std::string name, remedy;
+  };
+  for (const Case& c : std::vector<Case>{{EMFILE, "EMFILE", "ulimit -n"},
+                                         {EACCES, "EACCES", "perf_event_paranoid=0"},
+                                         {ENOSPC, "ENOSPC", "--metrics"},
+                                         {EBUSY, "EBUSY", "end the other profiler"}}) {
+    controllers.refuse = c.error;
+    uncore.source->Begin(0);
+    std::vector<std::uint64_t> raw(uncore.source->slots());
+    uncore.source->Read(raw.data());
+    for (const EventCount& count : uncore.source->Fold(raw, raw)) {
+      EXPECT_FALSE(count.value);
+      EXPECT_THAT(count.reason, HasSubstr(c.name));
+      EXPECT_THAT(count.reason, HasSubstr(c.remedy));
+    }
+    uncore.source->End();
+  }
+  controllers.refuse = 0;
+  uncore.source->Begin(0);
+  std::vector<std::uint64_t> before(uncore.source->slots());
+  std::vector<std::uint64_t> after(uncore.source->slots());
+  uncore.source->Read(before.data());
+  uncore.source->Read(after.data());
+  for (const EventCount& count : uncore.source->Fold(before, after)) {
+    EXPECT_TRUE(count.value);
+    EXPECT_EQ(count.reason, "");
+  }
+}
+
 TEST(UncoreTest, WhatDoesNotWorkSaysWhyAndWhatWould) {
   struct Case {
     int error;

@@ -1,0 +1,196 @@
+#include "harness/counters/open_error.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::uint64_t kCapSysAdmin = 21;  // linux/capability.h
+constexpr std::uint64_t kCapPerfmon = 38;
+
+// A circumstance of the refusal; a row without one holds always.
+using Circumstance = bool (*)(const PerfSurroundings& here, PerfTarget target);
+
+bool WatchdogRuns(const PerfSurroundings& here, PerfTarget) { return here.watchdog; }
+bool InVirtualMachine(const PerfSurroundings& here, PerfTarget) { return here.virtual_machine; }
+bool Filtered(const PerfSurroundings& here, PerfTarget) { return here.seccomp_filtered; }
+// As docker, podman and kubernetes start containers: few capabilities.
+bool InPlainContainer(const PerfSurroundings& here, PerfTarget) {
+  return here.container && !here.capable;
+}
+bool OfSockets(const PerfSurroundings&, PerfTarget target) {
+  return target == PerfTarget::kSockets;
+}
+
+struct Row {
+  int error;
+  Circumstance when;  // nullptr: always
+  // {what} the events, {paranoid} kernel.perf_event_paranoid, {error} the errno's name
+  const char* reason;
+  const char* remedy;
+};
+
+constexpr const char* kElsewhere =
+    "count exactly (--counters exact), or replay counts recorded elsewhere (--counters "
+    "replay:FILE)";
+constexpr const char* kNoPmuInVirtualMachine =
+    "no PMU: the hypervisor shows this virtual machine none, so {what} do not exist ({error})";
+constexpr const char* kShowPmu =
+    "have the host show one (QEMU: -cpu host,pmu=on; clouds: a bare-metal size), or replay counts "
+    "recorded elsewhere";
+constexpr const char* kNoPmu = "no PMU that the kernel knows, so {what} do not exist ({error})";
+constexpr const char* kContainer =
+    "this container lacks CAP_PERFMON, and kernel.perf_event_paranoid is {paranoid}, so {what} are "
+    "refused ({error})";
+constexpr const char* kContainerRemedy =
+    "run the container with --cap-add PERFMON, or on the host: sysctl kernel.perf_event_paranoid=1";
+constexpr const char* kSockets =
+    "{what} are of whole sockets, which kernel.perf_event_paranoid, at {paranoid}, refuses to this "
+    "user ({error})";
+constexpr const char* kSocketsRemedy =
+    "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON";
+constexpr const char* kParanoidRemedy = "sysctl kernel.perf_event_paranoid=1";
+
+// The first row that holds counts.
+constexpr std::array kRows = {
+    Row{0, WatchdogRuns,
+        "{what} open and never count: the NMI watchdog holds a counter (kernel.nmi_watchdog is 1)",
+        "sysctl kernel.nmi_watchdog=0"},
+    Row{0, InVirtualMachine,
+        "{what} open and never count: another profiler or the hypervisor holds the counters",
+        "end the other profiler"},
+    Row{0, nullptr, "{what} open and never count: another profiler holds the counters",
+        "end the other profiler"},
+
+    Row{ENOENT, InVirtualMachine, kNoPmuInVirtualMachine, kShowPmu},
+    Row{ENOENT, nullptr, kNoPmu, kElsewhere},
+    Row{EOPNOTSUPP, InVirtualMachine, kNoPmuInVirtualMachine, kShowPmu},
+    Row{EOPNOTSUPP, nullptr, kNoPmu, kElsewhere},
+    Row{ENODEV, InVirtualMachine, kNoPmuInVirtualMachine, kShowPmu},
+    Row{ENODEV, nullptr, kNoPmu, kElsewhere},
+    Row{ENXIO, InVirtualMachine, kNoPmuInVirtualMachine, kShowPmu},
+    Row{ENXIO, nullptr, kNoPmu, kElsewhere},
+    Row{ENOSYS, nullptr,
+        "perf_event_open does not exist here: a kernel without it, or a sandbox that hides it "
+        "({error})",
+        kElsewhere},
+
+    Row{EACCES, InPlainContainer, kContainer, kContainerRemedy},
+    Row{EACCES, OfSockets, kSockets, kSocketsRemedy},
+    Row{EACCES, nullptr,
+        "kernel.perf_event_paranoid is {paranoid}, which refuses {what} to this user ({error})",
+        kParanoidRemedy},
+    Row{EPERM, Filtered,
+        "a seccomp filter refuses perf_event_open, so {what} cannot be opened ({error})",
+        "run the container with --cap-add PERFMON or --security-opt seccomp=unconfined"},
+    Row{EPERM, InPlainContainer, kContainer, kContainerRemedy},
+    Row{EPERM, OfSockets, kSockets, kSocketsRemedy},
+    Row{EPERM, nullptr,
+        "the kernel refuses {what} to this user, with kernel.perf_event_paranoid at {paranoid} "
+        "({error})",
+        kParanoidRemedy},
+
+    Row{EMFILE, nullptr,
+        "this process may not open as many files as {what} need, one for each event and thread "
+        "({error})",
+        "ulimit -n 65536, or fewer --threads or --metrics"},
+    Row{ENFILE, nullptr,
+        "the system's limit of open files is reached, so {what} are refused ({error})",
+        "sysctl fs.file-max=1000000, or end what holds the files (lsof)"},
+    Row{ENOMEM, nullptr, "the kernel has no memory left for {what} ({error})",
+        "end other programs, or raise the limit of the control group"},
+    Row{ENOSPC, nullptr,
+        "the kernel has no room left for {what}: other users hold all of it ({error})",
+        "end the other profiler or debugger, or ask for fewer --metrics"},
+    Row{EBUSY, nullptr, "someone else holds the PMU exclusively, so {what} are refused ({error})",
+        "end the other profiler"},
+
+    Row{ESRCH, nullptr, "a thread ended while {what} were opened on it ({error})", "start again"},
+    Row{ECHILD, nullptr,
+        "the kernel found the members of a group of {what} out of step with their threads "
+        "({error})",
+        "start again; if it stays, ask for less: --metrics instructions"},
+    Row{E2BIG, nullptr,
+        "this kernel is older than the description of {what} that it is given ({error})",
+        "a newer kernel"},
+    Row{EINVAL, nullptr,
+        "{what} do not fit this PMU's counters together, or the kernel does not know their "
+        "encoding "
+        "({error})",
+        "ask for fewer or other --metrics"},
+};
+
+std::string NameOf(int error) {
+  const char* const name = strerrorname_np(error);
+  return name == nullptr ? fmt::format("error {}", error) : name;
+}
+
+}  // namespace
+
+PerfSurroundings PerfSurroundings::Here() {
+  PerfSurroundings here;
+  std::ifstream("/proc/sys/kernel/perf_event_paranoid") >> here.paranoid;
+  std::ifstream status("/proc/self/status");
+  for (std::string key; status >> key;) {
+    int mode = 0;
+    if (key == "Seccomp:" && status >> mode) here.seccomp_filtered = mode == 2;
+    std::uint64_t capabilities = 0;
+    if (key != "CapEff:" || !(status >> std::hex >> capabilities >> std::dec)) continue;
+    here.capable = ((capabilities >> kCapSysAdmin | capabilities >> kCapPerfmon) & 1) != 0;
+  }
+  int watchdog = 0;
+  std::ifstream("/proc/sys/kernel/nmi_watchdog") >> watchdog;
+  here.watchdog = watchdog == 1;
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/run/systemd/container"}) {
+    std::error_code ignored;
+    here.container = here.container || std::filesystem::exists(mark, ignored);
+  }
+#if defined(__x86_64__)
+  // CPUID.1:ECX[31] is set by hypervisors alone (AMD APM volume 3, CPUID Fn0000_0001).
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  here.virtual_machine = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 31 & 1u) != 0;
+#endif
+  return here;
+}
+
+Availability ExplainRefusal(int error, const PerfSurroundings& here, const std::string& what,
+                            PerfTarget target) {
+  for (const Row& row : kRows) {
+    if (row.error != error || (row.when != nullptr && !row.when(here, target))) continue;
+    return {.works = false,
+            .reason =
+                fmt::format(fmt::runtime(row.reason), fmt::arg("what", what),
+                            fmt::arg("paranoid", here.paranoid), fmt::arg("error", NameOf(error))),
+            .remedy = row.remedy};
+  }
+  return {.works = false,
+          .reason = fmt::format("perf_event_open refuses {}: {} ({})", what, std::strerror(error),
+                                NameOf(error)),
+          .remedy = kElsewhere};
+}
+
+std::string RefusalText(int error, const PerfSurroundings& here, const std::string& what,
+                        PerfTarget target) {
+  const Availability refusal = ExplainRefusal(error, here, what, target);
+  return fmt::format("{}; {}", refusal.reason, refusal.remedy);
+}
+
+std::vector<EventCount> AbsentCounts(std::size_t events, const std::string& reason) {
+  return std::vector<EventCount>(
+      events, {.value = std::nullopt, .running_fraction = 0.0, .reason = reason});
+}
+
+}  // namespace topdnn
