@@ -100,12 +100,14 @@ void Judge(ValidationCase& c) {
 
 std::map<std::string, EventCount> CountRegion(CounterSource& source, void (*region)(void*),
                                               void* context) {
+  source.Begin(0);
   std::vector<std::uint64_t> before(source.slots());
   std::vector<std::uint64_t> after(source.slots());
   source.Read(before.data());
   source.Run(region, context);
   source.Read(after.data());
   const std::vector<EventCount> counts = source.Fold(before, after);
+  source.End();
   std::map<std::string, EventCount> named;
   for (std::size_t e = 0; e < counts.size(); ++e) named[source.events()[e]] = counts[e];
   return named;

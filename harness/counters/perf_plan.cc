@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <optional>
 
+#include "harness/counters/perf_group.h"
+
 namespace topdnn {
 
 namespace {
@@ -40,7 +42,7 @@ class Planner {
   void DropRefused() {
     std::erase_if(requests_, [this](const PerfRequest& request) {
       PerfGroup alone(calls_);
-      const int error = alone.Open(Members({&request}), 0, false).error;
+      const int error = alone.Open(Members({&request})).error;
       if (error != 0) plan_.absent.push_back({request.event.name, error});
       return error != 0;
     });

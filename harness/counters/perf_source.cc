@@ -15,9 +15,10 @@
 namespace topdnn {
 
 PerfSource::PerfSource(PerfSyscalls calls, PerfPlan plan,
-                       std::function<std::vector<pid_t>()> threads)
+                       std::function<std::vector<pid_t>()> threads, PerfKind kind)
     : calls_(std::move(calls)),
       plan_(std::move(plan)),
+      kind_(std::move(kind)),
       threads_(threads ? std::move(threads) : ThreadsOfProcess) {
   std::map<std::string, int> seen;
   const auto add = [&](const std::string& name, std::size_t pass) {
@@ -34,29 +35,41 @@ PerfSource::PerfSource(PerfSyscalls calls, PerfPlan plan,
 
 OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   worker.push_back(std::make_unique<PerfGroup>(calls_));
-  const OpenOutcome outcome = worker.front()->Open(plan_.passes.at(pass_), thread, false);
+  const OpenOutcome outcome =
+      worker.front()->Open(plan_.passes.at(pass_), PerfScope::Thread(thread, kind_.modes));
   if (outcome.error != 0) return outcome;
   if (thread == 0) worker.front()->MapForUser();
   for (const ResolvedEvent& event : plan_.elsewhere) {
     worker.push_back(std::make_unique<PerfGroup>(calls_));
     // (one that is refused reads as no reading: the event is absent)
-    worker.back()->Open(std::span(&event, 1), thread, false);
+    worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread));
   }
   return outcome;
+}
+
+std::string PerfSource::RefusalOf(int error) const {
+  return RefusalText(error, PerfSurroundings::Here(), kind_.what);
 }
 
 void PerfSource::Begin(std::size_t pass) {
   End();
   pass_ = pass;
   refused_.clear();
-  for (const pid_t thread : threads_()) {
+  std::vector<pid_t> threads;
+  try {
+    threads = threads_();
+  } catch (const std::filesystem::filesystem_error& error) {
+    refused_ = fmt::format("the threads of this process cannot be listed: {}",
+                           RefusalOf(error.code().value()));
+    return;
+  }
+  for (const pid_t thread : threads) {
     Worker worker;
     const OpenOutcome outcome = OpenOn(thread, worker);
     if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
     if (outcome.error != 0) {
       refused_ = fmt::format("{} could not be opened on every thread: {}",
-                             plan_.passes[pass][outcome.member].name,
-                             RefusalText(outcome.error, PerfSurroundings::Here(), "events"));
+                             plan_.passes[pass][outcome.member].name, RefusalOf(outcome.error));
       workers_.clear();
       return;
     }
@@ -85,15 +98,10 @@ void PerfSource::Read(std::uint64_t* raw) noexcept {
   }
 }
 
-std::vector<EventCount> PerfSource::Absent() const {
-  return std::vector<EventCount>(
-      events_.size(), {.value = std::nullopt, .running_fraction = 0, .reason = refused_});
-}
-
 std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
                                                 std::span<const std::uint64_t> before,
                                                 std::span<const std::uint64_t> after) const {
-  std::vector<EventCount> counts = Absent();
+  std::vector<EventCount> counts = AbsentCounts(events_.size(), refused_);
   if (workers.empty()) return counts;
   const std::size_t events = plan_.passes[pass_].size();
   std::vector<Readings> readings(events + plan_.elsewhere.size());
@@ -130,6 +138,7 @@ std::vector<EventCount> PerfSource::Fold(std::span<const std::uint64_t> before,
 std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t> before,
                                                   std::span<const std::uint64_t> after) const {
   std::vector<ThreadCounts> threads;
+  if (!kind_.by_thread) return threads;
   std::size_t at = 0;
   for (const Worker& worker : workers_) {
     std::size_t slots = 0;
@@ -145,8 +154,7 @@ std::vector<ThreadCounts> PerfSource::FoldThreads(std::span<const std::uint64_t>
 std::vector<pid_t> ThreadsOfProcess() {
   std::vector<pid_t> threads = {0};
   const auto own = static_cast<pid_t>(syscall(SYS_gettid));
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
     const std::string name = entry.path().filename().string();
     pid_t id = 0;
     const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);

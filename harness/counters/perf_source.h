@@ -1,5 +1,6 @@
-// Hardware events as a counter source: the groups of a plan, pass after pass, on every thread of
-// the process, summed and kept by thread.
+// Events as a counter source: the groups of a plan, pass after pass, on every thread of the
+// process, summed and kept by thread. The PMU's events and the kernel's software events are counted
+// by it.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
@@ -11,17 +12,27 @@
 #include <string>
 #include <vector>
 
+#include "harness/counters/perf_group.h"
 #include "harness/counters/perf_plan.h"
 #include "harness/counters/source.h"
 
 namespace topdnn {
 
+// What sets one such source apart from another.
+struct PerfKind {
+  std::string name = "perf";
+  std::string what = "hardware events";  // for messages
+  PerfModes modes = PerfModes::kUser;
+  bool by_thread = true;  // whether FoldThreads keeps the threads apart
+};
+
 class PerfSource final : public CounterSource {
  public:
-  // `threads`: those to count, the calling one first, as 0; ThreadsOfProcess unless told.
-  PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {});
+  // `threads`: those to count, the calling one first, as 0; unless given, ThreadsOfProcess.
+  PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {},
+             PerfKind kind = {});
 
-  std::string_view name() const override { return "perf"; }
+  std::string_view name() const override { return kind_.name; }
   // The events of all passes, each pass's followed by those on other core types. An event that
   // several passes count stands once for each, from the second on as "NAME#2", so that the passes
   // can be held against each other.
@@ -45,7 +56,7 @@ class PerfSource final : public CounterSource {
     std::vector<CounterReading> before, after;
   };
 
-  std::vector<EventCount> Absent() const;
+  std::string RefusalOf(int error) const;
   OpenOutcome OpenOn(pid_t thread, Worker& worker);
   std::vector<EventCount> FoldWorkers(std::span<const Worker> workers,
                                       std::span<const std::uint64_t> before,
@@ -53,6 +64,7 @@ class PerfSource final : public CounterSource {
 
   PerfSyscalls calls_;
   PerfPlan plan_;
+  PerfKind kind_;
   std::function<std::vector<pid_t>()> threads_;
   std::vector<std::string> events_;
   std::vector<std::size_t> pass_of_;
@@ -63,6 +75,7 @@ class PerfSource final : public CounterSource {
 };
 
 // The threads of this process, the calling one first, as 0 (perf_event_open(2): this thread).
+// Throws std::filesystem::filesystem_error where the kernel does not list them.
 std::vector<pid_t> ThreadsOfProcess();
 
 // One event over several threads: the sum of the counts, and the share of the threads' time during

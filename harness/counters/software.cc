@@ -5,57 +5,27 @@
 #include <sys/resource.h>
 
 #include "harness/counters/event_fold.h"
-#include "harness/counters/event_group.h"
 #include "harness/counters/open_error.h"
-#include "harness/counters/source.h"
+#include "harness/counters/perf_source.h"
 
 namespace topdnn {
 
 namespace {
 
-const std::vector<PerfEvent>& SoftwareEvents() {
-  static const std::vector<PerfEvent> events = {
-      {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
-      {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
-      {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS}};
+// Switches and migrations happen inside the kernel: without its mode they would read as zero.
+constexpr PerfModes kModes = PerfModes::kUserAndKernel;
+
+const std::vector<ResolvedEvent>& SoftwareEvents() {
+  static const std::vector<ResolvedEvent> events = {
+      {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, "kernel"},
+      {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, "kernel"},
+      {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "kernel"}};
   return events;
 }
 
-// Switches and migrations happen inside the kernel: without its mode they would read as zero.
-constexpr PerfScope kScope = PerfScope::kUserAndKernel;
-
-class SoftwareSource final : public CounterSource {
- public:
-  SoftwareSource() { Begin(0); }
-  void Begin(std::size_t /*pass*/) override {
-    const int error = group_.Open(SoftwareEvents(), kScope, /*all_threads=*/true);
-    refused_ = error == 0 ? "" : RefusalText(error, PerfSurroundings::Here(), "software events");
-  }
-  std::string_view name() const override { return "software"; }
-  const std::vector<std::string>& events() const override { return events_; }
-  std::size_t slots() const override { return group_.slots(); }
-  void Read(std::uint64_t* raw) noexcept override { group_.Read(raw); }
-  // A software event is on its counter whenever its thread runs, so the two times say nothing of
-  // the region. But a time enabled of zero since the opening means a failed read.
-  std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
-                               std::span<const std::uint64_t> after) const override {
-    const std::size_t n = events_.size();
-    if (!refused_.empty()) return AbsentCounts(n, refused_);
-    if (before[n] == 0 || after[n] == 0) {
-      return std::vector<EventCount>(n, {.value = std::nullopt, .running_fraction = 0.0});
-    }
-    return FoldCounts(before.first(n), after.first(n));
-  }
-
- private:
-  EventGroup group_;
-  std::string refused_;  // why the group is not open
-  std::vector<std::string> events_ = {"context-switches", "cpu-migrations", "page-faults"};
-};
-
 Availability ProbeSoftware() {
-  EventGroup group;
-  const int error = group.Open(SoftwareEvents(), kScope, /*all_threads=*/false);
+  PerfGroup group(PerfSyscalls::Real());
+  const int error = group.Open(SoftwareEvents(), PerfScope::Thread(0, kModes)).error;
   if (error != 0) return ExplainRefusal(error, PerfSurroundings::Here(), "software events");
   return {.works = true, .reason = "perf_event software events of every thread", .remedy = ""};
 }
@@ -64,7 +34,14 @@ const SourceRegistration kSoftware({.name = "software",
                                     .what = "the kernel's software events",
                                     .probe = ProbeSoftware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
-                                      return std::make_unique<SoftwareSource>();
+                                      PerfPlan plan = {.passes = {SoftwareEvents()}, .absent = {}};
+                                      PerfKind kind = {.name = "software",
+                                                       .what = "software events",
+                                                       .modes = kModes,
+                                                       .by_thread = false};
+                                      return std::make_unique<PerfSource>(
+                                          PerfSyscalls::Real(), std::move(plan), ThreadsOfProcess,
+                                          std::move(kind));
                                     }});
 
 // Under a name of its own, and with getrusage's terms, since it does not count the same: switches

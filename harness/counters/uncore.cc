@@ -1,7 +1,6 @@
 #include "harness/counters/uncore.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "harness/counters/open_error.h"
+#include "harness/counters/perf_group.h"
 
 namespace topdnn {
 
@@ -124,10 +124,9 @@ std::vector<DramEvent> DataFabricEvents(const std::vector<SysfsPmu>& pmus) {
 constexpr const char* kWhat = "the memory controllers' events";
 
 // The events of one PMU and CPU in a pass: one group, read at once.
-struct Group {
-  std::vector<int> fds;  // leader first
+struct ControllerGroup {
   std::vector<DramEvent> events;
-  std::size_t slots() const { return 3 + events.size(); }  // events, enabled, running, count...
+  std::unique_ptr<PerfGroup> group;
 };
 
 class UncoreSource final : public CounterSource {
@@ -137,7 +136,6 @@ class UncoreSource final : public CounterSource {
       : calls_(std::move(calls)), surroundings_(surroundings), dram_(std::move(events)) {
     for (const DramEvent& event : dram_) passes_ = std::max(passes_, event.pass + 1);
   }
-  ~UncoreSource() override { Close(); }
 
   std::string_view name() const override { return "uncore"; }
   const std::vector<std::string>& events() const override { return events_; }
@@ -147,45 +145,40 @@ class UncoreSource final : public CounterSource {
     const int error = OpenPass(pass);
     refused_ = error == 0 ? "" : RefusalText(error, surroundings_, kWhat, PerfTarget::kSockets);
   }
-  void End() override { Close(); }
+  void End() override { groups_.clear(); }
   std::size_t slots() const override {
     std::size_t slots = 0;
-    for (const Group& group : groups_) slots += group.slots();
+    for (const ControllerGroup& controller : groups_) slots += controller.group->slots();
     return std::max<std::size_t>(slots, 1);
   }
 
   // An errno, or 0.
   int OpenPass(std::size_t pass) {
-    Close();
+    groups_.clear();
     pass_ = pass;
     for (const DramEvent& event : dram_) {
       if (event.pass != pass) continue;
       if (groups_.empty() || groups_.back().events.front().type != event.type ||
           groups_.back().events.front().cpu != event.cpu) {
-        groups_.emplace_back();
+        groups_.push_back({.events = {}, .group = std::make_unique<PerfGroup>(calls_)});
       }
-      const int error = Open(event, groups_.back());
-      if (error == 0) continue;
-      Close();
-      return error;
+      groups_.back().events.push_back(event);
     }
-    for (const Group& group : groups_) {
-      const int error =
-          calls_.control(group.fds.front(), PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP);
-      if (error == 0) continue;
-      Close();
-      return -error;
+    for (const ControllerGroup& controller : groups_) {
+      if (const int error = Open(controller); error != 0) {
+        groups_.clear();
+        return error;
+      }
     }
     return 0;
   }
 
   void Read(std::uint64_t* raw) noexcept override {
     if (groups_.empty()) *raw = 0;
-    for (const Group& group : groups_) {
-      const auto bytes = static_cast<ssize_t>(group.slots() * sizeof *raw);
-      // (a reading of no events is none)
-      if (calls_.read(group.fds.front(), raw, group.slots() * sizeof *raw) != bytes) raw[0] = 0;
-      raw += group.slots();
+    for (const ControllerGroup& controller : groups_) {
+      // (a reading of no events is no reading: Decode refuses it)
+      if (!controller.group->ReadRaw(raw)) raw[0] = 0;
+      raw += controller.group->slots();
     }
   }
 
@@ -196,9 +189,10 @@ class UncoreSource final : public CounterSource {
       if (!groups_.empty() && Counts(e)) sums[e] = {.value = 0.0};
     }
     std::size_t at = 0;
-    for (const Group& group : groups_) {
-      AddGroup(group, before.subspan(at, group.slots()), after.subspan(at, group.slots()), sums);
-      at += group.slots();
+    for (const ControllerGroup& controller : groups_) {
+      const std::size_t slots = controller.group->slots();
+      AddGroup(controller, before.subspan(at, slots), after.subspan(at, slots), sums);
+      at += slots;
     }
     return sums;
   }
@@ -211,48 +205,36 @@ class UncoreSource final : public CounterSource {
   }
 
   // One that did not count makes the sum absent, and it stays so.
-  static void AddGroup(const Group& group, std::span<const std::uint64_t> before,
+  static void AddGroup(const ControllerGroup& controller, std::span<const std::uint64_t> before,
                        std::span<const std::uint64_t> after, std::vector<EventCount>& sums) {
-    for (std::size_t i = 0; i < group.events.size(); ++i) {
-      EventCount& sum = sums[group.events[i].write ? 1 : 0];
-      const EventCount count =
-          CountBetween({before[3 + i], before[1], before[2]}, {after[3 + i], after[1], after[2]});
-      const bool whole = before[0] == group.events.size() && after[0] == group.events.size();
-      if (!sum.value || !count.value || !whole) {
+    const auto from = controller.group->Decode(before);
+    const auto to = controller.group->Decode(after);
+    for (std::size_t i = 0; i < controller.events.size(); ++i) {
+      EventCount& sum = sums[controller.events[i].write ? 1 : 0];
+      const EventCount count = from.empty() || to.empty()
+                                   ? EventCount{.value = std::nullopt, .running_fraction = 0}
+                                   : CountBetween(from[i], to[i]);
+      if (!sum.value || !count.value) {
         sum = {.value = std::nullopt, .running_fraction = 0};
         continue;
       }
-      *sum.value += *count.value * group.events[i].bytes;
+      *sum.value += *count.value * controller.events[i].bytes;
       sum.running_fraction = std::min(sum.running_fraction, count.running_fraction);
     }
   }
 
-  // A PMU outside of the cores knows no modes, and refuses to leave one out.
-  int Open(const DramEvent& event, Group& group) {
-    perf_event_attr attr{};
-    attr.size = sizeof attr;
-    attr.type = event.type;
-    attr.config = event.config;
-    attr.disabled = group.fds.empty() ? 1 : 0;
-    attr.read_format =
-        PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    const int fd = calls_.open_on_cpu(attr, event.cpu, group.fds.empty() ? -1 : group.fds.front());
-    if (fd >= 0) group.fds.push_back(fd);
-    group.events.push_back(event);
-    return std::min(fd, 0) * -1;
-  }
-
-  void Close() {
-    for (const Group& group : groups_) {
-      for (const int fd : group.fds) calls_.close(fd);
+  static int Open(const ControllerGroup& controller) {
+    std::vector<ResolvedEvent> events;
+    for (const DramEvent& event : controller.events) {
+      events.push_back({event.pmu, event.type, event.config, "sysfs"});
     }
-    groups_.clear();
+    return controller.group->Open(events, PerfScope::Cpu(controller.events.front().cpu)).error;
   }
 
   PerfSyscalls calls_;
   PerfSurroundings surroundings_;
   std::vector<DramEvent> dram_;
-  std::vector<Group> groups_;
+  std::vector<ControllerGroup> groups_;
   std::size_t passes_ = 1;
   std::size_t pass_ = 0;
   std::string refused_;  // why the groups of this pass are not open

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/counters/core_types.h"
+#include "harness/counters/perf_group.h"
 #include "harness/counters/perf_plan.h"
 #include "harness/counters/perf_source.h"
 #include "harness/topdown/metric.h"
@@ -96,7 +97,7 @@ void WatchOtherCoreTypes(const std::vector<SysfsPmu>& core_types, const SysfsPmu
   for (const SysfsPmu& type : core_types) {
     if (type.name == own.name) continue;
     const ResolvedEvent event = CyclesElsewhere(type);
-    const int error = PerfGroup(setting.calls).Open(std::span(&event, 1), 0, false).error;
+    const int error = PerfGroup(setting.calls).Open(std::span(&event, 1)).error;
     if (error == 0) {
       attempt.plan.elsewhere.push_back(event);
     } else {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/perf_event.h"
 #include "harness/counters/source.h"
 #include "harness/counters/sysfs_pmu.h"

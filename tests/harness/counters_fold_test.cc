@@ -8,7 +8,7 @@
 
 #include "harness/counters/clock.h"
 #include "harness/counters/event_fold.h"
-#include "harness/counters/event_group.h"
+#include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
 #include "harness/disturbance.h"
 
@@ -167,6 +167,7 @@ TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
     const auto source = offer.open();
     ASSERT_TRUE(source) << offer.name;
     EXPECT_EQ(source->name(), offer.name);
+    source->Begin(0);
     Raw before(source->slots());
     Raw after(source->slots());
     source->Read(before.data());

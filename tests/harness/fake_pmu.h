@@ -39,7 +39,7 @@ class FakePmu {
   std::size_t most_open() const { return most_open_; }
 
   PerfSyscalls Calls() {
-    return {.open = [this](const perf_event_attr& attr, pid_t thread,
+    return {.open = [this](const perf_event_attr& attr, pid_t thread, int,
                            int group) { return Open(attr, thread, group); },
             .read =
                 [this](int fd, void* buffer, std::size_t bytes) {

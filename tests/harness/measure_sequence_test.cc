@@ -6,7 +6,6 @@
 #include <new>
 #include <vector>
 
-#include "harness/flush.h"
 #include "harness/measure.h"
 
 namespace {
@@ -286,14 +285,6 @@ TEST(MeanCountTest, AnUncountedIterationLowersTheFractionNotTheEstimate) {
   EXPECT_DOUBLE_EQ(mean.running_fraction, 0.625);  // 62.5 / 0.625 = 100, the true count
   EXPECT_FALSE(MeanCount({}).value);
   EXPECT_FALSE(MeanCount(std::array<EventCount, 1>{{{std::nullopt, 0.0}}}).value);
-}
-
-TEST(FlushTest, LeavesTheBytesAsTheyWere) {
-  std::vector<std::byte> bytes(1000, std::byte{42});
-  const bool flushed = FlushFromCaches(std::span(bytes).subspan(3, 900));
-  for (const std::byte byte : bytes) ASSERT_EQ(byte, std::byte{42});
-  FlushFromCaches({});
-  if (!flushed) GTEST_SKIP() << "this architecture cannot flush caches from user mode";
 }
 
 }  // namespace

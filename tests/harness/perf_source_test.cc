@@ -243,7 +243,25 @@ TEST(PerfSourceTest, AWorkerThatRefusesMakesThePassAbsentAndSaysWhy) {
   source.Read(raw.data());
   for (const EventCount& count : source.Fold(raw, raw)) {
     EXPECT_FALSE(count.value);
-    EXPECT_THAT(count.reason, HasSubstr("every thread"));
+    EXPECT_THAT(count.reason, HasSubstr("a could not be opened on every thread"));
+    EXPECT_THAT(count.reason, HasSubstr("ulimit -n"));
+  }
+}
+
+TEST(PerfSourceTest, ThreadsThatCannotBeListedMakeThePassAbsentAndSayWhy) {
+  FakePmu pmu;
+  PerfSource source(pmu.Calls(), TwoPasses(), []() -> std::vector<pid_t> {
+    throw std::filesystem::filesystem_error("tasks",
+                                            std::make_error_code(std::errc::too_many_files_open));
+  });
+  source.Begin(0);
+  EXPECT_EQ(pmu.open_events(), 0u);
+  std::vector<std::uint64_t> raw(source.slots());
+  source.Read(raw.data());
+  for (const EventCount& count : source.Fold(raw, raw)) {
+    EXPECT_FALSE(count.value);
+    EXPECT_THAT(count.reason, HasSubstr("cannot be listed"));
+    EXPECT_THAT(count.reason, HasSubstr("EMFILE"));
   }
 }
 

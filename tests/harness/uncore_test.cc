@@ -63,15 +63,14 @@ class FakeControllers {
   std::size_t open_events() const { return events_.size(); }
 
   PerfSyscalls Calls() {
-    return {.open = [](const perf_event_attr&, pid_t, int) { return -EINVAL; },
+    return {.open = [this](const perf_event_attr& attr, pid_t thread, int cpu,
+                           int group) { return thread == -1 ? Open(attr, cpu, group) : -EINVAL; },
             .read =
                 [this](int fd, void* buffer, std::size_t bytes) {
                   return Read(fd, static_cast<std::uint64_t*>(buffer), bytes);
                 },
             .control = [](int, unsigned long, unsigned long) { return 0; },
-            .close = [this](int fd) { EXPECT_EQ(events_.erase(fd), 1u); },
-            .open_on_cpu = [this](const perf_event_attr& attr, int cpu,
-                                  int group) { return Open(attr, cpu, group); }};
+            .close = [this](int fd) { EXPECT_EQ(events_.erase(fd), 1u); }};
   }
 
  private:

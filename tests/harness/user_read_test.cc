@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "harness/counters/perf_event.h"
+#include "harness/counters/perf_group.h"
 #include "harness/exact/counter.h"
 
 namespace topdnn {
@@ -148,7 +148,7 @@ struct Mapping {
   int opened = 0;
 
   PerfSyscalls Calls() {
-    return {.open = [this](const perf_event_attr&, pid_t, int) { return 10 + opened++; },
+    return {.open = [this](const perf_event_attr&, pid_t, int, int) { return 10 + opened++; },
             .read = [this](int, void* buffer, std::size_t bytes) -> ssize_t {
               ++reads;
               auto* values = static_cast<std::uint64_t*>(buffer);
@@ -176,7 +176,7 @@ TEST_F(UserReadTest, AGroupFallsBackToTheKernel) {
   Mapping mapping;
   {
     PerfGroup group(mapping.Calls());
-    group.Open(kTwo, 0, false);
+    group.Open(kTwo);
     EXPECT_TRUE(group.MapForUser());
     EXPECT_EQ(mapping.mapped, 2);
     mapping.page.index = 0;  // not on a counter now: RDPMC would read another event
@@ -186,7 +186,7 @@ TEST_F(UserReadTest, AGroupFallsBackToTheKernel) {
   EXPECT_EQ(mapping.mapped, 0);
   mapping.page.cap_user_rdpmc = 0;
   PerfGroup group(mapping.Calls());
-  group.Open(kTwo, 0, false);
+  group.Open(kTwo);
   EXPECT_FALSE(group.MapForUser());
   EXPECT_EQ(mapping.mapped, 0);
   mapping.refuse = true;
@@ -199,14 +199,14 @@ TEST_F(UserReadTest, NeitherMetricsNorOtherThreadsAreReadByUser) {
   const std::vector<ResolvedEvent> slots = {{"slots", PERF_TYPE_RAW, 0x400, "raw"},
                                             {"topdown-retiring", PERF_TYPE_RAW, 0x8000, "raw"}};
   PerfGroup metrics(mapping.Calls());
-  metrics.Open(slots, 0, false);
+  metrics.Open(slots);
   EXPECT_FALSE(metrics.MapForUser());
   PerfGroup other(mapping.Calls());
-  other.Open(kTwo, 101, false);
+  other.Open(kTwo, PerfScope::Thread(101));
   EXPECT_FALSE(other.MapForUser());
-  PerfGroup inherited(mapping.Calls());
-  inherited.Open(kTwo, 0, true);
-  EXPECT_FALSE(inherited.MapForUser());
+  PerfGroup on_cpu(mapping.Calls());
+  on_cpu.Open(kTwo, PerfScope::Cpu(0));
+  EXPECT_FALSE(on_cpu.MapForUser());
   EXPECT_EQ(mapping.mapped, 0);
 }
 

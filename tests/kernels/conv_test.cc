@@ -56,6 +56,41 @@ TEST(ConvOpTest, PaddingTapsAreCountedSeparately) {
   EXPECT_EQ(work.bytes, 4 * (16 + 9 + 1 + 16));
 }
 
+// Everything different in height and width: (5 + 1 - 3) / 2 + 1 rows, (6 + 1 - 3) / 1 + 1 columns.
+ConvExtents LopsidedExtents() {
+  return {.n = 2,
+          .c = 4,
+          .h = 5,
+          .w = 6,
+          .k = 6,
+          .r = 3,
+          .s = 2,
+          .stride_h = 2,
+          .stride_w = 1,
+          .pad_top = 1,
+          .pad_right = 1,
+          .dilation_h = 1,
+          .dilation_w = 2,
+          .groups = 2};
+}
+
+TEST(ConvOpTest, WorkOfGroupsStridesAndDilation) {
+  const ConvOp op(LopsidedExtents());
+  EXPECT_EQ(op.dst_shape(), (Shape{2, 6, 2, 5}));
+  const Work work = op.WorkOf(Pass::kForward, DataType::kBF16);
+  EXPECT_EQ(work.macs, 2 * 6 * 2 * (2 * 5) * (3 * 2));
+  EXPECT_EQ(work.flops, 2 * work.macs);
+  // Rows 0, 1 and 1, 2, 3 of the two outputs; columns x and x + 2, but for the last.
+  EXPECT_EQ(work.flops_without_padding, 2 * (2 * 6 * 2) * 5 * 9);
+  // src, weights and dst in two bytes, the bias in four; a fused sum reads dst, too.
+  EXPECT_EQ(work.bytes, 2 * (240 + 72 + 120) + 4 * 6);
+  const ConvOp adding(LopsidedExtents(), {.sum = true});
+  EXPECT_EQ(adding.WorkOf(Pass::kForward, DataType::kBF16).bytes, 2 * (240 + 72 + 2 * 120) + 4 * 6);
+  EXPECT_EQ(op.AccumulationLength(Pass::kForward), 2 * 3 * 2);
+  EXPECT_EQ(op.AccumulationLength(Pass::kBackwardData), 3 * 3 * 2);
+  EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 2 * 2 * 5);
+}
+
 TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
   EXPECT_THROW(ConvOp({.h = 2, .w = 2, .r = 3, .s = 3}), std::invalid_argument);
   EXPECT_THROW(ConvOp({.n = 0, .h = 4, .w = 4}), std::invalid_argument);

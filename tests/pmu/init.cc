@@ -1,34 +1,54 @@
 // The first and only process of the emulated machine: counts loops of known length through the
-// perf_event layer on its PMU, prints each check with the expected and the read value, and powers
-// off. The emulation counts instructions exactly; every region besides its loop holds the same few
-// instructions of the reading itself, so counts may differ from the known ones by a constant.
+// harness's perf_event layer (sources, plans, groups, folds) on a real PMU, prints each check with
+// the expected value and the one it read, and powers off. The emulation counts instructions
+// exactly. Two readings of a source add a constant number of instructions of their own, which a
+// loop of one round shows.
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
-#include "harness/counters/perf_event.h"
-#include "harness/counters/schedule.h"
+#include "harness/counters/perf_group.h"
+#include "harness/counters/perf_source.h"
+#include "harness/topdown/perf_events.h"
 
 namespace topdnn {
 namespace {
 
 constexpr char kSysfs[] = "/sys/bus/event_source/devices";
-constexpr double kReading = 100;  // most instructions of user mode in two halves of ReadRaw
+constexpr std::size_t kCounters = 6;  // general ones of a Neoverse N1; cycles have one of their own
+constexpr double kReading = 2000;     // most instructions of user mode in two readings of a source
+constexpr double kWaking = 20000;     // and of a thread that is woken, ends a loop and waits again
 int failures = 0;
 
 void Check(bool good, const char* what, double expected, double read) {
-  std::printf("PMU %s %-58s expected %14.2f read %14.2f\n", good ? "ok  " : "FAIL", what, expected,
+  std::printf("PMU %s %-62s expected %14.2f read %14.2f\n", good ? "ok  " : "FAIL", what, expected,
               read);
   if (!good) ++failures;
+}
+
+void CheckEqual(const char* what, double expected, double read) {
+  Check(expected == read, what, expected, read);
+}
+
+void CheckText(const char* what, const std::string& text, const std::string& part) {
+  const bool found = text.find(part) != std::string::npos;
+  Check(found, what, 1, found ? 1 : 0);
+  std::printf("PMU note %s\n", text.c_str());
 }
 
 // Exactly 2 * n instructions.
@@ -40,181 +60,363 @@ ResolvedEvent Named(const char* name) {
   return event.value_or(ResolvedEvent{});
 }
 
-ResolvedEvent Raw(std::uint64_t code) { return {"raw", PERF_TYPE_RAW, code, "raw"}; }
+// Two readings of a source around some work, and their fold.
+struct Region {
+  std::vector<std::uint64_t> before, after;
+  std::vector<EventCount> counts;
 
-EventCount CountOf(const PerfGroup& group, std::uint64_t n, std::size_t member = 0) {
-  std::vector<std::uint64_t> first(group.slots()), last(group.slots());
-  const bool good = group.ReadRaw(first.data());
-  Loop(n);
-  if (!good || !group.ReadRaw(last.data())) return {std::nullopt, 0};
-  const auto before = group.Decode(first);
-  const auto after = group.Decode(last);
-  if (before.size() <= member || after.size() <= member) return {std::nullopt, 0};
-  return CountBetween(before[member], after[member]);
+  Region(CounterSource& source, const std::function<void()>& work)
+      : before(source.slots()), after(source.slots()) {
+    source.Read(before.data());
+    work();
+    source.Read(after.data());
+    counts = source.Fold(before, after);
+  }
+  double value(std::size_t event) const { return counts.at(event).value.value_or(-1); }
+};
+
+std::size_t IndexOf(const CounterSource& source, const std::string& event) {
+  std::size_t at = 0;
+  while (at < source.events().size() && source.events()[at] != event) ++at;
+  return at;
 }
 
-double Value(const EventCount& count) { return count.value.value_or(-1); }
+// What two readings count around a loop. Not inlined: a length that the compiler knows takes one or
+// two instructions to load, by its size.
+[[gnu::noinline]] EventCount CountOfLoop(CounterSource& source, std::size_t event,
+                                         std::uint64_t n) {
+  return Region(source, [n] { Loop(n); }).counts.at(event);
+}
 
-void KnownLoops(const ResolvedEvent& instructions) {
-  PerfGroup group(PerfSyscalls::Real());
-  Check(group.Open(std::span(&instructions, 1), 0, false).error == 0, "open", 0, 0);
-  double constant = -1;
+// The instructions of the readings alone.
+double Beside(CounterSource& source, std::size_t event) {
+  return CountOfLoop(source, event, 1).value.value_or(-1) - 2;
+}
+
+// Loops of several lengths: what lies beside each is the same few instructions of the readings.
+void KnownLoops(CounterSource& source, std::size_t event) {
+  const double beside = Beside(source, event);
+  Check(beside >= 0 && beside < kReading, "instructions of two readings", 0, beside);
   for (const std::uint64_t n : {1'000u, 1'000'000u, 10'000'000u}) {
-    const double read = Value(CountOf(group, n));
-    const double extra = read - 2.0 * static_cast<double>(n);
-    Check(extra >= 0 && extra < kReading, "instructions of a loop", 2.0 * static_cast<double>(n),
-          read);
-    if (constant >= 0) Check(extra == constant, "constant besides the loop", constant, extra);
-    constant = extra;
+    const EventCount count = CountOfLoop(source, event, n);
+    CheckEqual("instructions of a loop, exactly", 2.0 * static_cast<double>(n),
+               count.value.value_or(-1) - beside);
+    CheckEqual("its running fraction", 1, count.running_fraction);
   }
 }
 
+std::unique_ptr<CounterSource> OpenByName(const std::string& name) {
+  for (const SourceOffer& offer : CounterSources()) {
+    if (offer.name != name) continue;
+    const Availability availability = offer.probe();
+    Check(availability.works, ("the source works: " + name).c_str(), 1, availability.works);
+    std::printf("PMU note %s: %s\n", name.c_str(), availability.reason.c_str());
+    return offer.open();
+  }
+  Check(false, ("the source is registered: " + name).c_str(), 1, 0);
+  return nullptr;
+}
+
+void HardwareSource() {
+  const auto source = OpenByName("hardware");
+  if (source == nullptr) return;
+  source->Begin(0);
+  KnownLoops(*source, IndexOf(*source, "instructions:u"));
+  source->End();
+}
+
+// Software events have no counter: their times say nothing, and the kernel's mode is among them.
+void SoftwareSource() {
+  constexpr std::size_t kPages = 64;
+  const auto source = OpenByName("software");
+  if (source == nullptr) return;
+  source->Begin(0);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* memory =
+      mmap(nullptr, kPages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const Region region(*source, [&] {
+    for (std::size_t i = 0; i < kPages; ++i) static_cast<volatile char*>(memory)[i * page] = 1;
+  });
+  CheckEqual("page faults of 64 new pages", kPages, region.value(IndexOf(*source, "page-faults")));
+  munmap(memory, kPages * page);
+  source->End();
+}
+
 void Resolvers(const ResolvedEvent& instructions) {
-  Check(instructions.config == 0x8, "libpfm4's code is the manual's", 0x8,
-        static_cast<double>(instructions.config));
+  CheckEqual("libpfm4's code is the manual's", 0x8, static_cast<double>(instructions.config));
   const auto listed = ResolveEvent("inst_retired", std::nullopt, kSysfs);
-  Check(listed && listed->config == 0x8, "sysfs's code is the manual's", 0x8,
-        listed ? static_cast<double>(listed->config) : -1);
+  CheckEqual("sysfs's code is the manual's", 0x8,
+             listed ? static_cast<double>(listed->config) : -1);
   const auto raw = ResolveEvent("NO_SUCH_NAME", 0x8, kSysfs);
   Check(raw && raw->by == "raw", "a raw code where no name helps", 1, raw ? 1 : 0);
 }
 
-void Oversized(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
-  // Neoverse N1 has six general counters, and one of its own for cycles.
+void Refusals(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   std::vector<ResolvedEvent> events = {cycles};
-  events.insert(events.end(), 7, instructions);
+  events.insert(events.end(), kCounters + 1, instructions);
   PerfGroup group(PerfSyscalls::Real());
-  const OpenOutcome outcome = group.Open(events, 0, false);
-  Check(outcome.error == EINVAL, "errno of a group too large", EINVAL, outcome.error);
-  Check(outcome.member == 7, "member refused", 7, static_cast<double>(outcome.member));
+  const OpenOutcome outcome = group.Open(events);
+  CheckEqual("errno of a group too large", EINVAL, outcome.error);
+  CheckEqual("member refused", kCounters + 1, static_cast<double>(outcome.member));
+  const ResolvedEvent none{"L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000, ""};
+  CheckEqual("errno of an event this PMU lacks", ENOENT, group.Open(std::span(&none, 1)).error);
+  // 0x3F (STALL_SLOT) is no event of this emulation: it opens and stays at 0.
+  const std::vector<ResolvedEvent> silent = {instructions, {"raw", PERF_TYPE_RAW, 0x3F, "raw"}};
+  const Trial trial = TryGroup(PerfSyscalls::Real(), silent, [] { Loop(100'000); });
+  Check(trial.verdict == TrialVerdict::kCounts, "verdict on a group with a silent event", 0,
+        static_cast<double>(trial.verdict));
+  CheckEqual("its count", 0, trial.counts.size() == 2 ? trial.counts[1].value.value_or(-1) : -1);
 }
 
-// Thirteen events: planned into passes, each of which counts all the time.
-void Passes(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
-  std::vector<SchedulableEvent> wanted = {{.name = "cycles", .fixed = true}};
-  for (int i = 0; i < 12; ++i) wanted.push_back({.name = "instructions"});
-  const std::vector<std::size_t> common = {0};
-  const CounterSchedule schedule = PlanPasses(wanted, 6, common);
-  Check(schedule.passes.size() == 2, "passes for 12 events on 6 counters", 2,
-        static_cast<double>(schedule.passes.size()));
-  for (const CounterPass& pass : schedule.passes) {
-    std::vector<ResolvedEvent> events;
-    for (const std::size_t i : pass.events) events.push_back(i == 0 ? cycles : instructions);
-    PerfGroup group(PerfSyscalls::Real());
-    const int error = group.Open(events, 0, false).error;
-    Check(error == 0, "open a pass", 0, error);
-    const EventCount count = CountOf(group, 1'000'000, events.size() - 1);
-    Check(Value(count) >= 2e6 && Value(count) < 2e6 + kReading, "instructions in a pass", 2e6,
-          Value(count));
-    Check(count.running_fraction == 1, "running fraction in a pass", 1, count.running_fraction);
+// One request for cycles, common to all passes, and so many for instructions.
+std::vector<PerfRequest> RequestsOf(const ResolvedEvent& cycles, const ResolvedEvent& instructions,
+                                    std::size_t events) {
+  std::vector<PerfRequest> requests = {
+      {.event = cycles, .needs = {.name = cycles.name, .fixed = true}, .common = true}};
+  for (std::size_t i = 0; i < events; ++i) {
+    ResolvedEvent event = instructions;
+    event.name = "instructions " + std::to_string(i);
+    requests.push_back({.event = event, .needs = {.name = event.name}});
   }
+  return requests;
 }
 
-// Two full groups share the counters by time: unscaled counts are too small, scaled ones nearly
-// right.
+// More events than counters: planned into passes, each of which counts all the time.
+void Passes(const std::vector<PerfRequest>& requests, std::size_t free, double passes) {
+  const PerfSyscalls calls = PerfSyscalls::Real();
+  PerfPlan plan = PlanPerf(calls, requests, SpinForATrial);
+  CheckEqual("counters found free", static_cast<double>(free), static_cast<double>(plan.counters));
+  CheckEqual("passes", passes, static_cast<double>(plan.passes.size()));
+  CheckEqual("events left out", 0, static_cast<double>(plan.absent.size()));
+  PerfSource source(calls, std::move(plan));
+  std::size_t counted = 0, instructions = 0;
+  for (std::size_t pass = 0; pass < source.passes(); ++pass) {
+    source.Begin(pass);
+    for (std::size_t e = 0; e < source.events().size(); ++e) {
+      if (source.pass_of(e) != pass || !source.events()[e].starts_with("instructions")) continue;
+      const double beside = Beside(source, e);
+      const EventCount count = CountOfLoop(source, e, 1'000'000);
+      ++instructions;
+      if (count.value.value_or(-1) - beside == 2e6 && count.running_fraction == 1) ++counted;
+    }
+    source.End();
+  }
+  CheckEqual("events that count exactly, of all passes", static_cast<double>(requests.size() - 1),
+             static_cast<double>(counted));
+  CheckEqual("events of instructions in the passes", static_cast<double>(requests.size() - 1),
+             static_cast<double>(instructions));
+}
+
+// A counter that somebody else has pinned to is not there for a plan.
+void HeldCounter(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
+  const PerfSyscalls calls = PerfSyscalls::Real();
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = instructions.type;
+  attr.config = instructions.config;
+  attr.pinned = 1;
+  const int held = calls.open(attr, 0, -1, -1);
+  Check(held >= 0, "hold a counter", 0, held);
+  Passes(RequestsOf(cycles, instructions, 8), kCounters - 1, 2);
+  calls.close(held);
+}
+
+// Two sources of a full group each share the counters by time: unscaled counts are too small,
+// scaled ones nearly right.
 void Multiplexing(const ResolvedEvent& instructions) {
-  const std::vector<ResolvedEvent> events(6, instructions);
-  PerfGroup first(PerfSyscalls::Real());
-  PerfGroup second(PerfSyscalls::Real());
-  Check(first.Open(events, 0, false).error == 0 && second.Open(events, 0, false).error == 0,
-        "open two full groups", 0, 0);
-  constexpr double kKnown = 400e6;
-  const EventCount count = CountOf(first, 200'000'000);
+  const PerfPlan plan = {.passes = {std::vector<ResolvedEvent>(kCounters, instructions)},
+                         .absent = {}};
+  PerfSource first(PerfSyscalls::Real(), plan);
+  PerfSource second(PerfSyscalls::Real(), plan);
+  first.Begin(0);
+  second.Begin(0);
+  constexpr double kKnown = 200e6;
+  const EventCount count = Region(first, [] { Loop(100'000'000); }).counts[0];
   Check(count.running_fraction > 0.3 && count.running_fraction < 0.7, "running fraction, shared",
         .5, count.running_fraction);
   const double scaled = Scaled(count).value_or(-1);
   Check(scaled > 0.97 * kKnown && scaled < 1.03 * kKnown, "scaled instructions, shared", kKnown,
         scaled);
-  std::printf("PMU note scaled error %.4f %%\n", 100 * (scaled / kKnown - 1));
+  Check(count.value.value_or(kKnown) < 0.8 * kKnown, "unscaled instructions, shared", kKnown / 2,
+        count.value.value_or(-1));
 }
 
-// Threads that existed before the open: a group on each by thread id; inherit misses them.
-void Pool(const ResolvedEvent& instructions) {
-  constexpr int kThreads = 3;
-  std::atomic<int> started{0}, go{0}, done{0};
-  std::atomic<pid_t> ids[kThreads] = {};
-  std::vector<std::thread> pool;
-  for (int t = 0; t < kThreads; ++t) {
-    pool.emplace_back([&, t] {
-      ids[t] = static_cast<pid_t>(syscall(SYS_gettid));
-      ++started;
-      go.wait(0);
-      Loop(1'000'000 * static_cast<std::uint64_t>(t + 1));
-      ++done;
-      done.notify_one();
-      go.wait(1);
-    });
+// Threads that run a loop of their own length when they are let go, and wait again.
+class Pool {
+ public:
+  explicit Pool(std::vector<std::uint64_t> lengths) : lengths_(std::move(lengths)) {
+    for (const std::uint64_t length : lengths_) {
+      threads_.emplace_back([this, length] {
+        ++started_;
+        go_.wait(0);
+        Loop(length);
+        ++done_;
+        go_.wait(1);
+      });
+    }
+    while (started_ < static_cast<int>(lengths_.size())) std::this_thread::yield();
   }
-  while (started < kThreads) std::this_thread::yield();
-  PerfGroup inherited(PerfSyscalls::Real());
-  inherited.Open(std::span(&instructions, 1), 0, true);
-  std::vector<std::unique_ptr<PerfGroup>> groups;
-  for (const auto& id : ids) {
-    groups.push_back(std::make_unique<PerfGroup>(PerfSyscalls::Real()));
-    const int error = groups.back()->Open(std::span(&instructions, 1), id, false).error;
-    Check(error == 0, "open on a thread of the pool", 0, error);
+  ~Pool() { End(); }
+  void Run() {
+    go_ = 1;
+    go_.notify_all();
+    while (done_ < static_cast<int>(lengths_.size())) std::this_thread::yield();
   }
-  go = 1;
-  go.notify_all();
-  while (done < kThreads) std::this_thread::yield();
+  void End() {
+    go_ = 2;
+    go_.notify_all();
+    for (std::thread& thread : threads_) {
+      if (thread.joinable()) thread.join();
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> lengths_;
+  std::vector<std::thread> threads_;
+  std::atomic<int> started_{0}, go_{0}, done_{0};
+};
+
+// Threads that existed before the source began: each is counted in a group of its own.
+void Threads(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
+  Pool pool({1'000'000, 3'000'000});
+  PerfSource source(PerfSyscalls::Real(), {.passes = {{cycles, instructions}}, .absent = {}});
+  source.Begin(0);
+  const Region region(source, [&] {
+    pool.Run();
+    pool.End();  // (what a thread counted is kept when it has ended)
+  });
+  const auto threads = source.FoldThreads(region.before, region.after);
+  CheckEqual("threads counted", 3, static_cast<double>(threads.size()));
+  if (threads.size() != 3) return;
   double sum = 0;
-  for (int t = 0; t < kThreads; ++t) {
-    const auto reading = groups[static_cast<std::size_t>(t)]->Read();
-    const double read = reading.empty() ? -1 : static_cast<double>(reading[0].value);
+  for (std::size_t t = 0; t < threads.size(); ++t) {
+    const double read = threads[t].counts[1].value.value_or(-1);
     sum += read;
-    Check(read >= 2e6 * (t + 1) && read < 2e6 * (t + 1) + 20000, "a pool thread's instructions",
-          2e6 * (t + 1), read);
+    if (t == 0) continue;  // (it waits for the others by yielding)
+    const double known = t == 1 ? 2e6 : 6e6;
+    Check(read >= known && read < known + kWaking, "a worker's instructions", known, read);
   }
-  Check(sum >= 12e6 && sum < 12e6 + 60000, "sum over the pool", 12e6, sum);
-  go = 2;
-  go.notify_all();
-  for (std::thread& thread : pool) thread.join();
+  CheckEqual("sum over the threads", sum, region.value(1));
+  // One that starts later has no group.
+  const Region later(source, [] { std::thread([] { Loop(5'000'000); }).join(); });
+  Check(later.value(1) < 5e6, "instructions without those of a later thread", 0, later.value(1));
 }
 
-void Inherit(const ResolvedEvent& instructions) {
-  PerfGroup group(PerfSyscalls::Real());
-  const int error = group.Open(std::span(&instructions, 1), 0, true).error;
-  Check(error == 0, "open with inherit", 0, error);
-  const pid_t child = fork();
-  if (child == 0) {
-    Loop(5'000'000);
-    _exit(0);
+int PmuInterrupts() {
+  std::ifstream file("/proc/interrupts");
+  for (std::string line; std::getline(file, line);) {
+    if (line.find("arm-pmu") == std::string::npos) continue;
+    return std::stoi(line.substr(line.find(':') + 1));
   }
-  waitpid(child, nullptr, 0);
-  const auto reading = group.Read();
-  const double read = reading.empty() ? -1 : static_cast<double>(reading[0].value);
-  Check(read >= 10e6 && read < 10e6 + 200000, "a child's instructions through inherit", 10e6, read);
+  return -1;
 }
 
-void Dead(const ResolvedEvent& instructions) {
-  // 0x3F (STALL_SLOT) is no event of this emulation: it opens and stays at 0.
-  const std::vector<ResolvedEvent> events = {instructions, Raw(0x3F)};
-  const Trial trial = TryGroup(PerfSyscalls::Real(), events, [] { Loop(100'000); });
-  Check(trial.verdict == TrialVerdict::kCounts, "verdict on a group with a dead event", 0,
-        static_cast<double>(trial.verdict));
-  Check(trial.dead == std::vector<std::size_t>{1}, "dead members found", 1,
-        static_cast<double>(trial.dead.size()));
+// The counters are narrower than the counts: the kernel presets each so that it overflows after
+// `period` events, and goes on from there in an interrupt. Nothing may be lost at it.
+void Overflows(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
+  for (const std::uint64_t period : {1'000'003u, 100'003u}) {
+    PerfSyscalls calls = PerfSyscalls::Real();
+    const auto open = calls.open;
+    calls.open = [&](perf_event_attr attr, pid_t thread, int cpu, int group) {
+      attr.sample_period = period;
+      return open(attr, thread, cpu, group);
+    };
+    PerfSource source(calls, {.passes = {{cycles, instructions}}, .absent = {}});
+    source.Begin(0);
+    const double beside = Beside(source, 1);
+    const int before = PmuInterrupts();
+    const EventCount count = CountOfLoop(source, 1, 20'000'000);
+    const int interrupts = PmuInterrupts() - before;
+    Check(interrupts >= 20, "interrupts of overflowing counters", 20, interrupts);
+    CheckEqual("instructions over overflows, exactly", 40e6, count.value.value_or(-1) - beside);
+    CheckEqual("their running fraction", 1, count.running_fraction);
+  }
 }
 
-void Refusals() {
-  const ResolvedEvent none{"L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000, ""};
-  PerfGroup group(PerfSyscalls::Real());
-  const int error = group.Open(std::span(&none, 1), 0, false).error;
-  Check(error == ENOENT, "errno of an event this PMU lacks", ENOENT, error);
+std::size_t OpenFiles() {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    files += entry.path().empty() ? 0 : 1;
+  }
+  return files - 1;  // (the folder itself)
+}
+
+// A limit of open files that some of the threads still fit.
+void TooManyFiles(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
+  Pool pool({1, 1, 1});
+  rlimit old{};
+  getrlimit(RLIMIT_NOFILE, &old);
+  const std::size_t open = OpenFiles();
+  const auto limit_to = [&](std::size_t more) {
+    const rlimit limit{.rlim_cur = open + more, .rlim_max = old.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  };
+  PerfSource source(PerfSyscalls::Real(), {.passes = {{cycles, instructions}}, .absent = {}});
+  for (const std::size_t more : {0u, 1u, 2u, 5u, 7u}) {
+    limit_to(more);
+    source.Begin(0);
+    const Region region(source, [] { Loop(1000); });
+    setrlimit(RLIMIT_NOFILE, &old);
+    CheckEqual("absent where files ran out", -1, region.value(1));
+    CheckText("the reason names the limit", region.counts[1].reason, "EMFILE");
+    CheckEqual("files left open", static_cast<double>(open), static_cast<double>(OpenFiles()));
+  }
+  for (const char* name : {"hardware", "software"}) {
+    for (const SourceOffer& offer : CounterSources()) {
+      if (offer.name != name) continue;
+      limit_to(5);
+      const auto opened = offer.open();
+      opened->Begin(0);
+      const Region region(*opened, [] { Loop(1000); });
+      limit_to(0);
+      const Availability availability = offer.probe();
+      setrlimit(RLIMIT_NOFILE, &old);
+      CheckText(name, region.counts[0].reason, "EMFILE");
+      CheckText(name, availability.reason, "EMFILE");
+      CheckText(name, availability.remedy, "ulimit -n");
+    }
+  }
+  source.Begin(0);
+  CheckEqual(
+      "counts again with files enough", 2000,
+      Region(source, [] { Loop(1001); }).value(1) - Region(source, [] { Loop(1); }).value(1));
+}
+
+// What `--metrics topdown-l2` counts on this core, from the table to the counts.
+void TableOfTheCore() {
+  PerfSetting setting = PerfSetting::Here();
+  setting.cpu.microarchitecture = "neoverse_n1";
+  const OpenedPerf perf = OpenPerf({"topdown-l2"}, setting);
+  std::printf("PMU note %s\n", perf.availability.reason.c_str());
+  for (const std::string& note : perf.notes) std::printf("PMU note %s\n", note.c_str());
+  Check(perf.source != nullptr, "the table's events are opened", 1, perf.source != nullptr);
+  if (perf.source == nullptr) return;
+  perf.source->Begin(0);
+  const std::size_t cycles = IndexOf(*perf.source, "CPU_CYCLES");
+  const std::size_t instructions = IndexOf(*perf.source, "instructions");
+  const bool listed = cycles < perf.source->events().size();
+  Check(listed, "cycles are among them", 1, listed ? 1 : 0);
+  if (!listed) return;
+  KnownLoops(*perf.source, instructions);
+  const Region region(*perf.source, [] { Loop(1'000'000); });
+  Check(region.value(cycles) >= 2e6, "cycles of a loop", 2e6, region.value(cycles));
+  perf.source->End();
 }
 
 void RunAll() {
   const ResolvedEvent instructions = Named("arm_n1::INST_RETIRED");
   const ResolvedEvent cycles = Named("arm_n1::CPU_CYCLES");
   Resolvers(instructions);
-  KnownLoops(instructions);
-  Oversized(cycles, instructions);
-  Passes(cycles, instructions);
+  HardwareSource();
+  SoftwareSource();
+  Refusals(cycles, instructions);
+  Passes(RequestsOf(cycles, instructions, 13), kCounters, 3);
+  HeldCounter(cycles, instructions);
+  TableOfTheCore();
   Multiplexing(instructions);
-  Pool(instructions);
-  Inherit(instructions);
-  Dead(instructions);
-  Refusals();
+  Threads(cycles, instructions);
+  Overflows(cycles, instructions);
+  TooManyFiles(cycles, instructions);
   std::printf("PMU done, %d failed\n", failures);
 }
 

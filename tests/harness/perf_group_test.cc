@@ -1,6 +1,6 @@
 // The perf_event layer over scripted system calls: each failure, and that nothing stays open.
 
-#include "harness/counters/perf_event.h"
+#include "harness/counters/perf_group.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ struct Script {
 
   PerfSyscalls Calls() {
     return {.open =
-                [this](const perf_event_attr&, pid_t, int group) {
+                [this](const perf_event_attr&, pid_t, int, int group) {
                   if (opened == refused) return -error;
                   EXPECT_EQ(group, opened == 0 ? -1 : 10);
                   alive.insert(10 + opened);
@@ -46,12 +46,12 @@ struct Script {
 const std::vector<ResolvedEvent> kThree = {
     {"a", 4, 1, "raw"}, {"b", 4, 2, "raw"}, {"c", 4, 3, "raw"}};
 
-TEST(PerfEvent, EveryRefusalIsToldWithItsMemberAndLeavesNothingOpen) {
+TEST(PerfEvent, ARefusalNamesItsMemberAndLeavesNothingOpen) {
   for (const int error : {EPERM, EACCES, ENOENT, ECHILD, EINVAL, EMFILE}) {
     for (const int member : {0, 1, 2}) {
       Script script{.refused = member, .error = error};
       PerfGroup group(script.Calls());
-      const OpenOutcome outcome = group.Open(kThree, 0, false);
+      const OpenOutcome outcome = group.Open(kThree);
       EXPECT_EQ(outcome.error, error);
       EXPECT_EQ(outcome.member, static_cast<std::size_t>(member));
       EXPECT_TRUE(script.alive.empty());
@@ -62,7 +62,7 @@ TEST(PerfEvent, EveryRefusalIsToldWithItsMemberAndLeavesNothingOpen) {
 TEST(PerfEvent, ARefusedStartLeavesNothingOpen) {
   Script script{.control_error = EBUSY};
   PerfGroup group(script.Calls());
-  EXPECT_EQ(group.Open(kThree, 0, false).error, EBUSY);
+  EXPECT_EQ(group.Open(kThree).error, EBUSY);
   EXPECT_TRUE(script.alive.empty());
 }
 
@@ -70,57 +70,84 @@ TEST(PerfEvent, DestructionClosesAll) {
   Script script;
   {
     PerfGroup group(script.Calls());
-    EXPECT_EQ(group.Open(kThree, 0, false).error, 0);
+    EXPECT_EQ(group.Open(kThree).error, 0);
     EXPECT_EQ(script.alive.size(), 3u);
   }
   EXPECT_TRUE(script.alive.empty());
 }
 
-TEST(PerfEvent, ReadsGroupsAndInheritedEvents) {
+TEST(PerfEvent, ReadsAGroupAtOnce) {
   Script script{.reads = {{3, 100, 50, 7, 8, 9}}};
   PerfGroup group(script.Calls());
-  group.Open(kThree, 0, false);
+  group.Open(kThree);
   const auto readings = group.Read();
   ASSERT_EQ(readings.size(), 3u);
   EXPECT_EQ(readings[2].value, 9u);
   EXPECT_EQ(readings[2].enabled, 100u);
   EXPECT_EQ(readings[2].running, 50u);
-  Script alone{.reads = {{7, 100, 50}, {8, 101, 51}, {9, 102, 52}}};
-  PerfGroup inherited(alone.Calls());
-  inherited.Open(kThree, 0, true);
-  ASSERT_EQ(inherited.Read().size(), 3u);
 }
 
 TEST(PerfEvent, FailedAndShortReadsGiveNoReading) {
   for (Script script : {Script{.read_error = -EIO}, Script{.reads = {{3, 100, 50, 7}}},
                         Script{.reads = {{2, 100, 50, 7, 8, 9}}}}) {
     PerfGroup group(script.Calls());
-    group.Open(kThree, 0, false);
+    group.Open(kThree);
     EXPECT_TRUE(group.Read().empty());
   }
 }
 
-TEST(PerfEvent, TrialsTellStarvedSharedAndDeadCountersApart) {
+TEST(PerfEvent, ATrialDistinguishesStarvedSharedAndSilentCounters) {
   struct Case {
     std::vector<std::uint64_t> after;
     TrialVerdict verdict;
-    std::size_t dead;
+    double second;  // the second event's count; -1: absent
   };
-  for (const Case& c : {Case{{3, 100, 100, 7, 8, 9}, TrialVerdict::kCounts, 0},
-                        Case{{3, 100, 100, 7, 0, 9}, TrialVerdict::kCounts, 1},
-                        Case{{3, 100, 50, 7, 8, 9}, TrialVerdict::kMultiplexed, 0},
-                        Case{{3, 100, 0, 0, 0, 0}, TrialVerdict::kNeverRuns, 0}}) {
+  for (const Case& c : {Case{{3, 100, 100, 7, 8, 9}, TrialVerdict::kCounts, 8},
+                        Case{{3, 100, 100, 7, 0, 9}, TrialVerdict::kCounts, 0},
+                        Case{{3, 100, 50, 7, 8, 9}, TrialVerdict::kMultiplexed, 8},
+                        Case{{3, 100, 0, 0, 0, 0}, TrialVerdict::kNeverRuns, -1}}) {
     Script script{.reads = {{3, 0, 0, 0, 0, 0}, c.after}};
     bool worked = false;
     const Trial trial = TryGroup(script.Calls(), kThree, [&] { worked = true; });
     EXPECT_TRUE(worked);
     EXPECT_EQ(trial.verdict, c.verdict);
-    EXPECT_EQ(trial.dead.size(), c.dead);
+    ASSERT_EQ(trial.counts.size(), 3u);
+    EXPECT_EQ(trial.counts[1].value.value_or(-1), c.second);
   }
   Script script{.refused = 2, .error = EINVAL};
   const Trial trial = TryGroup(script.Calls(), kThree, [] {});
   EXPECT_EQ(trial.verdict, TrialVerdict::kRefused);
   EXPECT_EQ(trial.outcome.member, 2u);
+  EXPECT_TRUE(trial.counts.empty());
+}
+
+TEST(PerfEvent, AScopeSetsThreadCpuAndModes) {
+  struct Case {
+    PerfScope scope;
+    pid_t thread;
+    int cpu;
+    bool without_kernel, without_hypervisor;
+  };
+  for (const Case& c : {Case{{}, 0, -1, true, true}, Case{PerfScope::Thread(7), 7, -1, true, true},
+                        Case{PerfScope::Thread(7, PerfModes::kUserAndKernel), 7, -1, false, true},
+                        Case{PerfScope::Cpu(3), -1, 3, false, false}}) {
+    Script script;
+    PerfSyscalls calls = script.Calls();
+    int seen = 0;
+    calls.open = [&](const perf_event_attr& attr, pid_t thread, int cpu, int) {
+      EXPECT_EQ(thread, c.thread);
+      EXPECT_EQ(cpu, c.cpu);
+      EXPECT_EQ(attr.exclude_kernel, c.without_kernel ? 1u : 0u);
+      EXPECT_EQ(attr.exclude_hv, c.without_hypervisor ? 1u : 0u);
+      EXPECT_EQ(attr.disabled, seen == 0 ? 1u : 0u);  // the members start with their leader
+      EXPECT_EQ(attr.config, static_cast<std::uint64_t>(seen + 1));
+      script.alive.insert(10 + seen);
+      return 10 + seen++;
+    };
+    PerfGroup group(calls);
+    EXPECT_EQ(group.Open(kThree, c.scope).error, 0);
+    EXPECT_EQ(group.size(), 3u);
+  }
 }
 
 TEST(PerfEvent, RawCodesAndAbsentNames) {
