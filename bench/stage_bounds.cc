@@ -58,7 +58,8 @@ std::optional<double> LoadedAndStored(const Record& record) {
 BoundsOrReason BoundsOf(const Record& record, const CoreWork& work, double beyond_caches,
                         const BoundsMachine& machine, const Surroundings& here) {
   if (std::string why = WhyNoBounds(record.status); !why.empty()) return {.reason = why};
-  if (record.regime != "in-network") return {.reason = "the core clock was not read around it"};
+  if (record.regime != "in-network")
+    return {.reason = "the core clock was not read around a stage by itself"};
   if (!machine.rates) return {.reason = "the rates of the cores were not recorded"};
   CoreTime time = here.time;
   time.seconds = record.seconds->median;

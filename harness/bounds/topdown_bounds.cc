@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace topdnn {
 namespace {
@@ -25,6 +26,8 @@ constexpr double kBubble = 5;
 constexpr double kColdLineCycles = 300;
 constexpr double kCodeLine = 64;
 constexpr double kWindowBytes = 32;
+// An instruction of AVX-512 with an address: longer ones on average are taken for a miscount.
+constexpr double kMostInstructionBytes = 8;
 // A run is still called OK when a neighbour slows a probe down by this much (kLeastQuietRatio).
 constexpr double kUnseen = 0.10;
 // An interval that is less informative than this is left out.
@@ -119,7 +122,9 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
                    work.slow_instructions * kSlowCycles) /
                   fewest);
   if (work.instruction_bytes > 0) {
-    s.code_operations = work.code_bytes * work.instructions / work.instruction_bytes;
+    // (the bytes are also of the OpenMP runtime's instructions, the instructions are not)
+    s.code_operations = work.code_bytes /
+                        std::min(kMostInstructionBytes, work.instruction_bytes / work.instructions);
   }
   const bool fits = s.code_operations > 0 && 2 * s.code_operations <= pipeline.op_cache &&
                     2 * work.code_bytes <= time.instruction_cache;

@@ -1,5 +1,5 @@
 // Top-Down bounds worked out by hand: each end, each reason for having none, and that a disturbed
-// rate never makes an interval narrower. Kernels that really run: bounds_kernels_test.cc.
+// rate never makes an interval narrower. Kernels that really run: bounds_kernels_slow_test.cc.
 
 #include "harness/bounds/topdown_bounds.h"
 
