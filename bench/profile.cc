@@ -186,11 +186,13 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.caches = machine.topology.caches;
   measured.machine = MachineJson(machine, measured.ceilings);
-  measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.profile =
       ProfilePlan(options.workload, /*training=*/!options.infer, *workload.plan, images, settings);
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
                   measured.profile);
+  // Again, as a neighbour may have come or gone.
+  measured.rates = Joined(*measured.rates, MeasureCoreRates(workload.plan->threads()));
+  measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.subject = SubjectOf(options, workload);
   measured.subject["data"] = images.source();
   measured.subject["seed"] = options.workload.seed;
@@ -276,16 +278,19 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   PlanProfile profile = measured.profile;
   if (options.scale_counts) ScaleAllCounts(profile);
   Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
-  if (measured.rates) {
-    AddBounds(*measured.rates, measured.ceilings, measured.caches,
-              measured.profile.in_network.disturbance, report);
-  }
+  const TopdownTable* table = TableOf(measured.machine);
+  AddBounds({.rates = measured.rates,
+             .pipeline = table == nullptr ? CorePipeline{} : table->pipeline,
+             .ceilings = measured.ceilings,
+             .caches = measured.caches,
+             .seen = measured.profile.in_network.disturbance},
+            report);
   report.command = CommandLine();
   report.machine = measured.machine;
   report.items_per_step = static_cast<double>(workload.batch);
   report.partial = report.partial || Interrupted();
   for (const auto& [key, value] : measured.subject.items()) report.subject.emplace_back(key, value);
-  if (const TopdownTable* table = TableOf(measured.machine)) {
+  if (table != nullptr) {
     AddTopdown(*table, measured.smt, measured.profile.in_network, report);
   }
   if (!report.step.counts_reason.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace topdnn {
 
@@ -28,15 +29,15 @@ struct Surroundings {
   std::optional<Roof> l1, dram;
 };
 
-Surroundings SurroundingsOf(int threads, const std::vector<Ceiling>& ceilings,
-                            const std::vector<Cache>& caches, const Disturbance& seen) {
+Surroundings SurroundingsOf(const BoundsMachine& machine) {
   Surroundings here;
-  here.l1 = BandwidthRoof(ceilings, "l1");
-  here.dram = BandwidthRoof(ceilings, "dram");
-  here.last_cache = LastCache(caches);
-  here.time.threads = threads;
-  here.time.instruction_cache = InstructionCache(caches);
+  here.l1 = BandwidthRoof(machine.ceilings, "l1");
+  here.dram = BandwidthRoof(machine.ceilings, "dram");
+  here.last_cache = LastCache(machine.caches);
+  if (machine.rates) here.time.threads = machine.rates->threads;
+  here.time.instruction_cache = InstructionCache(machine.caches);
   if (here.dram) here.time.memory_bytes_per_second = here.dram->value;
+  const Disturbance& seen = machine.seen;
   if (seen.core_hertz_before && seen.core_hertz_after) {
     here.time.hertz_low = std::min(*seen.core_hertz_before, *seen.core_hertz_after);
     here.time.hertz_high = std::max(*seen.core_hertz_before, *seen.core_hertz_after);
@@ -54,14 +55,27 @@ std::optional<double> LoadedAndStored(const Record& record) {
   return sum;
 }
 
-void AddTo(Record& record, const CoreRates& rates, const Surroundings& here) {
+BoundsOrReason BoundsOf(const Record& record, const CoreWork& work, double beyond_caches,
+                        const BoundsMachine& machine, const Surroundings& here) {
+  if (std::string why = WhyNoBounds(record.status); !why.empty()) return {.reason = why};
+  if (record.regime != "in-network")
+    return {.reason = "the core clock was not read around a stage by itself"};
+  if (!machine.rates) return {.reason = "the rates of the cores were not recorded"};
+  CoreTime time = here.time;
+  time.seconds = record.seconds->median;
+  time.memory_bytes = beyond_caches;
+  return BoundTopdown(work, time, machine.pipeline, *machine.rates);
+}
+
+void AddTo(Record& record, const BoundsMachine& machine, const Surroundings& here) {
   if (!record.seconds || !(record.seconds->median > 0)) return;
   const double beyond_caches = std::max(0.0, record.bytes.value_or(0) - here.last_cache);
   if (const std::optional<CoreWork> work = CoreWorkOf(record.events)) {
-    CoreTime time = here.time;
-    time.seconds = record.seconds->median;
-    time.memory_bytes = beyond_caches;
-    record.topdown_bounds = BoundTopdown(*work, time, rates);
+    BoundsOrReason made = BoundsOf(record, *work, beyond_caches, machine, here);
+    record.topdown_bounds = std::move(made.bounds);
+    record.bounds_reason = std::move(made.reason);
+  } else if (record.events.contains("exact/instructions")) {
+    record.bounds_reason = "a count that they need is absent";
   }
   if (record.flops.value_or(0) == 0) return;
   Roofline roofline;
@@ -83,11 +97,10 @@ void AddTo(Record& record, const CoreRates& rates, const Surroundings& here) {
 
 }  // namespace
 
-void AddBounds(const CoreRates& rates, const std::vector<Ceiling>& ceilings,
-               const std::vector<Cache>& caches, const Disturbance& seen, Report& report) {
-  const Surroundings here = SurroundingsOf(rates.threads, ceilings, caches, seen);
-  for (Record& stage : report.stages) AddTo(stage, rates, here);
-  AddTo(report.step, rates, here);
+void AddBounds(const BoundsMachine& machine, Report& report) {
+  const Surroundings here = SurroundingsOf(machine);
+  for (Record& stage : report.stages) AddTo(stage, machine, here);
+  AddTo(report.step, machine, here);
 }
 
 }  // namespace topdnn

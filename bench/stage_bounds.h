@@ -1,9 +1,10 @@
-// What the exact counts of a profile tell beyond themselves: Top-Down bounds and the coordinates of
-// a roofline, for each stage and for the step.
+// What follows from the exact counts of a profile: Top-Down bounds and the coordinates of a
+// roofline, for each stage and for the step.
 
 #ifndef TOPDNN_BENCH_STAGE_BOUNDS_H_
 #define TOPDNN_BENCH_STAGE_BOUNDS_H_
 
+#include <optional>
 #include <vector>
 
 #include "harness/disturbance.h"
@@ -11,15 +12,22 @@
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/record.h"
+#include "harness/topdown/pipeline.h"
 
 namespace topdnn {
 
-// Fills `topdown_bounds` where a record has exact counts and `seen` tells the core's clock, and
-// `roofline` where it has operations. `rates` and `ceilings` are of the width that the report is,
-// `caches` those of the machine that was measured; where none is known, no byte is taken to have
-// left them.
-void AddBounds(const CoreRates& rates, const std::vector<Ceiling>& ceilings,
-               const std::vector<Cache>& caches, const Disturbance& seen, Report& report);
+// What is known of the machine that was measured.
+struct BoundsMachine {
+  std::optional<CoreRates> rates;  // at the report's width, before and after the run
+  CorePipeline pipeline;
+  std::vector<Ceiling> ceilings;  // at the report's width
+  std::vector<Cache> caches;      // none: no byte is taken to have left them
+  Disturbance seen;               // around the run
+};
+
+// Fills `topdown_bounds` or `bounds_reason` where a record has exact counts, and `roofline` where
+// it has operations.
+void AddBounds(const BoundsMachine& machine, Report& report);
 
 }  // namespace topdnn
 

@@ -48,6 +48,8 @@ struct Record {
   std::string counts_reason;
   std::optional<std::map<std::string, std::optional<double>>> topdown;
   std::optional<TopdownBounds> topdown_bounds;  // an estimate, never among the measured
+  // Why there are no bounds although instructions were counted; empty: there are, or none were.
+  std::string bounds_reason;
   std::optional<Roofline> roofline;
 
   // FLOP/s at the median time, in 1e9, of the FLOPs as defined; absent without both.

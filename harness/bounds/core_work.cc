@@ -15,10 +15,14 @@ constexpr Row kRows[] = {
     {"exact/instructions", &CoreWork::instructions},
     {"exact/openmp_instructions", &CoreWork::instructions, -1},
     {"exact/slow_instructions", &CoreWork::slow_instructions},
+    {"exact/fusible_instructions", &CoreWork::fusible_instructions},
+    {"exact/instruction_bytes", &CoreWork::instruction_bytes},
     {"exact/conditional_branches", &CoreWork::conditional_branches},
+    {"exact/conditional_branches", &CoreWork::predicted_branches},
+    {"exact/indirect_branches", &CoreWork::predicted_branches},
+    {"exact/openmp_branches", &CoreWork::predicted_branches, -1},
     {"exact/branches_taken", &CoreWork::taken_branches},
-    {"exact/minority_branches", &CoreWork::minority_branches},
-    {"exact/indirect_branches", &CoreWork::indirect_branches},
+    {"exact/system_calls", &CoreWork::system_calls},
     {"exact/loads", &CoreWork::loads},
     {"exact/stores", &CoreWork::stores},
     {"exact/load_bytes", &CoreWork::load_bytes},
@@ -26,7 +30,7 @@ constexpr Row kRows[] = {
     {"exact/code_bytes", &CoreWork::code_bytes},
 };
 
-// The events of a width carry its name, whatever the element.
+// The events of a width have its name in theirs, whatever the element.
 constexpr std::pair<std::string_view, FpWidth> kWidths[] = {
     {".SCALAR_", kScalar}, {".128B_", kPacked128}, {".256B_", kPacked256}, {".512B_", kPacked512}};
 

@@ -13,14 +13,16 @@
 namespace topdnn {
 
 // Of all threads together. The OpenMP runtime's own instructions (starting teams, waiting) are left
-// out of `instructions`, as their number is another one in each run.
+// out of `instructions` and `predicted_branches`, because their number changes from run to run.
 struct CoreWork {
   double instructions = 0;
-  double slow_instructions = 0;  // those among them that may take long: divisions, gathers, ...
+  double slow_instructions = 0;     // those that may take long: divisions, gathers, ...
+  double fusible_instructions = 0;  // those that some cores fuse with a neighbour: see ExactCounts
+  double instruction_bytes = 0;     // of the code, as often as it was executed
   double conditional_branches = 0;
+  double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
-  double minority_branches = 0;  // sum of min(taken, not taken) over the branches
-  double indirect_branches = 0;
+  double system_calls = 0;
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;
   double load_bytes = 0, store_bytes = 0;

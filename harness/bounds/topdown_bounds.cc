@@ -4,134 +4,236 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 namespace topdnn {
 namespace {
 
-// How far two readings of a clock or rate lie apart on a quiet machine.
+// How far two readings of a clock lie apart on a quiet machine.
 constexpr double kNoise = 0.02;
-// Instructions that take more than a slot: retired slots were seen within 10 to 15 % of them.
-constexpr double kSlotsPerInstruction = 1.15;
-// The cost of a misprediction differs with what stands before and behind the branch.
-constexpr double kMispredictSpread = 1.25;
-// More than a 64-bit division, an atomic operation or a gather takes (Agner Fog, instruction
-// tables).
+// Slots of an instruction, on average; of one that may take long (a gather of 16 lanes: 81 on Zen
+// 4; Agner Fog, instruction tables).
+constexpr double kSlotsPerInstruction = 2;
+constexpr double kSlowSlots = 100;
+// More than a 64-bit division, an atomic operation or a gather takes.
 constexpr double kSlowCycles = 100;
+// Least values of what is also measured: a misprediction costs 11 to 20 cycles, a load from L1 and
+// a multiply-add after it 9 to 11 (Agner Fog, microarchitecture and instruction tables).
+constexpr double kMispredictCycles = 20;
+constexpr double kLinkCycles = 12;
+// A taken branch that the second level of the target buffer predicts; a line of code from memory.
+constexpr double kBubble = 5;
+constexpr double kColdLineCycles = 300;
+constexpr double kCodeLine = 64;
+constexpr double kWindowBytes = 32;
+// An instruction of AVX-512 with an address: longer ones on average are taken for a miscount.
+constexpr double kMostInstructionBytes = 8;
+// A run is still called OK when a neighbour slows a probe down by this much (kLeastQuietRatio).
+constexpr double kUnseen = 0.10;
+// An interval that is less informative than this is left out.
+constexpr double kInformative = 0.01;
+// Rates that spread further are those of a disturbed machine.
+constexpr double kMostSpread = 0.05;
+// Instructions issued a cycle, over the slots: the probes reach 0.75 (Zen 5) to 1.
+constexpr double kLeastIssue = 0.6;
+// By how much a run may beat the rates measured around it.
+constexpr double kMostBusy = 1.05;
 
 double Clamp(double fraction) { return std::clamp(fraction, 0.0, 1.0); }
 
-// The longest time, in cycles of a thread, that one unit needs for its share of the work.
+std::string WhyUnusable(const CoreRates& rates, const CorePipeline& pipeline) {
+  if (!rates.slots || !rates.mispredict_cycles || !rates.link_cycles) {
+    return "the rates of the cores were not measured";
+  }
+  if (rates.spreads.empty()) return "the rates of the cores were recorded without their spread";
+  const auto widest =
+      std::max_element(rates.spreads.begin(), rates.spreads.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (widest->second > kMostSpread) {
+    return fmt::format("the rates of the cores spread over {:.0f} % ({}: {:.1f} %)",
+                       kMostSpread * 100, widest->first, widest->second * 100);
+  }
+  const double issue = *rates.slots / pipeline.slots;
+  if (issue > 1 + kNoise) {
+    return fmt::format("the cores issue {:.2f} instructions a cycle where their table has {} slots",
+                       *rates.slots, pipeline.slots);
+  }
+  if (issue < kLeastIssue) {
+    return fmt::format(
+        "the cores issue {:.2f} instructions a cycle, too few for {} slots: a "
+        "neighbour uses them",
+        *rates.slots, pipeline.slots);
+  }
+  return "";
+}
+
+// The unit that was busiest at its measured rate: an explanation, and a check of the rates.
 struct Busiest {
-  double cycles = 0;
+  double share = 0;  // of the cycles
   std::string_view unit = "none of the units measured";
 };
 
-Busiest BusiestUnit(const CoreWork& work, const CoreRates& rates) {
+Busiest BusiestUnit(const CoreWork& work, const CoreRates& rates, double cycles) {
   Busiest busiest;
-  const auto take = [&](std::string_view unit, double cycles) {
-    if (cycles > busiest.cycles) busiest = {cycles, unit};
-  };
-  const auto consider = [&](std::string_view unit, double amount, const std::optional<double>& r) {
-    if (r) take(unit, amount / *r);
+  const auto take = [&](std::string_view unit, double busy) {
+    if (busy / cycles > busiest.share) busiest = {busy / cycles, unit};
   };
   double fp = 0;  // all widths share their units
-  for (int w = 0; w < kFpWidths; ++w) {
-    const auto width = static_cast<std::size_t>(w);
+  for (std::size_t width = 0; width < rates.fp.size(); ++width) {
     if (rates.fp[width]) fp += work.fp[width] / *rates.fp[width];
   }
   take("floating-point units", fp);
-  consider("loads", work.loads, rates.loads);
-  consider("stores", work.stores, rates.stores);
-  consider("loads and stores", work.loads + work.stores, rates.memory_operations);
-  consider("bytes loaded", work.load_bytes, rates.load_bytes);
-  consider("bytes stored", work.store_bytes, rates.store_bytes);
-  consider("branches taken", work.taken_branches, rates.taken_branches);
+  if (rates.loads) take("loads", work.loads / *rates.loads);
+  if (rates.stores) take("stores", work.stores / *rates.stores);
   return busiest;
 }
 
-// Fractions of the cycles, or of the slots where they say so.
+// Upper ends in cycles of a thread, and lower ends, before they are set against each other. Shares
+// are of the slots.
 struct Shares {
-  double retiring_low, retiring_high;  // of the slots
-  double bad;                          // at most
-  double busy;                         // of the busiest unit, at least
-  double chain;                        // of one chain through all instructions, at most
-  double memory;                       // of the memory's bandwidth, at least
-  double bubbles;                      // of branches taken, at most
+  double retiring_low = 0, retiring_high = 1;
+  double mispredicts = 0, mispredict_cost = 0;  // a cost in cycles of all slots
+  double bad = 1;
+  double fp_busy = 0;  // of the cycles, at least
+  double chain = 1;
+  std::optional<double> frontend;
+  double code_operations = 0;  // micro-ops in the code, about
 };
 
-// The smallest interval that the other nodes leave.
-void Add(TopdownBounds& bounds, const char* name, double low, double high, std::string basis) {
-  bounds[name] = {low, std::max(low, high), std::move(basis)};
+Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
+                const CoreRates& rates, double fewest, double most) {
+  Shares s;
+  const double unfused = std::max(0.0, work.instructions - work.conditional_branches -
+                                           work.fusible_instructions - work.slow_instructions);
+  s.retiring_low = unfused / (pipeline.slots * most);
+  s.retiring_high =
+      Clamp((kSlotsPerInstruction * work.instructions + kSlowSlots * work.slow_instructions) /
+            (pipeline.slots * fewest));
+  s.mispredicts = work.predicted_branches;
+  s.mispredict_cost = static_cast<double>(pipeline.reorder_buffer) / pipeline.slots +
+                      std::max(kMispredictCycles, *rates.mispredict_cycles);
+  if (pipeline.reorder_buffer > 0) s.bad = Clamp(s.mispredicts * s.mispredict_cost / fewest);
+  if (pipeline.fp_256 > 0 && pipeline.fp_512 > 0) {
+    s.fp_busy = ((work.fp[kScalar] + work.fp[kPacked128] + work.fp[kPacked256]) / pipeline.fp_256 +
+                 work.fp[kPacked512] / pipeline.fp_512) /
+                most;
+  }
+  s.chain = Clamp((work.instructions * std::max(kLinkCycles, *rates.link_cycles) +
+                   work.slow_instructions * kSlowCycles) /
+                  fewest);
+  if (work.instruction_bytes > 0) {
+    // (the bytes are also of the OpenMP runtime's instructions, the instructions are not)
+    s.code_operations = work.code_bytes /
+                        std::min(kMostInstructionBytes, work.instruction_bytes / work.instructions);
+  }
+  const bool fits = s.code_operations > 0 && 2 * s.code_operations <= pipeline.op_cache &&
+                    2 * work.code_bytes <= time.instruction_cache;
+  if (fits) {
+    const double windows =
+        std::max(0.0, work.instruction_bytes / kWindowBytes - unfused / pipeline.slots);
+    const double cold = work.code_bytes / kCodeLine * kColdLineCycles * time.threads;
+    s.frontend = Clamp((windows + kBubble * work.taken_branches + cold) / fewest);
+  }
+  return s;
+}
+
+std::string Contradiction(const Shares& s, const Busiest& busiest) {
+  if (s.retiring_low > 1) {
+    return fmt::format(
+        "counts and time contradict each other: the instructions need {:.0f} % of "
+        "the slots",
+        s.retiring_low * 100);
+  }
+  if (s.fp_busy > 1) {
+    return fmt::format(
+        "counts and time contradict each other: the floating-point work needs "
+        "{:.0f} % of the cycles",
+        s.fp_busy * 100);
+  }
+  if (busiest.share > kMostBusy) {
+    return fmt::format(
+        "the run did more {} a cycle than the rates measured around it ({:.0f} %)",
+        busiest.unit == "floating-point units" ? "floating-point operations" : busiest.unit,
+        busiest.share * 100);
+  }
+  return "";
 }
 
 }  // namespace
 
-std::optional<TopdownBounds> BoundTopdown(const CoreWork& work, const CoreTime& time,
-                                          const CoreRates& rates) {
-  if (!rates.slots || !rates.mispredict_cycles || !(time.hertz_low > 0) || !(time.seconds > 0)) {
-    return std::nullopt;
-  }
-  const double threads = time.threads;
-  const double fewest = time.seconds * time.hertz_low * threads * (1 - kNoise);
-  const double most = time.seconds * time.hertz_high * threads * (1 + kNoise);
-  const double penalty = *rates.mispredict_cycles * kMispredictSpread;
-  const double mispredicts = work.minority_branches + work.indirect_branches;
-  const Busiest busiest = BusiestUnit(work, rates);
-  Shares s{};
-  s.retiring_low = Clamp((work.instructions - work.conditional_branches) / (*rates.slots * most));
-  s.retiring_high = Clamp(work.instructions * kSlotsPerInstruction / (*rates.slots * fewest));
-  s.bad = Clamp(mispredicts * penalty / fewest);
-  s.busy = Clamp(busiest.cycles / most);
-  s.chain = 1;
-  if (rates.link_cycles) {
-    s.chain = Clamp(
-        (work.instructions * *rates.link_cycles + work.slow_instructions * kSlowCycles) / fewest);
-  }
-  if (time.memory_bytes_per_second > 0) {
-    s.memory = Clamp(time.memory_bytes / time.memory_bytes_per_second / time.seconds);
-  }
-  if (rates.taken_branches) s.bubbles = Clamp(work.taken_branches / *rates.taken_branches / fewest);
+std::string WhyNoBounds(Status status) {
+  return status == Status::kOk ? "" : fmt::format("the record is {}", NameOf(status));
+}
 
-  const bool code_fits = work.code_bytes > 0 && 2 * work.code_bytes <= time.instruction_cache;
-  const bool eliminated = code_fits && time.threads == 1 && rates.taken_branches;
+BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
+                            const CorePipeline& pipeline, const CoreRates& rates) {
+  const auto refuse = [](std::string reason) {
+    return BoundsOrReason{.bounds = std::nullopt, .reason = std::move(reason)};
+  };
+  if (pipeline.slots <= 0) return refuse("no Top-Down table has the slots of this CPU");
+  if (!(work.instructions > 0)) return refuse("no instruction was counted");
+  if (!(time.hertz_low > 0) || !(time.seconds > 0)) return refuse("the core clock is not known");
+  if (std::string why = WhyUnusable(rates, pipeline); !why.empty()) return refuse(std::move(why));
+  const double fewest = time.seconds * time.hertz_low * time.threads * (1 - kNoise);
+  const double most = time.seconds * time.hertz_high * time.threads * (1 + kNoise);
+  const Shares s = SharesOf(work, time, pipeline, rates, fewest, most);
+  const Busiest busiest = BusiestUnit(work, rates, most);
+  if (std::string why = Contradiction(s, busiest); !why.empty()) return refuse(std::move(why));
+
+  const bool apart = s.frontend && time.threads == 1;
   const double rest = 1 - s.retiring_low;
-  const double core_low = std::min(rest, Clamp(s.busy - s.retiring_high - s.bad));
-  const double core_high = std::max(core_low, std::min(rest, s.chain));
-  const double by_elimination =
-      1 - s.retiring_high - s.bad - core_high - (eliminated ? s.bubbles : 0);
-  // (a core waits for its units longer than they are busy: nothing is taken to overlap)
-  const double by_bandwidth = s.memory - s.busy - s.retiring_high - s.bad;
+  const double core_low =
+      s.frontend ? Clamp(s.fp_busy - s.retiring_high - s.bad - *s.frontend) : 0.0;
+  // (the kernel's time looks like a stall)
   const double memory_low =
-      std::min(rest - core_low, Clamp(std::max(by_elimination, by_bandwidth)));
+      work.system_calls > 0
+          ? 0.0
+          : Clamp(1 - s.retiring_high - s.bad - s.chain - (apart ? *s.frontend : 0.0) - kUnseen);
   TopdownBounds bounds;
-  Add(bounds, "Retiring", s.retiring_low, s.retiring_high,
-      fmt::format("{:.4g} instructions, {:.4g} of them conditional branches, over {:.2f} slots a "
-                  "cycle of {:.4g} to {:.4g} cycles",
-                  work.instructions, work.conditional_branches, *rates.slots, fewest, most));
-  Add(bounds, "Bad_Speculation", 0, std::min(s.bad, rest - core_low - memory_low),
-      fmt::format("at most {:.4g} mispredictions of {:.0f} cycles", mispredicts, penalty));
-  Add(bounds, "Core_Bound", core_low, std::min(core_high, rest - memory_low),
-      fmt::format("busiest: {}, {:.1f} % of the cycles at its measured rate; one chain through all "
-                  "instructions, {:.0f} % at most",
-                  busiest.unit, s.busy * 100, s.chain * 100));
-  if (eliminated) {
-    Add(bounds, "Frontend_Bound", 0, std::min(s.bubbles, rest - core_low - memory_low),
-        fmt::format("at most {:.4g} branches taken, {:.2f} a cycle; {:.0f} bytes of code stay in "
-                    "the instruction cache",
-                    work.taken_branches, *rates.taken_branches, work.code_bytes));
+  bool collapsed = false;
+  const auto add = [&](const char* name, double low, double high, std::string basis) {
+    collapsed = collapsed || !(low < high || (low == 0 && high == 0));
+    // (Retiring has nothing before it that it could be the rest of)
+    const double nothing_known = std::string_view(name) == "Retiring" ? 1.0 : rest;
+    if (low < kInformative && high > nothing_known - kInformative) return;
+    bounds[name] = {low, high, std::move(basis)};
+  };
+  add("Retiring", s.retiring_low, std::min(s.retiring_high, 1 - core_low - memory_low),
+      fmt::format("{:.4g} instructions, of which {:.4g} may share a slot; {} slots a cycle ({}) of "
+                  "{:.4g} to {:.4g} cycles; at most {} slots an instruction on average",
+                  work.instructions,
+                  work.conditional_branches + work.fusible_instructions + work.slow_instructions,
+                  pipeline.slots, pipeline.source, fewest, most, kSlotsPerInstruction));
+  add("Bad_Speculation", 0, std::min(s.bad, rest - core_low - memory_low),
+      fmt::format("at most {:.4g} mispredictions, one for each branch, of {:.0f} cycles; assuming "
+                  "no machine clears",
+                  s.mispredicts, s.mispredict_cost));
+  add("Core_Bound", core_low, std::min(s.chain, rest - memory_low),
+      fmt::format(
+          "floating-point work for {:.1f} % of the cycles at least; one chain through all "
+          "instructions takes {:.0f} % at most; busiest at the measured rates: {}, {:.0f} %",
+          s.fp_busy * 100, s.chain * 100, busiest.unit, busiest.share * 100));
+  if (apart) {
+    add("Frontend_Bound", 0, std::min(*s.frontend, rest - core_low - memory_low),
+        fmt::format("{:.4g} branches taken; {:.0f} bytes of code, about {:.0f} micro-ops, stay in "
+                    "the micro-op cache",
+                    work.taken_branches, work.code_bytes, s.code_operations));
   }
-  std::string memory = s.memory > 0
-                           ? fmt::format(
-                                 "{:.4g} bytes that no cache holds are {:.1f} % of the time "
-                                 "at the measured bandwidth; at most the remainder",
-                                 time.memory_bytes, s.memory * 100)
-                           : "at most the remainder";
-  memory += eliminated          ? ", the front end being eliminated"
-            : time.threads == 1 ? "; the code does not fit the instruction cache"
-                                : "; threads that wait for each other are in it";
-  Add(bounds, eliminated ? "Memory_Bound" : "Memory_And_Frontend_Bound", memory_low,
-      rest - core_low, std::move(memory));
-  return bounds;
+  std::string memory = apart        ? "what the other nodes leave"
+                       : s.frontend ? "what the other nodes leave; threads that wait for each "
+                                      "other are in it"
+                                    : "what the other nodes leave; the front end is in it, as the "
+                                      "code does not fit the micro-op cache";
+  if (time.memory_bytes > 0 && time.memory_bytes_per_second > 0) {
+    memory += fmt::format(
+        "; {:.4g} bytes that no cache holds take {:.0f} % of the time at the measured bandwidth",
+        time.memory_bytes, 100 * time.memory_bytes / time.memory_bytes_per_second / time.seconds);
+  }
+  add(apart ? "Memory_Bound" : "Memory_And_Frontend_Bound", memory_low, rest - core_low,
+      std::move(memory));
+  if (collapsed) return refuse("the intervals contradict each other");
+  if (bounds.empty()) return refuse("the counts leave every node open");
+  return {.bounds = std::move(bounds), .reason = ""};
 }
 
 }  // namespace topdnn

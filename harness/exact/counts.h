@@ -32,6 +32,9 @@ struct Tally {
   // Divisions, roots, gathers, atomic, string, x87 and serializing instructions: those that may
   // take much longer than a load followed by a multiply-add.
   std::uint64_t slow_instructions = 0;
+  // No-operations and moves between general registers, which some cores fuse with a neighbour.
+  std::uint64_t fusible_instructions = 0;
+  std::uint64_t instruction_bytes = 0;  // of code, as often as it was executed
 
   // Adds `other`, executed `times` times.
   void Add(const Tally& other, std::uint64_t times);
@@ -47,6 +50,8 @@ struct ExactCounts : Tally {
   // Of the instructions, those of the OpenMP runtime: starting teams and waiting for them, which
   // differs from run to run. The rest does not.
   std::uint64_t openmp_instructions = 0;
+  // Of its branches, the conditional and indirect ones.
+  std::uint64_t openmp_branches = 0;
   int threads = 1;                // threads that contributed
   bool width_forced = false;      // OpenMP was held at one thread for this count
   bool complete = false;          // false: at least what is counted was executed

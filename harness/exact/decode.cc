@@ -11,7 +11,7 @@ namespace {
 
 enum Kind { kOther, kFp, kX87, kBf16Dot, kVnni, kTileBf16, kTileInt8, kTileLoad, kTileStore };
 
-enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8 };
+enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8, kFusible = 16 };
 
 // What instructions are by their names, which are regular expressions.
 struct Rule {
@@ -54,6 +54,8 @@ constexpr Rule kRules[] = {
     // Name memory and do not access it, or not so that a load retires.
     {.names = "nop|prefetch.*|v(gather|scatter)pf.*|cldemote|clflush(opt)?|clwb",
      .traits = kOnlyNames},
+    // Fused with a neighbour by some cores (a move between registers, too).
+    {.names = "nop|endbr(32|64)", .traits = kFusible},
 };
 
 struct MnemonicClass : Rule {
@@ -133,6 +135,12 @@ int RegisterNumber(ZydisRegister name) {
   return r >= 0 && r < 16 ? r : kNothing;
 }
 
+bool IsRegisterMove(const Instruction& i) {
+  return i.raw.mnemonic == ZYDIS_MNEMONIC_MOV &&
+         i.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+         i.operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER;
+}
+
 int OverwrittenBy(const Instruction& i) {
   const int traits = classes[i.raw.mnemonic].traits;
   const auto& to = i.operands[0];
@@ -192,6 +200,8 @@ void Classify(const Instruction& i, Tally* t) noexcept {
   t->slow_instructions += (c.traits & kSlow) != 0 || i.flow == Flow::kSystemCall || i.rep ||
                           i.raw.meta.category == ZYDIS_CATEGORY_X87_ALU ||
                           (i.raw.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0;
+  t->fusible_instructions += (c.traits & kFusible) != 0 || IsRegisterMove(i);
+  t->instruction_bytes += i.raw.length;
   t->conditional_branches += i.flow == Flow::kConditional;
   t->unconditional_branches += i.flow == Flow::kJump || i.flow == Flow::kCall;
   t->indirect_branches +=

@@ -62,6 +62,8 @@ void Fold(Context* c) noexcept {
     c->counts->Add(block.content, times);
     if (IsTeamRuntime(block.start)) {
       c->counts->openmp_instructions += block.content.instructions * times;
+      c->counts->openmp_branches +=
+          (block.content.conditional_branches + block.content.indirect_branches) * times;
     }
     c->touched.Add({block.start, block.end});
   }

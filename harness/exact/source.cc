@@ -30,6 +30,7 @@ constexpr std::uint64_t Sum(const std::uint64_t (&by_width)[kFpWidths]) {
 constexpr Event kEvents[] = {
     {"exact/instructions", TOPDNN_COUNT(c.instructions)},
     {"exact/openmp_instructions", TOPDNN_COUNT(c.openmp_instructions)},
+    {"exact/openmp_branches", TOPDNN_COUNT(c.openmp_branches)},
     {kFlopsEvent.data(), TOPDNN_COUNT(c.flops())},
     {"exact/FP_ARITH_INST_RETIRED.SCALAR_SINGLE", TOPDNN_FP(kF32, kScalar)},
     {"exact/FP_ARITH_INST_RETIRED.128B_PACKED_SINGLE", TOPDNN_FP(kF32, kPacked128)},
@@ -59,6 +60,8 @@ constexpr Event kEvents[] = {
     {"exact/indirect_branches", TOPDNN_COUNT(c.indirect_branches)},
     {"exact/minority_branches", TOPDNN_COUNT(c.minority_branches)},
     {"exact/slow_instructions", TOPDNN_COUNT(c.slow_instructions)},
+    {"exact/fusible_instructions", TOPDNN_COUNT(c.fusible_instructions)},
+    {"exact/instruction_bytes", TOPDNN_COUNT(c.instruction_bytes)},
     {"exact/system_calls", TOPDNN_COUNT(c.system_calls)},
     {"exact/code_bytes", TOPDNN_COUNT(c.code_bytes)},
     {"exact/code_blocks", TOPDNN_COUNT(c.blocks)},

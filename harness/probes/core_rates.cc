@@ -1,7 +1,9 @@
 #include "harness/probes/core_rates.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <vector>
 
 #include "harness/machine/clock.h"
@@ -14,80 +16,72 @@ namespace {
 constexpr double kWindowSeconds = 0.3e-3;
 constexpr int kWindows = 12;
 constexpr std::size_t kWorkingSet = 8192;  // in L1
-// Too many random bytes for a predictor to learn by heart.
+// More random bytes than a branch predictor can learn.
 constexpr std::size_t kRandomBytes = std::size_t{1} << 20;
 
 double Instructions(const ProbeWork& work) { return work.instructions; }
 double Loads(const ProbeWork& work) { return work.loads; }
 double Stores(const ProbeWork& work) { return work.stores; }
-double Operations(const ProbeWork& work) { return work.loads + work.stores; }
-double LoadBytes(const ProbeWork& work) { return work.bytes_loaded; }
-double StoreBytes(const ProbeWork& work) { return work.bytes_stored; }
-// (the loop's own branch is one of them)
-double Taken(const ProbeWork& work) { return work.instructions - 1; }
 template <int kLanes>
 double FpCount(const ProbeWork& work) {
   return work.flops / kLanes;
 }
 
-std::optional<double>& Slots(CoreRates& r) { return r.slots; }
-std::optional<double>& LoadRate(CoreRates& r) { return r.loads; }
-std::optional<double>& StoreRate(CoreRates& r) { return r.stores; }
-std::optional<double>& OperationRate(CoreRates& r) { return r.memory_operations; }
-std::optional<double>& LoadByteRate(CoreRates& r) { return r.load_bytes; }
-std::optional<double>& StoreByteRate(CoreRates& r) { return r.store_bytes; }
-std::optional<double>& TakenRate(CoreRates& r) { return r.taken_branches; }
-template <FpWidth kWidth>
-std::optional<double>& Fp(CoreRates& r) {
-  return r.fp[kWidth];
+// The rates and costs by name, as in the JSON.
+struct Member {
+  const char* name;
+  std::optional<double> CoreRates::*value;
+  bool cost = false;  // cycles: the lower, the better
+};
+
+constexpr Member kMembers[] = {{"slots", &CoreRates::slots},
+                               {"loads", &CoreRates::loads},
+                               {"stores", &CoreRates::stores},
+                               {"mispredict_cycles", &CoreRates::mispredict_cycles, true},
+                               {"link_cycles", &CoreRates::link_cycles, true}};
+constexpr const char* kFpNames[kFpWidths] = {"fp/scalar", "fp/128", "fp/256", "fp/512"};
+
+template <class Rates>
+auto& RateOf(Rates& rates, std::string_view name) {
+  for (const Member& member : kMembers) {
+    if (name == member.name) return rates.*member.value;
+  }
+  return rates.fp.at(static_cast<std::size_t>(
+      std::find(std::begin(kFpNames), std::end(kFpNames), name) - std::begin(kFpNames)));
 }
 
 // A rate is that of the fastest of its probes.
 struct Row {
   const char* probe;
   double (*amount)(const ProbeWork&);  // of an iteration
-  std::optional<double>& (*rate)(CoreRates&);
+  const char* rate;
 };
 
 constexpr Row kRows[] = {
-    {"core/issue/moves", Instructions, Slots},
-    {"core/issue/memory", Instructions, Slots},
-    {"core/taken", Taken, TakenRate},
-    {"core/fp/128", FpCount<4>, Fp<kPacked128>},
-    {"fma/avx2/f32/registers", FpCount<8>, Fp<kPacked128>},
-    {"core/fp/256", FpCount<8>, Fp<kPacked256>},
-    {"fma/avx2/f32/registers", FpCount<8>, Fp<kPacked256>},
-    {"core/fp/512", FpCount<16>, Fp<kPacked512>},
-    {"fma/avx512/f32/registers", FpCount<16>, Fp<kPacked512>},
-    {"core/load/8", Loads, LoadRate},
-    {"core/store/8", Stores, StoreRate},
-    {"core/load_store/8", Operations, OperationRate},
-    {"core/load/32", LoadBytes, LoadByteRate},
-    {"core/load/64", LoadBytes, LoadByteRate},
-    {"core/store/32", StoreBytes, StoreByteRate},
-    {"core/store/64", StoreBytes, StoreByteRate},
+    {"core/issue/moves", Instructions, "slots"},
+    {"core/issue/memory", Instructions, "slots"},
+    {"core/fp/128", FpCount<4>, "fp/128"},
+    {"fma/avx2/f32/registers", FpCount<8>, "fp/128"},
+    {"core/fp/256", FpCount<8>, "fp/256"},
+    {"fma/avx2/f32/registers", FpCount<8>, "fp/256"},
+    {"core/fp/512", FpCount<16>, "fp/512"},
+    {"fma/avx512/f32/registers", FpCount<16>, "fp/512"},
+    {"core/load/8", Loads, "loads"},
+    {"core/store/8", Stores, "stores"},
 };
 
-struct Member {
-  const char* name;
-  std::optional<double> CoreRates::*value;
+// Iterations a cycle of each thread.
+struct Pace {
+  double median = 0, best = 0;  // best: the 90th percentile of the windows
+
+  double spread() const { return 1 - median / best; }
 };
 
-constexpr Member kMembers[] = {{"slots", &CoreRates::slots},
-                               {"loads", &CoreRates::loads},
-                               {"stores", &CoreRates::stores},
-                               {"memory_operations", &CoreRates::memory_operations},
-                               {"load_bytes", &CoreRates::load_bytes},
-                               {"store_bytes", &CoreRates::store_bytes},
-                               {"taken_branches", &CoreRates::taken_branches},
-                               {"mispredict_cycles", &CoreRates::mispredict_cycles},
-                               {"link_cycles", &CoreRates::link_cycles}};
-
-// Iterations a cycle of each thread, of so many windows that a neighbour disturbs few; the clock is
-// read around each, as it moves.
-std::vector<double> IterationsPerCycle(const char* name, int threads, std::size_t working_set) {
+// From so many windows that a neighbour disturbs few; the clock is read around each, as it moves.
+// Absent where the probe does not run.
+std::optional<Pace> PaceOf(const char* name, int threads, std::size_t working_set) {
   const Probe* probe = FindProbe(name);
-  if (probe == nullptr || !WhyAbsent(*probe, MachineIsas()).empty()) return {};
+  if (probe == nullptr || !WhyAbsent(*probe, MachineIsas()).empty()) return std::nullopt;
   ProbeTeam team(*probe, threads, working_set, kWindowSeconds);
   std::vector<double> values;
   double before = CoreClock().hz;
@@ -96,11 +90,11 @@ std::vector<double> IterationsPerCycle(const char* name, int threads, std::size_
     const double after = CoreClock().hz;
     const double hertz = std::max(before, after);
     before = after;
-    if (!rate || !(hertz > 0)) return {};
+    if (!rate || !(hertz > 0)) return std::nullopt;
     values.push_back(*rate / hertz / threads);
   }
   std::sort(values.begin(), values.end());
-  return values;
+  return Pace{QuantileOfSorted(values, 0.5), QuantileOfSorted(values, 0.9)};
 }
 
 }  // namespace
@@ -109,27 +103,54 @@ CoreRates MeasureCoreRates(int threads) {
   CoreRates rates;
   rates.threads = threads;
   for (const Row& row : kRows) {
-    const std::vector<double> iterations = IterationsPerCycle(row.probe, threads, kWorkingSet);
-    if (iterations.empty()) continue;
-    const double rate = QuantileOfSorted(iterations, 0.9) * row.amount(FindProbe(row.probe)->work);
-    std::optional<double>& known = row.rate(rates);
-    known = std::max(known.value_or(0), rate);
+    const std::optional<Pace> pace = PaceOf(row.probe, threads, kWorkingSet);
+    if (!pace) continue;
+    const double rate = pace->best * row.amount(FindProbe(row.probe)->work);
+    std::optional<double>& known = RateOf(rates, row.rate);
+    if (known && *known >= rate) continue;
+    known = rate;
+    rates.spreads[row.rate] = pace->spread();
   }
   rates.fp[kScalar] = rates.fp[kPacked128];
-  const std::vector<double> loads = IterationsPerCycle("chase", threads, kWorkingSet);
-  const std::vector<double> adds = IterationsPerCycle("core/fp/chain", threads, kWorkingSet);
-  if (!loads.empty() && !adds.empty()) {
-    rates.link_cycles = 1 / (QuantileOfSorted(loads, 0.5) * FindProbe("chase")->work.loads) +
-                        2 / (QuantileOfSorted(adds, 0.5) * FindProbe("core/fp/chain")->work.flops);
+  const std::optional<Pace> loads = PaceOf("chase", threads, kWorkingSet);
+  const std::optional<Pace> adds = PaceOf("core/fp/chain", threads, kWorkingSet);
+  if (loads && adds) {
+    rates.link_cycles = 1 / (loads->median * FindProbe("chase")->work.loads) +
+                        2 / (adds->median * FindProbe("core/fp/chain")->work.flops);
+    rates.spreads["link_cycles"] = std::max(loads->spread(), adds->spread());
   }
-  const std::vector<double> predicted = IterationsPerCycle("branch/taken", threads, kRandomBytes);
-  const std::vector<double> random = IterationsPerCycle("branch/random", threads, kRandomBytes);
-  if (!predicted.empty() && !random.empty()) {
+  const std::optional<Pace> predicted = PaceOf("branch/taken", threads, kRandomBytes);
+  const std::optional<Pace> random = PaceOf("branch/random", threads, kRandomBytes);
+  if (predicted && random) {
     // Every other iteration mispredicts, on average.
-    rates.mispredict_cycles =
-        2 * (1 / QuantileOfSorted(random, 0.5) - 1 / QuantileOfSorted(predicted, 0.9));
+    rates.mispredict_cycles = 2 * (1 / random->median - 1 / predicted->best);
+    rates.spreads["mispredict_cycles"] = std::max(predicted->spread(), random->spread());
   }
   return rates;
+}
+
+CoreRates Joined(const CoreRates& before, const CoreRates& after) {
+  CoreRates joined;
+  joined.threads = before.threads;
+  const auto join = [&](const std::string& name, bool cost) {
+    const std::optional<double> a = RateOf(before, name);
+    const std::optional<double> b = RateOf(after, name);
+    if (!a || !b) return;
+    const auto [low, high] = std::minmax(*a, *b);
+    RateOf(joined, name) = cost ? low : high;
+    double spread = high > 0 ? 1 - low / high : 1;
+    bool known = false;
+    for (const CoreRates* rates : {&before, &after}) {
+      const auto found = rates->spreads.find(name);
+      if (found == rates->spreads.end()) continue;
+      spread = std::max(spread, found->second);
+      known = true;
+    }
+    if (known) joined.spreads[name] = spread;
+  };
+  for (const Member& member : kMembers) join(member.name, member.cost);
+  for (const char* name : kFpNames) join(name, false);
+  return joined;
 }
 
 nlohmann::ordered_json ToJson(const CoreRates& rates) {
@@ -139,6 +160,7 @@ nlohmann::ordered_json ToJson(const CoreRates& rates) {
   nlohmann::ordered_json json = {{"threads", rates.threads}};
   for (const Member& member : kMembers) json[member.name] = number(rates.*member.value);
   for (const std::optional<double>& rate : rates.fp) json["fp"].push_back(number(rate));
+  json["spreads"] = rates.spreads;
   return json;
 }
 
@@ -151,6 +173,9 @@ CoreRates CoreRatesFromJson(const nlohmann::ordered_json& json) {
   for (const Member& member : kMembers) rates.*member.value = number(json.at(member.name));
   for (std::size_t width = 0; width < rates.fp.size(); ++width) {
     rates.fp[width] = number(json.at("fp").at(width));
+  }
+  if (json.contains("spreads")) {
+    rates.spreads = json.at("spreads").get<std::map<std::string, double>>();
   }
   return rates;
 }

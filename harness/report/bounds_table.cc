@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "harness/report/text.h"
@@ -33,7 +34,7 @@ const Bound* MemoryOf(const TopdownBounds& bounds) {
   return alone != nullptr ? alone : Find(bounds, "Memory_And_Frontend_Bound");
 }
 
-// "RRRRCCCCCC.......MMM": a letter is a slot that is certain, a dot one that is not.
+// "RRRRCCCCCC.......MMM": letters for the lower ends, dots for slots that may be of any node.
 std::string Strip(const TopdownBounds& bounds) {
   const auto columns = [](const Bound* bound) {
     const double low = bound == nullptr ? 0 : bound->low;
@@ -74,12 +75,12 @@ std::string BoundsLine(const Names& names, const Record& record, const std::stri
   if (!record.topdown_bounds || record.status == Status::kFailed) return "";
   const TopdownBounds& bounds = *record.topdown_bounds;
   const Bound* frontend = Find(bounds, "Frontend_Bound");
-  const bool apart = Find(bounds, "Memory_Bound") != nullptr;
+  const bool joined = Find(bounds, "Memory_And_Frontend_Bound") != nullptr;
   return names.Line(
       name, record.pass,
       {IntervalText(Find(bounds, "Retiring")), IntervalText(Find(bounds, "Bad_Speculation")),
        IntervalText(Find(bounds, "Core_Bound")), IntervalText(MemoryOf(bounds)),
-       apart ? IntervalText(frontend) : "in memory"},
+       joined ? "in memory" : IntervalText(frontend)},
       Strip(bounds));
 }
 
@@ -97,6 +98,29 @@ std::string RooflineLine(const Names& names, const Record& record) {
       roof ? roof->name : "");
 }
 
+// "no Top-Down bounds: the record is DEGRADED (conv1 forward, step)", each reason once.
+std::string BoundsReasons(const Report& report) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  const auto add = [&](const Record& record, const std::string& name) {
+    if (record.topdown_bounds || record.bounds_reason.empty()) return;
+    auto place = std::find_if(reasons.begin(), reasons.end(), [&](const auto& entry) {
+      return entry.first == record.bounds_reason;
+    });
+    if (place == reasons.end()) place = reasons.insert(reasons.end(), {record.bounds_reason, {}});
+    place->second.push_back(name);
+  };
+  for (const Record& stage : report.stages) add(stage, stage.name + " " + WordsOf(stage.pass));
+  add(report.step, "step");
+  std::string text;
+  for (const auto& [reason, names] : reasons) {
+    const std::string whom = names.size() > 3
+                                 ? fmt::format("{} and {} more", names.front(), names.size() - 1)
+                                 : fmt::format("{}", fmt::join(names, ", "));
+    text += fmt::format("no Top-Down bounds: {} ({})\n", reason, whom);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string BoundsTable(const Report& report, const Style& style) {
@@ -104,12 +128,16 @@ std::string BoundsTable(const Report& report, const Style& style) {
   std::string lines;
   for (const Record& stage : report.stages) lines += BoundsLine(names, stage, stage.name);
   lines += BoundsLine(names, report.step, "step");
-  if (lines.empty()) return "";
-  return "\nTop-Down bounds: estimated from exact counts over measured ceilings, not read from a "
-         "PMU\n" +
+  const std::string reasons = BoundsReasons(report);
+  if (lines.empty()) return reasons.empty() ? "" : "\n" + reasons;
+  return "\nTop-Down bounds (estimated): shares of the pipeline's slots, worked out from exact "
+         "counts, not read from a PMU\n" +
          names.Line("stage", "pass", {"retiring", "bad spec.", "core", "memory", "front end"},
-                    "certain of it") +
-         lines;
+                    "at least") +
+         lines +
+         "at least: R retiring, C core, M memory, each at its lower end. n/a: the counts leave it "
+         "open.\n" +
+         reasons;
 }
 
 std::string RooflineTable(const Report& report, const Style& style) {

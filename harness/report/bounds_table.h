@@ -1,4 +1,4 @@
-// Tables of what was worked out rather than measured: Top-Down bounds, and the coordinates of a
+// Tables of what was worked out rather than measured: Top-Down bounds and the coordinates of a
 // roofline. They stand apart from the measured stages, under a heading that says what they are.
 
 #ifndef TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
@@ -12,11 +12,12 @@
 namespace topdnn {
 
 // A line for each stage that has bounds, and one for the step: intervals in percent of the slots,
-// and a strip of what is certain. Empty when there are none.
+// and a strip of their lower ends. Below it each reason for which records have none, once. Empty
+// when there is neither.
 std::string BoundsTable(const Report& report, const Style& style);
 
 // A line for each stage that has a roofline: FLOP/s, intensities, the lowest roof and the share of
-// it. Empty when there are none.
+// it. Empty when there is none.
 std::string RooflineTable(const Report& report, const Style& style);
 
 }  // namespace topdnn

@@ -31,17 +31,18 @@ Json NumbersJson(const Values& values) {
   return json;
 }
 
+Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
+
 void AddBounds(const Record& record, Json& json) {
   json["topdown_bounds"] = nullptr;
   json["topdown_bounds_basis"] = nullptr;
+  json["topdown_bounds_reason"] = TextOrNull(record.bounds_reason);
   if (!record.topdown_bounds || record.status == Status::kFailed) return;
   for (const auto& [name, bound] : *record.topdown_bounds) {
     json["topdown_bounds"][name] = {JsonNumber(bound.low), JsonNumber(bound.high)};
     json["topdown_bounds_basis"][name] = bound.basis;
   }
 }
-
-Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
 Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);

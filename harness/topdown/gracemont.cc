@@ -8,7 +8,9 @@ namespace {
 
 using C = const TopdownCounts&;
 
-MaybeValue Slots(C e) { return 5 * e("CPU_CLK_UNHALTED.CORE"); }
+constexpr int kSlots = 5;  // a cycle
+
+MaybeValue Slots(C e) { return kSlots * e("CPU_CLK_UNHALTED.CORE"); }
 
 const TopdownRegistration kGracemont({
     .cpu = "gracemont",
@@ -17,6 +19,9 @@ const TopdownRegistration kGracemont({
     .note = "Core_Bound counts allocation restrictions alone; Resource_Bound is the rest of "
             "Backend_Bound: full buffers, memory included",
     .efficiency_core = true,
+    .pipeline = {.slots = kSlots,
+                 .reorder_buffer = 256,
+                 .source = "Intel Optimization Reference Manual (248966), chapter 2: Gracemont"},
     .events = {{"CPU_CLK_UNHALTED.CORE", 0x3C, "cycles", ""},
                {"TOPDOWN_FE_BOUND.ALL", 0x71, "topdown-fe-bound", ""},
                {"TOPDOWN_BE_BOUND.ALL", 0x74, "topdown-be-bound", ""},

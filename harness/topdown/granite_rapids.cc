@@ -15,6 +15,14 @@ const TopdownRegistration kGraniteRapids({
     .alias = {},
     .source = "pmu-tools gnr_server_ratios.py; Intel perfmon GNR",
     .note = "",
+    // (ports 0 and 1 multiply and add, beside an adder on 5; 0 and 5 with 512 bits)
+    .pipeline = {.slots = Formulas::kSlots,
+                 .reorder_buffer = 512,
+                 .op_cache = 4096,
+                 .fp_256 = 5,
+                 .fp_512 = 4,
+                 .source = "Intel Optimization Reference Manual (248966), chapter 2: Golden Cove "
+                           "and Redwood Cove"},
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
     .extras = IntelExtras("", true),

@@ -10,6 +10,8 @@ namespace {
 
 using C = const TopdownCounts&;
 
+constexpr int kSlots = 5;  // a cycle
+
 MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
 
 MaybeValue MetricsSum(C e) {
@@ -18,7 +20,7 @@ MaybeValue MetricsSum(C e) {
 }
 
 // Slots that a clear leaves empty are counted with neither side, and belong to the back end here.
-MaybeValue ClearSlots(C e) { return 5 * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
+MaybeValue ClearSlots(C e) { return kSlots * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
 
 // The remainder, and not PERF_METRICS.BAD_SPECULATION, because the others are corrected.
 MaybeValue BadSpeculation(C e) {
@@ -26,7 +28,8 @@ MaybeValue BadSpeculation(C e) {
 }
 
 MaybeValue FetchLatency(C e) {
-  return (5 * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") - e("INT_MISC.UOP_DROPPING")) /
+  return (kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") -
+          e("INT_MISC.UOP_DROPPING")) /
          Slots(e);
 }
 
@@ -80,6 +83,13 @@ const TopdownRegistration kIceLakeX({
     .alias = {},
     .source = "pmu-tools icx_server_ratios.py; Intel perfmon ICX",
     .note = "",
+    .pipeline = {.slots = kSlots,
+                 .reorder_buffer = 352,
+                 .op_cache = 2304,
+                 .fp_256 = 4,
+                 .fp_512 = 4,
+                 .source =
+                     "Intel Optimization Reference Manual (248966), chapter 2: Ice Lake Client"},
     .events = Joined<TopdownEvent>(
         {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "icx::UNHALTED_CORE_CYCLES"},
          {"TOPDOWN.SLOTS", 0x400, "slots", ""},

@@ -17,6 +17,8 @@ namespace topdnn {
 template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted>
 class Level2Metrics {
  public:
+  static constexpr int kSlots = kWidth;
+
   static std::vector<TopdownPath> Paths() {
     return {{"PERF_METRICS", MetricNodes()}, {"general counters", CounterNodes()}};
   }

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/topdown/pipeline.h"
+
 namespace topdnn {
 
 // Wrong input: one line that says what, where and the fix.
@@ -112,6 +114,7 @@ struct TopdownTable {
   std::string source;              // of the formulas
   std::string note;                // for the reader of the result; may be empty
   bool efficiency_core = false;    // its counts bear perf's cpu_atom prefix on hybrid CPUs
+  CorePipeline pipeline = {};      // its slots are those of the formulas
   std::vector<TopdownEvent> events;
   std::vector<TopdownPath> paths;
   std::vector<ExtraEvent> extras = {};  // what `flops` and `memory` count besides

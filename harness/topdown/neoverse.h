@@ -17,6 +17,8 @@ namespace topdnn {
 template <int kWidth, int kFrontend, int kBackend, bool kOvercount>
 class NeoverseSlots {
  public:
+  static constexpr int kSlots = kWidth;
+
   static std::vector<TopdownEvent> Events() {
     return {{"CPU_CYCLES", 0x11, "cycles", ""},
             {"STALL_SLOT", 0x3F, "", ""},

@@ -18,6 +18,7 @@ const TopdownRegistration kNeoverseV1({
     .alias = {},
     .source = "Linux pmu-events neoverse-v1/metrics.json",
     .note = kNote,
+    .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
     .extras = Formulas::Extras<2>(),

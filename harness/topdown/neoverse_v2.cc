@@ -18,6 +18,7 @@ const TopdownRegistration kNeoverseV2({
     .alias = {},
     .source = "Linux pmu-events neoverse-n2-v2/metrics.json",
     .note = kNote,
+    .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},
     .events = Formulas::Events(),
     .paths = Formulas::Paths(),
     .extras = Formulas::Extras<1>(),

@@ -10,9 +10,12 @@ namespace {
 
 using C = const TopdownCounts&;
 
+constexpr int kSlots = 4;  // a cycle
+
 // Counted per core when both hardware threads work, and then each owns half of the slots.
 MaybeValue Slots(C e) {
-  return e.smt() ? 4 * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2 : 4 * e("CPU_CLK_UNHALTED.THREAD");
+  return e.smt() ? kSlots * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2
+                 : kSlots * e("CPU_CLK_UNHALTED.THREAD");
 }
 
 MaybeValue RecoveryCycles(C e) {
@@ -20,11 +23,13 @@ MaybeValue RecoveryCycles(C e) {
 }
 
 MaybeValue BackendBound(C e) {
-  return 1 - e.Node("Frontend_Bound") - (e("UOPS_ISSUED.ANY") + 4 * RecoveryCycles(e)) / Slots(e);
+  return 1 - e.Node("Frontend_Bound") -
+         (e("UOPS_ISSUED.ANY") + kSlots * RecoveryCycles(e)) / Slots(e);
 }
 
 MaybeValue BadSpeculation(C e) {
-  return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + 4 * RecoveryCycles(e)) / Slots(e);
+  return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + kSlots * RecoveryCycles(e)) /
+         Slots(e);
 }
 
 // A mispredicted branch and a machine clear are taken to cost alike.
@@ -80,6 +85,13 @@ const TopdownRegistration kSkylakeX({
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
     .note = "",
+    // (ports 0 and 1 multiply and add, and 0 and 5 with 512 bits)
+    .pipeline = {.slots = kSlots,
+                 .reorder_buffer = 224,
+                 .op_cache = 1536,
+                 .fp_256 = 4,
+                 .fp_512 = 4,
+                 .source = "Intel Optimization Reference Manual (248966), chapter 2: Skylake"},
     .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
                {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
                {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
@@ -114,7 +126,7 @@ const TopdownRegistration kSkylakeX({
            {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
            {"Fetch_Latency", 2,
             [](C e) {
-              return 4 * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+              return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
             }},
            {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
            {"Branch_Mispredicts", 2, BranchMispredicts},

@@ -15,6 +15,8 @@ namespace topdnn {
 template <int kWidth>
 class ZenPipeline {
  public:
+  static constexpr int kSlots = kWidth;
+
   // `restarts`: the event of pipeline restarts that no branch caused. `latency`: cycles without any
   // op from the front end. `names`: whether libpfm4 knows this core (as amd64_fam19h_zen4).
   static std::vector<TopdownEvent> Events(const TopdownEvent& restarts, const std::string& latency,

@@ -18,8 +18,15 @@ const TopdownRegistration kZen4({
     .alias = {},
     .source = "Linux pmu-events amdzen4/pipeline.json",
     .note = "SMT_Contention is a fifth part of level 1: slots that the other hardware thread took",
+    .pipeline = {.slots = Pipeline::kSlots,
+                 .reorder_buffer = 320,
+                 .op_cache = 6912,
+                 // (two units multiply and add, two add; 512 bits take two cycles of one)
+                 .fp_256 = 6,
+                 .fp_512 = 3,
+                 .source = "AMD Software Optimization Guide for Zen 4 (57647), chapter 2"},
     .events = Pipeline::Events({kRestarts, 0x96, "", ""}, kNoOps, true),
-    .paths = Pipeline::Paths([](C e) { return 6 * e(kNoOps) / Pipeline::Slots(e); },
+    .paths = Pipeline::Paths([](C e) { return Pipeline::kSlots * e(kNoOps) / Pipeline::Slots(e); },
                              [](C e) {
                                return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
                                       (e("ex_ret_brn_misp") + e(kRestarts));

@@ -18,8 +18,15 @@ const TopdownRegistration kZen5({
     .alias = {},
     .source = "Linux pmu-events amdzen5/pipeline.json",
     .note = "SMT_Contention is a fifth part of level 1: slots that the other hardware thread took",
+    .pipeline = {.slots = Pipeline::kSlots,
+                 .reorder_buffer = 448,
+                 .op_cache = 6144,
+                 // (two units multiply and add, two add)
+                 .fp_256 = 6,
+                 .fp_512 = 6,
+                 .source = "AMD Software Optimization Guide for Zen 5 (58455), chapter 2"},
     .events = Pipeline::Events({kRestarts, 0x19F, "", ""}, kNoOps, false),
-    .paths = Pipeline::Paths([](C e) { return 8 * e(kNoOps) / Pipeline::Slots(e); },
+    .paths = Pipeline::Paths([](C e) { return Pipeline::kSlots * e(kNoOps) / Pipeline::Slots(e); },
                              [](C e) {
                                return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
                                       (e("ex_ret_brn_misp") + e(kRestarts));

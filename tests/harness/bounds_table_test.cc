@@ -36,10 +36,11 @@ Roofline RooflineOf() {
   return r;
 }
 
-TEST(BoundsTable, DrawsWhatIsCertain) {
+TEST(BoundsTable, DrawsTheLowerEnds) {
   Report report;
   report.stages = {StageOf("conv1")};
   const std::string text = BoundsTable(report, Style{.width = 110});
+  EXPECT_THAT(text, testing::HasSubstr("(estimated)"));
   EXPECT_THAT(text, testing::HasSubstr("not read from a PMU"));
   EXPECT_THAT(text, testing::HasSubstr("20-29 %"));
   EXPECT_THAT(text, testing::HasSubstr("RRRRRCCCCCCCCCC.....MMMMM"));
@@ -55,6 +56,34 @@ TEST(BoundsTable, SaysWhereTheFrontEndIs) {
   bounds.erase("Memory_Bound");
   bounds.erase("Frontend_Bound");
   EXPECT_THAT(BoundsTable(report, Style{}), testing::HasSubstr("in memory"));
+}
+
+TEST(BoundsTable, ANodeWithoutBoundsIsNotAvailable) {
+  Report report;
+  report.stages = {StageOf("conv1")};
+  report.stages[0].topdown_bounds = {{"Retiring", {0.2, 0.4, "instructions"}}};
+  const std::string text = BoundsTable(report, Style{});
+  EXPECT_THAT(text, testing::ContainsRegex("20-40 % +n/a +n/a +n/a +n/a"));
+}
+
+TEST(BoundsTable, SaysOnceWhyRecordsHaveNone) {
+  Report report;
+  report.stages = {StageOf("conv1"), StageOf("conv2"), StageOf("conv3"), StageOf("conv4"),
+                   StageOf("conv5")};
+  for (Record& stage : report.stages) {
+    stage.topdown_bounds.reset();
+    stage.bounds_reason = "the record is DEGRADED";
+  }
+  report.stages[4].bounds_reason = "the core clock is not known";
+  std::string text = BoundsTable(report, Style{});
+  EXPECT_THAT(text, testing::HasSubstr("no Top-Down bounds: the record is DEGRADED "
+                                       "(conv1 backward weights and 3 more)\n"));
+  EXPECT_THAT(text, testing::HasSubstr("clock is not known (conv5 backward weights)\n"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("retiring")));  // no table of nothing
+  report.stages[0] = StageOf("conv1");
+  text = BoundsTable(report, Style{});
+  EXPECT_THAT(text, testing::HasSubstr("20-29 %"));
+  EXPECT_THAT(text, testing::HasSubstr("(conv2 backward weights, conv3 backward weights, conv4"));
 }
 
 TEST(BoundsTable, IsEmptyWithoutBoundsOrForAFailure) {

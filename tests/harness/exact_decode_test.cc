@@ -55,6 +55,20 @@ TEST(ExactDecode, FloatingPointClasses) {
   }
 }
 
+TEST(ExactDecode, InstructionsThatCoresFuse) {
+  // nop, a long nop, endbr64, mov rax, rbx
+  for (const Code& code : {Code{0x90}, Code{0x0f, 0x1f, 0x44, 0x00, 0x00},
+                           Code{0xf3, 0x0f, 0x1e, 0xfa}, Code{0x48, 0x89, 0xd8}}) {
+    EXPECT_EQ(Classified(code).fusible_instructions, 1U);
+    EXPECT_EQ(Classified(code).instruction_bytes, code.size());
+  }
+  // mov rax, [rbx]; mov eax, 1; add rax, rbx; movaps xmm0, xmm1
+  for (const Code& code : {Code{0x48, 0x8b, 0x03}, Code{0xb8, 0x01, 0x00, 0x00, 0x00},
+                           Code{0x48, 0x01, 0xd8}, Code{0x0f, 0x28, 0xc1}}) {
+    EXPECT_EQ(Classified(code).fusible_instructions, 0U);
+  }
+}
+
 TEST(ExactDecode, HalfPrecision) {
   // vaddph zmm0, zmm1, zmm2
   EXPECT_EQ(Classified({0x62, 0xf5, 0x74, 0x48, 0x58, 0xc2}).fp[kF16][kPacked512], 1U);

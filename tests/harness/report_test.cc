@@ -128,6 +128,11 @@ TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
   EXPECT_EQ(json["stages"][0]["topdown"]["Retiring"], 0.5);
   EXPECT_TRUE(json["stages"][0]["topdown"]["Backend_Bound"].is_null());
   EXPECT_EQ(json["stages"][0]["topdown_bounds"]["Retiring"][1], 0.75);
+  EXPECT_TRUE(json["stages"][0]["topdown_bounds_reason"].is_null());
+  stage.topdown_bounds.reset();
+  stage.bounds_reason = "the record is DEGRADED";
+  EXPECT_EQ(ToJson(stage)["topdown_bounds_reason"], "the record is DEGRADED");
+  EXPECT_TRUE(ToJson(stage)["topdown_bounds"].is_null());
   EXPECT_TRUE(json["step"]["images_per_second"].is_null());
 }
 
