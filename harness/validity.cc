@@ -114,7 +114,10 @@ void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
   JudgeTime(record);
   JudgeCeiling(ceilings, record);
   JudgeRoofline(ceilings, record);
-  if (record.status != Status::kOk) record.topdown_bounds.reset();
+  if (record.topdown_bounds && record.status != Status::kOk) {
+    record.topdown_bounds.reset();
+    record.bounds_reason = WhyNoBounds(record.status);
+  }
 }
 
 void JudgeReport(const Evidence& evidence, Report& report) {

@@ -31,7 +31,7 @@ struct KernelRequest {
   std::string algorithm;
   // An ISA, for a backend that is compiled for several (Eigen: "sse2", "avx2", "avx512"); other
   // backends ignore it. Empty: the widest that this CPU supports.
-  std::string isa;
+  std::string isa = {};
 
   Layout LayoutOf(Arg arg) const {
     const auto found = layouts.find(arg);

@@ -110,6 +110,7 @@ TEST(ValidityTest, ADisturbedRecordHasNoBounds) {
   record.reason = "interrupted";
   JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
   EXPECT_FALSE(record.topdown_bounds);
+  EXPECT_NE(record.bounds_reason, "");
   EXPECT_EQ(record.reason, "interrupted");
 }
 
