@@ -10,6 +10,8 @@
 #include <csignal>
 #include <new>
 
+#include "harness/exact/dispatch_turn.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/threads.h"
 
 extern "C" void TopdnnExactSlowPath();
@@ -121,10 +123,12 @@ Context* NewContext(std::string* why) {
   c->slow_path = AddressOf(&TopdnnExactSlowPath);
   new (c->counts) ExactCounts();
   Reset(c);
+  RegisterContext(c);
   return c;
 }
 
 void Reset(Context* c) noexcept {
+  const DispatchTurn turn(c);
   c->incomplete = nullptr;
   c->children = 0;
   c->entry_rsp = c->return_frame = 0;
@@ -143,7 +147,12 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
   sigaltstack(nullptr, &alternate);
   c->alternate_low = AddressOf(alternate.ss_sp);
   c->alternate_high = c->alternate_low + alternate.ss_size;
-  const std::uint8_t* code = CodeFor(c, function);
+  const std::uint8_t* code = nullptr;
+  {
+    const DispatchTurn turn(c);
+    FollowChanges(c);
+    code = CodeFor(c, function);
+  }
   if (code == nullptr) {
     Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
     code = PointerTo<const std::uint8_t>(function);

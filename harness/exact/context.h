@@ -127,7 +127,8 @@ struct Context {
   std::uint64_t incomplete_address;
   // Flushes; changes of code by any thread, as far as followed; threads started by the region.
   std::uint64_t generation, changes, children;
-  std::uint32_t stale;  // blocks that were dropped because their code changed
+  std::uint32_t dispatching;  // dispatch_turn.cc
+  std::uint32_t stale;        // blocks that were dropped because their code changed
 
   // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
   const std::uint8_t *code_begin, *code, *stubs;
@@ -154,7 +155,7 @@ struct Context {
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
 Context*& CurrentContext() noexcept;    // of the calling thread while it runs translated
-// Runs function(argument) translated. A region follows changes of code first (mappings.h).
+// Runs function(argument) translated.
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument);
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 

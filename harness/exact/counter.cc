@@ -154,7 +154,6 @@ ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::W
   const auto before = ThreadTimes();
   {
     const Counting counting(c, width);
-    FollowChanges(c);
     RunTranslated(c, AddressOf(function), AddressOf(argument));
   }
   NoteStrangers(c, before);

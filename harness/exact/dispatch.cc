@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "harness/exact/context.h"
+#include "harness/exact/dispatch_turn.h"
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
@@ -254,7 +255,10 @@ void Dispatch(Context* c) {
 
 void TopdnnExactDispatch(topdnn::Context* c) noexcept {
   const int saved_errno = errno;
-  topdnn::Dispatch(c);
+  {
+    const topdnn::DispatchTurn turn(c);
+    topdnn::Dispatch(c);
+  }
   errno = saved_errno;
 }
 

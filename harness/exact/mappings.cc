@@ -122,6 +122,7 @@ CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
 
 void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept {
   mappings_changed = true;
+  if (low >= high) return;
   const std::uint64_t number = change_count.fetch_add(1) + 1;
   Change& change = changes[number % kChanges];
   change.low = low;

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "harness/exact/dispatch_turn.h"
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
 #include "harness/exact/signals.h"
@@ -36,6 +37,7 @@ CallKind Remap(Context* c, std::uint64_t next, std::uint64_t low, std::uint64_t 
   NoteMappingChange(low, high);
   Make(c, next);
   NoteMappingChange(low, high);
+  ForgetTargets(c, low, high);
   return CallKind::kMade;
 }
 
@@ -53,8 +55,10 @@ CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
   switch (r[kRax]) {
     case SYS_mmap: {
       // A mapping that shares a file may write to code of that file which is mapped elsewhere.
+      const bool fixed = (r[kR10] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
       const bool shares = (r[kR10] & MAP_TYPE) != MAP_PRIVATE && (r[kR10] & MAP_ANONYMOUS) == 0;
-      return shares ? Remap(c, next, 0, kWhole) : Remap(c, next, low, high);
+      if (shares) return Remap(c, next, 0, kWhole);
+      return fixed ? Remap(c, next, low, high) : Remap(c, next, 0, 0);  // (0: where nothing was)
     }
     case SYS_mremap:
       if ((r[kR10] & MREMAP_FIXED) == 0) return Remap(c, next, low, high);

@@ -17,7 +17,6 @@
 #include <string>
 
 #include "harness/exact/emitter.h"
-#include "harness/exact/mappings.h"
 
 namespace topdnn {
 
@@ -140,7 +139,6 @@ void RunTeamCall(void* argument) {
     return;
   }
   CurrentContext() = c;
-  FollowChanges(c);
   RunTranslated(c, AddressOf(call.function), AddressOf(call.data));
   CurrentContext() = nullptr;
 }

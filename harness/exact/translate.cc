@@ -14,6 +14,7 @@
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
 #include "harness/exact/mappings.h"
+#include "harness/exact/restartable.h"
 #include "harness/exact/threads.h"
 
 namespace topdnn {
@@ -229,7 +230,7 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit, 
     if (limit != 0 && address + ZYDIS_MAX_INSTRUCTION_LENGTH > limit) break;
     Instruction& i = c->decoded[n];
     Decode(address, &i);
-    if (i.flow == Flow::kUnknown) break;
+    if (i.flow == Flow::kUnknown || NamesRestartable(i)) break;
     ++n;
     address = i.end();
     if (i.flow != Flow::kNext || IsSpecial(address)) break;
