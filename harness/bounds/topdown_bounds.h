@@ -3,49 +3,40 @@
 // the pipeline can do by its manual. Node names: Yasin, "A Top-Down Method for Performance
 // Analysis and Counters Architecture", ISPASS 2014.
 //
-// No end may depend on a rate that is too low because a neighbour disturbed its measurement. So:
+// A rate that is measured beside a neighbour is too low, and a cost too high. So the lower ends use
+// no measured rate at all, but the pipeline of the CPU's Top-Down table; two measured costs serve
+// upper ends, and only where they are above the manual's: a misprediction and the link of a chain.
+// The rates measured before and after the run are witnesses besides. Where they spread, differ, or
+// contradict the table or the run, there are no bounds.
 //
-//   end                 made of                                               a measured rate
-//   serves Retiring, low       instructions that cannot fuse / slots of the table    none Retiring,
-//   high      2 slots an instruction on average                     none Bad_Speculation,    every
-//   conditional and indirect branch mispredicts     the cost of one, where
-//     high                                                                    it is above the
-//     manual's
-//   Core_Bound, low     floating-point work / the units of the table          none
-//   Core_Bound, high    one chain through all instructions                    the latency of a
-//   link,
-//                                                                             likewise
-//   Frontend_Bound,     windows of the micro-op cache, taken branches, cold   none
-//     high              code
-//   Memory_Bound, low   what the others leave at their most                   as theirs
+// Retiring. A slot retires one instruction, or two that were fused. Each documented fusion has a
+// conditional branch, a no-operation, a move between registers or a division in it (Intel 248966,
+// AMD 57647 and 58455, chapters 2): these count as nothing at the lower end. For the upper one,
+// most instructions take one slot, those that address memory with an index two on Intel (Agner Fog,
+// instruction tables). Two on average are ASSUMED, and kSlowSlots for each that may be microcoded.
 //
-// The rates measured before and after the run are witnesses besides: where they spread, differ, or
-// contradict the manual or the run, there are no bounds.
+// Bad_Speculation, upper end. A dynamic predictor can do worse than the rarer direction of a
+// branch: it starts cold, and branches share its entries. The hardware's limit is one misprediction
+// an execution, for conditional and indirect branches. One costs no more slots than the reorder
+// buffer holds (all of it from the wrong path) and the cycles of the refill. Machine clears (memory
+// order, self-modifying code, assists for denormals) are ASSUMED to be none: the limit would be one
+// a load, which bounds nothing.
 //
-//   Retiring      A slot retires one instruction, or two that were fused. Each documented fusion
-//                 has a conditional branch, a no-operation, a move between registers or a division
-//                 in it (Intel 248966, AMD 57647 and 58455, chapters 2): these count as nothing.
-//                 Above: most instructions take one slot, those that address memory with an index
-//                 two on Intel (Agner Fog, instruction tables). Two on average are ASSUMED, and
-//                 kSlowSlots for each instruction that may be microcoded.
-//   Bad_          A dynamic predictor can do worse than the rarer direction of a branch: it starts
-//   Speculation   cold, and branches share its entries. The hardware's limit is one misprediction
-//                 an execution. One costs no more slots than the reorder buffer holds (all of it
-//                 from the wrong path) and the cycles of the refill. Machine clears (memory order,
-//                 self-modifying code, assists for denormals) are ASSUMED to be none: the limit
-//                 would be one a load, which bounds nothing.
-//   Frontend_     Bounded only where the code fills less than half of the micro-op cache and of the
-//   Bound         first-level cache. It then gives a window of 32 bytes each cycle (Skylake's, the
-//                 smallest), loses at most kBubble cycles at a taken branch, and each line of code
-//                 may come from memory once.
-//   Core_Bound    A cycle in which the floating-point units work at their full rate is neither a
-//                 stall on memory nor empty, but its slots may retire, or be lost to the branches
-//                 or the front end. It has a lower end only where the front end has an upper one.
-//   Memory_Bound  The remainder. Its lower end is less by kUnseen, the share of the time that a
-//                 neighbour can take while a run is still called OK, and 0 beside system calls,
-//                 whose time looks like a stall. Front end and memory are told
-//                 apart for one thread whose front end is bounded; otherwise they are one node,
-//                 Memory_And_Frontend_Bound, in which threads that wait for each other are, too.
+// Frontend_Bound, upper end. There is one only where the code fills less than half of the micro-op
+// cache and of the first-level cache. That cache then gives a window of 32 bytes each cycle
+// (Skylake's, the smallest), loses at most kBubble cycles at a taken branch, and each line of code
+// may come from memory once.
+//
+// Core_Bound. A cycle in which the floating-point units work at the full rate of the table is
+// neither a stall on memory nor empty, but its slots may retire, or be lost to branches or to the
+// front end: what these take at most is subtracted. So there is a lower end only where the front
+// end has an upper one. The upper end is one chain through all instructions, with data in L1.
+//
+// Memory_Bound is the remainder. Its lower end is what the others leave at their most, less
+// kUnseen: the share of the time that a neighbour can take while a run is still called OK. Beside
+// system calls it has none, because the kernel's time looks like a stall. Front end and memory are
+// told apart for one thread whose front end is bounded; otherwise they are one node,
+// Memory_And_Frontend_Bound, which also holds the time of threads that wait for each other.
 //
 // A node whose interval says nothing beyond "what the others leave" is left out.
 
