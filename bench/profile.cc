@@ -140,31 +140,27 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   return settings;
 }
 
-// Says once, on a terminal or not, that a run takes long, and how long at least: the progress line
-// is on terminals alone, and a single step of a large batch may take minutes.
+// Says once, on a terminal or not, that a run takes long, and about how long: the progress line is
+// on terminals alone, and a single step of a large batch may take minutes.
 void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
-                     const std::vector<Ceiling>& ceilings, ProgressLine& progress) {
-  constexpr double kLongSeconds = 20;
-  constexpr std::int64_t kOtherSteps = 4;  // warm-up, check, and those that others count
+                     ProgressLine& progress) {
+  constexpr double kLongSeconds = 30;
+  constexpr double kAssumedRate = 1e11;    // FLOP/s a thread: nothing has been measured yet
+  constexpr std::int64_t kOtherSteps = 4;  // of the warm-up, and those that others count
   double flops = 0;
   for (const Stage& stage : workload.plan->stages()) {
     flops += static_cast<double>(stage.work().flops);
   }
-  double fastest = 0;
-  for (const Ceiling& ceiling : ceilings) {
-    if (ceiling.unit == "FLOP/s" && ceiling.value) fastest = std::max(fastest, *ceiling.value);
-  }
-  if (!(fastest > 0)) return;
-  const double step = flops / fastest;
-  const auto timed =
-      static_cast<double>(options.iterations.value_or(MeasureOptions().least_iterations));
-  const double least = std::max(step * (timed + kOtherSteps), options.seconds);
-  if (step * (timed + kOtherSteps) < kLongSeconds) return;
+  const std::int64_t timed = options.iterations.value_or(MeasureOptions().least_iterations);
+  const std::int64_t steps = timed + kOtherSteps;
+  const double seconds =
+      static_cast<double>(steps) * flops / (kAssumedRate * workload.plan->threads());
+  if (seconds < kLongSeconds) return;
   progress.Erase();
-  std::fputs(fmt::format("topdnn: this takes {:.0f} minutes or more: a step is {:.1f} TFLOP, at "
-                         "least {:.0f} s at the highest ceiling of this machine, and is run some "
-                         "{:.0f} times; a smaller --batch takes less\n",
-                         std::max(1.0, least / 60), flops / 1e12, step, timed + kOtherSteps)
+  std::fputs(fmt::format("topdnn: this takes about {:.0f} min or more (an estimate): some {} steps "
+                         "of {:.1f} TFLOP at {:.0f} GFLOP/s a thread; a smaller --batch takes "
+                         "less\n",
+                         std::max(1.0, seconds / 60), steps, flops * 1e-12, kAssumedRate * 1e-9)
                  .c_str(),
              stderr);
 }
@@ -172,17 +168,23 @@ void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
 Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workload) {
   ProfileSettings settings = SettingsOf(options, progress);
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
+  // `auto` goes on with what there is; who asks for the PMU gets it, or nothing.
+  if (options.counters == "perf" && !sources.without_pmu.empty()) {
+    throw NothingMeasured(
+        fmt::format("--counters perf: nothing can be counted: {}", sources.without_pmu));
+  }
   settings.sources = sources.Pointers();
   settings.progress("planning", 0);
   FitToData(options.workload);
   const std::string chosen = ChooseInNetwork(options.workload, /*training=*/!options.infer);
-  workload = MakeWorkload(options.workload, /*training=*/!options.infer);
+  workload = PlanWorkload(options.workload, /*training=*/!options.infer);
+  AnnounceLongRun(options, workload, progress);
+  PrepareWorkload(options.workload, workload);
+  TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
   const Machine machine = DescribeMachine();
   Measured measured;
   measured.ceilings = MeasureCeilings(workload.plan->threads());
-  AnnounceLongRun(options, workload, measured.ceilings, progress);
-  TrainingImages images(options.workload, workload);
   measured.rates = MeasureCoreRates(workload.plan->threads());
   measured.caches = machine.topology.caches;
   measured.machine = MachineJson(machine, measured.ceilings);

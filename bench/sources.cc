@@ -51,11 +51,9 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
     has_perf = perf.source != nullptr;
     if (has_perf) opened.sources.push_back(std::move(perf.source));
     if (!has_perf) refusal = perf.availability.reason;
-    // `auto` goes on with what there is; who asks for the PMU gets it, or nothing.
-    if (!has_perf && counters == "perf") {
+    if (!has_perf) {
       const std::string& remedy = perf.availability.remedy;
-      throw NothingMeasured(fmt::format("--counters perf: nothing can be counted: {}{}{}", refusal,
-                                        remedy.empty() ? "" : "; ", remedy));
+      opened.without_pmu = fmt::format("{}{}{}", refusal, remedy.empty() ? "" : "; ", remedy);
     }
     if (!has_perf || !perf.notes.empty()) {
       opened.notes.push_back(fmt::format("perf: {}", perf.availability.reason));

@@ -132,9 +132,11 @@ bool AreOneFile(const std::string& a, const std::string& b) {
     const bool regular = S_ISREG(of_a.st_mode) && S_ISREG(of_b.st_mode);
     return regular && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
   }
-  std::error_code none;
-  return std::filesystem::weakly_canonical(RealName(a), none) ==
-         std::filesystem::weakly_canonical(RealName(b), none);
+  const auto full = [](const std::string& name) {
+    std::error_code none;  // (a name in a folder that does not exist stays as it is)
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(RealName(name), none), none);
+  };
+  return full(a) == full(b);
 }
 
 }  // namespace

@@ -102,6 +102,19 @@ TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
 }
 
+// Said before the long work begins, so the run is ended as soon as it is there.
+TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
+  const TestFolder folder;
+  const std::string said = Quoted(folder.path() / "said");
+  const Outcome outcome = RunShell(
+      kBounded + kProgram +
+      " profile vgg16 --infer --batch 20 --iterations 1000000 --data synthetic --counters none 2>" +
+      said + " >/dev/null & for i in $(seq 400); do grep -q takes " + said +
+      " && break; sleep 0.2; done; kill $!; wait; cat " + said);
+  EXPECT_THAT(outcome.output, HasSubstr("topdnn: this takes about "));
+  EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
+}
+
 struct Limit {
   std::string shell;  // that sets it
   std::string command;

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"profile", "cnn", "--seconds", "1e308"}, "from 0 to 1e+06"},
         Refused{{"profile", "cnn", "--seconds", "5s"}, "--seconds 5s"},
         Refused{{"efficiency", "cnn", "--seconds", "inf"}, "--seconds inf"},
-        Refused{{"profile", "cnn", "--seed", "-1"}, "from 0 to 18446744073709551615"},
+        Refused{{"profile", "cnn", "--seed", "-1"}, "must be a whole number, 0 or more"},
         Refused{{"step", "cnn", "--seed", "18446744073709551616"}, "to 18446744073709551615"},
         Refused{{"train", "cnn", "--learning-rate", "nan"}, "--learning-rate nan"},
         Refused{{"train", "cnn", "--learning-rate", "1e39"}, "--learning-rate 1e39"},
