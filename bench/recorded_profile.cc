@@ -91,6 +91,10 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       ceiling.unit = text("unit");
       ceiling.note = text("note");
       if (!json.at("value").is_null()) ceiling.value = json.at("value").get<double>();
+      if (json.contains("status")) {  // (earlier versions recorded none)
+        ceiling.verdict.status = ParseStatus(text("status")).value_or(Status::kInvalid);
+        ceiling.verdict.reason = text("reason");
+      }
       ceilings.push_back(std::move(ceiling));
     }
   } catch (const nlohmann::json::exception&) {

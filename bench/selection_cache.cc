@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,7 +12,7 @@
 
 #include "bench/libraries.h"
 #include "harness/machine/cpu.h"
-#include "harness/report/atomic_file.h"
+#include "harness/user_cache/cache_folder.h"
 
 namespace topdnn {
 
@@ -77,12 +76,8 @@ SelectionCache& SelectionCache::OfUser() {
 }
 
 std::string SelectionCache::UserPath() {
-  const char* const xdg = std::getenv("XDG_CACHE_HOME");
-  // (the specification has relative paths ignored)
-  if (xdg != nullptr && xdg[0] == '/') return std::string(xdg) + "/topdnn/selection.json";
-  const char* const home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') return {};
-  return std::string(home) + "/.cache/topdnn/selection.json";
+  const std::filesystem::path folder = CacheFolder::OfUser().path();
+  return folder.empty() ? std::string() : (folder / kSelectionFile).string();
 }
 
 void SelectionCache::Read() {
@@ -104,15 +99,15 @@ std::optional<RememberedSelection> SelectionCache::Find(const SelectionKey& key)
 
 void SelectionCache::Add(const SelectionKey& key, const RememberedSelection& selection) {
   if (!path_.empty()) {
-    Read();
-    known_.insert_or_assign(key, selection);
-    try {
-      std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-      WriteFileAtomically(path_, TextOf(known_));
-    } catch (const std::exception& failure) {
-      if (!told_) Tell(fmt::format("selections are not kept: {}", failure.what()));
-      told_ = true;
-    }
+    const std::filesystem::path path(path_);
+    const std::string why = CacheFolder(path.parent_path())
+                                .Update(path.filename(), [&](const std::optional<std::string>&) {
+                                  Read();  // what other processes have added, under the lock
+                                  known_.insert_or_assign(key, selection);
+                                  return TextOf(known_);
+                                });
+    if (!why.empty() && !told_) Tell(fmt::format("selections are not kept: {}", why));
+    told_ = told_ || !why.empty();
   }
   known_.insert_or_assign(key, selection);
 }

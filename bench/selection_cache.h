@@ -1,6 +1,5 @@
-// What `auto` has chosen before, in a file of the user's cache folder
-// ($XDG_CACHE_HOME/topdnn/selection.json, by default ~/.cache/topdnn/selection.json; XDG Base
-// Directory Specification 0.8). A file that cannot be read as that is ignored with one line.
+// What `auto` has chosen before, in a file of the user's cache folder (selection.json;
+// harness/user_cache/cache_folder.h). A file that cannot be read as that is ignored with one line.
 
 #ifndef TOPDNN_BENCH_SELECTION_CACHE_H_
 #define TOPDNN_BENCH_SELECTION_CACHE_H_
@@ -38,7 +37,7 @@ class SelectionCache {
   explicit SelectionCache(std::string path);
   // The one of this user, read once.
   static SelectionCache& OfUser();
-  // Where it is; empty when neither XDG_CACHE_HOME nor HOME says.
+  // Where it is; empty when the user has no cache folder.
   static std::string UserPath();
 
   std::optional<RememberedSelection> Find(const SelectionKey& key) const;

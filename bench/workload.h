@@ -33,7 +33,7 @@ struct WorkloadOptions {
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
   std::int64_t batch = 128;
-  int threads = 0;  // 0: every CPU that this process may run on
+  int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
   bool fallback = false;
   std::uint64_t seed = 1;
@@ -54,7 +54,8 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
 // and all.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
-// Checked; throws UsageError, in one line, for what cannot be.
+// Checked; throws UsageError, in one line, for what cannot be. Where a quota of CPU time limits the
+// threads, a line on standard error says so, once a run.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {

@@ -20,6 +20,14 @@ std::string_view NameOf(Status status) {
   return "FAILED";
 }
 
+std::optional<Status> ParseStatus(std::string_view name) {
+  for (const Status status :
+       {Status::kOk, Status::kDegraded, Status::kInvalid, Status::kSkipped, Status::kFailed}) {
+    if (NameOf(status) == name) return status;
+  }
+  return std::nullopt;
+}
+
 void Worsen(Verdict& verdict, Status status, std::string_view reason) {
   verdict.status = std::max(verdict.status, status);
   if (reason.empty() || verdict.reason.find(reason) != std::string::npos) return;

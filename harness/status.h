@@ -3,6 +3,7 @@
 #ifndef TOPDNN_HARNESS_STATUS_H_
 #define TOPDNN_HARNESS_STATUS_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,7 @@ enum class Status {
 
 // "OK", "DEGRADED", ...
 std::string_view NameOf(Status status);
+std::optional<Status> ParseStatus(std::string_view name);
 
 struct Verdict {
   Status status = Status::kOk;
