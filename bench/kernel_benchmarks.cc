@@ -113,11 +113,7 @@ Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool 
 }
 
 void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
-  const Ceiling* ceiling = CeilingOfKernel(record.isa, type, loaded.kernel->threads());
-  if (ceiling != nullptr) {
-    record.ceiling_flops_per_second = *ceiling->value;
-    record.ceiling_name = ceiling->name;
-  }
+  HoldTo(CeilingOfKernel(record.isa, type, loaded.kernel->threads()), record);
   JudgeRecord(MeasuredCeilings(loaded.kernel->threads()), record);
   const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
   SetRecord(record, record.implementation + chosen, state);

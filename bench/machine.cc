@@ -4,17 +4,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "bench/ceiling_table.h"
 #include "bench/command.h"
 #include "bench/command_parser.h"
 #include "bench/libraries.h"
+#include "bench/measured_ceilings.h"
 #include "bench/workload.h"
 #include "harness/counters/source.h"
-#include "harness/probes/ceilings.h"
+#include "harness/machine/cpu_set.h"
+#include "harness/probes/ceiling_verdict.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
@@ -26,6 +31,7 @@ namespace {
 
 struct MachineOptions {
   std::string json;
+  bool all = false;
 };
 
 struct SourceState {
@@ -49,6 +55,15 @@ nlohmann::ordered_json ToJson(const SourceState& state) {
 
 constexpr double kGiB = 1 << 30;
 
+// The ISAs that cannot be used, by reason.
+std::map<std::string, std::vector<std::string>> AbsentIsas(const Machine& machine) {
+  std::map<std::string, std::vector<std::string>> absent;
+  for (const IsaVerdict& verdict : machine.isas) {
+    if (!verdict.usable) absent[verdict.reason].emplace_back(NameOf(verdict.isa));
+  }
+  return absent;
+}
+
 void PrintMachine(const Machine& machine) {
   const Cpu& cpu = machine.cpu;
   fmt::print("CPU       {} ({} family {} model {} stepping {}), {}{}\n", cpu.brand, cpu.vendor,
@@ -59,15 +74,20 @@ void PrintMachine(const Machine& machine) {
     if (verdict.usable) usable.emplace_back(NameOf(verdict.isa));
   }
   fmt::print("ISAs      {}\n", fmt::join(usable, " "));
-  for (const IsaVerdict& verdict : machine.isas) {
-    if (!verdict.usable) fmt::print("          no {}: {}\n", NameOf(verdict.isa), verdict.reason);
+  for (const auto& [reason, names] : AbsentIsas(machine)) {
+    fmt::print("          not {}: {}\n", fmt::join(names, " "), reason);
   }
-  fmt::print("Cores     {} of {} CPUs may be used\n", machine.topology.allowed.size(),
-             machine.topology.cpus);
+  const int allowed = static_cast<int>(machine.topology.allowed.size());
+  fmt::print("Cores     {} of {} CPUs may be used\n", allowed, machine.topology.cpus);
+  const std::string quota = QuotaNote(DefaultThreads(allowed, machine.cgroup.cpu_quota), allowed,
+                                      machine.cgroup.cpu_quota);
+  if (!quota.empty()) fmt::print("          {}\n", quota);
+  std::vector<std::string> caches;
   for (const Cache& cache : machine.topology.caches) {
-    fmt::print("Cache     L{} {} {:.0f} KiB, {} of them\n", cache.level, cache.type,
-               static_cast<double>(cache.size) / 1024, cache.instances);
+    caches.push_back(fmt::format("L{} {} {} KiB ({} of them)", cache.level, cache.type,
+                                 cache.size / 1024, cache.instances));
   }
+  fmt::print("Caches    {}\n", fmt::join(caches, ", "));
   fmt::print("Memory    {:.1f} GiB may be used\n",
              static_cast<double>(machine.available_memory) / kGiB);
   fmt::print("Clock     TSC {:.4f} GHz", machine.tsc.hz / 1e9);
@@ -79,29 +99,25 @@ void PrintMachine(const Machine& machine) {
   for (const std::string& doubt : machine.doubts) fmt::print("Doubt     {}\n", doubt);
 }
 
-std::string ValueText(const Ceiling& ceiling) {
-  if (!ceiling.value) return "n/a";
-  if (ceiling.unit == "s") return TimeText(ceiling.value, false);
-  return fmt::format("{:.1f} G{}", *ceiling.value / 1e9, ceiling.unit);
-}
-
-void PrintCeilings(const std::vector<Ceiling>& ceilings) {
-  for (const Ceiling& ceiling : ceilings) {
-    if (!ceiling.value) continue;
-    fmt::print("  {:<34} {:>2} {:>16}   spread {:>4.1f} %  {}\n", ceiling.name, ceiling.threads,
-               ValueText(ceiling), ceiling.spread.value_or(0) * 100, ceiling.note);
-  }
-  for (const Ceiling& ceiling : ceilings) {
-    if (!ceiling.value) fmt::print("  {:<34}  n/a: {}\n", ceiling.name, ceiling.verdict.reason);
-  }
-}
-
 void PrintSources(const std::vector<SourceState>& states) {
   for (const auto& [offer, availability] : states) {
     fmt::print("  {:<10} {:<5} {}: {}\n", offer.name, availability.works ? "works" : "no",
                offer.what, availability.reason);
     if (!availability.remedy.empty()) fmt::print("  {:<16} fix: {}\n", "", availability.remedy);
   }
+}
+
+// On one thread and on as many as a run takes, judged by each other and by what is remembered.
+std::vector<Ceiling> CeilingsOfWidths(int threads) {
+  std::vector<Ceiling> ceilings = MeasureCeilings(1);
+  if (threads > 1) {
+    for (Ceiling& ceiling : MeasureCeilings(threads)) ceilings.push_back(std::move(ceiling));
+  }
+  JudgeWidths(ceilings);
+  const std::vector<RateSeen> seen = RatesOf(ceilings);
+  MarkAgainstBest(BestOfThisMachine(), ceilings);
+  RememberRates(seen);
+  return ceilings;
 }
 
 int RunMachine(const MachineOptions& options) {
@@ -111,19 +127,20 @@ int RunMachine(const MachineOptions& options) {
   progress.Show("measuring this machine");
   const Machine machine = DescribeMachine();
   const std::vector<SourceState> sources = ProbeSources();
-  std::vector<Ceiling> ceilings = MeasureCeilings(1);
-  if (threads > 1) {
-    for (Ceiling& ceiling : MeasureCeilings(threads)) ceilings.push_back(std::move(ceiling));
-  }
+  const std::vector<Ceiling> ceilings = CeilingsOfWidths(threads);
   progress.Erase();
   if (options.json != kStandardOutput) {
     PrintMachine(machine);
-    fmt::print("\nMeasured ceilings (threads, 90th percentile of the windows)\n");
-    PrintCeilings(ceilings);
+    fmt::print("\nMeasured ceilings (90th percentile of 1 ms windows{})\n",
+               options.all ? "" : "; --all lists every one with its spread");
+    fmt::print("{}", options.all ? CeilingList(ceilings) : CeilingTable(ceilings));
     fmt::print("\nCounter sources\n");
     PrintSources(sources);
   }
-  if (options.json.empty()) return kExitGood;
+  const bool measured = std::any_of(ceilings.begin(), ceilings.end(),
+                                    [](const Ceiling& ceiling) { return ceiling.value; });
+  const int exit_status = measured ? kExitGood : kExitNothing;
+  if (options.json.empty()) return exit_status;
   nlohmann::ordered_json json = {{"schema", 1}, {"command", CommandLine()}};
   json["machine"] = ToJson(machine);
   json["machine"]["libraries"] = LibraryVersions();
@@ -132,12 +149,13 @@ int RunMachine(const MachineOptions& options) {
   json["counters"] = nlohmann::ordered_json::array();
   for (const SourceState& source : sources) json["counters"].push_back(ToJson(source));
   WriteFileAtomically(options.json, JsonText(json));
-  return kExitGood;
+  return exit_status;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<MachineOptions>();
-  parser.Add("--json", options->json, "file for the same as JSON; - is standard output");
+  parser.AddFlag("--all", options->all, "every ceiling in a line, with its spread and its reason");
+  parser.Add("--json", options->json, "file for everything, as JSON; - is standard output");
   return [options] { return RunMachine(*options); };
 }
 

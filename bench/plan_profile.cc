@@ -7,6 +7,7 @@
 #include <map>
 
 #include "bench/convolution_account.h"
+#include "bench/measured_ceilings.h"
 #include "harness/flush.h"
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
@@ -154,8 +155,7 @@ class Profiler {
 
 // The ceiling of the ISA that the stage's code really runs, in its type and at the plan's width.
 const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
-  const std::string& isa = stage.kernel->isa();
-  return isa.empty() ? nullptr : CeilingFor(ceilings, isa, NameOf(stage.execution.type), threads);
+  return CeilingOfKernel(ceilings, stage.kernel->isa(), stage.execution.type, threads);
 }
 
 void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings,
@@ -169,11 +169,7 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   const Work work = stage.work();
   if (work.flops > 0) record.flops = static_cast<double>(work.flops);
   record.bytes = static_cast<double>(work.bytes);
-  const Ceiling* ceiling = CeilingOf(stage, threads, ceilings);
-  if (ceiling != nullptr && ceiling->value && record.flops) {
-    record.ceiling_flops_per_second = *ceiling->value;
-    record.ceiling_name = ceiling->name;
-  }
+  if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);
 }
 
 void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Record& record) {
@@ -347,7 +343,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     DescribeStage(stages[i], plan.threads(), ceilings, record);
     if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
     flops += record.flops.value_or(0);
-    if (record.flops.value_or(0) > most_flops && record.ceiling_flops_per_second) {
+    if (record.flops.value_or(0) > most_flops && !record.ceiling_name.empty()) {
       most_flops = *record.flops;
       step_ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
     }
@@ -357,10 +353,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
                          NameOf(Regime::kInNetwork));
   AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
   report.step.flops = flops;
-  if (step_ceiling != nullptr && step_ceiling->value) {
-    report.step.ceiling_flops_per_second = *step_ceiling->value;
-    report.step.ceiling_name = step_ceiling->name;
-  }
+  HoldTo(step_ceiling, report.step);
   const bool failed = std::any_of(report.stages.begin(), report.stages.end(),
                                   [](const Record& r) { return r.status == Status::kFailed; });
   if (failed) {

@@ -93,7 +93,7 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       if (!json.at("value").is_null()) ceiling.value = json.at("value").get<double>();
       // Recordings of earlier versions have no verdict.
       if (json.contains("status")) {
-        ceiling.verdict = {StatusOf(text("status")), text("reason")};
+        ceiling.verdict = {ParseStatus(text("status")).value_or(Status::kInvalid), text("reason")};
       } else if (!ceiling.value) {
         ceiling.verdict = {Status::kSkipped, ceiling.note};
       }
@@ -104,9 +104,6 @@ std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& w
       }
       ceilings.push_back(std::move(ceiling));
     }
-  } catch (const std::invalid_argument& error) {
-    Refuse(where,
-           fmt::format("machine: ceilings: {}: record it again with --record", error.what()));
   } catch (const nlohmann::json::exception&) {
     Refuse(where,
            "machine: ceilings: a part is missing or of another type: record it again with "

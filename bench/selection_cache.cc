@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,8 +12,8 @@
 
 #include "bench/libraries.h"
 #include "harness/machine/cpu.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/one_line.h"
+#include "harness/user_cache/cache_folder.h"
 
 namespace topdnn {
 
@@ -24,8 +23,6 @@ constexpr int kSchema = 1;
 // A cache holds some kilobytes; a file of this size is none.
 constexpr std::uintmax_t kMostBytes = 64U << 20;
 constexpr std::size_t kMostOfReason = 120;  // characters: a parser may quote all that it has read
-
-void Warn(const std::string& line) { fmt::print(stderr, "topdnn: {}\n", OneLine(line)); }
 
 // Throws nlohmann::json::exception or std::runtime_error for what is no cache.
 std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
@@ -71,7 +68,9 @@ SelectionKey SelectionKey::Of(const Op& op, const Execution& execution, int thre
           machine};
 }
 
-SelectionCache::SelectionCache(std::string path) : path_(std::move(path)) { Read(); }
+SelectionCache::SelectionCache(std::string path) : path_(std::move(path)) {
+  if (!Read()) Store([] {});
+}
 
 SelectionCache& SelectionCache::OfUser() {
   static SelectionCache cache(UserPath());
@@ -79,37 +78,38 @@ SelectionCache& SelectionCache::OfUser() {
 }
 
 std::string SelectionCache::UserPath() {
-  const char* const xdg = std::getenv("XDG_CACHE_HOME");
-  // (the specification has relative paths ignored)
-  if (xdg != nullptr && xdg[0] == '/') return std::string(xdg) + "/topdnn/selection.json";
-  const char* const home = std::getenv("HOME");
-  if (home == nullptr || home[0] != '/') return {};
-  return std::string(home) + "/.cache/topdnn/selection.json";
+  const std::filesystem::path folder = CacheFolder::OfUser().path();
+  return folder.empty() ? std::string() : (folder / kSelectionFile).string();
 }
 
-void SelectionCache::Read() {
+bool SelectionCache::Read() {
   std::error_code error;
-  if (path_.empty() || !std::filesystem::exists(path_, error)) return;
+  if (path_.empty() || !std::filesystem::exists(path_, error)) return true;
   try {
     for (auto& [key, selection] : Parse(path_)) known_.insert_or_assign(key, selection);
+    return true;
   } catch (const std::exception& failure) {
-    if (!told_) {
-      const std::string why = OneLine(failure.what()).substr(0, kMostOfReason);
-      Warn(fmt::format("{}: no cache of selections ({}); it is started anew", path_, why));
-    }
-    told_ = true;
-    Write();
+    const std::string why = OneLine(failure.what()).substr(0, kMostOfReason);
+    WarnOnce(fmt::format("{}: no cache of selections ({}); it is started anew", path_, why));
+    return false;
   }
 }
 
-void SelectionCache::Write() {
-  try {
-    std::filesystem::create_directories(std::filesystem::path(path_).parent_path());
-    WriteFileAtomically(path_, TextOf(known_));
-  } catch (const std::exception& failure) {
-    if (!told_) Warn(fmt::format("selections are not kept: {}", failure.what()));
-    told_ = true;
-  }
+void SelectionCache::Store(const std::function<void()>& change) {
+  if (path_.empty()) return;
+  const std::filesystem::path path(path_);
+  const std::string why = CacheFolder(path.parent_path())
+                              .Update(path.filename(), [&](const std::optional<std::string>&) {
+                                Read();  // what other processes have added, under the lock
+                                change();
+                                return TextOf(known_);
+                              });
+  if (!why.empty()) WarnOnce(fmt::format("selections are not kept: {}", why));
+}
+
+void SelectionCache::WarnOnce(const std::string& line) {
+  if (!warned_) fmt::print(stderr, "topdnn: {}\n", OneLine(line));
+  warned_ = true;
 }
 
 std::optional<RememberedSelection> SelectionCache::Find(const SelectionKey& key) const {
@@ -118,12 +118,9 @@ std::optional<RememberedSelection> SelectionCache::Find(const SelectionKey& key)
 }
 
 void SelectionCache::Add(const SelectionKey& key, const RememberedSelection& selection) {
-  if (!path_.empty()) {
-    Read();
-    known_.insert_or_assign(key, selection);
-    Write();
-  }
-  known_.insert_or_assign(key, selection);
+  const auto add = [&] { known_.insert_or_assign(key, selection); };
+  Store(add);
+  add();
 }
 
 }  // namespace topdnn

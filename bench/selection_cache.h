@@ -1,10 +1,10 @@
-// What `auto` has chosen before, in a file of the user's cache folder
-// ($XDG_CACHE_HOME/topdnn/selection.json, by default ~/.cache/topdnn/selection.json; XDG Base
-// Directory Specification 0.8). A file that is no such cache is started anew, with one line.
+// What `auto` has chosen before, in a file of the user's cache folder (selection.json;
+// harness/user_cache/cache_folder.h). A file that is no such cache is started anew, with one line.
 
 #ifndef TOPDNN_BENCH_SELECTION_CACHE_H_
 #define TOPDNN_BENCH_SELECTION_CACHE_H_
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,21 +38,24 @@ class SelectionCache {
   explicit SelectionCache(std::string path);
   // The one of this user, read once.
   static SelectionCache& OfUser();
-  // Where it is; empty when neither XDG_CACHE_HOME nor HOME says.
+  // Where it is; empty when the user has no cache folder.
   static std::string UserPath();
 
   std::optional<RememberedSelection> Find(const SelectionKey& key) const;
   // Remembers it, in the file, too, beside what another process has added meanwhile. A file that
-  // cannot be written is told once, on standard error.
+  // cannot be written is reported once, on standard error.
   void Add(const SelectionKey& key, const RememberedSelection& selection);
 
  private:
-  void Read();   // a file that is no cache is replaced by what is known
-  void Write();  // says once why it cannot
+  // Adds the file's entries; false when the file is no cache.
+  bool Read();
+  // Replaces the file by its entries and those known, after `change`, under the folder's lock.
+  void Store(const std::function<void()>& change);
+  void WarnOnce(const std::string& line);
 
   std::string path_;
   std::map<SelectionKey, RememberedSelection> known_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 }  // namespace topdnn

@@ -60,6 +60,10 @@ Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
     const double work = times * static_cast<double>(defined.flops);
     const Ceiling* ceiling = CeilingOfKernel(chosen.isa, type, threads);
     if (ceiling == nullptr) throw Skipped("there is no ceiling for " + chosen.isa);
+    if (ceiling->verdict.status >= Status::kInvalid) {
+      throw Skipped(
+          fmt::format("the ceiling {} is INVALID: {}", ceiling->name, ceiling->verdict.reason));
+    }
     flops += work;
     if (chosen.winograd) winograd_flops += work;
     seconds += times * chosen.seconds;

@@ -1,9 +1,9 @@
 #include "bench/workload.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
 #include "bench/command.h"
@@ -11,6 +11,8 @@
 #include "bench/nearest.h"
 #include "bench/network_source.h"
 #include "bench/thread_team.h"
+#include "harness/machine/cgroup.h"
+#include "harness/machine/cpu_set.h"
 #include "harness/machine/machine.h"
 #include "kernels/registry.h"
 
@@ -28,11 +30,24 @@ void CheckName(const std::string& what, const std::string& given,
                                fmt::join(names, " ")));
 }
 
-int AllowedCpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
-  return CPU_COUNT(&set);
+// What threads are limited to, read once a run.
+struct ThreadLimits {
+  int allowed = 1;              // CPUs
+  std::optional<double> quota;  // of CPU time, in CPUs
+};
+
+const ThreadLimits& TheThreadLimits() {
+  static const ThreadLimits limits = {static_cast<int>(AllowedCpus().cpus.size()),
+                                      ReadCgroupLimits().cpu_quota};
+  return limits;
+}
+
+// Once a run, on standard error, as the quota decides about the figures.
+void SayQuota(int threads, const ThreadLimits& limits) {
+  static bool said = false;
+  const std::string note = QuotaNote(threads, limits.allowed, limits.quota);
+  if (!said && !note.empty()) fmt::print(stderr, "topdnn: {}\n", note);
+  said = said || !note.empty();
 }
 
 Optimizer OptimizerOf(const WorkloadOptions& options) {
@@ -70,7 +85,8 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--backend", options.backend,
              "onednn, eigen, ...; auto: oneDNN, the fastest of its ways in this network");
   parser.Add("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
-  parser.Add("--threads", options.threads, "OpenMP threads (default: the CPUs allowed)");
+  parser.Add("--threads", options.threads,
+             "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
   parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   parser.AddFlag("--fallback", options.fallback,
                  "take operations that the backend lacks from another, and say so");
@@ -91,33 +107,33 @@ void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
 }
 
 int ThreadsOf(const WorkloadOptions& options) {
-  const int allowed = AllowedCpus();
-  if (options.threads == 0) {
-    CheckTeam(allowed);
-    return allowed;
+  const ThreadLimits& limits = TheThreadLimits();
+  const int allowed = limits.allowed;
+  const int threads =
+      options.threads == 0 ? DefaultThreads(allowed, limits.quota) : options.threads;
+  if (threads < 0) {
+    throw UsageError(fmt::format("--threads {}: must be 1 or more", threads));
   }
-  if (options.threads < 0) {
-    throw UsageError(fmt::format("--threads {}: must be 1 or more", options.threads));
-  }
-  if (options.threads > allowed && !options.oversubscribe) {
+  if (threads > allowed && !options.oversubscribe) {
     throw UsageError(
         fmt::format("--threads {}: this process may run on {} CPUs; take {} or fewer, "
                     "or add --oversubscribe",
-                    options.threads, allowed, allowed));
+                    threads, allowed, allowed));
   }
   constexpr int kMostPerCpu = 4;
   const int most = options.planned_only ? kMostThreads
                                         : static_cast<int>(std::min<std::int64_t>(
                                               std::int64_t{allowed} * kMostPerCpu, kMostThreads));
-  if (options.threads > most) {
+  if (threads > most) {
     throw UsageError(fmt::format(
-        "--threads {}: must be {} or fewer, {}", options.threads, most,
+        "--threads {}: must be {} or fewer, {}", threads, most,
         options.planned_only
             ? "on any machine"
             : fmt::format("{} for each CPU that this process may run on", kMostPerCpu)));
   }
-  if (!options.planned_only) CheckTeam(options.threads);
-  return options.threads;
+  if (!options.planned_only) CheckTeam(threads);
+  SayQuota(threads, limits);
+  return threads;
 }
 
 std::size_t MemoryLimit() {

@@ -33,7 +33,7 @@ struct WorkloadOptions {
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
   std::int64_t batch = 128;
-  int threads = 0;  // 0: every CPU that this process may run on
+  int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
   bool planned_only = false;  // nothing runs here: a recording's machine had other CPUs
   bool fallback = false;
@@ -60,7 +60,8 @@ inline constexpr int kMostThreads = 4096;
 
 // Checked, and the first time tried: the OpenMP runtime ends the program when it cannot start a
 // team. At most four threads a CPU, and kMostThreads. Throws UsageError, in one line, for what
-// cannot be.
+// cannot be. Where a quota of CPU time limits the threads, a line on standard error says so, once
+// a run.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {

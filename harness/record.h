@@ -39,6 +39,7 @@ struct Record {
   std::optional<double> bytes;                     // compulsory traffic
   std::optional<double> ceiling_flops_per_second;  // measured, of the ISA that ran
   std::string ceiling_name;                        // which ceiling that is
+  Verdict ceiling_verdict;  // INVALID: the ceiling has a name, but no value to be held to
 
   std::map<std::string, std::optional<double>> events;  // per iteration
   std::optional<double> running_fraction;               // least of the events'

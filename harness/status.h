@@ -3,6 +3,7 @@
 #ifndef TOPDNN_HARNESS_STATUS_H_
 #define TOPDNN_HARNESS_STATUS_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,8 +20,8 @@ enum class Status {
 
 // "OK", "DEGRADED", ...
 std::string_view NameOf(Status status);
-// The status of that name. Throws std::invalid_argument for any other text.
-Status StatusOf(std::string_view name);
+// The status of that name; absent for any other text.
+std::optional<Status> ParseStatus(std::string_view name);
 
 struct Verdict {
   Status status = Status::kOk;

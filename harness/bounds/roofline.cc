@@ -39,6 +39,7 @@ std::optional<Roof> BandwidthRoof(const std::vector<Ceiling>& ceilings, const st
   std::optional<Roof> highest;
   for (const Ceiling& ceiling : ceilings) {
     if (ceiling.unit != "B/s" || ceiling.operands != level || !ceiling.value) continue;
+    if (ceiling.verdict.status >= Status::kInvalid) continue;
     if (!highest || *ceiling.value > highest->value) highest = Roof{ceiling.name, *ceiling.value};
   }
   return highest;

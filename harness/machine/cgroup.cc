@@ -105,6 +105,34 @@ bool Controls(const CgroupMount& mount, std::string_view controller) {
                                          controller) != mount.controllers.end();
 }
 
+// This process's group under one controller.
+struct Hierarchy {
+  int version = 0;
+  std::vector<std::filesystem::path> folders;  // of the group and of those above it
+};
+
+std::vector<Hierarchy> HierarchiesOf(const std::string& controller,
+                                     const std::filesystem::path& root) {
+  std::vector<Hierarchy> hierarchies;
+  const auto membership_text = FileText(root / "proc/self/cgroup");
+  const auto mounts_text = FileText(root / "proc/self/mountinfo");
+  if (!membership_text || !mounts_text) return hierarchies;
+  const auto membership = ParseCgroupMembership(*membership_text);
+  for (const CgroupMount& mount : ParseCgroupMounts(*mounts_text)) {
+    if (!Controls(mount, controller)) continue;
+    const auto group = membership.find(mount.version == 2 ? "" : controller);
+    if (group == membership.end()) continue;
+    hierarchies.push_back({mount.version, FoldersOf(mount, group->second, root)});
+  }
+  return hierarchies;
+}
+
+// A version 1 controller is the one in force: version 2 cannot hold it at the same time.
+void NameSource(const Hierarchy& hierarchy, CgroupLimits& limits) {
+  if (hierarchy.version == 1) limits.source = "cgroup v1";
+  if (hierarchy.version == 2 && limits.source.empty()) limits.source = "cgroup v2";
+}
+
 }  // namespace
 
 std::map<std::string, std::string> ParseCgroupMembership(std::string_view text) {
@@ -171,30 +199,46 @@ std::optional<std::uint64_t> ParseKeyedNumber(std::string_view text, std::string
   return std::nullopt;
 }
 
+std::optional<CgroupThrottling> ParseCgroupThrottling(std::string_view cpu_stat) {
+  const auto periods = ParseKeyedNumber(cpu_stat, "nr_periods");
+  const auto throttled = ParseKeyedNumber(cpu_stat, "nr_throttled");
+  const auto microseconds = ParseKeyedNumber(cpu_stat, "throttled_usec");
+  const auto nanoseconds = ParseKeyedNumber(cpu_stat, "throttled_time");
+  if (!periods || !throttled || (!microseconds && !nanoseconds)) return std::nullopt;
+  const double seconds = microseconds ? static_cast<double>(*microseconds) * 1e-6
+                                      : static_cast<double>(*nanoseconds) * 1e-9;
+  return CgroupThrottling{*periods, *throttled, seconds};
+}
+
 CgroupLimits ReadCgroupLimits(const std::filesystem::path& root) {
   CgroupLimits limits;
-  const auto membership_text = FileText(root / "proc/self/cgroup");
-  const auto mounts_text = FileText(root / "proc/self/mountinfo");
-  if (!membership_text || !mounts_text) return limits;
-  const auto membership = ParseCgroupMembership(*membership_text);
-  for (const CgroupMount& mount : ParseCgroupMounts(*mounts_text)) {
-    for (const std::string controller : {"memory", "cpu"}) {
-      if (!Controls(mount, controller)) continue;
-      const auto group = membership.find(mount.version == 2 ? "" : controller);
-      if (group == membership.end()) continue;
-      for (const auto& folder : FoldersOf(mount, group->second, root)) {
-        if (controller == "memory") {
-          ReadMemory(folder, mount.version == 2 ? kMemoryV2 : kMemoryV1, limits);
-        } else {
-          ReadCpu(folder, mount.version, limits);
-        }
-      }
-      // A version 1 controller is the one in force: version 2 cannot hold it at the same time.
-      if (mount.version == 1) limits.source = "cgroup v1";
-      if (mount.version == 2 && limits.source.empty()) limits.source = "cgroup v2";
+  for (const Hierarchy& hierarchy : HierarchiesOf("memory", root)) {
+    for (const auto& folder : hierarchy.folders) {
+      ReadMemory(folder, hierarchy.version == 2 ? kMemoryV2 : kMemoryV1, limits);
     }
+    NameSource(hierarchy, limits);
+  }
+  for (const Hierarchy& hierarchy : HierarchiesOf("cpu", root)) {
+    for (const auto& folder : hierarchy.folders) ReadCpu(folder, hierarchy.version, limits);
+    NameSource(hierarchy, limits);
   }
   return limits;
+}
+
+std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path& root) {
+  std::optional<CgroupThrottling> all;
+  for (const Hierarchy& hierarchy : HierarchiesOf("cpu", root)) {
+    for (const auto& folder : hierarchy.folders) {
+      const auto text = FileText(folder / "cpu.stat");
+      const auto own = text ? ParseCgroupThrottling(*text) : std::nullopt;
+      if (!own) continue;
+      if (!all) all.emplace();
+      all->periods += own->periods;
+      all->throttled += own->throttled;
+      all->seconds += own->seconds;
+    }
+  }
+  return all;
 }
 
 }  // namespace topdnn

@@ -51,6 +51,22 @@ struct CgroupLimits {
 // Of this process. `root` stands before /proc and the mount points, for tests.
 CgroupLimits ReadCgroupLimits(const std::filesystem::path& root = "/");
 
+// How often and for how long the kernel has stopped a group, with all of its threads, for having
+// used up its quota of CPU time (the CFS bandwidth controller), since the group was made.
+struct CgroupThrottling {
+  std::uint64_t periods = 0;    // in which the group had a quota and ran
+  std::uint64_t throttled = 0;  // of them, in which it was stopped
+  double seconds = 0;           // stopped, summed over the CPUs
+};
+
+// cpu.stat of either version (throttled_usec, or throttled_time in ns); absent for a group without
+// a quota's counts, as that of version 2 is without the controller `cpu`.
+std::optional<CgroupThrottling> ParseCgroupThrottling(std::string_view cpu_stat);
+
+// Of this process's group and all above it, summed: each is stopped by its own quota. Absent when
+// none of them counts.
+std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path& root = "/");
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_MACHINE_CGROUP_H_

@@ -73,6 +73,9 @@ Machine DescribeMachine() {
   machine.operating_system = OperatingSystem();
   const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
   if (!doubt.empty()) machine.doubts.push_back(doubt);
+  if (!machine.topology.allowed_doubt.empty()) {
+    machine.doubts.push_back(machine.topology.allowed_doubt);
+  }
   if (!machine.cpu.invariant_tsc) {
     machine.doubts.emplace_back("the time-stamp counter may change its rate (not invariant)");
   }
@@ -97,6 +100,7 @@ nlohmann::ordered_json ToJson(const Machine& machine) {
   json["cores"] = machine.topology.cores;
   json["cpus"] = machine.topology.cpus;
   json["allowed_cpus"] = machine.topology.allowed;
+  json["allowed_cores"] = machine.topology.allowed_cores;
   json["cpu_quota"] = OrNull(machine.cgroup.cpu_quota);
   json["caches"] = nlohmann::ordered_json::array();
   for (const Cache& cache : machine.topology.caches) json["caches"].push_back(ToJson(cache));

@@ -2,12 +2,13 @@
 
 #include <fmt/format.h>
 #include <hwloc.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+
+#include "harness/machine/cpu_set.h"
 
 namespace topdnn {
 namespace {
@@ -57,20 +58,58 @@ std::vector<Cache> ReadCaches(hwloc_topology_t topology) {
   return caches;
 }
 
-std::vector<int> AllowedCpus() {
-  // The kernel refuses a mask shorter than its own: grow until it fits.
-  for (int capacity = 1024; capacity <= 1 << 20; capacity *= 2) {
-    const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
-    const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(capacity),
-                                                               [](cpu_set_t* s) { CPU_FREE(s); });
-    if (sched_getaffinity(0, bytes, set.get()) != 0) continue;
-    std::vector<int> cpus;
-    for (int cpu = 0; cpu < capacity; ++cpu) {
-      if (CPU_ISSET_S(cpu, bytes, set.get())) cpus.push_back(cpu);
-    }
-    return cpus;
+// What the C library reports about the caches of the CPU that it runs on; who shares them is not
+// known.
+std::vector<Cache> CachesOfLibrary(int cpus) {
+  struct Level {
+    int number;
+    const char* type;
+    int size, line;
+  };
+  constexpr Level kLevels[] = {
+      {1, "data", _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL1_DCACHE_LINESIZE},
+      {1, "instruction", _SC_LEVEL1_ICACHE_SIZE, _SC_LEVEL1_ICACHE_LINESIZE},
+      {2, "unified", _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL2_CACHE_LINESIZE},
+      {3, "unified", _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL3_CACHE_LINESIZE}};
+  std::vector<Cache> caches;
+  for (const Level& level : kLevels) {
+    const std::int64_t size = sysconf(level.size);
+    if (size <= 0) continue;
+    const bool shared = level.number == 3;
+    caches.push_back({level.number, level.type, size, sysconf(level.line), shared ? 1 : cpus,
+                      shared ? cpus : 1});
   }
-  throw std::runtime_error("sched_getaffinity does not tell the allowed CPUs");
+  return caches;
+}
+
+// Without hwloc, which asks for the affinity mask in a loop without end until it is given one
+// (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus).
+Topology TopologyWithoutAffinity(const CpuSet& set) {
+  Topology topology;
+  topology.packages = 1;
+  topology.numa_nodes = 1;
+  topology.cpus = static_cast<int>(set.cpus.size());
+  topology.cores = topology.cpus;
+  topology.allowed_cores = topology.cpus;
+  topology.caches = CachesOfLibrary(topology.cpus);
+  return topology;
+}
+
+Topology TopologyOfHwloc(const CpuSet& set) {
+  const auto hwloc = LoadTopology();
+  Topology topology;
+  topology.packages = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PACKAGE);
+  topology.numa_nodes = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_NUMANODE);
+  topology.cores = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_CORE);
+  topology.cpus = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PU);
+  topology.caches = ReadCaches(hwloc.get());
+  for (int core = 0; core < topology.cores; ++core) {
+    const hwloc_obj_t object = hwloc_get_obj_by_type(hwloc.get(), HWLOC_OBJ_CORE, core);
+    topology.allowed_cores += std::any_of(set.cpus.begin(), set.cpus.end(), [object](int cpu) {
+      return hwloc_bitmap_isset(object->cpuset, static_cast<unsigned>(cpu)) != 0;
+    });
+  }
+  return topology;
 }
 
 const Cache* FindCache(const Topology& topology, int level) {
@@ -83,14 +122,10 @@ const Cache* FindCache(const Topology& topology, int level) {
 }  // namespace
 
 Topology ReadTopology() {
-  const auto hwloc = LoadTopology();
-  Topology topology;
-  topology.packages = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PACKAGE);
-  topology.numa_nodes = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_NUMANODE);
-  topology.cores = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_CORE);
-  topology.cpus = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PU);
-  topology.caches = ReadCaches(hwloc.get());
-  topology.allowed = AllowedCpus();
+  const CpuSet set = AllowedCpus();
+  Topology topology = set.doubt.empty() ? TopologyOfHwloc(set) : TopologyWithoutAffinity(set);
+  topology.allowed = set.cpus;
+  topology.allowed_doubt = set.doubt;
   topology.memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return topology;
 }

@@ -26,6 +26,8 @@ struct Topology {
   int cpus = 0;               // logical
   std::vector<Cache> caches;  // one per (level, type), from level 1 upwards
   std::vector<int> allowed;   // operating system's numbers of the CPUs that this process may use
+  int allowed_cores = 0;      // physical cores with one of those CPUs
+  std::string allowed_doubt;  // see CpuSet
   std::int64_t memory = 0;    // bytes, of the machine
 };
 

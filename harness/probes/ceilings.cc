@@ -6,19 +6,21 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "harness/machine/cpu.h"
 #include "harness/machine/machine.h"
+#include "harness/probes/ceiling_verdict.h"
 #include "harness/probes/team.h"
-#include "harness/statistics/summary.h"
 
 namespace topdnn {
 namespace {
 
 constexpr double kWindowSeconds = 1e-3;
 constexpr int kLeastWindows = 5;
+// How often a disturbed ceiling is tried again, while there is time.
+constexpr int kMostRetries = 3;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
@@ -30,7 +32,12 @@ struct Plan {
   std::size_t working_set = 8192;
   double work = 0;  // per iteration, in the ceiling's unit
   bool latency = false;
+  // One thread's own working set lives in the level, too, and not in a nearer one.
+  bool comparable_alone = true;
+  int cores = 0;  // see JudgeCeiling
 };
+
+using Clock = std::chrono::steady_clock;
 
 Plan FmaPlan(const Probe& probe, int threads) {
   Plan plan;
@@ -65,6 +72,8 @@ Plan MemoryPlan(std::string_view what, ProbeKind kind, std::string_view level, i
   plan.work =
       plan.latency ? probe->work.loads : probe->work.bytes_loaded + probe->work.bytes_stored;
   if (plan.working_set != 0) plan.probe = probe;
+  const std::int64_t last = CacheSize(topology, LastCacheLevel(topology));
+  plan.comparable_alone = level != "dram" || plan.working_set >= 2 * static_cast<std::size_t>(last);
   return plan;
 }
 
@@ -85,6 +94,7 @@ std::vector<Plan> Plans(int threads) {
   for (const std::string_view level : kLevels) add("triad", ProbeKind::kTriad, level);
   add("copy", ProbeKind::kCopy, "dram");
   for (const std::string_view level : kLevels) add("latency", ProbeKind::kChase, level);
+  for (Plan& plan : plans) plan.cores = topology.allowed_cores;
   return plans;
 }
 
@@ -96,27 +106,50 @@ Ceiling Measure(const Plan& plan, int windows) {
   };
   if (plan.probe == nullptr) return skip(ceiling.note);
   ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
+  const bool compared = ceiling.threads > 1 && plan.comparable_alone && !plan.latency;
+  const int between = std::max(1, windows / kLeastWindows);
   std::vector<double> values;
-  // On a machine busy with other work a window lasts many times its length (the team waits for a
-  // CPU at the barrier): fewer of them, then, rather than an endless measurement.
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration<double>(2 * windows * kWindowSeconds);
+  std::vector<double> on_cpu;
+  // On a machine busy with other work a window lasts many times its length, as threads wait for a
+  // CPU: fewer windows are better then than an endless measurement.
+  const auto deadline = Clock::now() + std::chrono::duration<double>(2 * windows * kWindowSeconds);
   for (int window = 0; window < windows; ++window) {
-    if (window >= kLeastWindows && std::chrono::steady_clock::now() > deadline) break;
+    if (window >= kLeastWindows && Clock::now() > deadline) break;
     const std::optional<double> rate = team.Window();
     if (!rate) {
       return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));
     }
     values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
+    on_cpu.push_back(team.on_cpu());
+    if (compared && window % between == 0) {
+      const double alone = team.WindowAlone() * plan.work;
+      ceiling.alone = std::max(ceiling.alone.value_or(0), alone);
+    }
   }
-  std::sort(values.begin(), values.end());
-  const double best = QuantileOfSorted(values, plan.latency ? 0.1 : 0.9);
-  const double median = QuantileOfSorted(values, 0.5);
-  ceiling.value = best;
-  ceiling.median = median;
-  ceiling.spread = std::abs(best - median) / best;
-  ceiling.windows = static_cast<int>(values.size());
+  SummarizeWindows(std::move(values), std::move(on_cpu), ceiling);
+  ceiling.verdict = JudgeCeiling(ceiling, plan.cores);
   return ceiling;
+}
+
+// Measures all of them in `budget_seconds` of windows, then those that are marked again, for as
+// long at most.
+std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_seconds) {
+  const auto measured = std::count_if(plans.begin(), plans.end(),
+                                      [](const Plan& plan) { return plan.probe != nullptr; });
+  const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
+  const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
+  std::vector<Ceiling> ceilings;
+  ceilings.reserve(plans.size());
+  for (const Plan& plan : plans) ceilings.push_back(Measure(plan, windows));
+  const auto deadline = Clock::now() + std::chrono::duration<double>(budget_seconds);
+  for (int retry = 0; retry < kMostRetries; ++retry) {
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      if (!ceilings[i].value || ceilings[i].verdict.status == Status::kOk) continue;
+      if (Clock::now() > deadline) return ceilings;
+      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows));
+    }
+  }
+  return ceilings;
 }
 
 }  // namespace
@@ -160,15 +193,32 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
 }
 
 std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds) {
-  const std::vector<Plan> plans = Plans(threads);
-  const auto measured = std::count_if(plans.begin(), plans.end(),
-                                      [](const Plan& plan) { return plan.probe != nullptr; });
-  const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
-  const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
-  std::vector<Ceiling> ceilings;
-  ceilings.reserve(plans.size());
-  for (const Plan& plan : plans) ceilings.push_back(Measure(plan, windows));
-  return ceilings;
+  return MeasureAll(Plans(threads), budget_seconds);
+}
+
+std::vector<Ceiling> RemeasureCeilings(const std::vector<Ceiling>& previous,
+                                       const std::vector<std::string>& names,
+                                       double budget_seconds) {
+  std::vector<Ceiling> reconciled = previous;
+  std::vector<Plan> again;
+  std::vector<Ceiling*> earlier;
+  std::map<int, std::vector<Plan>> plans;  // by width
+  for (Ceiling& ceiling : reconciled) {
+    if (std::find(names.begin(), names.end(), ceiling.name) == names.end()) continue;
+    std::vector<Plan>& known = plans[ceiling.threads];
+    if (known.empty()) known = Plans(ceiling.threads);
+    const auto plan = std::find_if(known.begin(), known.end(), [&ceiling](const Plan& candidate) {
+      return candidate.ceiling.name == ceiling.name;
+    });
+    if (plan == known.end() || plan->probe == nullptr) continue;
+    again.push_back(*plan);
+    earlier.push_back(&ceiling);
+  }
+  const std::vector<Ceiling> measured = MeasureAll(again, budget_seconds);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    *earlier[i] = Reconcile(*earlier[i], measured[i]);
+  }
+  return reconciled;
 }
 
 const Ceiling* CeilingFor(const std::vector<Ceiling>& ceilings, std::string_view isa,
@@ -203,6 +253,8 @@ nlohmann::ordered_json ToJson(const Ceiling& ceiling) {
           {"unit", ceiling.unit},
           {"median", number(ceiling.median)},
           {"spread", number(ceiling.spread)},
+          {"one_thread", number(ceiling.alone)},
+          {"on_cpu", number(ceiling.on_cpu)},
           {"windows", ceiling.windows},
           {"note", text(ceiling.note)},
           {"status", NameOf(ceiling.verdict.status)},

@@ -1,5 +1,5 @@
-// What this machine can do at best, measured by the probes: a stage's speed is told as a share of
-// these, not of a data sheet that knows neither this clock nor these neighbours.
+// What this machine can do at best, measured by the probes: a stage's speed is given as a share of
+// these, not of a data sheet, which has another clock and no neighbours.
 
 #ifndef TOPDNN_HARNESS_PROBES_CEILINGS_H_
 #define TOPDNN_HARNESS_PROBES_CEILINGS_H_
@@ -28,7 +28,14 @@ struct Ceiling {
   std::optional<double> value;
   std::string unit;              // "FLOP/s" (integer operations: "OP/s"), "B/s", "s"
   std::optional<double> median;  // of the windows
-  std::optional<double> spread;  // |value - median| / value
+  // The share that the median window lacks of the value (a latency's value, of its median).
+  std::optional<double> spread;
+  // What one of the threads reached by itself between the windows of all; absent on one thread, and
+  // where its own working set is none of that level.
+  std::optional<double> alone;
+  // The share of the time in which the threads had a CPU, in the windows in which they had it most
+  // (the 90th percentile): without other work it is 1.
+  std::optional<double> on_cpu;
   int windows = 0;
   std::string note;  // what limits its meaning: the working set, ...
   // SKIPPED: absent, the reason says why. DEGRADED: measured on a disturbed machine. INVALID: it
@@ -36,10 +43,17 @@ struct Ceiling {
   Verdict verdict;
 };
 
-// Every ceiling at one width, those that this machine cannot have included with the reason. All
-// threads of a team start together and the work counts until the last has ended. `budget_seconds`
-// is for the timed windows; filling the buffers takes some 0.3 s more.
+// Every ceiling at one width, with its verdict (ceiling_verdict.h); those that this machine cannot
+// have are included with the reason. `budget_seconds` is for the timed windows, and as much again
+// for those that are disturbed and tried once more; filling the buffers takes some 0.3 s.
 std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds = 1.0);
+
+// Measures those of these names again, each on as many threads as before, and reconciles them with
+// the earlier values: for the end of a run that started with MeasureCeilings. The other ceilings
+// stay as they are. Each of those in DRAM costs 0.1 s more than the budget.
+std::vector<Ceiling> RemeasureCeilings(const std::vector<Ceiling>& previous,
+                                       const std::vector<std::string>& names,
+                                       double budget_seconds = 0.3);
 
 // The ceiling to put a kernel against: the multiply-add one fed from L1, of the ISA as kernels name
 // theirs ("avx512", "avx2", "amx", "sse41"; an extension is found from its family's name by type:

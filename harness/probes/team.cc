@@ -1,6 +1,7 @@
 #include "harness/probes/team.h"
 
 #include <omp.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,65 +10,175 @@
 namespace topdnn {
 namespace {
 
+// The clock is read once a part; the cost of that (some 25 ns) vanishes in parts of 40 us and more.
+constexpr int kPartsOfWindow = 8;
+// A window ends at the latest when a thread has done so many parts, as the others may have to wait
+// for a CPU for much longer than a window.
+constexpr std::size_t kMostMarks = 16 * kPartsOfWindow;
+// Threads that worked together for less than this share of a window were not measured together.
+constexpr double kLeastInCommon = 0.5;
+
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Iterations that last about as long as a window. Finding them warms caches, clock and branch
-// predictors up.
-std::int64_t Iterations(const Probe& probe, ProbeBuffers& buffers, double window_seconds) {
+// That the calling thread has had a CPU.
+double CpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+double SecondsOf(const Probe& probe, ProbeBuffers& buffers, std::int64_t iterations) {
+  const double begin = Seconds();
+  probe.run(buffers, iterations);
+  return Seconds() - begin;
+}
+
+// Iterations that last about as long as this. The faster of two runs counts: a thread that loses
+// its CPU in one of them would get parts that are too short.
+std::int64_t Iterations(const Probe& probe, ProbeBuffers& buffers, double wanted_seconds) {
   for (std::int64_t iterations = 1;; iterations *= 2) {
-    const double begin = Seconds();
-    probe.run(buffers, iterations);
-    const double seconds = Seconds() - begin;
-    if (seconds >= window_seconds / 2) {
-      const double fitting = static_cast<double>(iterations) * window_seconds / seconds;
+    double seconds = SecondsOf(probe, buffers, iterations);
+    if (seconds >= wanted_seconds / 2) {
+      seconds = std::min(seconds, SecondsOf(probe, buffers, iterations));
+    }
+    if (seconds >= wanted_seconds / 2) {
+      const double fitting = static_cast<double>(iterations) * wanted_seconds / seconds;
       return std::max<std::int64_t>(1, std::llround(fitting));
     }
   }
 }
 
+// The iterations that a thread had done at an instant between its first mark and its last: in
+// proportion between two marks.
+double IterationsAt(const std::vector<WorkMark>& marks, double seconds) {
+  const auto later =
+      std::find_if(marks.begin() + 1, marks.end() - 1,
+                   [seconds](const WorkMark& mark) { return mark.seconds >= seconds; });
+  const WorkMark& before = *(later - 1);
+  const double length = later->seconds - before.seconds;
+  const double share = length > 0 ? std::clamp((seconds - before.seconds) / length, 0.0, 1.0) : 1.0;
+  return static_cast<double>(before.iterations) +
+         share * static_cast<double>(later->iterations - before.iterations);
+}
+
+// When the threads of a window began and ended.
+struct Span {
+  double first_begin, last_begin, first_end, last_end;
+  bool Common(double least_seconds) const { return first_end - last_begin > least_seconds; }
+};
+
+Span SpanOf(std::span<const std::vector<WorkMark>> threads) {
+  const double begin = threads.front().front().seconds;
+  const double end = threads.front().back().seconds;
+  Span span = {begin, begin, end, end};
+  for (const std::vector<WorkMark>& marks : threads) {
+    span.first_begin = std::min(span.first_begin, marks.front().seconds);
+    span.last_begin = std::max(span.last_begin, marks.front().seconds);
+    span.first_end = std::min(span.first_end, marks.back().seconds);
+    span.last_end = std::max(span.last_end, marks.back().seconds);
+  }
+  return span;
+}
+
 }  // namespace
+
+double RateInCommon(std::span<const std::vector<WorkMark>> threads, double least_seconds) {
+  const Span span = SpanOf(threads);
+  if (!span.Common(least_seconds)) {
+    double all = 0;
+    for (const std::vector<WorkMark>& marks : threads) {
+      all += static_cast<double>(marks.back().iterations);
+    }
+    return all / (span.last_end - span.first_begin);
+  }
+  double iterations = 0;
+  for (const std::vector<WorkMark>& marks : threads) {
+    iterations += IterationsAt(marks, span.first_end) - IterationsAt(marks, span.last_begin);
+  }
+  return iterations / (span.first_end - span.last_begin);
+}
+
+double ShareOnCpu(std::span<const std::vector<WorkMark>> threads,
+                  std::span<const double> cpu_seconds, double least_seconds) {
+  const Span span = SpanOf(threads);
+  const bool common = span.Common(least_seconds);
+  double on_cpu = 0;
+  double all = 0;
+  for (std::size_t thread = 0; thread < threads.size(); ++thread) {
+    const std::vector<WorkMark>& marks = threads[thread];
+    on_cpu += cpu_seconds[thread];
+    all += common ? marks.back().seconds - marks.front().seconds : span.last_end - span.first_begin;
+  }
+  return all > 0 ? std::min(on_cpu / all, 1.0) : 1.0;
+}
 
 ProbeTeam::ProbeTeam(const Probe& probe, int threads, std::size_t working_set,
                      double window_seconds)
-    : probe_(probe), members_(static_cast<std::size_t>(threads)) {
+    : probe_(probe),
+      window_seconds_(window_seconds),
+      members_(static_cast<std::size_t>(threads)),
+      marks_(static_cast<std::size_t>(threads)),
+      cpu_seconds_(static_cast<std::size_t>(threads)) {
   for (Member& member : members_) member.buffers = std::make_unique<ProbeBuffers>(working_set);
+  for (std::vector<WorkMark>& marks : marks_) marks.reserve(kMostMarks);
 #pragma omp parallel num_threads(threads)
   {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-    ProbeBuffers& buffers = *members_[thread].buffers;
+    Member& self = members_[thread];
     // The first touch, which places the pages.
-    probe.prepare(probe, buffers, Fill::kReals, thread + 1);
-    const std::int64_t own = Iterations(probe, buffers, window_seconds);
-#pragma omp critical(topdnn_probe_team)
-    iterations_ = std::max(iterations_, own);
+    probe.prepare(probe, *self.buffers, Fill::kReals, thread + 1);
+    self.iterations = Iterations(probe, *self.buffers, window_seconds / kPartsOfWindow);
   }
+  Window();  // warms the clock up to the probe's load
+}
+
+void ProbeTeam::Work(std::size_t thread, int threads) {
+  Member& self = members_[thread];
+  std::vector<WorkMark>& marks = marks_[thread];
+  marks.clear();
+  const double cpu_begin = CpuSeconds();
+  WorkMark now = {Seconds(), 0};
+  marks.push_back(now);
+  const double enough = now.seconds + window_seconds_;
+  bool done = false;
+  while (marks.size() < kMostMarks) {
+    probe_.run(*self.buffers, self.iterations);
+    now = {Seconds(), now.iterations + self.iterations};
+    marks.push_back(now);
+    if (!done && now.seconds >= enough) {
+      done = true;
+      done_.fetch_add(1, std::memory_order_relaxed);
+    }
+    if (done && done_.load(std::memory_order_relaxed) >= threads) break;
+  }
+  cpu_seconds_[thread] = CpuSeconds() - cpu_begin;
+  if (!done) done_.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::optional<double> ProbeTeam::Window() {
   const int threads = static_cast<int>(members_.size());
   int present = 0;
+  done_ = 0;
 #pragma omp parallel num_threads(threads)
   {
-    Member& self = members_[static_cast<std::size_t>(omp_get_thread_num())];
 #pragma omp single
     present = omp_get_num_threads();
     // (`single` ends in a barrier)
-    if (present == threads) {
-      self.begin = Seconds();
-      probe_.run(*self.buffers, iterations_);
-      self.end = Seconds();
-    }
+    if (present == threads) Work(static_cast<std::size_t>(omp_get_thread_num()), threads);
   }
   if (present != threads) return std::nullopt;
-  double first = members_.front().begin;
-  double last = members_.front().end;
-  for (const Member& member : members_) {
-    first = std::min(first, member.begin);
-    last = std::max(last, member.end);
-  }
-  return static_cast<double>(iterations_) * threads / (last - first);
+  const double least = kLeastInCommon * window_seconds_;
+  on_cpu_ = ShareOnCpu(marks_, cpu_seconds_, least);
+  return RateInCommon(marks_, least);
+}
+
+double ProbeTeam::WindowAlone() {
+  done_ = 0;
+  Work(0, 1);
+  on_cpu_ = ShareOnCpu({marks_.data(), 1}, {cpu_seconds_.data(), 1}, 0);
+  return RateInCommon({marks_.data(), 1}, 0);
 }
 
 }  // namespace topdnn

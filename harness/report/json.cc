@@ -57,6 +57,9 @@ void AddFigures(const Record& record, Json& json) {
   json["peak_fraction"] = JsonNumber(record.PeakFraction());
   json["ceiling"] = TextOrNull(record.ceiling_name);
   json["ceiling_gflops"] = BillionsOf(record.ceiling_flops_per_second);
+  const bool held = !record.ceiling_name.empty();
+  json["ceiling_status"] = held ? Json(NameOf(record.ceiling_verdict.status)) : Json(nullptr);
+  json["ceiling_reason"] = TextOrNull(record.ceiling_verdict.reason);
   json["events"] = NumbersJson(record.events);
   json["dram_gb_per_second"] = BillionsOf(record.DramBytesPerSecond());
   json["running_fraction"] = JsonNumber(record.running_fraction);

@@ -98,7 +98,54 @@ TEST_F(CgroupTree, Version1InAContainerThatSeesItsGroupAsRoot) {
   EXPECT_FALSE(limits.cpu_quota);
 }
 
+TEST(CgroupParsers, Throttling) {
+  const auto v2 = ParseCgroupThrottling(
+      "usage_usec 9000000\nuser_usec 1\nsystem_usec 2\nnr_periods 120\nnr_throttled 30\n"
+      "throttled_usec 2500000\nnr_bursts 0\nburst_usec 0\n");
+  ASSERT_TRUE(v2);
+  EXPECT_EQ(v2->periods, 120U);
+  EXPECT_EQ(v2->throttled, 30U);
+  EXPECT_DOUBLE_EQ(v2->seconds, 2.5);
+  const auto v1 = ParseCgroupThrottling("nr_periods 7\nnr_throttled 2\nthrottled_time 40000000\n");
+  ASSERT_TRUE(v1);
+  EXPECT_EQ(v1->periods, 7U);
+  EXPECT_DOUBLE_EQ(v1->seconds, 0.04);
+  // Version 2 without the controller counts the time used only.
+  EXPECT_FALSE(ParseCgroupThrottling("usage_usec 9000000\nuser_usec 1\nsystem_usec 2\n"));
+  EXPECT_FALSE(ParseCgroupThrottling(""));
+  EXPECT_FALSE(ParseCgroupThrottling("nr_periods x\nnr_throttled 2\nthrottled_usec 1\n"));
+}
+
+TEST_F(CgroupTree, ThrottlingOfTheGroupAndOfThoseAboveIt) {
+  Write("proc/self/cgroup", "0::/a/b\n");
+  Write("proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  Write("sys/fs/cgroup/cpu.stat", "usage_usec 5\n");
+  EXPECT_FALSE(ReadCgroupThrottling(root_));
+  Write("sys/fs/cgroup/a/cpu.stat", "nr_periods 10\nnr_throttled 4\nthrottled_usec 1000000\n");
+  Write("sys/fs/cgroup/a/b/cpu.stat", "nr_periods 20\nnr_throttled 1\nthrottled_usec 500000\n");
+  const auto all = ReadCgroupThrottling(root_);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->periods, 30U);
+  EXPECT_EQ(all->throttled, 5U);
+  EXPECT_DOUBLE_EQ(all->seconds, 1.5);
+}
+
+TEST_F(CgroupTree, ThrottlingOfVersion1) {
+  Write("proc/self/cgroup", "2:cpu,cpuacct:/docker/1\n0::/\n");
+  Write("proc/self/mountinfo",
+        "32 31 0:29 /docker/1 /cg/cpu ro - cgroup cgroup rw,cpu,cpuacct\n"
+        "41 31 0:38 / /cg/unified rw - cgroup2 cgroup2 rw\n");
+  Write("cg/cpu/cpu.stat", "nr_periods 7\nnr_throttled 2\nthrottled_time 40000000\n");
+  Write("cg/cpu/cpu.cfs_quota_us", "150000\n");
+  Write("cg/cpu/cpu.cfs_period_us", "100000\n");
+  const auto all = ReadCgroupThrottling(root_);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->throttled, 2U);
+  EXPECT_EQ(ReadCgroupLimits(root_).cpu_quota, 1.5);
+}
+
 TEST_F(CgroupTree, NothingToRead) {
+  EXPECT_FALSE(ReadCgroupThrottling(root_));
   const CgroupLimits limits = ReadCgroupLimits(root_);
   EXPECT_EQ(limits.source, "");
   EXPECT_FALSE(limits.memory_limit);

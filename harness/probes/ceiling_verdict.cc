@@ -1,0 +1,142 @@
+#include "harness/probes/ceiling_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+namespace {
+
+double AllowedSpread(const Ceiling& ceiling) {
+  return IsShared(ceiling) ? kMostSharedSpread : kMostSpread;
+}
+
+std::string RateText(const Ceiling& ceiling, double rate) {
+  Ceiling shown = ceiling;
+  shown.value = rate;
+  return ValueText(shown);
+}
+
+// A rate on several threads by what fewer of them reached.
+Verdict JudgeAgainstFewer(const Ceiling& ceiling, double fewer, const std::string& who) {
+  if (*ceiling.value >= fewer) return {};
+  const bool lost = *ceiling.value < kLeastOfFewer * fewer;
+  return {lost ? Status::kInvalid : Status::kDegraded,
+          fmt::format("{} on {} threads is below the {} of {}", ValueText(ceiling), ceiling.threads,
+                      RateText(ceiling, fewer), who)};
+}
+
+Verdict JudgeSpread(const Ceiling& ceiling) {
+  const double spread = ceiling.spread.value_or(0);
+  if (spread <= AllowedSpread(ceiling)) return {};
+  return {spread > kInvalidSpread ? Status::kInvalid : Status::kDegraded,
+          fmt::format("the median window is {:.0f} % worse; up to {:.0f} % are usual", 100 * spread,
+                      100 * AllowedSpread(ceiling))};
+}
+
+// Threads on cores of their own by what one of them reached alone.
+Verdict JudgeAgainstOne(const Ceiling& ceiling, int cores) {
+  if (ceiling.threads < 2 || !ceiling.alone || IsLatency(ceiling)) return {};
+  Verdict verdict = JudgeAgainstFewer(ceiling, *ceiling.alone, "one thread");
+  const int busy_cores = std::min(ceiling.threads, cores);
+  const double gain = *ceiling.value / *ceiling.alone;
+  if (verdict.status != Status::kOk || IsShared(ceiling) || gain >= kLeastOfCores * busy_cores) {
+    return verdict;
+  }
+  return {Status::kDegraded,
+          fmt::format("{} threads on {} cores reach only {:.2f} x one thread: other work, a power "
+                      "limit, or cores that share their units",
+                      ceiling.threads, busy_cores, gain)};
+}
+
+}  // namespace
+
+bool IsLatency(const Ceiling& ceiling) { return ceiling.unit == "s"; }
+
+bool IsShared(const Ceiling& ceiling) {
+  return ceiling.operands == "llc" || ceiling.operands == "dram";
+}
+
+double RatioOfRates(const Ceiling& a, const Ceiling& b) {
+  return IsLatency(a) ? *b.value / *a.value : *a.value / *b.value;
+}
+
+void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, Ceiling& ceiling) {
+  std::sort(windows.begin(), windows.end());
+  std::sort(on_cpu.begin(), on_cpu.end());
+  const bool latency = IsLatency(ceiling);
+  const double value = QuantileOfSorted(windows, latency ? 0.1 : 0.9);
+  const double median = QuantileOfSorted(windows, 0.5);
+  ceiling.value = value;
+  ceiling.median = median;
+  ceiling.spread = latency ? 1 - value / median : 1 - median / value;
+  ceiling.on_cpu = on_cpu.empty() ? std::nullopt : std::optional(QuantileOfSorted(on_cpu, 0.9));
+  ceiling.windows = static_cast<int>(windows.size());
+}
+
+Verdict JudgeCeiling(const Ceiling& ceiling, int cores) {
+  if (!ceiling.value) return ceiling.verdict;
+  const double on_cpu = ceiling.on_cpu.value_or(1);
+  if (on_cpu < kLeastOnCpu) {
+    return {Status::kInvalid,
+            fmt::format("the threads had a CPU for only {:.0f} % of even the best windows",
+                        100 * on_cpu)};
+  }
+  Verdict verdict = JudgeSpread(ceiling);
+  const Verdict against_one = JudgeAgainstOne(ceiling, cores);
+  Worsen(verdict, against_one.status, against_one.reason);
+  return verdict;
+}
+
+Ceiling KeepBetter(const Ceiling& first, const Ceiling& again) {
+  if (!first.value || !again.value) return first.value ? first : again;
+  const double ratio = RatioOfRates(first, again);
+  if (first.verdict.status == again.verdict.status) return ratio >= 1 ? first : again;
+  const bool first_is_better = first.verdict.status < again.verdict.status;
+  Ceiling better = first_is_better ? first : again;
+  const Ceiling& other = first_is_better ? again : first;
+  if (RatioOfRates(other, better) > 1 + AllowedSpread(better)) {
+    Worsen(better.verdict, Status::kDegraded,
+           fmt::format("another batch of windows reached {}", ValueText(other)));
+  }
+  return better;
+}
+
+Ceiling Reconcile(const Ceiling& before, const Ceiling& after) {
+  if (!before.value || !after.value) return before.value ? before : after;
+  const double ratio = RatioOfRates(before, after);
+  Ceiling kept = ratio >= 1 ? before : after;
+  const bool before_is_better = before.verdict.status <= after.verdict.status;
+  kept.verdict = before_is_better ? before.verdict : after.verdict;
+  const double worse = std::min(ratio, 1 / ratio);
+  if (worse < 1 - AllowedSpread(before)) {
+    Worsen(kept.verdict, Status::kDegraded,
+           fmt::format("{} before the run and {} after it", ValueText(before), ValueText(after)));
+  }
+  return kept;
+}
+
+void JudgeWidths(std::vector<Ceiling>& ceilings) {
+  for (Ceiling& ceiling : ceilings) {
+    if (!ceiling.value || IsLatency(ceiling)) continue;
+    for (const Ceiling& fewer : ceilings) {
+      if (fewer.name != ceiling.name || fewer.threads >= ceiling.threads || !fewer.value) continue;
+      const std::string who =
+          fewer.threads == 1 ? "one thread" : fmt::format("{} threads", fewer.threads);
+      const Verdict verdict = JudgeAgainstFewer(ceiling, *fewer.value, who);
+      if (verdict.status > ceiling.verdict.status) {
+        Worsen(ceiling.verdict, verdict.status, verdict.reason);
+      }
+    }
+  }
+}
+
+std::string ValueText(const Ceiling& ceiling) {
+  if (!ceiling.value) return "n/a";
+  if (IsLatency(ceiling)) return fmt::format("{:.1f} ns", *ceiling.value * 1e9);
+  return fmt::format("{:.1f} G{}", *ceiling.value / 1e9, ceiling.unit);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,70 @@
+#include "bench/measured_ceilings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+Ceiling Made(const char* isa, const char* type, double value, Status status = Status::kOk) {
+  Ceiling ceiling;
+  ceiling.name = std::string("fma/") + isa + "/" + type + "/l1";
+  ceiling.isa = isa;
+  ceiling.type = type;
+  ceiling.operands = "l1";
+  ceiling.value = value;
+  ceiling.verdict = {status, status == Status::kOk ? "" : "by hand"};
+  return ceiling;
+}
+
+TEST(CeilingOfKernel, IsThatOfS8ForU8) {
+  const std::vector<Ceiling> ceilings = {Made("avx512", "f32", 1), Made("avx512_vnni", "s8", 4)};
+  for (const DataType type : {DataType::kU8, DataType::kS8}) {
+    const Ceiling* ceiling = CeilingOfKernel(ceilings, "avx512", type, 1);
+    ASSERT_NE(ceiling, nullptr);
+    EXPECT_EQ(ceiling->value, 4);
+  }
+  EXPECT_EQ(CeilingOfKernel(ceilings, "avx512", DataType::kF32, 1)->value, 1);
+  EXPECT_EQ(CeilingOfKernel(ceilings, "", DataType::kF32, 1), nullptr);
+  EXPECT_EQ(CeilingOfKernel(ceilings, "avx512", DataType::kF32, 2), nullptr);
+}
+
+TEST(HoldTo, GivesNoShareOfAnInvalidCeiling) {
+  Record record;
+  record.seconds = Summary{.median = 1, .min = 1, .p90 = 1, .n = 1};
+  record.flops = 50;
+  const Ceiling good = Made("avx2", "f32", 100, Status::kDegraded);
+  HoldTo(&good, record);
+  EXPECT_EQ(record.PeakFraction(), 0.5);
+  EXPECT_EQ(record.ceiling_verdict, (Verdict{Status::kDegraded, "by hand"}));
+  record.ceiling_flops_per_second.reset();
+  const Ceiling bad = Made("avx2", "f32", 100, Status::kInvalid);
+  HoldTo(&bad, record);
+  EXPECT_FALSE(record.PeakFraction());
+  EXPECT_EQ(record.ceiling_name, bad.name);
+  EXPECT_EQ(record.ceiling_verdict.status, Status::kInvalid);
+}
+
+TEST(Forget, RemovesTheCachesAndSaysSo) {
+  const TestFolder home;
+  ASSERT_EQ(setenv("XDG_CACHE_HOME", home.path().c_str(), 1), 0);
+  const auto best = home.Write("topdnn/best.json", "{}");
+  const auto selection = home.Write("topdnn/selection.json", "{}");
+  const auto other = home.Write("topdnn/other", "");
+  const Outcome first = RunProgram({"forget"});
+  EXPECT_EQ(first.exit_status, 0);
+  EXPECT_THAT(first.output, HasSubstr("removed " + best.string()));
+  EXPECT_THAT(first.output, HasSubstr("removed " + selection.string()));
+  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_THAT(RunProgram({"forget"}).output, HasSubstr("nothing to forget"));
+}
+
+}  // namespace
+}  // namespace topdnn
