@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "bench/convolution_account.h"
 #include "harness/flush.h"
+#include "harness/groups.h"
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
+#include "harness/stage_record.h"
 #include "kernels/thread_width.h"
 #include "networks/parameters.h"
 
@@ -251,6 +254,12 @@ std::vector<std::string> CountNotes(const Plan& plan, const PlanProfile& profile
   return notes;
 }
 
+// "-0.03 to +0.28 %"; few samples have no interval.
+std::string IntervalText(const std::optional<Interval>& interval) {
+  if (!interval) return "n/a";
+  return fmt::format("{:+.2f} to {:+.2f} %", interval->low * 100, interval->high * 100);
+}
+
 std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<std::string> notes;
   if (!profile.checks.note.empty()) notes.push_back(profile.checks.note);
@@ -264,9 +273,9 @@ std::vector<std::string> NotesOf(const Plan& plan, const PlanProfile& profile, R
   }
   if (profile.overhead) {
     notes.push_back(fmt::format(
-        "marks around the stages: {:+.2f} % of the step (95 % interval {:+.2f} to {:+.2f} %, {} "
-        "pairs of steps with and without them)",
-        profile.overhead->ratio * 100, profile.overhead->low * 100, profile.overhead->high * 100,
+        "marks around the stages: {:+.2f} % of the step (95 % interval {}, {} pairs of steps with "
+        "and without them)",
+        profile.overhead->ratio * 100, IntervalText(profile.overhead->interval),
         profile.overhead->pairs));
   }
   for (const std::string& note : CountNotes(plan, profile)) notes.push_back(note);
@@ -343,6 +352,9 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     report.step.reason = "a stage's result disagrees with the reference";
     report.step.seconds.reset();
   }
+  std::span<const StageSamples> in_sequence;
+  if (regime == Regime::kInNetwork) in_sequence = profile.in_network.stages;
+  AddGroups(in_sequence, report);
   if (!profile.in_network.step.seconds.empty()) report.notes = NotesOf(plan, profile, regime);
   return report;
 }

@@ -59,6 +59,7 @@ Json ToJson(const StageSamples& samples, std::size_t events) {
                {"seconds", samples.seconds},
                {"warmup_seconds", samples.warmup_seconds},
                {"empty_seconds", samples.empty_seconds}};
+  if (samples.left_out > 0) json["left_out"] = samples.left_out;
   PutCounts(samples, events, json);
   json["run_counts"] = ToJson(samples.run_counts);
   json["threads"] = Json::array();
@@ -120,6 +121,7 @@ class Node {
     if (found == json_.end()) Refuse(fmt::format("\"{}\" is missing", key));
     return {*found, where_ + ": " + key};
   }
+  bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
   bool null() const { return json_.is_null(); }
   const Json& json() const { return json_; }
 
@@ -230,6 +232,7 @@ StageSamples ParseRegion(const Node& node, std::size_t events, std::size_t run_e
   samples.seconds = node["seconds"].Numbers();
   samples.warmup_seconds = node["warmup_seconds"].Numbers();
   samples.empty_seconds = node["empty_seconds"].Number();
+  if (node.Has("left_out")) samples.left_out = node["left_out"].Whole();
   samples.counts = ParseSeries(node, events);
   samples.run_counts = ParseCounts(node["run_counts"], run_events);
   for (const Node& thread : node["threads"].Items()) {
@@ -292,10 +295,14 @@ SequenceSamples ParseSequence(const Node& node) {
 }
 
 MarkOverhead ParseOverhead(const Node& node) {
-  return {.ratio = node["ratio"].Number(-1e9),
-          .low = node["low"].Number(-1e9),
-          .high = node["high"].Number(-1e9),
-          .pairs = node["pairs"].Whole()};
+  MarkOverhead overhead{.ratio = node["ratio"].Number(-1e9),
+                        .interval = std::nullopt,
+                        .pairs = node["pairs"].Whole()};
+  const std::optional<double> low = node["low"].MaybeNumber(-1e9);
+  const std::optional<double> high = node["high"].MaybeNumber(-1e9);
+  if (low.has_value() != high.has_value()) node.Refuse("one of low and high is null");
+  if (low && high) overhead.interval = Interval{.low = *low, .high = *high};
+  return overhead;
 }
 
 }  // namespace
@@ -320,9 +327,10 @@ std::string FormatRecording(const Recording& recording) {
     json["isolated_otherwise"].push_back(ToJson(samples));
   }
   if (recording.overhead) {
+    const std::optional<Interval>& interval = recording.overhead->interval;
     json["overhead"] = {{"ratio", recording.overhead->ratio},
-                        {"low", recording.overhead->low},
-                        {"high", recording.overhead->high},
+                        {"low", interval ? Json(interval->low) : Json(nullptr)},
+                        {"high", interval ? Json(interval->high) : Json(nullptr)},
                         {"pairs", recording.overhead->pairs}};
   }
   for (const Recording::Check& check : recording.checks) {

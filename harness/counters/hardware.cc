@@ -4,9 +4,9 @@
 
 #include <cerrno>
 
-#include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
 #include "harness/counters/source.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

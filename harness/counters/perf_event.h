@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters/scaling.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

@@ -4,9 +4,9 @@
 #include <linux/perf_event.h>
 #include <sys/resource.h>
 
-#include "harness/counters/event_fold.h"
 #include "harness/counters/event_group.h"
 #include "harness/counters/source.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

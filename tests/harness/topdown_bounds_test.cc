@@ -20,6 +20,7 @@
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/probes/team.h"
+#include "harness/stage_record.h"
 
 namespace topdnn {
 namespace {
