@@ -16,6 +16,7 @@
 #include "bench/workload.h"
 #include "harness/disturbance.h"
 #include "harness/measure.h"
+#include "harness/stage_record.h"
 #include "harness/validity.h"
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"

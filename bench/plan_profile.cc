@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "bench/convolution_account.h"
 #include "bench/measured_ceilings.h"
 #include "harness/flush.h"
+#include "harness/groups.h"
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
+#include "harness/stage_record.h"
 #include "kernels/thread_width.h"
 #include "networks/parameters.h"
 
@@ -257,6 +260,12 @@ std::vector<Note> CountNotes(const Plan& plan, const PlanProfile& profile) {
   return notes;
 }
 
+// "-0.03 to +0.28 %"; few samples have no interval.
+std::string IntervalText(const std::optional<Interval>& interval) {
+  if (!interval) return "n/a";
+  return fmt::format("{:+.2f} to {:+.2f} %", interval->low * 100, interval->high * 100);
+}
+
 std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<Note> notes;
   if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
@@ -271,10 +280,10 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
   }
   if (profile.overhead) {
     notes.push_back(
-        {.text = fmt::format("marks around the stages: {:+.2f} % of the step (95 % interval "
-                             "{:+.2f} to {:+.2f} %, {} pairs of steps with and without them)",
-                             profile.overhead->ratio * 100, profile.overhead->low * 100,
-                             profile.overhead->high * 100, profile.overhead->pairs)});
+        {.text = fmt::format("marks around the stages: {:+.2f} % of the step (95 % interval {}, {} "
+                             "pairs of steps with and without them)",
+                             profile.overhead->ratio * 100,
+                             IntervalText(profile.overhead->interval), profile.overhead->pairs)});
   }
   for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
   const bool whole = profile.isolated.size() == plan.stages().size();
@@ -361,6 +370,9 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     report.step.reason = "a stage's result disagrees with the reference";
     report.step.seconds.reset();
   }
+  std::span<const StageSamples> in_sequence;
+  if (regime == Regime::kInNetwork) in_sequence = profile.in_network.stages;
+  AddGroups(in_sequence, report);
   if (!profile.in_network.step.seconds.empty()) report.notes = NotesOf(plan, profile, regime);
   return report;
 }

@@ -13,6 +13,7 @@
 #include "bench/images.h"
 #include "bench/step_check.h"
 #include "bench/workload.h"
+#include "harness/mark_overhead.h"
 #include "harness/measure.h"
 #include "harness/probes/ceilings.h"
 #include "harness/record.h"

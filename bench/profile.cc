@@ -30,6 +30,7 @@
 #include "bench/width_one_count.h"
 #include "bench/workload.h"
 #include "harness/evolution.h"
+#include "harness/groups.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/bounds_table.h"
@@ -41,6 +42,7 @@
 #include "harness/report/one_line.h"
 #include "harness/report/style.h"
 #include "harness/report/topdown_table.h"
+#include "harness/stage_record.h"
 #include "harness/topdown/perf_events.h"
 #include "harness/validity.h"
 
@@ -268,8 +270,8 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
 
 void ScaleAllCounts(PlanProfile& profile) {
   const auto scale = [](SequenceSamples& samples) {
-    for (StageSamples& stage : samples.stages) ScaleCounts(samples.events, stage);
-    ScaleCounts(samples.events, samples.step);
+    for (StageSamples& stage : samples.stages) ScaleCounts(stage);
+    ScaleCounts(samples.step);
   };
   scale(profile.in_network);
   for (SequenceSamples& samples : profile.isolated) scale(samples);
@@ -313,8 +315,7 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
 std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples) {
   std::vector<std::string> groups;
   for (const Stage& stage : plan.stages()) {
-    const std::string pass(NameOf(stage.pass));
-    groups.push_back(pass.starts_with("backward") ? "backward" : pass);
+    groups.push_back(GroupOfPass(NameOf(stage.pass)));
   }
   return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
 }

@@ -11,7 +11,7 @@
 #include "bench/workload.h"
 #include "harness/counters/clock.h"
 #include "harness/disturbance.h"
-#include "harness/measure.h"
+#include "harness/mark_overhead.h"
 #include "harness/probes/quiet.h"
 #include "kernels/thread_width.h"
 
@@ -178,7 +178,7 @@ Choice ChooseCandidate(std::span<const CandidateTimes> candidates) {
     if (rounds < static_cast<std::size_t>(kLeastRounds)) continue;
     const MarkOverhead ratio =
         OverheadOf({candidates[i].seconds.data(), rounds}, {incumbent.data(), rounds});
-    if (ratio.high >= 0 || 1 + ratio.ratio >= best) continue;
+    if (!ratio.interval || ratio.interval->high >= 0 || 1 + ratio.ratio >= best) continue;
     best = 1 + ratio.ratio;
     choice = {i, 1 / best};
   }

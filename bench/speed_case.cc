@@ -55,8 +55,9 @@ MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<do
 
 void SetRatio(const MarkOverhead& ratio, Findings& findings) {
   findings.counters["ratio"] = 1 + ratio.ratio;
-  findings.counters["ratio_low"] = 1 + ratio.low;
-  findings.counters["ratio_high"] = 1 + ratio.high;
+  if (!ratio.interval) return;
+  findings.counters["ratio_low"] = 1 + ratio.interval->low;
+  findings.counters["ratio_high"] = 1 + ratio.interval->high;
 }
 
 std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,

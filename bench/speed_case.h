@@ -14,6 +14,7 @@
 #include "bench/cases.h"
 #include "bench/kernel_case.h"
 #include "harness/counters/clock.h"
+#include "harness/mark_overhead.h"
 #include "harness/measure.h"
 
 namespace topdnn {
@@ -32,6 +33,7 @@ class Skipped : public std::runtime_error {
 
 // Seconds of `ours` over `theirs`, in pairs whose order alternates; each is called once before.
 MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs);
+// Adds ratio, and ratio_low and ratio_high where the ratio has an interval.
 void SetRatio(const MarkOverhead& ratio, Findings& findings);
 
 // Seconds of each run, warm, at that width; as many as fit `seconds`, nine at least. Throws

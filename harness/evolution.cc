@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "harness/groups.h"
 #include "harness/report/json.h"
 #include "harness/report/text.h"
+#include "harness/stage_record.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -58,13 +60,9 @@ using Series = std::vector<double> StageSamples::*;
 // The sum of a group's stages in each iteration.
 std::vector<double> SumOf(const SequenceSamples& samples, std::span<const std::string> groups,
                           const std::string& group, Series series) {
-  std::vector<double> sums((samples.step.*series).size(), 0);
-  for (std::size_t s = 0; s < samples.stages.size(); ++s) {
-    if (groups[s] != group) continue;
-    const std::vector<double>& seconds = samples.stages[s].*series;
-    for (std::size_t i = 0; i < std::min(sums.size(), seconds.size()); ++i) sums[i] += seconds[i];
-  }
-  return sums;
+  return SumsPerIteration(
+      samples.stages, [&](std::size_t stage) { return groups[stage] == group; }, series,
+      (samples.step.*series).size());
 }
 
 std::optional<double> MeanOfGroup(const SequenceSamples& samples,
@@ -73,12 +71,7 @@ std::optional<double> MeanOfGroup(const SequenceSamples& samples,
   std::optional<double> sum = 0.0;
   for (std::size_t s = 0; s < samples.stages.size(); ++s) {
     if (groups[s] != group) continue;
-    std::vector<EventCount> series;
-    const auto& counts = samples.stages[s].counts;
-    for (std::size_t at = event; at < counts.size(); at += samples.events.size()) {
-      series.push_back(counts[at]);
-    }
-    const EventCount mean = MeanCount(series);
+    const EventCount mean = MeanOfEvent(samples.stages[s], samples.events, event);
     sum = sum && mean.value ? std::optional(*sum + *mean.value) : std::nullopt;
   }
   return sum;

@@ -21,7 +21,6 @@
 #include "harness/counters/clock.h"
 #include "harness/counters/source.h"
 #include "harness/disturbance.h"
-#include "harness/record.h"
 #include "harness/statistics/steady.h"
 
 namespace topdnn {
@@ -66,7 +65,9 @@ struct MeasureOptions {
   std::int64_t most_iterations = 1000;
   // Warm-up: until steady, at least one iteration, and no longer than either bound.
   double most_warmup_seconds = 2.0;
-  std::int64_t most_warmup_iterations = 500;
+  std::int64_t most_warmup_iterations = 2000;
+  // ... and no less than this, for clocks that rise and pools that start, whatever a step takes.
+  double least_warmup_seconds = 0.02;
   SteadyRule steady;
   // Iterations that read the counter sources, after the timed ones; no more than those. A source
   // that runs the regions itself counts one iteration more, by itself.
@@ -77,7 +78,8 @@ struct MeasureOptions {
   std::vector<CounterSource*> sources;        // not owned
   const std::atomic<bool>* cancel = nullptr;  // polled between iterations
   std::function<void(const MeasureProgress&)> progress;  // between iterations
-  // Called before and after the measurement, outside of it; see Disturbance.
+  // Called before and after the measurement, outside of it; see Disturbance. The quiet ratio is
+  // read before the warm-up, since reading it may empty the caches.
   std::function<std::optional<double>()> core_hertz;
   std::function<std::optional<double>()> quiet_ratio;
 };
@@ -92,12 +94,15 @@ struct StageSamples {
   // Of the sources that run the regions themselves, from one iteration; in the order of
   // SequenceSamples::run_events.
   std::vector<EventCount> run_counts{};
-  // The means over the counted iterations by thread, of the sources that tell threads apart; counts
-  // in the order of SequenceSamples::events.
+  // The means over the counted iterations by thread, of the sources that count threads apart;
+  // counts in the order of SequenceSamples::events, each without the cost of readings on its own
+  // thread.
   std::vector<ThreadCounts> threads{};
   std::vector<double> warmup_seconds{};  // one per iteration of the warm-up
   // What the marks of an empty region take, which the samples are already without.
   double empty_seconds = 0;
+  // Timed iterations in which the clock went backwards, so that they have no times.
+  std::int64_t left_out = 0;
   bool scaled = false;  // see ScaleCounts
 };
 
@@ -127,46 +132,6 @@ SequenceSamples MeasureIsolatedHot(const TimedStage& stage, Action setup,
 // The same with `flush` before each repetition, not timed. It takes the place of before_iteration.
 SequenceSamples MeasureIsolatedCold(const TimedStage& stage, Action setup, Action flush,
                                     const MeasureOptions& options);
-
-// What the inner marks cost.
-struct MarkOverhead {
-  double ratio = 0;  // median over the pairs of the step with inner marks over that without, less 1
-  double low = 0;    // 95 % interval of that median, by order statistics
-  double high = 0;
-  std::int64_t pairs = 0;
-};
-
-// Runs the sequence with and without the inner marks, pair by pair, the order alternating. Absent
-// when cancelled before the first pair was whole. The budget is that of the timed iterations.
-std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stages,
-                                                const MeasureOptions& options);
-
-// Pure: the overhead from paired times in seconds. Throws std::invalid_argument when they are none
-// or not of one length.
-MarkOverhead OverheadOf(std::span<const double> with, std::span<const double> without);
-
-// A stage shorter than this many empty regions is flagged: a tenth of it was the marks' own time.
-inline constexpr double kLeastEmptyRegions = 10;
-
-// Pure: an event's mean per iteration. Counts are of the share of the time during which the event
-// was on a counter; so are the mean and its fraction, with an iteration that was not counted
-// standing for fraction 0. Absent when no iteration was counted.
-EventCount MeanCount(std::span<const EventCount> per_iteration);
-
-// Takes each count to what it would be had its event been on a counter all the time, as if the
-// region were uniform: an estimate, for those who ask for it. The fractions stay. (The cycles on
-// another core type were counted in full.)
-void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples);
-
-// The record of a stage or of the step: name, regime, status, seconds, events, running fraction.
-// DEGRADED, besides for the verdict, when the region is too short for the marks, or an event was on
-// a counter for too small a share of the time. Without samples it is SKIPPED.
-Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
-                const Verdict& verdict, std::string_view regime);
-// Adds what the sources that run the regions themselves counted: their events, the FLOPs counted,
-// and why some of it is absent or taken otherwise.
-void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& run_events,
-                  Record& record);
 
 }  // namespace topdnn
 

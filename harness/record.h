@@ -79,6 +79,17 @@ struct Note {
   bool main = false;  // printed without --explain
 };
 
+// The stages of one pass together; see harness/groups.h. A figure is absent when any stage lacks
+// its part of it.
+struct GroupSummary {
+  std::string name;  // "forward", "backward", ...
+  int stages = 0;
+  std::optional<double> seconds{};         // the median of an iteration, or the sum of medians
+  std::optional<Summary> per_iteration{};  // of the sums per iteration; absent: sum of medians
+  std::optional<double> gflops{};
+  std::optional<double> peak_fraction{};  // when all stages have one ceiling
+};
+
 // A run: its records and what is needed to repeat it.
 struct Report {
   std::string command;
@@ -88,6 +99,10 @@ struct Report {
   Record step;  // the whole
   std::optional<double> items_per_step;
   std::vector<Record> stages;
+  std::vector<GroupSummary> groups;
+  // The step's median less the groups' times. It is not 0 because a sum of medians is not the
+  // median of a sum, and, where the stages were measured by themselves, because the step was not.
+  std::optional<double> remainder_seconds;
   bool partial = false;              // interrupted: some stages are missing
   std::vector<Note> notes;           // warm-up, overhead, gaps
   nlohmann::ordered_json evolution;  // see harness/evolution.h; null: not asked for

@@ -61,6 +61,7 @@ Json ToJson(const StageSamples& samples, std::size_t events) {
                {"seconds", samples.seconds},
                {"warmup_seconds", samples.warmup_seconds},
                {"empty_seconds", samples.empty_seconds}};
+  if (samples.left_out > 0) json["left_out"] = samples.left_out;
   PutCounts(samples, events, json);
   json["run_counts"] = ToJson(samples.run_counts);
   json["threads"] = Json::array();
@@ -134,6 +135,7 @@ class Node {
     if (!json_.is_object() || !json_.contains(key) || json_[key].is_null()) return std::nullopt;
     return (*this)[key];
   }
+  bool Has(const char* key) const { return json_.is_object() && json_.contains(key); }
   bool null() const { return json_.is_null(); }
   const Json& json() const { return json_; }
 
@@ -254,6 +256,7 @@ StageSamples ParseRegion(const Node& node, std::size_t events, std::size_t run_e
   samples.seconds = node["seconds"].Numbers();
   samples.warmup_seconds = node["warmup_seconds"].Numbers();
   samples.empty_seconds = node["empty_seconds"].Number();
+  if (node.Has("left_out")) samples.left_out = node["left_out"].Whole();
   samples.counts = ParseSeries(node, events);
   samples.run_counts = ParseCounts(node["run_counts"], run_events);
   for (const Node& thread : node["threads"].Items()) {
@@ -324,10 +327,14 @@ SequenceSamples ParseSequence(const Node& node) {
 
 MarkOverhead ParseOverhead(const Node& node) {
   constexpr double kMost = 1e9;  // an overhead beyond it is none
-  return {.ratio = node["ratio"].Number(-kMost, kMost),
-          .low = node["low"].Number(-kMost, kMost),
-          .high = node["high"].Number(-kMost, kMost),
-          .pairs = node["pairs"].Whole()};
+  MarkOverhead overhead{.ratio = node["ratio"].Number(-kMost, kMost),
+                        .interval = std::nullopt,
+                        .pairs = node["pairs"].Whole()};
+  const std::optional<double> low = node["low"].MaybeNumber(-kMost);
+  const std::optional<double> high = node["high"].MaybeNumber(-kMost);
+  if (low.has_value() != high.has_value()) node.Refuse("one of low and high is null");
+  if (low && high) overhead.interval = Interval{.low = *low, .high = *high};
+  return overhead;
 }
 
 }  // namespace
@@ -352,9 +359,10 @@ std::string FormatRecording(const Recording& recording) {
     json["isolated_otherwise"].push_back(ToJson(samples));
   }
   if (recording.overhead) {
+    const std::optional<Interval>& interval = recording.overhead->interval;
     json["overhead"] = {{"ratio", recording.overhead->ratio},
-                        {"low", recording.overhead->low},
-                        {"high", recording.overhead->high},
+                        {"low", interval ? Json(interval->low) : Json(nullptr)},
+                        {"high", interval ? Json(interval->high) : Json(nullptr)},
                         {"pairs", recording.overhead->pairs}};
   }
   for (const Recording::Check& check : recording.checks) {

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/mark_overhead.h"
 #include "harness/measure.h"
 
 namespace topdnn {

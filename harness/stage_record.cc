@@ -1,59 +1,45 @@
-// What samples say of a stage, as its record.
+#include "harness/stage_record.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "harness/counters/core_types.h"
-#include "harness/counters/scaling.h"
-#include "harness/measure.h"
+#include "harness/counting.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
 
-EventCount MeanCount(std::span<const EventCount> per_iteration) {
-  EventCount mean = {.value = std::nullopt, .running_fraction = 0};
-  double sum = 0;
-  double fraction = 0;
-  bool counted = false;
-  for (const EventCount& count : per_iteration) {
-    if (!count.value) continue;
-    counted = true;
-    sum += *count.value;
-    fraction += count.running_fraction;
-  }
-  if (!counted) return mean;
-  const double n = static_cast<double>(per_iteration.size());
-  mean.value = sum / n;
-  mean.running_fraction = fraction / n;
-  return mean;
-}
-
 namespace {
+
+// As it is, or scaled.
+std::optional<double> ValueOf(const EventCount& mean, const std::string& event, bool scaled) {
+  return scaled && !ElsewhereOf(event) ? Scaled(mean) : mean.value;
+}
 
 constexpr double kMostSeconds = 1e9;  // 30 years: no iteration takes that
 
 // Why an event was counted in no iteration, where its source gives a reason.
-std::string ReasonOf(std::span<const EventCount> per_iteration) {
-  for (const EventCount& count : per_iteration) {
-    if (!count.reason.empty()) return count.reason;
+std::string ReasonOf(const StageSamples& samples, std::size_t event, std::size_t events) {
+  for (std::size_t at = event; at < samples.counts.size(); at += events) {
+    if (!samples.counts[at].reason.empty()) return samples.counts[at].reason;
   }
   return "";
 }
 
 }  // namespace
 
-void ScaleCounts(const std::vector<std::string>& events, StageSamples& samples) {
-  if (samples.scaled) return;
-  samples.scaled = true;
-  const auto scale = [&events](std::vector<EventCount>& counts) {
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      if (!ElsewhereOf(events[i % events.size()])) counts[i].value = Scaled(counts[i]);
-    }
-  };
-  if (events.empty()) return;
-  scale(samples.counts);
-  for (ThreadCounts& thread : samples.threads) scale(thread.counts);
+void ScaleCounts(StageSamples& samples) { samples.scaled = true; }
+
+EventCount MeanOfEvent(const StageSamples& samples, const std::vector<std::string>& events,
+                       std::size_t event) {
+  std::vector<EventCount> series;
+  for (std::size_t at = event; at < samples.counts.size(); at += events.size()) {
+    series.push_back(samples.counts[at]);
+  }
+  EventCount mean = MeanCount(series);
+  mean.value = ValueOf(mean, events[event], samples.scaled);
+  return mean;
 }
 
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
@@ -66,6 +52,11 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
   if (samples.seconds.empty()) {
     record.status = Status::kSkipped;
     record.reason = "interrupted before its first whole iteration";
+    if (samples.left_out > 0) {
+      record.status = Status::kInvalid;
+      record.reason =
+          fmt::format("the clock went backwards in each of {} iterations", samples.left_out);
+    }
     return record;
   }
   record.seconds = Summarize(samples.seconds);
@@ -80,30 +71,31 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     if (record.status == Status::kOk) record.status = Status::kDegraded;
     record.reason += (record.reason.empty() ? "" : "; ") + reason;
   };
+  if (samples.left_out > 0) {
+    degrade(fmt::format("the clock went backwards in {} of {} iterations, which are left out",
+                        samples.left_out,
+                        samples.left_out + static_cast<std::int64_t>(samples.seconds.size())));
+  }
   if (record.seconds->median < (kLeastEmptyRegions - 1) * samples.empty_seconds) {
     degrade(fmt::format("too short for the marks, of which an empty region takes {:.0f} ns",
                         samples.empty_seconds * 1e9));
   }
-  std::vector<EventCount> series;
   std::string displaced;
   std::string elsewhere;
   for (std::size_t e = 0; e < events.size(); ++e) {
-    series.clear();
-    for (std::size_t at = e; at < samples.counts.size(); at += events.size()) {
-      series.push_back(samples.counts[at]);
-    }
-    const EventCount mean = MeanCount(series);
+    const EventCount mean = MeanOfEvent(samples, events, e);
     record.events[events[e]] = mean.value;
     if (!mean.value) {
-      if (record.counts_reason.empty()) record.counts_reason = ReasonOf(series);
+      if (record.counts_reason.empty()) record.counts_reason = ReasonOf(samples, e, events.size());
       continue;
     }
     if (const auto type = ElsewhereOf(events[e])) {
       if (*mean.value > 0 && elsewhere.empty()) {
         elsewhere = fmt::format(
-            "threads were on {} cores for {:.0f} % of the time, which the other counts lack: keep "
+            "threads were on {} cores for {:.0f} % of the time, which the other counts {}: keep "
             "them on cores of one type (taskset)",
-            *type, 100 * mean.running_fraction);
+            *type, 100 * mean.running_fraction,
+            samples.scaled ? "are scaled for as if those cores were alike" : "lack");
       }
       continue;
     }
@@ -123,7 +115,8 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
   for (const ThreadCounts& thread : samples.threads) {
     auto& own = record.thread_events[thread.thread];
     for (std::size_t e = 0; e < events.size() && e < thread.counts.size(); ++e) {
-      if (thread.counts[e].value) own[events[e]] = thread.counts[e].value;
+      const auto value = ValueOf(thread.counts[e], events[e], samples.scaled);
+      if (value) own[events[e]] = value;
     }
   }
   return record;

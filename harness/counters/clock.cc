@@ -2,8 +2,8 @@
 
 #include <time.h>
 
-#include "harness/counters/event_fold.h"
 #include "harness/counters/source.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

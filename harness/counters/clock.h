@@ -13,14 +13,21 @@ struct TickClock {
   std::string_view name;
   std::uint64_t (*now)() noexcept = nullptr;
   double seconds_per_tick = 0;
+
+  // Absent when the clock went backwards: the difference would wrap to centuries.
+  std::optional<double> SecondsBetween(std::uint64_t from, std::uint64_t to) const {
+    if (to < from) return std::nullopt;
+    return static_cast<double>(to - from) * seconds_per_tick;
+  }
 };
 
 // CLOCK_MONOTONIC_RAW: no step and no slewing by NTP, which would stretch a measured second.
 TickClock MonotonicRawClock();
 
-// The time stamp counter; absent where there is none or its rate is not invariant. A reading waits
-// for the instructions before it and is done before those after it start (Intel SDM volume 2,
-// RDTSC; AMD APM volume 3, RDTSC). The first call calibrates for about 20 ms.
+// The time stamp counter; absent where there is none, its rate is not invariant, or the kernel
+// distrusts it (TscDistrust). A reading waits for the instructions before it and is done before
+// those after it start (Intel SDM volume 2, RDTSC; AMD APM volume 3, RDTSC). The first call
+// calibrates (TscFrequency).
 std::optional<TickClock> TscClock();
 
 // The cheapest clock that can be trusted here: TSC, else CLOCK_MONOTONIC_RAW.

@@ -4,6 +4,8 @@
 
 #include "harness/counters/open_error.h"
 #include "harness/counters/perf_source.h"
+#include "harness/counters/source.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

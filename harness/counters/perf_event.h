@@ -12,6 +12,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "harness/counting.h"
 
 namespace topdnn {
 

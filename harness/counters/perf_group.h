@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/counters/perf_event.h"
-#include "harness/counters/scaling.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

@@ -165,42 +165,4 @@ std::vector<pid_t> ThreadsOfProcess() {
   return threads;
 }
 
-EventCount SumOverThreads(std::span<const CounterReading> before,
-                          std::span<const CounterReading> after) {
-  EventCount absent{.value = std::nullopt, .running_fraction = 0};
-  double sum = 0;
-  double enabled = 0;
-  double running = 0;
-  for (std::size_t t = 0; t < after.size(); ++t) {
-    const bool idle = after[t].enabled == before[t].enabled && after[t].value == before[t].value;
-    if (idle) continue;
-    const EventCount count = CountBetween(before[t], after[t]);
-    if (!count.value) return absent;
-    const auto lasted = static_cast<double>(after[t].enabled - before[t].enabled);
-    sum += *count.value;
-    enabled += lasted;
-    running += lasted * count.running_fraction;
-  }
-  if (!(enabled > 0)) return absent;
-  return {.value = sum, .running_fraction = running / enabled};
-}
-
-EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
-                                 std::span<const CounterReading> after) {
-  EventCount sum{.value = std::nullopt, .running_fraction = 0};
-  double enabled = 0;
-  double running = 0;
-  for (std::size_t t = 0; t < after.size(); ++t) {
-    if (after[t].enabled < before[t].enabled) continue;
-    const auto lasted = static_cast<double>(after[t].enabled - before[t].enabled);
-    enabled += lasted;
-    const EventCount count = CountBetween(before[t], after[t]);
-    if (!count.value) continue;
-    sum.value = sum.value.value_or(0) + *count.value;
-    running += lasted * count.running_fraction;
-  }
-  if (enabled > 0) sum.running_fraction = running / enabled;
-  return sum;
-}
-
 }  // namespace topdnn

@@ -78,17 +78,6 @@ class PerfSource final : public CounterSource {
 // Throws std::filesystem::filesystem_error where the kernel does not list them.
 std::vector<pid_t> ThreadsOfProcess();
 
-// One event over several threads: the sum of the counts, and the share of the threads' time during
-// which it was on a counter. A thread that did not run at all adds nothing; one whose counter never
-// ran, or went backwards, makes the count absent. Pure.
-EventCount SumOverThreads(std::span<const CounterReading> before,
-                          std::span<const CounterReading> after);
-
-// The same for an event that counts only where its thread is not meant to be: a thread whose
-// counter never ran was not there. Absent when none was. Pure.
-EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
-                                 std::span<const CounterReading> after);
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_

@@ -4,9 +4,10 @@
 #include <linux/perf_event.h>
 #include <sys/resource.h>
 
-#include "harness/counters/event_fold.h"
 #include "harness/counters/open_error.h"
 #include "harness/counters/perf_source.h"
+#include "harness/counters/source.h"
+#include "harness/counting.h"
 
 namespace topdnn {
 

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/counting.h"
+
 namespace topdnn {
 
 // Whether a source works on this machine; if not, why, and what would make it work.
@@ -26,27 +28,12 @@ struct Availability {
   std::string remedy;  // "sysctl kernel.perf_event_paranoid=1"; empty: nothing the user can do
 };
 
-// One event's count over a region.
-struct EventCount {
-  std::optional<double> value;  // absent: not counted
-  // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
-  // of that share only (it is not scaled here), 0 = it never ran.
-  double running_fraction = 1.0;
-  std::string reason{};  // why the value is absent, or how it was taken, where the source knows
-};
-
 // The event under which a source tells floating-point operations, where it counts them.
 inline constexpr std::string_view kFlopsEvent = "exact/flops";
 
 // Bytes that the memory controllers of all sockets moved, where a source counts them.
 inline constexpr std::string_view kDramReadEvent = "dram/read_bytes";
 inline constexpr std::string_view kDramWriteEvent = "dram/write_bytes";
-
-// What one thread's counters said, of a source that counts each thread by itself.
-struct ThreadCounts {
-  int thread = 0;                  // 0: the one that reads; then the others in the kernel's order
-  std::vector<EventCount> counts;  // one per event
-};
 
 class CounterSource {
  public:

@@ -1,10 +1,9 @@
 // The time stamp counter of x86-64 as a clock and as a counter source.
 
-#include <time.h>
-
 #include "harness/counters/clock.h"
-#include "harness/counters/event_fold.h"
 #include "harness/counters/source.h"
+#include "harness/counting.h"
+#include "harness/machine/clock.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -30,42 +29,14 @@ bool IsInvariant() {
   return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d >> 8 & 1u) != 0;
 }
 
-struct Instant {
-  std::uint64_t ticks;
-  std::uint64_t nanoseconds;
-};
-
-// Both clocks at one moment: the closest of some tries, against interrupts between the readings.
-Instant Now(const TickClock& raw) {
-  Instant best{};
-  std::uint64_t closest = ~std::uint64_t{0};
-  for (int i = 0; i < 16; ++i) {
-    const std::uint64_t before = NowTsc();
-    const std::uint64_t nanoseconds = raw.now();
-    const std::uint64_t after = NowTsc();
-    if (after - before >= closest) continue;
-    closest = after - before;
-    best = {.ticks = before + closest / 2, .nanoseconds = nanoseconds};
-  }
-  return best;
-}
-
-// Two instants 20 ms apart, each known to some 20 ns: good to a few parts in a million.
-double CalibrateSecondsPerTick() {
-  const TickClock raw = MonotonicRawClock();
-  const Instant start = Now(raw);
-  const timespec pause = {.tv_sec = 0, .tv_nsec = 20'000'000};
-  nanosleep(&pause, nullptr);
-  const Instant end = Now(raw);
-  return static_cast<double>(end.nanoseconds - start.nanoseconds) * 1e-9 /
-         static_cast<double>(end.ticks - start.ticks);
-}
-
 Availability Probe() {
   if (!IsInvariant()) {
     return {.works = false,
             .reason = "CPUID 80000007H does not promise a time stamp counter of invariant rate",
             .remedy = ""};
+  }
+  if (const std::string reason = TscDistrust(); !reason.empty()) {
+    return {.works = false, .reason = reason, .remedy = ""};
   }
   return {.works = true, .reason = "invariant time stamp counter", .remedy = ""};
 }
@@ -74,7 +45,6 @@ Availability Probe() {
 
 std::uint64_t NowTsc() noexcept { return 0; }
 bool IsInvariant() { return false; }
-double CalibrateSecondsPerTick() { return 0; }
 Availability Probe() {
   return {.works = false, .reason = "only x86 has a time stamp counter", .remedy = ""};
 }
@@ -106,9 +76,9 @@ const SourceRegistration kTsc({.name = "tsc",
 }  // namespace
 
 std::optional<TickClock> TscClock() {
-  if (!IsInvariant()) return std::nullopt;
-  static const double seconds_per_tick = CalibrateSecondsPerTick();
-  return TickClock{.name = "tsc", .now = NowTsc, .seconds_per_tick = seconds_per_tick};
+  static const bool trusted = IsInvariant() && TscDistrust().empty();
+  if (!trusted) return std::nullopt;
+  return TickClock{.name = "tsc", .now = NowTsc, .seconds_per_tick = 1 / TscFrequency().hz};
 }
 
 }  // namespace topdnn

@@ -19,19 +19,14 @@
 #include <cstdint>
 #include <span>
 
+#include "harness/counting.h"
+
 namespace topdnn {
 
 struct UserTimes {
   std::uint64_t enabled = 0;  // ns
   std::uint64_t running = 0;  // ns
 };
-
-// A counter of 48 bits, as RDPMC leaves it in two registers: what it holds is signed.
-constexpr std::uint64_t SignedCounter(std::uint64_t low, std::uint64_t high) noexcept {
-  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(high)))
-             << 32 |
-         low;
-}
 
 // The instructions of this machine.
 struct HardwareReads {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/counters/event_fold.h"
+#include "harness/counting.h"
 #include "harness/exact/counter.h"
 
 namespace topdnn {

@@ -1,9 +1,13 @@
 #include "harness/machine/clock.h"
 
+#include <fmt/format.h>
 #include <time.h>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
+#include <string>
+#include <vector>
 
 #include "harness/statistics/summary.h"
 
@@ -122,6 +126,22 @@ Frequency CalibrateTsc(double window_seconds) {
   Frequency frequency = Largest(windows);
   frequency.hz = Median(windows);
   return frequency;
+}
+
+std::string TscDistrust(const std::filesystem::path& sysfs) {
+  const std::filesystem::path folder = sysfs / "devices/system/clocksource/clocksource0";
+  std::ifstream available(folder / "available_clocksource");
+  std::vector<std::string> offered;
+  for (std::string name; available >> name;) offered.push_back(name);
+  if (offered.empty() || std::find(offered.begin(), offered.end(), "tsc") != offered.end()) {
+    return "";
+  }
+  std::string current = "unknown";
+  std::ifstream(folder / "current_clocksource") >> current;
+  return fmt::format(
+      "the kernel does not offer the time stamp counter as a clock source, so it found it unstable "
+      "(it uses {}; see dmesg)",
+      current);
 }
 
 const Frequency& TscFrequency() {

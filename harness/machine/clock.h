@@ -6,6 +6,8 @@
 #define TOPDNN_HARNESS_MACHINE_CLOCK_H_
 
 #include <cstdint>
+#include <filesystem>
+#include <string>
 
 namespace topdnn {
 
@@ -22,6 +24,11 @@ std::uint64_t ReadTsc();
 
 // Measures the counter against CLOCK_MONOTONIC_RAW in 3 windows of `window_seconds`; median.
 Frequency CalibrateTsc(double window_seconds = 0.01);
+
+// Why the kernel does not trust the time stamp counter; empty when it does, or when `sysfs` says
+// nothing about it. A kernel that finds the counter unstable (it runs at another rate on another
+// CPU, or stops) takes it from devices/system/clocksource/clocksource0/available_clocksource.
+std::string TscDistrust(const std::filesystem::path& sysfs = "/sys");
 
 // Ticks a second, calibrated once per process (about 30 ms on the first call).
 const Frequency& TscFrequency();

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cmath>
 
 #include "harness/report/opening.h"
 #include "harness/report/text.h"
@@ -37,10 +37,6 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
   return *part / *whole;
 }
 
-std::string GroupOf(const std::string& pass) {
-  return pass.starts_with("backward") ? "backward" : pass;
-}
-
 // One line of the table, as text.
 struct Line {
   std::string name, pass, share, time, gflops, peak, executed;
@@ -57,7 +53,7 @@ struct Widths {
   static constexpr std::size_t kLeastImplementation = 8;
   static constexpr std::size_t kExecuted = 8;
   static constexpr int kExecutedFrom = 100;  // columns of the terminal
-  std::size_t name = 8, pass = 9, executed = 0, bar = 0, implementation = 14;
+  std::size_t name = 9, pass = 9, executed = 0, bar = 0, implementation = 14;
 };
 
 // FLOPs executed over those of the definition, which is where padding, masked lanes, partial sums
@@ -188,24 +184,45 @@ std::string StageLines(const Report& report, const Widths& widths, const Style& 
   return text;
 }
 
+// The row that makes the groups' shares add up to 100 %.
+std::string RemainderLine(const Report& report, const Widths& widths, const Style& style) {
+  const std::optional<double> seconds = report.remainder_seconds;
+  if (!seconds) return "";
+  std::optional<double> share = Ratio(seconds, MedianOf(report.step));
+  if (share && std::abs(*share) < 0.0005) share = 0;  // not "-0.0 %"
+  // (times are formatted without a sign)
+  const std::string sign = *seconds < 0 ? "-" : "";
+  return Drawn({.name = "remainder",
+                .pass = "",
+                .share = PercentText(share),
+                .time = sign + TimeText(std::abs(*seconds), style.unicode),
+                .gflops = "",
+                .peak = "",
+                .executed = "",
+                .bar = 0,
+                .implementation = "",
+                .status = Status::kOk},
+               widths, style);
+}
+
 std::string TotalLines(const Report& report, const Widths& widths, const Style& style) {
   const std::optional<double> step = MedianOf(report.step);
   std::string text;
-  for (const Total& total : TotalsByPass(report.stages)) {
-    const std::optional<double> share = Ratio(total.seconds, step);
-    text += Drawn({.name = total.name,
-                   .pass = fmt::format("{} stage{}", total.stages, total.stages == 1 ? "" : "s"),
+  for (const GroupSummary& group : report.groups) {
+    const std::optional<double> share = Ratio(group.seconds, step);
+    text += Drawn({.name = group.name,
+                   .pass = fmt::format("{} stage{}", group.stages, group.stages == 1 ? "" : "s"),
                    .share = PercentText(share),
-                   .time = TimeText(total.seconds, style.unicode),
-                   .gflops = FigureText(total.gflops),
-                   .peak = PercentText(total.peak_fraction),
+                   .time = TimeText(group.seconds, style.unicode),
+                   .gflops = FigureText(group.gflops),
+                   .peak = PercentText(group.peak_fraction),
                    .executed = "",
                    .bar = share.value_or(0),
                    .implementation = "",
                    .status = Status::kOk},
                   widths, style);
   }
-  return text;
+  return text + RemainderLine(report, widths, style);
 }
 
 // "step  12.3 ms (min 12.1 ms, p90 12.9 ms, n 60)  10400 images/s  ..."
@@ -252,37 +269,6 @@ std::string NotesText(const Report& report, const Style& style, bool explain) {
 }
 
 }  // namespace
-
-std::vector<Total> TotalsByPass(const std::vector<Record>& stages) {
-  std::vector<std::string> names = {"forward", "backward", "update", "reorder", "loss"};
-  std::map<std::string, std::vector<const Record*>> groups;
-  for (const Record& stage : stages) {
-    const std::string group = GroupOf(stage.pass);
-    if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
-    groups[group].push_back(&stage);
-  }
-  std::vector<Total> totals;
-  for (const std::string& name : names) {
-    if (groups[name].empty()) continue;
-    const std::vector<const Record*>& group = groups[name];
-    std::optional<double> seconds = 0.0;
-    std::optional<double> flops = 0.0;
-    std::optional<double> ceiling = group.front()->ceiling_flops_per_second;
-    for (const Record* stage : group) {
-      const std::optional<double> median = MedianOf(*stage);
-      seconds = seconds && median ? std::optional(*seconds + *median) : std::nullopt;
-      flops = flops && stage->flops ? std::optional(*flops + *stage->flops) : std::nullopt;
-      if (ceiling != stage->ceiling_flops_per_second) ceiling.reset();
-    }
-    const std::optional<double> rate = Ratio(flops, seconds);
-    totals.push_back({.name = name,
-                      .stages = static_cast<int>(group.size()),
-                      .seconds = seconds,
-                      .gflops = rate ? std::optional(*rate * 1e-9) : std::nullopt,
-                      .peak_fraction = Ratio(rate, ceiling)});
-  }
-  return totals;
-}
 
 std::string ConsoleText(const Report& report, const Style& style, const ConsoleOptions& options) {
   const Widths widths = WidthsFor(report, style);

@@ -91,6 +91,15 @@ Json StepJson(const Report& report) {
   return json;
 }
 
+Json GroupJson(const GroupSummary& group) {
+  return {{"name", group.name},
+          {"stages", group.stages},
+          {"seconds", SecondsJson(group.per_iteration)},
+          {"sum_of_medians", JsonNumber(group.per_iteration ? std::nullopt : group.seconds)},
+          {"gflops", JsonNumber(group.gflops)},
+          {"peak_fraction", JsonNumber(group.peak_fraction)}};
+}
+
 }  // namespace
 
 Json JsonNumber(std::optional<double> value) {
@@ -134,6 +143,9 @@ Json ToJson(const Report& report) {
   json["step"] = StepJson(report);
   json["stages"] = Json::array();
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
+  json["groups"] = Json::array();
+  for (const GroupSummary& group : report.groups) json["groups"].push_back(GroupJson(group));
+  json["remainder_seconds"] = JsonNumber(report.remainder_seconds);
   json["partial"] = report.partial;
   json["notes"] = Json::array();
   for (const Note& note : report.notes) json["notes"].push_back(note.text);

@@ -2,63 +2,22 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <optional>
 #include <set>
-#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/counters/event_fold.h"
 #include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
-#include "harness/disturbance.h"
+#include "harness/counting.h"
+#include "harness/machine/clock.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
 
 using Raw = std::vector<std::uint64_t>;
-
-TEST(FoldTest, CountsAreDifferences) {
-  const auto counts = FoldCounts(Raw{10, 100}, Raw{15, 100});
-  ASSERT_EQ(counts.size(), 2u);
-  EXPECT_EQ(counts[0].value, 5.0);
-  EXPECT_EQ(counts[1].value, 0.0);  // counted, and none happened
-  EXPECT_EQ(counts[1].running_fraction, 1.0);
-}
-
-TEST(FoldTest, ABackwardCounterIsAbsent) {
-  const auto counts = FoldCounts(Raw{10, 3}, Raw{9, 4});
-  EXPECT_FALSE(counts[0].value);
-  EXPECT_EQ(counts[0].running_fraction, 0.0);
-  EXPECT_EQ(counts[1].value, 1.0);
-}
-
-TEST(FoldTest, AGroupCarriesItsRunningFractionUnscaled) {
-  const auto counts = FoldGroup(Raw{0, 50, 1000, 1000}, Raw{30, 60, 2000, 1250});
-  ASSERT_EQ(counts.size(), 2u);
-  EXPECT_EQ(counts[0].value, 30.0);
-  EXPECT_DOUBLE_EQ(counts[0].running_fraction, 0.25);
-  EXPECT_EQ(counts[1].value, 10.0);
-}
-
-TEST(FoldTest, AGroupThatNeverRanOrWasResetIsAbsent) {
-  for (const Raw& after : {Raw{30, 2000, 1000}, Raw{30, 1000, 1000}, Raw{30, 0, 0}, Raw{0, 0, 0}}) {
-    const auto counts = FoldGroup(Raw{0, 1000, 1000}, after);
-    ASSERT_EQ(counts.size(), 1u);
-    EXPECT_FALSE(counts[0].value);
-    EXPECT_EQ(counts[0].running_fraction, 0.0);
-  }
-  // A failed read is all zeros on both sides.
-  EXPECT_FALSE(FoldGroup(Raw{0, 0, 0}, Raw{0, 0, 0})[0].value);
-}
-
-TEST(FoldTest, RunningMayLeadByTheReadItself) {
-  EXPECT_EQ(FoldGroup(Raw{0, 0, 0}, Raw{5, 100, 101})[0].running_fraction, 1.0);
-}
-
-TEST(FoldTest, UnlikeReadingsAreRefused) {
-  EXPECT_THROW(FoldCounts(Raw{1}, Raw{1, 2}), std::invalid_argument);
-  EXPECT_THROW(FoldGroup(Raw{1}, Raw{1}), std::invalid_argument);
-}
 
 TEST(RefusalTest, NamesTheCauseAndTheRemedy) {
   PerfSurroundings here{.paranoid = 3, .seccomp_filtered = false, .virtual_machine = true};
@@ -217,6 +176,35 @@ TEST(ClockTest, ClocksAgreeOnALongPause) {
   const auto outer_end = raw.now();
   EXPECT_GT(seconds(*tsc, start, end), 0.99 * seconds(raw, inner_start, inner_end));
   EXPECT_LT(seconds(*tsc, start, end), 1.01 * seconds(raw, outer_start, outer_end));
+}
+
+TEST(ClockTest, ABackwardClockHasNoTime) {
+  const TickClock clock = MonotonicRawClock();
+  EXPECT_EQ(clock.SecondsBetween(1'000'000'000, 3'000'000'000), 2.0);
+  EXPECT_EQ(clock.SecondsBetween(5, 5), 0.0);
+  EXPECT_FALSE(clock.SecondsBetween(5, 4));
+}
+
+TEST(ClockTest, TheTimeStampCounterIsTrustedWhereTheKernelOffersIt) {
+  const TestFolder sysfs;
+  EXPECT_EQ(TscDistrust(sysfs.path()), "");  // nothing said about it
+  const std::string folder = "devices/system/clocksource/clocksource0/";
+  sysfs.Write(folder + "available_clocksource", "kvm-clock tsc acpi_pm \n");
+  sysfs.Write(folder + "current_clocksource", "kvm-clock\n");
+  EXPECT_EQ(TscDistrust(sysfs.path()), "");  // in use or not
+  sysfs.Write(folder + "available_clocksource", "hpet acpi_pm \n");
+  sysfs.Write(folder + "current_clocksource", "hpet\n");
+  const std::string reason = TscDistrust(sysfs.path());
+  EXPECT_NE(reason.find("it uses hpet"), std::string::npos) << reason;
+  // A name that only contains it is another clock ("hyperv_clocksource_tsc_page").
+  sysfs.Write(folder + "available_clocksource", "hyperv_clocksource_tsc_page acpi_pm\n");
+  EXPECT_NE(TscDistrust(sysfs.path()), "");
+}
+
+TEST(ClockTest, TheTimeStampCounterHasOneCalibration) {
+  const std::optional<TickClock> tsc = TscClock();
+  if (!tsc) GTEST_SKIP() << "no time stamp counter that can be trusted";
+  EXPECT_EQ(tsc->seconds_per_tick, 1 / TscFrequency().hz);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "harness/counters/source.h"
 #include "harness/measure.h"
 #include "harness/report/json.h"
+#include "harness/stage_record.h"
 
 namespace topdnn {
 namespace {

@@ -6,7 +6,9 @@
 #include <new>
 #include <vector>
 
+#include "harness/mark_overhead.h"
 #include "harness/measure.h"
+#include "harness/stage_record.h"
 
 namespace {
 
@@ -76,12 +78,16 @@ struct Toy {
   }
 };
 
+// The first look is at 24 steps, the second at 30.
+constexpr int kLeastWarmup = 30;
+
 class MeasureTest : public ::testing::Test {
  protected:
   MeasureTest() {
     options.clock = FakeClock();
     options.iterations = 20;
     options.sources = {&source};
+    options.least_warmup_seconds = 0;
   }
   FakeSource source;
   Toy a{&source, 100, 3};
@@ -105,9 +111,9 @@ TEST_F(MeasureTest, TimesAndCountsAreThoseOfTheStages) {
   EXPECT_EQ(samples.stages[1].counts[38].value, 5.0);
   EXPECT_EQ(samples.step.counts[0].value, 8.0);
   EXPECT_TRUE(samples.warmup.steady);
-  EXPECT_EQ(samples.warmup.iterations, 12u);
-  EXPECT_NEAR(samples.warmup.seconds, 12 * 400e-9, 1e-15);
-  EXPECT_EQ(a.runs, 12 + 20 + 20);
+  EXPECT_EQ(samples.warmup.iterations, kLeastWarmup);
+  EXPECT_NEAR(samples.warmup.seconds, kLeastWarmup * 400e-9, 1e-15);
+  EXPECT_EQ(a.runs, kLeastWarmup + 20 + 20);
   EXPECT_FALSE(samples.cancelled);
   EXPECT_EQ(samples.clock, "fake");
 }
@@ -171,7 +177,7 @@ TEST_F(MeasureTest, CancellingKeepsWholeIterations) {
   std::atomic<bool> cancel = false;
   auto stop = [&] {
     fake_now += 10;
-    if (a.runs == 12 + 5) cancel = true;
+    if (a.runs == kLeastWarmup + 5) cancel = true;
   };
   stages.push_back({"stop", Action::Of(stop)});
   options.cancel = &cancel;
@@ -261,30 +267,158 @@ TEST_F(MeasureTest, OverheadIsThatOfTheInnerMarks) {
   ASSERT_TRUE(overhead);
   // bare: 400 + the last mark; marked: one inner mark more
   EXPECT_NEAR(overhead->ratio, 10.0 / 410, 1e-12);
-  EXPECT_NEAR(overhead->low, 10.0 / 410, 1e-12);
-  EXPECT_NEAR(overhead->high, 10.0 / 410, 1e-12);
+  ASSERT_TRUE(overhead->interval);
+  EXPECT_NEAR(overhead->interval->low, 10.0 / 410, 1e-12);
+  EXPECT_NEAR(overhead->interval->high, 10.0 / 410, 1e-12);
   EXPECT_EQ(overhead->pairs, 20);
   EXPECT_EQ(a.runs, 40);
 }
 
-TEST(OverheadTest, SpreadIsThatOfThePairs) {
-  const std::array<double, 5> with = {11, 12, 10, 11, 30};
-  const std::array<double, 5> without = {10, 10, 10, 10, 10};
+TEST(OverheadTest, AnIntervalNeedsSixPairs) {
+  const std::array<double, 6> with = {11, 12, 10, 11, 30, 13};
+  const std::array<double, 6> without = {10, 10, 10, 10, 10, 10};
   const MarkOverhead overhead = OverheadOf(with, without);
-  EXPECT_DOUBLE_EQ(overhead.ratio, 11.0 / 10 - 1);
-  EXPECT_LE(overhead.low, overhead.ratio);
-  EXPECT_GE(overhead.high, overhead.ratio);
+  EXPECT_NEAR(overhead.ratio, 0.15, 1e-12);  // between 1.1 and 1.2
+  ASSERT_TRUE(overhead.interval);
+  EXPECT_NEAR(overhead.interval->low, 0, 1e-12);  // 6 pairs: the least and the largest
+  EXPECT_NEAR(overhead.interval->high, 2, 1e-12);
+  EXPECT_FALSE(OverheadOf(std::span(with).first(5), std::span(without).first(5)).interval);
+  EXPECT_FALSE(OverheadOf(std::span(with).first(1), std::span(without).first(1)).interval);
   EXPECT_THROW(OverheadOf({}, {}), std::invalid_argument);
 }
 
-TEST(MeanCountTest, AnUncountedIterationLowersTheFractionNotTheEstimate) {
-  const std::array<EventCount, 4> counts = {
-      {{100.0, 1.0}, {50.0, 0.5}, {std::nullopt, 0.0}, {100.0, 1.0}}};
-  const EventCount mean = MeanCount(counts);
-  EXPECT_DOUBLE_EQ(*mean.value, 62.5);
-  EXPECT_DOUBLE_EQ(mean.running_fraction, 0.625);  // 62.5 / 0.625 = 100, the true count
-  EXPECT_FALSE(MeanCount({}).value);
-  EXPECT_FALSE(MeanCount(std::array<EventCount, 1>{{{std::nullopt, 0.0}}}).value);
+// Two threads whose counters see 500 in a region. A reading costs 1000 of the second thread, which
+// waits for it, and 10 of the first.
+class TwoThreads final : public CounterSource {
+ public:
+  std::string_view name() const override { return "two"; }
+  const std::vector<std::string>& events() const override { return events_; }
+  std::size_t slots() const override { return 3; }
+  void Read(std::uint64_t* raw) noexcept override {
+    raw[0] = first_ += 10;
+    raw[1] = second_ += 1000;
+    raw[2] = regions_;
+  }
+  // In every other region neither is on a counter.
+  std::vector<ThreadCounts> FoldThreads(std::span<const std::uint64_t> before,
+                                        std::span<const std::uint64_t> after) const override {
+    std::vector<ThreadCounts> threads;
+    for (std::size_t t = 0; t < 2; ++t) {
+      const bool counted = !starved || after[2] == before[2] || after[2] % 2 == 0;
+      threads.push_back(
+          {static_cast<int>(t),
+           {counted ? EventCount{static_cast<double>(after[t] - before[t]), 1.0} : AbsentCount()}});
+    }
+    return threads;
+  }
+  std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
+                               std::span<const std::uint64_t> after) const override {
+    const auto threads = FoldThreads(before, after);
+    EventCount sum = threads[0].counts[0];
+    if (sum.value) *sum.value += *threads[1].counts[0].value;
+    return {sum};
+  }
+  void Work() {
+    first_ += 500;
+    second_ += 500;
+    ++regions_;
+  }
+  bool starved = false;
+
+ private:
+  std::uint64_t first_ = 0, second_ = 0, regions_ = 0;
+  std::vector<std::string> events_ = {"work"};
+};
+
+TEST_F(MeasureTest, EachThreadIsWithoutTheReadingsOnItself) {
+  TwoThreads threads;
+  auto work = [&] {
+    fake_now += 100;
+    threads.Work();
+  };
+  const std::array<TimedStage, 1> one = {{{"work", Action::Of(work)}}};
+  options.sources = {&threads};
+  const SequenceSamples samples = MeasureSequence(one, options);
+  const Record record = RecordOf(samples.stages[0], samples.events, {}, "");
+  EXPECT_EQ(record.events.at("work"), 1000);
+  ASSERT_EQ(record.thread_events.size(), 2u);
+  EXPECT_EQ(record.thread_events.at(0).at("work"), 500);
+  EXPECT_EQ(record.thread_events.at(1).at("work"), 500);
+}
+
+TEST_F(MeasureTest, IterationsThatWereNeverCountedAreScaledForOnce) {
+  TwoThreads threads;
+  threads.starved = true;
+  auto work = [&] {
+    fake_now += 100;
+    threads.Work();
+  };
+  const std::array<TimedStage, 1> one = {{{"work", Action::Of(work)}}};
+  options.sources = {&threads};
+  SequenceSamples samples = MeasureSequence(one, options);
+  const Record counted = RecordOf(samples.stages[0], samples.events, {}, "");
+  EXPECT_EQ(counted.events.at("work"), 500);  // of half the time
+  EXPECT_EQ(counted.running_fraction, 0.5);
+  EXPECT_NE(counted.reason.find("50 % of the time and is not scaled"), std::string::npos);
+  ScaleCounts(samples.stages[0]);
+  const Record scaled = RecordOf(samples.stages[0], samples.events, {}, "");
+  EXPECT_EQ(scaled.events.at("work"), 1000);
+  EXPECT_EQ(scaled.thread_events.at(0).at("work"), 500);
+  EXPECT_EQ(scaled.thread_events.at(1).at("work"), 500);
+  EXPECT_NE(scaled.reason.find("50 % of the time and is scaled"), std::string::npos);
+}
+
+// ---- A clock that goes backwards.
+
+TEST_F(MeasureTest, AnIterationInWhichTheClockGoesBackIsLeftOut) {
+  options.sources.clear();
+  options.most_warmup_iterations = 1;
+  auto step_back = [&] {
+    // (the third and the eighth timed iteration)
+    if (b.runs == 1 + 3 || b.runs == 1 + 8) fake_now -= 1'000'000;
+  };
+  stages.push_back({"step back", Action::Of(step_back)});
+  fake_now += 100'000'000;
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  EXPECT_EQ(samples.step.left_out, 2);
+  ASSERT_EQ(samples.step.seconds.size(), 18u);
+  for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(samples.step.seconds[i], 400e-9, 1e-15);
+  const Record record = RecordOf(samples.stages[0], {}, {}, "");
+  EXPECT_EQ(record.status, Status::kDegraded);
+  EXPECT_EQ(record.reason, "the clock went backwards in 2 of 20 iterations, which are left out");
+}
+
+TEST_F(MeasureTest, AClockThatAlwaysGoesBackGivesNoTime) {
+  options.sources.clear();
+  options.most_warmup_iterations = 1;
+  auto step_back = [&] { fake_now -= 1000; };
+  const std::array<TimedStage, 1> one = {{{"step back", Action::Of(step_back)}}};
+  fake_now += 100'000'000;
+  const Record record = RecordOf(MeasureSequence(one, options).step, {}, {}, "");
+  EXPECT_EQ(record.status, Status::kInvalid);
+  EXPECT_EQ(record.reason, "the clock went backwards in each of 20 iterations");
+  EXPECT_FALSE(record.seconds);
+  EXPECT_FALSE(MeasureMarkOverhead(one, options));
+}
+
+TEST_F(MeasureTest, TheQuietCheckStandsBeforeTheWarmUpAndAfterTheTiming) {
+  options.sources.clear();
+  std::vector<std::int64_t> runs;
+  options.quiet_ratio = [&] {
+    runs.push_back(a.runs);
+    return std::optional(1.0);
+  };
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  const auto warmup = static_cast<std::int64_t>(samples.warmup.iterations);
+  EXPECT_EQ(runs, (std::vector<std::int64_t>{0, warmup + 20}));
+}
+
+TEST_F(MeasureTest, AWarmUpLastsItsLeastTime) {
+  options.sources.clear();
+  options.least_warmup_seconds = 100 * 400e-9;
+  const SequenceSamples samples = MeasureSequence(stages, options);
+  EXPECT_TRUE(samples.warmup.steady);
+  EXPECT_EQ(samples.warmup.iterations, 100u);
 }
 
 }  // namespace

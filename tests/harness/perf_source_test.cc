@@ -11,6 +11,7 @@
 
 #include "harness/counters/core_types.h"
 #include "harness/measure.h"
+#include "harness/stage_record.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_events.h"
 #include "harness/topdown/requests.h"
@@ -265,18 +266,6 @@ TEST(PerfSourceTest, ThreadsThatCannotBeListedMakeThePassAbsentAndSayWhy) {
   }
 }
 
-TEST(PerfSourceTest, AFractionIsOfTheThreadsTime) {
-  const std::vector<CounterReading> before = {{0, 0, 0}, {0, 0, 0}, {5, 7, 7}};
-  const std::vector<CounterReading> after = {{10, 100, 100}, {10, 300, 150}, {5, 7, 7}};
-  const EventCount count = SumOverThreads(before, after);
-  EXPECT_EQ(count.value, 20);
-  EXPECT_DOUBLE_EQ(count.running_fraction, 250.0 / 400);
-  const std::vector<CounterReading> starved = {{10, 100, 100}, {0, 300, 0}, {5, 7, 7}};
-  EXPECT_FALSE(SumOverThreads(before, starved).value);
-  const std::vector<CounterReading> reset = {{10, 100, 100}, {10, 300, 150}, {4, 8, 8}};
-  EXPECT_FALSE(SumOverThreads(before, reset).value);
-}
-
 TEST(PerfSourceTest, ASequenceIsCountedPassAfterPassWithoutTheReadingsOwnCounts) {
   FakePmu pmu;
   pmu.rate = {{1, 10}, {2, 20}, {3, 30}};
@@ -317,8 +306,8 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   samples.counts.insert(samples.counts.begin() + 1, {.value = 8.0, .running_fraction = 0.25});
   samples.counts.push_back({.value = 8.0, .running_fraction = 0.25});
   const std::vector<std::string> events = {"a", "cycles@cpu_atom"};
-  ScaleCounts(events, samples);
-  ScaleCounts(events, samples);
+  ScaleCounts(samples);
+  ScaleCounts(samples);
   const Record scaled = RecordOf(samples, events, {}, "in-network");
   EXPECT_DOUBLE_EQ(scaled.events.at("a").value(), 10 / 0.6);
   EXPECT_EQ(scaled.events.at("cycles@cpu_atom"), 8);

@@ -13,7 +13,7 @@ Recording Example() {
   recording.machine = {{"cpu", {{"microarchitecture", "zen4"}}}};
   recording.subject = {{"network", "x"}, {"batch", 3}};
   recording.smt = true;
-  recording.overhead = MarkOverhead{.ratio = -0.01, .low = -0.02, .high = 0.5, .pairs = 7};
+  recording.overhead = MarkOverhead{.ratio = -0.01, .interval = Interval{-0.02, 0.5}, .pairs = 7};
   recording.checks = {{true, ""}, {false, "differs"}};
   recording.source_notes = {"perf: none"};
   SequenceSamples& samples = recording.in_network;
@@ -65,7 +65,29 @@ TEST(RecordingTest, GivesBackWhatWasRecorded) {
   EXPECT_EQ(samples.disturbance.scheduler_time->waiting, 40u);
   EXPECT_DOUBLE_EQ(*samples.disturbance.throttled_seconds, 0.25);
   EXPECT_EQ(read.overhead->pairs, 7);
+  EXPECT_EQ(read.overhead->interval->low, -0.02);
+  EXPECT_EQ(read.overhead->interval->high, 0.5);
   EXPECT_FALSE(read.checks[1].agrees);
+}
+
+// Written only where there are any, so that recordings of before are read.
+TEST(RecordingTest, KeepsTheIterationsThatWereLeftOut) {
+  Recording recording = Example();
+  EXPECT_EQ(FormatRecording(recording).find("left_out"), std::string::npos);
+  recording.in_network.step.left_out = 4;
+  const Recording read = ParseRecording(FormatRecording(recording), "r");
+  EXPECT_EQ(read.in_network.step.left_out, 4);
+  EXPECT_EQ(read.in_network.stages[0].left_out, 0);
+}
+
+TEST(RecordingTest, AnOverheadOfFewPairsHasNoInterval) {
+  Recording recording = Example();
+  recording.overhead->interval.reset();
+  const std::string text = FormatRecording(recording);
+  EXPECT_NE(text.find("\"low\":null"), std::string::npos);
+  const Recording read = ParseRecording(text, "r");
+  ASSERT_TRUE(read.overhead);
+  EXPECT_FALSE(read.overhead->interval);
 }
 
 TEST(RecordingTest, RefusesEveryCutInOneLine) {

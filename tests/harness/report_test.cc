@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "harness/groups.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/console.h"
 #include "harness/report/context_gap.h"
@@ -105,6 +106,21 @@ TEST(JsonTest, KeepsTheContract) {
   EXPECT_TRUE(json["stages"][0]["events"].is_object());
   EXPECT_TRUE(json["stages"][3]["flops"].is_null());
   EXPECT_TRUE(json["stages"][3]["gflops"].is_null());
+}
+
+TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
+  Report report = Sample();
+  AddGroups({}, report);
+  report.groups[0].per_iteration = Summary{.median = 2e-3, .min = 1e-3, .p90 = 3e-3, .n = 50};
+  const auto json = ToJson(report);
+  ASSERT_EQ(json["groups"].size(), 3u);
+  EXPECT_EQ(json["groups"][0]["name"], "forward");
+  EXPECT_EQ(json["groups"][0]["seconds"]["p90"], 3e-3);
+  EXPECT_TRUE(json["groups"][0]["sum_of_medians"].is_null());
+  EXPECT_TRUE(json["groups"][1]["seconds"].is_null());
+  EXPECT_DOUBLE_EQ(json["groups"][1]["sum_of_medians"], 7e-3);
+  EXPECT_EQ(json["groups"][1]["stages"], 2);
+  EXPECT_NEAR(json["remainder_seconds"].get<double>(), 0.5e-3, 1e-12);
 }
 
 TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
@@ -278,51 +294,49 @@ TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
   }
 }
 
-TEST(ConsoleTest, TotalsSumMediansAndStayAbsentWhenAPartIs) {
-  std::vector<Record> stages = Sample().stages;
-  auto totals = TotalsByPass(stages);
-  ASSERT_EQ(totals.size(), 3u);
-  EXPECT_EQ(totals[1].name, "backward");
-  EXPECT_EQ(totals[1].stages, 2);
-  EXPECT_DOUBLE_EQ(*totals[1].seconds, 7e-3);
-  EXPECT_DOUBLE_EQ(*totals[1].gflops, 0.4 / 7e-3);
-  EXPECT_DOUBLE_EQ(*totals[1].peak_fraction, 0.4 / 7e-3 / 200);
-  EXPECT_FALSE(totals[2].gflops);
-  stages[1].status = Status::kFailed;
-  totals = TotalsByPass(stages);
-  EXPECT_FALSE(totals[1].seconds);
+TEST(ConsoleTest, TheRemainderMakesTheSharesAddUp) {
+  Report report = Sample();
+  AddGroups({}, report);  // 2 + 7 + 0.5 of 10 ms
+  const std::string text =
+      ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 106});
+  EXPECT_NE(text.find("\nremainder                      5.0 %     500 us\n"), std::string::npos)
+      << text;
+  report.stages[1].seconds->median = 4e-3;
+  AddGroups({}, report);
+  EXPECT_NE(ConsoleText(report, Style{}).find("-5.0 %    -500 us\n"), std::string::npos);
 }
 
 TEST(ConsoleTest, DrawsTheTable) {
   Report report = Sample();
   report.stages[2].status = Status::kFailed;
   report.stages[2].reason = "differs from the reference";
+  AddGroups({}, report);
   report.notes = {{.text = "warm-up: not steady", .main = true}, {.text = "an empty stage"}};
-  const std::string rule(105, '-');
+  const std::string rule(106, '-');
   EXPECT_EQ(
-      ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 105}),
+      ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 106}),
       "network cnn, batch 8\n"
       "verdict: OK\n"
       "  conv1 backward weights: FAILED: differs from the reference\n"
       "most time: conv1 backward data 30.0 % (33.3 % of peak); conv1 forward 20.0 % (50.0 % of "
       "peak); sgd update\n  5.0 %\n\n"
-      "stage     pass                share       time   GFLOP/s     peak                "
+      "stage      pass                share       time   GFLOP/s     peak                "
       "implementation\n" +
           rule +
           "\n"
-          "conv1     forward            20.0 %    2.00 ms       100   50.0 %  ########      "
+          "conv1      forward            20.0 %    2.00 ms       100   50.0 %  ########      "
           "brgconv:avx512\n"
-          "conv1     backward data      30.0 %    3.00 ms      66.7   33.3 %  ############  "
+          "conv1      backward data      30.0 %    3.00 ms      66.7   33.3 %  ############  "
           "brgconv:avx512\n"
-          "conv1     backward weights      n/a        n/a       n/a      n/a                "
+          "conv1      backward weights      n/a        n/a       n/a      n/a                "
           "brgconv:avx512  FAILED\n"
-          "sgd       update              5.0 %     500 us       n/a      n/a  ##            "
+          "sgd        update              5.0 %     500 us       n/a      n/a  ##            "
           "brgconv:avx512\n" +
           rule +
           "\n"
-          "forward   1 stage            20.0 %    2.00 ms       100   50.0 %  ##\n"
-          "backward  2 stages              n/a        n/a       n/a      n/a\n"
-          "update    1 stage             5.0 %     500 us       n/a      n/a  #\n" +
+          "forward    1 stage            20.0 %    2.00 ms       100   50.0 %  ##\n"
+          "backward   2 stages              n/a        n/a       n/a      n/a\n"
+          "update     1 stage             5.0 %     500 us       n/a      n/a  #\n" +
           rule +
           "\n"
           "step  10.0 ms (min 5.00 ms, p90 15.0 ms, n 50)  800 images/s  100 GFLOP/s  50.0 % of "

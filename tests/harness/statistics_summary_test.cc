@@ -4,7 +4,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "harness/statistics/steady.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -32,56 +31,6 @@ TEST(SummaryTest, RefusesNoSamplesAndQuantilesOutside) {
   EXPECT_THROW(Median({}), std::invalid_argument);
   EXPECT_THROW(QuantileOfSorted(std::array{1.0}, 1.5), std::invalid_argument);
   EXPECT_THROW(QuantileOfSorted({}, 0.5), std::invalid_argument);
-}
-
-TEST(SteadyTest, StandardErrorByHand) {
-  // median 3, deviations 2 1 0 1 2: MAD 1
-  EXPECT_NEAR(StandardErrorOfMedian(std::array{1.0, 2.0, 3.0, 4.0, 5.0}),
-              1.2533 * 1.4826 / 2.2360680, 1e-6);
-}
-
-TEST(SteadyTest, ConstantSeriesIsSteadyAfterTwoWindows) {
-  const std::vector<double> flat(40, 2.0);
-  EXPECT_EQ(SteadyAfter(flat), 12u);
-  EXPECT_FALSE(IsSteady(std::vector<double>(11, 2.0)));
-}
-
-TEST(SteadyTest, ATrendIsNeverSteadyWhateverItsSlope) {
-  for (const double slope : {0.05, 1.0, 100.0}) {
-    std::vector<double> rising;
-    rising.reserve(40);
-    for (int i = 0; i < 40; ++i) rising.push_back(1 + slope * i);
-    EXPECT_FALSE(SteadyAfter(rising)) << slope;
-  }
-}
-
-TEST(SteadyTest, ASlowStartIsLeftOut) {
-  std::vector<double> series;
-  series.reserve(50);
-  for (int i = 0; i < 10; ++i) series.push_back(10.0 - 0.9 * i);
-  for (int i = 0; i < 40; ++i) series.push_back(1.0 + 0.01 * (i % 3));
-  const auto steady = SteadyAfter(series);
-  ASSERT_TRUE(steady);
-  EXPECT_GT(*steady, 15u);
-  EXPECT_LT(*steady, 30u);
-}
-
-TEST(SteadyTest, NoiseAndOutliersDoNotKeepASeriesFromBeingSteady) {
-  std::vector<double> series;
-  series.reserve(50);
-  for (int i = 0; i < 40; ++i) series.push_back(1.0 + 0.1 * (i * 7 % 5));
-  series[8] = 50;
-  const auto steady = SteadyAfter(series);
-  ASSERT_TRUE(steady);
-  EXPECT_LE(*steady, 20u);
-}
-
-TEST(SteadyTest, AStepIsSeenUntilBothWindowsArePastIt) {
-  std::vector<double> series(12, 2.0);
-  series.insert(series.end(), 6, 1.0);
-  EXPECT_FALSE(IsSteady(series));
-  series.insert(series.end(), 6, 1.0);
-  EXPECT_TRUE(IsSteady(series));
 }
 
 }  // namespace

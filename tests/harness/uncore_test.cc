@@ -11,6 +11,7 @@
 #include <set>
 
 #include "harness/measure.h"
+#include "harness/stage_record.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -1,0 +1,124 @@
+// The arithmetic of counts: differences of two readings, sums over threads, the cost of a reading,
+// means over iterations, scaling. Pure functions in one file, because such arithmetic can be
+// silently wrong.
+//
+// Three rules hold throughout:
+// - A count that was not taken is absent, never zero.
+// - A count with a running fraction f is what was counted during that share f of the time. It is
+//   not scaled until someone asks for an estimate.
+// - Scaling is done once, at the end: sum of the counts over sum of the fractions.
+
+#ifndef TOPDNN_HARNESS_COUNTING_H_
+#define TOPDNN_HARNESS_COUNTING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+
+// One event's count over a region.
+struct EventCount {
+  std::optional<double> value;  // absent: not counted
+  // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
+  // of that share only (it is not scaled here), 0 = it never ran.
+  double running_fraction = 1.0;
+  std::string reason{};  // why the value is absent, or how it was taken, where the source knows
+};
+
+// What one thread's counters counted, of a source that counts each thread by itself.
+struct ThreadCounts {
+  int thread = 0;                  // 0: the one that reads; then the others in the kernel's order
+  std::vector<EventCount> counts;  // one per event
+};
+
+// One reading of an event by perf_event: the count, and how long the event was enabled and on a
+// counter, in ns. All three are cumulative.
+struct CounterReading {
+  std::uint64_t value = 0;
+  std::uint64_t enabled = 0;
+  std::uint64_t running = 0;
+};
+
+// Below this running fraction a count, scaled or not, is flagged.
+inline constexpr double kTrustedRunningFraction = 0.9;
+
+// No count, on a counter for no time.
+EventCount AbsentCount();
+
+// ---- Between two readings.
+
+// A counter of 48 bits as RDPMC returns it in two registers, sign-extended to 64 bits. The kernel
+// starts a counter below zero and keeps an offset (linux/perf_event.h, perf_event_mmap_page):
+// offset plus this value is a count of 64 bits that goes on when the 48 bits wrap.
+constexpr std::uint64_t SignedCounter(std::uint64_t low, std::uint64_t high) noexcept {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(high)))
+             << 32 |
+         low;
+}
+
+// The count between two readings with its running fraction. Absent when the value or a time went
+// backwards (a reset), when the event ran for longer than it was enabled, and when it never ran.
+// Counts of 64 bits do not wrap in practice (a century of cycles), so backwards means a reset.
+EventCount CountBetween(const CounterReading& before, const CounterReading& after);
+
+// One count per slot of counters that never share a hardware counter. A counter that went backwards
+// gives an absent count. Throws std::invalid_argument when the readings differ in length.
+std::vector<EventCount> FoldCounts(std::span<const std::uint64_t> before,
+                                   std::span<const std::uint64_t> after);
+
+// The same for a perf_event group, read as the counts and then the time the group was enabled and
+// the time it was on the counters, in ns (perf_event_open(2), PERF_FORMAT_GROUP). A group that was
+// never on the counters, or enabled for no time, gives absent counts. Throws std::invalid_argument
+// for fewer than two slots.
+std::vector<EventCount> FoldGroup(std::span<const std::uint64_t> before,
+                                  std::span<const std::uint64_t> after);
+
+// ---- Over threads.
+
+// One event over several threads: the sum of the counts, and the share of the threads' time during
+// which the event was on a counter. A thread that did not run adds nothing. A thread whose counter
+// never ran, or went backwards, makes the count absent.
+EventCount SumOverThreads(std::span<const CounterReading> before,
+                          std::span<const CounterReading> after);
+
+// The same for an event that counts only on cores of another type: a thread whose counter never ran
+// was not there. Absent when no thread was there.
+EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
+                                 std::span<const CounterReading> after);
+
+// ---- The cost of a reading.
+
+// What a reading itself adds to each event's count: the median over pairs of readings with nothing
+// between them, each scaled by its fraction. 0 for an event that no pair counted.
+// `pairs`: of each pair the counts, one per event.
+std::vector<double> CostOfReading(std::span<const std::vector<EventCount>> pairs);
+
+// The count without what `readings` readings of that cost added. A count of the share f holds the
+// share f of the cost. Not below 0.
+EventCount WithoutReadings(const EventCount& count, double cost, double readings);
+
+// ---- Over iterations.
+
+// The mean count per iteration: the sum of the counts over the number of iterations. Its running
+// fraction is the sum of the fractions over the number of iterations. An iteration in which the
+// event was never on a counter takes part with count 0 and fraction 0, just as the part of another
+// iteration in which it was not. So the mean is of the share running_fraction of the time, as every
+// count is, and Scaled(mean) is the sum of the counts over the sum of the fractions. Absent when no
+// iteration was counted.
+EventCount MeanCount(std::span<const EventCount> per_iteration);
+
+// The sums of which MeanOfSum takes the mean, for series that are not kept.
+void AddCount(const EventCount& more, EventCount& sum);
+EventCount MeanOfSum(const EventCount& sum, std::int64_t iterations);
+
+// count / running fraction: an estimate of what the event would have counted on a counter of its
+// own, if the time were uniform. Absent stays absent.
+std::optional<double> Scaled(const EventCount& count);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_COUNTING_H_
