@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <span>
 
 #include "bench/convolution_account.h"
@@ -49,6 +50,13 @@ class Profiler {
   }
 
   PlanProfile Profile() {
+    PlanProfile profile = Measure();
+    profile.best_reading = quietest_;
+    return profile;
+  }
+
+ private:
+  PlanProfile Measure() {
     const ThreadWidth width(plan_.threads());
     PlanProfile profile;
     SpeedNow();
@@ -68,7 +76,6 @@ class Profiler {
     return profile;
   }
 
- private:
   bool Cancelled() const { return settings_.cancel != nullptr && settings_.cancel->load(); }
   void Say(std::string_view what, double share) const {
     if (settings_.progress) settings_.progress(what, share);
@@ -98,11 +105,11 @@ class Profiler {
     options.quiet_ratio = [this] { return SpeedNow(); };
   }
 
-  // Speed of the probes now, as a share of the best reading so far.
+  // Speed of the probes now, as a share of the best reading, of this profile or known before.
   std::optional<double> SpeedNow() {
     const QuietReading now = quiet_.Read();
     quietest_ = Best(quietest_, now);
-    return QuietRatio(quietest_, now);
+    return QuietRatio(Best(quietest_, settings_.best_reading), now);
   }
 
   MeasureOptions OverheadOptions() {
@@ -302,6 +309,18 @@ std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNa
 
 std::string LabelOf(const Stage& stage) {
   return fmt::format("{} {}", stage.name, NameOf(stage.pass));
+}
+
+std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings) {
+  std::set<std::string> names;
+  for (const Stage& stage : plan.stages()) {
+    const Ceiling* ceiling = CeilingOf(stage, plan.threads(), ceilings);
+    if (ceiling != nullptr) names.insert(ceiling->name);
+  }
+  for (const char* level : {"l1", "dram"}) {
+    if (const std::optional<Roof> roof = BandwidthRoof(ceilings, level)) names.insert(roof->name);
+  }
+  return {names.begin(), names.end()};
 }
 
 Verdict IsolatedVerdict(const PlanProfile& profile) {

@@ -16,6 +16,7 @@
 #include "harness/mark_overhead.h"
 #include "harness/measure.h"
 #include "harness/probes/ceilings.h"
+#include "harness/probes/quiet.h"
 #include "harness/record.h"
 
 namespace topdnn {
@@ -37,6 +38,8 @@ struct ProfileSettings {
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
+  // The best speeds of the probes that are known of this machine.
+  QuietReading best_reading;
   // A line about what is going on, and its share done in [0, 1].
   std::function<void(std::string_view what, double share)> progress;
 };
@@ -49,10 +52,14 @@ struct PlanProfile {
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
   // In the other of the two regimes; with a context gap only.
   std::vector<SequenceSamples> isolated_otherwise;
+  QuietReading best_reading;  // the fastest that the probes ran during this profile
 };
 
 // "conv1 forward": a stage's name in its samples.
 std::string LabelOf(const Stage& stage);
+
+// The names of the ceilings that the plan's stages are compared with, and of the bandwidth roofs.
+std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings);
 
 // Checks as CheckStep does, then measures. The workload is what `options` ask for.
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,

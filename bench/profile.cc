@@ -19,6 +19,7 @@
 #include "bench/images.h"
 #include "bench/interrupt.h"
 #include "bench/libraries.h"
+#include "bench/measured_ceilings.h"
 #include "bench/nearest.h"
 #include "bench/network_choice.h"
 #include "bench/network_source.h"
@@ -184,18 +185,23 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   PrepareWorkload(options.workload, workload);
   TrainingImages images(options.workload, workload);
   settings.progress("measuring the machine's ceilings", 0);
+  const int threads = workload.plan->threads();
   const Machine machine = DescribeMachine();
   Measured measured;
-  measured.ceilings = MeasureCeilings(workload.plan->threads());
-  measured.rates = MeasureCoreRates(workload.plan->threads());
+  measured.ceilings = MeasureCeilingsOfThisMachine(threads);
+  measured.rates = MeasureCoreRates(threads);
   measured.caches = machine.topology.caches;
-  measured.machine = MachineJson(machine, measured.ceilings);
+  settings.best_reading = BestQuietReading(BestOfThisMachine(), threads);
   measured.profile =
       ProfilePlan(options.workload, /*training=*/!options.infer, *workload.plan, images, settings);
+  RememberRates(RatesOf(measured.profile.best_reading, threads));
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
                   measured.profile);
-  // Again, as a neighbour may have come or gone.
-  measured.rates = Joined(*measured.rates, MeasureCoreRates(workload.plan->threads()));
+  settings.progress("measuring the machine's ceilings again", 0);
+  measured.ceilings =
+      RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));
+  measured.rates = Joined(*measured.rates, MeasureCoreRates(threads));
+  measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.subject = SubjectOf(options, workload);
   measured.subject["data"] = images.source();

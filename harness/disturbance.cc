@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "harness/machine/cgroup.h"
+
 namespace topdnn {
 
 std::optional<MachineTime> ParseMachineTime(std::string_view proc_stat) {
@@ -62,9 +64,13 @@ std::optional<SchedulerTime> ReadSchedulerTime(const std::filesystem::path& task
 }
 
 KernelAccounts ReadKernelAccounts() {
-  return {.machine = ReadMachineTime(),
-          .scheduler = ReadSchedulerTime(),
-          .throttled_microseconds = std::nullopt};
+  KernelAccounts accounts;
+  accounts.machine = ReadMachineTime();
+  accounts.scheduler = ReadSchedulerTime();
+  if (const auto throttling = ReadCgroupThrottling()) {
+    accounts.throttled_seconds = throttling->seconds;
+  }
+  return accounts;
 }
 
 void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturbance& seen) {
@@ -80,10 +86,9 @@ void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturb
         SchedulerTime{.running = after.scheduler->running - before.scheduler->running,
                       .waiting = after.scheduler->waiting - before.scheduler->waiting};
   }
-  if (before.throttled_microseconds && after.throttled_microseconds &&
-      *after.throttled_microseconds >= *before.throttled_microseconds) {
-    seen.throttled_seconds =
-        1e-6 * static_cast<double>(*after.throttled_microseconds - *before.throttled_microseconds);
+  if (before.throttled_seconds && after.throttled_seconds &&
+      *after.throttled_seconds >= *before.throttled_seconds) {
+    seen.throttled_seconds = *after.throttled_seconds - *before.throttled_seconds;
   }
 }
 

@@ -47,7 +47,8 @@ std::int64_t InvoluntarySwitches() noexcept;
 struct KernelAccounts {
   std::optional<MachineTime> machine;
   std::optional<SchedulerTime> scheduler;
-  std::optional<std::uint64_t> throttled_microseconds;  // of this control group, by its CPU quota
+  // That the CPU quotas of this control group and those above it stopped them, summed over CPUs.
+  std::optional<double> throttled_seconds;
 };
 KernelAccounts ReadKernelAccounts();
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/groups.h"
+
 namespace topdnn {
 
 namespace {
@@ -93,6 +95,19 @@ void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
   if (over() || record.status >= Status::kInvalid) record.roofline.reset();
 }
 
+// A group has a share of the ceiling where each of its stages that computes has one.
+void JudgeGroups(Report& report) {
+  for (GroupSummary& group : report.groups) {
+    const bool has_ceilings =
+        std::all_of(report.stages.begin(), report.stages.end(), [&](const Record& stage) {
+          return GroupOfPass(stage.pass) != group.name || stage.ceiling_flops_per_second;
+        });
+    if (!has_ceilings || group.peak_fraction.value_or(0) > kMostPeakFraction) {
+      group.peak_fraction.reset();
+    }
+  }
+}
+
 bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
   const bool timed = step.status == Status::kOk && step.seconds.has_value();
   switch (basis) {
@@ -123,6 +138,7 @@ void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
 void JudgeReport(const Evidence& evidence, Report& report) {
   for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
   JudgeRecord(evidence.ceilings, report.step);
+  JudgeGroups(report);
   const std::size_t removed = std::erase_if(
       report.notes, [&](const Note& note) { return !Holds(note.basis, evidence, report.step); });
   if (removed == 0) return;

@@ -8,6 +8,7 @@
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: so is the record
 //   share of peak  above kMostPeakFraction: the record is INVALID and loses the ceiling
+//   groups         a share above kMostPeakFraction, or of stages without a ceiling: removed
 //   roofs          of a ceiling that is not OK: removed; a region above all of them: no roofline
 //   bounds         of a record that is not OK: removed
 //   notes          that are derived from a step, isolated times or a ceiling that do not hold:

@@ -122,11 +122,11 @@ TEST(DisturbanceTest, OnlyAccountsThatGrewAreSpent) {
   KernelAccounts before;
   before.machine = MachineTime{.stolen = 5, .wanted = 100};
   before.scheduler = SchedulerTime{.running = 1000, .waiting = 10};
-  before.throttled_microseconds = 500;
+  before.throttled_seconds = 0.5;
   KernelAccounts after;
   after.machine = MachineTime{.stolen = 8, .wanted = 150};
   after.scheduler = SchedulerTime{.running = 4000, .waiting = 30};
-  after.throttled_microseconds = 250500;
+  after.throttled_seconds = 0.75;
   Disturbance seen;
   AddSpent(before, after, seen);
   EXPECT_EQ(seen.machine_time->stolen, 3u);
