@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -105,7 +106,7 @@ TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
 // Said before the long work begins, so the run is ended as soon as it is there.
 TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   const TestFolder folder;
-  const std::string said = Quoted(folder.path() / "said");
+  const std::string said = Quoted((folder.path() / "said").string());
   const Outcome outcome = RunShell(
       kBounded + kProgram +
       " profile vgg16 --infer --batch 20 --iterations 1000000 --data synthetic --counters none 2>" +
@@ -144,6 +145,13 @@ INSTANTIATE_TEST_SUITE_P(
                     Limit{"ulimit -f 1", " step lenet5 --batch 2 --threads 1 --dump o.npz",
                           kExitWrong, "ulimit -f"},
                     Limit{"ulimit -f 1", " export lenet5 o.onnx", kExitWrong, "ulimit -f"}));
+
+// (in KiB; OpenBLAS alone maps 128 MiB a thread when it starts)
+INSTANTIATE_TEST_SUITE_P(
+    Memory, LimitTest,
+    testing::Values(Limit{"ulimit -v 150000", " plan lenet5", kExitWrong, "out of memory"},
+                    Limit{"ulimit -v 200000", " plan lenet5", kExitWrong, "out of memory"},
+                    Limit{"ulimit -d 100000", " plan lenet5", kExitWrong, "ulimit -d"}));
 
 INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
                          testing::Values(Limit{"export OMP_THREAD_LIMIT=1",
