@@ -67,8 +67,9 @@ class Storm {
 
 // What the signals of a storm found.
 struct Seen {
-  volatile bool inside = false;  // the region runs
-  std::atomic<long> times{0};    // handlers that began inside
+  // The region runs in this thread. (A timer's signal may come to any thread of the process.)
+  static inline thread_local volatile bool inside = false;
+  std::atomic<long> times{0};  // handlers that began inside
 };
 Seen seen;
 
