@@ -37,7 +37,7 @@ std::string LayoutName(const KernelOperand& operand) {
 bool IsData(const KernelOperand& operand) {
   const Arg arg = operand.arg;
   return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst ||
-         arg >= Arg::kMultiple;
+         arg >= Arg::kIndexedSrc;
 }
 
 // The layouts of activations and gradients, those that are read first; each once.

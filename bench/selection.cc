@@ -153,7 +153,7 @@ SelectedVariant ByMeasurement(const KernelProblem& problem, int threads, bool& d
 }  // namespace
 
 bool IsSelectable(const Op& op) {
-  return op.layout_preference() == LayoutPreference::kChooses || op.kind() == "gemm";
+  return op.layout_policy() == LayoutPolicy::kChooses || op.kind() == "gemm";
 }
 
 std::string SelectedVariant::Describe() const {

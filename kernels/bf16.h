@@ -1,4 +1,4 @@
-// bfloat16 as its bits: the upper half of an f32.
+// bfloat16 stored as its bits, which are the upper half of an f32.
 
 #ifndef TOPDNN_KERNELS_BF16_H_
 #define TOPDNN_KERNELS_BF16_H_
@@ -12,7 +12,7 @@ inline float Bf16ToFloat(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-// Round to nearest, ties to even, as vcvtneps2bf16 does (NaN stays a quiet NaN).
+// Rounds to nearest, ties to even, as vcvtneps2bf16 does. A NaN becomes a quiet NaN.
 inline std::uint16_t Bf16FromFloat(float value) {
   auto bits = std::bit_cast<std::uint32_t>(value);
   if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40);

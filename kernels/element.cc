@@ -6,7 +6,7 @@ namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence a function-local object.
+// Registration objects fill it before main, in any order. Therefore it is a function-local object.
 std::map<std::string, ElementFunction, std::less<>>& TheFunctions() {
   static std::map<std::string, ElementFunction, std::less<>> functions;
   return functions;

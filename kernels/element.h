@@ -1,5 +1,6 @@
-// Single elements of a result by an operation's definition. A result of 10^11 multiply-accumulates
-// is checked at some of its elements, each exactly, where the whole reference would take minutes.
+// Computes single elements of a result from an operation's definition. A check of a large result
+// (10^11 multiply-accumulates) computes some of its elements exactly; the whole reference would
+// take minutes.
 //
 //   const ElementRegistration kElement("conv", ConvElement);
 
@@ -15,11 +16,11 @@
 
 namespace topdnn {
 
-// Logical tensors by role, row-major.
+// Logical tensors by role, each in row-major order.
 using Values = std::map<Arg, std::vector<double>>;
 
-// The element at row-major position `index` of the operand `result`, from the pass's inputs (an
-// operand that is both holds what it held before).
+// Returns the element at row-major position `index` of the operand `result`. `inputs` are the
+// pass's inputs; an operand that is both input and output is given as it was before the pass.
 using ElementFunction = double (*)(const Op& op, Pass pass, const Values& inputs, Arg result,
                                    std::int64_t index);
 
@@ -28,7 +29,7 @@ class ElementRegistration {
   ElementRegistration(std::string_view kind, ElementFunction function);
 };
 
-// Of an operation, or nullptr where only the whole reference checks it.
+// The element function of an operation, or nullptr when only the whole reference can check it.
 ElementFunction FindElement(std::string_view kind);
 
 }  // namespace topdnn

@@ -16,7 +16,7 @@ void CheckExtents(std::string_view operation, const Shape& shape) {
     room /= extent;
   }
   if (room == 0) {
-    throw std::invalid_argument(fmt::format("{} of {}: at most {} elements can be computed on",
+    throw std::invalid_argument(fmt::format("{} of {}: at most {} elements are supported",
                                             operation, shape.ToString(), kMostElements));
   }
 }

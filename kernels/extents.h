@@ -1,4 +1,4 @@
-// The bounds on the extents of any tensor that an operation computes on.
+// Limits on the extents of the tensors that operations compute on.
 
 #ifndef TOPDNN_KERNELS_EXTENTS_H_
 #define TOPDNN_KERNELS_EXTENTS_H_
@@ -10,11 +10,11 @@
 
 namespace topdnn {
 
-// 1 PiB of f32. Up to here bytes and FLOPs, some hundreds an element, count in 64 bits.
+// 1 PiB of f32. Up to this size, byte and FLOP counts (some hundreds per element) fit 64 bits.
 inline constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
 
-// Throws std::invalid_argument, in one line that names the operation, unless every extent is 1 or
-// more and the elements are at most kMostElements.
+// Throws std::invalid_argument, in one line that names the operation, when an extent is below 1 or
+// the tensor has more than kMostElements elements.
 void CheckExtents(std::string_view operation, const Shape& shape);
 
 }  // namespace topdnn

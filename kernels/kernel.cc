@@ -22,6 +22,26 @@ std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& sh
   return common.is_any() ? Layout::Plain(shape.rank()) : common;
 }
 
+std::optional<Layout> CommonLayout(const KernelRequest& request) {
+  Layout common;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const Layout layout = request.LayoutOf(operand.arg);
+    if (operand.arg == Arg::kWorkspace || layout.is_any()) continue;
+    if (layout.is_opaque()) return std::nullopt;
+    if (!common.is_any() && !layout.SameFor(operand.shape, common)) return std::nullopt;
+    if (common.is_any()) common = layout;
+  }
+  return common;
+}
+
+Layout FirstSettledLayout(const KernelRequest& request, int rank) {
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    Layout layout = request.LayoutOf(operand.arg);
+    if (operand.arg != Arg::kWorkspace && !layout.is_any()) return layout;
+  }
+  return Layout::Plain(rank);
+}
+
 const KernelOperand* Kernel::Find(Arg arg) const {
   for (const KernelOperand& operand : operands_) {
     if (operand.arg == arg) return &operand;

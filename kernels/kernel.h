@@ -1,9 +1,9 @@
 // How a backend offers to compute an operation.
 //
-// A maker gets a KernelRequest and answers with a Kernel whose layouts are settled, or with the
-// reason why it has none. Making one is cheap enough for a planner to ask for several and drop
-// them; Prepare does the slow work (code generation, scratch memory), and Run is bare: it neither
-// allocates, locks nor throws, for it is what is measured.
+// A maker takes a KernelRequest. It returns a Kernel with all layouts settled, or a Refusal with
+// the reason. Making a kernel is cheap, so a planner may make several and drop all but one. Prepare
+// does the slow work (code generation, scratch memory). Run is what is measured: it does not
+// allocate, lock or throw.
 
 #ifndef TOPDNN_KERNELS_KERNEL_H_
 #define TOPDNN_KERNELS_KERNEL_H_
@@ -24,11 +24,14 @@ struct KernelRequest {
   std::shared_ptr<const Op> op;
   Execution execution;
   int threads = 1;
-  // Layouts that are settled already. An operand that is not named, or named `any`, is the
-  // backend's to choose.
+  // Layouts that are already settled. The backend chooses the layout of an operand that is missing
+  // here or has the layout `any`.
   std::map<Arg, Layout> layouts;
-  // An implementation of a backend that has several ("winograd"); empty for its own choice.
+  // An algorithm, for an operation that has several ("winograd"). Empty: the backend chooses.
   std::string algorithm;
+  // An ISA, for a backend that is compiled for several (Eigen: "sse2", "avx2", "avx512"); other
+  // backends ignore it. Empty: the widest that this CPU supports.
+  std::string isa = {};
 
   Layout LayoutOf(Arg arg) const {
     const auto found = layouts.find(arg);
@@ -36,12 +39,21 @@ struct KernelRequest {
   }
 };
 
-// The one layout of a kernel whose tensors of this shape must all have the same: the first that the
-// request settles, else row-major. Nothing when the request settles two. A workspace does not
-// count.
+// The layout for a kernel that needs one layout for all tensors of this shape: the first one that
+// the request settles, row-major when it settles none, nothing when it settles two different ones.
+// Workspaces do not count.
 std::optional<Layout> CommonLayout(const KernelRequest& request, const Shape& shape);
 
-// One tensor of a kernel, its layout settled.
+// The layout for a kernel that needs one layout for all its tensors, of any shapes: the first one
+// that the request settles, `any` when it settles none, nothing when it settles two different ones
+// or an opaque one. Workspaces do not count.
+std::optional<Layout> CommonLayout(const KernelRequest& request);
+
+// The first layout that the request settles, in the order of the operation's operands; row-major
+// for `rank` when it settles none. Workspaces do not count.
+Layout FirstSettledLayout(const KernelRequest& request, int rank);
+
+// One tensor of a kernel, with its settled layout.
 struct KernelOperand {
   Arg arg;
   Direction direction;
@@ -55,22 +67,23 @@ class Kernel {
   const std::vector<KernelOperand>& operands() const { return operands_; }
   // The operand in the role `arg`, or nullptr.
   const KernelOperand* Find(Arg arg) const;
-  // What really runs: oneDNN's implementation name, "plain loops", ...
+  // The implementation that runs: oneDNN's implementation name, "plain loops", ...
   const std::string& implementation() const { return implementation_; }
-  // ISA of the code that runs, as harness/machine spells it ("avx512", "amx"); empty: unknown.
+  // ISA of the code that runs, in the spelling of harness/machine ("avx512", "amx"). Empty:
+  // unknown.
   const std::string& isa() const { return isa_; }
 
-  // Memory that the kernel takes for itself in Prepare.
+  // Bytes that the kernel allocates for itself in Prepare.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
-  // Memory that it needs besides while it runs, and leaves worthless: bound as Arg::kScratch, it
-  // may be the same for kernels that run one after the other; where Prepare is given none, the
-  // kernel takes its own. 64-byte aligned.
+  // Bytes of additional memory that Run needs, 64-byte aligned; contents undefined afterwards. It
+  // is bound as Arg::kScratch, and kernels that run one after the other may share it. When Prepare
+  // is given none, the kernel allocates its own.
   std::size_t run_scratch_bytes() const { return run_scratch_bytes_; }
 
-  // Binds every operand to memory of its desc().bytes() and does all slow work. The memory must
-  // outlive the kernel. Call again to bind anew.
+  // Binds every operand to memory of at least its desc().bytes() and does all slow work. The memory
+  // must outlive the kernel. Another call binds again.
   virtual void Prepare(const std::map<Arg, void*>& memory) = 0;
-  // Computes. The calling thread's OpenMP width (omp_set_num_threads) must be the request's
+  // Computes. The OpenMP width of the calling thread (omp_set_num_threads) must be the request's
   // `threads`.
   virtual void Run() noexcept = 0;
 
@@ -79,8 +92,8 @@ class Kernel {
 
  protected:
   Kernel() = default;
-  // Settles every operand of the request in the layouts asked for, `any` and unnamed ones
-  // row-major: the state that plain kernels keep.
+  // Settles every operand in the layout that the request asks for. Operands that are `any` or
+  // missing there become row-major. Kernels of plain loops keep this.
   explicit Kernel(const KernelRequest& request);
 
   std::vector<KernelOperand> operands_;
@@ -90,7 +103,7 @@ class Kernel {
   std::size_t run_scratch_bytes_ = 0;
 };
 
-// Why a backend has no kernel for a request: "oneDNN 2.6.3 has no bf16 on AVX2".
+// The reason why a backend has no kernel for a request: "oneDNN 2.6.3 has no bf16 on AVX2".
 struct Refusal {
   std::string reason;
 };

@@ -1,6 +1,6 @@
-// What vectorised OpenMP loops share. They serve a backend whose library lacks an operation, as a
-// framework on that library does: Caffe pools and activates in loops of its own and gives OpenBLAS
-// the products. They compute in f32 on row-major (NCHW) tensors.
+// The shared part of vectorised OpenMP loops. They serve a backend whose library lacks an
+// operation, as in frameworks on that library: Caffe has its own loops for pooling and activations
+// and uses OpenBLAS for matrix products. They compute in f32 on row-major (NCHW) tensors.
 
 #ifndef TOPDNN_KERNELS_OMP_LOOPS_H_
 #define TOPDNN_KERNELS_OMP_LOOPS_H_
@@ -19,14 +19,14 @@
 
 namespace topdnn {
 
-// From this many elements on a loop that touches each a few times is worth a team of threads: below
-// it the few microseconds that waking one takes exceed the loop itself.
-inline constexpr std::int64_t kElementsWorthATeam = 32768;
+// The smallest number of elements for which a loop runs in parallel, when it touches each element a
+// few times. Below it, waking the threads (a few microseconds) takes longer than the loop.
+inline constexpr std::int64_t kMinParallelElements = 32768;
 
-// A piece is a page, so that a team shares the work whatever the shape.
+// Copies by pages (4 KiB), so that the threads share the work for any shape.
 inline void CopyBytes(const void* from, std::size_t bytes, void* to) {
   constexpr std::size_t kPiece = 4096;
-#pragma omp parallel for if (bytes >= kElementsWorthATeam * sizeof(float))
+#pragma omp parallel for if (bytes >= kMinParallelElements * sizeof(float))
   for (std::size_t at = 0; at < bytes; at += kPiece) {
     std::memcpy(static_cast<std::byte*>(to) + at, static_cast<const std::byte*>(from) + at,
                 std::min(kPiece, bytes - at));
@@ -38,7 +38,7 @@ class LoopsKernel : public PlainKernel {
   explicit LoopsKernel(const KernelRequest& request) : PlainKernel(request, "omp loops") {}
 };
 
-// Why such loops cannot serve the request; empty when they can.
+// The reason why these loops cannot serve the request; empty when they can.
 inline std::string LoopsRefusal(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32) {
     return fmt::format("the loops compute in f32, not {}", NameOf(request.execution.type));
@@ -46,7 +46,7 @@ inline std::string LoopsRefusal(const KernelRequest& request) {
   return RowMajorRefusal(request, "a loop");
 }
 
-// `KernelType` is constructible from the request and the operation.
+// `KernelType` must have a constructor that takes the request and the operation.
 template <typename OpType, typename KernelType>
 KernelOrRefusal MakeLoops(const KernelRequest& request) {
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};

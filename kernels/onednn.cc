@@ -26,14 +26,14 @@ constexpr std::array<std::pair<DataType, DnnlType>, 6> kTypes = {{
 }};
 
 DnnlType ToDnnlType(DataType type) {
-  for (const auto& [ours, theirs] : kTypes) {
-    if (ours == type) return theirs;
+  for (const auto& [data_type, dnnl_type] : kTypes) {
+    if (data_type == type) return dnnl_type;
   }
   throw dnnl::error(dnnl_unimplemented, "no such element type");
 }
 
-// Outer strides, in elements, of a densely packed blocked tensor whose dimensions lie in `order`,
-// outermost first.
+// Sets the outer strides, in elements, of a densely packed blocked tensor with the dimensions in
+// `order`, outermost first.
 void SetStrides(const std::vector<int>& order, dnnl_memory_desc_t& desc) {
   auto& blocking = desc.format_desc.blocking;
   std::array<dnnl_dim_t, DNNL_MAX_NDIMS> block;
@@ -51,7 +51,7 @@ void SetStrides(const std::vector<int>& order, dnnl_memory_desc_t& desc) {
   }
 }
 
-// The descriptor of a letter tag, of any blocking: oneDNN names only the tags in frequent use.
+// The descriptor of a letter tag with any blocking. oneDNN names only the common tags.
 dnnl::memory::desc BlockedDesc(const dnnl::memory::dims& dims, DnnlType type,
                                const std::string& tag) {
   dnnl::memory::desc result(dims, type, dnnl::memory::dims{});
@@ -76,8 +76,8 @@ dnnl::memory::desc BlockedDesc(const dnnl::memory::dims& dims, DnnlType type,
   return result;
 }
 
-// The letter tag of a densely packed blocked descriptor; empty when no tag says where its elements
-// lie.
+// The letter tag of a densely packed blocked descriptor. Empty when no tag defines the positions of
+// its elements.
 std::string TagOf(const dnnl::memory::desc& desc) {
   const dnnl_memory_desc_t& data = desc.data;
   if (data.format_kind != dnnl_blocked || data.extra.flags != 0 || data.offset0 != 0) return {};
@@ -102,7 +102,7 @@ std::string TagOf(const dnnl::memory::desc& desc) {
   dnnl_memory_desc_t packed = data;
   SetStrides(order, packed);
   for (int d = 0; d < data.ndims; ++d) {
-    // The stride of a single block says nothing.
+    // The stride of a dimension with a single block has no meaning.
     const bool counts = data.padded_dims[d] > block[static_cast<std::size_t>(d)];
     if (packed.padded_dims[d] != data.padded_dims[d]) return {};
     if (counts && packed.format_desc.blocking.strides[d] != blocking.strides[d]) return {};
@@ -110,7 +110,7 @@ std::string TagOf(const dnnl::memory::desc& desc) {
   return tag + blocks;
 }
 
-// One shared descriptor for all equal ones, so that equal opaque layouts compare equal.
+// Returns one shared descriptor for all equal ones, so that equal opaque layouts compare equal.
 std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   static std::mutex mutex;
   static auto* interned = new std::vector<std::shared_ptr<const dnnl::memory::desc>>();
@@ -166,9 +166,15 @@ dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg) {
   return ToMemoryDesc({operand->shape, operand->type, request.LayoutOf(arg)});
 }
 
+dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& default_layout) {
+  const Operand operand = *request.op->Find(request.execution, arg);
+  const Layout settled = request.LayoutOf(arg);
+  return ToMemoryDesc({operand.shape, operand.type, settled.is_any() ? default_layout : settled});
+}
+
 DataType ToDataType(dnnl::memory::data_type type) {
-  for (const auto& [ours, theirs] : kTypes) {
-    if (theirs == type) return ours;
+  for (const auto& [data_type, dnnl_type] : kTypes) {
+    if (dnnl_type == type) return data_type;
   }
   throw dnnl::error(dnnl_unimplemented, "no such element type");
 }
@@ -245,10 +251,10 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
   isa_ = IsaOf(implementation_);
   run_scratch_bytes_ = scratchpad_desc_.get_size();
   for (const PrimitiveOperand& operand : primitive_operands_) {
-    if (Find(operand.arg) != nullptr) continue;  // what the primitive takes in two roles
+    if (Find(operand.arg) != nullptr) continue;  // the primitive uses it in two roles
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
-    // A tensor of another rank (a bias that is broadcast) holds ours row-major.
+    // A tensor of another rank (a broadcast bias) holds the operation's operand in row-major order.
     const bool same_rank = Dims(shape).size() == operand.desc.dims().size();
     const Layout own = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
     operands_.push_back(
@@ -291,14 +297,9 @@ namespace {
 
 Layout Nchw(const Shape& shape, bool /*chooses*/) { return Layout::Plain(shape.rank()); }
 Layout Nhwc(const Shape& shape, bool /*chooses*/) { return Layout::ChannelsLast(shape.rank()); }
-// An image's few channels would be padded to a block: there the choice stays oneDNN's.
-Layout Blocked(const Shape& shape, bool /*chooses*/) {
-  constexpr std::int64_t kFewestChannels = 8;
-  return shape[1] < kFewestChannels ? Layout::Any() : BlockedActivations();
-}
-// Its own choice where an operation has one; what a convolution before it would leave where it
-// takes its source as it comes.
-Layout Own(const Shape& /*shape*/, bool chooses) {
+// oneDNN's choice for an operation that chooses its layouts. For an operation that keeps its
+// source's layout: the layout that a convolution before it would produce.
+Layout PreferredOrBlocked(const Shape& /*shape*/, bool chooses) {
   return chooses ? Layout::Any() : BlockedActivations();
 }
 
@@ -306,8 +307,8 @@ const std::vector<DataType>& FloatingPoint() {
   static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16};
   return types;
 }
-// Its int8 kernels are for channels innermost, or of its own choice: in other layouts plain loops
-// run.
+// oneDNN's int8 kernels need channels-last tensors or a layout of its own choice. For other layouts
+// oneDNN runs plain loops.
 const std::vector<DataType>& All() {
   static const std::vector<DataType> types = {DataType::kF32, DataType::kBF16, DataType::kU8,
                                               DataType::kS8};
@@ -316,23 +317,13 @@ const std::vector<DataType>& All() {
 
 const VariantRegistration kVariants[] = {
     VariantRegistration(
-        {.name = "onednn", .backend = "onednn", .types = All(), .activations = Own}),
+        {.name = "onednn", .backend = "onednn", .types = All(), .activations = PreferredOrBlocked}),
     VariantRegistration({.name = "onednn-nchw",
                          .backend = "onednn",
                          .types = FloatingPoint(),
                          .activations = Nchw}),
     VariantRegistration(
         {.name = "onednn-nhwc", .backend = "onednn", .types = All(), .activations = Nhwc}),
-    VariantRegistration({.name = "onednn-blocked",
-                         .backend = "onednn",
-                         .kind = "conv",
-                         .types = FloatingPoint(),
-                         .activations = Blocked}),
-    VariantRegistration({.name = "onednn-winograd",
-                         .backend = "onednn",
-                         .algorithm = "winograd",
-                         .kind = "conv",
-                         .activations = nullptr}),
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// The bridge to oneDNN 2: descriptors and layouts in both directions, and one Kernel that executes
-// any primitive.
+// The bridge to oneDNN 2: conversion of descriptors and layouts in both directions, and one Kernel
+// class that executes any primitive.
 //
-// oneDNN 3 dropped operation descriptors, so each primitive's constructor is called in exactly one
-// place: the operation's onednn.cc. What is common to all of them is here.
+// oneDNN 3 dropped operation descriptors. Therefore each primitive's constructor is called in
+// exactly one place, the operation's onednn.cc. This file holds what all of them share.
 
 #ifndef TOPDNN_KERNELS_ONEDNN_H_
 #define TOPDNN_KERNELS_ONEDNN_H_
@@ -25,56 +25,60 @@ const dnnl::engine& Engine();
 
 dnnl::memory::dims Dims(const Shape& shape);
 
-// oneDNN's descriptor of a tensor; `any` stays `any`. Throws dnnl::error when oneDNN has no such
-// layout or element type.
+// oneDNN's descriptor of a tensor; the layout `any` stays `any`. Throws dnnl::error when oneDNN has
+// no such layout or element type.
 dnnl::memory::desc ToMemoryDesc(const TensorDesc& desc);
 
-// The descriptor of the request's operand `arg`, with the layout that the request settles for it.
-// A zero descriptor when the operation has no such operand.
+// The descriptor of the request's operand `arg`, in the layout that the request settles for it. A
+// zero descriptor when the operation has no such operand.
 dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg);
+// The same, with the layout `default_layout` when the request settles none for it. The operation
+// must have the operand.
+dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& default_layout);
 
-// The letter tag of a descriptor, or an opaque layout when no tag addresses it (Winograd weights,
+// The letter tag of a descriptor, or an opaque layout when no tag can address it (Winograd weights,
 // int8 weights with compensation, workspaces). Equal descriptors give equal layouts.
 Layout ToLayout(const dnnl::memory::desc& desc);
 DataType ToDataType(dnnl::memory::data_type type);
 
-// ISA of oneDNN's implementation name ("jit:avx512_core" -> "avx512"), spelled as
-// Kernel::isa(); the widest that oneDNN uses here for "gemm:jit"; empty for plain C++.
+// ISA of oneDNN's implementation name ("jit:avx512_core" -> "avx512"), in the spelling of
+// Kernel::isa(). For "gemm:jit" it is the widest ISA that oneDNN uses here. Empty for plain C++.
 std::string IsaOf(std::string_view implementation);
 
-// (N, C, H, W) in blocks of as many channels as a vector of this CPU holds: what oneDNN's own
-// kernels prefer.
+// (N, C, H, W) in blocks of channels, as many per block as a vector of this CPU holds. oneDNN's own
+// kernels prefer this layout.
 Layout BlockedActivations();
 
-// Attributes with the scratchpad in memory of the kernel's own, so that executing allocates none.
+// Attributes that place the scratchpad in the kernel's own memory, so that executing does not
+// allocate.
 dnnl::primitive_attr Attributes();
 
-// An operand of a primitive: its role for us and for oneDNN (DNNL_ARG_SRC, ...). Where `desc` has
-// another rank than the operation's operand (a bias as (1, C, 1, 1), a matrix as an image) it must
-// be row-major, and so the operand is.
+// An operand of a primitive: its role in topdnn and in oneDNN (DNNL_ARG_SRC, ...). When the rank of
+// `desc` differs from the operation's operand (a bias as (1, C, 1, 1), a matrix as an image),
+// `desc` must be row-major, and the operand is row-major too.
 struct PrimitiveOperand {
   Arg arg;
   Direction direction;
   int dnnl_arg;
   dnnl::memory::desc desc;
-  // The layout in terms of the operation's own shape, where the primitive sees the same bytes as a
-  // tensor of another shape (a matrix stored transposed).
+  // The layout in terms of the operation's own shape, when the primitive sees the same bytes as a
+  // tensor of another shape (a matrix that is stored transposed).
   std::optional<Layout> layout = std::nullopt;
 };
 
-// What a forward primitive leaves for its backward one: in a form of oneDNN's own, and empty (a
-// zero descriptor) where the implementation keeps nothing.
+// The workspace that a forward primitive writes for its backward one. Its format is oneDNN's own;
+// it is empty (a zero descriptor) when the implementation keeps nothing.
 PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc);
 
-// Adds the workspace that a backward primitive reads; one that reads none takes any. The refusal
-// when the request settles another than it can read.
+// Adds the workspace that a backward primitive reads. A primitive that reads none accepts any
+// workspace. Returns a refusal when the request settles a layout that the primitive cannot read.
 std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
                                      std::vector<PrimitiveOperand>& operands);
 
 // A kernel that executes one primitive.
 class PrimitiveKernel : public Kernel {
  public:
-  // `make` creates the primitive (generates its code); it is called by the first Prepare, on
+  // `make` creates the primitive, which generates its code. The first Prepare calls it, on
   // `threads` OpenMP threads.
   PrimitiveKernel(const KernelRequest& request, std::string implementation,
                   const dnnl::memory::desc& scratchpad, std::vector<PrimitiveOperand> operands,
@@ -92,11 +96,12 @@ class PrimitiveKernel : public Kernel {
   dnnl::stream stream_;
   AlignedMemory scratchpad_;
   std::vector<dnnl::memory> memories_;
-  // As the C interface takes them: the C++ one would build a map at every call.
+  // In the form of oneDNN's C interface: the C++ one would build a map at every call.
   std::vector<dnnl_exec_arg_t> arguments_;
 };
 
-// A kernel of a primitive descriptor. `Primitive` is its class, e.g. dnnl::convolution_forward.
+// Makes a kernel from a primitive descriptor. `Primitive` is its class, e.g.
+// dnnl::convolution_forward.
 template <typename Primitive, typename PrimitiveDesc>
 std::unique_ptr<Kernel> MakePrimitiveKernel(const KernelRequest& request, const PrimitiveDesc& pd,
                                             std::vector<PrimitiveOperand> operands) {
@@ -108,7 +113,7 @@ std::unique_ptr<Kernel> MakePrimitiveKernel(const KernelRequest& request, const 
 // "oneDNN 2.6.3 has no such conv forward in bf16 (could not create a primitive descriptor ...)".
 Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error);
 
-// Runs a maker's body at the request's width and turns oneDNN's refusal into ours.
+// Runs the body of a maker at the request's thread width and turns oneDNN's error into a Refusal.
 template <typename Body>
 KernelOrRefusal Offer(const KernelRequest& request, Body body) {
   const ThreadWidth width(request.threads);

@@ -31,11 +31,11 @@ std::optional<Pass> ParsePass(std::string_view name) {
 
 std::string NameOf(Arg arg) {
   const int value = static_cast<int>(arg);
-  if (value >= static_cast<int>(Arg::kDiffMultiple)) {
-    return fmt::format("diff_src_{}", value - static_cast<int>(Arg::kDiffMultiple));
+  if (value >= static_cast<int>(Arg::kIndexedDiffSrc)) {
+    return fmt::format("diff_src_{}", value - static_cast<int>(Arg::kIndexedDiffSrc));
   }
-  if (value >= static_cast<int>(Arg::kMultiple)) {
-    return fmt::format("src_{}", value - static_cast<int>(Arg::kMultiple));
+  if (value >= static_cast<int>(Arg::kIndexedSrc)) {
+    return fmt::format("src_{}", value - static_cast<int>(Arg::kIndexedSrc));
   }
   return std::string(kArgNames[static_cast<std::size_t>(value)]);
 }
@@ -63,12 +63,11 @@ std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
 
 std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
 
-bool Op::PassesGradientOn() const { return false; }
+bool Op::PassesGradientThrough() const { return false; }
 
 bool Op::RunsInPlace(Pass /*pass*/) const { return false; }
 
-std::vector<Operand> OperandsOfMapping(const Execution& execution, const Shape& src,
-                                       const Shape& dst) {
+std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src, const Shape& dst) {
   switch (execution.pass) {
     case Pass::kForward:
       return {{Arg::kSrc, Direction::kIn, src, execution.type},

@@ -1,5 +1,5 @@
 // An operation of a network on concrete shapes: what it reads and writes in each pass, and how much
-// work that is. It says nothing of how the work is done; that is a Kernel.
+// work that is. A Kernel defines how the work is done.
 //
 // Names are oneDNN's: src, dst, weights, and diff_x for the gradient of the loss in x.
 
@@ -35,7 +35,7 @@ enum class Arg : int {
   kDiffWeights,
   kDiffBias,
   kDiffDst,
-  kWorkspace,  // what forward leaves for backward: the maxima of a pooling, the mask of a dropout
+  kWorkspace,  // written by forward, read by backward: argmax of a pooling, mask of a dropout
   kMean,
   kVariance,
   kScale,
@@ -44,30 +44,31 @@ enum class Arg : int {
   kDiffShift,
   kLabels,
   kLoss,
-  kMomentum,        // first moment
-  kSecondMoment,    // Adam's
-  kStep,            // number of updates done
-  kLearningRate,    // scalar
-  kSum,             // the tensor that a fused addition adds
-  kScratch,         // no operand: see Kernel::run_scratch_bytes
-  kMultiple = 256,  // kMultiple + i: the i-th of an operation's many sources (concat, add)
-  kDiffMultiple = 512,
+  kMomentum,          // first moment
+  kSecondMoment,      // of Adam
+  kStep,              // number of updates done
+  kLearningRate,      // scalar
+  kSum,               // second source of a fused addition
+  kScratch,           // not an operand: see Kernel::run_scratch_bytes
+  kIndexedSrc = 256,  // kIndexedSrc + i: source i of an operation with several (concat, add)
+  kIndexedDiffSrc = 512,
 };
 
-// "src", "diff_weights", "src_2" for kMultiple + 2, ...
+// "src", "diff_weights", "src_2" for kIndexedSrc + 2, ...
 std::string NameOf(Arg arg);
-inline Arg MultipleSrc(int i) { return static_cast<Arg>(static_cast<int>(Arg::kMultiple) + i); }
-inline Arg MultipleDiffSrc(int i) {
-  return static_cast<Arg>(static_cast<int>(Arg::kDiffMultiple) + i);
+inline Arg IndexedSrc(int i) { return static_cast<Arg>(static_cast<int>(Arg::kIndexedSrc) + i); }
+inline Arg IndexedDiffSrc(int i) {
+  return static_cast<Arg>(static_cast<int>(Arg::kIndexedDiffSrc) + i);
 }
 
-// Whether it is src, or one of many sources; and which of many diff_src is, from 0.
+// IsSource: src, or one of several sources. IndexOfDiffSrc: the number of a gradient for one of
+// several sources, from 0.
 constexpr bool IsSource(Arg arg) {
-  return arg == Arg::kSrc || (arg >= Arg::kMultiple && arg < Arg::kDiffMultiple);
+  return arg == Arg::kSrc || (arg >= Arg::kIndexedSrc && arg < Arg::kIndexedDiffSrc);
 }
-constexpr bool IsOneOfManyDiffSrc(Arg arg) { return arg >= Arg::kDiffMultiple; }
+constexpr bool IsIndexedDiffSrc(Arg arg) { return arg >= Arg::kIndexedDiffSrc; }
 constexpr std::size_t IndexOfDiffSrc(Arg arg) {
-  return static_cast<std::size_t>(arg) - static_cast<std::size_t>(Arg::kDiffMultiple);
+  return static_cast<std::size_t>(arg) - static_cast<std::size_t>(Arg::kIndexedDiffSrc);
 }
 
 enum class Direction { kIn, kOut, kInOut };
@@ -86,30 +87,31 @@ struct Parameter {
   Arg gradient;         // kDiffWeights, ...
   std::string name;     // "weights", "bias", "scale", "shift"
   Shape shape;          // logical: (O, I/groups, KH, KW), (O, I), (C)
-  std::int64_t fan_in;  // inputs that one output sums; 0 for what starts at a constant
-  double initial;       // the constant, where fan_in is 0
+  std::int64_t fan_in;  // number of inputs summed per output; 0: starts at `initial`
+  double initial;       // constant start value, used when fan_in is 0
 };
 
-// The arithmetic and the traffic of one pass, from the shapes alone. A multiply-accumulate is two
-// FLOPs. Bytes are the compulsory ones: each operand once, unpadded.
+// The arithmetic and the memory traffic of one pass, computed from the shapes alone. A
+// multiply-accumulate is two FLOPs. Bytes are the compulsory traffic: each operand once, without
+// layout padding.
 struct Work {
-  std::int64_t macs = 0;   // multiply-accumulates as defined, those on padding included
-  std::int64_t flops = 0;  // all operations, 2 * macs included
-  // FLOPs left when multiplications by padding zeros, which a kernel may skip, are left out.
+  std::int64_t macs = 0;   // multiply-accumulates as defined, including those on padding
+  std::int64_t flops = 0;  // all operations, including 2 * macs
+  // FLOPs without the multiplications by padding zeros, which a kernel may skip.
   std::int64_t flops_without_padding = 0;
   std::int64_t bytes = 0;
 };
 
-// Which computation of an operation is meant.
+// One computation of an operation: its pass, its type, and training or inference.
 struct Execution {
   Pass pass = Pass::kForward;
-  bool training = true;  // forward keeps what backward needs
+  bool training = true;  // forward also writes what backward reads
   DataType type = DataType::kF32;
 
   bool operator==(const Execution&) const = default;
 };
 
-// The element types of an operation that multiplies by weights, in one type of computation.
+// The element types of an operation with weights, for one type of computation.
 struct OperandTypes {
   DataType src = DataType::kF32;
   DataType weights = DataType::kF32;
@@ -118,15 +120,15 @@ struct OperandTypes {
   bool has_gradients = true;
 };
 
-// f32 and f64 are one type throughout. In bf16 and f16 the bias and the gradients of the parameters
-// stay f32, as in oneDNN and in TensorFlow's mixed precision. s8 and u8 name the type of src: the
-// weights are s8, and dst and bias are the exact s32 sums; they have no gradients.
+// f32 and f64 use one type throughout. In bf16 and f16 the bias and the gradients of the parameters
+// stay f32, as in oneDNN and in TensorFlow's mixed precision. s8 and u8 are the type of src: the
+// weights are then s8, dst and bias are exact s32 sums, and there are no gradients.
 OperandTypes TypesOf(const Execution& execution);
 
-// How the planner treats an operation's layouts.
-enum class LayoutPreference {
-  kChooses,  // worth a reorder: convolution, inner product
-  kFollows,  // takes its source's layout: pooling, ReLU
+// How the planner chooses an operation's layouts.
+enum class LayoutPolicy {
+  kChooses,  // may reorder its source for speed: convolution, inner product
+  kFollows,  // keeps its source's layout: pooling, ReLU
   kPlain,    // row-major only: loss, update
 };
 
@@ -134,28 +136,29 @@ class Op {
  public:
   virtual ~Op() = default;
 
-  // Name of the operation's folder and registry key: "conv", "pool".
+  // Name of the operation, the key of the registries: "conv", "relu".
   virtual std::string_view kind() const = 0;
-  // The problem in one word, enough to build it again: "n8c64h56w56k64r3s3u1v1p1q1".
+  // The problem in one word, which ParseProblem reads back: "n8c64h56w56k64r3s3u1v1p1q1".
   virtual std::string Problem() const = 0;
-  // What the computation reads and writes. Empty when the operation has no such pass.
+  // The tensors that the computation reads and writes. Empty when the operation has no such pass.
   virtual std::vector<Operand> Operands(const Execution& execution) const = 0;
   virtual Work WorkOf(Pass pass, DataType type) const = 0;
-  // The work of one execution, where inference computes less than training; WorkOf is training's.
+  // The work of one execution. Operations that compute less in inference override it; WorkOf is the
+  // work in training.
   virtual Work WorkIn(const Execution& execution) const {
     return WorkOf(execution.pass, execution.type);
   }
-  // Terms that one element of the result sums: what rounding errors grow with.
+  // Number of terms summed for one element of the result; rounding errors grow with it.
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
-  virtual LayoutPreference layout_preference() const { return LayoutPreference::kFollows; }
+  virtual LayoutPolicy layout_policy() const { return LayoutPolicy::kFollows; }
   virtual std::vector<Parameter> Parameters() const { return {}; }
-  // This operation with `next` done to its result in the same kernel, or nullptr: what a planner
-  // may try to fuse. Backward passes stay those of the two operations.
+  // This operation with `next` applied to its result in the same kernel, or nullptr. A planner may
+  // try such a fusion. The backward passes stay those of the two operations.
   virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
-  // Whether the gradient of each of its sources is diff_dst itself (addition, bias): backward_data
-  // then has no operands, for there is nothing to compute, and a planner gives the gradients one
-  // piece of memory.
-  virtual bool PassesGradientOn() const;
+  // Whether the gradient of each source is diff_dst itself (addition, bias). Then there is nothing
+  // to compute: backward_data has no operands, and a planner gives the gradients one piece of
+  // memory.
+  virtual bool PassesGradientThrough() const;
   // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
   virtual bool RunsInPlace(Pass pass) const;
 
@@ -169,11 +172,10 @@ class Op {
   Op& operator=(const Op&) = default;
 };
 
-// The operands of what computes dst from src alone, and diff_src from diff_dst alone.
-std::vector<Operand> OperandsOfMapping(const Execution& execution, const Shape& src,
-                                       const Shape& dst);
+// The operands of an operation that computes dst from src alone, and diff_src from diff_dst alone.
+std::vector<Operand> UnaryOperands(const Execution& execution, const Shape& src, const Shape& dst);
 
-// Sum of the operands' unpadded bytes: the compulsory traffic of one pass.
+// Sum of the operands' bytes without layout padding: the compulsory traffic of one pass.
 std::int64_t CompulsoryBytes(const Op& op, const Execution& execution);
 
 }  // namespace topdnn

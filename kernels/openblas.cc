@@ -19,7 +19,7 @@ std::string RefusalOf(const KernelRequest& request) {
     }
     for (const std::int64_t extent : operand.shape.extents()) {
       if (extent > std::numeric_limits<blasint>::max()) {
-        return fmt::format("OpenBLAS counts in 32 bits, which {} as {} exceeds",
+        return fmt::format("OpenBLAS has 32-bit extents; {} as {} is larger",
                            operand.shape.ToString(), NameOf(operand.arg));
       }
     }
@@ -32,7 +32,7 @@ std::string Implementation(const std::string& algorithm) {
 }
 
 std::string Isa() {
-  // Cores of OpenBLAS 0.3.21's x86-64 table, by the widest kernels of each.
+  // Core names in OpenBLAS 0.3.21's x86-64 table, with the ISA of the widest kernels of each.
   static constexpr std::pair<std::string_view, const char*> kCores[] = {
       {"SkylakeX", "avx512"}, {"Cooperlake", "avx512"}, {"Sapphirerapids", "avx512"},
       {"Haswell", "avx2"},    {"Zen", "avx2"},          {"Excavator", "avx2"},

@@ -1,4 +1,4 @@
-// What the OpenBLAS backend's kernels share.
+// The shared part of the OpenBLAS backend's kernels.
 
 #ifndef TOPDNN_KERNELS_OPENBLAS_H_
 #define TOPDNN_KERNELS_OPENBLAS_H_
@@ -17,10 +17,10 @@ std::string RefusalOf(const KernelRequest& request);
 
 // "openblas 0.3.21 SkylakeX": the kernels that OpenBLAS chose for this CPU.
 std::string Implementation(const std::string& algorithm);
-// ISA of those kernels, spelled as Kernel::isa(); empty for a core that is not known here.
+// ISA of those kernels, in the spelling of Kernel::isa(). Empty for an unknown core name.
 std::string Isa();
 
-// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, all row-major; a and b may be given
+// c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, all row-major; a and b may be stored
 // transposed.
 inline void Sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
                   std::int64_t k, const float* a, const float* b, float beta, float* c,

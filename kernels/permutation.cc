@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-// Adjacent dimensions of the source that are adjacent in the result, too.
+// Adjacent dimensions of the source that are also adjacent in the result.
 struct Run {
   int first, last;
   std::int64_t extent;
@@ -18,13 +18,13 @@ struct Run {
 
 Permutation Simplified(std::span<const std::int64_t> extents, std::span<const int> order) {
   const auto extent_of = [&](int d) { return extents[static_cast<std::size_t>(d)]; };
-  // The dimension after d that has more than one element.
+  // The next dimension after d with more than one element.
   const auto next_of = [&](int d) {
     do ++d;
     while (d < static_cast<int>(extents.size()) && extent_of(d) == 1);
     return d;
   };
-  std::vector<Run> runs;  // as the result has them
+  std::vector<Run> runs;  // in the order of the result
   for (const int d : order) {
     if (extent_of(d) == 1) continue;
     if (!runs.empty() && next_of(runs.back().last) == d) {

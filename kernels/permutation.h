@@ -1,5 +1,5 @@
-// Another order of a tensor's dimensions: what a transposition does to a tensor, and a reorder
-// between unblocked layouts to its memory.
+// A permutation of a tensor's dimensions. A transposition permutes the tensor; a reorder between
+// unblocked layouts permutes its memory.
 
 #ifndef TOPDNN_KERNELS_PERMUTATION_H_
 #define TOPDNN_KERNELS_PERMUTATION_H_
@@ -12,8 +12,8 @@
 
 namespace topdnn {
 
-// Dimension i of the result is dimension order[i] of the source, whose extents, outermost first,
-// these are.
+// Dimension i of the result is dimension order[i] of the source. `extents` are the source's,
+// outermost first.
 struct Permutation {
   std::vector<std::int64_t> extents;
   std::vector<int> order;
@@ -21,15 +21,15 @@ struct Permutation {
   bool is_copy() const { return order.size() <= 1; }
 };
 
-// The permutation of fewest dimensions that moves every element the same way: dimensions of one
-// element left out, dimensions that stay together seen as one. No dimension at all is left of a
-// tensor of one element.
+// The permutation of fewest dimensions that moves every element the same way. Dimensions of extent
+// 1 are removed, and dimensions that stay adjacent are merged. A tensor of one element has no
+// dimension left.
 Permutation Simplified(std::span<const std::int64_t> extents, std::span<const int> order);
 
-// What a reorder between two unblocked layouts does to the memory of a tensor.
+// The permutation that a reorder between two unblocked layouts applies to the memory of a tensor.
 Permutation PermutationBetween(const Shape& shape, const Layout& from, const Layout& to);
 
-// Whether the layout is an order of the dimensions and nothing more.
+// Whether the layout is only an order of the dimensions, without blocks.
 bool IsUnblocked(const Layout& layout);
 
 }  // namespace topdnn

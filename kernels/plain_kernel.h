@@ -1,6 +1,5 @@
-// What kernels written as loops share: operands whose memory is bound by role. The reference's
-// plain loops and the vectorised ones that serve a backend without such an operation both stand on
-// it.
+// The shared part of kernels that are written as loops: operands whose memory is bound by role. It
+// is the base of the reference's plain loops and of the vectorised loops.
 
 #ifndef TOPDNN_KERNELS_PLAIN_KERNEL_H_
 #define TOPDNN_KERNELS_PLAIN_KERNEL_H_
@@ -22,13 +21,13 @@ namespace topdnn {
 class PlainKernel : public Kernel {
  public:
   void Prepare(const std::map<Arg, void*>& memory) override {
-    multiple_.clear();
+    indexed_.clear();
     for (const KernelOperand& operand : operands_) {
       void* data = memory.at(operand.arg);
-      if (operand.arg < Arg::kMultiple) {
+      if (operand.arg < Arg::kIndexedSrc) {
         data_[static_cast<std::size_t>(operand.arg)] = data;
       } else {
-        multiple_.push_back(data);
+        indexed_.push_back(data);
       }
     }
   }
@@ -38,23 +37,24 @@ class PlainKernel : public Kernel {
     implementation_ = std::move(implementation);
   }
 
-  // Memory of an operand, bound by Prepare; nullptr when the request has no such operand.
+  // Memory of an operand, bound by Prepare. nullptr when the request has no such operand.
   template <typename T>
   T* Data(Arg arg) const {
     return static_cast<T*>(data_[static_cast<std::size_t>(arg)]);
   }
-  // Memory of MultipleSrc(i) or MultipleDiffSrc(i), whichever the pass has.
+  // Memory of IndexedSrc(i) or IndexedDiffSrc(i), whichever operand the pass has.
   template <typename T>
-  T* Multiple(int i) const {
-    return static_cast<T*>(multiple_[static_cast<std::size_t>(i)]);
+  T* Indexed(int i) const {
+    return static_cast<T*>(indexed_[static_cast<std::size_t>(i)]);
   }
 
  private:
-  std::array<void*, static_cast<std::size_t>(Arg::kMultiple)> data_ = {};  // by role
-  std::vector<void*> multiple_;
+  std::array<void*, static_cast<std::size_t>(Arg::kIndexedSrc)> data_ = {};  // by role
+  std::vector<void*> indexed_;
 };
 
-// Why `whose` loops over row-major tensors cannot take the request's layouts; empty when they can.
+// The reason why row-major loops (named `whose` in the message) cannot use the request's layouts;
+// empty when they can.
 inline std::string RowMajorRefusal(const KernelRequest& request, std::string_view whose) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);

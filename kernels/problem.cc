@@ -16,7 +16,7 @@ struct Spelling {
   std::vector<std::string_view> names;
 };
 
-// Filled by registration objects before main, in any order; hence a function-local object.
+// Registration objects fill it before main, in any order. Therefore it is a function-local object.
 std::map<std::string, Spelling, std::less<>>& TheSpellings() {
   static std::map<std::string, Spelling, std::less<>> spellings;
   return spellings;
@@ -24,6 +24,11 @@ std::map<std::string, Spelling, std::less<>>& TheSpellings() {
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+// Names the place in the word where `rest` begins.
+std::string PlaceOf(std::string_view rest) {
+  return rest.empty() ? "at its end" : fmt::format("at '{}'", rest.substr(0, 8));
+}
 
 }  // namespace
 
@@ -38,40 +43,40 @@ ProblemWord::ProblemWord(std::string text, const std::vector<std::string_view>& 
     if (rest.starts_with(name) && name.size() > name_.size()) name_ = name;
   }
   rest.remove_prefix(name_.size());
-  if (!rest.empty() && IsDigit(rest.front())) TakeShape(rest);
-  while (!rest.empty() && rest.front() != '_') TakeField(rest);
-  while (!rest.empty()) TakeFlag(rest);
+  if (!rest.empty() && IsDigit(rest.front())) ParseShape(rest);
+  while (!rest.empty() && rest.front() != '_') ParseField(rest);
+  while (!rest.empty()) ParseFlag(rest);
 }
 
-std::int64_t ProblemWord::TakeNumber(std::string_view& rest) const {
+std::int64_t ProblemWord::ParseNumber(std::string_view& rest) const {
   std::int64_t value = 0;
   const char* const last = rest.data() + rest.size();
   const auto [end, error] = std::from_chars(rest.data(), last, value);
   if (error != std::errc() || value < 0) {
-    Refuse(fmt::format("a number must stand at '{}'", rest.substr(0, 8)));
+    Refuse("expected a number " + PlaceOf(rest));
   }
   rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
   return value;
 }
 
-void ProblemWord::TakeShape(std::string_view& rest) {
-  shape_.push_back(TakeNumber(rest));
+void ProblemWord::ParseShape(std::string_view& rest) {
+  shape_.push_back(ParseNumber(rest));
   while (rest.starts_with('x')) {
     rest.remove_prefix(1);
-    shape_.push_back(TakeNumber(rest));
+    shape_.push_back(ParseNumber(rest));
   }
 }
 
-void ProblemWord::TakeField(std::string_view& rest) {
+void ProblemWord::ParseField(std::string_view& rest) {
   const char letter = rest.front();
-  if (!IsLetter(letter)) Refuse(fmt::format("a letter must stand at '{}'", rest.substr(0, 8)));
+  if (!IsLetter(letter)) Refuse("expected a letter " + PlaceOf(rest));
   rest.remove_prefix(1);
-  if (!fields_.emplace(letter, TakeNumber(rest)).second) {
-    Refuse(fmt::format("'{}' stands twice", letter));
+  if (!fields_.emplace(letter, ParseNumber(rest)).second) {
+    Refuse(fmt::format("duplicate field '{}'", letter));
   }
 }
 
-void ProblemWord::TakeFlag(std::string_view& rest) {
+void ProblemWord::ParseFlag(std::string_view& rest) {
   rest.remove_prefix(1);  // '_'
   const std::string_view part = rest.substr(0, rest.find('_'));
   rest.remove_prefix(part.size());
@@ -82,27 +87,29 @@ void ProblemWord::TakeFlag(std::string_view& rest) {
     double number = 0;
     const auto [end, error] = std::from_chars(at, part.end(), number);
     if (error != std::errc() || (end != part.end() && (*end != 'x' || end + 1 == part.end()))) {
-      Refuse(fmt::format("'_{}' is no flag", part));
+      Refuse(fmt::format("malformed flag '_{}', expected '_name' or '_name2x2'", part));
     }
     numbers.push_back(number);
     at = end == part.end() ? end : end + 1;
   }
-  if (flag.empty()) Refuse(fmt::format("'_{}' is no flag", part));
+  if (flag.empty()) {
+    Refuse(fmt::format("malformed flag '_{}', expected '_name' or '_name2x2'", part));
+  }
   if (!flags_.emplace(flag, std::move(numbers)).second) {
-    Refuse(fmt::format("'_{}' stands twice", flag));
+    Refuse(fmt::format("duplicate flag '_{}'", flag));
   }
 }
 
 Shape ProblemWord::shape() const {
   read_.emplace("x");
-  if (shape_.empty()) Refuse("it lacks a shape, such as 8x64x56x56");
+  if (shape_.empty()) Refuse("missing shape, such as 8x64x56x56");
   return Shape(shape_);
 }
 
 std::int64_t ProblemWord::Field(char letter) const {
   read_.emplace(1, letter);
   const auto found = fields_.find(letter);
-  if (found == fields_.end()) Refuse(fmt::format("it lacks '{}' and its number", letter));
+  if (found == fields_.end()) Refuse(fmt::format("missing field '{}' with its number", letter));
   return found->second;
 }
 
@@ -115,7 +122,7 @@ bool ProblemWord::Flag(std::string_view flag) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end()) return false;
-  if (!found->second.empty()) Refuse(fmt::format("'_{}' takes no number", flag));
+  if (!found->second.empty()) Refuse(fmt::format("flag '_{}' takes no number", flag));
   return true;
 }
 
@@ -123,7 +130,7 @@ float ProblemWord::NumberOr(std::string_view flag, float otherwise) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end()) return otherwise;
-  if (found->second.size() != 1) Refuse(fmt::format("'_{}' lacks its number", flag));
+  if (found->second.size() != 1) Refuse(fmt::format("flag '_{}' needs one number", flag));
   return static_cast<float>(found->second.front());
 }
 
@@ -131,19 +138,20 @@ std::vector<double> ProblemWord::Numbers(std::string_view flag) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end() || found->second.empty()) {
-    Refuse(fmt::format("it lacks '_{}' and its numbers", flag));
+    Refuse(fmt::format("missing flag '_{}' with its numbers", flag));
   }
   return found->second;
 }
 
 void ProblemWord::CheckAllRead() const {
-  if (!shape_.empty() && !read_.contains("x")) Refuse("a shape is unknown here");
+  if (!shape_.empty() && !read_.contains("x")) {
+    Refuse("unexpected shape, this operation has named extents");
+  }
   for (const auto& [letter, value] : fields_) {
-    if (!read_.contains(std::string(1, letter)))
-      Refuse(fmt::format("'{}' is unknown here", letter));
+    if (!read_.contains(std::string(1, letter))) Refuse(fmt::format("unknown field '{}'", letter));
   }
   for (const auto& [flag, value] : flags_) {
-    if (!read_.contains("_" + flag)) Refuse(fmt::format("'_{}' is unknown here", flag));
+    if (!read_.contains("_" + flag)) Refuse(fmt::format("unknown flag '_{}'", flag));
   }
 }
 
@@ -158,7 +166,7 @@ std::shared_ptr<const Op> ParseProblem(std::string_view text) {
   const auto found = TheSpellings().find(kind);
   if (slash == std::string_view::npos || found == TheSpellings().end()) {
     throw ProblemError(
-        fmt::format("problem '{}': it must be OPERATION/EXTENTS, such as "
+        fmt::format("problem '{}': expected OPERATION/EXTENTS, such as "
                     "gemm/m64n64k64; the operations are {}",
                     text, fmt::join(ProblemKinds(), ", ")));
   }

@@ -1,10 +1,10 @@
-// The word that spells an operation's problem, read back: "n8c64h56w56k64r3s3u1v1p1q1_relu". A case
-// of a benchmark, a line of a problem file and a reproducer are the same words.
+// Reads the word that spells an operation's problem: "n8c64h56w56k64r3s3u1v1p1q1_relu". Benchmark
+// cases, lines of problem files and reproducers use the same words.
 //
 //   word = [name] (shape | {letter number}) {"_" flag [numbers]}
 //   shape, numbers = number {"x" number}
 //
-// An operation's file announces its parser, which asks a ProblemWord for its fields:
+// An operation's file registers its parser, which reads the fields from a ProblemWord:
 //
 //   const ProblemRegistration kProblem("gemm", ParseGemm);
 
@@ -24,8 +24,8 @@
 
 namespace topdnn {
 
-// A problem that cannot be read or cannot be: one line with the word, what is wrong and what would
-// be right.
+// A problem that cannot be parsed or is not possible. One line: the word, what is wrong and what to
+// write instead.
 class ProblemError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -33,35 +33,35 @@ class ProblemError : public std::runtime_error {
 
 class ProblemWord {
  public:
-  // Throws ProblemError when the text is no such word. `names` are the names that may stand in
-  // front ("max" of "maxn1c8...").
+  // Throws ProblemError when the text is not such a word. `names` are the names that may come first
+  // ("max" of "maxn1c8...").
   explicit ProblemWord(std::string text, const std::vector<std::string_view>& names = {});
 
   const std::string& text() const { return text_; }
   const std::string& name() const { return name_; }
-  // Throws ProblemError when the word has none.
+  // Throws ProblemError when the word has no shape.
   Shape shape() const;
-  // Of a letter; throws ProblemError when there is none.
+  // The number of a letter. Throws ProblemError when the letter is missing.
   std::int64_t Field(char letter) const;
   std::int64_t FieldOr(char letter, std::int64_t otherwise) const;
   bool Has(char letter) const { return fields_.contains(letter); }
-  // Whether "_flag" stands in the word.
+  // Whether the word contains "_flag".
   bool Flag(std::string_view flag) const;
-  // The number of "_flag0.5".
+  // The number of "_flag0.5", or `otherwise` when the word has no such flag.
   float NumberOr(std::string_view flag, float otherwise) const;
-  // The numbers of "_flag64x128"; throws ProblemError when there are none.
+  // The numbers of "_flag64x128". Throws ProblemError when there are none.
   std::vector<double> Numbers(std::string_view flag) const;
 
-  // Throws ProblemError for a field or flag that nobody has asked for.
+  // Throws ProblemError for a field or flag that the parser has not read: it is unknown.
   void CheckAllRead() const;
 
  private:
   [[noreturn]] void Refuse(std::string_view why) const;
-  // Each takes its part from the front of `rest`.
-  std::int64_t TakeNumber(std::string_view& rest) const;
-  void TakeShape(std::string_view& rest);
-  void TakeField(std::string_view& rest);
-  void TakeFlag(std::string_view& rest);
+  // Each function removes its part from the front of `rest`.
+  std::int64_t ParseNumber(std::string_view& rest) const;
+  void ParseShape(std::string_view& rest);
+  void ParseField(std::string_view& rest);
+  void ParseFlag(std::string_view& rest);
 
   std::string text_;
   std::string name_;
@@ -79,11 +79,11 @@ class ProblemRegistration {
                       std::vector<std::string_view> names = {});
 };
 
-// The operation that "gemm/m64n64k64" spells. Throws ProblemError for an unknown operation, a word
-// that cannot be read, and extents that cannot be.
+// The operation that "gemm/m64n64k64" spells. Throws ProblemError for an unknown operation, a
+// malformed word, and impossible extents.
 std::shared_ptr<const Op> ParseProblem(std::string_view text);
 
-// Every operation whose problems can be read, sorted.
+// All operations whose problems can be parsed, sorted.
 std::vector<std::string> ProblemKinds();
 
 }  // namespace topdnn

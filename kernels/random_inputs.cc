@@ -20,7 +20,7 @@ std::vector<double> WholeNumbers(std::int64_t n, Random& random, std::int64_t le
   return values;
 }
 
-// Rounded to the type by storing and reading back.
+// Rounds to the type by storing and reading back.
 std::vector<double> RealNumbers(const Operand& operand, Random& random) {
   std::vector<double> values(static_cast<std::size_t>(operand.shape.elements()));
   std::uniform_real_distribution<double> uniform(-1.0, 1.0);
@@ -52,7 +52,7 @@ Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed
     } else if (operand.arg == Arg::kStep) {
       of_operand = WholeNumbers(n, random, 0, 10);
     } else if (operand.type == DataType::kU8) {
-      // Within 7 bits: without VNNI a pair of products is summed in 16 bits and would saturate.
+      // 7 bits only: without VNNI the sum of two products has 16 bits and would saturate.
       of_operand = WholeNumbers(n, random, 0, 128);
     } else if (operand.type == DataType::kS8) {
       of_operand = WholeNumbers(n, random, -64, 128);

@@ -1,5 +1,5 @@
-// Seeded inputs for an operation, legal for the role of each operand and exact in its type, so that
-// every backend and the reference compute on the same numbers.
+// Seeded inputs for an operation. They are valid for the role of each operand and exactly
+// representable in its type, so all backends and the reference compute on the same numbers.
 
 #ifndef TOPDNN_KERNELS_RANDOM_INPUTS_H_
 #define TOPDNN_KERNELS_RANDOM_INPUTS_H_
@@ -11,9 +11,9 @@
 
 namespace topdnn {
 
-// Uniform in [-1, 1), rounded to the type; variances and second moments positive; whole numbers for
-// labels, steps and integer types, the 8-bit ones within 7 bits. A workspace is left out: its form
-// is a backend's own.
+// Uniform in [-1, 1), rounded to the type. Variances and second moments are positive. Labels, steps
+// and integer types get whole numbers; 8-bit ones use 7 bits. Workspaces are left out, because
+// their format is the backend's own.
 Values RandomInputs(const Op& op, const Execution& execution, std::uint64_t seed);
 
 }  // namespace topdnn

@@ -1,4 +1,5 @@
-// What the reference backend's kernels share: row-major operands in f32 or f64, bound by role.
+// The shared part of the reference backend's kernels: row-major operands in f32 or f64, bound by
+// role.
 
 #ifndef TOPDNN_KERNELS_REFERENCE_H_
 #define TOPDNN_KERNELS_REFERENCE_H_
@@ -18,7 +19,7 @@ class ReferenceKernel : public PlainKernel {
   explicit ReferenceKernel(const KernelRequest& request) : PlainKernel(request, "plain loops") {}
 };
 
-// Why the reference cannot take the request's layouts or type; empty when it can.
+// The reason why the reference cannot use the request's layouts or type; empty when it can.
 inline std::string ReferenceRefusal(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32 && request.execution.type != DataType::kF64) {
     return fmt::format("the reference computes in f32 and f64, not {}",
@@ -27,8 +28,8 @@ inline std::string ReferenceRefusal(const KernelRequest& request) {
   return RowMajorRefusal(request, "the reference");
 }
 
-// A reference kernel in the request's type. `KernelOf<T>` is constructible from the request and the
-// operation.
+// Makes a reference kernel in the request's type. `KernelOf<T>` must have a constructor that takes
+// the request and the operation.
 template <typename OpType, template <typename> class KernelOf>
 KernelOrRefusal MakeReference(const KernelRequest& request) {
   if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};

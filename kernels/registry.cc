@@ -12,7 +12,7 @@ namespace {
 
 using Makers = std::map<std::pair<std::string, std::string>, KernelMaker>;
 
-// Filled by registration objects before main, in any order; hence a function-local object.
+// Registration objects fill it before main, in any order. Therefore it is a function-local object.
 Makers& TheMakers() {
   static Makers makers;
   return makers;

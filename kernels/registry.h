@@ -1,8 +1,8 @@
-// (operation, backend) -> maker. A backend's file announces itself:
+// Registry of kernel makers by (operation, backend). A backend's file registers its maker:
 //
 //   const KernelRegistration kConvOnOneDnn("conv", "onednn", MakeConv);
 //
-// so that adding a backend of an operation is adding one file.
+// To add a backend of an operation, add one file.
 
 #ifndef TOPDNN_KERNELS_REGISTRY_H_
 #define TOPDNN_KERNELS_REGISTRY_H_
@@ -21,12 +21,12 @@ class KernelRegistration {
   KernelRegistration(std::string_view kind, std::string_view backend, KernelMaker maker);
 };
 
-// A kernel for the request, or the refusal: the backend's own, or that nothing is registered.
+// A kernel for the request, or a refusal: from the backend, or because nothing is registered.
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request);
 
-// Every backend that has at least one operation, sorted.
+// All backends with at least one operation, sorted.
 std::vector<std::string> Backends();
-// Every registered (operation, backend), sorted.
+// All registered pairs (operation, backend), sorted.
 std::vector<std::pair<std::string, std::string>> RegisteredKernels();
 
 }  // namespace topdnn

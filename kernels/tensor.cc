@@ -38,7 +38,7 @@ struct Block {
   std::int64_t size;
 };
 
-// A tag taken apart: the outer dimensions in memory order, then the inner blocks.
+// A parsed tag: the outer dimensions in memory order, then the inner blocks.
 struct ParsedTag {
   std::vector<int> outer;
   std::vector<Block> blocks;
@@ -77,14 +77,15 @@ std::optional<ParsedTag> ParseTag(std::string_view tag) {
   return parsed;
 }
 
-// What one dimension adds to an element's position: sum over its digits of digit * stride, the
-// digits being the index in mixed radix by the dimension's inner blocks.
+// What each dimension adds to an element's position: the sum over its digits of digit * stride. The
+// digits are the index in mixed radix, with the dimension's inner blocks as radices.
 struct Addressing {
-  // offset_of[d][i]: position contributed by index i of dimension d.
+  // offset_of[d][i]: the position that index i of dimension d adds.
   std::vector<std::vector<std::int64_t>> offset_of;
 };
 
-// The tag of a layout that must address tensors of this shape. Throws std::invalid_argument.
+// Parses the tag of a layout for tensors of this shape. Throws std::invalid_argument when it does
+// not fit.
 ParsedTag ParsedFor(const std::string& tag, const Shape& shape) {
   if (shape.rank() == 0) return {};
   std::optional<ParsedTag> parsed = ParseTag(tag);
@@ -95,7 +96,7 @@ ParsedTag ParsedFor(const std::string& tag, const Shape& shape) {
   return *std::move(parsed);
 }
 
-// Elements of each dimension in one block, all its inner blocks together.
+// Number of elements of each dimension in one block, over all its inner blocks.
 std::vector<std::int64_t> BlocksOf(const ParsedTag& parsed) {
   std::vector<std::int64_t> block(parsed.outer.size(), 1);
   for (const Block& inner : parsed.blocks) block[inner.dimension] *= inner.size;
@@ -133,7 +134,8 @@ Addressing AddressingOf(const std::string& tag, const Shape& shape) {
   return addressing;
 }
 
-// A tag without the outer dimensions that have a single block, whose place says nothing.
+// The tag without the outer dimensions that have a single block; their place in the tag has no
+// effect.
 std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> SignificantPart(
     const std::string& tag, const Shape& shape) {
   const std::optional<ParsedTag> parsed = ParseTag(tag);
@@ -167,7 +169,7 @@ void VisitAs(T* data, Visit visit) {
       data, [](T x) { return static_cast<double>(x); }, [](double x) { return RoundTo<T>(x); });
 }
 
-// Calls visit(pointer, to_double, from_double) with the element type's own pointer.
+// Calls visit(pointer, to_double, from_double) with a pointer of the element type.
 template <typename Visit>
 void VisitElements(DataType type, void* data, Visit visit) {
   switch (type) {
@@ -301,7 +303,7 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   const std::size_t padded = (std::max<std::size_t>(bytes, 1) + alignment - 1) & -alignment;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, padded));
   if (memory == nullptr) throw std::bad_alloc();
-  // Only advice: without huge pages the memory is as good, if slower.
+  // This is only advice: without huge pages the memory works too, but slower.
   if (alignment == kHugePage) madvise(memory, padded, MADV_HUGEPAGE);
   std::memset(memory, 0, padded);
   data_.reset(memory);
@@ -320,7 +322,7 @@ Tensor::Tensor(Shape shape, DataType type) {
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
   if (desc.layout.is_opaque()) {
     throw std::invalid_argument(
-        fmt::format("layout '{}' can only be read by its backend", desc.layout.tag()));
+        fmt::format("layout '{}' is opaque: only its backend can read it", desc.layout.tag()));
   }
   const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
   std::vector<double> values(offsets.size());

@@ -1,9 +1,10 @@
 // Shape, element type and memory layout of a tensor, and the aligned memory that holds one.
 //
-// A layout is written as oneDNN writes it: a letter per dimension, outermost first, `a` being
-// dimension 0. Upper case marks a dimension that is also blocked; the blocks follow, innermost
-// last. For an activation (N, C, H, W): "abcd" is NCHW, "acdb" NHWC, "aBcd16b" nChw16c. One string
-// and a shape say where every element lies, so any backend's tensor can be read back and checked.
+// Layouts are written as in oneDNN: one letter per dimension, outermost first, `a` for dimension 0.
+// An upper-case letter marks a dimension that is also blocked; the blocks follow, innermost last.
+// For an activation (N, C, H, W): "abcd" is NCHW, "acdb" is NHWC, "aBcd16b" is nChw16c. The string
+// and the shape define the position of every element, so a check can read the tensor of any
+// backend.
 
 #ifndef TOPDNN_KERNELS_TENSOR_H_
 #define TOPDNN_KERNELS_TENSOR_H_
@@ -24,7 +25,7 @@ enum class DataType { kF32, kF64, kBF16, kF16, kS64, kS32, kS8, kU8 };
 
 // Bytes of one element.
 std::size_t SizeOf(DataType type);
-// The field's short name: "f32", "bf16", ...
+// The short name: "f32", "bf16", ...
 std::string_view NameOf(DataType type);
 std::optional<DataType> ParseDataType(std::string_view name);
 // Unit roundoff of a floating-point type (2^-24 for f32); 0 for an integer type.
@@ -51,8 +52,8 @@ class Shape {
   std::vector<std::int64_t> extents_;
 };
 
-// Order of a tensor's elements in memory (see the head of this file), or `any`: the backend may
-// choose, or opaque: only the backend that made it can read it.
+// Order of a tensor's elements in memory (see the top of this file). Or `any`: the backend may
+// choose. Or opaque: only the backend that made it can read it.
 class Layout {
  public:
   // `any`.
@@ -62,9 +63,9 @@ class Layout {
   static Layout Plain(int rank);
   // Channels innermost: "acdb" (NHWC). Rank 3 and more; below that the same as Plain.
   static Layout ChannelsLast(int rank);
-  // A letter tag, checked. Nothing when it is not one ("aBcd", "abd", "aabc").
+  // A letter tag, checked. Nothing for an invalid one ("aBcd", "abd", "aabc").
   static std::optional<Layout> Parse(std::string_view tag);
-  // A layout that only `backend_descriptor`'s owner can address, `bytes` long.
+  // A layout of `bytes` bytes that only the owner of `backend_descriptor` can address.
   static Layout Opaque(std::string name, std::size_t bytes,
                        std::shared_ptr<const void> backend_descriptor);
 
@@ -73,18 +74,19 @@ class Layout {
   const std::string& tag() const { return tag_; }
   const std::shared_ptr<const void>& descriptor() const { return descriptor_; }
 
-  // Elements that the tensor occupies, blocks padded to whole ones. Not for `any` or opaque.
+  // Number of elements that the tensor occupies, with all blocks padded to full size. Not for `any`
+  // or opaque.
   std::int64_t PaddedElements(const Shape& shape) const;
   // Position, in elements, of the element at `index`. Not for `any` or opaque.
   std::int64_t OffsetOf(const Shape& shape, std::span<const std::int64_t> index) const;
-  // Position of every element, in row-major order of the logical tensor: the whole of OffsetOf at
-  // the cost of one addition an element.
+  // Positions of all elements, in row-major order of the logical tensor. The same as OffsetOf for
+  // each element, at the cost of one addition per element.
   std::vector<std::int64_t> Offsets(const Shape& shape) const;
   // Bytes that the tensor occupies.
   std::size_t Bytes(const Shape& shape, DataType type) const;
 
-  // Whether both put every element of a tensor of this shape in the same place: a dimension of a
-  // single block may stand anywhere in a tag.
+  // Whether both layouts put every element of a tensor of this shape in the same place. They may
+  // differ in where a dimension with a single block is written in the tag.
   bool SameFor(const Shape& shape, const Layout& other) const;
   bool IsPlainFor(const Shape& shape) const { return SameFor(shape, Plain(shape.rank())); }
 
@@ -98,21 +100,22 @@ class Layout {
   std::shared_ptr<const void> descriptor_;
 };
 
-// What a piece of memory holds.
+// Describes the contents of a piece of memory.
 struct TensorDesc {
   Shape shape;
   DataType type = DataType::kF32;
   Layout layout;
 
   std::size_t bytes() const { return layout.Bytes(shape, type); }
-  // Whether the same bytes mean the same tensor.
+  // Whether the same bytes are the same tensor.
   bool operator==(const TensorDesc& other) const {
     return shape == other.shape && type == other.type && layout.SameFor(shape, other.layout);
   }
 };
 
-// Zeroed memory on a 64-byte boundary (a cache line and the widest vector); from 2 MiB on a
-// 2 MiB boundary with huge pages asked for, as one TLB entry then covers what 512 would.
+// Zeroed memory on a 64-byte boundary (a cache line and the widest vector). From 2 MiB on: on a 2
+// MiB boundary, with huge pages requested, because one TLB entry then covers what needs 512
+// otherwise.
 class AlignedMemory {
  public:
   AlignedMemory() = default;
@@ -129,7 +132,7 @@ class AlignedMemory {
   std::size_t bytes_ = 0;
 };
 
-// A tensor that owns its memory, zeroed.
+// A tensor that owns its memory. The memory starts zeroed.
 class Tensor {
  public:
   Tensor() = default;
@@ -155,14 +158,14 @@ class Tensor {
   AlignedMemory memory_;
 };
 
-// Reads the logical tensor at `data` in row-major order as double, whatever its type and layout.
-// Throws std::invalid_argument for an opaque layout.
+// Reads the logical tensor at `data`, of any type and layout, in row-major order as double. Throws
+// std::invalid_argument for an opaque layout.
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data);
-// The inverse: rounds to the element type. Padding inside blocks is left as it is.
+// The inverse of ToDouble: rounds to the element type. Padding inside blocks is not written.
 void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data);
 
-// Copies element i from position src_offsets[i] to dst_offsets[i], rounding to the type of dst, for
-// every i. Bare.
+// For every i, copies the element at src_offsets[i] to dst_offsets[i] and rounds it to the type of
+// dst. Does not allocate, lock or throw.
 void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,
                   DataType dst_type, void* dst, std::span<const std::int64_t> dst_offsets) noexcept;
 

@@ -1,7 +1,7 @@
-// The number of OpenMP threads that a scope runs on.
+// The number of OpenMP threads in a scope.
 //
-// oneDNN bakes the width into a primitive when it is made, and OpenBLAS and our own loops take it
-// when they run; so makers and runs of one plan hold one of these.
+// A oneDNN primitive is made for one number of threads. OpenBLAS and topdnn's own loops read the
+// number when they run. So the code that makes or runs the kernels of a plan holds a ThreadWidth.
 
 #ifndef TOPDNN_KERNELS_THREAD_WIDTH_H_
 #define TOPDNN_KERNELS_THREAD_WIDTH_H_

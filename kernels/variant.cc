@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence a function-local object.
+// Registration objects fill it before main, in any order. Therefore it is a function-local object.
 std::map<std::string, Variant, std::less<>>& TheVariants() {
   static std::map<std::string, Variant, std::less<>> variants;
   return variants;
@@ -60,7 +60,7 @@ std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<c
   request.execution = execution;
   request.threads = threads;
   request.algorithm = variant.algorithm;
-  const bool chooses = op->layout_preference() == LayoutPreference::kChooses;
+  const bool chooses = op->layout_policy() == LayoutPolicy::kChooses;
   bool settles = false;
   for (const Operand& operand : op->Operands(execution)) {
     if (variant.activations == nullptr || !IsActivation(operand)) continue;
@@ -68,9 +68,9 @@ std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<c
     settles |= !layout.is_any();
     request.layouts[operand.arg] = layout;
   }
-  const bool says_nothing =
+  const bool same_as_backend =
       variant.name != variant.backend && variant.algorithm.empty() && !settles;
-  if (says_nothing) return std::nullopt;
+  if (same_as_backend) return std::nullopt;
   request.op = std::move(op);
   return request;
 }

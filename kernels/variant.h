@@ -1,6 +1,6 @@
-// The ways to compute an operation that are worth telling apart: a backend by its own choice, and
-// that backend held to a layout or an algorithm. Each backend is a variant of its own name; further
-// ones announce themselves:
+// The variants of an operation's implementation that are compared: a backend with its own choices,
+// or a backend restricted to a layout or an algorithm. Each backend is a variant of its own name.
+// Other variants are registered:
 //
 //   const VariantRegistration kNhwc({.name = "onednn-nhwc", .backend = "onednn", ...});
 
@@ -22,13 +22,13 @@ struct Variant {
   std::string name;     // "onednn-nhwc"
   std::string backend;  // "onednn"
   std::string algorithm = {};
-  // The only operation that it exists for; empty: every one.
+  // The only operation that the variant is for. Empty: all operations.
   std::string kind = {};
-  // The types that it is worth asking for.
+  // The element types that the variant is for.
   std::vector<DataType> types = {DataType::kF32};
-  // The layout of every activation (an operand of four dimensions that is no parameter) of
-  // `shape`, for an operation that chooses its layouts (`chooses`) or follows its source; nullptr:
-  // the backend's choice.
+  // The layout of every activation of `shape` (an operand of four dimensions that is not a
+  // parameter). `chooses` is true for an operation that chooses its layouts, false for one that
+  // keeps its source's. nullptr: the backend chooses.
   Layout (*activations)(const Shape& shape, bool chooses) = nullptr;
 };
 
@@ -41,9 +41,9 @@ class VariantRegistration {
 std::vector<Variant> Variants();
 std::optional<Variant> FindVariant(std::string_view name);
 
-// What to ask the variant's backend for. Nothing when the variant does not exist for the operation
-// or the type, or would ask for nothing that its backend by itself does not: a layout of images
-// where there are none.
+// The request to the variant's backend. Nothing when the variant does not exist for the operation
+// or the type, and when the request would be the same as the backend's own (a layout of images for
+// an operation without images).
 std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<const Op> op,
                                        const Execution& execution, int threads);
 

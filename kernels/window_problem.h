@@ -1,6 +1,6 @@
-// How the problem of an operation with a sliding window (convolution, pooling) spells its image and
-// its window, in DeepBench's and MIOpen's letters: image n, c, h, w; window r, s; strides u and v;
-// leading padding p and q; trailing padding P and Q where it differs.
+// The problem word of an operation with a sliding window (convolution, pooling): its image and its
+// window, in the letters of DeepBench and MIOpen. Image n, c, h, w; window r, s; strides u and v;
+// leading padding p and q; trailing padding P and Q when it differs from the leading one.
 
 #ifndef TOPDNN_KERNELS_WINDOW_PROBLEM_H_
 #define TOPDNN_KERNELS_WINDOW_PROBLEM_H_
@@ -13,7 +13,7 @@
 
 namespace topdnn {
 
-// "r3s3u1v1p1q1", then "P0Q0" where the trailing padding is not the leading one.
+// "r3s3u1v1p1q1", followed by "P0Q0" when the trailing padding differs from the leading one.
 template <typename Extents>
 std::string SpellWindow(const Extents& e) {
   std::string text =
@@ -24,8 +24,8 @@ std::string SpellWindow(const Extents& e) {
   return text;
 }
 
-// Reads image and window: one image, a square one, a square window, stride 1 and no padding unless
-// told. Throws ProblemError.
+// Reads image and window. Defaults: one image, square image, square window, stride 1, no padding.
+// Throws ProblemError.
 template <typename Extents>
 Extents ReadImageAndWindow(const ProblemWord& word) {
   Extents e;

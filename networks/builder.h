@@ -41,13 +41,13 @@ class NetworkBuilder {
   ValueId Conv(std::string name, ValueId from, const ConvLayer& layer);
   // NAME without a bias, then the batch normalization NAME.bn.
   ValueId ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
-                   float epsilon = BatchNormOp::kUsualEpsilon);
+                   float epsilon = BatchNormOp::kDefaultEpsilon);
   // ConvNorm, then the ReLU NAME.relu; `bound` 0: none.
   ValueId ConvNormRelu(const std::string& name, ValueId from, const ConvLayer& layer,
-                       float epsilon = BatchNormOp::kUsualEpsilon, float bound = 0.0F);
+                       float epsilon = BatchNormOp::kDefaultEpsilon, float bound = 0.0F);
   // NAME, then the ReLU NAME.relu.
   ValueId ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer);
-  ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kUsualEpsilon);
+  ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kDefaultEpsilon);
   ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
   ValueId MaxPool(std::string name, ValueId from, const PoolLayer& layer);
   ValueId AveragePool(std::string name, ValueId from, const PoolLayer& layer);

@@ -10,7 +10,7 @@ namespace topdnn {
 
 namespace {
 
-// Shapes of an operation's sources, in order: kSrc, or kMultiple + i.
+// Shapes of an operation's sources, in order: kSrc, or kIndexedSrc + i.
 std::vector<Shape> SourceShapes(const Op& op) {
   std::vector<Shape> shapes;
   for (const Operand& operand : op.Operands({Pass::kForward, true, DataType::kF32})) {

@@ -57,7 +57,7 @@ class BackwardPlanner {
     const bool wants_data = wants_sources || (!op.Parameters().empty() && !has_weights_pass);
     // Before the gradient of the source, which the layer below then finds in the caches.
     if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
-    if (op.PassesGradientOn()) {
+    if (op.PassesGradientThrough()) {
       for (const ValueId source : step.sources) {
         if (needed_[source]) Contribute(source, gradient);
       }
@@ -82,15 +82,15 @@ class BackwardPlanner {
     const Execution execution = draft_.ExecutionOf(Pass::kForward);
     Wishes wishes;
     Layouts as_first;
-    as_first[MultipleSrc(0)] = draft_.DescOf(parts.front()).layout;
+    as_first[IndexedSrc(0)] = draft_.DescOf(parts.front()).layout;
     Layouts as_value;
-    as_value[MultipleSrc(0)] =
+    as_value[IndexedSrc(0)] =
         draft_.DescOf(draft_.activations[LaidOut(value, laid_out_as)].front()).layout;
     wishes.preferences = {as_value, as_first};
     Offered offered = draft_.Choose(name, op, execution, wishes);
     std::map<Arg, BufferId> bound;
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const Arg arg = MultipleSrc(static_cast<int>(i));
+      const Arg arg = IndexedSrc(static_cast<int>(i));
       PlanDraft::Copies copies = {parts[i]};
       bound[arg] = draft_.Require(copies, offered.kernel->Find(arg)->desc,
                                   fmt::format("{}.{}", name, NameOf(arg)));
@@ -98,7 +98,7 @@ class BackwardPlanner {
       --pending_[parts[i]];
     }
     const TensorDesc& dst = offered.kernel->Find(Arg::kDst)->desc;
-    const BufferId first = bound.at(MultipleSrc(0));
+    const BufferId first = bound.at(IndexedSrc(0));
     const bool in_place = op->RunsInPlace(Pass::kForward) && draft_.DescOf(first) == dst &&
                           (first != parts.front() || pending_.at(first) == 0);
     bound[Arg::kDst] = in_place ? first : draft_.NewBuffer(name, dst, BufferRole::kGradient);
@@ -173,11 +173,11 @@ class BackwardPlanner {
     if (arg == Arg::kDst) return activation(step.result);
     if (arg == Arg::kDiffDst) {
       // A pooling's maxima are laid out as its forward result; others take what is there.
-      const bool follows = step.op->layout_preference() == LayoutPreference::kFollows;
+      const bool follows = step.op->layout_policy() == LayoutPolicy::kFollows;
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
     }
-    if (IsOneOfManyDiffSrc(arg)) return activation(step.sources[IndexOfDiffSrc(arg)]);
+    if (IsIndexedDiffSrc(arg)) return activation(step.sources[IndexOfDiffSrc(arg)]);
     return std::nullopt;
   }
 
@@ -194,7 +194,7 @@ class BackwardPlanner {
     } else if (arg == Arg::kDiffSrc) {
       bound_[arg] = GradientOfSource(step, operand.desc, name);
       Contribute(step.sources.front(), bound_[arg]);
-    } else if (IsOneOfManyDiffSrc(arg)) {
+    } else if (IsIndexedDiffSrc(arg)) {
       bound_[arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kGradient);
       Contribute(step.sources[IndexOfDiffSrc(arg)], bound_[arg]);
     } else if (IsParameter(*step.op, arg)) {

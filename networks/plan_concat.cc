@@ -61,7 +61,7 @@ class ConcatPlanner {
     std::vector<BufferId> parts;
     std::vector<std::size_t> places;
     for (int i = 0; i < static_cast<int>(op->sources().size()); ++i) {
-      const Arg arg = forward ? MultipleSrc(i) : MultipleDiffSrc(i);
+      const Arg arg = forward ? IndexedSrc(i) : IndexedDiffSrc(i);
       const auto part = stage.buffers.find(arg);
       if (part == stage.buffers.end() || !IsFree(part->second)) return false;
       if (std::count(parts.begin(), parts.end(), part->second) != 0) return false;

@@ -81,7 +81,7 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const Ker
     if (!why) why = std::get<Refusal>(std::move(offer));
     return nullptr;
   };
-  const bool chooses = request.op->layout_preference() == LayoutPreference::kChooses;
+  const bool chooses = request.op->layout_policy() == LayoutPolicy::kChooses;
   std::unique_ptr<Kernel> own;
   if (chooses) own = ask({});
   for (const Layouts& preferred : wishes.preferences) {

@@ -62,7 +62,7 @@ class ForwardPlanner {
   // The sources' layouts; where an operation wants one layout for all, each of theirs in turn.
   Wishes WishesOf(const ForwardUnit& unit) const {
     Wishes wishes;
-    if (unit.op->layout_preference() == LayoutPreference::kPlain) return wishes;
+    if (unit.op->layout_policy() == LayoutPolicy::kPlain) return wishes;
     Layouts all;
     for (const auto& [arg, value] : sources_) all[arg] = OriginalDesc(value).layout;
     if (unit.sum) {

@@ -1,5 +1,5 @@
-// What the element-wise activations share: one tensor in, one of the same shape out, and a gradient
-// that is taken from the result. Each activation is a class of its own beside this file.
+// The base of the element-wise activations: one source tensor, one result of the same shape, and a
+// gradient that is computed from the result. Each activation is a class in a file beside this one.
 
 #ifndef TOPDNN_KERNELS_ACTIVATION_ACTIVATION_H_
 #define TOPDNN_KERNELS_ACTIVATION_ACTIVATION_H_
@@ -12,9 +12,9 @@
 
 namespace topdnn {
 
-// Operands: forward src -> dst; backward_data diff_dst, dst -> diff_src. The gradient is taken from
-// dst, not src, so that forward may overwrite its source and may be fused into the operation before
-// it.
+// Operands: forward src -> dst; backward_data diff_dst, dst -> diff_src. The gradient is computed
+// from dst, not src. So forward may overwrite its source, and it may be fused into the operation
+// before it.
 class ActivationOp : public Op {
  public:
   const Shape& shape() const { return shape_; }
@@ -28,7 +28,7 @@ class ActivationOp : public Op {
   explicit ActivationOp(Shape shape) : shape_(std::move(shape)) {}
 
  private:
-  // FLOPs an element, forward or backward.
+  // FLOPs per element, forward or backward.
   virtual std::int64_t ElementFlops(Pass pass) const = 0;
 
   Shape shape_;

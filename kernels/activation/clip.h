@@ -1,4 +1,4 @@
-// Clip: every element limited to a range (ONNX Clip, PyTorch clamp, TensorFlow clip_by_value).
+// Clip: limits every element to a range (ONNX Clip, PyTorch clamp, TensorFlow clip_by_value).
 
 #ifndef TOPDNN_KERNELS_ACTIVATION_CLIP_H_
 #define TOPDNN_KERNELS_ACTIVATION_CLIP_H_
@@ -9,16 +9,16 @@
 
 namespace topdnn {
 
-// dst = min(max(src, lowest), highest); diff_src is diff_dst where lowest < dst < highest, else 0
-// (at a bound, where there is no derivative, it is 0, as ReLU's is). A NaN passes in all backends
-// but oneDNN, whose 2.6's vector code makes it the lower bound.
+// dst = min(max(src, lowest), highest). diff_src is diff_dst where lowest < dst < highest, and 0
+// elsewhere (at a bound there is no derivative; it is 0, as in ReLU). A NaN stays a NaN in all
+// backends except oneDNN: the vector code of 2.6 replaces it by the lower bound.
 //
-// ReluOp stays an operation of its own, bounded or not: half the work without an upper bound, and
-// the name by which a convolution and a planner know what they may fuse.
+// ReluOp is a separate operation, with or without an upper bound. Without an upper bound it needs
+// half the work, and convolutions and the planner use its type to decide on fusion.
 class ClipOp : public ActivationOp {
  public:
-  // A bound may be infinite. Throws std::invalid_argument for lowest > highest, a NaN or extents
-  // below 1.
+  // A bound may be infinite. Throws std::invalid_argument when lowest > highest, a bound is NaN, or
+  // an extent is below 1.
   ClipOp(Shape shape, float lowest, float highest);
 
   float lowest() const { return lowest_; }
@@ -28,7 +28,7 @@ class ClipOp : public ActivationOp {
   std::string Problem() const override;  // "8x64x56x56_min-1_max1"
 
  private:
-  // A MAX and a MIN, or two comparisons.
+  // One MAX and one MIN, or two comparisons.
   std::int64_t ElementFlops(Pass /*pass*/) const override { return 2; }
 
   float lowest_, highest_;

@@ -1,4 +1,4 @@
-// The activations as Eigen device expressions, in whatever layout their source has.
+// The activations as Eigen device expressions, in any layout of the source.
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
@@ -54,7 +54,7 @@ KernelOrRefusal MakeActivation(const KernelRequest& request) {
   return eigen::Offer(
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
+        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
         return std::make_unique<ActivationEigen>(settled, functions);
       });
 }

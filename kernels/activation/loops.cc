@@ -1,4 +1,4 @@
-// The activations as vectorised loops, for a backend whose library has none. A NaN passes.
+// The activations as vectorised loops, for backends whose libraries have none. A NaN stays a NaN.
 
 #include <cmath>
 
@@ -12,8 +12,8 @@ namespace topdnn {
 
 namespace {
 
-// ReLU, bounded or not, and clip: without an upper bound none of its arithmetic is done, so that
-// the work counted is the work done.
+// ReLU, with or without an upper bound, and clip. Without an upper bound the comparison with it is
+// left out, so that the work counted is the work done.
 template <bool kUpperBound>
 struct Range {
   static constexpr std::int64_t kCost = 1;
@@ -31,7 +31,7 @@ struct Range {
 };
 
 struct Sigmoid {
-  // An exponential costs some ten times what a sum does.
+  // An exponential costs about ten additions.
   static constexpr std::int64_t kCost = 8;
 
   static float Of(float src) { return 1.0F / (1.0F + std::exp(-src)); }
@@ -54,7 +54,7 @@ struct HardSigmoid {
   float alpha, beta;
 };
 
-// `Function` has the value of an element, its gradient, and what they cost in units of an addition.
+// `Function` defines the value of an element, its gradient, and their cost in additions.
 template <typename Function>
 class ActivationLoops : public LoopsKernel {
  public:
@@ -71,7 +71,7 @@ class ActivationLoops : public LoopsKernel {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
     const Function function = function_;
-#pragma omp parallel for simd if (parallel : n_ * Function::kCost >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ * Function::kCost >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) dst[i] = function.Of(src[i]);
   }
 
@@ -80,7 +80,7 @@ class ActivationLoops : public LoopsKernel {
     const float* dst = Data<float>(Arg::kDst);
     float* diff_src = Data<float>(Arg::kDiffSrc);
     const Function function = function_;
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) diff_src[i] = function.Gradient(diff_dst[i], dst[i]);
   }
 

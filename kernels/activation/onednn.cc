@@ -1,4 +1,4 @@
-// The activations on oneDNN's eltwise primitive, backward from dst.
+// The activations on oneDNN's eltwise primitive; backward computes from dst.
 
 #include "kernels/onednn.h"
 
@@ -17,12 +17,12 @@ namespace topdnn {
 
 namespace {
 
-// An element-wise function, its gradient taken from dst.
+// Makes an element-wise function whose gradient is computed from dst.
 KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
                             dnnl::algorithm algorithm, float alpha, float beta) {
   const bool forward = request.execution.pass == Pass::kForward;
   const std::optional<Layout> layout = CommonLayout(request, shape);
-  if (!layout) return Refusal{"oneDNN's activations take one layout for all their tensors"};
+  if (!layout) return Refusal{"oneDNN's activations need one layout for all tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({shape, request.execution.type, *layout});
     const dnnl::eltwise_forward::desc forward_desc(request.execution.training || !forward
@@ -67,38 +67,39 @@ KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
                      0.0F);
 }
 
-// A kernel and, over its result, another.
-class Succession : public Kernel {
+// Two kernels, run one after the other on the same result.
+class KernelSequence : public Kernel {
  public:
-  // `over` reads Arg::kSrc and writes Arg::kDst; both will be the `result` of `first`.
-  Succession(std::unique_ptr<Kernel> first, std::unique_ptr<Kernel> over, Arg result)
-      : first_(std::move(first)), over_(std::move(over)), result_(result) {
+  // `second` reads Arg::kSrc and writes Arg::kDst; both are bound to the operand `result` of
+  // `first`.
+  KernelSequence(std::unique_ptr<Kernel> first, std::unique_ptr<Kernel> second, Arg result)
+      : first_(std::move(first)), second_(std::move(second)), result_(result) {
     operands_ = first_->operands();
-    implementation_ = first_->implementation() + "+" + over_->implementation();
+    implementation_ = first_->implementation() + "+" + second_->implementation();
     isa_ = first_->isa();
-    scratch_bytes_ = first_->scratch_bytes() + over_->scratch_bytes();
-    run_scratch_bytes_ = std::max(first_->run_scratch_bytes(), over_->run_scratch_bytes());
+    scratch_bytes_ = first_->scratch_bytes() + second_->scratch_bytes();
+    run_scratch_bytes_ = std::max(first_->run_scratch_bytes(), second_->run_scratch_bytes());
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     first_->Prepare(memory);
     std::map<Arg, void*> result = memory;
     result[Arg::kSrc] = result[Arg::kDst] = memory.at(result_);
-    over_->Prepare(result);
+    second_->Prepare(result);
   }
 
   void Run() noexcept override {
     first_->Run();
-    over_->Run();
+    second_->Run();
   }
 
  private:
-  const std::unique_ptr<Kernel> first_, over_;
+  const std::unique_ptr<Kernel> first_, second_;
   const Arg result_;
 };
 
-// oneDNN 2.6 has no such function: a linear one, then a clip of its result; backward the gradient
-// of the clip, then its product with alpha.
+// oneDNN 2.6 has no hard sigmoid. Forward: a linear function, then a clip of its result. Backward:
+// the gradient of the clip, then its product with alpha.
 KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;
@@ -112,11 +113,11 @@ KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
   KernelRequest after = request;
   after.execution.pass = Pass::kForward;
   after.layouts = {{Arg::kSrc, made->Find(result)->desc.layout}};
-  KernelOrRefusal over = forward ? MakeEltwise(after, op.shape(), kClip, 0.0F, 1.0F)
-                                 : MakeEltwise(after, op.shape(), kLinear, op.alpha(), 0.0F);
-  if (std::holds_alternative<Refusal>(over)) return over;
-  return std::make_unique<Succession>(std::move(made),
-                                      std::move(std::get<std::unique_ptr<Kernel>>(over)), result);
+  KernelOrRefusal second = forward ? MakeEltwise(after, op.shape(), kClip, 0.0F, 1.0F)
+                                   : MakeEltwise(after, op.shape(), kLinear, op.alpha(), 0.0F);
+  if (std::holds_alternative<Refusal>(second)) return second;
+  return std::make_unique<KernelSequence>(
+      std::move(made), std::move(std::get<std::unique_ptr<Kernel>>(second)), result);
 }
 
 const KernelRegistration kClip("clip", "onednn", MakeClip);

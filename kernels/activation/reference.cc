@@ -1,4 +1,4 @@
-// The activations as their definitions. A NaN passes.
+// The activations by their definitions. A NaN stays a NaN.
 
 #include "kernels/reference.h"
 
@@ -14,7 +14,7 @@ namespace topdnn {
 
 namespace {
 
-// ReLU, bounded or not, and clip.
+// ReLU, with or without an upper bound, and clip.
 template <typename T>
 struct Range {
   T Of(T src) const {

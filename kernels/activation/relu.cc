@@ -13,7 +13,7 @@ ReluOp::ReluOp(Shape shape, float bound) : ActivationOp(std::move(shape)), bound
   CheckExtents("relu", this->shape());
   if (this->shape().rank() == 0 || !(bound >= 0)) {
     throw std::invalid_argument(
-        fmt::format("relu of {} bounded by {}: it takes one dimension or more, and a bound of 0 "
+        fmt::format("relu of {} bounded by {}: it needs one dimension or more, and a bound of 0 "
                     "(none) or more",
                     this->shape().ToString(), bound));
   }

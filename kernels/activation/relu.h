@@ -1,4 +1,4 @@
-// ReLU and its bounded kin (ReLU6): max(0, x), or min(max(0, x), bound).
+// ReLU and bounded ReLU (ReLU6): max(0, x), or min(max(0, x), bound).
 
 #ifndef TOPDNN_KERNELS_ACTIVATION_RELU_H_
 #define TOPDNN_KERNELS_ACTIVATION_RELU_H_
@@ -9,12 +9,12 @@
 
 namespace topdnn {
 
-// diff_src is diff_dst where dst is above 0 and below the bound, else 0. A NaN passes in all
-// backends but oneDNN, whose 2.6's vector code, alone or fused, takes the maximum with zero and
-// makes it 0.
+// diff_src is diff_dst where dst is above 0 and below the bound, and 0 elsewhere. A NaN stays a NaN
+// in all backends except oneDNN: the vector code of 2.6, alone or fused, computes the maximum with
+// zero and gives 0.
 class ReluOp : public ActivationOp {
  public:
-  // `bound` 0: none. Throws std::invalid_argument for a negative bound or extents below 1.
+  // `bound` 0 means no bound. Throws std::invalid_argument for a negative bound or extents below 1.
   explicit ReluOp(Shape shape, float bound = 0.0F);
 
   float bound() const { return bound_; }
@@ -23,7 +23,7 @@ class ReluOp : public ActivationOp {
   std::string Problem() const override;  // "8x64x56x56", "8x64x56x56_bound6"
 
  private:
-  // Counters count a MAX as one.
+  // FLOP counters count a MAX as one operation.
   std::int64_t ElementFlops(Pass /*pass*/) const override { return 1; }
 
   float bound_;

@@ -1,5 +1,5 @@
-// The logistic function and its piecewise linear stand-in (ONNX Sigmoid and HardSigmoid), as the
-// gates of squeeze-and-excitation blocks have them.
+// The logistic function and its piecewise linear approximation (ONNX Sigmoid and HardSigmoid), as
+// used in the gates of squeeze-and-excitation blocks.
 
 #ifndef TOPDNN_KERNELS_ACTIVATION_SIGMOID_H_
 #define TOPDNN_KERNELS_ACTIVATION_SIGMOID_H_
@@ -10,8 +10,8 @@
 
 namespace topdnn {
 
-// dst = 1 / (1 + exp(-src)); diff_src = diff_dst * dst * (1 - dst). Infinities give 0 and 1, a NaN
-// passes.
+// dst = 1 / (1 + exp(-src)); diff_src = diff_dst * dst * (1 - dst). Infinities give 0 and 1; a NaN
+// stays a NaN.
 class SigmoidOp : public ActivationOp {
  public:
   // Throws std::invalid_argument for extents below 1.
@@ -21,16 +21,17 @@ class SigmoidOp : public ActivationOp {
   std::string Problem() const override { return shape().ToString(); }  // "8x64x56x56"
 
  private:
-  // Exponential, sum and quotient; backward a difference and two products.
+  // Forward: exponential, sum and quotient. Backward: one difference and two products.
   std::int64_t ElementFlops(Pass /*pass*/) const override { return 3; }
 };
 
-// dst = max(0, min(1, alpha * src + beta)); diff_src is alpha * diff_dst where 0 < dst < 1, else 0.
-// A NaN passes in all backends but oneDNN, whose 2.6's vector code makes it 0.
+// dst = max(0, min(1, alpha * src + beta)); diff_src is alpha * diff_dst where 0 < dst < 1, and 0
+// elsewhere. A NaN stays a NaN in all backends except oneDNN: the vector code of 2.6 replaces it by
+// 0.
 class HardSigmoidOp : public ActivationOp {
  public:
-  // ONNX's defaults. Throws std::invalid_argument for extents below 1, and for factors that are
-  // infinite or NaN.
+  // The defaults are ONNX's. Throws std::invalid_argument for extents below 1, and for infinite or
+  // NaN factors.
   explicit HardSigmoidOp(Shape shape, float alpha = 0.2F, float beta = 0.5F);
 
   float alpha() const { return alpha_; }
@@ -40,7 +41,7 @@ class HardSigmoidOp : public ActivationOp {
   std::string Problem() const override;  // "8x64x56x56_alpha0.2_beta0.5"
 
  private:
-  // Product, sum, MIN and MAX; backward two comparisons and a product.
+  // Forward: product, sum, MIN and MAX. Backward: two comparisons and a product.
   std::int64_t ElementFlops(Pass pass) const override { return pass == Pass::kForward ? 4 : 3; }
 
   float alpha_, beta_;

@@ -21,14 +21,14 @@ BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu)
   }
   if (!(epsilon > 0) || !std::isfinite(epsilon)) {
     throw std::invalid_argument(
-        fmt::format("batch normalization of {} with epsilon {}: it must be a number above 0",
+        fmt::format("batch normalization of {} with epsilon {}: epsilon must be above 0",
                     shape_.ToString(), epsilon));
   }
 }
 
 std::string BatchNormOp::Problem() const {
   std::string problem = shape_.ToString();
-  if (epsilon_ != kUsualEpsilon) problem += fmt::format("_eps{}", epsilon_);
+  if (epsilon_ != kDefaultEpsilon) problem += fmt::format("_eps{}", epsilon_);
   if (relu_) problem += "_relu";
   return problem;
 }
@@ -94,7 +94,7 @@ namespace {
 
 std::shared_ptr<const Op> ParseBatchNorm(const ProblemWord& word) {
   return std::make_shared<BatchNormOp>(
-      word.shape(), word.NumberOr("eps", BatchNormOp::kUsualEpsilon), word.Flag("relu"));
+      word.shape(), word.NumberOr("eps", BatchNormOp::kDefaultEpsilon), word.Flag("relu"));
 }
 
 const ProblemRegistration kProblem("batchnorm", ParseBatchNorm);

@@ -20,7 +20,7 @@ class BatchNormEigen : public eigen::EigenKernel {
     norm_.channels = op.channels();
     norm_.epsilon = op.epsilon();
     norm_.relu = op.relu();
-    TakeScratch((2 * request.threads + 2) * op.channels());
+    ReserveScratch((2 * request.threads + 2) * op.channels());
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {

@@ -17,7 +17,8 @@ void Check(std::size_t weights, std::size_t bias, const BatchNormValues& norm) {
   if (fits) return;
   throw std::invalid_argument(fmt::format(
       "folding a batch normalization of {} means, {} variances, {} scales and {} shifts into {} "
-      "weights and {} biases: each must have the output channels' number, the weights a multiple",
+      "weights and {} biases: each must have one value per output channel, and the weights a "
+      "multiple of that",
       channels, norm.variance.size(), norm.scale.size(), norm.shift.size(), weights, bias));
 }
 

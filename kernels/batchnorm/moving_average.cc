@@ -16,12 +16,12 @@ MovingAverageOp::MovingAverageOp(std::int64_t n, float momentum) : n_(n), moment
   CheckExtents("moving average", Shape{n});
   if (!(momentum >= 0 && momentum <= 1)) {
     throw std::invalid_argument(
-        fmt::format("moving average with momentum {}: it must lie in 0 to 1", momentum));
+        fmt::format("moving average with momentum {}: it must be between 0 and 1", momentum));
   }
 }
 
 std::string MovingAverageOp::Problem() const {
-  if (momentum_ == kUsualMomentum) return fmt::format("n{}", n_);
+  if (momentum_ == kDefaultMomentum) return fmt::format("n{}", n_);
   return fmt::format("n{}_momentum{}", n_, momentum_);
 }
 
@@ -70,7 +70,7 @@ class MovingAverageLoops : public LoopsKernel {
     const float* src = Data<float>(Arg::kSrc);
     float* dst = Data<float>(Arg::kDst);
     const float take = 1 - keep_;
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) dst[i] = keep_ * dst[i] + take * src[i];
   }
 
@@ -85,7 +85,7 @@ KernelOrRefusal MakeReferenceAverage(const KernelRequest& request) {
 
 std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
   return std::make_shared<MovingAverageOp>(
-      word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kUsualMomentum));
+      word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kDefaultMomentum));
 }
 
 constexpr KernelMaker kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;

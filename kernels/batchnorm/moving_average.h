@@ -1,5 +1,5 @@
-// Running statistics: the exponential moving average of each batch's mean and variance, which
-// inference normalizes with (ONNX BatchNormalization in training mode).
+// Running statistics: the exponential moving average of each batch's mean and variance. Inference
+// normalizes with them (ONNX BatchNormalization in training mode).
 
 #ifndef TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_
 #define TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_
@@ -12,14 +12,14 @@
 
 namespace topdnn {
 
-// dst = momentum * dst + (1 - momentum) * src. PyTorch calls 1 - momentum the momentum.
-// Operands: forward src (n), dst (n), read and written.
+// dst = momentum * dst + (1 - momentum) * src. PyTorch calls 1 - momentum the momentum. Operands:
+// forward src (n), dst (n); dst is read and written.
 class MovingAverageOp : public Op {
  public:
-  static constexpr float kUsualMomentum = 0.9F;  // ONNX's
+  static constexpr float kDefaultMomentum = 0.9F;  // ONNX's
 
-  // Throws std::invalid_argument for n below 1 or a momentum outside of [0, 1].
-  explicit MovingAverageOp(std::int64_t n, float momentum = kUsualMomentum);
+  // Throws std::invalid_argument for n below 1 or a momentum outside [0, 1].
+  explicit MovingAverageOp(std::int64_t n, float momentum = kDefaultMomentum);
 
   std::int64_t size() const { return n_; }
   float momentum() const { return momentum_; }
@@ -27,10 +27,10 @@ class MovingAverageOp : public Op {
   std::string_view kind() const override { return "moving_average"; }
   std::string Problem() const override;  // "n64", "n64_momentum0.99"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Two products and a sum an element.
+  // Two products and a sum per element.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 2; }
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
  private:
   std::int64_t n_;

@@ -1,4 +1,4 @@
-// Batch normalization on oneDNN, scale and shift apart.
+// Batch normalization on oneDNN, with scale and shift as separate operands.
 
 #include "kernels/onednn.h"
 
@@ -62,7 +62,8 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
       {Arg::kMean, Direction::kIn, DNNL_ARG_MEAN, channel},
       {Arg::kVariance, Direction::kIn, DNNL_ARG_VARIANCE, channel},
       {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, channel},
-      // oneDNN 2.6 demands shift as well, though no gradient depends on it: any channel will do.
+      // oneDNN 2.6 also requires shift, although no gradient depends on it. Any vector of C
+      // elements is good enough.
       {Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, channel},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()},
@@ -79,7 +80,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
 KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
   const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
   const auto layout = CommonLayout(request, op.shape());
-  if (!layout) return Refusal{"oneDNN's batch normalization takes one layout for all its images"};
+  if (!layout) return Refusal{"oneDNN's batch normalization needs one layout for all images"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto data = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
     if (request.execution.pass == Pass::kForward) return MakeForward(request, op, data);

@@ -1,4 +1,4 @@
-// Batch normalization as its definition: plain loops over row-major tensors, sums in double.
+// Batch normalization by its definition: plain loops over row-major tensors, sums in double.
 
 #include "kernels/reference.h"
 

@@ -13,7 +13,7 @@ BiasOp::BiasOp(Shape shape) : shape_(std::move(shape)) {
   CheckExtents("bias", shape_);
   if (shape_.rank() < 2) {
     throw std::invalid_argument(
-        fmt::format("bias of {}: needs the dimensions (N, C) or more", shape_.ToString()));
+        fmt::format("bias of {}: it needs the dimensions (N, C, ...)", shape_.ToString()));
   }
 }
 

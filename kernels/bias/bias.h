@@ -1,5 +1,5 @@
-// Addition of a bias to each channel (TensorFlow BiasAdd and BiasAddGrad, ONNX Add of a vector),
-// where it is not part of a convolution or an inner product.
+// Adds a bias to each channel (TensorFlow BiasAdd and BiasAddGrad, ONNX Add of a vector), when it
+// is not part of a convolution or an inner product.
 
 #ifndef TOPDNN_KERNELS_BIAS_BIAS_H_
 #define TOPDNN_KERNELS_BIAS_BIAS_H_
@@ -12,9 +12,9 @@
 namespace topdnn {
 
 // Operands: forward src (N, C, ...), bias (C) -> dst = src + bias of its channel; backward_weights
-// diff_dst -> diff_bias, its sum over all but the channels. backward_data has none: the gradient of
-// src is diff_dst itself (PassesGradientOn). In bf16 the bias and its gradient stay f32, as
-// ConvOp's do.
+// diff_dst -> diff_bias, the sum over all dimensions except the channels. There is no
+// backward_data: the gradient of src is diff_dst itself (PassesGradientThrough). In bf16 the bias
+// and its gradient stay f32, as in ConvOp.
 class BiasOp : public Op {
  public:
   // Throws std::invalid_argument for fewer than 2 dimensions or extents below 1.
@@ -26,11 +26,11 @@ class BiasOp : public Op {
   std::string_view kind() const override { return "bias"; }
   std::string Problem() const override { return shape_.ToString(); }  // "8x64x56x56"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // An addition an element; backward one less a channel.
+  // Forward: one addition per element. Backward: per channel, one less than its elements.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;
-  bool PassesGradientOn() const override { return true; }
+  bool PassesGradientThrough() const override { return true; }
   bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
 
  private:

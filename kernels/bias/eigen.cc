@@ -1,4 +1,4 @@
-// Bias over the rows of (N*H*W, C), and its gradient, the sums of the columns.
+// Bias over the rows of (N*H*W, C). Its gradient is the sum of each column.
 
 #include <string>
 
@@ -17,7 +17,7 @@ class BiasEigen : public eigen::EigenKernel {
         c_(op.channels()),
         rows_(op.shape().elements() / op.channels()),
         forward_(request.execution.pass == Pass::kForward) {
-    if (!forward_) TakeScratch(request.threads * c_);
+    if (!forward_) ReserveScratch(request.threads * c_);
   }
 
  private:

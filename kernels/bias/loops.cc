@@ -44,7 +44,8 @@ class BiasLoops : public LoopsKernel {
         channels_(request.op->Operands(request.execution).front().shape[1]),
         pass_(request.execution.pass),
         threads_(request.threads) {
-    // Rows of padded channels: the bias, or a row of partial sums a thread.
+    // Scratch rows of padded channels. Forward: the bias. Backward: one row of partial sums per
+    // thread.
     const std::int64_t rows = pass_ == Pass::kForward ? 1 : threads_;
     scratch_bytes_ = static_cast<std::size_t>(rows * padded_) * sizeof(float);
   }
@@ -58,13 +59,13 @@ class BiasLoops : public LoopsKernel {
 
  private:
   float* Scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
-  bool WorthATeam() const { return form_.images * padded_ * form_.pixels >= kElementsWorthATeam; }
+  bool InParallel() const { return form_.images * padded_ * form_.pixels >= kMinParallelElements; }
 
   void Forward() const {
-    float* bias = Scratch();  // what blocks pad stays 0 and so adds nothing
+    float* bias = Scratch();  // padded channels stay 0
     std::copy_n(Data<float>(Arg::kBias), channels_, bias);
     const std::int64_t width = form_.width;
-#pragma omp parallel for collapse(2) if (WorthATeam())
+#pragma omp parallel for collapse(2) if (InParallel())
     for (std::int64_t n = 0; n < form_.images; ++n) {
       for (std::int64_t k = 0; k < form_.blocks; ++k) {
         const std::int64_t start = (n * form_.blocks + k) * form_.pixels * width;
@@ -94,9 +95,9 @@ class BiasLoops : public LoopsKernel {
     }
   }
 
-  // Each thread sums what it reads; one thread sums those sums.
+  // Each thread sums the elements that it reads; then one thread adds these sums.
   void Backward() const {
-    const bool team = WorthATeam();
+    const bool team = InParallel();
     const int rows = team ? threads_ : 1;
     std::fill_n(Scratch(), rows * padded_, 0.0F);
 #pragma omp parallel for collapse(2) schedule(static) if (team)
@@ -138,21 +139,21 @@ class BiasLoops : public LoopsKernel {
   AlignedMemory scratch_;
 };
 
-// The request with one layout for all its images.
+// Makes the loops, with one layout for all images.
 KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const bool is_vector = operand.arg == Arg::kBias || operand.arg == Arg::kDiffBias;
     const Layout settled = request.LayoutOf(operand.arg);
     const Layout wanted = is_vector ? Layout::Plain(1) : layout;
     if (!settled.is_any() && !settled.SameFor(operand.shape, wanted)) {
-      return Refusal{fmt::format("the loops add a bias in one layout, not {} as {} beside {}",
+      return Refusal{fmt::format("the loops add a bias in one layout, but {} is {} beside {}",
                                  settled.tag(), NameOf(operand.arg), wanted.tag())};
     }
     request.layouts[operand.arg] = wanted;
   }
   const auto& op = dynamic_cast<const BiasOp&>(*request.op);
   const auto form = ChannelBlocksOf(op.shape(), layout);
-  if (!form) return Refusal{"the loops cannot add a bias in layout " + layout.tag()};
+  if (!form) return Refusal{"the loops do not support a bias in layout " + layout.tag()};
   if (request.execution.type == DataType::kBF16) {
     return std::make_unique<BiasLoops<std::uint16_t>>(request, *form);
   }

@@ -1,6 +1,6 @@
-// Bias on oneDNN: the binary primitive with the bias broadcast. Where oneDNN 2.6 has but its plain
-// reference code (a bias on blocked channels; the gradient, which is a sum over all but the
-// channels), our vectorised loops serve in the same layout.
+// Bias on oneDNN: the binary primitive with the bias broadcast. Where oneDNN 2.6 has only plain
+// reference code (a bias on blocked channels; the gradient, a sum over all dimensions except the
+// channels), topdnn's vectorised loops compute it in the same layout.
 
 #include "kernels/onednn.h"
 
@@ -17,9 +17,9 @@ namespace {
 KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
   const Layout bias_layout = request.LayoutOf(Arg::kBias);
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
-  if (!layout) return Refusal{"oneDNN adds a bias in one layout"};
+  if (!layout) return Refusal{"oneDNN needs one layout for the source and the result of a bias"};
   if (!bias_layout.is_any() && !bias_layout.IsPlainFor({op.channels()})) {
-    return Refusal{"a bias is a plain vector, not " + bias_layout.tag()};
+    return Refusal{"a bias must be a plain vector, not " + bias_layout.tag()};
   }
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto image = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});

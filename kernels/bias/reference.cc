@@ -1,4 +1,4 @@
-// Bias as its definition over row-major tensors, sums in double. A NaN passes.
+// Bias by its definition over row-major tensors, sums in double. A NaN stays a NaN.
 
 #include "kernels/reference.h"
 

@@ -14,12 +14,14 @@ namespace {
 
 // The result's shape. Throws std::invalid_argument.
 Shape Concatenated(const std::vector<Shape>& sources, int axis) {
-  constexpr int kMost = static_cast<int>(Arg::kDiffMultiple) - static_cast<int>(Arg::kMultiple);
+  constexpr int kMaxSources =
+      static_cast<int>(Arg::kIndexedDiffSrc) - static_cast<int>(Arg::kIndexedSrc);
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(
         fmt::format("concat of {} tensors along axis {}: {}", sources.size(), axis, why));
   };
-  if (sources.empty() || sources.size() > kMost) refuse(fmt::format("takes 1 to {}", kMost));
+  if (sources.empty() || sources.size() > kMaxSources)
+    refuse(fmt::format("1 to {} are supported", kMaxSources));
   const Shape& first = sources.front();
   if (axis < 0 || axis >= first.rank()) refuse(first.ToString() + " has no such axis");
   std::vector<std::int64_t> extents = first.extents();
@@ -29,7 +31,7 @@ Shape Concatenated(const std::vector<Shape>& sources, int axis) {
     bool fits = source.rank() == first.rank();
     for (int d = 0; fits && d < first.rank(); ++d) fits = d == axis || source[d] == first[d];
     if (!fits) {
-      refuse(fmt::format("{} and {} differ elsewhere", first.ToString(), source.ToString()));
+      refuse(fmt::format("{} and {} differ in another axis", first.ToString(), source.ToString()));
     }
     extents[static_cast<std::size_t>(axis)] += source[axis];
   }
@@ -61,7 +63,7 @@ std::vector<Operand> ConcatOp::Operands(const Execution& execution) const {
   std::vector<Operand> operands;
   if (!forward) operands.push_back({Arg::kDiffDst, Direction::kIn, dst_, execution.type});
   for (int i = 0; i < static_cast<int>(sources_.size()); ++i) {
-    operands.push_back({forward ? MultipleSrc(i) : MultipleDiffSrc(i),
+    operands.push_back({forward ? IndexedSrc(i) : IndexedDiffSrc(i),
                         forward ? Direction::kIn : Direction::kOut,
                         sources_[static_cast<std::size_t>(i)], execution.type});
   }
@@ -90,7 +92,7 @@ namespace {
 std::shared_ptr<const Op> ParseConcat(const ProblemWord& word) {
   const Shape whole = word.shape();
   const auto axis = static_cast<int>(word.NumberOr("axis", 1));
-  if (axis < 0 || axis >= whole.rank()) throw std::invalid_argument("there is no such axis");
+  if (axis < 0 || axis >= whole.rank()) throw std::invalid_argument("the axis does not exist");
   std::vector<Shape> sources;
   for (const double part : word.Numbers("parts")) {
     std::vector<std::int64_t> extents = whole.extents();
@@ -100,7 +102,7 @@ std::shared_ptr<const Op> ParseConcat(const ProblemWord& word) {
   auto op = std::make_shared<ConcatOp>(std::move(sources), axis);
   if (op->dst_shape() != whole) {
     throw std::invalid_argument(
-        fmt::format("its parts make {}, not {}", op->dst_shape().ToString(), whole.ToString()));
+        fmt::format("the parts sum to {}, not {}", op->dst_shape().ToString(), whole.ToString()));
   }
   return op;
 }

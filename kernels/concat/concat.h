@@ -1,4 +1,5 @@
-// Concatenation of tensors along one axis: GoogLeNet's and DenseNet's branches along the channels.
+// Concatenation of tensors along one axis, such as the branches of GoogLeNet and DenseNet along the
+// channels.
 
 #ifndef TOPDNN_KERNELS_CONCAT_CONCAT_H_
 #define TOPDNN_KERNELS_CONCAT_CONCAT_H_
@@ -10,24 +11,24 @@
 
 namespace topdnn {
 
-// Operands: forward src_0 ... src_(n-1) (MultipleSrc) -> dst; backward_data diff_dst -> diff_src_0
-// ... (MultipleDiffSrc), each its own part.
+// Operands: forward src_0 ... src_(n-1) (IndexedSrc) -> dst; backward_data diff_dst -> diff_src_0
+// ... (IndexedDiffSrc), each of which is its part of diff_dst.
 class ConcatOp : public Op {
  public:
-  // Throws std::invalid_argument for no source, an axis that the sources lack, extents below 1 or
-  // that differ elsewhere than along the axis.
+  // Throws std::invalid_argument when there is no source, the axis does not exist, extents are
+  // below 1, or extents differ in another axis.
   ConcatOp(std::vector<Shape> sources, int axis);
 
   const std::vector<Shape>& sources() const { return sources_; }
   int axis() const { return axis_; }
   const Shape& dst_shape() const { return dst_; }
-  // Where source i begins along the axis.
+  // Index along the axis where source i begins.
   std::int64_t OffsetOf(int i) const;
 
   std::string_view kind() const override { return "concat"; }
   std::string Problem() const override;  // "8x96x28x28_axis1_parts64x32"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // No arithmetic; every byte read once and written once.
+  // No arithmetic. Every byte is read once and written once.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
 
@@ -37,13 +38,13 @@ class ConcatOp : public Op {
   Shape dst_;
 };
 
-// Row-major, a tensor is `outer` rows of extent(axis) * `inner` elements.
+// A row-major tensor seen as `outer` rows of extent(axis) * `inner` elements.
 struct ConcatRows {
   explicit ConcatRows(const ConcatOp& op);
 
   std::int64_t outer = 1, inner = 1;
-  std::vector<std::int64_t> lengths;  // elements of a row, by source
-  std::vector<std::int64_t> starts;   // where a source's row begins in a row of dst
+  std::vector<std::int64_t> lengths;  // elements per row, by source
+  std::vector<std::int64_t> starts;   // where a source's part begins in a row of dst
   std::int64_t dst_length = 0;
 };
 

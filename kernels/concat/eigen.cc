@@ -1,4 +1,4 @@
-// Concatenation in an unblocked layout as copies of rows, which the pool's threads share.
+// Concatenation in an unblocked layout as copies of rows, shared by the pool's threads.
 
 #include <string>
 #include <vector>
@@ -17,7 +17,8 @@ class ConcatEigen : public eigen::EigenKernel {
   ConcatEigen(const KernelRequest& request, const eigen::Functions& functions, const ConcatOp& op)
       : EigenKernel(request, functions, "rows"),
         forward_(request.execution.pass == Pass::kForward) {
-    // In memory, whatever lies outside of the axis counts rows, and what lies inside widens them.
+    // In memory order, dimensions before the axis count rows, and dimensions after it are part of a
+    // row.
     const std::string& tag = operands().front().desc.layout.tag();
     const std::size_t axis = tag.find(static_cast<char>('a' + op.axis()));
     std::int64_t inner = 1;
@@ -35,7 +36,7 @@ class ConcatEigen : public eigen::EigenKernel {
     parts_.clear();
     for (int i = 0; i < static_cast<int>(lengths_.size()); ++i) {
       parts_.push_back(
-          static_cast<float*>(memory.at(forward_ ? MultipleSrc(i) : MultipleDiffSrc(i))));
+          static_cast<float*>(memory.at(forward_ ? IndexedSrc(i) : IndexedDiffSrc(i))));
     }
   }
 
@@ -53,8 +54,8 @@ class ConcatEigen : public eigen::EigenKernel {
 
   const bool forward_;
   std::int64_t rows_ = 1;
-  std::vector<std::int64_t> lengths_;  // of a part's rows
-  std::int64_t length_ = 0;            // of the whole's
+  std::vector<std::int64_t> lengths_;  // length of a row, by part
+  std::int64_t length_ = 0;            // length of a row of the whole tensor
   std::vector<float*> parts_;
 };
 
@@ -63,10 +64,10 @@ KernelOrRefusal MakeConcat(const KernelRequest& request) {
   return eigen::Offer(
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
+        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
         const Layout& layout = settled.layouts.begin()->second;
         if (!IsUnblocked(layout)) {
-          return Refusal{"eigen concatenates in unblocked layouts, not in " + layout.tag()};
+          return Refusal{"eigen concatenates in unblocked layouts only, not in " + layout.tag()};
         }
         return std::make_unique<ConcatEigen>(settled, functions,
                                              dynamic_cast<const ConcatOp&>(*request.op));

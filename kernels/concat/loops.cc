@@ -1,4 +1,4 @@
-// Concatenation in f32 as copies of rows, for a backend whose library has none.
+// Concatenation in f32 as copies of rows, for backends whose libraries have none.
 
 #include <cstring>
 
@@ -18,14 +18,14 @@ class ConcatLoops : public LoopsKernel {
   void Run() noexcept override {
     const int sources = static_cast<int>(rows_.lengths.size());
     const std::int64_t elements = rows_.outer * rows_.dst_length;
-#pragma omp parallel for collapse(2) if (elements >= kElementsWorthATeam)
+#pragma omp parallel for collapse(2) if (elements >= kMinParallelElements)
     for (std::int64_t row = 0; row < rows_.outer; ++row) {
       for (int s = 0; s < sources; ++s) {
         const std::int64_t length = rows_.lengths[static_cast<std::size_t>(s)];
         const std::int64_t whole =
             row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
         const auto bytes = static_cast<std::size_t>(length) * sizeof(float);
-        float* part = Multiple<float>(s) + row * length;
+        float* part = Indexed<float>(s) + row * length;
         if (pass_ == Pass::kForward) {
           std::memcpy(Data<float>(Arg::kDst) + whole, part, bytes);
         } else {

@@ -1,5 +1,5 @@
-// Concatenation on oneDNN: its concat primitive forward, and backward, for which it has none, a
-// reorder of each part of diff_dst.
+// Concatenation on oneDNN. Forward: its concat primitive. Backward: oneDNN has none, so a reorder
+// copies each part of diff_dst.
 
 #include "kernels/onednn.h"
 
@@ -12,47 +12,30 @@ namespace topdnn {
 
 namespace {
 
-// The layout of every operand that the request leaves open: the first that it settles, else
-// row-major.
-Layout OtherLayout(const KernelRequest& request, int rank) {
-  for (const Operand& operand : request.op->Operands(request.execution)) {
-    Layout layout = request.LayoutOf(operand.arg);
-    if (!layout.is_any()) return layout;
-  }
-  return Layout::Plain(rank);
-}
-
-dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& otherwise) {
-  const Operand operand = *request.op->Find(request.execution, arg);
-  const Layout settled = request.LayoutOf(arg);
-  return onednn::ToMemoryDesc(
-      {operand.shape, operand.type, settled.is_any() ? otherwise : settled});
-}
-
 KernelOrRefusal MakeForward(const KernelRequest& request, const ConcatOp& op) {
-  const Layout other = OtherLayout(request, op.dst_shape().rank());
+  const Layout other = FirstSettledLayout(request, op.dst_shape().rank());
   const int sources = static_cast<int>(op.sources().size());
   std::vector<dnnl::memory::desc> descs;
-  for (int i = 0; i < sources; ++i) descs.push_back(DescOf(request, MultipleSrc(i), other));
+  for (int i = 0; i < sources; ++i) descs.push_back(onednn::DescOf(request, IndexedSrc(i), other));
   const dnnl::concat::primitive_desc pd(onednn::DescOf(request, Arg::kDst), op.axis(), descs,
                                         onednn::Engine(), onednn::Attributes());
   std::vector<onednn::PrimitiveOperand> operands;
   for (int i = 0; i < sources; ++i) {
-    operands.push_back({MultipleSrc(i), Direction::kIn, DNNL_ARG_MULTIPLE_SRC + i,
+    operands.push_back({IndexedSrc(i), Direction::kIn, DNNL_ARG_MULTIPLE_SRC + i,
                         descs[static_cast<std::size_t>(i)]});
   }
   operands.push_back({Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()});
   return onednn::MakePrimitiveKernel<dnnl::concat>(request, pd, std::move(operands));
 }
 
-// One reorder a source, from its part of diff_dst.
+// One reorder per source, from its part of diff_dst.
 class ConcatBackward : public Kernel {
  public:
-  // Throws dnnl::error where a part begins or ends inside a block of the layout.
+  // Throws dnnl::error when a part begins or ends inside a block of the layout.
   ConcatBackward(const KernelRequest& request, const ConcatOp& op)
       : threads_(request.threads), stream_(onednn::Engine()) {
-    const Layout other = OtherLayout(request, op.dst_shape().rank());
-    const dnnl::memory::desc whole = DescOf(request, Arg::kDiffDst, other);
+    const Layout other = FirstSettledLayout(request, op.dst_shape().rank());
+    const dnnl::memory::desc whole = onednn::DescOf(request, Arg::kDiffDst, other);
     operands_.push_back({Arg::kDiffDst,
                          Direction::kIn,
                          {op.dst_shape(), request.execution.type, onednn::ToLayout(whole)}});
@@ -61,10 +44,10 @@ class ConcatBackward : public Kernel {
       dnnl::memory::dims offsets(static_cast<std::size_t>(shape.rank()), 0);
       offsets[static_cast<std::size_t>(op.axis())] = op.OffsetOf(i);
       const dnnl::memory::desc part = whole.submemory_desc(onednn::Dims(shape), offsets);
-      const dnnl::memory::desc result = DescOf(request, MultipleDiffSrc(i), other);
+      const dnnl::memory::desc result = onednn::DescOf(request, IndexedDiffSrc(i), other);
       descs_.emplace_back(onednn::Engine(), part, onednn::Engine(), result, onednn::Attributes());
       scratch_bytes_ = std::max(scratch_bytes_, descs_.back().scratchpad_desc().get_size());
-      operands_.push_back({MultipleDiffSrc(i),
+      operands_.push_back({IndexedDiffSrc(i),
                            Direction::kOut,
                            {shape, request.execution.type, onednn::ToLayout(result)}});
     }
@@ -87,7 +70,7 @@ class ConcatBackward : public Kernel {
     for (int i = 0; i < static_cast<int>(descs_.size()); ++i) {
       const auto& pd = descs_[static_cast<std::size_t>(i)];
       bind(DNNL_ARG_FROM, pd.src_desc(), memory.at(Arg::kDiffDst));
-      bind(DNNL_ARG_TO, pd.dst_desc(), memory.at(MultipleDiffSrc(i)));
+      bind(DNNL_ARG_TO, pd.dst_desc(), memory.at(IndexedDiffSrc(i)));
       bind(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), scratchpad_.data());
     }
   }

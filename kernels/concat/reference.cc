@@ -1,4 +1,4 @@
-// Concatenation as its definition: element by element over row-major tensors.
+// Concatenation by its definition: element by element over row-major tensors.
 
 #include "kernels/reference.h"
 
@@ -21,7 +21,7 @@ class ConcatReference : public ReferenceKernel {
         const std::int64_t length = rows_.lengths[static_cast<std::size_t>(s)];
         const std::int64_t whole =
             row * rows_.dst_length + rows_.starts[static_cast<std::size_t>(s)];
-        T* part = Multiple<T>(s) + row * length;
+        T* part = Indexed<T>(s) + row * length;
         for (std::int64_t i = 0; i < length; ++i) {
           if (pass_ == Pass::kForward) {
             Data<T>(Arg::kDst)[whole + i] = part[i];

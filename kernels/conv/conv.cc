@@ -8,16 +8,12 @@
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/problem.h"
+#include "kernels/window.h"
 #include "kernels/window_problem.h"
 
 namespace topdnn {
 
 namespace {
-
-std::int64_t OutputExtent(std::int64_t input, std::int64_t pad_before, std::int64_t pad_after,
-                          std::int64_t kernel, std::int64_t stride, std::int64_t dilation) {
-  return (input + pad_before + pad_after - ((kernel - 1) * dilation + 1)) / stride + 1;
-}
 
 void Check(const ConvExtents& e) {
   const auto refuse = [&](std::string_view why) {
@@ -51,26 +47,13 @@ std::int64_t ConvExtents::ow() const {
   return OutputExtent(w, pad_left, pad_right, s, stride_w, dilation_w);
 }
 
-std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
-                        std::int64_t stride, std::int64_t pad_before, std::int64_t dilation) {
-  std::int64_t taps = 0;
-  for (std::int64_t t = 0; t < kernel; ++t) {
-    // The outputs o for which 0 <= o * stride + offset < input.
-    const std::int64_t offset = t * dilation - pad_before;
-    if (offset >= input) continue;
-    const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const std::int64_t last = std::min(output - 1, (input - 1 - offset) / stride);
-    taps += std::max<std::int64_t>(last - first + 1, 0);
-  }
-  return taps;
-}
-
 ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     : extents_(extents), epilogue_(epilogue) {
   Check(extents_);
   if (!(epilogue_.bound >= 0) || (epilogue_.bound > 0 && !epilogue_.relu)) {
-    throw std::invalid_argument(fmt::format(
-        "conv bounded by {}: the bound is a ReLU's, and above 0 or 0 for none", epilogue_.bound));
+    throw std::invalid_argument(
+        fmt::format("conv bounded by {}: a bound needs a ReLU and must be above 0 (0: no bound)",
+                    epilogue_.bound));
   }
 }
 
@@ -165,7 +148,7 @@ std::vector<Parameter> ConvOp::Parameters() const {
 }
 
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
-  if (epilogue_.relu) return nullptr;  // it comes last
+  if (epilogue_.relu) return nullptr;  // a ReLU is always last
   ConvEpilogue fused = epilogue_;
   if (const auto* relu = dynamic_cast<const ReluOp*>(&next)) {
     fused.relu = true;

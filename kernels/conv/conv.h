@@ -1,5 +1,5 @@
-// 2-D convolution (cross-correlation, as in every framework), optionally with bias and fused ReLU
-// or addition: extents, operands and work.
+// 2-D convolution (cross-correlation, as in every framework), optionally with bias, fused ReLU or
+// fused addition: extents, operands and work.
 
 #ifndef TOPDNN_KERNELS_CONV_CONV_H_
 #define TOPDNN_KERNELS_CONV_CONV_H_
@@ -13,7 +13,7 @@
 
 namespace topdnn {
 
-// Everything that defines a convolution's geometry. Dilation 1 is a dense kernel.
+// The geometry of a convolution. Dilation 1 means a dense kernel.
 struct ConvExtents {
   std::int64_t n = 1, c = 1, h = 1, w = 1;  // src (N, C, H, W)
   std::int64_t k = 1, r = 1, s = 1;         // weights (K, C/groups, R, S)
@@ -29,12 +29,12 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
-// What a convolution computes beside its sums.
+// What a convolution applies to its sums.
 struct ConvEpilogue {
   bool bias = true;
   bool sum = false;    // adds what dst held before
-  bool relu = false;   // last
-  float bound = 0.0F;  // of the ReLU, as ReluOp's (ReLU6); 0: none
+  bool relu = false;   // ReLU, applied last
+  float bound = 0.0F;  // bound of the ReLU, as in ReluOp (ReLU6); 0: none
 
   bool operator==(const ConvEpilogue&) const = default;
 };
@@ -42,7 +42,7 @@ struct ConvEpilogue {
 // Operands: forward src, weights, [bias] -> dst; backward_data diff_dst, weights -> diff_src;
 // backward_weights src, diff_dst -> diff_weights, [diff_bias]. With groups, weights have the shape
 // (G, K/G, C/G, R, S), which is (K, C/G, R, S) in memory. In bf16 the bias and the gradients of the
-// parameters stay f32, as they do in oneDNN and TensorFlow's mixed precision.
+// parameters stay f32, as in oneDNN and TensorFlow's mixed precision.
 class ConvOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry.
@@ -52,18 +52,18 @@ class ConvOp : public Op {
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
-  // "n8c64h56w56k64r3s3u1v1p1q1_relu" ("_relu_bound6"), in DeepBench's and MIOpen's letters:
-  // strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e, groups g
-  // where they say more.
+  // "n8c64h56w56k64r3s3u1v1p1q1_relu" ("_relu_bound6"), in the letters of DeepBench and MIOpen:
+  // strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e, groups g.
+  // Fields with their default value are left out.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // With a ReLU after it, bounded or not, or an addition of two tensors: the kernel then adds its
-  // result to what dst holds, which is the addition's other source.
+  // Fuses a ReLU after it, with or without a bound, or an addition of two tensors. For an addition
+  // the kernel adds its result to dst, which holds the other source before.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   Shape src_shape() const;
@@ -74,11 +74,6 @@ class ConvOp : public Op {
   ConvExtents extents_;
   ConvEpilogue epilogue_;
 };
-
-// Kernel taps of one axis that meet the image, summed over the outputs; the others multiply by
-// padding.
-std::int64_t TapsInside(std::int64_t input, std::int64_t output, std::int64_t kernel,
-                        std::int64_t stride, std::int64_t pad_before, std::int64_t dilation);
 
 }  // namespace topdnn
 

@@ -1,7 +1,7 @@
-// Convolution as TensorFlow computes it with Eigen (conv_ops.cc): NHWC and HWIO. Forward is a
-// matrix product where a patch is all of an image or one position of it, else a contraction over
-// image patches; the gradients go by explicit im2col. Depthwise convolutions are
-// loops of their own, as DepthwiseConv2dNative is; other groups go one by one.
+// Convolution as TensorFlow computes it with Eigen (conv_ops.cc), in NHWC and HWIO. Forward is a
+// matrix product if a patch is the whole image or one position of it, and otherwise a contraction
+// over image patches. The gradients use explicit im2col. Depthwise convolutions are loops of their
+// own, as in DepthwiseConv2dNative. Other grouped convolutions run group by group.
 
 #include <algorithm>
 
@@ -16,22 +16,36 @@ namespace topdnn {
 namespace {
 
 eigen::Convolution Describe(const ConvExtents& e) {
-  return {e.n,         e.c,          e.h,          e.w,       e.k,        e.r,
-          e.s,         e.stride_h,   e.stride_w,   e.pad_top, e.pad_left, e.pad_bottom,
-          e.pad_right, e.dilation_h, e.dilation_w, e.oh(),    e.ow()};
+  return {.n = e.n,
+          .c = e.c,
+          .h = e.h,
+          .w = e.w,
+          .k = e.k,
+          .r = e.r,
+          .s = e.s,
+          .stride_h = e.stride_h,
+          .stride_w = e.stride_w,
+          .pad_top = e.pad_top,
+          .pad_left = e.pad_left,
+          .pad_bottom = e.pad_bottom,
+          .pad_right = e.pad_right,
+          .dilation_h = e.dilation_h,
+          .dilation_w = e.dilation_w,
+          .oh = e.oh(),
+          .ow = e.ow()};
 }
 
 eigen::Epilogue Describe(const ConvEpilogue& epilogue, const float* bias) {
   return {epilogue.bias ? bias : nullptr, epilogue.relu, epilogue.bound};
 }
 
-// Whether a kernel sees the whole image, once.
+// Whether the kernel covers the whole image exactly once.
 bool PatchIsImage(const ConvExtents& e) {
   return e.r == e.h && e.s == e.w && e.oh() == 1 && e.ow() == 1 && e.dilation_h == 1 &&
          e.dilation_w == 1 && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
 }
 
-// Whether the source is the matrix of its patches (N*OH*OW, R*S*C).
+// Whether the source is already the matrix of its patches (N*OH*OW, R*S*C).
 bool SourceIsMatrix(const ConvExtents& e) { return ColIsImage(e) || PatchIsImage(e); }
 
 class ConvEigen : public eigen::EigenKernel {
@@ -49,13 +63,13 @@ class ConvEigen : public eigen::EigenKernel {
     const std::int64_t col =
         product_ || pass_ == Pass::kForward ? 0 : images_ * e_.oh * e_.ow * patch_;
     const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
-    TakeScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
+    ReserveScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
   }
 
  private:
   static constexpr std::int64_t kMiB = 1 << 20;
 
-  // Bytes of an image's patches, its share of dst, and the weights.
+  // Bytes of an image's patches, its part of dst, and the weights.
   static std::int64_t WorkingSet(const ConvExtents& e) {
     const std::int64_t patch = e.r * e.s * e.c;
     const std::int64_t outputs = e.oh() * e.ow();
@@ -63,9 +77,9 @@ class ConvEigen : public eigen::EigenKernel {
            (outputs * patch + outputs * e.k + patch * e.k);
   }
 
-  // How many images' patches are stored at a time. By weights: as many as 30 MiB hold. By data:
-  // one for each thread, unless there is one image alone or 256 KiB and more of work for a thread,
-  // where all threads share one image's product. TensorFlow's rules.
+  // Number of images whose patches are stored at a time, by TensorFlow's rules. By weights: as many
+  // as fit 30 MiB. By data: one per thread; but all threads share one image's product if there is
+  // only one image or if the work per thread is 256 KiB or more.
   static std::int64_t ImagesAtOnce(const ConvExtents& e, Pass pass, int threads) {
     if (pass == Pass::kBackwardWeights) {
       return std::clamp<std::int64_t>(30 * kMiB / WorkingSet(e), 1, e.n);
@@ -155,7 +169,7 @@ class ConvEigen : public eigen::EigenKernel {
   const std::int64_t rows_, patch_, images_;
 };
 
-// Whether each input channel is a group of its own.
+// Whether each input channel is a group.
 bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c; }
 
 class DepthwiseEigen : public eigen::EigenKernel {
@@ -165,7 +179,7 @@ class DepthwiseEigen : public eigen::EigenKernel {
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass) {
-    if (pass_ == Pass::kBackwardWeights) TakeScratch(request.threads * e_.r * e_.s * e_.k);
+    if (pass_ == Pass::kBackwardWeights) ReserveScratch(request.threads * e_.r * e_.s * e_.k);
   }
 
  private:
@@ -206,7 +220,8 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
           return MakeGroupByGroup(request, op, MakeConv<kVariant>);
         }
         if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
-          return Refusal{"an Eigen contraction overwrites its result: eigen fuses no addition"};
+          return Refusal{
+              "eigen does not support a fused addition: its contraction overwrites the result"};
         }
         for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
           if (auto refusal = eigen::Settle(settled, arg, {"acdb"})) return *std::move(refusal);

@@ -115,8 +115,8 @@ KernelOrRefusal MakeGroupByGroup(const KernelRequest& request, const ConvOp& op,
     const Layout layout = *Layout::Parse(weights ? kGroupedWeights : kActivations);
     const Layout asked = request.LayoutOf(operand.arg);
     if (!asked.is_any() && (asked.is_opaque() || !layout.SameFor(operand.shape, asked))) {
-      return Refusal{fmt::format("group by group takes {} as {}, not as {}", NameOf(operand.arg),
-                                 layout.tag(), asked.tag())};
+      return Refusal{fmt::format("group by group needs {} in layout {}, not {}",
+                                 NameOf(operand.arg), layout.tag(), asked.tag())};
     }
     settled.layouts[operand.arg] = layout;
     one.layouts[operand.arg] = *Layout::Parse(weights ? kWeights : kActivations);

@@ -2,24 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/window.h"
+
 namespace topdnn {
-
-namespace {
-
-// Outputs [first, last) of one axis whose tap at `offset` (= tap * dilation - padding) lies inside
-// the input.
-struct Range {
-  std::int64_t first, last;
-};
-
-Range OutputsInside(std::int64_t input, std::int64_t output, std::int64_t stride,
-                    std::int64_t offset) {
-  const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-  const std::int64_t last = input - offset <= 0 ? 0 : (input - offset - 1) / stride + 1;
-  return {std::min(first, output), std::clamp(last, std::min(first, output), output)};
-}
-
-}  // namespace
 
 bool ColIsImage(const ConvExtents& e) {
   return e.r == 1 && e.s == 1 && e.stride_h == 1 && e.stride_w == 1 && e.pad_top == 0 &&
@@ -37,7 +22,7 @@ void Im2Col(const ConvExtents& e, const float* image, float* col) {
       const std::int64_t h_offset = r * e.dilation_h - e.pad_top;
       for (std::int64_t s = 0; s < e.s; ++s, row += oh * ow) {
         const std::int64_t w_offset = s * e.dilation_w - e.pad_left;
-        const Range inside = OutputsInside(e.w, ow, e.stride_w, w_offset);
+        const OutputRange inside = OutputsInside(e.w, ow, e.stride_w, w_offset);
         for (std::int64_t y = 0; y < oh; ++y) {
           float* out = row + y * ow;
           const std::int64_t h = y * e.stride_h + h_offset;
@@ -47,8 +32,8 @@ void Im2Col(const ConvExtents& e, const float* image, float* col) {
           }
           const float* in = image + (c * e.h + h) * e.w + w_offset;
           std::fill_n(out, inside.first, 0.0F);
-          for (std::int64_t x = inside.first; x < inside.last; ++x) out[x] = in[x * e.stride_w];
-          std::fill(out + inside.last, out + ow, 0.0F);
+          for (std::int64_t x = inside.first; x < inside.end; ++x) out[x] = in[x * e.stride_w];
+          std::fill(out + inside.end, out + ow, 0.0F);
         }
       }
     }
@@ -68,13 +53,13 @@ void Col2Im(const ConvExtents& e, const float* col, float* image) {
       const std::int64_t h_offset = r * e.dilation_h - e.pad_top;
       for (std::int64_t s = 0; s < e.s; ++s, row += oh * ow) {
         const std::int64_t w_offset = s * e.dilation_w - e.pad_left;
-        const Range inside = OutputsInside(e.w, ow, e.stride_w, w_offset);
+        const OutputRange inside = OutputsInside(e.w, ow, e.stride_w, w_offset);
         for (std::int64_t y = 0; y < oh; ++y) {
           const std::int64_t h = y * e.stride_h + h_offset;
           if (h < 0 || h >= e.h) continue;
           float* out = plane + h * e.w + w_offset;
           const float* in = row + y * ow;
-          for (std::int64_t x = inside.first; x < inside.last; ++x) out[x * e.stride_w] += in[x];
+          for (std::int64_t x = inside.first; x < inside.end; ++x) out[x * e.stride_w] += in[x];
         }
       }
     }

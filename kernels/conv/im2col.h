@@ -1,6 +1,6 @@
-// Explicit im2col and col2im of one image, as Caffe's convolution does them (Jia et al. 2014;
-// Chellapilla et al. 2006): each output position's receptive field becomes a column, so that the
-// convolution is one matrix product.
+// Explicit im2col and col2im of one image, as in Caffe's convolution (Jia et al. 2014; Chellapilla
+// et al. 2006). Each output position's receptive field becomes a column, so that the convolution is
+// one matrix product.
 
 #ifndef TOPDNN_KERNELS_CONV_IM2COL_H_
 #define TOPDNN_KERNELS_CONV_IM2COL_H_
@@ -9,14 +9,14 @@
 
 namespace topdnn {
 
-// image (C/G, H, W) of one group -> col (C/G*R*S, OH*OW), zeros for padding. Threads share the
-// channels.
+// Copies image (C/G, H, W) of one group to col (C/G*R*S, OH*OW), with zeros for padding. Threads
+// share the channels.
 void Im2Col(const ConvExtents& e, const float* image, float* col);
 
-// The transpose: sums col (C/G*R*S, OH*OW) into image (C/G, H, W), which it overwrites.
+// The transpose: sums col (C/G*R*S, OH*OW) into image (C/G, H, W). The image is overwritten.
 void Col2Im(const ConvExtents& e, const float* col, float* image);
 
-// Whether the image already is its own col: 1x1, stride 1, no padding.
+// Whether the image is already its own col: 1x1, stride 1, no padding.
 bool ColIsImage(const ConvExtents& e);
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// Convolution on oneDNN: direct unless the request names another algorithm.
+// Convolution on oneDNN: the direct algorithm, unless the request names another one.
 
 #include "kernels/onednn.h"
 
@@ -6,6 +6,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/registry.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -18,7 +19,7 @@ struct Geometry {
 };
 
 Geometry GeometryOf(const ConvExtents& e) {
-  // oneDNN counts the zeros between taps: a dense kernel is dilation 0.
+  // oneDNN counts the zeros between taps: a dense kernel has dilation 0.
   return {{e.stride_h, e.stride_w},
           {e.dilation_h - 1, e.dilation_w - 1},
           {e.pad_top, e.pad_left},
@@ -43,7 +44,7 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   return attributes;
 }
 
-// The forward descriptor that a backward one wants as a hint: same geometry, free layouts.
+// The forward descriptor that a backward one needs as a hint: the same geometry, free layouts.
 dnnl::convolution_forward::primitive_desc ForwardHint(const KernelRequest& request,
                                                       const ConvOp& op, const Geometry& g) {
   const auto any = [&](const Shape& shape) {
@@ -126,8 +127,8 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {
-    return Refusal{
-        fmt::format("oneDNN's convolution is direct or winograd, not {}", request.algorithm)};
+    return Refusal{fmt::format(
+        "oneDNN's convolution has the algorithms direct and winograd, not {}", request.algorithm)};
   }
   return onednn::Offer(request, [&] {
     switch (request.execution.pass) {
@@ -142,7 +143,20 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
   });
 }
 
+// Blocked images, except those whose few channels the blocks would pad; for these oneDNN chooses.
+Layout BlockedImages(const Shape& shape, bool /*chooses*/) {
+  constexpr std::int64_t kMinChannels = 8;
+  return shape[1] < kMinChannels ? Layout::Any() : onednn::BlockedActivations();
+}
+
 const KernelRegistration kRegistration("conv", "onednn", MakeConv);
+const VariantRegistration kBlocked({.name = "onednn-blocked",
+                                    .backend = "onednn",
+                                    .kind = "conv",
+                                    .types = {DataType::kF32, DataType::kBF16},
+                                    .activations = BlockedImages});
+const VariantRegistration kWinograd(
+    {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kind = "conv"});
 
 }  // namespace
 

@@ -1,6 +1,7 @@
-// Convolution as Caffe computes it on a BLAS: NCHW, image by image, im2col and one sgemm per group
-// (BVLC Caffe, src/caffe/layers/base_conv_layer.cpp). OpenBLAS threads the products; im2col and
-// col2im share the channels among the same OpenMP threads.
+// Convolution as Caffe computes it on a BLAS: NCHW, image by image, with im2col and one sgemm per
+// group (BVLC Caffe, src/caffe/layers/base_conv_layer.cpp). OpenBLAS runs the products in parallel;
+// im2col and col2im distribute the channels over the same OpenMP threads. (Caffe's im2col runs on
+// one thread.)
 
 #include "kernels/openblas.h"
 
@@ -82,7 +83,7 @@ class ConvOpenBlas : public Kernel {
       float* row = dst + k * positions_;
       for (std::int64_t i = 0; i < positions_; ++i) {
         const float value = row[i] + bias;
-        // Written so that a NaN passes.
+        // This form keeps a NaN.
         row[i] = epilogue_.relu && value < 0.0F ? 0.0F : value;
       }
       if (epilogue_.bound == 0.0F) continue;

@@ -1,5 +1,5 @@
-// Convolution as its definition: plain loops over row-major tensors, sums in double. What every
-// other backend is held to.
+// Convolution by its definition: plain loops over row-major tensors, sums in double. All other
+// backends are compared with it.
 
 #include "kernels/reference.h"
 
@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-// What the epilogue makes of a sum. Written so that a NaN passes.
+// Applies the epilogue to a sum. This form keeps a NaN.
 double AfterEpilogue(const ConvEpilogue& epilogue, double sum, double bias, double before) {
   if (epilogue.bias) sum += bias;
   if (epilogue.sum) sum += before;
@@ -114,7 +114,7 @@ double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
   };
   const ConvSums<double> sums{e, data(Arg::kSrc), data(Arg::kWeights), data(Arg::kDiffDst)};
   if (result == Arg::kDiffBias) return sums.BackwardBias(index);
-  // The element's position in a tensor of four dimensions, of which the last three are known.
+  // The element's indices in a tensor of four dimensions; the extents of the last three are given.
   const auto at = [index](std::int64_t b, std::int64_t c, std::int64_t d, auto&& sum) {
     return sum(index / (b * c * d), index / (c * d) % b, index / d % c, index % d);
   };

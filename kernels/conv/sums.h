@@ -1,5 +1,6 @@
 // The sums that define convolution and its gradients, each for one element of the result, in
-// double: the reference takes all of them, a check of a result too large for that some.
+// double. The reference computes all of them. The check of a very large result computes some of
+// them.
 
 #ifndef TOPDNN_KERNELS_CONV_SUMS_H_
 #define TOPDNN_KERNELS_CONV_SUMS_H_
@@ -10,7 +11,7 @@
 
 namespace topdnn {
 
-// Over row-major tensors; a pointer that a sum does not need may be null.
+// Works on row-major tensors. A pointer that a sum does not need may be null.
 template <typename T>
 struct ConvSums {
   ConvExtents e;
@@ -20,7 +21,7 @@ struct ConvSums {
   std::int64_t oh = e.oh();
   std::int64_t ow = e.ow();
 
-  // dst (n, k, y, x) without its epilogue.
+  // Element (n, k, y, x) of dst, without the epilogue.
   double Forward(std::int64_t n, std::int64_t k, std::int64_t y, std::int64_t x) const {
     const std::int64_t channels = e.c / e.groups;
     const std::int64_t first = k / (e.k / e.groups) * channels;
@@ -40,7 +41,7 @@ struct ConvSums {
     return sum;
   }
 
-  // diff_src (n, c, h, w): over the outputs that this input contributes to.
+  // Element (n, c, h, w) of diff_src: the sum over the outputs that this input contributes to.
   double BackwardData(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) const {
     const std::int64_t channels = e.c / e.groups;
     const std::int64_t kernels = e.k / e.groups;
@@ -61,7 +62,7 @@ struct ConvSums {
     return sum;
   }
 
-  // diff_weights (k, c, r, s).
+  // Element (k, c, r, s) of diff_weights.
   double BackwardWeights(std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) const {
     const std::int64_t first = k / (e.k / e.groups) * (e.c / e.groups);
     double sum = 0;
@@ -80,7 +81,7 @@ struct ConvSums {
     return sum;
   }
 
-  // diff_bias (k).
+  // Element (k) of diff_bias.
   double BackwardBias(std::int64_t k) const {
     double sum = 0;
     for (std::int64_t n = 0; n < e.n; ++n) {
@@ -90,7 +91,7 @@ struct ConvSums {
     return sum;
   }
 
-  // Where a tap of an output lands in the image.
+  // Row and column of the image that a tap of an output reads.
   std::int64_t Row(std::int64_t y, std::int64_t r) const {
     return y * e.stride_h - e.pad_top + r * e.dilation_h;
   }

@@ -16,7 +16,7 @@ DropoutOp::DropoutOp(Shape shape, float ratio, std::uint32_t seed)
   CheckExtents("dropout", shape_);
   if (!(ratio >= 0 && ratio < 1)) {
     throw std::invalid_argument(fmt::format(
-        "dropout of {} by {}: the ratio must lie in 0 to below 1", shape_.ToString(), ratio));
+        "dropout of {} by {}: the ratio must be 0 or more and below 1", shape_.ToString(), ratio));
   }
 }
 

@@ -1,6 +1,6 @@
 // Dropout: Srivastava, Hinton, Krizhevsky, Sutskever and Salakhutdinov 2014, "Dropout: A Simple Way
-// to Prevent Neural Networks from Overfitting", in the inverted form of every framework: training
-// scales by 1 / (1 - ratio) what it keeps, and inference changes nothing.
+// to Prevent Neural Networks from Overfitting". It is the inverted form that every framework uses:
+// training multiplies the kept elements by 1 / (1 - ratio), and inference changes nothing.
 
 #ifndef TOPDNN_KERNELS_DROPOUT_DROPOUT_H_
 #define TOPDNN_KERNELS_DROPOUT_DROPOUT_H_
@@ -15,15 +15,15 @@
 
 namespace topdnn {
 
-// Which elements stay: a function of seed, step and the element's row-major position alone, so it
-// is the same for any number of threads, layout, type and backend.
+// Decides which elements are kept. The mask depends only on the seed, the step and the element's
+// row-major position, so it is the same for any number of threads, layout, type and backend.
 class DropoutMask {
  public:
   DropoutMask(float ratio, std::uint64_t seed)
       : key_{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)},
         dropped_below_(static_cast<std::uint64_t>(static_cast<double>(ratio) * 0x1p32)) {}
 
-  // 1 for each of the elements 4 * block to 4 * block + 3 that stays, else 0.
+  // For each of the elements 4 * block to 4 * block + 3: 1 if it is kept, 0 if not.
   std::array<std::uint8_t, 4> Block(std::int64_t block, std::int32_t step) const {
     const auto numbers =
         Philox4x32({static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
@@ -39,29 +39,32 @@ class DropoutMask {
   std::uint64_t dropped_below_;
 };
 
-// Operands: forward in training src, step () -> dst, workspace, the mask in row-major order, and
-// step, the number of masks drawn, which the kernel advances; in inference src -> dst, which is
-// src; backward_data diff_dst, workspace -> diff_src. Layers of one network need seeds of their
-// own. What is dropped becomes 0, a NaN and an infinity too.
+// Operands:
+//   forward, training   src, step () -> dst, workspace (the mask in row-major order), step (the
+//                       number of masks drawn so far; the kernel increments it)
+//   forward, inference  src -> dst, which equals src
+//   backward_data       diff_dst, workspace -> diff_src
+// Each layer of a network needs its own seed. A dropped element becomes 0, even if it is a NaN or
+// an infinity.
 class DropoutOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1, a tensor too large, or a ratio outside of
-  // [0, 1).
+  // Throws std::invalid_argument for extents below 1, a tensor that is too large, or a ratio
+  // outside [0, 1).
   DropoutOp(Shape shape, float ratio, std::uint32_t seed = 0);
 
   const Shape& shape() const { return shape_; }
   float ratio() const { return ratio_; }
   std::uint32_t seed() const { return seed_; }
   DropoutMask mask() const { return {ratio_, seed_}; }
-  // What training multiplies by.
+  // The factor that training multiplies kept elements by.
   double scale() const { return 1 / (1 - static_cast<double>(ratio_)); }
 
   std::string_view kind() const override { return "dropout"; }
   std::string Problem() const override;  // "64x4096_ratio0.5", "64x4096s7_ratio0.5"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // That of training; WorkIn knows both.
+  // The work in training; WorkIn covers inference too.
   Work WorkOf(Pass pass, DataType type) const override;
-  // One product an element; none in inference. Integer operations of the generator do not count.
+  // One product per element; none in inference. The generator's integer operations are not counted.
   Work WorkIn(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }

@@ -1,5 +1,6 @@
-// Dropout as loops in f32 and bf16, for the backends, none of which has it. It follows any layout
-// without padding: the mask is drawn in the tensor's row-major order, whatever order memory has.
+// Dropout as loops in f32 and bf16, for all backends, because none of their libraries has it. It
+// accepts any layout without padding: the mask is drawn in the tensor's row-major order, whatever
+// the order in memory.
 
 #include <fmt/format.h>
 
@@ -19,7 +20,7 @@ namespace topdnn {
 
 namespace {
 
-// T float, or std::uint16_t for bf16.
+// T is float, or std::uint16_t for bf16.
 template <typename T>
 class DropoutLoops : public LoopsKernel {
  public:
@@ -54,7 +55,7 @@ class DropoutLoops : public LoopsKernel {
   }
 
  private:
-  // Where the element at row-major position `i` lies.
+  // The position in memory of the element at row-major position `i`.
   std::int64_t At(std::int64_t i) const {
     return offsets_.empty() ? i : offsets_[static_cast<std::size_t>(i)];
   }
@@ -74,7 +75,7 @@ class DropoutLoops : public LoopsKernel {
     auto* step = Data<std::int32_t>(Arg::kStep);
     const std::int32_t drawn = *step;
     const std::int64_t blocks = (n_ + 3) / 4;
-#pragma omp parallel for if (n_ >= kElementsWorthATeam)
+#pragma omp parallel for if (n_ >= kMinParallelElements)
     for (std::int64_t block = 0; block < blocks; ++block) {
       const auto stays = mask_.Block(block, drawn);
       const std::int64_t first = 4 * block;
@@ -91,7 +92,7 @@ class DropoutLoops : public LoopsKernel {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
     const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
-#pragma omp parallel for if (n_ >= kElementsWorthATeam)
+#pragma omp parallel for if (n_ >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) {
       diff_src[At(i)] = workspace[i] == 0 ? T{0} : Scaled(diff_dst[At(i)]);
     }
@@ -110,16 +111,16 @@ class DropoutLoops : public LoopsKernel {
   std::vector<std::int64_t> offsets_;  // empty: row-major
 };
 
-// Why not; empty when the loops can take the request.
+// The reason why the loops cannot serve the request; empty when they can.
 std::string RefusalOf(const KernelRequest& request, const Shape& shape,
                       const std::optional<Layout>& layout) {
   const DataType type = request.execution.type;
   if (type != DataType::kF32 && type != DataType::kBF16) {
     return fmt::format("the loops of dropout compute in f32 and bf16, not {}", NameOf(type));
   }
-  if (!layout) return "the loops of dropout take one layout for both their tensors";
+  if (!layout) return "the loops of dropout need one layout for both tensors";
   if (layout->is_opaque() || layout->PaddedElements(shape) != shape.elements()) {
-    return fmt::format("the loops of dropout take layouts without padding, not {} for {}",
+    return fmt::format("the loops of dropout need a layout without padding, not {} for {}",
                        layout->tag(), shape.ToString());
   }
   const Layout mask = request.LayoutOf(Arg::kWorkspace);

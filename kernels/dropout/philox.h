@@ -1,6 +1,7 @@
 // Philox4x32-10, a counter-based random generator: Salmon, Moraes, Dror and Shaw 2011, "Parallel
-// Random Numbers: As Easy as 1, 2, 3" (SC'11), section 3.3. A number depends on its counter and the
-// key alone, so that threads share the work of drawing without a state, and draw what one would.
+// Random Numbers: As Easy as 1, 2, 3" (SC'11), section 3.3. A number depends only on its counter
+// and the key. So threads can draw in parallel without shared state, and the numbers do not depend
+// on how many threads there are.
 
 #ifndef TOPDNN_KERNELS_DROPOUT_PHILOX_H_
 #define TOPDNN_KERNELS_DROPOUT_PHILOX_H_
@@ -10,7 +11,7 @@
 
 namespace topdnn {
 
-// Four independent numbers, uniform over 32 bits.
+// Returns four independent numbers, uniform over 32 bits.
 constexpr std::array<std::uint32_t, 4> Philox4x32(std::array<std::uint32_t, 4> counter,
                                                   std::array<std::uint32_t, 2> key) {
   // The paper's multipliers, and the Weyl sequences' increments (golden ratio, sqrt(3) - 1).

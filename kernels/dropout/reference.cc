@@ -1,4 +1,4 @@
-// Dropout as its definition: plain loops over row-major tensors.
+// Dropout by its definition: plain loops over row-major tensors.
 
 #include "kernels/reference.h"
 

@@ -1,9 +1,9 @@
 // The table of functions that a library of Eigen code exports.
 //
-// Eigen chooses its vector instructions when it is compiled, so its code is compiled once per ISA,
-// each time into a shared library that keeps every symbol to itself but one (kernels/eigen/
-// per_isa/, kernels/eigen/CMakeLists.txt). This header is all that a library and the program have
-// in common. Every function returns when its work is done.
+// Eigen chooses its vector instructions at compile time. Therefore its code is compiled once per
+// ISA, each time into a shared library that exports one symbol (kernels/eigen/per_isa/,
+// kernels/eigen/CMakeLists.txt). A library and the program share only this header and operands.h.
+// Every function returns when its work is finished.
 
 #ifndef TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
 #define TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
@@ -11,32 +11,33 @@
 #include <cstdint>
 
 #include "kernels/eigen/operands.h"
-#include "kernels/eigen/response_norm.h"
 
 namespace topdnn::eigen {
 
 struct Functions {
-  const char* isa;          // as Kernel::isa()
-  const char* contraction;  // what multiplies packed panels: "gebp", "sgemm"
-  const char* version;      // Eigen's
+  const char* isa;          // in the spelling of Kernel::isa()
+  const char* contraction;  // the code that multiplies packed panels: "gebp", "sgemm"
+  const char* version;      // version of Eigen
 
-  // Pools of `threads` threads beside the caller's, as TensorFlow's intra-op pool is.
+  // Makes a pool of `threads` threads in addition to the caller's, like TensorFlow's intra-op pool.
   Pool* (*make_pool)(int threads);
   void (*release_pool)(Pool* pool);
 
   void (*matmul)(Pool* pool, const MatMul& product);
-  // dst (N, OH, OW, K): image patches contracted with the weights, never stored (implicit im2col).
+  // dst (N, OH, OW, K): image patches contracted with the weights. The patches are not stored
+  // (implicit im2col).
   void (*conv_forward)(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                        const Epilogue& epilogue, float* dst);
   // diff_weights, summed over shards of `images` images; `col` holds (images*OH*OW, R*S*C).
   void (*conv_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
                                 const float* diff_dst, std::int64_t images, float* col,
                                 float* diff_weights);
-  // diff_src. With `slots` 1 image by image, each product shared by the threads; else `slots`
-  // threads each take images, a product in one thread. `col` holds (slots, OH*OW, R*S*C).
+  // diff_src. With `slots` 1: image by image, and all threads share each product. Otherwise `slots`
+  // threads take one image each, and each computes its product alone. `col` holds (slots, OH*OW,
+  // R*S*C).
   void (*conv_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
                              const float* weights, std::int64_t slots, float* col, float* diff_src);
-  // The same where each input channel makes k / c output channels by itself; weights (R, S, K).
+  // Depthwise: each input channel gives k / c output channels by itself; weights (R, S, K).
   // `partial` holds (threads, R*S*K).
   void (*depthwise_forward)(Pool* pool, const Convolution& conv, const float* src,
                             const float* weights, const Epilogue& epilogue, float* dst);
@@ -57,37 +58,40 @@ struct Functions {
   void (*average_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
                                 float* diff_src);
 
-  // Training: mean and variance of src, then dst; inference: dst by those given. dst may be src.
+  // Training: computes mean and variance of src, then dst. Inference: computes dst with the given
+  // mean and variance. dst may be src.
   void (*batchnorm_training)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
   void (*batchnorm_inference)(Pool* pool, const BatchNorm& norm, const float* src, float* dst);
   // diff_src may be diff_dst.
   void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
                              const float* diff_dst, float* diff_src, float* diff_scale,
                              float* diff_shift);
-  // Local response normalization; `scale` (rows, C), which the backward pass reads, may be null.
+  // Local response normalization. `scale` (rows, C) is what the backward pass reads; it may be
+  // null.
   void (*lrn)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst, float* scale);
   void (*lrn_backward)(Pool* pool, const ResponseNorm& norm, const float* src, const float* scale,
                        const float* diff_dst, float* diff_src);
   // dst = momentum * dst + (1 - momentum) * src.
   void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 
-  // Flat; dst may be src, and diff_src diff_dst.
+  // Flat tensors. dst may be src, and diff_src may be diff_dst.
   void (*activate)(Pool* pool, const Activation& activation, std::int64_t n, const float* src,
                    float* dst);
   void (*activate_backward)(Pool* pool, const Activation& activation, std::int64_t n,
                             const float* diff_dst, const float* dst, float* diff_src);
-  // dst = the sum of `sources` tensors, 2 or more, then ReLU if asked. Flat; dst may be src[0].
+  // dst = the sum of `sources` (2 or more) flat tensors, then a ReLU if `relu`. dst may be src[0].
   void (*add)(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
               float* dst);
-  // dst (rows, C) = src + bias (C) in each row. dst may be src.
+  // dst (rows, C) = src + bias (C), added to each row. dst may be src.
   void (*add_bias)(Pool* pool, std::int64_t rows, std::int64_t channels, const float* src,
                    const float* bias, float* dst);
-  // Copies rows of `length` elements, which begin a stride apart.
+  // Copies rows of `length` elements. Consecutive rows begin one stride apart.
   void (*copy_rows)(Pool* pool, std::int64_t rows, std::int64_t length, const float* src,
                     std::int64_t src_stride, float* dst, std::int64_t dst_stride);
-  // dst holds what is kept: (outer, inner), or (middle).
+  // dst holds the kept dimensions: (outer, inner), or (middle).
   void (*sum)(Pool* pool, const Reduction& reduction, const float* src, float* dst);
-  // Its gradient: each element of diff_dst, divided, to all that its sum took.
+  // The gradient of sum: copies each element of diff_dst, divided, to all elements that its sum
+  // added.
   void (*sum_backward)(Pool* pool, const Reduction& reduction, const float* diff_dst,
                        float* diff_src);
   // (batch, classes).
@@ -95,20 +99,20 @@ struct Functions {
                   float* dst);
   void (*softmax_backward)(Pool* pool, std::int64_t batch, std::int64_t classes,
                            const float* diff_dst, const float* dst, float* diff_src);
-  // losses (batch), one an image; diff_src, which may be null, is the gradient of their mean.
+  // losses (batch), one per image. diff_src is the gradient of their mean; it may be null.
   void (*cross_entropy)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
                         const std::int32_t* labels, float* losses, float* diff_src);
-  // dst (extents permuted by `order`): dimension i of dst is dimension order[i] of src (extents).
+  // dst is src (extents) permuted: dimension i of dst is dimension order[i] of src.
   void (*shuffle)(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
                   float* dst);
-  // Images (rows of all images, width, C), each pixel repeated scale_h times below and scale_w
-  // times beside itself; backward the sum over these.
+  // Images (rows of all images, width, C). Repeats each pixel scale_h times downwards and scale_w
+  // times sideways; backward sums over these copies.
   void (*resize)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
                  std::int64_t scale_h, std::int64_t scale_w, const float* src, float* dst);
   void (*resize_backward)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
                           std::int64_t scale_h, std::int64_t scale_w, const float* diff_dst,
                           float* diff_src);
-  // Updates as kernels/sgd/ defines them; `momentum` null: none.
+  // Updates as defined in kernels/sgd/. `momentum` null: without momentum.
   void (*sgd)(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
               const float* gradient, float* weights, float* momentum);
   void (*adam)(Pool* pool, std::int64_t n, const Adam& settings, const float* gradient,
@@ -117,7 +121,7 @@ struct Functions {
 
 }  // namespace topdnn::eigen
 
-// The one symbol of a library.
+// The only symbol that a library exports.
 extern "C" const topdnn::eigen::Functions* topdnn_eigen_functions();
 
 #endif  // TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_

@@ -40,23 +40,17 @@ std::optional<Refusal> Settle(KernelRequest& request, Arg arg,
       return std::nullopt;
     }
   }
-  return Refusal{fmt::format("eigen takes {} as {}, not as {}", NameOf(arg), *acceptable.begin(),
-                             asked.tag())};
+  return Refusal{fmt::format("eigen needs {} in layout {}, not {}", NameOf(arg),
+                             *acceptable.begin(), asked.tag())};
 }
 
-std::optional<Refusal> SettleOnOne(KernelRequest& request) {
-  Layout one;
-  for (const Operand& operand : request.op->Operands(request.execution)) {
-    const Layout asked = request.LayoutOf(operand.arg);
-    if (asked.is_any()) continue;
-    if (asked.is_opaque() || (!one.is_any() && !one.SameFor(operand.shape, asked))) {
-      return Refusal{
-          fmt::format("eigen takes one layout for all tensors of {}", request.op->kind())};
-    }
-    one = asked;
+std::optional<Refusal> SettleOneLayout(KernelRequest& request) {
+  const std::optional<Layout> common = CommonLayout(request);
+  if (!common) {
+    return Refusal{fmt::format("eigen needs one layout for all tensors of {}", request.op->kind())};
   }
   for (const Operand& operand : request.op->Operands(request.execution)) {
-    request.layouts[operand.arg] = one.is_any() ? Layout::Plain(operand.shape.rank()) : one;
+    request.layouts[operand.arg] = common->is_any() ? Layout::Plain(operand.shape.rank()) : *common;
   }
   return std::nullopt;
 }

@@ -22,8 +22,8 @@ struct Isa {
                   std::string_view::npos;
 };
 
-// Widest first. What an ISA asks of the CPU is what cmake/Isa.cmake lets the compiler use;
-// __builtin_cpu_supports sees to it that the system saves the registers, too.
+// Widest first. The CPU features that an ISA needs are those that cmake/Isa.cmake lets the compiler
+// use. __builtin_cpu_supports also checks that the operating system saves the registers.
 std::vector<Isa> Isas() {
   const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
                     __builtin_cpu_supports("f16c") != 0;
@@ -37,12 +37,13 @@ std::vector<Isa> Isas() {
 
 using Found = std::variant<const Functions*, Refusal>;
 
-// Loaded rather than linked: what a library runs when it is loaded may itself be wide code. By its
-// path, as the sanitizers' dlopen does not know the run path of who calls it.
+// The library is loaded with dlopen, not linked, because its start-up code may contain wide
+// instructions. It is loaded by its path, because the sanitizers' dlopen does not use the run path
+// of the caller.
 Found Load(Variant variant, std::string_view isa) {
   const std::string file =
       fmt::format("libtopdnn_eigen_{}{}.so", variant == Variant::kSgemm ? "sgemm_" : "", isa);
-  std::error_code ignored;  // leaves an empty path, and dlopen says what it misses
+  std::error_code ignored;  // the path stays empty, and dlopen reports the error
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   void* library = nullptr;
   for (const auto& path : {folder / file, folder.parent_path() / file}) {
@@ -51,8 +52,8 @@ Found Load(Variant variant, std::string_view isa) {
   void* symbol = library == nullptr ? nullptr : dlsym(library, "topdnn_eigen_functions");
   if (symbol == nullptr) {
     return Refusal{fmt::format(
-        "{} cannot be loaded from the program's folder or the one above ({}); build it again", file,
-        dlerror())};
+        "cannot load {} from the program's folder or the one above it ({}); build topdnn again",
+        file, dlerror())};
   }
   return reinterpret_cast<decltype(&topdnn_eigen_functions)>(symbol)();
 }
@@ -67,19 +68,17 @@ Found FindFunctions(Variant variant, std::string_view isa) {
     return isa.empty() ? candidate.runs_here && candidate.is_built : candidate.name == isa;
   });
   if (chosen == isas.end() && isa.empty()) {
-    return Refusal{"this build has Eigen for " TOPDNN_EIGEN_ISAS ", and this CPU has none of them"};
+    return Refusal{"this build has Eigen compiled for " TOPDNN_EIGEN_ISAS
+                   ", and this CPU supports none of them"};
   }
   if (chosen == isas.end()) {
-    return Refusal{
-        fmt::format("eigen has no algorithm '{}': it takes the name of an ISA (sse2, "
-                    "avx2, avx512) or none",
-                    isa)};
+    return Refusal{fmt::format("eigen has no ISA '{}'; use sse2, avx2, avx512 or none", isa)};
   }
   if (!chosen->is_built) {
-    return Refusal{
-        fmt::format("this build has no Eigen for {}, but for " TOPDNN_EIGEN_ISAS, chosen->name)};
+    return Refusal{fmt::format(
+        "this build has no Eigen compiled for {}, only for " TOPDNN_EIGEN_ISAS, chosen->name)};
   }
-  if (!chosen->runs_here) return Refusal{fmt::format("this CPU has no {}", chosen->name)};
+  if (!chosen->runs_here) return Refusal{fmt::format("this CPU does not support {}", chosen->name)};
   const std::lock_guard lock(mutex);
   const auto found = loaded.find({variant, chosen->name});
   if (found != loaded.end()) return found->second;

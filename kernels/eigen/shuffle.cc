@@ -8,7 +8,7 @@ namespace topdnn::eigen {
 
 namespace {
 
-constexpr int kMostDimensions = 4;
+constexpr int kMaxDimensions = 4;
 
 class ShuffleEigen : public EigenKernel {
  public:
@@ -18,10 +18,10 @@ class ShuffleEigen : public EigenKernel {
         from_(from),
         to_(to),
         is_copy_(permutation.is_copy()) {
-    // Leading dimensions of one element make up for those that are missing.
-    const std::size_t missing = kMostDimensions - permutation.order.size();
+    // Fewer dimensions than compiled: leading dimensions of extent 1 fill the rest.
+    const std::size_t missing = kMaxDimensions - permutation.order.size();
     for (std::size_t i = 0; i < missing; ++i) order_[i] = static_cast<int>(i);
-    for (std::size_t i = missing; i < kMostDimensions; ++i) {
+    for (std::size_t i = missing; i < kMaxDimensions; ++i) {
       extents_[i] = permutation.extents[i - missing];
       order_[i] = static_cast<int>(missing) + permutation.order[i - missing];
     }
@@ -39,16 +39,16 @@ class ShuffleEigen : public EigenKernel {
 
   const Arg from_, to_;
   const bool is_copy_;
-  std::array<std::int64_t, kMostDimensions> extents_ = {1, 1, 1, 1};
-  std::array<int, kMostDimensions> order_ = {};
+  std::array<std::int64_t, kMaxDimensions> extents_ = {1, 1, 1, 1};
+  std::array<int, kMaxDimensions> order_ = {};
 };
 
 }  // namespace
 
 KernelOrRefusal MakeShuffle(const KernelRequest& settled, const Functions& functions, Arg from,
                             Arg to, const Permutation& permutation) {
-  if (permutation.order.size() > kMostDimensions) {
-    return Refusal{fmt::format("eigen permutes up to {} dimensions, not {}", kMostDimensions,
+  if (permutation.order.size() > kMaxDimensions) {
+    return Refusal{fmt::format("eigen permutes at most {} dimensions, not {}", kMaxDimensions,
                                permutation.order.size())};
   }
   return std::make_unique<ShuffleEigen>(settled, functions, from, to, permutation);

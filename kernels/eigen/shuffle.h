@@ -1,5 +1,5 @@
-// The kernel that moves the elements of one tensor into another order: what a reorder, a flatten
-// and a transposition are on Eigen.
+// The kernel that writes the elements of a tensor in another order. On Eigen it computes reorders,
+// flattens and transpositions.
 
 #ifndef TOPDNN_KERNELS_EIGEN_SHUFFLE_H_
 #define TOPDNN_KERNELS_EIGEN_SHUFFLE_H_
@@ -9,8 +9,8 @@
 
 namespace topdnn::eigen {
 
-// Writes the memory of `from`, its dimensions permuted, to that of `to`. `settled` has every layout
-// settled. Refuses a permutation of more dimensions than were compiled.
+// Writes the memory of `from` to that of `to` with its dimensions permuted. All layouts of
+// `settled` must be settled. Refuses a permutation of more dimensions than are compiled.
 KernelOrRefusal MakeShuffle(const KernelRequest& settled, const Functions& functions, Arg from,
                             Arg to, const Permutation& permutation);
 

@@ -13,11 +13,12 @@ namespace topdnn {
 AddOp::AddOp(Shape shape, int sources, bool relu)
     : shape_(std::move(shape)), sources_(sources), relu_(relu) {
   CheckExtents("add", shape_);
-  constexpr int kMost = static_cast<int>(Arg::kDiffMultiple) - static_cast<int>(Arg::kMultiple);
-  if (sources < 2 || sources > kMost || shape_.rank() == 0) {
-    throw std::invalid_argument(
-        fmt::format("add of {} tensors of {}: 2 to {} can be added, of one dimension or more",
-                    sources, shape_.ToString(), kMost));
+  constexpr int kMaxSources =
+      static_cast<int>(Arg::kIndexedDiffSrc) - static_cast<int>(Arg::kIndexedSrc);
+  if (sources < 2 || sources > kMaxSources || shape_.rank() == 0) {
+    throw std::invalid_argument(fmt::format(
+        "add of {} tensors of {}: 2 to {} tensors with one dimension or more are supported",
+        sources, shape_.ToString(), kMaxSources));
   }
 }
 
@@ -29,7 +30,7 @@ std::vector<Operand> AddOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward) return {};
   std::vector<Operand> operands;
   for (int i = 0; i < sources_; ++i) {
-    operands.push_back({MultipleSrc(i), Direction::kIn, shape_, execution.type});
+    operands.push_back({IndexedSrc(i), Direction::kIn, shape_, execution.type});
   }
   operands.push_back({Arg::kDst, Direction::kOut, shape_, execution.type});
   return operands;

@@ -1,4 +1,4 @@
-// Addition as an Eigen device expression, in whatever layout its sources share.
+// Addition as an Eigen device expression, in any layout that all sources have.
 
 #include <vector>
 
@@ -22,7 +22,7 @@ class AddEigen : public eigen::EigenKernel {
     EigenKernel::Prepare(memory);
     sources_.clear();
     for (int i = 0; i < count_; ++i) {
-      sources_.push_back(static_cast<const float*>(memory.at(MultipleSrc(i))));
+      sources_.push_back(static_cast<const float*>(memory.at(IndexedSrc(i))));
     }
   }
 
@@ -42,7 +42,7 @@ KernelOrRefusal MakeAdd(const KernelRequest& request) {
   return eigen::Offer(
       kVariant, request,
       [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOnOne(settled)) return *std::move(refusal);
+        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
         return std::make_unique<AddEigen>(settled, functions,
                                           dynamic_cast<const AddOp&>(*request.op));
       });

@@ -1,4 +1,4 @@
-// Addition in f32 as vectorised loops, for a backend whose library has none.
+// Addition in f32 as vectorised loops, for backends whose libraries have none.
 
 #include <algorithm>
 
@@ -15,16 +15,17 @@ class AddLoops : public LoopsKernel {
   AddLoops(const KernelRequest& request, const AddOp& op)
       : LoopsKernel(request), n_(op.shape().elements()), sources_(op.sources()), relu_(op.relu()) {}
 
-  // By pieces that stay in the first-level cache while the sources are added one after another.
+  // Works in pieces that stay in the first-level cache while the sources are added one after the
+  // other.
   void Run() noexcept override {
     constexpr std::int64_t kPiece = 2048;
-#pragma omp parallel for if (n_ * sources_ >= kElementsWorthATeam)
+#pragma omp parallel for if (n_ * sources_ >= kMinParallelElements)
     for (std::int64_t at = 0; at < n_; at += kPiece) {
       const std::int64_t count = std::min(kPiece, n_ - at);
       float* dst = Data<float>(Arg::kDst) + at;
-      AddPair(Multiple<float>(0) + at, Multiple<float>(1) + at, count, dst);
+      AddPair(Indexed<float>(0) + at, Indexed<float>(1) + at, count, dst);
       for (int s = 2; s < sources_; ++s) {
-        AddPair(dst, Multiple<float>(s) + at, count, dst);
+        AddPair(dst, Indexed<float>(s) + at, count, dst);
       }
       if (relu_) Relu(count, dst);
     }

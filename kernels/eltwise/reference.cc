@@ -1,4 +1,4 @@
-// Addition as its definition, summed in double. A NaN passes.
+// Addition by its definition, summed in double. A NaN stays a NaN.
 
 #include "kernels/reference.h"
 
@@ -22,7 +22,7 @@ class AddReference : public ReferenceKernel {
     T* dst = Data<T>(Arg::kDst);
     for (std::int64_t i = 0; i < n_; ++i) {
       double sum = 0;
-      for (int s = 0; s < sources_; ++s) sum += static_cast<double>(Multiple<T>(s)[i]);
+      for (int s = 0; s < sources_; ++s) sum += static_cast<double>(Indexed<T>(s)[i]);
       dst[i] = static_cast<T>(relu_ && sum < 0 ? 0.0 : sum);
     }
   }

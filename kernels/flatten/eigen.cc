@@ -1,5 +1,5 @@
-// Flatten as an Eigen shuffle of the image, in any unblocked layout, to the row-major order that
-// its rows have; a copy where that is the image's own.
+// Flatten as an Eigen shuffle of the image, from any unblocked layout to row-major order. For a
+// row-major image it is a copy.
 
 #include "kernels/eigen/shuffle.h"
 #include "kernels/flatten/flatten.h"
@@ -23,7 +23,7 @@ KernelOrRefusal MakeFlatten(const KernelRequest& request) {
         Layout& layout = settled.layouts[image];
         if (layout.is_any()) layout = plain;
         if (!IsUnblocked(layout)) {
-          return Refusal{"eigen flattens images in unblocked layouts, not in " + layout.tag()};
+          return Refusal{"eigen flattens images in unblocked layouts only, not in " + layout.tag()};
         }
         const Permutation permutation = forward ? PermutationBetween(shape, layout, plain)
                                                 : PermutationBetween(shape, plain, layout);

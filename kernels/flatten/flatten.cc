@@ -14,7 +14,7 @@ FlattenOp::FlattenOp(Shape src) : src_(std::move(src)) {
 }
 
 std::vector<Operand> FlattenOp::Operands(const Execution& execution) const {
-  return OperandsOfMapping(execution, src_, dst_);
+  return UnaryOperands(execution, src_, dst_);
 }
 
 Work FlattenOp::WorkOf(Pass pass, DataType type) const {

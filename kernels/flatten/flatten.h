@@ -1,4 +1,4 @@
-// Flatten: an image in any layout to the row of features that an inner product reads.
+// Flatten: turns an image in any layout into the row of features that an inner product reads.
 
 #ifndef TOPDNN_KERNELS_FLATTEN_FLATTEN_H_
 #define TOPDNN_KERNELS_FLATTEN_FLATTEN_H_
@@ -10,9 +10,9 @@
 
 namespace topdnn {
 
-// Operands: forward src (N, C, H, W), or of any rank from 1 on, -> dst (N, C*H*W), row-major;
-// backward_data diff_dst -> diff_src. From a row-major source it is a copy, which a planner saves
-// by letting both share their memory.
+// Operands: forward src (N, C, H, W), or any rank from 1 on, -> dst (N, C*H*W), row-major;
+// backward_data diff_dst -> diff_src. For a row-major source it is a copy; a planner avoids it by
+// giving both tensors the same memory.
 class FlattenOp : public Op {
  public:
   // Throws std::invalid_argument for extents below 1.
@@ -24,7 +24,7 @@ class FlattenOp : public Op {
   std::string_view kind() const override { return "flatten"; }
   std::string Problem() const override { return src_.ToString(); }  // "8x64x7x7"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // No arithmetic; every byte read once and written once.
+  // No arithmetic. Every byte is read once and written once.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
 

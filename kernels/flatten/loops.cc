@@ -1,4 +1,4 @@
-// Flatten of a row-major tensor in f32 as a copy, for a backend whose library has none.
+// Flatten of a row-major tensor in f32 as a copy, for backends whose libraries have none.
 
 #include "kernels/flatten/flatten.h"
 #include "kernels/omp_loops.h"

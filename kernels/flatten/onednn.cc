@@ -1,4 +1,4 @@
-// Flatten on oneDNN: a reorder between the image's layout and row-major, which is that of the rows.
+// Flatten on oneDNN: a reorder of the image to row-major, which is also the layout of the rows.
 
 #include "kernels/onednn.h"
 
@@ -16,7 +16,7 @@ KernelOrRefusal MakeFlatten(const KernelRequest& request) {
   const Arg rows = forward ? Arg::kDst : Arg::kDiffDst;
   const Layout of_rows = request.LayoutOf(rows);
   if (!of_rows.is_any() && !of_rows.IsPlainFor(op.dst_shape())) {
-    return Refusal{"flatten's rows are row-major, not " + of_rows.tag()};
+    return Refusal{"flatten needs row-major rows, not " + of_rows.tag()};
   }
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const Layout plain = Layout::Plain(op.src_shape().rank());
@@ -24,7 +24,7 @@ KernelOrRefusal MakeFlatten(const KernelRequest& request) {
     const DataType type = request.execution.type;
     const auto image_desc =
         onednn::ToMemoryDesc({op.src_shape(), type, settled.is_any() ? plain : settled});
-    // The rows as oneDNN sees them: with the image's extents.
+    // The rows, with the extents of the image, for oneDNN.
     const auto rows_desc = onednn::ToMemoryDesc({op.src_shape(), type, plain});
     const dnnl::reorder::primitive_desc pd(onednn::Engine(), forward ? image_desc : rows_desc,
                                            onednn::Engine(), forward ? rows_desc : image_desc,

@@ -1,5 +1,5 @@
-// General matrix multiplication as BLAS defines it, batched if asked: C = alpha A B + beta C, A and
-// B as stored or transposed; and its two gradients.
+// General matrix multiplication as in BLAS, optionally batched: C = alpha A B + beta C, where A and
+// B may be stored transposed; and its two gradients.
 
 #ifndef TOPDNN_KERNELS_GEMM_GEMM_H_
 #define TOPDNN_KERNELS_GEMM_GEMM_H_
@@ -25,9 +25,9 @@ struct GemmExtents {
 };
 
 // Operands: forward src (A), weights (B) -> dst (C); backward_data diff_dst, weights -> diff_src;
-// backward_weights src, diff_dst -> diff_weights. Shapes are those stored, with a leading B when
-// batch is above 1. The gradients carry alpha; beta's term has none. In bf16 diff_weights stays
-// f32, as a convolution's does; in int8 (s8 or u8 times s8) dst is the exact s32 sum.
+// backward_weights src, diff_dst -> diff_weights. Shapes are as stored, with a leading B when batch
+// is above 1. The gradients contain alpha; the term with beta has no gradient. In bf16 diff_weights
+// stays f32, as in a convolution. In int8 (s8 or u8 times s8) dst is the exact s32 sum.
 class GemmOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for extents below 1 or an infinite factor.
@@ -39,10 +39,10 @@ class GemmOp : public Op {
   // "m1760n128k1760", "b12m64n64k64_tb_alpha0.5_beta1".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Multiply-accumulates B*M*N*K in each pass; the scaling by alpha and beta is not counted.
+  // Multiply-accumulates B*M*N*K in each pass. The scaling by alpha and beta is not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
   Shape src_shape() const;
   Shape weights_shape() const;
@@ -52,9 +52,9 @@ class GemmOp : public Op {
   GemmExtents extents_;
 };
 
-// A pass as the one product that it is: out (rows, columns) = lhs (rows, inner) * rhs (inner,
-// columns), each operand stored so or transposed. With a transposed A or B its gradient is computed
-// in the stored order, too: (X Y)^T = Y^T X^T.
+// The matrix product of one pass: out (rows, columns) = lhs (rows, inner) * rhs (inner, columns),
+// each operand stored as written or transposed. The gradient of a transposed A or B is computed in
+// the stored order too: (X Y)^T = Y^T X^T.
 struct GemmProduct {
   Arg lhs, rhs, out;
   bool trans_lhs, trans_rhs;

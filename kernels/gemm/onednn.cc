@@ -1,5 +1,5 @@
-// General matrix multiplication on oneDNN: its matmul primitive, each operand in the order that the
-// problem stores it.
+// General matrix multiplication on oneDNN: its matmul primitive, with each operand in its stored
+// order.
 
 #include "kernels/onednn.h"
 
@@ -12,7 +12,8 @@ namespace topdnn {
 
 namespace {
 
-// A stored matrix as the primitive sees it: (rows, columns), whichever of the two lies innermost.
+// Describes a stored matrix as (rows, columns) for the primitive. Either of the two may be
+// innermost.
 dnnl::memory::desc MatrixDesc(const GemmExtents& e, DataType type, std::int64_t rows,
                               std::int64_t columns, bool transposed) {
   const Shape shape = e.batch == 1 ? Shape{rows, columns} : Shape{e.batch, rows, columns};
@@ -50,7 +51,7 @@ KernelOrRefusal MakeGemm(const KernelRequest& request) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
-      return Refusal{fmt::format("a gemm's operands are row-major as stored, not {} as {}",
+      return Refusal{fmt::format("the operands of a gemm must be row-major as stored, not {} as {}",
                                  layout.tag(), NameOf(operand.arg))};
     }
   }

@@ -1,4 +1,4 @@
-// General matrix multiplication as its definition: plain loops, sums in double.
+// General matrix multiplication by its definition: plain loops, sums in double.
 
 #include "kernels/reference.h"
 
@@ -10,7 +10,7 @@ namespace topdnn {
 
 namespace {
 
-// The sum that defines element (row, column) of one product of the batch.
+// The sum for element (row, column) of one product of the batch.
 template <typename T>
 double Sum(const GemmProduct& p, const T* lhs, const T* rhs, std::int64_t row,
            std::int64_t column) {
@@ -23,7 +23,7 @@ double Sum(const GemmProduct& p, const T* lhs, const T* rhs, std::int64_t row,
   return sum;
 }
 
-// With beta 0, C need not hold numbers (BLAS).
+// With beta 0, C is not read and may hold anything (BLAS).
 double Scaled(const GemmExtents& e, Pass pass, double sum, double before) {
   sum *= static_cast<double>(e.alpha);
   const bool adds = pass == Pass::kForward && e.beta != 0.0F;

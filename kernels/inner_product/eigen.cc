@@ -1,5 +1,5 @@
 // Inner product as TensorFlow computes it with Eigen: a matrix product of src (N, C) with weights
-// (C, K). An image is taken as it lies, NHWC or NCHW, with weights in the same order.
+// (C, K). An image keeps its layout, NHWC or NCHW; the weights use the same order.
 
 #include <span>
 #include <string_view>
@@ -14,7 +14,7 @@ namespace {
 
 class InnerProductEigen : public eigen::EigenKernel {
  public:
-  // `inputs_first`: weights are (C, K) in memory, else (K, C).
+  // `inputs_first`: the weights are (C, K) in memory, otherwise (K, C).
   InnerProductEigen(const KernelRequest& request, const eigen::Functions& functions,
                     const InnerProductOp& op, bool inputs_first)
       : EigenKernel(request, functions, "matmul"),
@@ -24,7 +24,7 @@ class InnerProductEigen : public eigen::EigenKernel {
         epilogue_(op.epilogue()),
         pass_(request.execution.pass),
         inputs_first_(inputs_first) {
-    if (pass_ == Pass::kBackwardWeights && epilogue_.bias) TakeScratch(request.threads * k_);
+    if (pass_ == Pass::kBackwardWeights && epilogue_.bias) ReserveScratch(request.threads * k_);
   }
 
  private:
@@ -72,20 +72,20 @@ class InnerProductEigen : public eigen::EigenKernel {
   const bool inputs_first_;
 };
 
-// Layouts of src and of weights in which both count the inputs in the same order.
+// Layouts of src and of weights that order the inputs in the same way.
 struct Pairing {
   std::string_view src, weights;
   bool inputs_first;
 };
 
-// TensorFlow's first.
+// In order of preference; TensorFlow's is first.
 constexpr Pairing kOfMatrices[] = {{"ab", "ba", true}, {"ab", "ab", false}};
 constexpr Pairing kOfImages[] = {{"acdb", "cdba", true},
                                  {"acdb", "acdb", false},
                                  {"abcd", "bcda", true},
                                  {"abcd", "abcd", false}};
 
-// Settles the request on a pairing, if it allows that.
+// Settles the request's layouts on a pairing. Returns false when the request does not allow it.
 bool SettleOn(const Pairing& pairing, KernelRequest& request) {
   for (const Arg arg : {Arg::kSrc, Arg::kDiffSrc}) {
     if (eigen::Settle(request, arg, {pairing.src})) return false;
@@ -113,7 +113,7 @@ KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
           return std::make_unique<InnerProductEigen>(settled, functions, op, pairing.inputs_first);
         }
         return Refusal{
-            "eigen takes src row-major or NHWC, and weights with their inputs in the same order"};
+            "eigen needs src row-major or NHWC, and weights with their inputs in the same order"};
       });
 }
 

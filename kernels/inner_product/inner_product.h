@@ -1,6 +1,6 @@
 // Inner product (fully connected layer), optionally with bias and fused ReLU: extents, operands and
-// work. The source may be a matrix (N, C) or an image (N, C, H, W), which is then taken as (N,
-// C*H*W) without a copy: a blocked image needs no flattening.
+// work. The source is a matrix (N, C) or an image (N, C, H, W). An image is used as (N, C*H*W)
+// without a copy, so a blocked image needs no flattening.
 
 #ifndef TOPDNN_KERNELS_INNER_PRODUCT_INNER_PRODUCT_H_
 #define TOPDNN_KERNELS_INNER_PRODUCT_INNER_PRODUCT_H_
@@ -22,17 +22,18 @@ struct InnerProductEpilogue {
 };
 
 // Operands: forward src, weights, [bias] -> dst (N, K); backward_data diff_dst, weights ->
-// diff_src; backward_weights src, diff_dst -> diff_weights, [diff_bias]. Weights are (K, C) or
-// (K, C, H, W), which are the same in memory. In bf16 the bias and the gradients of the parameters
-// stay f32.
+// diff_src; backward_weights src, diff_dst -> diff_weights, [diff_bias]. Weights are (K, C) or (K,
+// C, H, W), which are the same in memory. In bf16 the bias and the gradients of the parameters stay
+// f32.
 class InnerProductOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1 or a source that is no matrix and no image.
+  // Throws std::invalid_argument for extents below 1 or a source that is neither a matrix nor an
+  // image.
   InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpilogue epilogue = {});
 
   const InnerProductEpilogue& epilogue() const { return epilogue_; }
   std::int64_t batch() const { return src_[0]; }
-  // Elements that one output sums: C, or C*H*W.
+  // Number of inputs summed per output: C, or C*H*W.
   std::int64_t inputs() const { return src_.elements() / src_[0]; }
   std::int64_t outputs() const { return outputs_; }
 
@@ -40,12 +41,12 @@ class InnerProductOp : public Op {
   // "n64c1024h4w4k64_bias", "n64c1024k64_relu".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Multiply-accumulates N*K*C*H*W in each pass; bias and epilogue are not counted.
+  // Multiply-accumulates N*K*C*H*W in each pass. Bias and epilogue are not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  LayoutPreference layout_preference() const override { return LayoutPreference::kChooses; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // With a ReLU after it.
+  // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
 
   const Shape& src_shape() const { return src_; }

@@ -38,7 +38,7 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const InnerPro
   return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
 }
 
-// The forward descriptor that a backward one wants as a hint: same extents, free layouts.
+// The forward descriptor that a backward one needs as a hint: the same extents, free layouts.
 dnnl::inner_product_forward::primitive_desc ForwardHint(const KernelRequest& request,
                                                         const InnerProductOp& op) {
   const auto any = [&](const Shape& shape) {

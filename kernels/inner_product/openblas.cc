@@ -57,7 +57,7 @@ class InnerProductOpenBlas : public Kernel {
       float* row = dst_ + n * k_;
       for (std::int64_t k = 0; k < k_; ++k) {
         const float value = row[k] + (bias_ == nullptr ? 0.0F : bias_[k]);
-        // Written so that a NaN passes.
+        // This form keeps a NaN.
         row[k] = relu_ && value < 0.0F ? 0.0F : value;
       }
     }

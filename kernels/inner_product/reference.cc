@@ -1,4 +1,4 @@
-// Inner product as its definition: plain loops, sums in double.
+// Inner product by its definition: plain loops, sums in double.
 
 #include "kernels/reference.h"
 
@@ -44,7 +44,7 @@ class InnerProductReference : public ReferenceKernel {
         for (std::int64_t c = 0; c < c_; ++c) {
           sum += static_cast<double>(src[n * c_ + c]) * static_cast<double>(weights[k * c_ + c]);
         }
-        // Written so that a NaN passes.
+        // This form keeps a NaN.
         if (epilogue_.relu && sum < 0) sum = 0;
         dst[n * k_ + k] = static_cast<T>(sum);
       }

@@ -1,5 +1,5 @@
 // Local response normalization with Eigen's arrays over the rows of (N*H*W, C). The workspace holds
-// scale.
+// `scale`.
 
 #include <string>
 
@@ -24,7 +24,7 @@ class LrnEigen : public eigen::EigenKernel {
     norm_.alpha = s.alpha / static_cast<float>(s.size);
     norm_.beta = s.beta;
     norm_.k = s.k;
-    TakeScratch(2 * request.threads * op.channels());
+    ReserveScratch(2 * request.threads * op.channels());
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {

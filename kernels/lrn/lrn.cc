@@ -19,8 +19,8 @@ LrnOp::LrnOp(Shape shape, LrnSettings settings) : shape_(std::move(shape)), sett
         shape_.ToString(), settings_.size, settings_.alpha, settings_.beta, settings_.k, why));
   };
   if (shape_.rank() < 2 || shape_.rank() > 5) refuse("the shape must be (N, C) to (N, C, D, H, W)");
-  if (settings_.size < 1 || settings_.size > kMostChannelsInWindow) {
-    refuse(fmt::format("the size must be 1 to {}", kMostChannelsInWindow));
+  if (settings_.size < 1 || settings_.size > kMaxChannelsInWindow) {
+    refuse(fmt::format("the size must be 1 to {}", kMaxChannelsInWindow));
   }
   if (!std::isfinite(settings_.alpha) || !std::isfinite(settings_.beta) ||
       !std::isfinite(settings_.k)) {
@@ -65,7 +65,7 @@ std::vector<Operand> LrnOp::Operands(const Execution& execution) const {
 
 Work LrnOp::WorkOf(Pass pass, DataType type) const {
   if (pass == Pass::kBackwardWeights) return {};
-  std::int64_t inside = 0;  // channels in the windows of one pixel, summed
+  std::int64_t inside = 0;  // sum over the channels of one pixel of their windows' sizes
   for (std::int64_t d = -(settings_.size - 1) / 2; d <= settings_.size / 2; ++d) {
     inside += std::max<std::int64_t>(channels() - std::abs(d), 0);
   }
@@ -86,8 +86,8 @@ std::shared_ptr<const Op> ParseLrn(const ProblemWord& word) {
   const LrnSettings usual;
   LrnSettings settings;
   const float size = word.NumberOr("size", static_cast<float>(usual.size));
-  const bool whole = size >= 1 && size <= LrnOp::kMostChannelsInWindow && size == std::floor(size);
-  settings.size = whole ? static_cast<std::int64_t>(size) : 0;  // 0 is refused with the others
+  const bool whole = size >= 1 && size <= LrnOp::kMaxChannelsInWindow && size == std::floor(size);
+  settings.size = whole ? static_cast<std::int64_t>(size) : 0;  // the constructor refuses 0
   settings.alpha = word.NumberOr("alpha", usual.alpha);
   settings.beta = word.NumberOr("beta", usual.beta);
   settings.k = word.NumberOr("k", usual.k);

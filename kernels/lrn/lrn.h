@@ -1,10 +1,10 @@
 // Local response normalization across channels: Krizhevsky, Sutskever and Hinton 2012, "ImageNet
-// Classification with Deep Convolutional Neural Networks", section 3.3, with alpha divided by the
-// window as Caffe, ONNX and oneDNN do (the paper's alpha is alpha / size here).
+// Classification with Deep Convolutional Neural Networks", section 3.3. As in Caffe, ONNX and
+// oneDNN, alpha is divided by the window's size (the paper's alpha is alpha / size here).
 //
 //   dst = src / scale^beta,   scale = k + alpha / size * sum of src^2 over the window
 //
-// The window of channel c is c - (size - 1) / 2 to c + size / 2, as far as there are such channels.
+// The window of channel c is the channels c - (size - 1) / 2 to c + size / 2 that exist.
 
 #ifndef TOPDNN_KERNELS_LRN_LRN_H_
 #define TOPDNN_KERNELS_LRN_LRN_H_
@@ -18,7 +18,7 @@
 
 namespace topdnn {
 
-// ONNX's values, but for the size, which has none there. AlexNet: 5, 5e-4, 0.75, 2.
+// ONNX's defaults, except for the size, which has no default there. AlexNet: 5, 5e-4, 0.75, 2.
 struct LrnSettings {
   std::int64_t size = 5;
   float alpha = 1e-4F;
@@ -33,30 +33,30 @@ struct LrnWindow {
   std::int64_t first, end;
 };
 
-// Operands: forward src -> dst, in training also workspace, which holds scale in the loops and what
-// oneDNN pleases; backward_data src, workspace, diff_dst -> diff_src. A NaN or infinity of src
-// reaches the windows that hold it, and no other element.
+// Operands: forward src -> dst, in training also workspace; backward_data src, workspace, diff_dst
+// -> diff_src. The workspace holds `scale` in the loops and is opaque in oneDNN. A NaN or infinity
+// in src affects the elements whose windows contain it, and no others.
 class LrnOp : public Op {
  public:
-  static constexpr std::int64_t kMostChannelsInWindow = 1023;
+  static constexpr std::int64_t kMaxChannelsInWindow = 1023;
 
-  // `shape` (N, C) to (N, C, D, H, W). Throws std::invalid_argument for another rank, extents below
-  // 1, a tensor too large, a size below 1 or above kMostChannelsInWindow, an alpha below 0 or a k
-  // that is not above 0 (scale must be positive).
+  // `shape` is (N, C) to (N, C, D, H, W). Throws std::invalid_argument for another rank, extents
+  // below 1, a tensor that is too large, a size below 1 or above kMaxChannelsInWindow, an alpha
+  // below 0, or a k that is not above 0 (scale must be positive).
   explicit LrnOp(Shape shape, LrnSettings settings = {});
 
   const Shape& shape() const { return shape_; }
   const LrnSettings& settings() const { return settings_; }
   std::int64_t batch() const { return shape_[0]; }
   std::int64_t channels() const { return shape_[1]; }
-  // Elements of one channel of one image.
+  // Number of elements in one channel of one image.
   std::int64_t image() const { return shape_.elements() / (batch() * channels()); }
-  // What channel `c` sums.
+  // The channels that the window of channel `c` contains.
   LrnWindow WindowOf(std::int64_t c) const {
     return Clipped(c - (settings_.size - 1) / 2, c + settings_.size / 2);
   }
-  // The channels whose windows hold `c`.
-  LrnWindow WindowsWith(std::int64_t c) const {
+  // The channels whose windows contain `c`.
+  LrnWindow WindowsContaining(std::int64_t c) const {
     return Clipped(c - settings_.size / 2, c + (settings_.size - 1) / 2);
   }
 
@@ -64,10 +64,10 @@ class LrnOp : public Op {
   // "8x96x55x55_size5", "8x96x55x55_size5_alpha0.0005_k2"
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // No multiply-accumulates, as published totals count none; a power is one operation. Forward
-  // 2 size + 4 an element: squares and their sum; product and sum for scale, power, product.
-  // Backward size + 7: two products and a division for each term and the power in it; their sum;
-  // two products and a difference. Without padding: only channels that are there.
+  // No multiply-accumulates, because published totals count none; a power is one operation. Forward
+  // 2 size + 4 per element: squares and their sum; product and sum for scale, power, product.
+  // Backward size + 7 per element: two products, a division and a power for each term; the sum of
+  // the terms; two products and a difference. Windows contain only channels that exist.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override {
     return std::min(settings_.size, channels()) + 1;

@@ -50,16 +50,16 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const LrnSettings& s,
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
-// Where the backward code for channels-last images is defective, as seen in 2.6.3 on AVX-512 in f32
-// and bf16, for all batches and images that were tried.
+// oneDNN 2.6.3's backward code for channels-last images is wrong in some cases: seen on AVX-512 in
+// f32 and bf16, for all batches and images that were tried.
 std::optional<Refusal> BackwardDefect(const LrnOp& op, const Layout& layout) {
   if (!layout.SameFor(op.shape(), Layout::ChannelsLast(op.shape().rank()))) return std::nullopt;
   if (op.settings().size == 1) {
-    return Refusal{"oneDNN's backward lrn in NHWC crashes on windows of one channel"};
+    return Refusal{"oneDNN's backward lrn in NHWC crashes for a window of one channel"};
   }
   if (op.settings().size > 5 && op.channels() > 16 && op.channels() % 16 != 0) {
     return Refusal{
-        "oneDNN's backward lrn in NHWC is wrong for windows above 5 over channels that are no "
+        "oneDNN's backward lrn in NHWC is wrong for windows above 5 when the channels are not a "
         "multiple of 16"};
   }
   return std::nullopt;
@@ -68,11 +68,11 @@ std::optional<Refusal> BackwardDefect(const LrnOp& op, const Layout& layout) {
 KernelOrRefusal MakeLrn(const KernelRequest& request) {
   const auto& op = dynamic_cast<const LrnOp&>(*request.op);
   if (op.settings().size % 2 == 0) {
-    return Refusal{"oneDNN's window of channels is as wide on both sides: the size must be odd"};
+    return Refusal{"oneDNN's window of channels is symmetric: the size must be odd"};
   }
   const auto layout = CommonLayout(request, op.shape());
-  if (!layout) return Refusal{"oneDNN's lrn takes one layout for all its images"};
-  // In training forward is refused as well: no other backend can read its workspace.
+  if (!layout) return Refusal{"oneDNN's lrn needs one layout for all images"};
+  // In training, forward is refused too, because no other backend can read oneDNN's workspace.
   if (request.execution.training || request.execution.pass == Pass::kBackwardData) {
     if (auto why = BackwardDefect(op, *layout)) return *std::move(why);
   }

@@ -1,5 +1,5 @@
-// Local response normalization as its definition: plain loops over row-major tensors, sums in
-// double. The workspace holds scale.
+// Local response normalization by its definition: plain loops over row-major tensors, sums in
+// double. The workspace holds `scale`.
 
 #include "kernels/reference.h"
 
@@ -57,9 +57,9 @@ class LrnReference : public ReferenceKernel {
   }
 
   // d dst_j / d src_c = [j = c] scale_j^-beta - 2 alpha beta / size src_j src_c scale_j^(-beta - 1)
-  // for every j whose window holds c.
+  // for every j whose window contains c.
   void Backward(std::int64_t n, std::int64_t c, std::int64_t i) const {
-    const LrnWindow windows = op_.WindowsWith(c);
+    const LrnWindow windows = op_.WindowsContaining(c);
     double sum = 0;
     for (std::int64_t j = windows.first; j < windows.end; ++j) {
       const std::int64_t at = Position(n, j, i);
@@ -74,7 +74,7 @@ class LrnReference : public ReferenceKernel {
 
   const LrnOp op_;
   const std::int64_t image_;
-  const double alpha_;  // of one term of the sum
+  const double alpha_;  // factor of one term of the sum
   const double beta_, k_;
   const Pass pass_;
 };

@@ -1,24 +1,25 @@
-// Pooling by columns of channels (NHWC), as TensorFlow's CPU kernels pool (maxpooling_op.cc,
-// avgpooling_op.cc). The workspace holds winners as the operation defines them, (N, OH, OW, C).
+// Pooling by columns of channels (NHWC), as in TensorFlow's CPU kernels (maxpooling_op.cc,
+// avgpooling_op.cc). The workspace holds the winners as defined in pool.h, (N, OH, OW, C).
 
 #include <vector>
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
+#include "kernels/window.h"
 
 namespace topdnn {
 
 namespace {
 
-// One axis: what each window covers, how long it is by the average's count, and which outputs'
-// windows cover each element.
+// One axis: the elements that each window covers, the number by which its average divides, and for
+// each element the outputs whose windows cover it.
 struct Axis {
   Axis(std::int64_t input, std::int64_t outputs, std::int64_t kernel, std::int64_t stride,
        std::int64_t pad_before, std::int64_t pad_after, bool counts_padding)
       : covering(static_cast<std::size_t>(input), {0, 0}) {
     for (std::int64_t o = 0; o < outputs; ++o) {
-      const PoolWindow window = WindowOf(o, input, kernel, stride, pad_before, pad_after);
+      const AxisWindow window = WindowOf(o, input, kernel, stride, pad_before, pad_after);
       windows.push_back({window.first, window.end});
       lengths.push_back(counts_padding ? window.padded : window.end - window.first);
       for (std::int64_t i = window.first; i < window.end; ++i) {

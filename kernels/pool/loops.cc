@@ -1,5 +1,5 @@
-// Pooling in f32 as vectorised loops over NCHW, for a backend whose library has none: a team over
-// the planes, vectors along the output rows.
+// Pooling in f32 as vectorised loops over NCHW, for backends whose libraries have none. Threads
+// share the planes; vectors run along the output rows.
 
 #include <omp.h>
 
@@ -11,13 +11,13 @@
 #include "kernels/omp_loops.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
+#include "kernels/window.h"
 
 namespace topdnn {
 
 namespace {
 
-// Calls body(stride), the usual strides as constants: a compiler can then make vector loads of
-// them.
+// Calls body(stride) with common strides as constants, so that the compiler can use vector loads.
 template <typename Body>
 void WithStride(std::int64_t stride, Body body) {
   if (stride == 1) return body(std::integral_constant<std::int64_t, 1>{});
@@ -51,7 +51,7 @@ class PoolLoops : public LoopsKernel {
     const std::int64_t image = e_.h * e_.w;
     const std::int64_t outputs = oh_ * ow_;
     auto* workspace = Data<std::int32_t>(Arg::kWorkspace);
-#pragma omp parallel for if (planes * image >= kElementsWorthATeam)
+#pragma omp parallel for if (planes * image >= kMinParallelElements)
     for (std::int64_t plane = 0; plane < planes; ++plane) {
       std::int32_t* winners = workspace == nullptr ? nullptr : workspace + plane * outputs;
       if (pass_ == Pass::kForward) {
@@ -65,29 +65,22 @@ class PoolLoops : public LoopsKernel {
   }
 
  private:
-  // Outputs [first, end) of a row whose window's tap lies inside the image.
-  struct Columns {
-    std::int64_t first, end;
-  };
-
-  // Whether the pass needs a row of quotients a thread.
+  // Whether the pass needs a row of quotients per thread.
   bool Scales() const { return pass_ == Pass::kBackwardData && algorithm_ != PoolAlgorithm::kMax; }
 
-  Columns ColumnsOf(std::int64_t s) const {
-    const std::int64_t before = e_.pad_left - s;  // columns of padding, of output 0
-    const std::int64_t last = e_.w - 1 + before;
-    return {before <= 0 ? 0 : (before + e_.stride_w - 1) / e_.stride_w,
-            last < 0 ? 0 : std::min(ow_, last / e_.stride_w + 1)};
+  // The outputs of a row for which tap `s` of the window is inside the image.
+  OutputRange ColumnsOf(std::int64_t s) const {
+    return OutputsInside(e_.w, ow_, e_.stride_w, s - e_.pad_left);
   }
 
-  PoolWindow RowWindow(std::int64_t y) const {
+  AxisWindow RowWindow(std::int64_t y) const {
     return WindowOf(y, e_.h, e_.r, e_.stride_h, e_.pad_top, e_.pad_bottom);
   }
-  PoolWindow ColumnWindow(std::int64_t x) const {
+  AxisWindow ColumnWindow(std::int64_t x) const {
     return WindowOf(x, e_.w, e_.s, e_.stride_w, e_.pad_left, e_.pad_right);
   }
-  // Elements of one axis by which an average divides.
-  float Counted(const PoolWindow& window) const {
+  // Number of elements along one axis that an average divides by.
+  float Counted(const AxisWindow& window) const {
     return static_cast<float>(
         algorithm_ == PoolAlgorithm::kAverageOfPadding ? window.padded : window.end - window.first);
   }
@@ -107,11 +100,11 @@ class PoolLoops : public LoopsKernel {
 
   template <bool kWinners>
   void MaxRow(const float* src, std::int64_t y, float* best, std::int32_t* winners) const {
-    const PoolWindow rows = RowWindow(y);
+    const AxisWindow rows = RowWindow(y);
     const std::int64_t top = y * e_.stride_h - e_.pad_top;
     std::fill(best, best + ow_, -std::numeric_limits<float>::infinity());
     if constexpr (kWinners) {
-      // The first element inside the image, should all be minus infinity.
+      // Starts with the first element inside the image, in case all elements are minus infinity.
       for (std::int64_t x = 0; x < ow_; ++x) {
         const std::int64_t left = x * e_.stride_w - e_.pad_left;
         winners[x] =
@@ -127,7 +120,7 @@ class PoolLoops : public LoopsKernel {
 #pragma omp simd
           for (std::int64_t x = first; x < end; ++x) {
             const float value = src[start + x * stride];
-            // A NaN wins against every number, and then stays.
+            // A NaN wins against every number, and the first NaN stays.
             const bool wins = !(value <= best[x]) && best[x] == best[x];
             best[x] = wins ? value : best[x];
             if constexpr (kWinners) winners[x] = wins ? tap : winners[x];
@@ -138,7 +131,7 @@ class PoolLoops : public LoopsKernel {
   }
 
   void AverageRow(const float* src, std::int64_t y, float* sums) const {
-    const PoolWindow rows = RowWindow(y);
+    const AxisWindow rows = RowWindow(y);
     const float height = Counted(rows);
     if (ow_ == 1) {
       sums[0] = WindowSum(src, rows, ColumnWindow(0)) / (height * widths_[0]);
@@ -160,8 +153,8 @@ class PoolLoops : public LoopsKernel {
     for (std::int64_t x = 0; x < ow_; ++x) sums[x] /= height * widths[x];
   }
 
-  // A single output a row (a global average): vectors along the window instead.
-  float WindowSum(const float* src, const PoolWindow& rows, const PoolWindow& columns) const {
+  // For one output per row (a global average) the vectors run along the window instead.
+  float WindowSum(const float* src, const AxisWindow& rows, const AxisWindow& columns) const {
     float sum = 0;
     for (std::int64_t h = rows.first; h < rows.end; ++h) {
       const float* row = src + h * e_.w;
@@ -193,7 +186,7 @@ class PoolLoops : public LoopsKernel {
 
   void SpreadAverageRow(const float* diff_dst, std::int64_t y, float* diff_src) const {
     float* share = reinterpret_cast<float*>(scratch_.data()) + omp_get_thread_num() * ow_;
-    const PoolWindow rows = RowWindow(y);
+    const AxisWindow rows = RowWindow(y);
     const float height = Counted(rows);
     const float* widths = widths_.data();
 #pragma omp simd
@@ -203,7 +196,7 @@ class PoolLoops : public LoopsKernel {
         const std::int64_t start = h * e_.w + s - e_.pad_left;
         const auto [first, end] = columns_[static_cast<std::size_t>(s)];
         WithStride(e_.stride_w, [&, first = first, end = end](auto stride) {
-        // Outputs of one row reach different columns by the same tap.
+        // Outputs of one row write different columns for the same tap.
 #pragma omp simd
           for (std::int64_t x = first; x < end; ++x) diff_src[start + x * stride] += share[x];
         });
@@ -216,9 +209,9 @@ class PoolLoops : public LoopsKernel {
   const Pass pass_;
   const int threads_;
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
-  std::vector<Columns> columns_;           // by tap S
-  std::vector<float> widths_;              // by output column
-  std::vector<std::int64_t> tap_offsets_;  // (R, S): from a window's corner, in elements
+  std::vector<OutputRange> columns_;       // by tap S
+  std::vector<float> widths_;              // by output column: elements that its windows count
+  std::vector<std::int64_t> tap_offsets_;  // (R, S): offset from a window's corner, in elements
   AlignedMemory scratch_;                  // (threads, OW)
 };
 

@@ -26,7 +26,8 @@ dnnl::algorithm AlgorithmOf(PoolAlgorithm algorithm) {
   return dnnl::algorithm::pooling_max;
 }
 
-// oneDNN rounds extents down: what a rounded-up last window needs becomes trailing padding.
+// oneDNN rounds output extents down. When the operation rounds up, the last window needs more
+// trailing padding.
 std::int64_t PadAfter(std::int64_t input, std::int64_t outputs, std::int64_t kernel,
                       std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
   return std::max(pad_after, (outputs - 1) * stride + kernel - input - pad_before);
@@ -43,23 +44,6 @@ struct Geometry {
   dnnl::memory::dims strides, kernel, pad_before, pad_after;
 };
 
-// The layout that both sides of a pass get: the one settled for either, else row-major. oneDNN's
-// code for pooling never changes the layout.
-Layout LayoutOf(const KernelRequest& request, Arg from, Arg to) {
-  for (const Arg arg : {from, to}) {
-    Layout layout = request.LayoutOf(arg);
-    if (!layout.is_any()) return layout;
-  }
-  return Layout::Plain(4);
-}
-
-dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg, const Layout& otherwise) {
-  const Operand operand = *request.op->Find(request.execution, arg);
-  const Layout settled = request.LayoutOf(arg);
-  return onednn::ToMemoryDesc(
-      {operand.shape, operand.type, settled.is_any() ? otherwise : settled});
-}
-
 Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
                                     const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
   const Geometry g(op.extents());
@@ -70,12 +54,12 @@ Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& op) {
   const bool workspace = op.Find(request.execution, Arg::kWorkspace).has_value();
-  const Layout layout = LayoutOf(request, Arg::kSrc, Arg::kDst);
-  const auto pd =
-      ForwardDesc(op,
-                  request.execution.training ? dnnl::prop_kind::forward_training
-                                             : dnnl::prop_kind::forward_inference,
-                  DescOf(request, Arg::kSrc, layout), DescOf(request, Arg::kDst, layout));
+  const Layout layout = FirstSettledLayout(request, 4);
+  const auto pd = ForwardDesc(op,
+                              request.execution.training ? dnnl::prop_kind::forward_training
+                                                         : dnnl::prop_kind::forward_inference,
+                              onednn::DescOf(request, Arg::kSrc, layout),
+                              onednn::DescOf(request, Arg::kDst, layout));
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
@@ -86,11 +70,12 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& 
 }
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
-  const Layout layout = LayoutOf(request, Arg::kDiffDst, Arg::kDiffSrc);
-  const dnnl::memory::desc diff_src = DescOf(request, Arg::kDiffSrc, layout);
-  const dnnl::memory::desc diff_dst = DescOf(request, Arg::kDiffDst, layout);
+  const Layout layout = FirstSettledLayout(request, 4);
+  const dnnl::memory::desc diff_src = onednn::DescOf(request, Arg::kDiffSrc, layout);
+  const dnnl::memory::desc diff_dst = onednn::DescOf(request, Arg::kDiffDst, layout);
   const Geometry g(op.extents());
-  // The gradients have the descriptors of what they are gradients of, so they serve as the hint's.
+  // The gradients have the same descriptors as the tensors that they are gradients of, so they also
+  // describe the hint.
   const Backward::primitive_desc pd(
       Backward::desc(AlgorithmOf(op.algorithm()), diff_src, diff_dst, g.strides, g.kernel,
                      g.pad_before, g.pad_after),
@@ -103,15 +88,15 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
     const Layout settled = request.LayoutOf(Arg::kWorkspace);
     const Layout own = onednn::ToLayout(pd.workspace_desc());
     if (!settled.is_any() && !(settled == own)) {
-      return Refusal{"oneDNN reads its pooling's workspace in layout " + own.tag() + ", not in " +
-                     settled.tag()};
+      return Refusal{"oneDNN reads the workspace of its pooling in layout " + own.tag() +
+                     ", not in " + settled.tag()};
     }
     operands.push_back({Arg::kWorkspace, Direction::kIn, DNNL_ARG_WORKSPACE, pd.workspace_desc()});
   }
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
-// Whether a window reaches beyond the padding: oneDNN would count what lies there as padding.
+// Whether a window reaches beyond the padding. oneDNN would count that part as padding.
 bool Overhangs(const PoolExtents& e) {
   const Geometry g(e);
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
@@ -121,7 +106,7 @@ KernelOrRefusal MakePool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
     return Refusal{
-        "oneDNN averages what a window covers beyond the padding, which ceil mode leaves out"};
+        "oneDNN's average includes elements beyond the padding, which ceil mode excludes"};
   }
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     if (request.execution.pass == Pass::kBackwardData) return MakeBackward(request, op);

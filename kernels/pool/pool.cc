@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/problem.h"
+#include "kernels/window.h"
 #include "kernels/window_problem.h"
 
 namespace topdnn {
@@ -16,12 +17,11 @@ namespace {
 constexpr std::array<std::string_view, 3> kAlgorithmNames = {"max", "average",
                                                              "average_of_padding"};
 
-std::int64_t OutputExtent(std::int64_t input, std::int64_t kernel, std::int64_t stride,
-                          std::int64_t pad_before, std::int64_t pad_after, bool ceil_mode) {
-  const std::int64_t room = input + pad_before + pad_after - kernel;
-  if (!ceil_mode) return room / stride + 1;
-  const std::int64_t outputs = (room + stride - 1) / stride + 1;
-  // A window that would see nothing but trailing padding does not count.
+std::int64_t OutputExtentOf(const PoolExtents& e, std::int64_t input, std::int64_t kernel,
+                            std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
+  if (!e.ceil_mode) return OutputExtent(input, pad_before, pad_after, kernel, stride);
+  const std::int64_t outputs = (input + pad_before + pad_after - kernel + stride - 1) / stride + 1;
+  // A window that covers only trailing padding does not count.
   return (outputs - 1) * stride >= input + pad_before ? outputs - 1 : outputs;
 }
 
@@ -43,17 +43,6 @@ void Check(const PoolExtents& e) {
   }
 }
 
-// Image elements of one axis, summed over the windows.
-std::int64_t ElementsInside(std::int64_t outputs, std::int64_t input, std::int64_t kernel,
-                            std::int64_t stride, std::int64_t pad_before, std::int64_t pad_after) {
-  std::int64_t elements = 0;
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    const PoolWindow window = WindowOf(o, input, kernel, stride, pad_before, pad_after);
-    elements += window.end - window.first;
-  }
-  return elements;
-}
-
 }  // namespace
 
 std::string_view NameOf(PoolAlgorithm algorithm) {
@@ -61,18 +50,11 @@ std::string_view NameOf(PoolAlgorithm algorithm) {
 }
 
 std::int64_t PoolExtents::oh() const {
-  return OutputExtent(h, r, stride_h, pad_top, pad_bottom, ceil_mode);
+  return OutputExtentOf(*this, h, r, stride_h, pad_top, pad_bottom);
 }
 
 std::int64_t PoolExtents::ow() const {
-  return OutputExtent(w, s, stride_w, pad_left, pad_right, ceil_mode);
-}
-
-PoolWindow WindowOf(std::int64_t o, std::int64_t input, std::int64_t kernel, std::int64_t stride,
-                    std::int64_t pad_before, std::int64_t pad_after) {
-  const std::int64_t start = o * stride - pad_before;
-  const std::int64_t end = std::min(start + kernel, input + pad_after);
-  return {std::max<std::int64_t>(start, 0), std::min(end, input), end - start};
+  return OutputExtentOf(*this, w, s, stride_w, pad_left, pad_right);
 }
 
 PoolOp::PoolOp(PoolAlgorithm algorithm, const PoolExtents& extents)
@@ -118,9 +100,8 @@ Work PoolOp::WorkOf(Pass pass, DataType type) const {
   const PoolExtents& e = extents_;
   const std::int64_t outputs = e.n * e.c * e.oh() * e.ow();
   const std::int64_t all = outputs * e.r * e.s;
-  const std::int64_t inside =
-      e.n * e.c * ElementsInside(e.oh(), e.h, e.r, e.stride_h, e.pad_top, e.pad_bottom) *
-      ElementsInside(e.ow(), e.w, e.s, e.stride_w, e.pad_left, e.pad_right);
+  const std::int64_t inside = e.n * e.c * TapsInside(e.h, e.oh(), e.r, e.stride_h, e.pad_top) *
+                              TapsInside(e.w, e.ow(), e.s, e.stride_w, e.pad_left);
   Work work;
   if (algorithm_ == PoolAlgorithm::kMax) {
     work.flops = pass == Pass::kForward ? all : outputs;

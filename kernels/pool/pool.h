@@ -14,7 +14,7 @@ namespace topdnn {
 
 enum class PoolAlgorithm {
   kMax,
-  kAverage,           // over the image's elements alone
+  kAverage,           // over image elements only
   kAverageOfPadding,  // padding counted as zeros
 };
 
@@ -26,16 +26,16 @@ struct PoolExtents {
   std::int64_t r = 1, s = 1;                // window (R, S), dense
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  // Whether a last window that starts in the image (or its leading padding) but ends beyond the
-  // trailing padding counts (Caffe's and, as an option, PyTorch's and ONNX's rule). What lies
-  // beyond the padding belongs to no average.
+  // Whether a last window counts that starts in the image (or its leading padding) but ends beyond
+  // the trailing padding. This is Caffe's rule and an option in PyTorch and ONNX. Elements beyond
+  // the padding are not part of an average.
   bool ceil_mode = false;
 
   // Extents of dst (N, C, OH, OW).
   std::int64_t oh() const;
   std::int64_t ow() const;
 
-  // A window as large as the image: dst is (N, C, 1, 1).
+  // A window as large as the image; dst is (N, C, 1, 1).
   static PoolExtents Global(std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
     return {.n = n, .c = c, .h = h, .w = w, .r = h, .s = w};
   }
@@ -43,20 +43,10 @@ struct PoolExtents {
   bool operator==(const PoolExtents&) const = default;
 };
 
-// The part of one axis that a window covers.
-struct PoolWindow {
-  std::int64_t first, end;  // elements of the image
-  std::int64_t padded;      // how many elements, those of the padding included
-};
-
-// The window of output `o` along an axis.
-PoolWindow WindowOf(std::int64_t o, std::int64_t input, std::int64_t kernel, std::int64_t stride,
-                    std::int64_t pad_before, std::int64_t pad_after);
-
-// Operands: forward src -> dst, and in training a maximum's workspace; backward_data diff_dst,
-// [workspace] -> diff_src. The workspace says which element of its window won, as r * S + s; its
-// type and layout are the kernel's own. Of equal elements the first in row-major order wins, and a
-// NaN is larger than everything (in the reference; oneDNN's vector code may pass over it).
+// Operands: forward src -> dst, and for a maximum in training also workspace; backward_data
+// diff_dst, [workspace] -> diff_src. The workspace records which element of its window won, as r *
+// S + s; its type and layout are the kernel's own. Of equal elements the first in row-major order
+// wins. A NaN is larger than every number (in the reference; oneDNN's vector code may ignore it).
 class PoolOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry.
@@ -69,10 +59,10 @@ class PoolOp : public Op {
   // "maxn8c64h112w112r3s3u2v2p1q1"
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // No multiply-accumulates. Forward: one comparison (a MAX instruction, which counters count as a
-  // FLOP) or addition per element of every window, and a division per average. Backward: one
-  // addition per output for a maximum; one addition per element of every window and one division
-  // per output for an average. Without padding: only elements inside the image.
+  // No multiply-accumulates. Forward: one comparison (a MAX instruction, which FLOP counters count)
+  // or one addition per element of every window, and one division per average. Backward: for a
+  // maximum, one addition per output; for an average, one addition per element of every window and
+  // one division per output. Only elements inside the image count.
   Work WorkOf(Pass pass, DataType type) const override;
   // Forward: the window. Backward: how many windows cover one element.
   std::int64_t AccumulationLength(Pass pass) const override;

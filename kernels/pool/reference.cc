@@ -1,4 +1,4 @@
-// Pooling as its definition: plain loops over row-major tensors, sums in double.
+// Pooling by its definition: plain loops over row-major tensors, sums in double.
 
 #include "kernels/reference.h"
 
@@ -7,6 +7,7 @@
 
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
+#include "kernels/window.h"
 
 namespace topdnn {
 
@@ -41,8 +42,8 @@ class PoolReference : public ReferenceKernel {
  private:
   // One output's window: rows and columns of the image.
   struct Window {
-    PoolWindow h, w;
-    std::int64_t top, left;  // where the window starts, which may be in the padding
+    AxisWindow h, w;
+    std::int64_t top, left;  // start of the window, possibly in the padding
   };
 
   Window WindowAt(std::int64_t y, std::int64_t x) const {
@@ -104,7 +105,7 @@ class PoolReference : public ReferenceKernel {
     return at;
   }
 
-  // Each element gathers, so that it is summed in double and written once.
+  // Each element gathers its sum, so that it is added up in double and written once.
   void Backward(const T* diff_dst, const std::int32_t* winners, T* diff_src) const {
     for (std::int64_t h = 0; h < e_.h; ++h) {
       for (std::int64_t w = 0; w < e_.w; ++w) {

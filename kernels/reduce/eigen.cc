@@ -1,6 +1,6 @@
 // Reduction on Eigen in any unblocked layout. As in TensorFlow (reduction_ops_common.cc), adjacent
-// dimensions that are all reduced or all kept are merged; what is then more than three dimensions
-// is brought by a shuffle into the order (kept, reduced).
+// dimensions that are all reduced or all kept are merged. If more than three dimensions remain, a
+// shuffle first brings them into the order (kept, reduced).
 
 #include <fmt/format.h>
 
@@ -16,13 +16,13 @@ namespace topdnn {
 
 namespace {
 
-// Dimensions that lie together in memory and are all reduced or all kept.
+// Dimensions that are adjacent in memory and all reduced or all kept.
 struct Group {
   std::int64_t extent;
   bool reduced;
 };
 
-// In the order of memory, those of one element left out: reduced and kept ones alternate.
+// In memory order, without dimensions of extent 1. Reduced and kept groups alternate.
 std::vector<Group> GroupsOf(const ReduceOp& op, const Layout& layout) {
   std::vector<Group> groups;
   for (const char letter : layout.tag()) {
@@ -38,9 +38,9 @@ std::vector<Group> GroupsOf(const ReduceOp& op, const Layout& layout) {
   return groups;
 }
 
-constexpr std::size_t kMostGroups = 4;
+constexpr std::size_t kMaxGroups = 4;
 
-// Of three groups at most.
+// For at most three groups.
 eigen::Reduction ReductionOf(const std::vector<Group>& groups) {
   eigen::Reduction reduction;
   if (groups.size() == 3 && groups[0].reduced) {
@@ -50,7 +50,7 @@ eigen::Reduction ReductionOf(const std::vector<Group>& groups) {
     reduction.inner = groups[2].extent;
     return reduction;
   }
-  bool before = true;  // the reduced group
+  bool before = true;  // until the reduced group is reached
   for (const Group& group : groups) {
     if (group.reduced) {
       reduction.middle = group.extent;
@@ -66,23 +66,23 @@ class ReduceEigen : public eigen::EigenKernel {
  public:
   ReduceEigen(const KernelRequest& request, const eigen::Functions& functions, const ReduceOp& op,
               const std::vector<Group>& groups)
-      : EigenKernel(request, functions, groups.size() < kMostGroups ? "sum" : "shuffle+sum"),
+      : EigenKernel(request, functions, groups.size() < kMaxGroups ? "sum" : "shuffle+sum"),
         forward_(request.execution.pass == Pass::kForward) {
-    if (groups.size() < kMostGroups) {
+    if (groups.size() < kMaxGroups) {
       reduction_ = ReductionOf(groups);
     } else {
-      // Kept and reduced ones alternate: a shuffle puts the kept ones first, or backward to where
-      // they were.
+      // Kept and reduced groups alternate. Forward, the shuffle puts the kept ones first; backward,
+      // it puts them back.
       const int kept = groups[0].reduced ? 1 : 0;
-      const int sorted[kMostGroups] = {kept, kept + 2, 1 - kept, 3 - kept};
-      for (int i = 0; i < static_cast<int>(kMostGroups); ++i) {
+      const int sorted[kMaxGroups] = {kept, kept + 2, 1 - kept, 3 - kept};
+      for (int i = 0; i < static_cast<int>(kMaxGroups); ++i) {
         const int place = sorted[i];
         const std::int64_t extent = groups[static_cast<std::size_t>(place)].extent;
         (i < 2 ? reduction_.outer : reduction_.middle) *= extent;
         extents_[forward_ ? place : i] = extent;
         order_[forward_ ? i : place] = forward_ ? place : i;
       }
-      TakeScratch(op.src_shape().elements());
+      ReserveScratch(op.src_shape().elements());
     }
     if (op.algorithm() == ReduceAlgorithm::kMean) {
       reduction_.divisor = static_cast<float>(op.count());
@@ -108,12 +108,12 @@ class ReduceEigen : public eigen::EigenKernel {
 
   const bool forward_;
   eigen::Reduction reduction_;
-  // Of the shuffle, where there is one.
-  std::int64_t extents_[kMostGroups] = {};
-  int order_[kMostGroups] = {};
+  // Of the shuffle, if there is one.
+  std::int64_t extents_[kMaxGroups] = {};
+  int order_[kMaxGroups] = {};
 };
 
-// The layout of the result: its dimensions in the order in which the source's lie in memory.
+// The layout of the result: its dimensions in the memory order of the source's.
 Layout ResultLayout(const ReduceOp& op, const Layout& src) {
   if (op.keep_dims()) return src;
   std::string tag;
@@ -139,7 +139,7 @@ KernelOrRefusal MakeReduce(const KernelRequest& request) {
         Layout& layout = settled.layouts[whole];
         if (layout.is_any()) layout = Layout::Plain(op.src_shape().rank());
         if (!IsUnblocked(layout)) {
-          return Refusal{"eigen reduces tensors in unblocked layouts, not in " + layout.tag()};
+          return Refusal{"eigen reduces tensors in unblocked layouts only, not in " + layout.tag()};
         }
         const Layout of_result = ResultLayout(op, layout);
         if (!of_result.is_any()) {
@@ -148,11 +148,11 @@ KernelOrRefusal MakeReduce(const KernelRequest& request) {
           }
         }
         const std::vector<Group> groups = GroupsOf(op, layout);
-        if (groups.size() > kMostGroups) {
+        if (groups.size() > kMaxGroups) {
           return Refusal{
-              fmt::format("eigen reduces up to {} groups of dimensions that are reduced or kept in "
-                          "turn, not {}",
-                          kMostGroups, groups.size())};
+              fmt::format("eigen supports at most {} alternating groups of reduced and kept "
+                          "dimensions, not {}",
+                          kMaxGroups, groups.size())};
         }
         return std::make_unique<ReduceEigen>(settled, functions, op, groups);
       });

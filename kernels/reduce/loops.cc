@@ -18,22 +18,24 @@ namespace topdnn {
 
 namespace {
 
-// Runs are cut into pieces of this many elements, which threads share, and of which each is summed
-// apart in f32: a longer sum would lose its small addends.
+// Runs are cut into pieces of this many elements, shared by the threads. Each piece is summed in
+// f32 on its own, because a longer f32 sum would lose small terms.
 constexpr std::int64_t kPiece = 4096;
-// As many rows are added in f32 before their sum is added to that of the rows before.
+// This many rows are added in f32 before their sum is added to the total.
 constexpr std::size_t kRows = 256;
 
-// A reduction as runs of adjacent elements of src, which begin at kept[k] + reduced[r]. If the
-// run's axes are reduced, the run goes into dst[k], else its element j into dst[k * length + j].
+// A reduction as runs of adjacent elements of src. The runs begin at kept[k] + reduced[r]. If the
+// axes of a run are reduced, the run is summed into dst[k]; otherwise its element j is added to
+// dst[k * length + j].
 struct Runs {
   bool reduces_run = true;
   std::int64_t length = 1;
-  std::vector<std::int64_t> kept = {0};     // by the kept axes, those of the run left out
-  std::vector<std::int64_t> reduced = {0};  // by the reduced axes, likewise
+  // Offsets along the kept and the reduced axes, without the axes of a run.
+  std::vector<std::int64_t> kept = {0};
+  std::vector<std::int64_t> reduced = {0};
 };
 
-// Appends to each offset those of an axis of `extent` steps of `stride`.
+// Adds an axis of `extent` steps of `stride` to the offsets.
 void Extend(std::vector<std::int64_t>& offsets, std::int64_t extent, std::int64_t stride) {
   std::vector<std::int64_t> next;
   next.reserve(offsets.size() * static_cast<std::size_t>(extent));
@@ -43,7 +45,8 @@ void Extend(std::vector<std::int64_t>& offsets, std::int64_t extent, std::int64_
   offsets = std::move(next);
 }
 
-// The last dimensions that are all reduced or all kept make a run; those of extent 1 are either.
+// The last dimensions that are all reduced or all kept make a run. Dimensions of extent 1 count as
+// either.
 Runs RunsOf(const ReduceOp& op) {
   const Shape& shape = op.src_shape();
   Runs runs;
@@ -66,7 +69,7 @@ Runs RunsOf(const ReduceOp& op) {
   return runs;
 }
 
-// T float, or std::uint16_t for bf16 (backward only).
+// T is float, or std::uint16_t for bf16 (backward only).
 template <typename T>
 class ReduceLoops : public LoopsKernel {
  public:
@@ -100,7 +103,7 @@ class ReduceLoops : public LoopsKernel {
   }
 
  private:
-  bool WorthATeam() const { return elements_ >= kElementsWorthATeam; }
+  bool InParallel() const { return elements_ >= kMinParallelElements; }
   std::int64_t LengthOf(std::int64_t piece) const {
     return std::min(kPiece, runs_.length - piece * kPiece);
   }
@@ -113,7 +116,7 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  // Of one piece of a run.
+  // The sum of one piece of a run.
   double SumOf(const T* run, std::int64_t piece) const {
     const T* first = run + piece * kPiece;
     float sum = 0;
@@ -122,11 +125,11 @@ class ReduceLoops : public LoopsKernel {
     return static_cast<double>(sum);
   }
 
-  // Each sum is one thread's.
+  // Each sum is computed by one thread.
   void SumRuns() const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
-#pragma omp parallel for if (WorthATeam())
+#pragma omp parallel for if (InParallel())
     for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
       double sum = 0;
       for (const std::int64_t offset : runs_.reduced) {
@@ -136,22 +139,22 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  // One sum, shared by all threads.
+  // There is only one sum; all threads share it.
   void SumAll() const {
     const T* src = Data<T>(Arg::kSrc);
     double sum = 0;
-#pragma omp parallel for collapse(2) reduction(+ : sum) if (WorthATeam())
+#pragma omp parallel for collapse(2) reduction(+ : sum) if (InParallel())
     for (std::size_t r = 0; r < runs_.reduced.size(); ++r) {
       for (std::int64_t p = 0; p < pieces_; ++p) sum += SumOf(src + runs_.reduced[r], p);
     }
     *Data<T>(Arg::kDst) = Divided(static_cast<float>(sum));
   }
 
-  // Sums of rows, a piece of the row at a time.
+  // Sums rows, one piece of a row at a time.
   void AddRows() const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
-#pragma omp parallel for collapse(2) if (WorthATeam())
+#pragma omp parallel for collapse(2) if (InParallel())
     for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
       for (std::int64_t p = 0; p < pieces_; ++p) {
         AddPiece(src + runs_.kept[k] + p * kPiece, LengthOf(p),
@@ -160,7 +163,7 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  // sums (length) of the rows at src + each of the reduced axes' offsets.
+  // sums (length) = the sum of the rows at src + each offset of the reduced axes.
   void AddPiece(const T* src, std::int64_t length, T* sums) const {
     std::fill(sums, sums + length, T{0});
     const std::size_t rows = runs_.reduced.size();
@@ -178,13 +181,13 @@ class ReduceLoops : public LoopsKernel {
     for (std::int64_t j = 0; j < length; ++j) sums[j] = Divided(sums[j]);
   }
 
-  // One value for each run.
+  // Each run gets one value.
   void FillRuns() const {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
     if (runs_.kept.size() == 1) {
       const T value = Divided(*diff_dst);
-#pragma omp parallel for collapse(2) if (WorthATeam())
+#pragma omp parallel for collapse(2) if (InParallel())
       for (std::size_t r = 0; r < runs_.reduced.size(); ++r) {
         for (std::int64_t p = 0; p < pieces_; ++p) {
           std::fill_n(diff_src + runs_.reduced[r] + p * kPiece, LengthOf(p), value);
@@ -192,7 +195,7 @@ class ReduceLoops : public LoopsKernel {
       }
       return;
     }
-#pragma omp parallel for if (WorthATeam())
+#pragma omp parallel for if (InParallel())
     for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
       const T value = Divided(diff_dst[k]);
       for (const std::int64_t offset : runs_.reduced) {
@@ -201,11 +204,11 @@ class ReduceLoops : public LoopsKernel {
     }
   }
 
-  // One row for many runs: divided into the first, and copied from there.
+  // Many runs get the same row: it is divided into the first run and copied from there.
   void CopyRuns() const {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
-#pragma omp parallel for collapse(2) if (WorthATeam())
+#pragma omp parallel for collapse(2) if (InParallel())
     for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
       for (std::int64_t p = 0; p < pieces_; ++p) {
         const T* row = diff_dst + static_cast<std::int64_t>(k) * runs_.length + p * kPiece;
@@ -224,7 +227,7 @@ class ReduceLoops : public LoopsKernel {
   const float divisor_;
   const bool mean_;
   Runs runs_;
-  std::int64_t pieces_ = 0;  // of a run
+  std::int64_t pieces_ = 0;  // pieces per run
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Reduction as loops over row-major tensors, for backends that lack a pass of it.
+// Reduction as loops over row-major tensors, for backends that do not support a pass of it.
 
 #ifndef TOPDNN_KERNELS_REDUCE_LOOPS_H_
 #define TOPDNN_KERNELS_REDUCE_LOOPS_H_
@@ -7,7 +7,7 @@
 
 namespace topdnn {
 
-// Forward in f32, backward in f32 and bf16.
+// Forward supports f32, backward f32 and bf16.
 KernelOrRefusal MakeReduceLoops(const KernelRequest& request);
 
 }  // namespace topdnn

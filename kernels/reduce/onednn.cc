@@ -1,4 +1,4 @@
-// Reduction on oneDNN. It has no backward pass: loops broadcast the gradient.
+// Reduction on oneDNN. It has no backward pass; loops broadcast the gradient.
 
 #include "kernels/onednn.h"
 
@@ -17,10 +17,10 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op) {
   if (src_layout.is_any()) src_layout = Layout::Plain(rank);
   Layout dst_layout = request.LayoutOf(Arg::kDst);
   if (!op.keep_dims() && !dst_layout.is_any() && !dst_layout.IsPlainFor(op.dst_shape())) {
-    return Refusal{"reduction to fewer dimensions writes row-major tensors, not " +
+    return Refusal{"a reduction to fewer dimensions must write a row-major tensor, not " +
                    dst_layout.tag()};
   }
-  // oneDNN keeps the reduced dimensions; without them a row-major dst is the same bytes.
+  // oneDNN keeps the reduced dimensions. A row-major dst without them has the same bytes.
   if (!op.keep_dims()) dst_layout = Layout::Plain(rank);
   if (dst_layout.is_any()) dst_layout = src_layout;
   const dnnl::reduction::primitive_desc pd(

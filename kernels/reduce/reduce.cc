@@ -25,11 +25,12 @@ ReduceOp::ReduceOp(ReduceAlgorithm algorithm, Shape shape, std::vector<int> axes
     throw std::invalid_argument(fmt::format("{} of {} over axes {}: {}", NameOf(algorithm),
                                             shape_.ToString(), fmt::join(axes, ","), why));
   };
-  if (shape_.rank() > kMostAxes) refuse(fmt::format("at most {} dimensions", kMostAxes));
-  if (axes.empty()) refuse("there must be one or more");
+  if (shape_.rank() > kMaxAxes)
+    refuse(fmt::format("at most {} dimensions are supported", kMaxAxes));
+  if (axes.empty()) refuse("give one axis or more");
   for (const int axis : axes) {
     if (axis < 0 || axis >= shape_.rank()) refuse(fmt::format("there is no axis {}", axis));
-    if (Reduces(axis)) refuse(fmt::format("axis {} stands twice", axis));
+    if (Reduces(axis)) refuse(fmt::format("duplicate axis {}", axis));
     reduced_[static_cast<std::size_t>(axis)] = true;
   }
 }
@@ -62,7 +63,7 @@ std::string ReduceOp::Problem() const {
 
 std::vector<Operand> ReduceOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward && !TypesOf(execution).has_gradients) return {};
-  return OperandsOfMapping(execution, shape_, dst_shape());
+  return UnaryOperands(execution, shape_, dst_shape());
 }
 
 Work ReduceOp::WorkOf(Pass pass, DataType type) const {
@@ -77,7 +78,7 @@ Work ReduceOp::WorkOf(Pass pass, DataType type) const {
 
 namespace {
 
-// The axes whose letters stand in the word: of all combinations the one that is there.
+// The axes named in the word. Tries all combinations of letters and finds the one that is there.
 std::vector<int> AxesOf(const ProblemWord& word, int rank) {
   std::vector<int> found;
   for (unsigned combination = 1; combination < 1U << rank; ++combination) {
@@ -89,18 +90,18 @@ std::vector<int> AxesOf(const ProblemWord& word, int rank) {
       letters += static_cast<char>('a' + d);
     }
     if (!word.Flag(letters)) continue;
-    if (!found.empty()) throw std::invalid_argument("its axes must stand in one group of letters");
+    if (!found.empty()) throw std::invalid_argument("write all axes in one flag, such as _cd");
     found = std::move(axes);
   }
-  if (found.empty())
-    throw std::invalid_argument("it lacks its axes, such as _cd for the last of 4");
+  if (found.empty()) throw std::invalid_argument("missing axes, such as _cd for the last two of 4");
   return found;
 }
 
 std::shared_ptr<const Op> ParseReduce(const ProblemWord& word) {
   const Shape shape = word.shape();
-  if (shape.rank() > ReduceOp::kMostAxes) {
-    throw std::invalid_argument(fmt::format("at most {} dimensions", ReduceOp::kMostAxes));
+  if (shape.rank() > ReduceOp::kMaxAxes) {
+    throw std::invalid_argument(
+        fmt::format("at most {} dimensions are supported", ReduceOp::kMaxAxes));
   }
   const ReduceAlgorithm algorithm = word.name() == NameOf(ReduceAlgorithm::kMean)
                                         ? ReduceAlgorithm::kMean

@@ -17,16 +17,17 @@ enum class ReduceAlgorithm { kSum, kMean };
 // "sum", "mean".
 std::string_view NameOf(ReduceAlgorithm algorithm);
 
-// Operands: forward src -> dst; backward_data diff_dst -> diff_src, every element of which is that
-// of diff_dst that it went into, divided by their number for a mean. Reduced axes have the extent 1
-// in dst when they are kept, and are left out otherwise. A NaN or infinity reaches its own sum.
+// Operands: forward src -> dst; backward_data diff_dst -> diff_src. Every element of diff_src is
+// the element of diff_dst whose sum it was part of, divided by the number of terms for a mean.
+// Reduced axes have the extent 1 in dst when they are kept; otherwise dst does not have them. A NaN
+// or infinity affects only its own sum.
 class ReduceOp : public Op {
  public:
-  static constexpr int kMostAxes = 6;
+  static constexpr int kMaxAxes = 6;
 
   // `axes` are dimensions of `shape`, in any order. Throws std::invalid_argument for extents below
-  // 1, a tensor too large, more than kMostAxes dimensions, and axes that are none, repeated or not
-  // there.
+  // 1, a tensor that is too large, more than kMaxAxes dimensions, and for axes that are empty,
+  // repeated or out of range.
   ReduceOp(ReduceAlgorithm algorithm, Shape shape, std::vector<int> axes, bool keep_dims = true);
 
   ReduceAlgorithm algorithm() const { return algorithm_; }
@@ -37,15 +38,15 @@ class ReduceOp : public Op {
   bool keep_dims() const { return keep_dims_; }
   // Whether a dimension of src is summed over.
   bool Reduces(int dimension) const { return reduced_[static_cast<std::size_t>(dimension)]; }
-  // Elements of src that one element of dst sums.
+  // Number of elements of src summed into one element of dst.
   std::int64_t count() const { return shape_.elements() / kept_shape().elements(); }
 
   std::string_view kind() const override { return "reduce"; }
-  // "sum8x64x7x7_cd_keep": the axes as a layout's letters.
+  // "sum8x64x7x7_cd_keep": the axes in the letters of a layout.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Forward an addition an element of src, and for a mean a division an element of dst; backward
-  // that division alone.
+  // Forward: one addition per element of src, and for a mean one division per element of dst.
+  // Backward: only that division.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? count() : 1;

@@ -1,4 +1,4 @@
-// Reduction as its definition: plain loops over row-major tensors, sums in double.
+// Reduction by its definition: plain loops over row-major tensors, sums in double.
 
 #include "kernels/reference.h"
 
@@ -47,7 +47,7 @@ class ReduceReference : public ReferenceKernel {
   }
 
  private:
-  // The position in dst of the sum that the element of src at position `i` goes into.
+  // The position in dst of the sum that includes the element of src at position `i`.
   std::int64_t TargetOf(std::int64_t i) const {
     const Shape& shape = op_.src_shape();
     std::int64_t target = 0;

@@ -16,12 +16,12 @@ KernelOrRefusal MakeReorder(const KernelRequest& request) {
         const Shape shape = request.op->Find(request.execution, Arg::kSrc)->shape;
         for (const Arg arg : {Arg::kSrc, Arg::kDst}) {
           if (request.op->Find(request.execution, arg)->type != DataType::kF32) {
-            return Refusal{"eigen reorders f32 tensors"};
+            return Refusal{"eigen reorders f32 tensors only"};
           }
           Layout& layout = settled.layouts[arg];
           if (layout.is_any()) layout = Layout::Plain(shape.rank());
           if (!IsUnblocked(layout)) {
-            return Refusal{"eigen reorders between unblocked layouts, not " + layout.tag()};
+            return Refusal{"eigen reorders between unblocked layouts only, not " + layout.tag()};
           }
         }
         return eigen::MakeShuffle(

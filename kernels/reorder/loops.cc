@@ -1,6 +1,6 @@
-// Reorder as loops, for a backend whose library has none: a copy where nothing but the memory
-// changes, else by tables of offsets, from any layout with a letter tag to any other. Padding
-// inside blocks is zeroed.
+// Reorder as loops, for backends whose libraries have none. It is a copy when both layouts are the
+// same, and otherwise uses tables of offsets, from any layout with a letter tag to any other.
+// Padding inside blocks is zeroed.
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Reorder by offset tables: any layout that has a letter tag to any other, rounding to the result's
-// type. Padding inside blocks is zeroed, as every consumer of a blocked layout expects.
+// Reorder by tables of offsets: from any layout with a letter tag to any other, rounded to the
+// result's type. Padding inside blocks is zeroed, as every reader of a blocked layout expects.
 
 #include <cstring>
 

@@ -1,5 +1,5 @@
-// Reorder: the same logical tensor in another layout or element type. The request settles both
-// layouts.
+// Reorder: writes the same logical tensor in another layout or element type. The request must
+// settle both layouts.
 
 #ifndef TOPDNN_KERNELS_REORDER_REORDER_H_
 #define TOPDNN_KERNELS_REORDER_REORDER_H_
@@ -21,7 +21,7 @@ class ReorderOp : public Op {
   // "8x64x56x56_f32_bf16".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // No arithmetic; the bytes of both tensors.
+  // No arithmetic. The bytes are those of both tensors.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
 

@@ -1,5 +1,5 @@
-// Values into and out of a tensor whose layout only its backend can address: by way of a row-major
-// tensor and that backend's reorder.
+// Stores and loads the values of a tensor whose layout only its backend can address. Both go
+// through a row-major tensor and the backend's reorder.
 
 #ifndef TOPDNN_KERNELS_REORDER_STORE_H_
 #define TOPDNN_KERNELS_REORDER_STORE_H_
@@ -12,12 +12,13 @@
 
 namespace topdnn {
 
-// Writes the logical tensor, given in row-major order, rounded to the element type. Throws
+// Writes `values`, the logical tensor in row-major order, rounded to the element type. Throws
 // std::invalid_argument when `backend` cannot reorder into the layout.
 void StoreValues(std::span<const double> values, const TensorDesc& desc, void* data,
                  const std::string& backend);
 
-// Reads it. Throws std::invalid_argument when `backend` cannot reorder from the layout.
+// Reads the logical tensor. Throws std::invalid_argument when `backend` cannot reorder from the
+// layout.
 std::vector<double> LoadValues(const TensorDesc& desc, const void* data,
                                const std::string& backend);
 

@@ -30,7 +30,7 @@ class ResizeEigen : public eigen::EigenKernel {
   }
 
   const ResizeOp op_;
-  const std::int64_t rows_;  // of all images' sources
+  const std::int64_t rows_;  // source rows of all images
   const bool forward_;
 };
 

@@ -1,4 +1,4 @@
-// Resize in f32 as loops over rows, for a backend whose library has none.
+// Resize in f32 as loops over rows, for backends whose libraries have none.
 
 #include <cstring>
 
@@ -22,7 +22,7 @@ class ResizeLoops : public LoopsKernel {
         pass_(request.execution.pass) {}
 
   void Run() noexcept override {
-#pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kElementsWorthATeam)
+#pragma omp parallel for if (rows_ * scale_h_ * dst_width_ >= kMinParallelElements)
     for (std::int64_t row = 0; row < rows_; ++row) {
       const std::int64_t small = row * src_width_;
       const std::int64_t large = row * scale_h_ * dst_width_;
@@ -35,7 +35,7 @@ class ResizeLoops : public LoopsKernel {
   }
 
  private:
-  // One row of src to its rows of dst: the first element by element, the others from there.
+  // Writes one row of src to its rows of dst: the first element by element, the others as copies.
   void Repeat(const float* src, float* dst) const {
     float* to = dst;
     for (std::int64_t col = 0; col < src_width_; ++col) {
@@ -46,7 +46,7 @@ class ResizeLoops : public LoopsKernel {
     }
   }
 
-  // The rows that were made of one row, summed into it.
+  // Sums the rows that were copied from one row into that row.
   void Sum(const float* diff_dst, float* diff_src) const {
     for (std::int64_t col = 0; col < src_width_; ++col) {
       float sum = 0;

@@ -11,28 +11,11 @@ namespace {
 
 constexpr auto kNearest = dnnl::algorithm::resampling_nearest;
 
-// One layout for both tensors: the first that the request settles, else row-major. Nothing when it
-// settles two.
-std::optional<Layout> OneLayout(const KernelRequest& request) {
-  Layout one;
-  const auto operands = request.op->Operands(request.execution);
-  for (const Operand& operand : operands) {
-    if (one.is_any()) one = request.LayoutOf(operand.arg);
-  }
-  if (one.is_any()) return Layout::Plain(4);
-  for (const Operand& operand : operands) {
-    const Layout settled = request.LayoutOf(operand.arg);
-    if (one.is_opaque() || (!settled.is_any() && !one.SameFor(operand.shape, settled))) {
-      return std::nullopt;
-    }
-  }
-  return one;
-}
-
 KernelOrRefusal MakeResize(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ResizeOp&>(*request.op);
-  const std::optional<Layout> layout = OneLayout(request);
-  if (!layout) return Refusal{"oneDNN's resampling takes one layout for both its tensors"};
+  std::optional<Layout> layout = CommonLayout(request);
+  if (!layout) return Refusal{"oneDNN's resampling needs one layout for both tensors"};
+  if (layout->is_any()) layout = Layout::Plain(op.src_shape().rank());
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const DataType type = request.execution.type;
     const auto src = onednn::ToMemoryDesc({op.src_shape(), type, *layout});

@@ -1,4 +1,4 @@
-// Resize as its definition; its gradient summed in double.
+// Resize by its definition; the gradient is summed in double.
 
 #include "kernels/reference.h"
 
@@ -18,7 +18,7 @@ class ResizeReference : public ReferenceKernel {
   void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
 
  private:
-  // The rows of all images, one below the other, are resized like those of one.
+  // The rows of all images, stacked, are resized like the rows of one image.
   std::int64_t SrcRows() const { return op_.src_shape().elements() / op_.src_shape()[3]; }
 
   void Forward() const {

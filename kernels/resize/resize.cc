@@ -19,7 +19,7 @@ Shape Resized(const Shape& src, std::int64_t scale_h, std::int64_t scale_w) {
       scale_w > kMostElements || src[2] > kMostElements / scale_h ||
       src[3] > kMostElements / scale_w) {
     throw std::invalid_argument(
-        fmt::format("resize of {} by {} and {}: it takes (N, C, H, W) and whole factors of 1 or "
+        fmt::format("resize of {} by {} and {}: it needs (N, C, H, W) and whole factors of 1 or "
                     "more that leave at most {} elements",
                     src.ToString(), scale_h, scale_w, kMostElements));
   }
@@ -42,7 +42,7 @@ std::string ResizeOp::Problem() const {
 
 std::vector<Operand> ResizeOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward && !TypesOf(execution).has_gradients) return {};
-  return OperandsOfMapping(execution, src_, dst_);
+  return UnaryOperands(execution, src_, dst_);
 }
 
 Work ResizeOp::WorkOf(Pass pass, DataType type) const {
@@ -61,7 +61,7 @@ std::shared_ptr<const Op> ParseResize(const ProblemWord& word) {
     return scale == std::floor(scale) && std::abs(scale) <= static_cast<double>(kMostElements);
   };
   if (scales.size() != 2 || !is_factor(scales[0]) || !is_factor(scales[1])) {
-    throw std::invalid_argument("it takes two whole factors, such as _scale2x2");
+    throw std::invalid_argument("write two whole factors, such as _scale2x2");
   }
   return std::make_shared<ResizeOp>(word.shape(), static_cast<std::int64_t>(scales[0]),
                                     static_cast<std::int64_t>(scales[1]));

@@ -1,5 +1,5 @@
-// Resize of images by whole factors, each pixel taken from the nearest one: the upsampling of
-// feature pyramids and decoders.
+// Resize of images by whole factors; each pixel is a copy of the nearest source pixel. Feature
+// pyramids and decoders upsample this way.
 
 #ifndef TOPDNN_KERNELS_RESIZE_RESIZE_H_
 #define TOPDNN_KERNELS_RESIZE_RESIZE_H_
@@ -14,12 +14,12 @@ namespace topdnn {
 
 // Operands: forward src (N, C, H, W) -> dst (N, C, H*scale_h, W*scale_w), whose pixel (h, w) is
 // src's (h / scale_h, w / scale_w), rounded down; backward_data diff_dst -> diff_src, the sum over
-// the pixels that were taken from one.
+// the copies of each pixel.
 //
-// For whole factors this is ONNX's Resize, mode nearest, both as `asymmetric` with `floor` and as
-// `half_pixel` with `round_prefer_floor`: (h + 0.5) / scale - 0.5 lies nearest to the source's row
-// h / scale, and never in the middle of two. oneDNN's resampling and PyTorch's and TensorFlow's
-// nearest upsampling agree, too.
+// For whole factors this is ONNX's Resize in mode nearest, both as `asymmetric` with `floor` and as
+// `half_pixel` with `round_prefer_floor`: (h + 0.5) / scale - 0.5 is nearest to the source's row h
+// / scale, and never halfway between two rows. oneDNN's resampling and the nearest upsampling of
+// PyTorch and TensorFlow give the same.
 class ResizeOp : public Op {
  public:
   // Throws std::invalid_argument unless src is an image with extents of 1 or more and the factors
@@ -34,7 +34,7 @@ class ResizeOp : public Op {
   std::string_view kind() const override { return "resize"; }
   std::string Problem() const override;  // "8x64x14x14_scale2x2"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Forward no arithmetic; backward an addition an element of diff_dst.
+  // Forward: no arithmetic. Backward: one addition per element of diff_dst.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? 1 : scale_h_ * scale_w_;

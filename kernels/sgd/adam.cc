@@ -14,7 +14,8 @@
 namespace topdnn {
 
 AdamOp::AdamOp(std::int64_t n, AdamSettings settings) : n_(n), settings_(settings) {
-  if (n < 1) throw std::invalid_argument(fmt::format("adam of {} elements: must be 1 or more", n));
+  if (n < 1)
+    throw std::invalid_argument(fmt::format("adam of {} elements: at least 1 is needed", n));
 }
 
 std::string AdamOp::Problem() const {
@@ -94,7 +95,7 @@ class AdamLoops : public LoopsKernel {
   void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
 
  private:
-  // Without decay none of its arithmetic is done: the work counted is the work done.
+  // Without decay its arithmetic is left out, so that the work counted is the work done.
   template <bool kDecays>
   void Update() {
     const float* gradient = Data<float>(Arg::kDiffWeights);
@@ -108,7 +109,7 @@ class AdamLoops : public LoopsKernel {
     const float beta2 = settings_.beta2;
     const float decay = settings_.weight_decay;
     const float epsilon = settings_.epsilon;
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) {
       const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float m = beta1 * momentum[i] + (1 - beta1) * g;

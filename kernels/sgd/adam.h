@@ -1,5 +1,5 @@
 // Updates of parameters by Adam (Kingma and Ba 2015, "Adam: A Method for Stochastic Optimization",
-// algorithm 1 with the efficient order of section 2). Flat, as SgdOp is.
+// algorithm 1 with the efficient order of section 2). Parameters are flat, as in SgdOp.
 
 #ifndef TOPDNN_KERNELS_SGD_ADAM_H_
 #define TOPDNN_KERNELS_SGD_ADAM_H_
@@ -20,7 +20,7 @@ struct AdamSettings {
 };
 
 // Operands: forward diff_weights (n), learning_rate () -> weights (n), momentum (n), second_moment
-// (n), step (), the number of updates done, which the kernel advances.
+// (n), step (). step is the number of updates done so far; the kernel increments it.
 class AdamOp : public Op {
  public:
   // Throws std::invalid_argument for n below 1.
@@ -32,18 +32,18 @@ class AdamOp : public Op {
   std::string_view kind() const override { return "adam"; }
   std::string Problem() const override;  // "n896"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Twelve operations an element: three for the first moment, four for the second, the root and
-  // four for the step; two more with decay.
+  // Twelve operations per element: three for the first moment, four for the second, the root and
+  // four for the step. Two more with weight decay.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 4; }
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
  private:
   std::int64_t n_;
   AdamSettings settings_;
 };
 
-// The step size of update number `step` (from 1), both bias corrections in it.
+// The step size of update number `step` (from 1), including both bias corrections.
 double CorrectedRate(double rate, const AdamSettings& settings, std::int32_t step);
 
 }  // namespace topdnn

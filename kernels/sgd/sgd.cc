@@ -12,7 +12,8 @@
 namespace topdnn {
 
 SgdOp::SgdOp(std::int64_t n, SgdSettings settings) : n_(n), settings_(settings) {
-  if (n < 1) throw std::invalid_argument(fmt::format("sgd of {} elements: must be 1 or more", n));
+  if (n < 1)
+    throw std::invalid_argument(fmt::format("sgd of {} elements: at least 1 is needed", n));
 }
 
 std::string SgdOp::Problem() const {
@@ -72,8 +73,7 @@ class SgdReference : public ReferenceKernel {
   const SgdSettings settings_;
 };
 
-// The libraries have no optimizer; TensorFlow runs Eigen's array loops whatever computed the
-// gradients.
+// oneDNN and OpenBLAS have no optimizer, so those backends use these loops.
 class SgdLoops : public LoopsKernel {
  public:
   SgdLoops(const KernelRequest& request, const SgdOp& op)
@@ -82,7 +82,7 @@ class SgdLoops : public LoopsKernel {
   void Run() noexcept override { settings_.weight_decay == 0 ? Update<false>() : Update<true>(); }
 
  private:
-  // Without decay none of its arithmetic is done: the work counted is the work done.
+  // Without decay its arithmetic is left out, so that the work counted is the work done.
   template <bool kDecays>
   void Update() {
     const float* gradient = Data<float>(Arg::kDiffWeights);
@@ -90,7 +90,7 @@ class SgdLoops : public LoopsKernel {
     const float rate = *Data<float>(Arg::kLearningRate);
     const float decay = settings_.weight_decay;
     if (settings_.momentum == 0) {
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kMinParallelElements)
       for (std::int64_t i = 0; i < n_; ++i) {
         weights[i] -= rate * (kDecays ? gradient[i] + decay * weights[i] : gradient[i]);
       }
@@ -98,7 +98,7 @@ class SgdLoops : public LoopsKernel {
     }
     const float keep = settings_.momentum;
     float* momentum = Data<float>(Arg::kMomentum);
-#pragma omp parallel for simd if (parallel : n_ >= kElementsWorthATeam)
+#pragma omp parallel for simd if (parallel : n_ >= kMinParallelElements)
     for (std::int64_t i = 0; i < n_; ++i) {
       const float g = kDecays ? gradient[i] + decay * weights[i] : gradient[i];
       const float step = keep * momentum[i] + g;

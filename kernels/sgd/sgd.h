@@ -1,5 +1,5 @@
-// Updates of parameters by their gradients: stochastic gradient descent with momentum. Flat: a
-// layer's parameters are one row of numbers, whatever their layouts.
+// Updates of parameters by their gradients: stochastic gradient descent with momentum. A layer's
+// parameters are one flat array, whatever their layouts.
 
 #ifndef TOPDNN_KERNELS_SGD_SGD_H_
 #define TOPDNN_KERNELS_SGD_SGD_H_
@@ -34,10 +34,10 @@ class SgdOp : public Op {
   std::string_view kind() const override { return "sgd"; }
   std::string Problem() const override;  // "n896_momentum0.9_decay0.0001"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Two operations an element for each of: step, momentum, decay, as far as they are in use.
+  // Two operations per element for each of step, momentum and decay, if it is in use.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
  private:
   std::int64_t n_;

@@ -1,5 +1,5 @@
-// Softmax cross-entropy of logits against class labels, loss and gradient in one, as TensorFlow's
-// SparseSoftmaxCrossEntropyWithLogits computes them.
+// Softmax cross-entropy of logits and class labels. One operation computes loss and gradient, as
+// TensorFlow's SparseSoftmaxCrossEntropyWithLogits does.
 
 #ifndef TOPDNN_KERNELS_SOFTMAX_CROSS_ENTROPY_H_
 #define TOPDNN_KERNELS_SOFTMAX_CROSS_ENTROPY_H_
@@ -12,9 +12,9 @@
 
 namespace topdnn {
 
-// Operands: forward src logits (N, K), labels s32 (N) -> loss (), the mean over the batch of
-// -log softmax(src)[label]; in training also diff_src (N, K) = (softmax(src) - onehot(labels)) / N.
-// Precondition: 0 <= label < K; a measured kernel does not check it.
+// Operands: forward src logits (N, K), labels s32 (N) -> loss (), the mean over the batch of -log
+// softmax(src)[label]; in training also diff_src (N, K) = (softmax(src) - onehot(labels)) / N.
+// Precondition: 0 <= label < K. Kernels do not check it.
 class SoftmaxCrossEntropyOp : public Op {
  public:
   // Throws std::invalid_argument for extents below 1.
@@ -26,10 +26,11 @@ class SoftmaxCrossEntropyOp : public Op {
   std::string_view kind() const override { return "softmax_cross_entropy"; }
   std::string Problem() const override;  // "n64k10"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Five operations an entry: maximum, difference, exponential, sum, and the gradient's scaling.
+  // Five operations per entry: maximum, difference, exponential, sum, and the scaling of the
+  // gradient.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch_ + classes_; }
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
  private:
   std::int64_t batch_;

@@ -1,4 +1,4 @@
-// Softmax cross-entropy with Eigen's arrays, rows shared among the pool's threads; row-major.
+// Softmax cross-entropy with Eigen's arrays, row-major. The pool's threads share the rows.
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/registry.h"
@@ -13,7 +13,7 @@ class CrossEntropyEigen : public eigen::EigenKernel {
   CrossEntropyEigen(const KernelRequest& request, const eigen::Functions& functions,
                     const SoftmaxCrossEntropyOp& op)
       : EigenKernel(request, functions, "expression"), n_(op.batch()), k_(op.classes()) {
-    TakeScratch(n_);
+    ReserveScratch(n_);
   }
 
  private:

@@ -24,15 +24,16 @@ class CrossEntropyLoops : public LoopsKernel {
     const auto* labels = Data<std::int32_t>(Arg::kLabels);
     float* diff = training_ ? Data<float>(Arg::kDiffSrc) : nullptr;
     double loss = 0;
-    // A team costs some microseconds: worth it from about 100 of exponentials on.
-    constexpr std::int64_t kWorthATeam = 16384;
-#pragma omp parallel for reduction(+ : loss) if (n_ * k_ >= kWorthATeam)
+    // The smallest number of exponentials (about 100 microseconds of work) for which a parallel
+    // loop pays, because waking the threads costs some microseconds.
+    constexpr std::int64_t kMinParallelExponentials = 16384;
+#pragma omp parallel for reduction(+ : loss) if (n_ * k_ >= kMinParallelExponentials)
     for (std::int64_t n = 0; n < n_; ++n) {
       const float* row = logits + n * k_;
       const float highest = *std::max_element(row, row + k_);
       float sum = 0;
       for (std::int64_t k = 0; k < k_; ++k) sum += std::exp(row[k] - highest);
-      // The difference of the logits first: it is exact where they are large and close.
+      // Computes the difference of the logits first: it is exact when they are large and close.
       loss += static_cast<double>(std::log(sum) + (highest - row[labels[n]]));
       if (diff == nullptr) continue;
       const float scale = 1.0F / (sum * static_cast<float>(n_));

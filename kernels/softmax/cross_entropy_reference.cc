@@ -1,4 +1,4 @@
-// Softmax cross-entropy as its definition, stabilised by the row's maximum; sums in double.
+// Softmax cross-entropy by its definition, stabilised by the row's maximum; sums in double.
 
 #include <algorithm>
 #include <cmath>

@@ -25,11 +25,11 @@ class SoftmaxOp : public Op {
   std::string_view kind() const override { return "softmax"; }
   std::string Problem() const override;  // "n64k10"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Forward five operations an entry: maximum, difference, exponential, sum, division. Backward
+  // Forward, five operations per entry: maximum, difference, exponential, sum, division. Backward,
   // four: a multiply-accumulate for the dot product, a difference, a product.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return classes_; }
-  LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }
 
  private:
   std::int64_t batch_;

@@ -1,4 +1,4 @@
-// Softmax in f32 as loops over the rows, for a backend whose library has none.
+// Softmax in f32 as loops over the rows, for backends whose libraries have none.
 
 #include <algorithm>
 #include <cmath>
@@ -17,8 +17,8 @@ class SoftmaxLoops : public LoopsKernel {
       : LoopsKernel(request), n_(op.batch()), k_(op.classes()), pass_(request.execution.pass) {}
 
   void Run() noexcept override {
-    // An exponential costs some ten times what a sum does.
-#pragma omp parallel for if (n_ * k_ >= kElementsWorthATeam / 8)
+    // An exponential costs about ten additions.
+#pragma omp parallel for if (n_ * k_ >= kMinParallelElements / 8)
     for (std::int64_t n = 0; n < n_; ++n) {
       if (pass_ == Pass::kForward) {
         Forward(Data<float>(Arg::kSrc) + n * k_, Data<float>(Arg::kDst) + n * k_);
@@ -30,7 +30,7 @@ class SoftmaxLoops : public LoopsKernel {
   }
 
  private:
-  // Rows of K.
+  // Works on rows of K elements.
   void Forward(const float* src, float* dst) const {
     const float highest = *std::max_element(src, src + k_);
     float sum = 0;

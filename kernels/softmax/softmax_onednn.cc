@@ -16,7 +16,7 @@ KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
   for (const Operand& operand : op.Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(shape)) {
-      return Refusal{"softmax takes row-major tensors, not " + layout.tag() + " as " +
+      return Refusal{"softmax needs row-major tensors, not " + layout.tag() + " as " +
                      NameOf(operand.arg)};
     }
   }

@@ -1,4 +1,4 @@
-// Softmax as its definition, stabilised by the row's maximum; sums in double.
+// Softmax by its definition, stabilised by the row's maximum; sums in double.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ class SoftmaxReference : public ReferenceKernel {
   }
 
  private:
-  // Rows of K.
+  // Works on rows of K elements.
   void Forward(const T* src, T* dst) const {
     const auto highest = static_cast<double>(*std::max_element(src, src + k_));
     double sum = 0;

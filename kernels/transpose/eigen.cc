@@ -19,7 +19,8 @@ KernelOrRefusal MakeTranspose(const KernelRequest& request) {
           Layout& layout = settled.layouts[arg];
           if (layout.is_any()) layout = Layout::Plain(move.shape.rank());
           if (!IsUnblocked(layout)) {
-            return Refusal{"eigen transposes tensors in unblocked layouts, not in " + layout.tag()};
+            return Refusal{"eigen transposes tensors in unblocked layouts only, not in " +
+                           layout.tag()};
           }
         }
         return eigen::MakeShuffle(

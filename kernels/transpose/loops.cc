@@ -1,4 +1,5 @@
-// Transposition in f32 as loops over the rows of the result, for a backend whose library has none.
+// Transposition in f32 as loops over the rows of the result, for backends whose libraries have
+// none.
 
 #include <cstring>
 #include <map>
@@ -36,7 +37,7 @@ class TransposeLoops : public LoopsKernel {
       return CopyBytes(from, static_cast<std::size_t>(move_.shape.elements()) * sizeof(float), to);
     }
     const auto rows = static_cast<std::int64_t>(starts_.size());
-#pragma omp parallel for if (rows * length_ >= kElementsWorthATeam)
+#pragma omp parallel for if (rows * length_ >= kMinParallelElements)
     for (std::int64_t row = 0; row < rows; ++row) {
       const float* source = from + starts_[static_cast<std::size_t>(row)];
       float* result = to + row * length_;
@@ -71,9 +72,9 @@ class TransposeLoops : public LoopsKernel {
 
   const Transposition move_;
   Permutation permutation_;
-  std::int64_t length_ = 0;           // of a row of the result
-  std::int64_t stride_ = 0;           // of its elements in the source
-  std::vector<std::int64_t> starts_;  // of each row in the source
+  std::int64_t length_ = 0;           // length of a row of the result
+  std::int64_t stride_ = 0;           // stride of its elements in the source
+  std::vector<std::int64_t> starts_;  // start of each row in the source
 };
 
 const KernelRegistration kRegistration("transpose", "openblas",

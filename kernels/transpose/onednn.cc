@@ -1,5 +1,5 @@
-// Transposition on oneDNN: a reorder from the source, seen with its dimensions in the result's
-// order.
+// Transposition on oneDNN: a reorder of the source, described with its dimensions in the order of
+// the result.
 
 #include "kernels/onednn.h"
 
@@ -23,7 +23,7 @@ KernelOrRefusal MakeTranspose(const KernelRequest& request) {
     const DataType type = request.execution.type;
     const Shape& result =
         request.execution.pass == Pass::kForward ? op.dst_shape() : op.src_shape();
-    // oneDNN asks where each dimension of the source goes.
+    // oneDNN needs the destination of each dimension of the source.
     std::vector<int> places(move.order.size());
     for (std::size_t i = 0; i < places.size(); ++i) {
       places[static_cast<std::size_t>(move.order[i])] = static_cast<int>(i);

@@ -1,4 +1,4 @@
-// Transposition as its definition: element by element over row-major tensors.
+// Transposition by its definition: element by element over row-major tensors.
 
 #include "kernels/reference.h"
 
@@ -23,7 +23,7 @@ class TransposeReference : public ReferenceKernel {
   }
 
  private:
-  // Where the element at position `i` of the result comes from.
+  // The position in the source of the element at position `i` of the result.
   std::int64_t SourceOf(std::int64_t i) const {
     std::int64_t source = 0;
     for (int d = move_.shape.rank() - 1; d >= 0; --d) {

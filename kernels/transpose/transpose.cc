@@ -23,7 +23,7 @@ Shape Transposed(const Shape& src, const std::vector<int>& order) {
   if (src.rank() == 0 || src.rank() > kLetters ||
       !std::is_permutation(order.begin(), order.end(), all.begin(), all.end())) {
     throw std::invalid_argument(
-        fmt::format("transpose of {} to the order {}: it takes 1 to {} dimensions, and each of "
+        fmt::format("transpose of {} to the order {}: it needs 1 to {} dimensions, and each of "
                     "them once, from 0 on",
                     src.ToString(), fmt::join(order, ","), kLetters));
   }
@@ -62,7 +62,7 @@ std::string TransposeOp::Problem() const {
 }
 
 std::vector<Operand> TransposeOp::Operands(const Execution& execution) const {
-  return OperandsOfMapping(execution, src_, dst_);
+  return UnaryOperands(execution, src_, dst_);
 }
 
 Work TransposeOp::WorkOf(Pass pass, DataType type) const {
@@ -79,7 +79,7 @@ std::shared_ptr<const Op> ParseTranspose(const ProblemWord& word) {
   for (const double number : word.Numbers("order")) {
     if (!(number >= 0 && number < shape.rank()) ||
         number != static_cast<double>(static_cast<int>(number))) {
-      throw std::invalid_argument(fmt::format("its order has no dimension {}", number));
+      throw std::invalid_argument(fmt::format("the order cannot contain dimension {}", number));
     }
     order.push_back(static_cast<int>(number));
   }

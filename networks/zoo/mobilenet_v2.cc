@@ -23,7 +23,7 @@ constexpr Bottlenecks kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2},
 
 ValueId ConvNormRelu6(NetworkBuilder& net, const std::string& name, ValueId from,
                       const ConvLayer& layer) {
-  return net.ConvNormRelu(name, from, layer, BatchNormOp::kUsualEpsilon, 6.0F);
+  return net.ConvNormRelu(name, from, layer, BatchNormOp::kDefaultEpsilon, 6.0F);
 }
 
 ValueId AddBottleneck(NetworkBuilder& net, const std::string& name, ValueId from,

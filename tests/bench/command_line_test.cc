@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"bench", "--problem", "conv/n1c3h4k8r5"}, "the kernel is larger"},
         Refused{{"bench", "--problem", "conv/n0c3h4k8r1"}, "1 or more"},
         Refused{{"bench", "--problem", "con/n1"}, "the operations are"},
-        Refused{{"bench", "--problem", "gemm/m8n8"}, "lacks 'k'"},
+        Refused{{"bench", "--problem", "gemm/m8n8"}, "missing field 'k'"},
         Refused{{"bench", "--problems", "/no/such/file"}, "/no/such/file"},
         Refused{{"bench", "--threads", "-1"}, "must be 1 or more"},
         Refused{{"bench", "--filter=cnn"}, "no argument '--filter=cnn'"},

@@ -21,7 +21,7 @@ TEST(ReluOpTest, WorkAndOperands) {
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kBF16).bytes, 120 * 2 * 3);
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
   EXPECT_TRUE(op.RunsInPlace(Pass::kForward));
-  // A bounded ReLU must not be taken for one that a convolution can fuse.
+  // A convolution cannot fuse every bounded ReLU, so both have different kinds.
   EXPECT_NE(ReluOp(Shape{2}, 6.0F).kind(), op.kind());
 }
 
@@ -88,14 +88,14 @@ TEST(ReluOneDnnTest, RunsInPlace) {
   const auto run_over = [&](Pass pass, Arg result, Arg source) {
     const KernelRequest request = RequestFor(op, {pass}, 2);
     const Values inputs = RandomInputs(*op, request.execution, 3);
-    KernelRun apart("onednn", request);
-    apart.SetInputs(inputs);
-    apart.Run();
-    KernelRun over("onednn", request);
-    over.SetInputs(inputs);
-    over.Alias(result, source);
-    over.Run();
-    EXPECT_EQ(over.Get(source), apart.Get(result)) << NameOf(pass);
+    KernelRun separate("onednn", request);
+    separate.SetInputs(inputs);
+    separate.Run();
+    KernelRun in_place("onednn", request);
+    in_place.SetInputs(inputs);
+    in_place.Alias(result, source);
+    in_place.Run();
+    EXPECT_EQ(in_place.Get(source), separate.Get(result)) << NameOf(pass);
   };
   run_over(Pass::kForward, Arg::kDst, Arg::kSrc);
   run_over(Pass::kBackwardData, Arg::kDiffSrc, Arg::kDiffDst);
@@ -119,7 +119,7 @@ TEST(ReluOneDnnTest, InfinityPropagates) {
 }
 
 TEST(ReluOneDnnTest, NanTouchesNoOtherElement) {
-  // oneDNN itself makes a NaN 0 (relu.h); the gradient's NaN passes.
+  // oneDNN itself changes a NaN to 0 (relu.h). The gradient's NaN passes.
   std::vector<double> values(40, 0.5);
   const auto op = std::make_shared<ReluOp>(Shape{40});
   values[3] = NAN;

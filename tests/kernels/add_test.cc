@@ -26,10 +26,10 @@ TEST(AddOpTest, WorkAndOperands) {
   EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kBF16).bytes, 120 * 2 * 4);
   EXPECT_EQ(op.AccumulationLength(Pass::kForward), 3);
   EXPECT_EQ(AddOp(Shape{2, 3, 4, 5}, 3, true).WorkOf(Pass::kForward, DataType::kF32).flops, 360);
-  // Its gradients are diff_dst itself.
+  // The gradients of its sources are diff_dst itself.
   EXPECT_FALSE(op.Has({Pass::kBackwardData}));
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
-  EXPECT_TRUE(op.PassesGradientOn());
+  EXPECT_TRUE(op.PassesGradientThrough());
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kF32).bytes, 0);
 }
 
@@ -60,24 +60,24 @@ TEST(AddOpTest, FusesWithReluAndIntoAConvolution) {
   ASSERT_NE(both, nullptr);
   EXPECT_TRUE(dynamic_cast<const ConvOp&>(*both).epilogue().relu);
   EXPECT_NE(sum->FusedWith(ReluOp(shape)), nullptr);
-  // Not after ReLU, not twice, not of other shapes or more tensors.
+  // Not after a ReLU, not twice, not with another shape or more than two tensors.
   EXPECT_EQ(both->FusedWith(AddOp(shape, 2)), nullptr);
   EXPECT_EQ(sum->FusedWith(AddOp(shape, 2)), nullptr);
   EXPECT_EQ(ConvOp(e).FusedWith(AddOp(shape, 3)), nullptr);
   EXPECT_EQ(ConvOp(e).FusedWith(AddOp(Shape{1, 8, 5, 4}, 2)), nullptr);
 }
 
-// A convolution that adds gives what the convolution and the addition give one after the other.
+// A convolution with a fused addition gives the same as the convolution and then the addition.
 TEST(AddOpTest, AFusedConvolutionComputesTheSame) {
   const ConvExtents e{.n = 2, .c = 3, .h = 5, .w = 5, .k = 8, .r = 3, .s = 3};
   const auto conv = std::make_shared<ConvOp>(e);
   const AddOp add(conv->dst_shape(), 2, true);
   const Execution in_f64{Pass::kForward, true, DataType::kF64};
   Values inputs = RandomInputs(*conv, in_f64, 3);
-  const std::vector<double> shortcut = RandomInputs(add, in_f64, 4).at(MultipleSrc(1));
+  const std::vector<double> shortcut = RandomInputs(add, in_f64, 4).at(IndexedSrc(1));
   const auto result = ReferenceResults(RequestFor(conv, {}, 1), inputs).at(Arg::kDst);
   const auto expected = ReferenceResults(RequestFor(std::make_shared<AddOp>(add), {}, 1),
-                                         {{MultipleSrc(0), result}, {MultipleSrc(1), shortcut}})
+                                         {{IndexedSrc(0), result}, {IndexedSrc(1), shortcut}})
                             .at(Arg::kDst);
   inputs[Arg::kDst] = shortcut;
   const auto fused = ReferenceResults(RequestFor(conv->FusedWith(add), {}, 1), inputs);
@@ -87,14 +87,14 @@ TEST(AddOpTest, AFusedConvolutionComputesTheSame) {
 }
 
 TEST(AddReferenceTest, GradientInEachSourceIsDiffDst) {
-  // By finite differences of <dst, diff_dst>, addition being linear: exact for steps of 1.
+  // Finite differences of <dst, diff_dst>. Addition is linear, so steps of 1 are exact.
   const auto op = std::make_shared<AddOp>(Shape{2, 3}, 3);
   const Execution in_f64{Pass::kForward, true, DataType::kF64};
   Values inputs = RandomInputs(*op, in_f64, 1);
   const auto before = ReferenceResults(RequestFor(op, {}, 1), inputs).at(Arg::kDst);
   for (int source = 0; source < 3; ++source) {
     Values moved = inputs;
-    moved[MultipleSrc(source)][4] += 1;
+    moved[IndexedSrc(source)][4] += 1;
     const auto after = ReferenceResults(RequestFor(op, {}, 1), moved).at(Arg::kDst);
     for (std::size_t i = 0; i < 6; ++i) EXPECT_NEAR(after[i] - before[i], i == 4 ? 1 : 0, 1e-14);
   }
@@ -109,9 +109,9 @@ TEST_P(AddBackendTest, KnownValues) {
   for (const bool relu : {false, true}) {
     KernelRun run(GetParam(), RequestFor(std::make_shared<AddOp>(Shape{4}, 3, relu), {}, 1));
     ASSERT_NE(run.kernel(), nullptr) << run.refusal();
-    run.Set(MultipleSrc(0), {1, -2, 3, 0});
-    run.Set(MultipleSrc(1), {10, -20, -30, 0});
-    run.Set(MultipleSrc(2), {100, 2, 3, 0});
+    run.Set(IndexedSrc(0), {1, -2, 3, 0});
+    run.Set(IndexedSrc(1), {10, -20, -30, 0});
+    run.Set(IndexedSrc(2), {100, 2, 3, 0});
     run.Run();
     EXPECT_EQ(run.Get(Arg::kDst),
               (relu ? std::vector<double>{111, 0, 0, 0} : std::vector<double>{111, -20, -24, 0}));
@@ -132,7 +132,7 @@ TEST_P(AddBackendTest, RandomShapesAgreeWithTheReference) {
     KernelRequest request = RequestFor(op, {}, 1 + i % 2);
     if (!OnlyRowMajor()) {
       if (i % 5 == 4) request.execution.type = DataType::kBF16;
-      if (image && i % 3 == 1) request.layouts[MultipleSrc(1)] = *Layout::Parse("aBcd16b");
+      if (image && i % 3 == 1) request.layouts[IndexedSrc(1)] = *Layout::Parse("aBcd16b");
       if (image && i % 3 == 2) request.layouts[Arg::kDst] = Layout::ChannelsLast(4);
     }
     EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i), Verdict::kAgrees);
@@ -148,9 +148,9 @@ TEST_P(AddBackendTest, RunsOverTheFirstSource) {
     apart.Run();
     KernelRun over(GetParam(), RequestFor(op, {}, 2));
     over.SetInputs(inputs);
-    over.Alias(Arg::kDst, MultipleSrc(0));
+    over.Alias(Arg::kDst, IndexedSrc(0));
     over.Run();
-    EXPECT_EQ(over.Get(MultipleSrc(0)), apart.Get(Arg::kDst));
+    EXPECT_EQ(over.Get(IndexedSrc(0)), apart.Get(Arg::kDst));
   }
 }
 
@@ -162,7 +162,7 @@ TEST_P(AddBackendTest, NanAndInfinityPropagateToTheirOwnElement) {
   b[7] = -HUGE_VAL;
   b[20] = -HUGE_VAL;
   CheckAgainstReference(GetParam(), RequestFor(std::make_shared<AddOp>(Shape{40}, 3), {}, 1), 2,
-                        {.inputs = {{MultipleSrc(0), a}, {MultipleSrc(2), b}}});
+                        {.inputs = {{IndexedSrc(0), a}, {IndexedSrc(2), b}}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, AddBackendTest,
@@ -171,8 +171,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, AddBackendTest,
 
 TEST(AddOneDnnTest, TwoLayoutsAreRefusedWithAReason) {
   KernelRequest request = RequestFor(std::make_shared<AddOp>(Shape{2, 16, 3, 3}, 2), {}, 1);
-  request.layouts[MultipleSrc(0)] = Layout::Plain(4);
-  request.layouts[MultipleSrc(1)] = Layout::ChannelsLast(4);
+  request.layouts[IndexedSrc(0)] = Layout::Plain(4);
+  request.layouts[IndexedSrc(1)] = Layout::ChannelsLast(4);
   const KernelRun run("onednn", request);
   EXPECT_EQ(run.kernel(), nullptr);
   EXPECT_NE(run.refusal().find("one layout"), std::string::npos) << run.refusal();

@@ -30,8 +30,8 @@ std::vector<double> AbsoluteOf(std::vector<double> values) {
   return values;
 }
 
-// Sums of |terms| in every result: rounding scales with them, and so with how far the elements lie
-// from zero in deviations.
+// Sums of |terms| for every result. Rounding errors scale with them, and so with the distance of
+// the elements from zero in deviations.
 class Magnitude {
  public:
   Magnitude(const BatchNormOp& op, const Execution& execution, Values inputs)
@@ -55,7 +55,7 @@ class Magnitude {
     return i / static_cast<std::size_t>(op_.image()) % static_cast<std::size_t>(op_.channels());
   }
   double Count() const { return static_cast<double>(op_.batch() * op_.image()); }
-  // Sums of the elements over each channel.
+  // Sums of the elements of each channel.
   std::vector<double> Sums(const std::vector<double>& elements) const {
     std::vector<double> sums(static_cast<std::size_t>(op_.channels()), 0.0);
     for (std::size_t i = 0; i < elements.size(); ++i) sums[Channel(i)] += elements[i];
@@ -120,7 +120,7 @@ Verdict CheckBatchNorm(const std::string& backend, const KernelRequest& request,
   return CheckAgainstReference(backend, request, seed, options);
 }
 
-// All images of the request in the layout of a tag.
+// Settles all images of the request in the layout of a tag.
 void SettleImages(KernelRequest& request, const char* tag) {
   for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffDst, Arg::kDiffSrc}) {
     if (request.op->Find(request.execution, arg)) request.layouts[arg] = *Layout::Parse(tag);
@@ -224,7 +224,7 @@ TEST(BatchNormKnownValuesTest, ForwardAndBackwardOnEveryBackend) {
         backward.Set(arg, forward.Get(arg));
       }
       if (relu) CopyWorkspace(forward, backward);
-      // The ReLU stops the gradient of the first element, and passes that of the last.
+      // The ReLU masks the gradient of the first element and passes that of the last.
       backward.Set(Arg::kDiffDst,
                    relu ? std::vector<double>{9, 0, 0, 1} : std::vector<double>{1, 0, 0, 0});
       backward.Run();
@@ -275,8 +275,8 @@ TEST(BatchNormBackendsTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-// Layouts and types that oneDNN must not refuse: a network would pay for reorders.
-TEST(BatchNormBackendsTest, OneDnnTakesEveryLayoutAndType) {
+// Layouts and types that oneDNN must accept, because a network would need reorders otherwise.
+TEST(BatchNormBackendsTest, OneDnnAcceptsEveryLayoutAndType) {
   for (const char* tag : {"abcd", "acdb", "aBcd16b"}) {
     for (const DataType type : {DataType::kF32, DataType::kBF16}) {
       for (const bool relu : {false, true}) {
@@ -295,8 +295,8 @@ TEST(BatchNormBackendsTest, OneDnnTakesEveryLayoutAndType) {
   }
 }
 
-// One pass over the squares would lose every digit of the variance here.
-TEST(BatchNormBackendsTest, VarianceSurvivesALargeMean) {
+// A variance from a single pass over the squares would lose all digits here.
+TEST(BatchNormBackendsTest, VarianceIsAccurateForALargeMean) {
   std::mt19937_64 random(4);
   std::normal_distribution<float> normal(1000.0F, 1.0F);
   for (const char* backend : kBackends) {
@@ -402,7 +402,7 @@ TEST(BatchNormFoldTest, FoldedConvolutionIsConvolutionThenNormalization) {
       const auto actual =
           ReferenceResults(RequestFor(with_bias, execution, 1), of_folded).at(Arg::kDst);
       ASSERT_EQ(actual.size(), expected.size());
-      // Only the rounding of the folded weights to f32 differs, times a factor of at most 1 / eps.
+      // Only the folded weights' rounding to f32 differs, times a factor of at most 1 / eps.
       for (std::size_t i = 0; i < actual.size(); ++i) EXPECT_NEAR(actual[i], expected[i], 1e-4);
     }
   }

@@ -25,7 +25,7 @@ TEST(BiasOpTest, WorkOperandsAndParameter) {
   EXPECT_EQ(op.WorkOf(Pass::kBackwardWeights, DataType::kBF16).bytes, 2 * 120 + 4 * 3);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 40);
   EXPECT_FALSE(op.Has({Pass::kBackwardData}));
-  EXPECT_TRUE(op.PassesGradientOn());
+  EXPECT_TRUE(op.PassesGradientThrough());
   ASSERT_EQ(op.Parameters().size(), 1u);
   EXPECT_EQ(op.Parameters()[0].shape, Shape{3});
 }
@@ -94,7 +94,7 @@ TEST_P(BiasBackendTest, RandomShapesAgreeWithTheReference) {
       }
       std::string ran;
       EXPECT_EQ(CheckAgainstReference(GetParam(), request, 7 * i, {}, &ran), Verdict::kAgrees);
-      // The plain code of oneDNN is no kernel to measure.
+      // oneDNN's plain reference code is not worth measuring, so the kernel must not use it.
       EXPECT_TRUE(GetParam() != "onednn" || ran.find("ref") == std::string::npos) << ran;
     }
   }

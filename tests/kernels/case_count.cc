@@ -31,7 +31,7 @@ class CaseCountPrinter : public testing::Environment {
   CaseCounts counts_;
 };
 
-// The program's one; gtest owns it.
+// The only one of the program; gtest owns it.
 CaseCountPrinter* const kCaseCountPrinter = [] {
   auto* printer = new CaseCountPrinter;
   testing::AddGlobalTestEnvironment(printer);

@@ -1,7 +1,7 @@
-// Counts what the tests of a program really checked (randomised cases, gradient checks, cases of a
-// published collection) and what they left out, and prints it at the program's end, so that a run
-// of all tests can say how much it rests on. gtest counts tests, each of which may check hundreds
-// of cases, or none. tests/case_totals adds the lines of several programs up.
+// Counts the cases that a program's tests check (randomised cases, gradient checks, cases of a
+// published collection) and those that they leave out, and prints both at the end of the program.
+// gtest counts only tests, and one test may check hundreds of cases, or none. tests/case_totals
+// sums the lines of several programs.
 
 #ifndef TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
 #define TOPDNN_TESTS_KERNELS_CASE_COUNT_H_
@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-// Sums by kind. No text may hold " | " or a line break: they separate what is printed.
+// Sums by kind. A text must not contain " | " or a line break, which separate the printed fields.
 class CaseCounts {
  public:
   void Add(const std::string& kind, std::int64_t cases) { cases_[kind] += cases; }
@@ -22,7 +22,7 @@ class CaseCounts {
     left_out_.insert({kind, name, reason});
   }
 
-  // "cases | KIND | COUNT" and "left out | KIND | NAME | REASON", a line each.
+  // "cases | KIND | COUNT" and "left out | KIND | NAME | REASON", one per line.
   std::string Lines() const;
 
  private:
@@ -30,11 +30,11 @@ class CaseCounts {
   std::set<std::tuple<std::string, std::string, std::string>> left_out_;
 };
 
-// One more case of a kind ("randomised", "gradient check") has run. What is counted by these two is
-// printed after the program's last test.
+// Counts one case of a kind ("randomised", "gradient check") that has run. The counts of CountCase
+// and CountLeftOut are printed after the program's last test.
 void CountCase(const std::string& kind);
 
-// A case of a kind that could not run, by its name.
+// Counts the case `name` of a kind as not run.
 void CountLeftOut(const std::string& kind, const std::string& name, const std::string& reason);
 
 }  // namespace topdnn

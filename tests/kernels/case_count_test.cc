@@ -5,7 +5,7 @@
 namespace topdnn {
 namespace {
 
-TEST(CaseCountsTest, SumsByKindAndListsWhatWasLeftOutOnce) {
+TEST(CaseCountsTest, SumsByKindAndListsLeftOutCasesOnce) {
   CaseCounts counts;
   EXPECT_EQ(counts.Lines(), "");
   counts.Add("randomised", 2);

@@ -62,7 +62,7 @@ class ClipBackendTest : public testing::TestWithParam<std::string> {};
 TEST_P(ClipBackendTest, RandomShapesAgreeWithTheReference) {
   std::mt19937_64 random(71);
   const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
-  // With bounds that bf16 holds exactly, or rounding would move an element across one.
+  // The bounds are exact in bf16; otherwise rounding would move an element across a bound.
   constexpr std::pair<float, float> kBounds[] = {
       {-0.5F, 0.25F}, {-kInfinity, 0.5F}, {-0.25F, kInfinity}, {0.5F, 0.75F}};
   for (int i = 0; i < 60; ++i) {
@@ -91,7 +91,7 @@ TEST_P(ClipBackendTest, InfinityIsClipped) {
 }
 
 TEST_P(ClipBackendTest, NanTouchesNoOtherElement) {
-  // oneDNN itself makes a NaN the lower bound (clip.h); the gradient's NaN passes.
+  // oneDNN itself changes a NaN to the lower bound (clip.h). The gradient's NaN passes.
   std::vector<double> values(40, 0.5);
   values[3] = NAN;
   const auto op = std::make_shared<ClipOp>(Shape{40}, -1.0F, 2.0F);

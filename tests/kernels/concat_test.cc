@@ -48,7 +48,7 @@ TEST(ConcatOpTest, ImpossibleGeometryIsRefused) {
 TEST(ConcatReferenceTest, GradientsAgreeWithFiniteDifferences) {
   const std::vector<Shape> sources = {Shape{2, 3, 2, 2}, Shape{2, 1, 2, 2}, Shape{2, 4, 2, 2}};
   const auto op = std::make_shared<ConcatOp>(sources, 1);
-  for (int i = 0; i < 3; ++i) CheckGradient(op, MultipleSrc(i), 5);
+  for (int i = 0; i < 3; ++i) CheckGradient(op, IndexedSrc(i), 5);
 }
 
 class ConcatBackendTest : public testing::TestWithParam<std::string> {};
@@ -58,8 +58,8 @@ TEST_P(ConcatBackendTest, KnownValues) {
   const auto op = std::make_shared<ConcatOp>(sources, 1);
   KernelRun run(GetParam(), RequestFor(op, {}, 1));
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();
-  run.Set(MultipleSrc(0), {1, 2, 3, 4});
-  run.Set(MultipleSrc(1), {10, 20, 30, 40, 50, 60, 70, 80});
+  run.Set(IndexedSrc(0), {1, 2, 3, 4});
+  run.Set(IndexedSrc(1), {10, 20, 30, 40, 50, 60, 70, 80});
   run.Run();
   const std::vector<double> whole = {1, 2, 10, 20, 30, 40, 3, 4, 50, 60, 70, 80};
   EXPECT_EQ(run.Get(Arg::kDst), whole);
@@ -67,8 +67,8 @@ TEST_P(ConcatBackendTest, KnownValues) {
   ASSERT_NE(back.kernel(), nullptr) << back.refusal();
   back.Set(Arg::kDiffDst, whole);
   back.Run();
-  EXPECT_EQ(back.Get(MultipleDiffSrc(0)), run.Get(MultipleSrc(0)));
-  EXPECT_EQ(back.Get(MultipleDiffSrc(1)), run.Get(MultipleSrc(1)));
+  EXPECT_EQ(back.Get(IndexedDiffSrc(0)), run.Get(IndexedSrc(0)));
+  EXPECT_EQ(back.Get(IndexedDiffSrc(1)), run.Get(IndexedSrc(1)));
 }
 
 TEST_P(ConcatBackendTest, RandomShapesAgreeWithTheReference) {
@@ -95,7 +95,7 @@ TEST_P(ConcatBackendTest, RandomShapesAgreeWithTheReference) {
       if (layouts) {
         if (i % 5 == 4) request.execution.type = DataType::kBF16;
         const char* tag = i % 4 == 1 ? "acdb" : i % 4 >= 2 ? "aBcd16b" : "abcd";
-        request.layouts[pass == Pass::kForward ? MultipleSrc(0) : Arg::kDiffDst] =
+        request.layouts[pass == Pass::kForward ? IndexedSrc(0) : Arg::kDiffDst] =
             *Layout::Parse(tag);
         may_refuse = i % 4 >= 2 && axis == 1 && !whole_blocks;
       }
@@ -107,12 +107,12 @@ TEST_P(ConcatBackendTest, RandomShapesAgreeWithTheReference) {
   EXPECT_LE(refused, 40);
 }
 
-TEST_P(ConcatBackendTest, NanAndInfinityArrive) {
+TEST_P(ConcatBackendTest, NanAndInfinityAreCopied) {
   const std::vector<Shape> sources = {Shape{1, 2}, Shape{1, 1}};
   const auto op = std::make_shared<ConcatOp>(sources, 1);
   CheckAgainstReference(
       GetParam(), RequestFor(op, {}, 1), 2,
-      {.inputs = {{MultipleSrc(0), {NAN, HUGE_VAL}}, {MultipleSrc(1), {-HUGE_VAL}}}});
+      {.inputs = {{IndexedSrc(0), {NAN, HUGE_VAL}}, {IndexedSrc(1), {-HUGE_VAL}}}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ConcatBackendTest,

@@ -1,4 +1,4 @@
-// What oneDNN's convolution has beside f32 in its own layouts: other layouts, types and algorithms.
+// oneDNN's convolution in layouts, types and algorithms other than f32 in its own layouts.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(ConvOneDnnTest, EveryLayoutAgreesWithTheReference) {
     int ran = 0;
     for (const Pass pass : kAllPasses) {
       CheckOptions options;
-      options.may_refuse = tag.size() > 4;  // a width of blocks is an ISA's own
+      options.may_refuse = tag.size() > 4;  // the block width depends on the ISA
       const auto verdict =
           CheckAgainstReference("onednn", WithActivations(op, {pass}, tag), 3, options);
       EXPECT_NE(verdict, Verdict::kDiffers);
@@ -59,7 +59,7 @@ TEST(ConvOneDnnTest, EveryLayoutAgreesWithTheReference) {
   }
 }
 
-TEST(ConvOneDnnTest, ScratchMayBeTheCallers) {
+TEST(ConvOneDnnTest, ScratchMemoryMayComeFromTheCaller) {
   const auto op = std::make_shared<ConvOp>(Layer(32, 32, 12, 3));
   KernelRequest request = RequestFor(op, {Pass::kForward}, 2);
   request.algorithm = "winograd";
@@ -130,8 +130,8 @@ TEST(ConvOneDnnTest, Int8IsExact) {
 }
 
 // Winograd's transforms lose about two decimal digits (Lavin and Gray 2016, "Fast Algorithms for
-// Convolutional Neural Networks", 5.2; F(4x4, 3x3)).
-TEST(ConvOneDnnTest, WinogradAgreesWithTheReferenceWithinItsOwnAccuracy) {
+// Convolutional Neural Networks", section 5.2; F(4x4, 3x3)).
+TEST(ConvOneDnnTest, WinogradAgreesWithinItsAccuracy) {
   const auto op = std::make_shared<ConvOp>(Layer(64, 64, 28, 3));
   int ran = 0;
   for (const Pass pass : kAllPasses) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "kernels/window.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/kernels/random_extents.h"
@@ -13,7 +14,7 @@ namespace topdnn {
 namespace {
 
 TEST(ConvOpTest, ExtentsOfKnownLayers) {
-  // ResNet-50's first layer and AlexNet's.
+  // The first layers of ResNet-50 and AlexNet.
   const ConvExtents stem{.n = 8,
                          .c = 3,
                          .h = 224,
@@ -35,7 +36,7 @@ TEST(ConvOpTest, ExtentsOfKnownLayers) {
   EXPECT_EQ(ConvOp(alex).dst_shape(), (Shape{1, 96, 55, 55}));
 }
 
-TEST(ConvOpTest, PaddingTapsAreCountedApart) {
+TEST(ConvOpTest, PaddingTapsAreCountedSeparately) {
   // 3x3, pad 1 on 4x4: of 4*4*9 taps, the rows (and columns) inside are 10 of 12.
   const ConvExtents e{.n = 1,
                       .c = 1,
@@ -148,7 +149,7 @@ TEST(ConvReferenceTest, GradientsAgreeWithFiniteDifferences) {
   }
 }
 
-TEST(ConvOpTest, TapsInsideAreThoseThatMeetTheImage) {
+TEST(ConvOpTest, TapsInsideCountsTheTapsOnTheImage) {
   for (const std::int64_t input : {1, 2, 5, 8}) {
     for (const std::int64_t kernel : {1, 2, 3, 7}) {
       for (const std::int64_t stride : {1, 2, 5}) {

@@ -27,7 +27,7 @@ TEST(CrossEntropyOpTest, OperandsAndWork) {
 }
 
 TEST(CrossEntropyReferenceTest, KnownValues) {
-  // Equal logits: softmax is 1/K, the loss log K; and a certain, right answer costs nothing.
+  // For equal logits softmax is 1/K and the loss log K. A right answer with certainty has loss 0.
   KernelRun run("reference", RequestFor(std::make_shared<SoftmaxCrossEntropyOp>(2, 4),
                                         {Pass::kForward, true, DataType::kF64}, 1));
   run.Set(Arg::kSrc, {3, 3, 3, 3, 0, 1000, 0, 0});

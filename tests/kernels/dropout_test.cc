@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kBackends[] = {"onednn", "openblas", "eigen"};
 
-// The known answers of the paper's own library (Random123, kat_vectors).
+// The known answers from the library of the paper's authors (Random123, kat_vectors).
 TEST(PhiloxTest, KnownAnswers) {
   using Numbers = std::array<std::uint32_t, 4>;
   EXPECT_EQ(Philox4x32({0, 0, 0, 0}, {0, 0}),
@@ -69,7 +69,7 @@ TEST(DropoutOpTest, WorkAndOperands) {
   EXPECT_FALSE(op.Find({Pass::kForward, false}, Arg::kStep));
 }
 
-// Draws a mask of 2^16 ones; returns what remains.
+// Draws a mask over 2^16 ones and returns the result.
 std::vector<double> Draw(const std::string& backend, float ratio, std::uint32_t seed, int step,
                          int threads, const Layout& layout = Layout::Plain(4),
                          DataType type = DataType::kF32) {
@@ -104,7 +104,7 @@ TEST(DropoutMaskTest, DependsOnSeedAndStep) {
   for (const auto& other : {Draw("openblas", 0.5F, 8, 3, 1), Draw("openblas", 0.5F, 7, 4, 1)}) {
     std::size_t same = 0;
     for (std::size_t i = 0; i < mask.size(); ++i) same += mask[i] == other[i] ? 1 : 0;
-    // Independent masks agree on half: 2^15, with a standard deviation of 128.
+    // Independent masks agree on half of the elements: 2^15, with a standard deviation of 128.
     EXPECT_NEAR(static_cast<double>(same), 32768.0, 6 * 128);
   }
 }
@@ -165,7 +165,7 @@ TEST(DropoutBackendsTest, AgreeWithTheReference) {
         }
       }
     }
-    // All but 3 channels in blocks of 16.
+    // All elements except those of 3 channels in blocks of 16.
     EXPECT_EQ(agreed, 6 * 2 * 3 * 3 - 2 * 3) << backend;
   }
 }
@@ -182,7 +182,7 @@ TEST(DropoutBackendsTest, RefusalsSayWhy) {
   EXPECT_NE(KernelRun("onednn", request).refusal().find("f16"), std::string::npos);
 }
 
-TEST(DropoutBackendsTest, DropNanAndInfinityOrPassThem) {
+TEST(DropoutBackendsTest, NanAndInfinityAreDroppedOrPass) {
   const auto op = std::make_shared<DropoutOp>(Shape{64}, 0.5F, 2);
   for (const char* backend : {"reference", "openblas"}) {
     KernelRun run(backend, RequestFor(op, {Pass::kForward}, 1));

@@ -1,5 +1,5 @@
-// The Eigen backends on every ISA that this CPU runs, at one and two threads: what each operation's
-// own test does not vary.
+// The Eigen backends with every ISA of this CPU, on one and two threads. The tests of the
+// operations do not vary these.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::str
   void SetUp() override {
     const KernelRun probe(backend(), Asking(std::make_shared<ReluOp>(Shape{1, 1}), {}, 1));
     if (probe.kernel() == nullptr) {
-      EXPECT_THAT(probe.refusal(), testing::AnyOf(testing::HasSubstr("this CPU has no"),
+      EXPECT_THAT(probe.refusal(), testing::AnyOf(testing::HasSubstr("this CPU does not support"),
                                                   testing::HasSubstr("this build has no")));
       GTEST_SKIP() << probe.refusal();
     }
@@ -57,7 +57,7 @@ class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::str
   KernelRequest Asking(std::shared_ptr<const Op> op, const Execution& execution,
                        int threads) const {
     KernelRequest request = RequestFor(std::move(op), execution, threads);
-    request.algorithm = isa();
+    request.isa = isa();
     return request;
   }
 
@@ -66,7 +66,7 @@ class EigenTest : public testing::TestWithParam<std::tuple<std::string, std::str
     return CheckAgainstReference(backend(), request, seed, options);
   }
 
-  // Every pass of the operation, by one and by two threads.
+  // Checks every pass of the operation on one and on two threads.
   void CheckPasses(const std::shared_ptr<const Op>& op, std::uint64_t seed) const {
     for (const Pass pass : kAllPasses) {
       if (!op->Has({pass})) continue;
@@ -102,7 +102,7 @@ TEST_P(EigenTest, RandomConvolutionsInGroupsAgreeWithTheReference) {
   for (int i = 0; i < 20; ++i) {
     ConvExtents e = RandomConv(random);
     e.groups = 1 + random.UpTo(3);
-    // (several channels in each, for they are no depthwise ones)
+    // (several channels per group, because one channel per group is a depthwise convolution)
     e.c = e.groups * (2 + random.UpTo(6));
     e.k = e.groups * (1 + random.UpTo(6));
     const ConvEpilogue epilogue = RandomEpilogue(random, /*may_add=*/false);
@@ -110,8 +110,7 @@ TEST_P(EigenTest, RandomConvolutionsInGroupsAgreeWithTheReference) {
   }
 }
 
-// Shapes that take each of the ways a convolution is computed, large enough for several blocks and
-// threads.
+// Shapes for each algorithm of a convolution, large enough for several blocks and threads.
 TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {
   const ConvExtents large{.n = 5,
                           .c = 48,
@@ -161,7 +160,7 @@ TEST_P(EigenTest, EveryAlgorithmOfAConvolutionAgreesWithTheReference) {
                                                "patches_contraction", "sharded_gemm+col2im"}));
 }
 
-// 30 MiB of patches hold five of these images: weights' gradients are summed over shards.
+// 30 MiB hold the patches of five of these images, so the weight gradients are summed over shards.
 TEST_P(EigenTest, GradientsOfWeightsAreSummedOverShards) {
   const ConvExtents e{.n = 12, .c = 24, .h = 84, .w = 84, .k = 2, .r = 3, .s = 3};
   const auto op = std::make_shared<ConvOp>(e);
@@ -184,7 +183,7 @@ TEST_P(EigenTest, RandomInnerProductsAgreeWithTheReference) {
   }
 }
 
-// Factors are positive, so that the magnitudes of what is summed are the reference's.
+// Factors are positive, so that the magnitudes of the terms are those of the reference.
 TEST_P(EigenTest, RandomMatrixProductsAgreeWithTheReference) {
   Random random(35);
   for (int i = 0; i < 30; ++i) {
@@ -200,7 +199,7 @@ TEST_P(EigenTest, RandomMatrixProductsAgreeWithTheReference) {
   }
 }
 
-TEST_P(EigenTest, InnerProductsTakeTheirSourceAsItLies) {
+TEST_P(EigenTest, InnerProductsKeepTheLayoutOfTheirSource) {
   const auto op = std::make_shared<InnerProductOp>(Shape{6, 5, 3, 4}, 7);
   for (const char* src : {"abcd", "acdb"}) {
     for (const char* weights : {"", "abcd", "acdb", "cdba", "bcda"}) {
@@ -234,7 +233,7 @@ TEST_P(EigenTest, RandomPoolingsAgreeWithTheReference) {
   }
 }
 
-TEST_P(EigenTest, MaximaAreTheReferencesWinners) {
+TEST_P(EigenTest, WinnersAgreeWithTheReference) {
   const double nan = std::nan("");
   const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
   KernelRun run(backend(), Asking(op, {Pass::kForward}, 1));
@@ -271,7 +270,7 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
   CheckPasses(std::make_shared<BiasOp>(large), 1);
 }
 
-// In any order of the dimensions.
+// Checks every order of the dimensions.
 TEST_P(EigenTest, MovesOfElementsAgreeWithTheReference) {
   Random random(37);
   constexpr const char* kTags[] = {"abcd", "acdb", "cdba", "bcda"};
@@ -288,7 +287,7 @@ TEST_P(EigenTest, MovesOfElementsAgreeWithTheReference) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       const bool forward = pass == Pass::kForward;
       KernelRequest concat = Asking(std::make_shared<ConcatOp>(sources, axis), {pass}, 1 + i % 2);
-      concat.layouts[forward ? MultipleSrc(0) : Arg::kDiffDst] = layout;
+      concat.layouts[forward ? IndexedSrc(0) : Arg::kDiffDst] = layout;
       EXPECT_EQ(Check(concat, random.Seed()), Verdict::kAgrees);
       KernelRequest flatten = Asking(std::make_shared<FlattenOp>(image), {pass}, 1 + i % 2);
       flatten.layouts[forward ? Arg::kSrc : Arg::kDiffSrc] = layout;
@@ -300,7 +299,7 @@ TEST_P(EigenTest, MovesOfElementsAgreeWithTheReference) {
 TEST_P(EigenTest, RandomReductionsAgreeWithTheReference) {
   Random random(38);
   constexpr const char* kTags[] = {"abcd", "acdb", "cdba", "bcda"};
-  std::set<std::string> ways;
+  std::set<std::string> algorithms;
   for (int i = 0; i < 64; ++i) {
     const Shape image{random.UpTo(4), random.UpTo(20), random.UpTo(9), random.UpTo(9)};
     // Every choice of axes, in every layout.
@@ -318,11 +317,11 @@ TEST_P(EigenTest, RandomReductionsAgreeWithTheReference) {
             *Layout::Parse(kTags[i % 4]);
         EXPECT_EQ(Check(request, random.Seed()), Verdict::kAgrees);
         const std::string ran = KernelRun(backend(), request).kernel()->implementation();
-        ways.insert(ran.substr(0, ran.find(':')));
+        algorithms.insert(ran.substr(0, ran.find(':')));
       }
     }
   }
-  EXPECT_EQ(ways, (std::set<std::string>{"shuffle+sum", "sum"}));
+  EXPECT_EQ(algorithms, (std::set<std::string>{"shuffle+sum", "sum"}));
   // Long sums, shared by two threads.
   CheckPasses(std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, Shape{90001}, std::vector{0}), 3);
   CheckPasses(std::make_shared<ReduceOp>(ReduceAlgorithm::kMean, Shape{70, 900}, std::vector{1}),
@@ -352,7 +351,7 @@ TEST_P(EigenTest, UpdatesAgreeWithTheReference) {
         CheckPasses(std::make_shared<SgdOp>(n, SgdSettings{momentum, decay}), 8);
       }
       CheckOptions options;
-      // A second moment near zero divides by nearly nothing: keep it away from there.
+      // A second moment near zero would amplify rounding errors, so it is 0.5 here.
       options.inputs[Arg::kSecondMoment].assign(static_cast<std::size_t>(n), 0.5);
       const auto adam = std::make_shared<AdamOp>(n, AdamSettings{.weight_decay = decay});
       EXPECT_EQ(Check(Asking(adam, {}, 2), 9, options), Verdict::kAgrees);
@@ -403,7 +402,7 @@ TEST_P(EigenTest, NanInTheSourceReachesItsOutputs) {
   Check(Asking(op, {Pass::kForward}, 1), 9, options);
 }
 
-TEST_P(EigenTest, AKernelSaysWhatRuns) {
+TEST_P(EigenTest, TheImplementationAndIsaAreReported) {
   const KernelRun run(backend(),
                       Asking(std::make_shared<ConvOp>(ConvExtents{.h = 5, .w = 5, .r = 3, .s = 3}),
                              {Pass::kForward}, 1));
@@ -420,7 +419,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, EigenTest,
                                   std::get<1>(variant.param);
                          });
 
-TEST(EigenRequestTest, WhatEigenLacksIsRefusedWithAReason) {
+TEST(EigenRequestTest, UnsupportedRequestsAreRefusedWithAReason) {
   const auto refusal = [](const std::shared_ptr<const Op>& op, const Execution& execution,
                           const std::string& algorithm) {
     KernelRequest request = RequestFor(op, execution, 1);
@@ -431,19 +430,23 @@ TEST(EigenRequestTest, WhatEigenLacksIsRefusedWithAReason) {
   const Execution bf16{Pass::kForward, true, DataType::kBF16};
   EXPECT_EQ(refusal(conv, bf16, ""), "eigen computes in f32, not bf16");
   EXPECT_NE(refusal(conv, {}, "winograd").find("no algorithm 'winograd'"), std::string::npos);
+  KernelRequest unknown_isa = RequestFor(conv, {}, 1);
+  unknown_isa.isa = "neon";
+  EXPECT_NE(KernelRun("eigen", unknown_isa).refusal().find("no ISA 'neon'"), std::string::npos);
   KernelRequest grouped = RequestFor(
       std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4, .groups = 2}), {}, 1);
   grouped.layouts[Arg::kDst] = Layout::Plain(4);
-  EXPECT_NE(KernelRun("eigen", grouped).refusal().find("takes dst as acdb"), std::string::npos);
+  EXPECT_NE(KernelRun("eigen", grouped).refusal().find("needs dst in layout acdb"),
+            std::string::npos);
   const auto summed =
       std::make_shared<ConvOp>(ConvExtents{.h = 5, .w = 5}, ConvEpilogue{.sum = true});
-  EXPECT_NE(refusal(summed, {}, "").find("no addition"), std::string::npos);
+  EXPECT_NE(refusal(summed, {}, "").find("does not support a fused addition"), std::string::npos);
   KernelRequest plain = RequestFor(conv, {}, 1);
   plain.layouts[Arg::kSrc] = Layout::Plain(4);
-  EXPECT_EQ(KernelRun("eigen", plain).refusal(), "eigen takes src as acdb, not as abcd");
+  EXPECT_EQ(KernelRun("eigen", plain).refusal(), "eigen needs src in layout acdb, not abcd");
   const auto five_groups =
       std::make_shared<ReduceOp>(ReduceAlgorithm::kSum, Shape{2, 2, 2, 2, 2}, std::vector{0, 2, 4});
-  EXPECT_NE(refusal(five_groups, {}, "").find("up to 4 groups"), std::string::npos);
+  EXPECT_NE(refusal(five_groups, {}, "").find("at most 4 alternating groups"), std::string::npos);
   for (const std::shared_ptr<const Op>& op :
        {std::shared_ptr<const Op>(std::make_shared<FlattenOp>(Shape{1, 16, 2, 2})),
         std::shared_ptr<const Op>(std::make_shared<ReduceOp>(

@@ -8,8 +8,8 @@
 namespace topdnn {
 namespace {
 
-// Every element by itself must be the one that the whole reference computes.
-TEST(ElementTest, EveryElementIsTheReferences) {
+// Each single element must be the one in the result of the whole reference.
+TEST(ElementTest, EveryElementAgreesWithTheReference) {
   for (const std::string problem :
        {"conv/n2c6h7w5k4r3s2u2v1p1q0P2Q1d1e2g2_bias_sum_relu", "conv/n1c3h5w5k2r3s3",
         "gemm/m3n5k4_ta_alpha2_beta0.5", "gemm/b2m3n2k4_tb"}) {
@@ -29,7 +29,7 @@ TEST(ElementTest, EveryElementIsTheReferences) {
   }
 }
 
-TEST(ElementTest, AnOperationWithoutItIsCheckedWhole) { EXPECT_EQ(FindElement("pool"), nullptr); }
+TEST(ElementTest, PoolingHasNoElementFunction) { EXPECT_EQ(FindElement("pool"), nullptr); }
 
 }  // namespace
 }  // namespace topdnn

@@ -9,7 +9,7 @@
 namespace topdnn {
 namespace {
 
-TEST(ExtentsTest, AnyTensorUpToTheBoundPasses) {
+TEST(ExtentsTest, TensorsUpToTheLimitAreAccepted) {
   EXPECT_NO_THROW(CheckExtents("relu", Shape{}));
   EXPECT_NO_THROW(CheckExtents("relu", Shape{1, 1, 1}));
   EXPECT_NO_THROW(CheckExtents("relu", Shape{kMostElements}));

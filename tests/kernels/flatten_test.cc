@@ -62,7 +62,7 @@ TEST_P(FlattenBackendTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-TEST_P(FlattenBackendTest, NanAndInfinityArrive) {
+TEST_P(FlattenBackendTest, NanAndInfinityAreCopied) {
   CheckAgainstReference(GetParam(),
                         RequestFor(std::make_shared<FlattenOp>(Shape{1, 2, 2, 1}), {}, 1), 2,
                         {.inputs = {{Arg::kSrc, {NAN, HUGE_VAL, -HUGE_VAL, 1}}}});
@@ -72,12 +72,12 @@ INSTANTIATE_TEST_SUITE_P(Backends, FlattenBackendTest,
                          testing::Values("reference", "onednn", "openblas", "eigen",
                                          "eigen-sgemm"));
 
-TEST(FlattenOneDnnTest, AnImageInChannelsLastComesOutByChannels) {
+TEST(FlattenOneDnnTest, AChannelsLastImageIsFlattenedByChannels) {
   KernelRequest request = RequestFor(std::make_shared<FlattenOp>(Shape{1, 2, 1, 3}), {}, 1);
   request.layouts[Arg::kSrc] = Layout::ChannelsLast(4);
   KernelRun run("onednn", request);
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();
-  // In memory: the channels of each pixel side by side.
+  // In memory: the channels of each pixel are adjacent.
   const std::vector<float> pixels = {1, 10, 2, 20, 3, 30};
   std::memcpy(run.memory(Arg::kSrc).data(), pixels.data(), pixels.size() * sizeof(float));
   run.Run();

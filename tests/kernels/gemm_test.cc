@@ -27,7 +27,8 @@ GemmExtents RandomExtents(std::mt19937_64& random) {
   return e;
 }
 
-// The sums of |terms|: a negative factor would make the reference on absolute inputs cancel.
+// The sums of |terms|. On absolute inputs the reference would subtract a term with a negative
+// factor.
 Values MagnitudesOf(const GemmExtents& e, const KernelRequest& request, std::uint64_t seed) {
   GemmExtents absolute = e;
   absolute.alpha = std::abs(e.alpha);
@@ -39,7 +40,7 @@ Values MagnitudesOf(const GemmExtents& e, const KernelRequest& request, std::uin
 }
 
 TEST(GemmOpTest, KnownProduct) {
-  // [1 2; 3 4] * [5 6; 7 8] = [19 22; 43 50]; half of it plus twice C.
+  // [1 2; 3 4] * [5 6; 7 8] = [19 22; 43 50]; the result is half of it plus twice C.
   const GemmExtents e{.m = 2, .n = 2, .k = 2, .alpha = 0.5F, .beta = 2.0F};
   for (const std::string backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
     KernelRun run(backend, RequestFor(std::make_shared<GemmOp>(e), {}, 1));

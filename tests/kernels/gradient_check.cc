@@ -26,9 +26,9 @@ std::pair<Pass, Arg> GradientOf(Arg input) {
     case Arg::kShift:
       return {Pass::kBackwardData, Arg::kDiffShift};
     default:
-      if (input >= Arg::kMultiple && input < Arg::kDiffMultiple) {
-        const int i = static_cast<int>(input) - static_cast<int>(Arg::kMultiple);
-        return {Pass::kBackwardData, MultipleDiffSrc(i)};
+      if (input >= Arg::kIndexedSrc && input < Arg::kIndexedDiffSrc) {
+        const int i = static_cast<int>(input) - static_cast<int>(Arg::kIndexedSrc);
+        return {Pass::kBackwardData, IndexedDiffSrc(i)};
       }
       ADD_FAILURE() << NameOf(input) << " has no gradient";
       return {};
@@ -87,7 +87,7 @@ void CheckGradient(const std::shared_ptr<const Op>& op, Arg input, std::uint64_t
   const std::size_t stride = std::max<std::size_t>(1, analytic.size() / 40);
   for (std::size_t i = 0; i < analytic.size(); i += stride) {
     const double numeric = SlopeIn(values.at(input)[i], loss);
-    // Sums of order one lose about 1e-11 to rounding; curvature adds the step's square.
+    // Sums of order one lose about 1e-11 to rounding; curvature adds the square of the step.
     EXPECT_NEAR(analytic[i], numeric, 1e-7 * std::max(1.0, std::abs(numeric))) << "element " << i;
   }
   CountCase("gradient check");

@@ -19,9 +19,9 @@ namespace topdnn {
 
 namespace {
 
-// A pool of Eigen's threads lives as long as a kernel that runs on it. One such kernel, kept per
-// width to the program's end, spares the tests the threads that each of thousands would make anew.
-// Checks may run in several threads.
+// An Eigen thread pool exists as long as a kernel uses it. This keeps one kernel per width until
+// the program ends, so that thousands of tests need not create new threads. Checks may run in
+// several threads.
 void KeepPool(const std::string& backend, int threads) {
   if (!backend.starts_with("eigen")) return;
   static std::mutex mutex;
@@ -71,8 +71,8 @@ std::string KernelRun::refusal() const {
 
 void KernelRun::Set(Arg arg, const std::vector<double>& values) {
   StoreValues(values, DescOf(arg), memory_.at(arg).data(), backend_);
-  // An opaque layout may have no way back (oneDNN's int8 weights); what was stored is then known
-  // from the values alone, which the caller gives in the operand's type.
+  // An opaque layout may have no reorder back (oneDNN's int8 weights). Then the stored content is
+  // known only from these values, which the caller gives in the operand's type.
   if (DescOf(arg).layout.is_opaque()) stored_[arg] = values;
 }
 
@@ -103,7 +103,7 @@ void KernelRun::RunAgain() {
   const ThreadWidth width(request_.threads);
   kernel()->Run();
   for (const auto& [arg, memory] : memory_) {
-    EXPECT_TRUE(memory.Intact()) << "wrote outside of " << NameOf(arg);
+    EXPECT_TRUE(memory.Intact()) << "the kernel wrote outside of " << NameOf(arg);
   }
 }
 
@@ -144,7 +144,8 @@ KernelRequest ForwardOf(const KernelRequest& request) {
 void CopyWorkspace(const KernelRun& forward, KernelRun& run) {
   const GuardedMemory& from = forward.memory(Arg::kWorkspace);
   const GuardedMemory& to = run.memory(Arg::kWorkspace);
-  ASSERT_EQ(from.bytes(), to.bytes()) << "backward reads another workspace than forward writes";
+  ASSERT_EQ(from.bytes(), to.bytes())
+      << "backward reads a workspace of another size than forward writes";
   std::memcpy(to.data(), from.data(), from.bytes());
 }
 
@@ -213,7 +214,7 @@ bool ExpectSame(const std::vector<double>& actual, const std::vector<double>& ex
                   << expected[i] << " (difference " << actual[i] - expected[i] << ", allowed "
                   << allowed << ")";
   }
-  EXPECT_EQ(wrong, 0u) << what << ": elements that differ, of " << actual.size();
+  EXPECT_EQ(wrong, 0u) << what << ": number of elements that differ, of " << actual.size();
   return wrong == 0;
 }
 
@@ -224,7 +225,7 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
   Values inputs = RandomInputs(*request.op, request.execution, seed);
   for (const auto& [arg, values] : options.inputs) inputs[arg] = values;
 
-  // Backward by a workspace starts with forward, on the layouts of the gradients.
+  // A backward pass with a workspace starts with forward, in the layouts of the gradients.
   KernelRequest settled = request;
   std::optional<KernelRun> forward;
   Values forward_inputs;
@@ -237,7 +238,7 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
       return Verdict::kRefused;
     }
     forward_inputs = RandomInputs(*request.op, forward_request.execution, seed + 1);
-    // What both passes read is one tensor.
+    // Both passes read the same tensor.
     for (auto& [arg, values] : forward_inputs) {
       if (inputs.contains(arg)) values = inputs.at(arg);
     }
@@ -257,7 +258,7 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
     const auto found = inputs.find(operand.arg);
     if (operand.direction == Direction::kOut || found == inputs.end()) continue;
     run.Set(operand.arg, found->second);
-    // What the kernel really reads, after rounding to its type.
+    // The values that the kernel reads, after rounding to its type.
     found->second = run.Get(operand.arg);
   }
   if (forward) CopyWorkspace(*forward, run);
@@ -266,7 +267,7 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
     if (operand.direction != Direction::kIn) continue;
     const auto found = inputs.find(operand.arg);
     if (found != inputs.end()) {
-      // By bits: inputs may hold NaN.
+      // Compares bits, because inputs may contain NaN.
       const std::vector<double> after = run.Get(operand.arg);
       EXPECT_EQ(std::memcmp(after.data(), found->second.data(), after.size() * sizeof(double)), 0)
           << "the kernel changed its input " << NameOf(operand.arg);

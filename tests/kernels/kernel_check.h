@@ -1,11 +1,11 @@
-// Holds a backend's kernel to the reference: seeded random operands in the kernel's own types and
-// layouts, guarded memory, one run at the request's width, and every result compared with the
-// reference's, computed in f64 from the very same (already rounded) inputs.
+// Checks a backend's kernel against the reference: seeded random operands in the kernel's own types
+// and layouts, guarded memory, one run at the request's width. Every result is compared with the
+// reference's, which is computed in f64 from the same (already rounded) inputs.
 //
 //   CheckAgainstReference("onednn", RequestFor(op, {Pass::kForward}, 2), seed);
 //
-// A difference, a refusal where the caller expected none or a write outside an operand is a gtest
-// failure that names operation, problem, pass and element.
+// A difference, an unexpected refusal or a write outside an operand is a gtest failure. It names
+// the operation, problem, pass and element.
 
 #ifndef TOPDNN_TESTS_KERNELS_KERNEL_CHECK_H_
 #define TOPDNN_TESTS_KERNELS_KERNEL_CHECK_H_
@@ -25,7 +25,7 @@
 
 namespace topdnn {
 
-// Memory with a pattern on both sides that a kernel must leave alone.
+// Memory with a pattern on both sides, which a kernel must not change.
 class GuardedMemory {
  public:
   GuardedMemory() = default;
@@ -36,34 +36,34 @@ class GuardedMemory {
   bool Intact() const;
 
  private:
-  static constexpr std::size_t kGuard = 256;  // keeps the operand on a cache line boundary
+  static constexpr std::size_t kGuard = 256;  // a multiple of a cache line
   static constexpr unsigned char kPattern = 0xa5;
   std::size_t bytes_ = 0;
   AlignedMemory memory_;
 };
 
-// A kernel with guarded memory of its own for every operand.
+// A kernel with its own guarded memory for every operand.
 class KernelRun {
  public:
   KernelRun(const std::string& backend, const KernelRequest& request);
 
   // nullptr when the backend refused.
   Kernel* kernel() const;
-  // Why there is no kernel.
+  // The reason why there is no kernel.
   std::string refusal() const;
 
   const TensorDesc& DescOf(Arg arg) const { return kernel()->Find(arg)->desc; }
   void Set(Arg arg, const std::vector<double>& values);
   std::vector<double> Get(Arg arg) const;
   const GuardedMemory& memory(Arg arg) const { return memory_.at(arg); }
-  // Makes two operands one piece of memory (they must have the same descriptor).
+  // Binds two operands to the same memory. They must have the same descriptor.
   void Alias(Arg arg, Arg of) { aliases_[arg] = of; }
 
   // Sets every input of `values` that the kernel has.
   void SetInputs(const Values& values);
 
   void Run();
-  // Without a new Prepare.
+  // Runs again without a new Prepare.
   void RunAgain();
 
  private:
@@ -77,32 +77,32 @@ class KernelRun {
 
 std::string Describe(const std::string& backend, const KernelRequest& request);
 
-// A request with no layout settled yet.
+// A request without settled layouts.
 KernelRequest RequestFor(std::shared_ptr<const Op> op, const Execution& execution, int threads);
 
 // The same request for the reference in f64, row-major.
 KernelRequest ReferenceRequest(const KernelRequest& request);
 
-// The forward request in training whose workspace the backward `request` reads.
+// The forward request in training that writes the workspace that the backward `request` reads.
 KernelRequest ForwardOf(const KernelRequest& request);
 
-// Gives `run` the workspace that the same backend's forward pass leaves.
+// Gives `run` the workspace that the forward pass of the same backend has written.
 void CopyWorkspace(const KernelRun& forward, KernelRun& run);
 
-// Every result of the reference in f64 on `inputs` (and, for a pass that reads a workspace, on the
-// one that forward leaves for `forward_inputs`).
+// All results of the reference in f64 for `inputs`. A pass that reads a workspace gets the one that
+// forward writes for `forward_inputs`.
 Values ReferenceResults(const KernelRequest& request, const Values& inputs,
                         const Values& forward_inputs = {});
 
-// The inputs' magnitudes: the reference run on them sums |terms|, which scales rounding errors. (A
-// learning rate is subtracted, so it turns negative.)
+// The magnitudes of the inputs. The reference computes sums of |terms| from them, which scale the
+// rounding errors. (A learning rate is subtracted, so it becomes negative.)
 Values Magnitudes(Values values);
 
-// How much an element may differ: the rounding of the sum, which grows with the square root of its
-// length with a probability that a factor of 8 makes overwhelming (Higham and Mary, "A new
-// approach to probabilistic rounding error analysis", SIAM J. Sci. Comput. 41(5), 2019), over the
-// sum of the terms' magnitudes, and the rounding of the stored result. Sums are in f32 or wider
-// unless the caller knows better.
+// How much an element may differ. The rounding error of a sum, relative to the sum of the terms'
+// magnitudes, grows with the square root of its length; a factor of 8 makes this nearly certain
+// (Higham and Mary, "A new approach to probabilistic rounding error analysis", SIAM J. Sci. Comput.
+// 41(5), 2019). The rounding of the stored result is added. Sums are in f32 or wider, unless the
+// caller gives another type.
 struct Allowance {
   double of_sum;
   double of_result;
@@ -112,7 +112,7 @@ struct Allowance {
   double At(double expected, double magnitude) const;
 };
 
-// NaN agrees with NaN, an infinity with itself.
+// NaN matches NaN, and an infinity matches itself.
 bool SameWithin(double actual, double expected, double tolerance);
 
 bool ExpectSame(const std::vector<double>& actual, const std::vector<double>& expected,
@@ -122,21 +122,21 @@ bool ExpectSame(const std::vector<double>& actual, const std::vector<double>& ex
 enum class Verdict { kAgrees, kRefused, kDiffers };
 
 struct CheckOptions {
-  // Multiplies the allowance for an algorithm that is less accurate by its nature (Winograd).
+  // A factor on the allowance, for algorithms that are less accurate (Winograd).
   double slack = 1;
-  // Whether a refusal is an answer that the caller deals with.
+  // Whether the caller accepts a refusal.
   bool may_refuse = false;
-  // Inputs that replace the random ones of their role.
+  // Inputs that replace the random ones of the same role.
   Values inputs = {};
-  // Sums of |terms| of results that subtract, which the reference on absolute inputs would cancel.
+  // Sums of |terms| for results that subtract; the reference would cancel them on absolute inputs.
   Values magnitudes = {};
-  // The type that sums accumulate in, where that is narrower than f32 (oneDNN's bf16 pooling adds
-  // the gradients of overlapping windows in bf16).
+  // The type in which sums accumulate, if it is narrower than f32 (oneDNN's bf16 pooling adds the
+  // gradients of overlapping windows in bf16).
   std::optional<DataType> sum_type = std::nullopt;
 };
 
-// Runs the backend's kernel on random inputs and compares every result with the reference's.
-// `implementation`, when given, gets the name of what ran.
+// Runs the backend's kernel on random inputs and compares every result with the reference's. Stores
+// the name of the implementation in `implementation` if it is given.
 Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& request,
                               std::uint64_t seed, const CheckOptions& options = {},
                               std::string* implementation = nullptr);

@@ -18,7 +18,8 @@
 namespace topdnn {
 namespace {
 
-// Sums of |terms| of diff_src, which subtracts: the direct term and those of the windows.
+// Sums of |terms| of diff_src, because diff_src subtracts: the direct term and those of the
+// windows.
 Values Magnitudes(const LrnOp& op, const Values& inputs) {
   const LrnSettings& s = op.settings();
   const auto at = [&](Arg arg, std::int64_t i) {
@@ -39,7 +40,7 @@ Values Magnitudes(const LrnOp& op, const Values& inputs) {
     const std::int64_t c = i / image % op.channels();
     const std::int64_t first = i - c * image;
     double sum = 0;
-    for (std::int64_t j = op.WindowsWith(c).first; j < op.WindowsWith(c).end; ++j) {
+    for (std::int64_t j = op.WindowsContaining(c).first; j < op.WindowsContaining(c).end; ++j) {
       const std::int64_t other = first + j * image;
       sum +=
           at(Arg::kDiffDst, other) * at(Arg::kSrc, other) * std::pow(scale_at(first, j), -beta - 1);
@@ -98,7 +99,8 @@ TEST(LrnOpTest, ProblemsAreReadBack) {
 }
 
 TEST(LrnOpTest, WorkCountsChannelsOfWindows) {
-  // Windows of 3 over 4 channels: 2 + 3 + 3 + 2; of 4, one further to the right: 3 + 4 + 3 + 2.
+  // Windows of 3 over 4 channels: 2 + 3 + 3 + 2. Windows of 4, which reach one further to the
+  // right: 3 + 4 + 3 + 2.
   const LrnOp odd(Shape{2, 4, 3, 5}, {.size = 3});
   const Work forward = odd.WorkOf(Pass::kForward, DataType::kF32);
   EXPECT_EQ(forward.macs, 0);
@@ -135,7 +137,7 @@ TEST(LrnKnownValuesTest, WindowsReachToBothSides) {
     backward.Set(Arg::kDiffDst, {0, 1, 0});
     CopyWorkspace(forward, backward);
     backward.Run();
-    // -2 * 2 * src / 15^2, and 1 / 15 more in the middle.
+    // -2 * 2 * src / 15^2, plus 1 / 15 in the middle.
     const double gradient[] = {-4.0 / 225, 1.0 / 15 - 8.0 / 225, -12.0 / 225};
     const std::vector<double> diff_src = backward.Get(Arg::kDiffSrc);
     for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(diff_src[i], gradient[i], 1e-6) << i;
@@ -194,8 +196,8 @@ TEST(LrnBackendsTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-TEST(LrnBackendsTest, TheNetworksOwnNormalizationAgrees) {
-  // The first of AlexNet, images and pixels cut down.
+TEST(LrnBackendsTest, AlexNetsNormalizationAgrees) {
+  // The first one of AlexNet, with fewer images and pixels.
   const auto op = std::make_shared<LrnOp>(Shape{1, 96, 55, 9}, LrnSettings{.alpha = 5e-4F, .k = 2});
   for (const char* backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
@@ -231,8 +233,8 @@ TEST(LrnBackendsTest, NanAndInfinityStayInTheirWindows) {
   }
 }
 
-// Where its backward code is defective, in training; inference is sound.
-TEST(LrnOneDnnTest, RefusesWhatItsBackwardPassGetsWrong) {
+// Training is refused where the backward code is wrong; inference is correct and accepted.
+TEST(LrnOneDnnTest, RefusesTrainingWhereItsBackwardPassIsWrong) {
   for (const LrnSettings& settings : {LrnSettings{.size = 1}, LrnSettings{.size = 7}}) {
     const auto op = std::make_shared<LrnOp>(Shape{2, 17, 3, 3}, settings);
     for (const auto& [pass, training, refused] : {std::tuple{Pass::kForward, false, false},

@@ -1,4 +1,4 @@
-// The vectorised loops of the operations that OpenBLAS lacks, held to the reference.
+// The vectorised loops for operations that OpenBLAS does not have, compared with the reference.
 
 #include "kernels/omp_loops.h"
 
@@ -38,14 +38,14 @@ TEST(PoolLoopsTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-// Ties, infinities and NaN: the winners must be the reference's, which backward shows.
-TEST(PoolLoopsTest, WinnersOfHardValuesAreTheReferences) {
+// Ties, infinities and NaN: the backward pass shows that the winners are the reference's.
+TEST(PoolLoopsTest, WinnersOfSpecialValuesAgreeWithTheReference) {
   Random random(22);
   constexpr double kHard[] = {-HUGE_VAL, HUGE_VAL, NAN, 0, 0, 1, 1, -HUGE_VAL};
   for (int i = 0; i < 60; ++i) {
     const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, RandomPool(random, 40));
     std::vector<double> src(static_cast<std::size_t>(op->src_shape().elements()));
-    // Some images hold minus infinity alone.
+    // Some images contain only minus infinity.
     for (double& v : src) v = i % 5 == 0 ? -HUGE_VAL : kHard[random.Between(0, 7)];
     const auto run_on = [&](const char* backend) {
       KernelRun run(backend, RequestFor(op, {Pass::kForward}, 2));
@@ -87,7 +87,7 @@ TEST(PoolLoopsTest, KnownValues) {
 TEST(ActivationLoopsTest, RandomShapesAgreeWithTheReference) {
   Random random(23);
   for (int i = 0; i < 60; ++i) {
-    const Shape shape = i % 10 == 9 ? Shape{kElementsWorthATeam + random.Between(0, 99)}
+    const Shape shape = i % 10 == 9 ? Shape{kMinParallelElements + random.Between(0, 99)}
                                     : Shape{random.Between(1, 3), random.Between(1, 40),
                                             random.Between(1, 9), random.Between(1, 9)};
     const std::shared_ptr<const Op> ops[] = {std::make_shared<ReluOp>(shape),
@@ -100,7 +100,7 @@ TEST(ActivationLoopsTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-TEST(ActivationLoopsTest, NanAndInfinityAreTheReferences) {
+TEST(ActivationLoopsTest, NanAndInfinityAgreeWithTheReference) {
   const std::vector<double> src = {-HUGE_VAL, -1, 0, 0.25, 6, 7, HUGE_VAL, NAN};
   const std::shared_ptr<const Op> ops[] = {std::make_shared<ReluOp>(Shape{8}),
                                            std::make_shared<ReluOp>(Shape{8}, 6.0F),
@@ -135,7 +135,7 @@ TEST(SoftmaxLoopsTest, RandomShapesAgreeWithTheReference) {
       const KernelRequest request = RequestFor(op, {pass}, 1 + i % 2);
       CheckOptions options;
       if (pass == Pass::kBackwardData) {
-        // dst * (diff_dst - dot): magnitudes add what the formula subtracts.
+        // dst * (diff_dst - dot): magnitudes add where the formula subtracts.
         const Values inputs = RandomInputs(*op, request.execution, 40 + i);
         const auto& diff_dst = inputs.at(Arg::kDiffDst);
         const auto& dst = inputs.at(Arg::kDst);
@@ -162,9 +162,9 @@ TEST(SoftmaxLoopsTest, LargeLogitsDoNotOverflow) {
   EXPECT_EQ(run.Get(Arg::kDst), (std::vector<double>{0.5, 0.5, 0}));
 }
 
-TEST(ReorderLoopsTest, CopiesOfAnyLengthArrive) {
+TEST(ReorderLoopsTest, CopiesOfAnyLengthAreComplete) {
   for (const std::int64_t n : {std::int64_t{1}, std::int64_t{1023}, std::int64_t{1025},
-                               kElementsWorthATeam, 2 * kElementsWorthATeam + 7}) {
+                               kMinParallelElements, 2 * kMinParallelElements + 7}) {
     const auto op = std::make_shared<ReorderOp>(Shape{n}, DataType::kF32, DataType::kF32);
     EXPECT_EQ(CheckAgainstReference(kBackend, RequestFor(op, {}, 2), 9), Verdict::kAgrees);
   }

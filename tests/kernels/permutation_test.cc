@@ -11,7 +11,7 @@ namespace {
 using Extents = std::vector<std::int64_t>;
 using Order = std::vector<int>;
 
-TEST(PermutationTest, DimensionsThatStayTogetherBecomeOne) {
+TEST(PermutationTest, AdjacentDimensionsAreMerged) {
   const Permutation nhwc = Simplified(Extents{2, 3, 4, 5}, Order{0, 2, 3, 1});
   EXPECT_EQ(nhwc.extents, (Extents{2, 3, 20}));
   EXPECT_EQ(nhwc.order, (Order{0, 2, 1}));
@@ -23,13 +23,13 @@ TEST(PermutationTest, DimensionsThatStayTogetherBecomeOne) {
   EXPECT_EQ(reversed.order, (Order{2, 1, 0}));
 }
 
-TEST(PermutationTest, DimensionsOfOneElementDoNotCount) {
-  // (N, C, 1, W) to (N, 1, W, C), and one image alone.
+TEST(PermutationTest, DimensionsOfExtentOneAreRemoved) {
+  // (N, C, 1, W) to (N, 1, W, C), and a single image.
   const Permutation flat = Simplified(Extents{2, 3, 1, 5}, Order{0, 2, 3, 1});
   EXPECT_EQ(flat.extents, (Extents{2, 3, 5}));
   EXPECT_EQ(flat.order, (Order{0, 2, 1}));
   EXPECT_TRUE(Simplified(Extents{1, 3, 1, 1}, Order{0, 2, 3, 1}).is_copy());
-  // What stands between two that stay together may be a dimension of one element.
+  // A dimension of extent 1 may lie between two dimensions that stay together.
   const Permutation around = Simplified(Extents{4, 1, 5, 6}, Order{3, 0, 2, 1});
   EXPECT_EQ(around.extents, (Extents{20, 6}));
   EXPECT_EQ(around.order, (Order{1, 0}));

@@ -36,7 +36,7 @@ TEST(PoolExtentsTest, RoundDownOrUp) {
   e.ceil_mode = true;
   EXPECT_EQ(e.oh(), 4);
   EXPECT_EQ(e.ow(), 4);
-  // The first pooling of ResNet-50, and GoogLeNet's with its padding at the end only.
+  // The first pooling of ResNet-50, and that of GoogLeNet with padding only at the end.
   EXPECT_EQ((PoolExtents{.h = 112,
                          .w = 112,
                          .r = 3,
@@ -61,7 +61,7 @@ TEST(PoolExtentsTest, RoundDownOrUp) {
             56);
 }
 
-TEST(PoolExtentsTest, NoWindowSeesOnlyTrailingPadding) {
+TEST(PoolExtentsTest, NoWindowCoversOnlyTrailingPadding) {
   const PoolExtents e{.h = 3,
                       .w = 3,
                       .r = 2,
@@ -97,7 +97,7 @@ TEST(PoolExtentsTest, ImpossibleGeometryIsRefused) {
 }
 
 TEST(PoolWorkTest, CountsElementsOfWindows) {
-  // 2x2 windows over a 3x3 image with one row and column of padding before: 2x2 outputs see
+  // 2x2 windows over a 3x3 image with one row and one column of leading padding: 2x2 outputs read
   // (1 + 2) x (1 + 2) elements.
   const PoolExtents e{.n = 2,
                       .c = 5,
@@ -148,7 +148,7 @@ TEST(PoolReferenceTest, KnownValues) {
 }
 
 TEST(PoolReferenceTest, CeilModeAveragesOnlyImageAndPadding) {
-  // The second window starts at 2 and would end at 5, one beyond the padding.
+  // The second window starts at 2 and would end at 5, one element beyond the padding.
   const PoolExtents e{.w = 3, .s = 3, .stride_w = 2, .pad_right = 1, .ceil_mode = true};
   ASSERT_EQ(e.ow(), 2);
   EXPECT_EQ(RunReference({PoolAlgorithm::kAverageOfPadding, e}, {Pass::kForward}, Arg::kSrc,
@@ -156,7 +156,7 @@ TEST(PoolReferenceTest, CeilModeAveragesOnlyImageAndPadding) {
             (std::vector<double>{6, 4.5}));
 }
 
-TEST(PoolReferenceTest, FirstOfEqualsAndNanWin) {
+TEST(PoolReferenceTest, TheFirstMaximumAndNanWin) {
   const double nan = std::nan("");
   const PoolOp op(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
   const std::vector<double> src = {1, 2, 2, 2, 5, nan, 7, nan, 1, HUGE_VAL, 3, -HUGE_VAL};
@@ -210,7 +210,7 @@ TEST(PoolOneDnnTest, InfinityAndNanOfAveragesPropagate) {
   src[3] = HUGE_VAL;
   src[21] = -HUGE_VAL;
   for (const PoolAlgorithm algorithm : kAlgorithms) {
-    // oneDNN's maximum passes over NaN, so only averages get one.
+    // oneDNN's maximum ignores NaN, so only averages get one.
     src[35] = algorithm == PoolAlgorithm::kMax ? 0.5 : std::nan("");
     const auto request = RequestFor(std::make_shared<PoolOp>(algorithm, e), {Pass::kForward}, 2);
     CheckAgainstReference("onednn", request, 5, {.inputs = {{Arg::kSrc, src}}});
@@ -225,7 +225,7 @@ TEST(PoolReferenceTest, GradientsAgreeWithFiniteDifferences) {
     const KernelRequest backward = RequestFor(op, {Pass::kBackwardData, true, DataType::kF64}, 1);
     const Values inputs = RandomInputs(*op, backward.execution, 40 + i);
     KernelRun forward("reference", ForwardOf(backward));
-    // Distinct values in [-1, 1), further apart than the step: no ties.
+    // Distinct values in [-1, 1), further apart than the step, so that there are no ties.
     std::vector<double> src(static_cast<std::size_t>(op->src_shape().elements()));
     for (std::size_t k = 0; k < src.size(); ++k)
       src[k] = 2 * static_cast<double>(k) / static_cast<double>(src.size()) - 1;

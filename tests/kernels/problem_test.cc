@@ -39,7 +39,7 @@ TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
   }
 }
 
-TEST(ProblemTest, WhatIsLeftOutHasItsUsualValue) {
+TEST(ProblemTest, MissingFieldsHaveTheirDefaultValue) {
   const auto op = ParseProblem("conv/c64h56k64r3p1");
   EXPECT_EQ(op->Problem(), "n1c64h56w56k64r3s3u1v1p1q1");
 }
@@ -54,28 +54,29 @@ std::string ErrorOf(std::string_view text) {
   return "";
 }
 
-TEST(ProblemTest, AnUnreadableWordIsRefusedInOneLine) {
+TEST(ProblemTest, AMalformedWordIsRefusedInOneLine) {
   using ::testing::HasSubstr;
   EXPECT_THAT(ErrorOf("conv"), HasSubstr("OPERATION/EXTENTS"));
   EXPECT_THAT(ErrorOf("convolution/n1"), HasSubstr("the operations are"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8"), HasSubstr("lacks 'k'"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k"), HasSubstr("a number must stand"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8m8"), HasSubstr("stands twice"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8z3"), HasSubstr("'z' is unknown"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8_tc"), HasSubstr("'_tc' is unknown"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8_ta_ta"), HasSubstr("stands twice"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8"), HasSubstr("missing field 'k'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k"), HasSubstr("expected a number at its end"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8m8"), HasSubstr("duplicate field 'm'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8z3"), HasSubstr("unknown field 'z'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_tc"), HasSubstr("unknown flag '_tc'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_ta_ta"), HasSubstr("duplicate flag '_ta'"));
   EXPECT_THAT(ErrorOf("gemm/m8n8k8_ta2"), HasSubstr("takes no number"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8_alpha"), HasSubstr("lacks its number"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k8_"), HasSubstr("is no flag"));
-  EXPECT_THAT(ErrorOf("gemm/m8n8k-8"), HasSubstr("a number must stand"));
-  EXPECT_THAT(ErrorOf("gemm/8x8"), HasSubstr("lacks 'm'"));
-  EXPECT_THAT(ErrorOf("gemm/m99999999999999999999n1k1"), HasSubstr("a number must stand"));
-  EXPECT_THAT(ErrorOf("relu/n8"), HasSubstr("lacks a shape"));
-  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1"), HasSubstr("lacks '_parts'"));
-  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x"), HasSubstr("is no flag"));
-  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x31"), HasSubstr("its parts make"));
-  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis7_parts64x32"), HasSubstr("no such axis"));
-  EXPECT_THAT(ErrorOf("relu/8x"), HasSubstr("a number must stand"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_alpha"), HasSubstr("needs one number"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k8_"), HasSubstr("malformed flag '_'"));
+  EXPECT_THAT(ErrorOf("gemm/m8n8k-8"), HasSubstr("expected a number at '-8'"));
+  EXPECT_THAT(ErrorOf("gemm/8x8"), HasSubstr("missing field 'm'"));
+  EXPECT_THAT(ErrorOf("gemm/m99999999999999999999n1k1"),
+              HasSubstr("expected a number at '99999999'"));
+  EXPECT_THAT(ErrorOf("relu/n8"), HasSubstr("missing shape"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1"), HasSubstr("missing flag '_parts'"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x"), HasSubstr("malformed flag '_parts64x'"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x31"), HasSubstr("the parts sum to"));
+  EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis7_parts64x32"), HasSubstr("axis does not exist"));
+  EXPECT_THAT(ErrorOf("relu/8x"), HasSubstr("expected a number at its end"));
 }
 
 TEST(ProblemTest, ImpossibleExtentsAreRefusedWithTheirProblem) {

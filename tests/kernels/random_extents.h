@@ -1,4 +1,4 @@
-// Seeded random problems with a window, of the kinds that the tests of several backends draw.
+// Seeded random problems with a window, for the tests of several backends.
 
 #ifndef TOPDNN_TESTS_KERNELS_RANDOM_EXTENTS_H_
 #define TOPDNN_TESTS_KERNELS_RANDOM_EXTENTS_H_
@@ -16,7 +16,7 @@ class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
 
-  // Bounds included.
+  // Both bounds are included.
   std::int64_t Between(std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(high - low + 1));
   }
@@ -29,7 +29,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-// A window of up to 5x5, stride and padding each their own; now and then dilated.
+// A window of up to 5x5 with random stride and padding, sometimes dilated.
 inline ConvExtents RandomConv(Random& random) {
   ConvExtents e;
   e.n = random.UpTo(4);
@@ -50,7 +50,7 @@ inline ConvExtents RandomConv(Random& random) {
   return e;
 }
 
-// The same in up to three groups.
+// The same with up to three groups.
 inline ConvExtents RandomGroupedConv(Random& random) {
   ConvExtents e = RandomConv(random);
   e.groups = random.UpTo(3);
@@ -59,7 +59,7 @@ inline ConvExtents RandomGroupedConv(Random& random) {
   return e;
 }
 
-// An addition only where the backend may fuse one.
+// With a fused addition only if the backend may support one.
 inline ConvEpilogue RandomEpilogue(Random& random, bool may_add) {
   ConvEpilogue epilogue;
   epilogue.bias = random.Once(2);
@@ -69,8 +69,8 @@ inline ConvEpilogue RandomEpilogue(Random& random, bool may_add) {
   return epilogue;
 }
 
-// Full blocks of channels and others, an image of up to `image` pixels a side; now and then the
-// window is the whole of it.
+// Full and partial blocks of channels, an image of up to `image` pixels per side; sometimes the
+// window is the whole image.
 inline PoolExtents RandomPool(Random& random, std::int64_t image) {
   constexpr std::int64_t kChannels[] = {1, 3, 16, 17, 32};
   PoolExtents e{.n = random.UpTo(3),

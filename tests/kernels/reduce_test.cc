@@ -141,7 +141,7 @@ TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
   }
 }
 
-// Every way of the loops: long runs, a single sum, rows of sums, threads at work.
+// Covers each code path of the loops: long runs, a single sum, rows of sums, several threads.
 TEST(ReduceBackendsTest, LargeTensorsAgreeWithTheReference) {
   struct Case {
     Shape shape;

@@ -32,7 +32,7 @@ TEST(ReorderOpTest, MovesBytesAndComputesNothing) {
 
 class ReorderBackendTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(ReorderBackendTest, EveryElementArrivesAtItsPlace) {
+TEST_P(ReorderBackendTest, EveryElementIsMovedToItsPlace) {
   std::mt19937_64 random(9);
   const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
   constexpr const char* kTags[] = {"abcd", "acdb", "aBcd16b", "aBcd8b"};
@@ -45,11 +45,11 @@ TEST_P(ReorderBackendTest, EveryElementArrivesAtItsPlace) {
     SCOPED_TRACE(Describe(GetParam(), request));
     KernelRun run(GetParam(), request);
     ASSERT_NE(run.kernel(), nullptr) << run.refusal();
-    // What blocks pad must come out zero, whatever was there.
+    // Padding inside blocks must be zero afterwards, whatever was there before.
     std::memset(run.memory(Arg::kDst).data(), 0xff, run.memory(Arg::kDst).bytes());
     run.SetInputs(RandomInputs(*request.op, request.execution, random()));
     run.Run();
-    // The element type's own rounding is tensor.h's; a copy through it is the definition.
+    // A copy through the element type defines the expected rounding (tensor.h tests it).
     Tensor expected(run.DescOf(Arg::kDst));
     FromDouble(run.Get(Arg::kSrc), expected.desc(), expected.data());
     EXPECT_EQ(std::memcmp(run.memory(Arg::kDst).data(), expected.data(), expected.desc().bytes()),
@@ -57,7 +57,7 @@ TEST_P(ReorderBackendTest, EveryElementArrivesAtItsPlace) {
   }
 }
 
-TEST_P(ReorderBackendTest, NanAndInfinityArrive) {
+TEST_P(ReorderBackendTest, NanAndInfinityAreCopied) {
   KernelRun run(GetParam(),
                 Reorder(Shape{1, 3, 1, 2}, DataType::kF32, "abcd", DataType::kBF16, "aBcd16b"));
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();
@@ -73,7 +73,7 @@ TEST_P(ReorderBackendTest, NanAndInfinityArrive) {
 INSTANTIATE_TEST_SUITE_P(Backends, ReorderBackendTest,
                          testing::Values("reference", "onednn", "openblas"));
 
-TEST(ReorderTest, WeightsReachAnOpaqueFreeBlockingAndBack) {
+TEST(ReorderTest, WeightsAreReorderedToABlockedLayoutAndBack) {
   const Shape shape{33, 17, 3, 3};
   KernelRun there("onednn", Reorder(shape, DataType::kF32, "abcd", DataType::kF32, "ABcd16b16a"));
   ASSERT_NE(there.kernel(), nullptr) << there.refusal();
@@ -83,7 +83,7 @@ TEST(ReorderTest, WeightsReachAnOpaqueFreeBlockingAndBack) {
   EXPECT_EQ(there.Get(Arg::kDst), there.Get(Arg::kSrc));
 }
 
-TEST(ReorderTest, ATypeThatOneDnnLacksIsRefusedWithAReason) {
+TEST(ReorderTest, UnsupportedTypesAreRefusedWithAReason) {
   const KernelRun run("onednn", Reorder(Shape{2, 3}, DataType::kF64, "ab", DataType::kF32, "ba"));
   EXPECT_EQ(run.kernel(), nullptr);
   EXPECT_NE(run.refusal().find("oneDNN"), std::string::npos) << run.refusal();

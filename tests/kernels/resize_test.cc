@@ -105,7 +105,7 @@ TEST(ResizeRefusalTest, TwoLayoutsAreRefusedWithAReason) {
   request.layouts[Arg::kSrc] = Layout::Plain(4);
   request.layouts[Arg::kDst] = Layout::ChannelsLast(4);
   EXPECT_NE(KernelRun("onednn", request).refusal().find("one layout"), std::string::npos);
-  EXPECT_EQ(KernelRun("eigen", request).refusal(), "eigen takes src as acdb, not as abcd");
+  EXPECT_EQ(KernelRun("eigen", request).refusal(), "eigen needs src in layout acdb, not abcd");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kSizes[] = {1, 7, 896, kElementsWorthATeam - 1, kElementsWorthATeam + 3};
+constexpr std::int64_t kSizes[] = {1, 7, 896, kMinParallelElements - 1, kMinParallelElements + 3};
 
 TEST(SgdOpTest, OperandsAndWork) {
   EXPECT_EQ(SgdOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).flops, 200);
@@ -24,7 +24,7 @@ TEST(SgdOpTest, OperandsAndWork) {
                 .WorkOf(Pass::kForward, DataType::kF32)
                 .flops,
             600);
-  // Read gradient and rate, read and write weights.
+  // Reads gradient and rate, reads and writes weights.
   EXPECT_EQ(SgdOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).bytes, 4 * (100 + 1 + 200));
   EXPECT_FALSE(SgdOp(100, {}).Find({}, Arg::kMomentum));
   EXPECT_EQ(AdamOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).flops, 1200);
@@ -43,7 +43,7 @@ TEST(SgdReferenceTest, TwoStepsByHand) {
   // momentum 0.5 * 2 + (3 + 0.25 * 4) = 5, weights 4 - 0.5 * 5.
   EXPECT_EQ(run.Get(Arg::kMomentum)[0], 5);
   EXPECT_EQ(run.Get(Arg::kWeights)[0], 1.5);
-  // The rate is an operand: it changes between steps without a new kernel.
+  // The rate is an operand, so it changes between steps without a new kernel.
   run.Set(Arg::kLearningRate, {0.125});
   run.RunAgain();
   EXPECT_EQ(run.Get(Arg::kMomentum)[0], 5.875);
@@ -51,7 +51,7 @@ TEST(SgdReferenceTest, TwoStepsByHand) {
 }
 
 TEST(AdamReferenceTest, FirstStepIsTheLearningRate) {
-  // With zero moments the first step is rate * g / |g|, whatever the gradient's size.
+  // With zero moments the first step is rate * g / |g|, for any size of the gradient.
   KernelRun run("reference", RequestFor(std::make_shared<AdamOp>(2, AdamSettings{}),
                                         {Pass::kForward, true, DataType::kF64}, 1));
   run.Set(Arg::kWeights, {1, 1});
@@ -88,7 +88,7 @@ TEST_P(UpdateBackendTest, AdamAgreesWithTheReference) {
     for (const float decay : {0.0F, 0.125F}) {
       const auto op = std::make_shared<AdamOp>(n, AdamSettings{.weight_decay = decay});
       CheckOptions options;
-      // A second moment near zero divides by nearly nothing: keep it away from there.
+      // A second moment near zero would amplify rounding errors, so it stays away from zero.
       std::vector<double> second(static_cast<std::size_t>(n));
       for (double& v : second) v = 0.25 + static_cast<double>(random() % 1000) / 1000;
       options.inputs[Arg::kSecondMoment] = second;

@@ -29,7 +29,7 @@ TEST(SoftmaxReferenceTest, GradientsAgreeWithFiniteDifferences) {
   CheckGradient(std::make_shared<SoftmaxOp>(1, 30), Arg::kSrc, 2);
 }
 
-// |dst| * (|diff_dst| + sum |diff_dst * dst|): what the rounding errors of diff_src scale with.
+// |dst| * (|diff_dst| + sum |diff_dst * dst|): the rounding errors of diff_src scale with it.
 std::vector<double> BackwardMagnitudes(const SoftmaxOp& op, const Values& inputs) {
   const std::vector<double>& dst = inputs.at(Arg::kDst);
   const std::vector<double>& diff_dst = inputs.at(Arg::kDiffDst);
@@ -74,7 +74,7 @@ TEST(SoftmaxOneDnnTest, LargeLogitsAndNan) {
   run.Run();
   const std::vector<double> dst = run.Get(Arg::kDst);
   EXPECT_TRUE(std::isnan(dst[1]));
-  EXPECT_NEAR(dst[4], 1.0 / 3, 1e-7);  // the other row is untouched
+  EXPECT_NEAR(dst[4], 1.0 / 3, 1e-7);  // the other row is correct
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ TEST(LayoutTest, OffsetsAgreeWithOffsetOfAndAreDistinct) {
   }
 }
 
-TEST(LayoutTest, DimensionsOfOneBlockMayStandAnywhere) {
+TEST(LayoutTest, ADimensionWithOneBlockMayBeAnywhereInATag) {
   EXPECT_TRUE(Layout::ChannelsLast(4).IsPlainFor({8, 64, 1, 1}));
   EXPECT_FALSE(Layout::ChannelsLast(4).IsPlainFor({8, 64, 2, 1}));
   EXPECT_TRUE(Layout::Parse("Abcd16a")->SameFor({16, 3, 2, 2}, *Layout::Parse("bcdA16a")));
@@ -84,8 +84,8 @@ TEST(TensorTest, Bf16RoundsToNearestEvenAndKeepsNan) {
                                       std::numeric_limits<double>::infinity()};
   FromDouble(values, tensor.desc(), tensor.data());
   const std::vector<double> read = ToDouble(tensor.desc(), tensor.data());
-  EXPECT_EQ(read[0], 1.0);       // a tie: to the even neighbour below
-  EXPECT_EQ(read[1], 1.015625);  // a tie: to the even neighbour above
+  EXPECT_EQ(read[0], 1.0);       // a tie: the even neighbour is below
+  EXPECT_EQ(read[1], 1.015625);  // a tie: the even neighbour is above
   EXPECT_TRUE(std::isnan(read[2]));
   EXPECT_TRUE(std::isinf(read[3]));
 }

@@ -103,7 +103,7 @@ TEST_P(TransposeBackendTest, RandomShapesAndOrdersAgreeWithTheReference) {
   EXPECT_LE(refused, 20);
 }
 
-TEST_P(TransposeBackendTest, NanAndInfinityArrive) {
+TEST_P(TransposeBackendTest, NanAndInfinityAreCopied) {
   CheckAgainstReference(GetParam(),
                         RequestFor(std::make_shared<TransposeOp>(Shape{2, 2}, Order{1, 0}), {}, 1),
                         2, {.inputs = {{Arg::kSrc, {NAN, HUGE_VAL, -HUGE_VAL, 1}}}});

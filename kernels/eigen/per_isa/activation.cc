@@ -7,8 +7,8 @@ namespace topdnn::eigen {
 
 namespace {
 
-// The gradient where the result is above a bound and, if there is another, below that, else 0: a
-// mask, so that an infinite gradient that does not pass leaves no NaN.
+// The gradient where the result is above one bound and, if there is a second, below it; 0
+// elsewhere. It is a mask, so that an infinite gradient outside the bounds gives 0 and not a NaN.
 struct PassedGradient {
   float lowest, highest;
   bool has_highest;
@@ -19,7 +19,7 @@ struct PassedGradient {
 
   template <typename Packet>
   Packet packetOp(const Packet& diff_dst, const Packet& dst) const {
-    using namespace Eigen::internal;  // NOLINT: packets' functions have no other names
+    using namespace Eigen::internal;  // NOLINT: packet functions exist only in this namespace
     const Packet passed = pand(diff_dst, pcmp_lt(pset1<Packet>(lowest), dst));
     return has_highest ? pand(passed, pcmp_lt(dst, pset1<Packet>(highest))) : passed;
   }

@@ -1,4 +1,4 @@
-// Additions of tensors and of a bias, and copies between rows, which concatenations are made of.
+// Additions of tensors and of a bias, and copies between rows, which make up concatenations.
 
 #include <algorithm>
 
@@ -16,7 +16,8 @@ constexpr Index kPiece = 4096;  // elements
 void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
          float* dst) {
   Flat sum(dst, n);
-  // Two at a time: in all but name every addition of a network.
+  // Each step adds one source to the sum so far. Most additions of a network have two sources and
+  // so need one step.
   for (std::int64_t i = 1; i < sources; ++i) {
     const ConstFlat left(i == 1 ? src[0] : dst, n);
     const auto both = left + ConstFlat(src[i], n);
@@ -30,7 +31,7 @@ void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* s
 
 void CopyRows(Pool* pool, std::int64_t rows, std::int64_t length, const float* src,
               std::int64_t src_stride, float* dst, std::int64_t dst_stride) {
-  // By pieces of a row, so that threads share even a single one.
+  // Works in pieces of a row, so that threads can share a single row.
   const Index pieces = (length + kPiece - 1) / kPiece;
   const auto elements = static_cast<double>(std::min(length, kPiece));
   pool->For(rows * pieces, 8 * elements, 0.25 * elements, [&](Index first, Index end) {

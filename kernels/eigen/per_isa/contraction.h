@@ -1,5 +1,5 @@
-// Contractions as this library makes them: with gebp or sgemm inside, and an epilogue on each block
-// of the result while it is in cache.
+// Contractions of this library, with gebp or sgemm inside. An epilogue is applied to each block of
+// the result while it is in the cache.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_CONTRACTION_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_CONTRACTION_H_
@@ -14,14 +14,14 @@
 
 namespace topdnn::eigen {
 
-// Which dimensions of the two factors are summed.
+// The dimensions of the two factors that are summed.
 using Sums = Eigen::array<Eigen::IndexPair<Index>, 1>;
 
-// An output kernel (Eigen's term): result = relu(alpha * result + bias), bounded or not.
+// An output kernel (Eigen's term): result = relu(alpha * result + bias), with or without a bound.
 struct BlockEpilogue {
   float alpha = 1.0F;
   Epilogue epilogue = {};
-  bool bias_of_columns = false;  // else of rows
+  bool bias_of_columns = false;  // true: bias per column, false: bias per row
 
   template <typename Mapper>
   void operator()(const Mapper& block, const Eigen::TensorContractionParams&, Index first_row,

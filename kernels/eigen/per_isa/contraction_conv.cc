@@ -1,6 +1,6 @@
-// Convolution as contractions: forward over image patches that are never stored, the gradients over
-// explicit ones, as TensorFlow computes them (conv_ops.cc, conv_grad_filter_ops.cc,
-// conv_grad_input_ops.cc).
+// Convolution as contractions, as in TensorFlow (conv_ops.cc, conv_grad_filter_ops.cc,
+// conv_grad_input_ops.cc). Forward uses image patches that are never stored; the gradients use
+// stored ones.
 
 #include <algorithm>
 #include <cstring>
@@ -15,10 +15,10 @@ namespace {
 
 Index PatchSize(const Convolution& conv) { return conv.r * conv.s * conv.c; }
 
-// col (images*OH*OW, R*S*C).
+// Fills col (images*OH*OW, R*S*C).
 void Im2Col(Pool* pool, const Convolution& conv, const float* src, Index images, float* col) {
   const Index patch = PatchSize(conv);
-  const Index row = conv.ow * patch;  // what a row of outputs takes
+  const Index row = conv.ow * patch;  // elements of col per row of outputs
   const double bytes = 8.0 * static_cast<double>(row);
   pool->For(images * conv.oh, bytes, 0.25 * bytes, [&](Index first, Index end) {
     PatchBlock{Patches(conv, src), 0, first * conv.ow}.CopyColumns(col + first * row, patch,
@@ -26,7 +26,7 @@ void Im2Col(Pool* pool, const Convolution& conv, const float* src, Index images,
   });
 }
 
-// One image: sums col (OH*OW, R*S*C) into image (H, W, C), which it overwrites.
+// For one image: sums col (OH*OW, R*S*C) into image (H, W, C). The image is overwritten.
 void Col2Im(const Convolution& conv, const float* col, float* image) {
   std::memset(image, 0, static_cast<std::size_t>(conv.h * conv.w * conv.c) * sizeof(float));
   const Patches patches(conv, image);
@@ -42,7 +42,7 @@ void Col2Im(const Convolution& conv, const float* col, float* image) {
   }
 }
 
-// col (OH*OW, R*S*C) = diff_dst (OH*OW, K) * weights^T, in the calling thread.
+// col (OH*OW, R*S*C) = diff_dst (OH*OW, K) * weights^T, on the calling thread.
 void MultiplyInOneThread(const Convolution& conv, const float* diff_dst, const float* weights,
                          float* col) {
   const Index patch = PatchSize(conv);
@@ -68,7 +68,7 @@ void ConvForward(Pool* pool, const Convolution& conv, const float* src, const fl
       src, conv.c, conv.w, conv.h, conv.n);
   const Index outputs = conv.n * conv.oh * conv.ow;
   const ConstMatrix kernels(weights, conv.k, PatchSize(conv));
-  // Eigen's rows are the second dimension: our width.
+  // Eigen's rows are the second dimension, which is the width here.
   const auto patches =
       images
           .extract_image_patches(conv.s, conv.r, conv.stride_w, conv.stride_h, conv.dilation_w,

@@ -1,5 +1,5 @@
-// Matrix products as contractions. With one row or column Eigen turns to its matrix-vector product,
-// in one thread, as TensorFlow's MatMul does.
+// Matrix products as contractions. For one row or one column Eigen uses its matrix-vector product,
+// on one thread, as in TensorFlow's MatMul.
 
 #include "kernels/eigen/per_isa/contraction.h"
 #include "kernels/eigen/per_isa/products.h"
@@ -8,19 +8,19 @@ namespace topdnn::eigen {
 
 namespace {
 
-// A factor with the dimension that is summed.
+// A factor and the dimension of it that is summed.
 struct Factor {
   ConstMatrix matrix;
   Index summed;
 };
 
-// A row-major (rows, columns); the columns are summed.
+// A row-major matrix (rows, columns); the columns are summed.
 Factor LeftFactor(const float* data, Index rows, Index columns, bool transposed) {
   if (transposed) return {ConstMatrix(data, rows, columns), 1};
   return {ConstMatrix(data, columns, rows), 0};
 }
 
-// A row-major (rows, columns); the rows are summed.
+// A row-major matrix (rows, columns); the rows are summed.
 Factor RightFactor(const float* data, Index rows, Index columns, bool transposed) {
   if (transposed) return {ConstMatrix(data, rows, columns), 0};
   return {ConstMatrix(data, columns, rows), 1};
@@ -31,8 +31,9 @@ Factor RightFactor(const float* data, Index rows, Index columns, bool transposed
 void ComputeMatMul(Pool* pool, const MatMul& p) {
   const Factor a = LeftFactor(p.a, p.m, p.k, p.transpose_a);
   const Factor b = RightFactor(p.b, p.k, p.n, p.transpose_b);
-  // First dimension innermost: what is computed is c^T = b^T a^T, but for a single column, which
-  // must be the result's second dimension to be seen as a vector.
+  // Eigen's first dimension is innermost, so this computes c^T = b^T a^T. A c with one column is
+  // computed without the transpose, because Eigen uses its matrix-vector product only when the
+  // second dimension of the result has extent 1.
   const bool vector = p.n == 1;
   const Factor& left = vector ? a : b;
   const Factor& right = vector ? b : a;

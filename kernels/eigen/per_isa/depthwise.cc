@@ -1,6 +1,6 @@
-// Depthwise convolution as direct loops over columns of channels, as TensorFlow's
-// DepthwiseConv2dNative computes it (depthwise_conv_op.cc): output channel c * M + m sees input
-// channel c alone.
+// Depthwise convolution as direct loops over columns of channels (compare TensorFlow's
+// DepthwiseConv2dNative, depthwise_conv_op.cc). Output channel c * M + m reads only input channel
+// c.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace topdnn::eigen {
 
 namespace {
 
-// sums (C*M) += source (C), each element M times over, * weights (C*M).
+// sums (C*M) += source (C) * weights (C*M), where each element of source is used M times.
 void Accumulate(Index channels, Index multiplier, const float* source, const float* weights,
                 float* sums) {
   if (multiplier == 1) {
@@ -24,7 +24,7 @@ void Accumulate(Index channels, Index multiplier, const float* source, const flo
   }
 }
 
-// The transpose: sums (C) += the products of gradient (C*M) and weights (C*M), M by M.
+// The transpose: sums (C) += gradient (C*M) * weights (C*M), where each M products go to one sum.
 void AccumulateBack(Index channels, Index multiplier, const float* gradient, const float* weights,
                     float* sums) {
   if (multiplier == 1) return Accumulate(channels, 1, gradient, weights, sums);
@@ -33,7 +33,7 @@ void AccumulateBack(Index channels, Index multiplier, const float* gradient, con
   }
 }
 
-// Calls body(tap, h, w) for each of a kernel's taps at output (y, x) that lies inside the image.
+// Calls body(tap, h, w) for each kernel tap at output (y, x) that is inside the image.
 template <typename Body>
 void ForEachTap(const Convolution& conv, Index y, Index x, Body body) {
   for (Index r = 0; r < conv.r; ++r) {
@@ -60,7 +60,7 @@ void ForEachOutput(const Convolution& conv, Index h, Index w, Body body) {
   }
 }
 
-// Multiply-accumulates of a row of outputs.
+// Number of multiply-accumulates in a row of outputs.
 double WorkOfRow(const Convolution& conv) {
   return static_cast<double>(conv.ow * conv.r * conv.s * conv.k);
 }

@@ -1,4 +1,4 @@
-// What ends the sums of a product or a convolution, on values that are in cache.
+// The end of a product or a convolution, applied to sums that are in the cache.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_EPILOGUE_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_EPILOGUE_H_
@@ -9,8 +9,7 @@
 
 namespace topdnn::eigen {
 
-// The epilogue's ReLU and its bound on n values; none of either where it has none. Written so that
-// a NaN passes.
+// Applies the epilogue's ReLU and bound, if any, to n values. This form keeps a NaN.
 inline void Rectify(const Epilogue& epilogue, std::int64_t n, float* values) {
   if (epilogue.relu) {
     for (std::int64_t i = 0; i < n; ++i) values[i] = values[i] < 0.0F ? 0.0F : values[i];

@@ -1,6 +1,6 @@
-// Batch normalization over (rows, C) as TensorFlow's FusedBatchNorm computes it on Eigen
-// (fused_batch_norm_op.cc): the batch's mean, then its variance around that, then each row. Ranges
-// of rows are shared among the threads, each with sums of its own.
+// Batch normalization over (rows, C) as in TensorFlow's FusedBatchNorm on Eigen
+// (fused_batch_norm_op.cc): the batch's mean, then its variance around the mean, then each row.
+// Threads share ranges of rows; each has its own sums.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ namespace {
 using Row = Eigen::Map<Eigen::ArrayXf>;
 using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
 
-// The scratch of a normalization: two rows of sums for each thread, then two of factors.
+// The scratch memory of a normalization: two rows of sums per thread, then two rows of factors.
 struct Scratch {
   Scratch(const Pool& pool, const BatchNorm& norm)
       : channels(norm.channels),
@@ -26,7 +26,7 @@ struct Scratch {
   }
   Row Factors(Index which) const { return {memory + (2 * parts + which) * channels, channels}; }
 
-  // Sums of one kind over all parts, in the first.
+  // Adds the sums of one kind over all parts into the first part and returns that.
   Row Total(Index which) const {
     Row total = Sums(which, 0);
     for (Index part = 1; part < parts; ++part) total += Sums(which, part);
@@ -37,8 +37,8 @@ struct Scratch {
   float* const memory;
 };
 
-// Calls body(part, row) for every row, a part of the rows in each thread. `arrays`: how many are
-// read or written.
+// Calls body(part, row) for every row; each thread has one part of the rows. `arrays` is the number
+// of arrays that are read or written.
 template <typename Body>
 void ForEachRow(const Pool& pool, const BatchNorm& norm, Index parts, int arrays, Body body) {
   const auto elements = static_cast<double>(norm.rows / parts * norm.channels);
@@ -87,7 +87,7 @@ void BatchNormInference(Pool* pool, const BatchNorm& norm, const float* src, flo
       std::uint8_t* passed = norm.passed + row * channels;
       for (Index c = 0; c < channels; ++c) passed[c] = y[c] > 0.0F ? 1 : 0;
     }
-    // Written so that a NaN passes.
+    // This form keeps a NaN.
     for (Index c = 0; c < channels; ++c) y[c] = y[c] < 0.0F ? 0.0F : y[c];
   });
 }
@@ -97,8 +97,8 @@ void BatchNormTraining(Pool* pool, const BatchNorm& norm, const float* src, floa
   BatchNormInference(pool, norm, src, dst);
 }
 
-// With x^ = (src - mean) / deviation and averages over the rows:
-// diff_src = scale / deviation * (diff_dst - mean(diff_dst) - x^ * mean(diff_dst * x^)).
+// With x^ = (src - mean) / deviation and averages over the rows: diff_src = scale / deviation *
+// (diff_dst - mean(diff_dst) - x^ * mean(diff_dst * x^)).
 void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, const float* diff_dst,
                        float* diff_src, float* diff_scale, float* diff_shift) {
   const Scratch scratch(*pool, norm);
@@ -111,7 +111,8 @@ void BatchNormBackward(Pool* pool, const BatchNorm& norm, const float* src, cons
     scratch.Sums(0, part).setZero();
     scratch.Sums(1, part).setZero();
   }
-  // What a ReLU held back has no gradient; what is left goes to diff_src, to be used again.
+  // Elements that the ReLU set to 0 have no gradient. The masked gradient is stored in diff_src and
+  // read again below.
   ForEachRow(*pool, norm, scratch.parts, 3, [&](Index part, Index row) {
     Row gradient(diff_src + row * channels, channels);
     if (norm.passed == nullptr) {

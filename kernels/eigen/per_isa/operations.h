@@ -1,5 +1,5 @@
-// The functions of the table that a library exports (kernels/eigen/functions.h), by file; products
-// are in a header of their own.
+// The functions of the table that a library exports (kernels/eigen/functions.h), by file. Products
+// have their own header.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_OPERATIONS_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_OPERATIONS_H_
@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "kernels/eigen/operands.h"
-#include "kernels/eigen/response_norm.h"
 
 namespace topdnn::eigen {
 

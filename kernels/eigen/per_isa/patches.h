@@ -1,8 +1,9 @@
-// The receptive fields of a convolution's outputs as the columns of a matrix that is not stored:
-// walked in runs of contiguous elements, and packed by Eigen's contraction in that way.
+// The receptive fields of a convolution's outputs, as the columns of a matrix that is not stored.
+// Eigen's contraction packs them from runs of contiguous elements.
 //
-// Eigen's own evaluator finds each packet of a patch with a handful of divisions. TensorFlow packs
-// patches with code of its own for that reason (eigen_spatial_convolutions.h), and so does this.
+// Eigen's own evaluator needs several divisions to find each packet of a patch. For that reason
+// TensorFlow has its own code for packing patches (eigen_spatial_convolutions.h). This file does
+// the same.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_PATCHES_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_PATCHES_H_
@@ -14,7 +15,7 @@
 
 namespace topdnn::eigen {
 
-// (R*S*C, N*OH*OW), named as Convolution is.
+// A matrix (R*S*C, N*OH*OW). The extents are named as in Convolution.
 struct Patches {
   const float* images;  // (N, H, W, C)
   Index c, h, w, s;
@@ -36,7 +37,7 @@ struct Patches {
         oh(conv.oh),
         ow(conv.ow) {}
 
-  // The geometry of an evaluator of image patches, whose rows are our columns.
+  // Reads the geometry from an evaluator of image patches. Its rows are the columns here.
   template <typename Evaluator>
   explicit Patches(const Evaluator& evaluator)
       : images(evaluator.impl().data()),
@@ -54,8 +55,8 @@ struct Patches {
         ow(evaluator.outputRows()) {}
 
   // Calls emit(length, sources) for elements [first, first + depth) of kColumns neighbouring
-  // columns, run by run: sources[i] points to `length` elements of column i, or is null where
-  // these are padding.
+  // columns, one run after the other. sources[i] points to `length` elements of column i; it is
+  // null when these are padding.
   template <int kColumns, typename Emit>
   void ForEachRun(Index first, Index depth, Index column, Emit emit) const {
     Corner corners[kColumns];
@@ -64,7 +65,7 @@ struct Patches {
     Index tap_col = first / c % s;
     Index skip = first % c;
     while (depth > 0) {
-      // A row of taps is contiguous where nothing of it is padding; else run by tap.
+      // A row of taps is contiguous when none of it is padding. Otherwise each tap is a run.
       Index length = std::min(depth, (s - tap_col) * c - skip);
       const float* sources[kColumns] = {};
       if (dilation_w != 1 ||
@@ -85,7 +86,7 @@ struct Patches {
   }
 
  private:
-  // Where a column's receptive field starts: its image, and the first tap's row and column.
+  // Start of a column's receptive field: its image, and row and column of the first tap.
   struct Corner {
     const float* image;
     Index y, x;
@@ -97,7 +98,7 @@ struct Patches {
             (column - row * ow) * stride_w - pad_left};
   }
 
-  // Where `taps` neighbouring taps of a row lie. False when they are partly padding.
+  // Finds `taps` neighbouring taps of a row. Returns false when only some of them are padding.
   template <int kColumns>
   bool Locate(const Corner (&corners)[kColumns], Index tap_row, Index tap_col, Index taps,
               Index skip, const float* (&sources)[kColumns]) const {
@@ -116,12 +117,12 @@ struct Patches {
   }
 };
 
-// Elements [first, ...) of columns [column, ...): what Eigen calls a sub-mapper.
+// Elements [first, ...) of columns [column, ...): a sub-mapper in Eigen's terms.
 struct PatchBlock {
   Patches patches;
   Index first, column;
 
-  // Copies (depth, columns) to `block`, a column after the other.
+  // Copies (depth, columns) to `block`, column by column.
   void CopyColumns(float* block, Index depth, Index columns) const {
     for (Index i = 0; i < columns; ++i) {
       patches.ForEachRun<1>(first, depth, column + i,
@@ -161,7 +162,7 @@ struct PatchBlock {
 
 namespace Eigen::internal {
 
-// A contraction's view of reshaped image patches as its right matrix.
+// Lets a contraction read reshaped image patches as its right matrix.
 template <typename Dimensions, DenseIndex kRows, DenseIndex kCols, typename Image, typename Device,
           typename NoContract, typename Contract, int kPacketSize, bool kContiguous,
           bool kReordered, int kAlignment>
@@ -183,7 +184,7 @@ class TensorContractionInputMapper<
 
   SubMapper getSubMapper(Index first, Index column) const { return {patches_, first, column}; }
 
-  // One element, which only the matrix-vector product (a single output) asks for.
+  // One element. Only the matrix-vector product (a single output) uses it.
   float operator()(Index i, Index column) const {
     float element = 0.0F;
     patches_.ForEachRun<1>(i, 1, column, [&](Index, const float* const(&source)[1]) {
@@ -196,7 +197,7 @@ class TensorContractionInputMapper<
   topdnn::eigen::Patches patches_;
 };
 
-// Packs patches as gebp wants its right panels: columns by fours, then one by one.
+// Packs patches in the format of gebp's right panels: columns in groups of four, then one by one.
 template <int kColumns>
 struct gemm_pack_rhs<float, Index, topdnn::eigen::PatchBlock, kColumns, ColMajor, false, false> {
   static_assert(kColumns == 4, "gebp's panels are 4 columns wide on x86");

@@ -11,7 +11,7 @@
 
 namespace topdnn::eigen {
 
-// Stands before the memory that is given out, and keeps its alignment.
+// The header before each block of memory; it keeps the block's alignment.
 struct alignas(64) RecyclingAllocator::Block {
   Block* next;
   std::size_t size_class;
@@ -44,7 +44,8 @@ void RecyclingAllocator::deallocate(void* memory) const {
   free_[block->size_class] = block;
 }
 
-Eigen::StlThreadEnvironment::EnvThread* NarrowThreads::CreateThread(std::function<void()> work) {
+Eigen::StlThreadEnvironment::EnvThread* SerialOpenMpThreads::CreateThread(
+    std::function<void()> work) {
   return new EnvThread([work = std::move(work)] {
     omp_set_num_threads(1);
     work();

@@ -1,4 +1,4 @@
-// The threads of a library and the memory that their work recycles.
+// The threads of a library and the recycled memory for their work.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_POOL_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_POOL_H_
@@ -13,8 +13,8 @@
 
 namespace topdnn::eigen {
 
-// Gives back the blocks that it got back, by sizes rounded up to powers of two, so that a kernel's
-// second run finds those of its first. Eigen's evaluators allocate at every run otherwise.
+// Reuses freed blocks, by sizes rounded up to powers of two. So a kernel's second run uses the
+// blocks of its first. Without it, Eigen's evaluators allocate in every run.
 class RecyclingAllocator : public Eigen::Allocator {
  public:
   RecyclingAllocator() = default;
@@ -22,34 +22,34 @@ class RecyclingAllocator : public Eigen::Allocator {
   RecyclingAllocator(const RecyclingAllocator&) = delete;
   RecyclingAllocator& operator=(const RecyclingAllocator&) = delete;
 
-  // On a cache line boundary. Throws std::bad_alloc.
+  // Aligned to a cache line. Throws std::bad_alloc.
   void* allocate(std::size_t bytes) const override;
   void deallocate(void* memory) const override;
 
  private:
   struct Block;
   mutable std::mutex mutex_;
-  mutable std::array<Block*, 64> free_ = {};  // lists by the exponent of the size
+  mutable std::array<Block*, 64> free_ = {};  // lists, indexed by the exponent of the size
 };
 
-// Threads in which OpenMP is one wide: what a contraction calls there must stay there (the width
-// is a setting of the thread).
-struct NarrowThreads : Eigen::StlThreadEnvironment {
+// Threads with an OpenMP width of 1 (the width is a setting of each thread). An OpenMP loop inside
+// a contraction must stay on its thread.
+struct SerialOpenMpThreads : Eigen::StlThreadEnvironment {
   EnvThread* CreateThread(std::function<void()> work);
 };
 
 struct Pool {
   explicit Pool(int width) : threads(width), device(&threads, width, &allocator) {}
 
-  // Calls body(first, end) for ranges that cover [0, n), in parallel where `cycles` (of one
-  // element) and `bytes` (that it moves) make that worth it.
+  // Calls body(first, end) for ranges that cover [0, n). Runs in parallel when the cost per
+  // element, `cycles` of work and `bytes` of memory traffic, makes that faster.
   void For(Index n, double bytes, double cycles,
            const std::function<void(Index, Index)>& body) const {
     device.parallelFor(n, Eigen::TensorOpCost(bytes, 0, cycles), body);
   }
 
   RecyclingAllocator allocator;
-  Eigen::ThreadPoolTempl<NarrowThreads> threads;
+  Eigen::ThreadPoolTempl<SerialOpenMpThreads> threads;
   Eigen::ThreadPoolDevice device;
 };
 

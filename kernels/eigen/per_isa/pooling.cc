@@ -1,5 +1,5 @@
-// Pooling by columns: all channels of a position at once, as TensorFlow's SpatialMaxPool does.
-// Ranges of rows are shared among the threads, so that one image keeps them busy, too.
+// Pooling by columns: all channels of a position at once, as in TensorFlow's SpatialMaxPool.
+// Threads share ranges of rows, so that even one image uses all of them.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ void ForEachRow(const Pool& pool, Index images, Index rows, double touched, Body
   });
 }
 
-// What a row of outputs, or of inputs in a backward pass, touches on average.
+// Average number of elements read or written per row of outputs (or of inputs, in a backward pass).
 double TouchedPerRow(const Pooling& p, Index rows) {
   double covered_rows = 0;
   for (Index y = 0; y < p.oh; ++y) {
@@ -31,7 +31,8 @@ double TouchedPerRow(const Pooling& p, Index rows) {
   return covered_rows * covered_cols * static_cast<double>(p.c) / static_cast<double>(rows);
 }
 
-// best = max(best, column), and which one it is. The first of equals stays, a NaN wins.
+// best = max(best, column), with the number of the column that won. Of equal elements the first
+// stays. A NaN wins.
 void TakeMaxima(Index channels, const float* column, std::int32_t number, float* best,
                 std::int32_t* winners) {
   for (Index c = 0; c < channels; ++c) {
@@ -77,7 +78,8 @@ void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst, std::in
   });
 }
 
-// Each element gathers from the outputs whose windows cover it, so that threads share nothing.
+// Each element gathers from the outputs whose windows cover it, so that no two threads write the
+// same element.
 void MaxPoolBackward(Pool* pool, const Pooling& p, const float* diff_dst,
                      const std::int32_t* winners, float* diff_src) {
   ForEachRow(*pool, p.n, p.h, TouchedPerRow(p, p.h), [&](Index n, Index h) {

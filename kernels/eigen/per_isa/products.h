@@ -1,5 +1,5 @@
-// The functions of a library that contract, by file: those that differ between the variants, and
-// take long to compile.
+// The functions of a library that contain contractions, by file. They differ between the variants,
+// and they take long to compile.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_PRODUCTS_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_PRODUCTS_H_

@@ -1,6 +1,6 @@
-// Sums over dimensions: along the rows of a matrix, as bias gradients need them (each range of rows
-// into a row of its own, then these together), and in general, as TensorFlow's
-// reduction_ops_common.h has them, over dimensions that were merged to three at most.
+// Sums over dimensions. Column sums serve bias gradients: each range of rows is summed into its own
+// row, then these rows are added. General sums are as in TensorFlow's reduction_ops_common.h, over
+// dimensions that are merged to at most three.
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ using Block = Eigen::TensorMap<Eigen::Tensor<float, kRank, Eigen::RowMajor, Inde
 template <int kRank>
 using ConstBlock = Eigen::TensorMap<Eigen::Tensor<const float, kRank, Eigen::RowMajor, Index>>;
 
-// Which dimensions are summed is known to the compiler: Eigen then takes its vector code.
+// The summed dimensions are template arguments, so that Eigen uses its vector code.
 template <int... kDimensions>
 constexpr Eigen::IndexList<Eigen::type2index<kDimensions>...> kOver = {};
 

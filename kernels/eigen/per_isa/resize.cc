@@ -1,5 +1,5 @@
-// Resize of images (N, H, W, C) to the nearest pixel by whole factors, as TensorFlow's
-// ResizeNearestNeighbor moves them: all channels of a pixel at a time.
+// Resize of images (N, H, W, C) to the nearest pixel by whole factors. As in TensorFlow's
+// ResizeNearestNeighbor, all channels of a pixel are copied at a time.
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Local response normalization across the channels of rows (rows, C): a window is a few neighbours,
-// added shifted, a whole row at a time.
+// Local response normalization across the channels of rows (rows, C). A window is a few
+// neighbouring channels; whole rows are shifted and added.
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@ namespace {
 using Row = Eigen::Map<Eigen::ArrayXf>;
 using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
 
-// sums[c] = the terms of channels c - before to c + after, as far as there are such.
+// sums[c] = sum of the terms of the channels c - before to c + after that exist.
 void SumWindows(Index channels, Index before, Index after, const float* terms, Row sums) {
   sums.setZero();
   for (Index shift = -std::min(before, channels - 1); shift <= std::min(after, channels - 1);
@@ -25,7 +25,7 @@ void SumWindows(Index channels, Index before, Index after, const float* terms, R
   }
 }
 
-// Calls body(row, scratch) for every row; each thread has (C) of scratch.
+// Calls body(row, scratch) for every row. Each thread has its own scratch of (C).
 template <typename Body>
 void ForEachRow(const Pool& pool, const ResponseNorm& norm, Body body) {
   const Index parts = std::min<Index>(pool.device.numThreads(), norm.rows);
@@ -55,7 +55,7 @@ void NormalizeResponses(Pool* pool, const ResponseNorm& norm, const float* src, 
   });
 }
 
-// With the windows that hold a channel, which reach as far the other way:
+// Uses the windows that contain a channel; they have the same reach in the opposite direction:
 // diff_src = diff_dst scale^-beta - 2 alpha beta src * sum(diff_dst src scale^(-beta - 1)).
 void NormalizeResponsesBackward(Pool* pool, const ResponseNorm& norm, const float* src,
                                 const float* scale, const float* diff_dst, float* diff_src) {

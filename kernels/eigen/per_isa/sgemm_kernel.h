@@ -1,9 +1,9 @@
 // Contractions whose blocks are multiplied by a single-threaded oneDNN sgemm on packed panels, as
-// TensorFlow multiplies them (eigen_contraction_kernel.h): a specialisation of the kernel that
-// Eigen's contractions are made of.
+// in TensorFlow (eigen_contraction_kernel.h). This header specialises the kernel that Eigen's
+// contractions use.
 //
-// A panel is a plain matrix. It is packed along its source's contiguous dimension, and sgemm is
-// told which one that is.
+// A panel is a plain matrix. It is packed along the contiguous dimension of its source; an argument
+// of sgemm gives that dimension.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
@@ -25,7 +25,7 @@ struct Panel {
   bool transposed;
 };
 
-// Column-major c (m, n) = a (m, k) * b (k, n) + beta * c, in the calling thread.
+// Column-major c (m, n) = a (m, k) * b (k, n) + beta * c, on the calling thread.
 inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
                            float beta, float* c, Index ldc) {
   // oneDNN's sgemm is row-major: it computes the transpose.
@@ -33,7 +33,7 @@ inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Ind
              b.leading, a.memory, a.leading, beta, c, ldc);
 }
 
-// A block of a matrix in memory, as a contraction's sub-mapper shows it.
+// A block of a matrix in memory, as described by a contraction's sub-mapper.
 template <typename Index, int kSide, typename Evaluator, typename NoContract, typename Contract,
           int kPacketSize, bool kContiguous, bool kReordered, int kAlignment>
 void Pack(Panel* panel,
@@ -49,7 +49,7 @@ void Pack(Panel* panel,
   const Index row_stride = left ? mapper.nocontract_strides()[0] : mapper.contract_strides()[0];
   const Index column_stride = left ? mapper.contract_strides()[0] : mapper.nocontract_strides()[0];
   const float* source = mapper.tensor().data();
-  // Where it can, Eigen has moved the pointer to the block already.
+  // With direct offsets, Eigen has already moved the pointer to the block.
   if (!Block::UseDirectOffsets) {
     source += block.vert_offset() * row_stride + block.horiz_offset() * column_stride;
   }
@@ -129,12 +129,12 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
   }
 
  private:
-  const Index rows_, depth_, columns_;  // of a block, at most
+  const Index rows_, depth_, columns_;  // largest extents of a block
 };
 
-// Blocks for sgemm: Eigen's own choice, with rows and columns rounded up to the unrolling of
-// oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, both in 24) and the depth split
-// evenly. The factor for rows is TensorFlow's.
+// Block sizes for sgemm: Eigen's own choice, with rows and columns rounded up to the unrolling of
+// oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, which both divide 24), and the depth
+// split evenly. The factor for rows is TensorFlow's.
 template <typename Index, int kSharding>
 class TensorContractionBlocking<float, float, float, Index, kSharding> {
  public:

@@ -1,4 +1,4 @@
-// Permutation of a tensor's dimensions: what a reorder between unblocked layouts is.
+// Permutation of a tensor's dimensions, which also is a reorder between unblocked layouts.
 
 #include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"

@@ -1,5 +1,5 @@
-// Softmax as device expressions, in the steps of TensorFlow's SoftmaxEigenImpl, and the loss over
-// it.
+// Softmax as device expressions, in the steps of TensorFlow's SoftmaxEigenImpl, and softmax
+// cross-entropy.
 
 #include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
@@ -11,7 +11,7 @@ namespace {
 using Rows = Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::RowMajor, Index>>;
 using ConstRows = Eigen::TensorMap<Eigen::Tensor<const float, 2, Eigen::RowMajor, Index>>;
 
-// One number a row, to be combined with all of it.
+// One number per row, to be combined with every element of the row.
 struct PerRow {
   PerRow(Index batch, Index classes) : column(batch, 1), spread(1, classes) {}
 
@@ -70,7 +70,7 @@ void CrossEntropy(Pool* pool, std::int64_t batch, std::int64_t classes, const fl
         gradient *= 1.0F / (sum * static_cast<float>(batch));
         gradient[labels[n]] -= 1.0F / static_cast<float>(batch);
       }
-      // The difference of the logits first: it is exact where they are large and close.
+      // Computes the difference of the logits first: it is exact when they are large and close.
       losses[n] = std::log(sum) + (highest - logits[labels[n]]);
     }
   });

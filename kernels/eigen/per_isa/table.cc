@@ -1,6 +1,6 @@
 // The table that this library exports.
 //
-// (The text macros: EIGEN_WORLD_VERSION and its kin must be expanded before they become text.)
+// (The text macros expand EIGEN_WORLD_VERSION and similar macros before turning them into text.)
 
 #include "kernels/eigen/functions.h"
 #include "kernels/eigen/per_isa/operations.h"

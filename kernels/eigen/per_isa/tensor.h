@@ -1,14 +1,14 @@
-// Eigen's tensors on a pool of threads, with the settings that every file of a library shares.
+// Eigen's tensors on a thread pool, with the settings that every file of a library needs.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_TENSOR_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_TENSOR_H_
 
 #define EIGEN_USE_THREADS
-// Only the pool makes threads: no OpenMP inside of Eigen's matrix products.
+// Only the pool creates threads: Eigen's matrix products must not use OpenMP.
 #define EIGEN_DONT_PARALLELIZE
-// Which instances of its evaluator a contraction chooses from, by what is contiguous. Eigen leaves
-// this to its users; a single dimension is summed here, which is never reordered, and leaving that
-// half out halves the time to compile.
+// Selects the instances of its evaluator that a contraction may choose from, by contiguity. Eigen
+// provides this setting for its users. Here a single dimension is summed, which is never reordered,
+// so half of the instances are not needed. That halves the compile time.
 #define TENSOR_CONTRACTION_DISPATCH(METHOD, ALIGNMENT, ARGS) \
   eigen_assert(!this->m_rhs_inner_dim_reordered);            \
   if (this->m_lhs_inner_dim_contiguous) {                    \

@@ -1,5 +1,5 @@
-// Updates of parameters as device expressions, as TensorFlow's training_ops.cc writes them. Without
-// decay none of its arithmetic is done: the work counted is the work done.
+// Updates of parameters as device expressions, as in TensorFlow's training_ops.cc. Without decay
+// its arithmetic is left out, so that the work counted is the work done.
 
 #include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"

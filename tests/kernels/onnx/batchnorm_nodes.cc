@@ -11,9 +11,9 @@ namespace topdnn {
 
 namespace {
 
-// The batch's own statistic, of which ONNX publishes only the average that it has moved:
-// moved = momentum * running + (1 - momentum) * batch. The rounding of `moved` counts for
-// 1 / (1 - momentum) times as much in it, which only ONNX's own bound may allow for.
+// The statistic of the batch itself. ONNX publishes only the moving average: moved = momentum *
+// running + (1 - momentum) * batch. Solving for the batch multiplies the rounding error of `moved`
+// by 1 / (1 - momentum). Only ONNX's own bound allows for that.
 std::vector<double> OfBatch(const OnnxTensor& running, const OnnxTensor& moved, double momentum) {
   std::vector<double> batch(moved.values.size());
   for (std::size_t i = 0; i < batch.size(); ++i) {
@@ -24,11 +24,11 @@ std::vector<double> OfBatch(const OnnxTensor& running, const OnnxTensor& moved, 
 
 Translation TranslateTraining(const NodeCase& node) {
   const OnnxTensor& src = *node.Input(0);
-  const float momentum = node.Float("momentum", MovingAverageOp::kUsualMomentum);
+  const float momentum = node.Float("momentum", MovingAverageOp::kDefaultMomentum);
   const Execution training{Pass::kForward, true, src.type};
   Translation translation;
   NodeRun& norm = translation.runs.emplace_back(NodeRun{
-      std::make_shared<BatchNormOp>(src.shape, node.Float("epsilon", BatchNormOp::kUsualEpsilon)),
+      std::make_shared<BatchNormOp>(src.shape, node.Float("epsilon", BatchNormOp::kDefaultEpsilon)),
       training,
       {{Arg::kSrc, src.values},
        {Arg::kScale, node.Input(1)->values},
@@ -54,15 +54,15 @@ Translation TranslateTraining(const NodeCase& node) {
 Translation TranslateBatchNormalization(const NodeCase& node) {
   if (node.Int("training_mode", 0) != 0) return TranslateTraining(node);
   const OnnxTensor& src = *node.Input(0);
-  return {
-      {{std::make_shared<BatchNormOp>(src.shape, node.Float("epsilon", BatchNormOp::kUsualEpsilon)),
-        InferenceOf(node),
-        {{Arg::kSrc, src.values},
-         {Arg::kScale, node.Input(1)->values},
-         {Arg::kShift, node.Input(2)->values},
-         {Arg::kMean, node.Input(3)->values},
-         {Arg::kVariance, node.Input(4)->values}},
-        {{Arg::kDst, node.Output(0)->values}}}}};
+  return {{{std::make_shared<BatchNormOp>(src.shape,
+                                          node.Float("epsilon", BatchNormOp::kDefaultEpsilon)),
+            InferenceOf(node),
+            {{Arg::kSrc, src.values},
+             {Arg::kScale, node.Input(1)->values},
+             {Arg::kShift, node.Input(2)->values},
+             {Arg::kMean, node.Input(3)->values},
+             {Arg::kVariance, node.Input(4)->values}},
+            {{Arg::kDst, node.Output(0)->values}}}}};
 }
 
 }  // namespace topdnn

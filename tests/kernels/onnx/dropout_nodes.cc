@@ -11,13 +11,14 @@ namespace {
 
 constexpr float kUsualRatio = 0.5F;
 
-// An attribute up to opset 11, then an optional input.
+// The ratio: an attribute up to opset 11, an optional input from opset 12 on.
 float RatioOf(const NodeCase& node) {
   if (const OnnxTensor* ratio = node.Input(1)) return static_cast<float>(ratio->values[0]);
   return node.Float("ratio", kUsualRatio);
 }
 
-// What the published mask keeps; where it is not an output, all that did not become 0.
+// The elements that the published mask keeps. When the mask is not an output: all elements that did
+// not become 0.
 std::vector<double> MaskOf(const NodeCase& node) {
   if (const OnnxTensor* mask = node.Output(1)) return mask->values;
   std::vector<double> mask = node.Output(0)->values;
@@ -37,12 +38,12 @@ Translation TranslateDropout(const NodeCase& node) {
   if (is_training == nullptr || is_training->values[0] == 0) {
     translation.runs = {{op, InferenceOf(node), {{Arg::kSrc, src.values}}, {{Arg::kDst, dst}}}};
     if (node.Output(1) != nullptr) {
-      translation.not_compared = "mask: topdnn draws none in inference";
+      translation.not_compared = "mask: topdnn draws no mask in inference";
     }
     return translation;
   }
-  // ONNX leaves the generator open and publishes NumPy's mask. Backward multiplies by a mask that
-  // it is given, as forward does by the one that it draws.
+  // ONNX does not define the generator and publishes NumPy's mask. topdnn's backward pass
+  // multiplies by a given mask in the same way as forward multiplies by the mask that it draws.
   translation.runs = {{op,
                        {Pass::kBackwardData, true, src.type},
                        {{Arg::kDiffDst, src.values}, {Arg::kWorkspace, MaskOf(node)}},

@@ -14,7 +14,7 @@ namespace topdnn {
 
 namespace {
 
-// A bound of Clip: an attribute up to opset 6, then an optional input.
+// A bound of Clip: an attribute up to opset 6, an optional input from opset 11 on.
 float BoundOf(const NodeCase& node, const std::string& name, std::size_t input, float otherwise) {
   const OnnxTensor* bound = node.Input(input);
   return bound != nullptr ? static_cast<float>(bound->values[0]) : node.Float(name, otherwise);
@@ -52,11 +52,11 @@ Translation TranslateClip(const NodeCase& node) {
 
 Translation TranslateAdd(const NodeCase& node) {
   const OnnxTensor& dst = *node.Output(0);
-  // topdnn adds tensors of one shape.
+  // topdnn adds only tensors of one shape.
   return {{{std::make_shared<AddOp>(dst.shape, 2),
             InferenceOf(node),
-            {{MultipleSrc(0), Broadcast(*node.Input(0), dst.shape)},
-             {MultipleSrc(1), Broadcast(*node.Input(1), dst.shape)}},
+            {{IndexedSrc(0), Broadcast(*node.Input(0), dst.shape)},
+             {IndexedSrc(1), Broadcast(*node.Input(1), dst.shape)}},
             {{Arg::kDst, dst.values}}}}};
 }
 

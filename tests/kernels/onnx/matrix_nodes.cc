@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-// A product with B transposed and nothing scaled is an inner product too, its weights B.
+// A product with a transposed B and no scaling is also an inner product with the weights B.
 std::optional<NodeRun> AsInnerProduct(const NodeCase& node, const GemmExtents& e) {
   const OnnxTensor* bias = node.Input(2);
   const bool bias_is_a_row = bias == nullptr || bias->shape == Shape{e.n} ||
@@ -45,7 +45,7 @@ Translation TranslateGemm(const NodeCase& node) {
                             .alpha = node.Float("alpha", 1.0F),
                             .beta = c == nullptr ? 0.0F : node.Float("beta", 1.0F)};
   Values inputs = {{Arg::kSrc, node.Input(0)->values}, {Arg::kWeights, node.Input(1)->values}};
-  // C is what the product is added to, in the full shape.
+  // C, broadcast to the full shape, is what the product is added to.
   if (c != nullptr) inputs[Arg::kDst] = Broadcast(*c, dst);
   Translation translation;
   translation.runs = {{std::make_shared<GemmOp>(extents),
@@ -60,10 +60,10 @@ Translation TranslateMatMul(const NodeCase& node) {
   const Shape& a = node.Input(0)->shape;
   const Shape& b = node.Input(1)->shape;
   const int rank = a.rank();
-  if (rank < 2 || b.rank() != rank) return LeaveOut("a product that is broadcast");
+  if (rank < 2 || b.rank() != rank) return LeaveOut("a broadcast product");
   std::int64_t batch = 1;
   for (int d = 0; d < rank - 2; ++d) {
-    if (a[d] != b[d]) return LeaveOut("a product that is broadcast");
+    if (a[d] != b[d]) return LeaveOut("a broadcast product");
     batch *= a[d];
   }
   const GemmExtents extents{.m = a[rank - 2], .n = b[rank - 1], .k = a[rank - 1], .batch = batch};

@@ -45,8 +45,7 @@ DataType TypeOf(int onnx_type) {
     case onnx::TensorProto::BOOL:
       return DataType::kU8;
     default:
-      throw std::runtime_error(
-          fmt::format("a tensor of ONNX type {}: topdnn has no such type", onnx_type));
+      throw std::runtime_error(fmt::format("ONNX type {} has no counterpart in topdnn", onnx_type));
   }
 }
 
@@ -66,7 +65,7 @@ OnnxTensor ReadTensor(const fs::path& path) {
     if (elements > 0) tensor.values = ToDouble(desc, proto.raw_data().data());
     return tensor;
   }
-  // The list that holds the elements depends on the type; the others are empty.
+  // Each type has its own list of elements; the other lists are empty.
   for (const float v : proto.float_data()) tensor.values.push_back(static_cast<double>(v));
   for (const double v : proto.double_data()) tensor.values.push_back(v);
   for (const std::int32_t v : proto.int32_data()) tensor.values.push_back(v);
@@ -96,14 +95,14 @@ void ReadAttributes(const onnx::NodeProto& node, NodeCase& out) {
         out.int_lists[attribute.name()] = {attribute.ints().begin(), attribute.ints().end()};
         break;
       default:
-        throw std::runtime_error(
-            fmt::format("attribute {} of {} is of a kind that no operation here has",
-                        attribute.name(), node.op_type()));
+        throw std::runtime_error(fmt::format("attribute {} of {} has an unsupported type",
+                                             attribute.name(), node.op_type()));
     }
   }
 }
 
-// The tensors that a node names, from files numbered in the order of the graph's own list.
+// The tensors of a node's inputs or outputs, read from files numbered in the order of the graph's
+// list.
 template <typename Names, typename Infos>
 std::vector<std::optional<OnnxTensor>> ReadTensors(const Names& names, const Infos& infos,
                                                    const fs::path& data_set,

@@ -1,7 +1,7 @@
-// The node tests that the ONNX project publishes (Debian package libonnx-testdata): folders of a
-// model with one node, its inputs and the outputs that its definition demands. They were written by
-// others and computed with NumPy, so they hold even the reference backend to a second opinion.
-// Here a case is plain data; only node_case.cc knows protobuf.
+// The node tests that the ONNX project publishes (Debian package libonnx-testdata): folders with a
+// model of one node, its inputs, and its outputs by definition. Other people wrote them and
+// computed them with NumPy, so they check the reference backend independently. Here a case is plain
+// data; only node_case.cc uses protobuf.
 
 #ifndef TOPDNN_TESTS_KERNELS_ONNX_NODE_CASE_H_
 #define TOPDNN_TESTS_KERNELS_ONNX_NODE_CASE_H_
@@ -24,7 +24,7 @@ struct OnnxTensor {
 };
 
 struct NodeCase {
-  std::string name;  // the folder's, and the data set's where there are several
+  std::string name;  // name of the folder, and of the data set when there are several
   std::string op_type;
   std::int64_t opset = 0;
   // Attributes by name.
@@ -32,7 +32,7 @@ struct NodeCase {
   std::map<std::string, float> floats;
   std::map<std::string, std::string> strings;
   std::map<std::string, std::vector<std::int64_t>> int_lists;
-  // By position; nothing where an optional one is left out.
+  // By position; nothing for an optional input that is left out.
   std::vector<std::optional<OnnxTensor>> inputs;
   std::vector<std::optional<OnnxTensor>> outputs;
 
@@ -41,25 +41,27 @@ struct NodeCase {
   std::string String(const std::string& attribute, const std::string& otherwise) const;
   std::vector<std::int64_t> Ints(const std::string& attribute,
                                  std::vector<std::int64_t> otherwise) const;
-  // nullptr when it is left out.
+  // nullptr when the input is left out.
   const OnnxTensor* Input(std::size_t i) const;
   const OnnxTensor* Output(std::size_t i) const;
 };
 
-// Where the Debian package puts the cases.
+// The folder where the Debian package installs the cases.
 inline constexpr const char* kOnnxNodeTests = "/usr/share/libonnx-testdata/data/node";
 
 struct CaseFolder {
   std::string name;     // "test_relu"
-  std::string op_type;  // of its node; of the node that it stands for when it is expanded
-  bool expanded;        // whether it spells a node out as a function of several others
+  std::string op_type;  // op_type of its node, or of the node that was expanded
+  bool expanded;        // whether a node is expanded into a function of several others
 };
 
-// Every case below `root`, by name. Throws std::runtime_error for a model that cannot be read.
+// All cases below `root`, sorted by name. Throws std::runtime_error for a model that cannot be
+// read.
 std::vector<CaseFolder> FindCaseFolders(const std::string& root = kOnnxNodeTests);
 
-// The case of a folder that is not expanded, once for each of its data sets. Throws
-// std::runtime_error in one line when a file is missing, broken or of a type not read here.
+// The cases of a folder that is not expanded, one for each of its data sets. Throws
+// std::runtime_error in one line when a file is missing, broken or of a type that is not supported
+// here.
 std::vector<NodeCase> ReadCases(const std::string& folder,
                                 const std::string& root = kOnnxNodeTests);
 

@@ -42,7 +42,7 @@ const std::map<std::string, NodeTranslator>& NodeTranslators() {
 Translation Translate(const NodeCase& node) {
   const DataType type = node.Input(0)->type;
   if (type != DataType::kF32 && type != DataType::kF64) {
-    return LeaveOut(fmt::format("its tensors are {}", NameOf(type)));
+    return LeaveOut(fmt::format("tensors of type {}", NameOf(type)));
   }
   return NodeTranslators().at(node.op_type)(node);
 }

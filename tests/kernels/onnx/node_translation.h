@@ -1,7 +1,7 @@
-// From an ONNX node to topdnn's operations: which runs, on which tensors, must give what. ONNX
-// and topdnn differ in form (one softmax along any axis of any rank, or over the rows of a matrix);
-// a translator bridges it by rearranging the published numbers, never by computing what the kernel
-// under test is to compute.
+// Translates an ONNX node to topdnn's operations: the runs, their tensors and the expected results.
+// ONNX and topdnn differ in form (softmax along any axis of any rank; softmax over the rows of a
+// matrix). A translator only rearranges the published numbers; it never computes what the kernel
+// under test computes.
 
 #ifndef TOPDNN_TESTS_KERNELS_ONNX_NODE_TRANSLATION_H_
 #define TOPDNN_TESTS_KERNELS_ONNX_NODE_TRANSLATION_H_
@@ -17,7 +17,7 @@
 
 namespace topdnn {
 
-// One operation, its inputs and those of its results that are known.
+// One operation, its inputs, and its results as far as they are published.
 struct NodeRun {
   std::shared_ptr<const Op> op;
   Execution execution;
@@ -27,8 +27,8 @@ struct NodeRun {
 
 struct Translation {
   std::vector<NodeRun> runs;
-  std::string left_out = {};      // why there are none
-  std::string not_compared = {};  // an output that no kernel has, and why
+  std::string left_out = {};      // the reason why there are no runs
+  std::string not_compared = {};  // an output that no kernel computes, with the reason
 };
 
 inline Translation LeaveOut(std::string reason) {
@@ -37,29 +37,31 @@ inline Translation LeaveOut(std::string reason) {
 
 using NodeTranslator = Translation (*)(const NodeCase& node);
 
-// ONNX's op_type -> its translator: what topdnn can be held to.
+// The translators by ONNX's op_type. topdnn is tested on these operations.
 const std::map<std::string, NodeTranslator>& NodeTranslators();
 
-// By the translator of the node's op_type, unless no kernel computes in the node's type.
+// Translates with the translator of the node's op_type. Leaves the case out when no kernel computes
+// in the node's type.
 Translation Translate(const NodeCase& node);
 
-// Forward, without what a backward pass would need, in the type of the node's first input.
+// Forward in inference, in the type of the node's first input.
 Execution InferenceOf(const NodeCase& node);
 
-// A tensor seen as (outer, along, inner) around one axis; a negative one counts from the end.
+// A tensor seen as (outer, along, inner) around one axis. A negative axis counts from the end.
 struct AxisView {
   std::int64_t outer, along, inner;
 };
 AxisView Around(const Shape& shape, std::int64_t axis);
 
-// The elements of (outer, along, inner) in the order (outer, inner, along): the axis moved last.
+// The elements of (outer, along, inner) in the order (outer, inner, along): the axis is moved last.
 std::vector<double> AxisLast(const std::vector<double>& values, const AxisView& view);
 
-// Repeats a tensor along the axes in which `to` is larger, by ONNX's (NumPy's) rule: aligned at the
-// last axis, 1 stretches. Throws std::invalid_argument when the shapes do not fit.
+// Repeats a tensor along the axes in which `to` is larger, by ONNX's (NumPy's) rule: shapes are
+// aligned at the last axis, and an extent of 1 is repeated. Throws std::invalid_argument when the
+// shapes do not match.
 std::vector<double> Broadcast(const OnnxTensor& from, const Shape& to);
 
-// A file each below this folder; the op_types stand in NodeTranslators().
+// One file each in this folder. NodeTranslators() gives their op_types.
 Translation TranslateConv(const NodeCase& node);
 Translation TranslateMaxPool(const NodeCase& node);
 Translation TranslateAveragePool(const NodeCase& node);

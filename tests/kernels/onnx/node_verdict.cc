@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-// Why the translated operands are not those of the kernel; empty when they are.
+// The reason why the translated operands do not match the kernel's; empty when they do.
 std::string Unbound(const Kernel& kernel, const NodeRun& run) {
   for (const KernelOperand& operand : kernel.operands()) {
     const Values& values = operand.direction == Direction::kOut ? run.expected : run.inputs;
@@ -21,7 +21,7 @@ std::string Unbound(const Kernel& kernel, const NodeRun& run) {
       return NameOf(operand.arg) + " has no values";
     }
     if (found != values.end() && found->second.size() != elements) {
-      return fmt::format("{} has {} elements, the case {}", NameOf(operand.arg), elements,
+      return fmt::format("{} has {} elements, but the case has {}", NameOf(operand.arg), elements,
                          found->second.size());
     }
   }

@@ -1,4 +1,5 @@
-// Runs one translated operation on one backend and compares it with what ONNX publishes.
+// Runs one translated operation on one backend and compares it with the results that ONNX
+// publishes.
 
 #ifndef TOPDNN_TESTS_KERNELS_ONNX_NODE_VERDICT_H_
 #define TOPDNN_TESTS_KERNELS_ONNX_NODE_VERDICT_H_
@@ -17,10 +18,10 @@ inline constexpr double kOnnxRelative = 1e-3;
 inline constexpr double kOnnxAbsolute = 1e-7;
 
 enum class NodeVerdict {
-  kWithinTolerance,  // kernels/tolerance.h's bound
-  kWithinOnnx,       // not that, but ONNX's own
-  kRefused,          // `why` has the backend's reason
-  kDiffers,          // `why` names the operand, the first such element, both values
+  kWithinTolerance,  // within the bound of kernels/tolerance.h
+  kWithinOnnx,       // only within ONNX's own bound
+  kRefused,          // `why` is the backend's reason
+  kDiffers,          // `why` names the operand, the first element that differs, and both values
 };
 
 struct NodeOutcome {
@@ -28,15 +29,15 @@ struct NodeOutcome {
   std::string why;
 };
 
-// The tightest of the bounds that holds.
+// Reports the tightest bound that holds.
 NodeOutcome Compare(std::span<const double> actual, std::span<const double> expected,
                     double tolerance);
 
-// The worst over the results of a run, computed by two threads in `type`. The bound is that of the
-// type in which the case is published.
+// Returns the worst outcome over the results of a run on two threads in `type`. The bound is that
+// of the type in which the case is published.
 NodeOutcome RunOn(const std::string& backend, const NodeRun& run, DataType type);
 
-// The backends that have the operation.
+// All backends that have the operation.
 std::set<std::string> BackendsOf(const Op& op);
 
 }  // namespace topdnn

@@ -1,5 +1,5 @@
-// Every kernel against the ONNX project's own node tests (see node_case.h): each case runs on every
-// backend that has the operation, or is counted as left out with its reason.
+// Every kernel against the ONNX project's node tests (see node_case.h). Each case runs on every
+// backend that has the operation, or is counted as left out with the reason.
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ namespace {
 bool HasCases() { return std::filesystem::is_directory(kOnnxNodeTests); }
 constexpr const char* kNoCases = "the Debian package libonnx-testdata is not installed";
 
-// Those runs of a case whose operation the backend has.
+// Runs those runs of a case whose operation the backend has.
 void RunCaseOn(const std::string& backend, DataType type, const NodeCase& node,
                const Translation& translation) {
   const std::string where = backend + " in " + std::string(NameOf(type));
@@ -63,7 +63,7 @@ void RunCase(const NodeCase& node) {
   }
   const DataType type = node.Input(0)->type;
   for (const std::string& backend : backends) RunCaseOn(backend, type, node, translation);
-  // What every other test takes for the truth.
+  // The reference in f64 is what all other tests compare with.
   if (type != DataType::kF64) RunCaseOn("reference", DataType::kF64, node, translation);
   CountCase("ONNX cases");
   if (!translation.not_compared.empty()) {
@@ -80,7 +80,8 @@ TEST_P(OnnxNodeTest, EveryCaseAgreesOnEveryBackend) {
     if (folder.op_type != GetParam()) continue;
     ++cases;
     if (folder.expanded) {
-      CountLeftOut("ONNX cases", folder.name, "the node spelt out as a function of several others");
+      CountLeftOut("ONNX cases", folder.name,
+                   "the node expanded into a function of several other nodes");
       continue;
     }
     for (const NodeCase& node : ReadCases(folder.name)) RunCase(node);
@@ -111,7 +112,7 @@ TEST(OnnxNodeCheckTest, AWrongResultIsFound) {
   EXPECT_EQ(RunOn("reference", relu.runs[0], DataType::kF32).verdict, NodeVerdict::kDiffers);
 }
 
-TEST(OnnxNodeCheckTest, TheTightestBoundThatHolds) {
+TEST(OnnxNodeCheckTest, ReportsTheTightestBoundThatHolds) {
   const std::vector<double> expected = {1, 0.001};
   const auto verdict = [&](std::vector<double> actual) {
     return Compare(actual, expected, 1e-5).verdict;

@@ -10,7 +10,7 @@ namespace topdnn {
 
 namespace {
 
-// The node's axes from 0 on, an attribute or an optional input; empty where it names none.
+// The node's axes, from 0 on: an attribute or an optional input. Empty when it names none.
 std::vector<int> AxesOf(const NodeCase& node) {
   const int rank = node.Input(0)->shape.rank();
   std::vector<int> axes;
@@ -29,7 +29,7 @@ Translation TranslateReduce(const NodeCase& node, ReduceAlgorithm algorithm) {
   std::vector<int> axes = AxesOf(node);
   if (axes.empty()) {
     if (node.Int("noop_with_empty_axes", 0) != 0) {
-      return LeaveOut("a reduction over no axis, which copies: topdnn's needs one");
+      return LeaveOut("a reduction over no axis is a copy: topdnn needs an axis");
     }
     axes.resize(static_cast<std::size_t>(src.shape.rank()));
     std::iota(axes.begin(), axes.end(), 0);

@@ -1,4 +1,4 @@
-// Concat, Flatten, Transpose and Resize: elements that only move.
+// Concat, Flatten, Transpose and Resize: operations that only move elements.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ Translation TranslateConcat(const NodeCase& node) {
   Values inputs;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     sources.push_back(node.Input(i)->shape);
-    inputs[MultipleSrc(static_cast<int>(i))] = node.Input(i)->values;
+    inputs[IndexedSrc(static_cast<int>(i))] = node.Input(i)->values;
   }
   return {{{std::make_shared<ConcatOp>(std::move(sources),
                                        static_cast<int>(axis < 0 ? axis + rank : axis)),
@@ -48,16 +48,16 @@ Translation TranslateTranspose(const NodeCase& node) {
 
 namespace {
 
-// By the shapes: `scales` and `sizes` say the same.
+// Uses the shapes; `scales` and `sizes` say the same.
 Translation ResizeNearest(const NodeCase& node) {
   const OnnxTensor& src = *node.Input(0);
   const OnnxTensor& dst = *node.Output(0);
   for (int d = 0; d < src.shape.rank(); ++d) {
     if (dst.shape[d] % src.shape[d] != 0) {
       return LeaveOut(
-          fmt::format("resizes {} to {}, by no whole factor", src.shape[d], dst.shape[d]));
+          fmt::format("resizes {} to {}, which is not a whole factor", src.shape[d], dst.shape[d]));
     }
-    if (d < 2 && dst.shape[d] != src.shape[d]) return LeaveOut("resizes more than images");
+    if (d < 2 && dst.shape[d] != src.shape[d]) return LeaveOut("resizes N or C");
   }
   const auto op = std::make_shared<ResizeOp>(src.shape, dst.shape[2] / src.shape[2],
                                              dst.shape[3] / src.shape[3]);
@@ -72,12 +72,12 @@ Translation TranslateResize(const NodeCase& node) {
   const std::string rule = node.String("coordinate_transformation_mode", "half_pixel") + " with " +
                            node.String("nearest_mode", "round_prefer_floor");
   if (rule != "half_pixel with round_prefer_floor" && rule != "asymmetric with floor") {
-    return LeaveOut("takes pixels by " + rule);
+    return LeaveOut("selects pixels by " + rule);
   }
   return ResizeNearest(node);
 }
 
-// What Resize was up to opset 9: asymmetric, rounded down.
+// Upsample, which Resize replaced in opset 10: asymmetric, rounded down.
 Translation TranslateUpsample(const NodeCase& node) {
   const std::string mode = node.String("mode", "nearest");
   return mode == "nearest" ? ResizeNearest(node) : LeaveOut("mode " + mode);
@@ -88,7 +88,7 @@ Translation TranslateFlatten(const NodeCase& node) {
   const int rank = src.shape.rank();
   const std::int64_t axis = node.Int("axis", 1);
   const auto first = static_cast<int>(axis < 0 ? axis + rank : axis);
-  // topdnn keeps the first dimension: those before the axis become one.
+  // topdnn keeps the first dimension, so the dimensions before the axis are merged into one.
   std::vector<std::int64_t> extents = {1};
   for (int d = 0; d < rank; ++d) {
     if (d < first) {

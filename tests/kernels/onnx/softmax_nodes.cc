@@ -1,5 +1,5 @@
-// Softmax and SoftmaxCrossEntropyLoss. The axis of the classes is moved last, so that each of the
-// other positions is a row.
+// Softmax and SoftmaxCrossEntropyLoss. The class axis is moved last, so that every other position
+// is a row.
 
 #include <cmath>
 #include <memory>
@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-// Rows that count, their losses averaged by topdnn and otherwise by ONNX.
+// The rows that are not ignored. topdnn averages their losses; ONNX may reduce them differently.
 struct Loss {
   std::vector<double> logits;  // (rows, classes)
   std::vector<double> labels;
@@ -28,7 +28,7 @@ struct Loss {
   }
 };
 
-// The rows whose label is not ignored.
+// Selects the rows whose label is not ignored.
 Loss Counted(const NodeCase& node, const std::vector<double>& logits, std::int64_t classes) {
   const std::vector<double>& labels = node.Input(1)->values;
   const auto ignored = node.ints.find("ignore_index");
@@ -42,7 +42,8 @@ Loss Counted(const NodeCase& node, const std::vector<double>& logits, std::int64
   return counted;
 }
 
-// Unreduced: the mean over a batch of one is the loss of its row. Weights scale the rows.
+// For unreduced losses: the mean over a batch of one is the loss of its row. Weights scale the
+// rows.
 std::vector<NodeRun> RunRows(const NodeCase& node, const Loss& loss) {
   const std::vector<double>& all_labels = node.Input(1)->values;
   const std::vector<double>& expected = node.Output(0)->values;
@@ -50,7 +51,7 @@ std::vector<NodeRun> RunRows(const NodeCase& node, const Loss& loss) {
   std::vector<NodeRun> runs;
   std::size_t row = 0;
   for (std::size_t i = 0; i < all_labels.size() && row < loss.labels.size(); ++i) {
-    // The rows that count keep their order; those between them are ignored.
+    // Rows that are not ignored keep their order; ignored ones lie between them.
     if (all_labels[i] != loss.labels[row]) continue;
     const auto first = loss.logits.begin() + static_cast<std::ptrdiff_t>(row) * loss.classes;
     const Loss one{{first, first + loss.classes}, {loss.labels[row]}, loss.classes};
@@ -83,14 +84,14 @@ Translation TranslateSoftmaxCrossEntropyLoss(const NodeCase& node) {
   if (reduction == "none") {
     translation.runs = RunRows(node, counted);
   } else if (node.Input(2) != nullptr) {
-    return LeaveOut("weights of the classes in a reduced loss: topdnn's is the plain mean");
+    return LeaveOut("class weights in a reduced loss: topdnn computes the plain mean");
   } else {
     const double published = node.Output(0)->values[0];
     const auto rows = static_cast<double>(counted.labels.size());
     translation.runs = {counted.Run(node, reduction == "sum" ? published / rows : published)};
   }
   if (const OnnxTensor* log_prob = node.Output(1)) {
-    // topdnn has the softmax, not its logarithm.
+    // topdnn computes the softmax, not its logarithm.
     std::vector<double> probabilities = AxisLast(log_prob->values, view);
     for (double& p : probabilities) p = std::exp(p);
     translation.runs.push_back({std::make_shared<SoftmaxOp>(view.outer * view.inner, view.along),

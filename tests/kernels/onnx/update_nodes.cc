@@ -1,5 +1,5 @@
-// Momentum and Adam (ai.onnx.preview.training): rate R and number of updates T, then for every
-// parameter tensor the parameter, its gradient and the moments, each group of its own.
+// Momentum and Adam (ai.onnx.preview.training). Inputs: rate R, number of updates T, then groups of
+// tensors with one tensor per parameter each: parameters, gradients, moments.
 
 #include <memory>
 
@@ -11,8 +11,8 @@ namespace topdnn {
 
 namespace {
 
-// The i-th parameter's tensor in a group: the groups follow R and T in the inputs, and the outputs
-// start with the parameters.
+// Tensor i of a group. In the inputs the groups follow R and T; the outputs start with the
+// parameters.
 const std::vector<double>& InGroup(const NodeCase& node, std::size_t group, std::size_t parameters,
                                    std::size_t i) {
   return node.Input(2 + group * parameters + i)->values;
@@ -23,8 +23,8 @@ const std::vector<double>& Result(const NodeCase& node, std::size_t group, std::
   return node.Output(group * parameters + i)->values;
 }
 
-// 1e-6 by the operator's definition. One case's results were computed with an epsilon that its
-// model does not state (onnx/backend/test/case/node/adam.py).
+// The operator's definition says 1e-6. The results of one case use an epsilon that its model does
+// not contain (onnx/backend/test/case/node/adam.py).
 float DefaultEpsilon(const NodeCase& node) {
   return node.name == "test_adam_multiple" ? 1e-2F : 1e-6F;
 }
@@ -33,11 +33,11 @@ float DefaultEpsilon(const NodeCase& node) {
 
 Translation TranslateMomentum(const NodeCase& node) {
   if (node.String("mode", "") != "standard") {
-    return LeaveOut("Nesterov's momentum: topdnn has the classical one");
+    return LeaveOut("Nesterov momentum: topdnn has only classical momentum");
   }
-  // From the second update on ONNX multiplies the gradient by beta, which topdnn lacks.
+  // From the second update on, ONNX multiplies the gradient by beta. topdnn has no such factor.
   if (node.Input(1)->values[0] > 0 && node.Float("beta", 1.0F) != 1.0F) {
-    return LeaveOut("a damped gradient: topdnn's momentum has none");
+    return LeaveOut("a damped gradient: topdnn does not support it");
   }
   const SgdSettings settings{.momentum = node.Float("alpha", 0.0F),
                              .weight_decay = node.Float("norm_coefficient", 0.0F)};
@@ -60,14 +60,14 @@ Translation TranslateMomentum(const NodeCase& node) {
 
 Translation TranslateAdam(const NodeCase& node) {
   if (node.Float("norm_coefficient_post", 0.0F) != 0.0F) {
-    return LeaveOut("decay after the update: topdnn's Adam has it in the gradient");
+    return LeaveOut("weight decay after the update: topdnn's Adam adds it to the gradient");
   }
   const AdamSettings settings{.beta1 = node.Float("alpha", 0.9F),
                               .beta2 = node.Float("beta", 0.999F),
                               .epsilon = node.Float("epsilon", DefaultEpsilon(node)),
                               .weight_decay = node.Float("norm_coefficient", 0.0F)};
-  // ONNX corrects the bias of the moments by T, the number of this update; with T = 0 not at all,
-  // which topdnn comes to after so many updates that every power of beta is 0.
+  // ONNX corrects the bias of the moments by T, the number of this update, and with T = 0 not at
+  // all. topdnn makes no correction after so many updates that every power of beta is 0.
   constexpr double kCorrectionHasFaded = 1e8;
   const double t = node.Input(1)->values[0];
   const double step = t == 0 ? kCorrectionHasFaded : t - 1;

@@ -1,4 +1,4 @@
-// Conv and the poolings. One spatial axis is an image of height 1.
+// Conv and the poolings. An image with one spatial axis is an image of height 1.
 
 #include <fmt/format.h>
 
@@ -33,8 +33,8 @@ struct WindowAxis {
   std::int64_t kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
 };
 
-// Output extent ceil(input / stride), the padding that this takes shared out: an odd one more at
-// the end (SAME_UPPER) or at the start (SAME_LOWER).
+// Pads for an output extent of ceil(input / stride). Both sides get half of the padding; if it is
+// odd, the end (SAME_UPPER) or the start (SAME_LOWER) gets one more.
 void PadToSame(WindowAxis& axis, std::int64_t input, bool upper) {
   const std::int64_t outputs = (input + axis.stride - 1) / axis.stride;
   const std::int64_t covered = (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
@@ -43,7 +43,7 @@ void PadToSame(WindowAxis& axis, std::int64_t input, bool upper) {
   axis.pad_after = padding - axis.pad_before;
 }
 
-// Rows, then columns. `kernel` has an extent for each spatial axis of the node.
+// Returns rows, then columns. `kernel` has one extent per spatial axis of the node.
 std::array<WindowAxis, 2> WindowOf(const NodeCase& node, const Image& image,
                                    const std::vector<std::int64_t>& kernel) {
   const std::size_t axes = kernel.size();
@@ -51,7 +51,7 @@ std::array<WindowAxis, 2> WindowOf(const NodeCase& node, const Image& image,
   const std::vector<std::int64_t> zeros(2 * axes, 0);
   const auto strides = node.Ints("strides", ones);
   const auto dilations = node.Ints("dilations", ones);
-  const auto pads = node.Ints("pads", zeros);  // every start, then every end
+  const auto pads = node.Ints("pads", zeros);  // all starts, then all ends
   const std::string auto_pad = node.String("auto_pad", "NOTSET");
   std::array<WindowAxis, 2> window;
   for (std::size_t a = 0; a < axes; ++a) {
@@ -67,10 +67,10 @@ std::array<WindowAxis, 2> WindowOf(const NodeCase& node, const Image& image,
 Translation TranslatePool(const NodeCase& node, PoolAlgorithm algorithm) {
   const OnnxTensor& src = *node.Input(0);
   const auto image = ImageOf(src.shape);
-  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn's are 2-D");
+  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn has only 2-D ones");
   const auto [rows, columns] = WindowOf(node, *image, node.Ints("kernel_shape", {}));
   if (rows.dilation != 1 || columns.dilation != 1) {
-    return LeaveOut("dilated windows: topdnn's pooling has none");
+    return LeaveOut("dilated windows: topdnn's pooling does not support them");
   }
   const PoolExtents extents{.n = image->n,
                             .c = image->c,
@@ -92,7 +92,7 @@ Translation TranslatePool(const NodeCase& node, PoolAlgorithm algorithm) {
                        {{Arg::kDst, node.Output(0)->values}}}};
   if (node.Output(1) != nullptr) {
     translation.not_compared =
-        "Indices: topdnn keeps a maximum's place in its window, in a form of each backend's own";
+        "Indices: topdnn stores the position in the window, in a format of each backend's own";
   }
   return translation;
 }
@@ -100,7 +100,7 @@ Translation TranslatePool(const NodeCase& node, PoolAlgorithm algorithm) {
 Translation TranslateGlobalPool(const NodeCase& node, PoolAlgorithm algorithm) {
   const OnnxTensor& src = *node.Input(0);
   const auto image = ImageOf(src.shape);
-  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn's are 2-D");
+  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn has only 2-D ones");
   const auto extents = PoolExtents::Global(image->n, image->c, image->h, image->w);
   return {{{std::make_shared<PoolOp>(algorithm, extents),
             InferenceOf(node),
@@ -115,7 +115,7 @@ Translation TranslateConv(const NodeCase& node) {
   const OnnxTensor& weights = *node.Input(1);
   const OnnxTensor* bias = node.Input(2);
   const auto image = ImageOf(src.shape);
-  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn's are 2-D");
+  if (!image) return LeaveOut(SpatialAxes(src.shape) + " windows: topdnn has only 2-D ones");
   const std::vector<std::int64_t> kernel(weights.shape.extents().begin() + 2,
                                          weights.shape.extents().end());
   const auto [rows, columns] = WindowOf(node, *image, kernel);

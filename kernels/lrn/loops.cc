@@ -1,7 +1,7 @@
-// Local response normalization as loops over row-major tensors, beside OpenBLAS, which has no such
-// operation. Blocks of pixels are shared among the threads, so that all channels of one stay in the
-// cache; each window is summed anew, for a running sum would keep the error (and the infinity) of
-// every element that has left it. The workspace holds scale.
+// Local response normalization as loops over row-major tensors, because OpenBLAS has no such
+// operation. Threads share blocks of pixels, so that all channels of a pixel stay in the cache.
+// Each window is summed from the start: a running sum would keep the rounding error (and the
+// infinity) of elements that have left the window. The workspace holds `scale`.
 
 #include <omp.h>
 
@@ -16,9 +16,9 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::int64_t kPixels = 64;  // of a block
+constexpr std::int64_t kPixels = 64;  // pixels per block
 
-// scale^-beta; the usual beta of 3/4 by two square roots.
+// scale^-beta. For the usual beta of 3/4 it uses two square roots.
 template <bool kThreeQuarters>
 inline float NegativePower(float scale, float beta) {
   if (!kThreeQuarters) return std::pow(scale, -beta);
@@ -36,7 +36,7 @@ class LrnLoops : public LoopsKernel {
         alpha_(op.settings().alpha / static_cast<float>(op.settings().size)),
         beta_(op.settings().beta),
         pass_(request.execution.pass) {
-    // A block's scales, or its terms of the gradient, for each thread.
+    // Per thread: a block of `scale`, or of the gradient's terms.
     scratch_bytes_ =
         static_cast<std::size_t>(request.threads * op.channels() * kPixels) * sizeof(float);
   }
@@ -52,7 +52,7 @@ class LrnLoops : public LoopsKernel {
   template <bool kThreeQuarters>
   void Blocks() {
     const std::int64_t blocks = (image_ + kPixels - 1) / kPixels;
-#pragma omp parallel for collapse(2) if (elements_ >= kElementsWorthATeam)
+#pragma omp parallel for collapse(2) if (elements_ >= kMinParallelElements)
     for (std::int64_t n = 0; n < op_.batch(); ++n) {
       for (std::int64_t b = 0; b < blocks; ++b) {
         const std::int64_t first = n * op_.channels() * image_ + b * kPixels;
@@ -66,13 +66,13 @@ class LrnLoops : public LoopsKernel {
     }
   }
 
-  // (C, kPixels) of the calling thread.
+  // (C, kPixels), of the calling thread.
   float* Scratch() const {
     return reinterpret_cast<float*>(scratch_.data()) +
            omp_get_thread_num() * op_.channels() * kPixels;
   }
 
-  // Channels of `pixels` elements, the first of channel 0 at position `first`.
+  // `first` is the position of the first of `pixels` elements in channel 0.
   template <bool kThreeQuarters>
   void Forward(std::int64_t first, std::int64_t pixels) const {
     const float k = op_.settings().k;
@@ -117,7 +117,7 @@ class LrnLoops : public LoopsKernel {
       const float* src = Data<float>(Arg::kSrc) + at;
       float* diff_src = Data<float>(Arg::kDiffSrc) + at;
       float sum[kPixels] = {};
-      const LrnWindow windows = op_.WindowsWith(c);
+      const LrnWindow windows = op_.WindowsContaining(c);
       for (std::int64_t j = windows.first; j < windows.end; ++j) {
 #pragma omp simd
         for (std::int64_t i = 0; i < pixels; ++i) sum[i] += terms[j * kPixels + i];
@@ -129,7 +129,7 @@ class LrnLoops : public LoopsKernel {
 
   const LrnOp op_;
   const std::int64_t image_, elements_;
-  const float alpha_;  // of one term of the sum
+  const float alpha_;  // factor of one term of the sum
   const float beta_;
   const Pass pass_;
   AlignedMemory scratch_;

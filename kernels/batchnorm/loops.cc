@@ -1,5 +1,5 @@
-// Batch normalization as loops over the channels of row-major tensors, beside OpenBLAS, which has
-// no such operation. Rows are summed in f32, the rows of a channel in double.
+// Batch normalization as loops over the channels of row-major tensors, because OpenBLAS has no such
+// operation. Each row is summed in f32; the sums of a channel's rows are added in double.
 
 #include <cmath>
 
@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-// Sum over a row of `length` of term(i).
+// Sum of term(i) over a row of `length`.
 template <typename Term>
 inline double RowSum(std::int64_t length, Term term) {
   float sum = 0;
@@ -32,7 +32,7 @@ class BatchNormLoops : public LoopsKernel {
         execution_(request.execution) {}
 
   void Run() noexcept override {
-#pragma omp parallel for if (n_ * c_ * image_ >= kElementsWorthATeam)
+#pragma omp parallel for if (n_ * c_ * image_ >= kMinParallelElements)
     for (std::int64_t c = 0; c < c_; ++c) {
       if (execution_.pass == Pass::kBackwardData) {
         Backward(c);
