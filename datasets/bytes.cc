@@ -21,30 +21,29 @@ namespace {
 void CheckMagic(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
-    throw DatasetError(fmt::format("{}: {}; give the folder that holds it with --data",
-                                   path.string(), std::strerror(errno)));
+    throw DatasetError(
+        fmt::format("{}: {}; give its folder with --data", path.string(), std::strerror(errno)));
   }
   std::array<char, 2> magic = {};
   file.read(magic.data(), magic.size());
   const bool gzip = magic[0] == '\x1f' && magic[1] == '\x8b';
   if (path.extension() == ".gz" && !gzip) {
-    throw DatasetError(
-        fmt::format("{}: offset 0: not gzip, though named .gz; rename it, or download it again",
-                    path.string()));
+    throw DatasetError(fmt::format(
+        "{}: offset 0: not gzip, but named .gz; rename it, or download it again", path.string()));
   }
 }
 
 }  // namespace
 
 std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const LengthOf& length_of) {
-  std::error_code none;  // what cannot be looked up, CheckMagic cannot open either, and says why
+  std::error_code none;  // CheckMagic reports the reason when it cannot open the file
   if (std::filesystem::is_directory(path, none)) {
     throw DatasetError(
-        fmt::format("{}: is a folder, not a file; move it away, or give another folder with --data",
+        fmt::format("{}: is a folder, not a file; remove it, or give another folder with --data",
                     path.string()));
   }
   CheckMagic(path);
-  // zlib reads what is not gzip as it is.
+  // zlib passes data through unchanged when it is not gzip.
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
   if (file == nullptr) {
     throw DatasetError(
@@ -60,7 +59,7 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
     if (!most) most = length_of(bytes);
     if (bytes.size() > *most) {
       throw DatasetError(
-          fmt::format("{}: offset {}: over-long, the format ends there; download it again",
+          fmt::format("{}: offset {}: too long, the data should end there; download it again",
                       path.string(), *most));
     }
   }
@@ -72,7 +71,7 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
                                    path.string(), bytes.size(),
                                    code == Z_BUF_ERROR ? "truncated gzip stream" : message));
   }
-  if (!most) length_of(bytes);  // an empty file: the format says what is wrong with it
+  if (!most) length_of(bytes);  // for an empty file the format reports what is wrong
   return bytes;
 }
 

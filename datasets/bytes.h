@@ -1,4 +1,4 @@
-// A file's bytes, gunzipped when it is gzip.
+// Reads the bytes of a file, and decompresses it if it is gzip.
 
 #ifndef TOPDNN_DATASETS_BYTES_H_
 #define TOPDNN_DATASETS_BYTES_H_
@@ -11,15 +11,15 @@
 
 namespace topdnn {
 
-// The bytes that a file may have, told from its first ones (kHeadBytes, or all of a shorter file);
-// throws DatasetError for a head that the format does not allow.
+// Returns the number of bytes that the file may have, from its head (the first kHeadBytes, or all
+// of a shorter file). Throws DatasetError when the format does not allow this head.
 using LengthOf = std::function<std::size_t(std::span<const unsigned char> head)>;
 inline constexpr std::size_t kHeadBytes = std::size_t{1} << 20;
 
-// Reads a whole file; one that starts with gzip's magic (RFC 1952) is decompressed. A name ending
-// in .gz whose content is not gzip is an error, and so is a file that yields more than `length_of`
-// its head: a small gzip file that inflates to gigabytes is left at the first byte too many, and a
-// file of another format after its head. Throws DatasetError.
+// Reads a whole file. A file that starts with gzip's magic number (RFC 1952) is decompressed.
+// Throws DatasetError for a name ending in .gz whose content is not gzip, and for a file with more
+// bytes than `length_of` returns for its head. Reading stops at the first byte too many, so a small
+// gzip file cannot inflate to gigabytes, and a file of another format is not read beyond its head.
 std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const LengthOf& length_of);
 
 }  // namespace topdnn

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::size_t kRecord = 1 + kPixels;
 constexpr int kClasses = 10;
-// The files hold 10,000 records each; ten times as many are taken too.
+// Each file has 10,000 records. Up to ten times as many are accepted.
 constexpr std::size_t kMost = kRecord * 100000;
 
 }  // namespace
@@ -28,7 +28,7 @@ std::unique_ptr<Dataset> ReadCifar10(std::string name,
     const std::vector<unsigned char> bytes = ReadFile(path, [](auto) { return kMost; });
     if (bytes.empty() || bytes.size() % kRecord != 0) {
       throw DatasetError(
-          fmt::format("{}: offset {}: truncated or over-long, {} bytes into a record of {}; "
+          fmt::format("{}: offset {}: truncated or too long, {} bytes of a record of {}; "
                       "download it again",
                       path.string(), bytes.size(), bytes.size() % kRecord, kRecord));
     }

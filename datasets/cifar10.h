@@ -1,5 +1,5 @@
-// CIFAR-10's binary version: records of 3073 bytes, a label and 1024 red, 1024 green and 1024 blue
-// pixels of a 32x32 image (Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html).
+// CIFAR-10's binary version: records of 3073 bytes, each with a label and 1024 red, 1024 green and
+// 1024 blue pixels of a 32x32 image (Krizhevsky 2009, https://www.cs.toronto.edu/~kriz/cifar.html).
 
 #ifndef TOPDNN_DATASETS_CIFAR10_H_
 #define TOPDNN_DATASETS_CIFAR10_H_
@@ -13,7 +13,7 @@
 
 namespace topdnn {
 
-// The files' records one after the other, (3, 32, 32) and 10 classes. Throws DatasetError.
+// Reads the records of all files in order: images of (3, 32, 32), 10 classes. Throws DatasetError.
 std::unique_ptr<Dataset> ReadCifar10(std::string name,
                                      const std::vector<std::filesystem::path>& files);
 

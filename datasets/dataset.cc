@@ -9,7 +9,7 @@ namespace topdnn {
 void CheckPlaceable(const Shape& from, const Shape& to) {
   if (from[0] != to[0] && from[0] != 1) {
     throw DatasetError(
-        fmt::format("an image of {} cannot be placed in {}: its channels differ; "
+        fmt::format("an image of {} cannot be placed in {}: the numbers of channels differ; "
                     "give other images with --data, or `synthetic`",
                     from.ToString(), to.ToString()));
   }

@@ -1,4 +1,4 @@
-// Images with labels, as a network takes them, whatever file format they came in.
+// Images with labels, in the form that a network reads, independent of the file format.
 
 #ifndef TOPDNN_DATASETS_DATASET_H_
 #define TOPDNN_DATASETS_DATASET_H_
@@ -13,7 +13,7 @@
 
 namespace topdnn {
 
-// A file that is not what it should be: one line with file, offset and fix.
+// A file with wrong content. One line: file, offset and fix.
 class DatasetError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -27,9 +27,9 @@ class Dataset {
   virtual const std::string& name() const = 0;
   virtual std::int64_t size() const = 0;
   virtual int classes() const = 0;
-  // (C, H, W) of one image as stored.
+  // (C, H, W) of one image, as stored.
   virtual const Shape& image_shape() const = 0;
-  // Pixels of image `index` in [0, 1], to C*H*W places, row-major.
+  // Copies image `index` to `pixels` (C*H*W, row-major), scaled to [0, 1].
   virtual void CopyImage(std::int64_t index, std::span<float> pixels) const = 0;
   virtual std::int32_t label(std::int64_t index) const = 0;
 
@@ -39,12 +39,13 @@ class Dataset {
   Dataset& operator=(const Dataset&) = delete;
 };
 
-// Throws DatasetError when PlaceImage cannot place images of `from` in `to`.
+// Throws DatasetError when PlaceImage cannot place images of shape `from` in shape `to`.
 void CheckPlaceable(const Shape& from, const Shape& to);
 
-// Copies an image of shape (C, H, W) = `from` into one of shape `to`: centred, zeros around it when
-// `to` is larger, the centre cut out when it is smaller; a single channel is repeated over all, and
-// otherwise the channels must agree. So a 1x28x28 image is placed in 3x32x32.
+// Copies an image of shape (C, H, W) = `from` into one of shape `to`. It is centred: a larger `to`
+// gets zeros around it, a smaller `to` gets its centre. A single channel is repeated for all
+// channels; otherwise the numbers of channels must be equal. For example, it places a 1x28x28 image
+// in 3x32x32.
 void PlaceImage(const Shape& from, std::span<const float> image, const Shape& to,
                 std::span<float> placed);
 

@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint32_t kImages = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
-// Far above any data set of this format; what a damaged header may ask for is bounded by it.
+// Far larger than any data set of this format. It limits the memory that a damaged header can ask
+// for.
 constexpr std::size_t kMost = std::size_t{4} << 30;
 
 std::uint32_t BigEndian(std::span<const unsigned char> bytes, std::size_t at) {
@@ -39,17 +40,17 @@ struct Idx {
 
 constexpr std::size_t HeaderBytes(int rank) { return 4 + 4 * static_cast<std::size_t>(rank); }
 
-// The extents that a header gives; their product is at most kMost.
+// Returns the extents in the header. Their product is at most kMost.
 std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
                                      std::span<const unsigned char> head, std::uint32_t magic,
                                      int rank) {
   if (head.size() >= 4 && BigEndian(head, 0) != magic) {
     Fail(path, 0,
-         fmt::format("magic number {:#010x}, not {:#010x}: no IDX file of {}", BigEndian(head, 0),
-                     magic, magic == kImages ? "images" : "labels"));
+         fmt::format("magic number {:#010x}, not {:#010x}: not an IDX file of {}",
+                     BigEndian(head, 0), magic, magic == kImages ? "images" : "labels"));
   }
   if (head.size() < HeaderBytes(rank)) {
-    Fail(path, head.size(), fmt::format("truncated, the header takes {} bytes", HeaderBytes(rank)));
+    Fail(path, head.size(), fmt::format("truncated, the header has {} bytes", HeaderBytes(rank)));
   }
   std::vector<std::int64_t> extents;
   std::uint64_t size = 1;
@@ -57,7 +58,7 @@ std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
     const std::size_t at = HeaderBytes(d);
     const std::uint32_t extent = BigEndian(head, at);
     if (extent == 0 || size > kMost / extent) {
-      Fail(path, at, fmt::format("an extent of {} cannot be", extent));
+      Fail(path, at, fmt::format("invalid extent {}", extent));
     }
     size *= extent;
     extents.push_back(extent);
@@ -75,7 +76,7 @@ Idx Read(const std::filesystem::path& path, std::uint32_t magic, int rank) {
   });
   if (idx.values.size() < length) {
     Fail(path, idx.values.size(),
-         fmt::format("truncated, {} bytes of {} are there", idx.values.size(), length));
+         fmt::format("truncated, {} of {} bytes are present", idx.values.size(), length));
   }
   idx.values.erase(idx.values.begin(),
                    idx.values.begin() + static_cast<std::ptrdiff_t>(HeaderBytes(rank)));
@@ -90,8 +91,8 @@ std::unique_ptr<Dataset> ReadIdx(std::string name, const std::filesystem::path& 
   Idx classes = Read(labels, kLabels, 1);
   if (pixels.extents[0] != classes.extents[0]) {
     throw DatasetError(
-        fmt::format("{}: offset 4: {} labels for the {} images of {}; take both "
-                    "files from one download",
+        fmt::format("{}: offset 4: {} labels, but {} images in {}; take both "
+                    "files from the same download",
                     labels.string(), classes.extents[0], pixels.extents[0], images.string()));
   }
   constexpr std::size_t kLabelHeader = 8;

@@ -11,8 +11,8 @@ namespace topdnn {
 BatchLoader::BatchLoader(const Dataset& dataset, LoaderOptions options)
     : dataset_(dataset), options_(std::move(options)), random_(options_.seed) {
   if (options_.batch < 1) {
-    throw DatasetError(fmt::format("a batch of {} images holds none; take a --batch of 1 or more",
-                                   options_.batch));
+    throw DatasetError(
+        fmt::format("a batch of {} images is empty; take a --batch of 1 or more", options_.batch));
   }
   CheckPlaceable(dataset_.image_shape(), options_.image);
   const std::int64_t usable = options_.drop_last ? options_.batch : 1;
@@ -27,7 +27,7 @@ BatchLoader::BatchLoader(const Dataset& dataset, LoaderOptions options)
   if (options_.shuffle) Shuffle();
 }
 
-// A prefetch under way is waited for: it reads the data set.
+// Waits for a prefetch in progress, because it reads the data set.
 BatchLoader::~BatchLoader() {
   if (next_.valid()) next_.wait();
 }
@@ -44,7 +44,8 @@ Batch BatchLoader::Next() {
   return batch;
 }
 
-// Fisher and Yates, written out: the C++ library's own shuffle may differ between implementations.
+// Fisher-Yates shuffle, written here because the C++ library's shuffle may differ between
+// implementations.
 void BatchLoader::Shuffle() {
   for (std::size_t i = order_.size() - 1; i > 0; --i) {
     std::swap(order_[i], order_[random_() % (i + 1)]);

@@ -1,5 +1,5 @@
-// Batches of a data set in the form that a network takes, the next one prepared while the last is
-// used.
+// Batches of a data set in the form that a network reads. The next batch is prepared while the
+// current one is in use.
 
 #ifndef TOPDNN_DATASETS_LOADER_H_
 #define TOPDNN_DATASETS_LOADER_H_
@@ -14,9 +14,10 @@
 namespace topdnn {
 
 struct Batch {
-  std::vector<float> images;         // (N, C, H, W), pixels less 0.5: in [-0.5, 0.5]
+  std::vector<float> images;         // (N, C, H, W), pixels minus 0.5, in [-0.5, 0.5]
   std::vector<std::int32_t> labels;  // (N)
-  // Images that are real: below N in the last batch of an epoch, which then repeats its first.
+  // Number of real images. It is below N only in the last batch of an epoch, which then repeats its
+  // real images to fill the rest.
   std::int64_t valid = 0;
   bool last_of_epoch = false;
 };
@@ -25,9 +26,9 @@ struct LoaderOptions {
   Shape image;  // (C, H, W) of the network
   std::int64_t batch = 1;
   std::uint64_t seed = 1;
-  bool shuffle = true;    // anew each epoch
-  bool drop_last = true;  // leave out an epoch's incomplete batch
-  bool prefetch = true;   // on a thread of its own; false: made when asked for
+  bool shuffle = true;    // in a new order each epoch
+  bool drop_last = true;  // leave out the incomplete last batch of an epoch
+  bool prefetch = true;   // prepare the next batch on another thread; false: prepare it in Next
 };
 
 class BatchLoader {
@@ -39,8 +40,9 @@ class BatchLoader {
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // The next batch, epoch after epoch without end. The same seed gives the same batches, with and
-  // without prefetching. What reading an image throws, on whichever thread, is thrown here.
+  // Returns the next batch, epoch after epoch without end. The same seed gives the same batches,
+  // with and without prefetching. Throws the exceptions of reading an image, also those from the
+  // prefetching thread.
   Batch Next();
   std::int64_t batches_per_epoch() const;
 

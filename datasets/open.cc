@@ -15,9 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The file, or the same with .gz; an empty path when neither is there.
+// The path of the file, or of the file with .gz added. Empty when neither exists.
 fs::path PlainOrGzip(const fs::path& file) {
-  std::error_code none;  // what cannot be looked up is not there
+  std::error_code none;  // a file that cannot be looked up counts as missing
   if (fs::exists(file, none)) return file;
   fs::path gzip = file;
   gzip += ".gz";
@@ -31,7 +31,7 @@ std::unique_ptr<Dataset> ReadMnist(const fs::path& folder, const std::string& pr
   for (const std::string& file : {images, labels}) {
     if (PlainOrGzip(folder / file).empty()) {
       throw DatasetError(
-          fmt::format("{}: missing (nor with .gz); the folder needs both parts of "
+          fmt::format("{}: missing (also with .gz); the folder needs both parts of "
                       "the data set",
                       (folder / file).string()));
     }
@@ -55,7 +55,7 @@ DatasetPair OpenFolder(const fs::path& folder) {
         is_default
             ? fmt::format("{}: missing; install the package dataset-fashion-mnist, or give --data",
                           folder.string())
-            : fmt::format("{}: no such folder; give one that holds CIFAR-10's binary version or "
+            : fmt::format("{}: no such folder; give a folder with CIFAR-10's binary version or "
                           "(Fashion-)MNIST, or `synthetic`",
                           folder.string()));
   }
@@ -71,7 +71,7 @@ DatasetPair OpenFolder(const fs::path& folder) {
             ReadMnist(folder, "t10k", name + " (test)")};
   }
   throw DatasetError(
-      fmt::format("{}: holds neither data_batch_1.bin (CIFAR-10's binary version) "
+      fmt::format("{}: contains neither data_batch_1.bin (CIFAR-10's binary version) "
                   "nor train-images-idx3-ubyte[.gz] ((Fashion-)MNIST)",
                   folder.string()));
 }

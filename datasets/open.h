@@ -1,4 +1,4 @@
-// From what a user names to data sets.
+// Opens the data sets that a user names.
 
 #ifndef TOPDNN_DATASETS_OPEN_H_
 #define TOPDNN_DATASETS_OPEN_H_
@@ -17,15 +17,15 @@ struct DatasetPair {
   std::unique_ptr<Dataset> test;
 };
 
-// Where Debian's package dataset-fashion-mnist puts its files.
+// The folder where Debian's package dataset-fashion-mnist installs its files.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-// A folder that holds CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin,
-// test_batch.bin) or MNIST's files (train-images-idx3-ubyte, ..., plain or .gz). Throws
+// Opens a folder with CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin,
+// test_batch.bin) or with MNIST's files (train-images-idx3-ubyte, ..., plain or .gz). Throws
 // DatasetError.
 DatasetPair OpenFolder(const std::filesystem::path& folder);
 
-// Images of the given shape and classes: see MakeSynthetic.
+// Images of the given shape and classes; see MakeSynthetic.
 DatasetPair OpenSynthetic(const Shape& image_shape, int classes, std::uint64_t seed);
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// A data set whose images all lie in memory as bytes, as IDX and CIFAR files hold them.
+// A data set whose images are all in memory as bytes, as in IDX and CIFAR files.
 
 #ifndef TOPDNN_DATASETS_PIXELS_H_
 #define TOPDNN_DATASETS_PIXELS_H_
@@ -14,7 +14,7 @@ namespace topdnn {
 
 class PixelDataset : public Dataset {
  public:
-  // `pixels` holds labels.size() images of `image_shape`, row-major, 0..255.
+  // `pixels` are the labels.size() images of `image_shape`, row-major, 0..255.
   PixelDataset(std::string name, int classes, Shape image_shape, std::vector<unsigned char> pixels,
                std::vector<std::uint8_t> labels)
       : name_(std::move(name)),

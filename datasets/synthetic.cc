@@ -10,8 +10,8 @@ namespace topdnn {
 
 namespace {
 
-// SplitMix64 (Steele, Lea and Flood 2014): a whole number to a well-mixed one, which makes every
-// image's numbers reachable without those before it.
+// SplitMix64 (Steele, Lea and Flood 2014): maps an integer to a well-mixed one. So the numbers of
+// any image can be computed without those of the images before it.
 std::uint64_t Mix(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -19,7 +19,7 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// In [0, 1).
+// Uniform in [0, 1).
 double Uniform(std::uint64_t x) { return static_cast<double>(Mix(x) >> 11) * 0x1p-53; }
 
 class Synthetic : public Dataset {
@@ -48,7 +48,7 @@ class Synthetic : public Dataset {
     const std::uint64_t noise = Mix(noise_ + 2 * static_cast<std::uint64_t>(index) + 1);
     std::size_t at = 0;
     for (std::int64_t c = 0; c < image_shape_[0]; ++c) {
-      // A wave across the channel: direction, length and phase are the class's.
+      // A wave across the channel. Its direction, length and phase depend on the class.
       const std::uint64_t own = Mix(pattern + static_cast<std::uint64_t>(c));
       const double down = 1 + 4 * Uniform(own);
       const double across = 1 + 4 * Uniform(own + 1);

@@ -1,6 +1,6 @@
-// Seeded images of any shape, for networks and machines without real ones: each class has a smooth
-// pattern of its own, and each image is its class's pattern with noise, so that a network can learn
-// them.
+// Seeded images of any shape, for networks and machines without real data. Each class has its own
+// smooth pattern, and each image is the pattern of its class plus noise, so that a network can
+// learn to classify them.
 
 #ifndef TOPDNN_DATASETS_SYNTHETIC_H_
 #define TOPDNN_DATASETS_SYNTHETIC_H_
@@ -13,8 +13,8 @@
 
 namespace topdnn {
 
-// `size` images of `image_shape` (C, H, W), the same on every machine. An image is made when it is
-// asked for: nothing is kept. Sets of different `part` share the patterns and not the noise.
+// `size` images of `image_shape` (C, H, W), the same on every machine. Each access computes its
+// image; nothing is stored. Sets with different `part` have the same patterns and different noise.
 std::unique_ptr<Dataset> MakeSynthetic(Shape image_shape, int classes, std::int64_t size,
                                        std::uint64_t seed, std::uint64_t part);
 

@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A record whose pixels count up, so that a wrong plane or row shows.
+// A record with increasing pixel values, so that a wrong plane or row is visible.
 std::string Record(char label, int start) {
   std::string record(1, label);
   for (int i = 0; i < 3072; ++i) record += static_cast<char>((start + i) % 251);
@@ -43,15 +43,15 @@ TEST(Cifar10Test, EachDefectIsOneLineWithFileOffsetAndFix) {
               HasSubstr("data_batch_1.bin: offset 3172: truncated"));
   const auto over_long = folder.Write("long.bin", Record(1, 0) + "x");
   EXPECT_THAT(ErrorOf([&] { ReadCifar10("test", {over_long}); }),
-              testing::AllOf(HasSubstr("long.bin: offset 3074: truncated or over-long"),
-                             HasSubstr("1 bytes into a record of 3073"), HasSubstr("download")));
+              testing::AllOf(HasSubstr("long.bin: offset 3074: truncated or too long"),
+                             HasSubstr("1 bytes of a record of 3073"), HasSubstr("download")));
   const auto wrong = folder.Write("wrong.bin", Record(1, 0) + Record(10, 0));
   EXPECT_THAT(ErrorOf([&] { ReadCifar10("test", {wrong}); }),
               HasSubstr("wrong.bin: offset 3073: label 10 is out of range"));
   EXPECT_THAT(ErrorOf([&] { OpenFolder(folder.path()); }), HasSubstr("data_batch_1.bin"));
 }
 
-TEST(OpenFolderTest, AFolderWithoutDataNamesWhatWasLookedFor) {
+TEST(OpenFolderTest, TheErrorForAFolderWithoutDataNamesTheExpectedFiles) {
   const TestFolder folder;
   EXPECT_THAT(ErrorOf([&] { OpenFolder(folder.path()); }),
               testing::AllOf(HasSubstr("data_batch_1.bin"), HasSubstr("train-images-idx3-ubyte")));

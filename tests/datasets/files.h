@@ -1,4 +1,4 @@
-// Files made on the fly for the tests of the readers.
+// Writes small files for the tests of the readers.
 
 #ifndef TOPDNN_TESTS_DATASETS_FILES_H_
 #define TOPDNN_TESTS_DATASETS_FILES_H_
@@ -31,7 +31,7 @@ inline std::string BigEndian(std::uint32_t value) {
   return bytes;
 }
 
-// The message of the DatasetError that `read` throws: one line.
+// The message of the DatasetError that `read` throws. It must be one line.
 inline std::string ErrorOf(const std::function<void()>& read) {
   try {
     read();

@@ -52,23 +52,23 @@ TEST_F(IdxTest, EachDefectIsOneLineWithFileOffsetAndFix) {
   const std::string cut = kImages.substr(0, kImages.size() - 1);
   EXPECT_THAT(Refusal(cut, kLabels),
               testing::AllOf(HasSubstr("images: offset 27: truncated"), HasSubstr("download")));
-  EXPECT_THAT(Refusal(kImages + "x", kLabels), HasSubstr("images: offset 28: over-long"));
+  EXPECT_THAT(Refusal(kImages + "x", kLabels), HasSubstr("images: offset 28: too long"));
   EXPECT_THAT(Refusal(kImages.substr(0, 10), kLabels),
               HasSubstr("images: offset 10: truncated, the header"));
   EXPECT_THAT(Refusal(kLabels, kLabels),
               testing::AllOf(HasSubstr("images: offset 0: magic number 0x00000801"),
-                             HasSubstr("no IDX file of images")));
+                             HasSubstr("not an IDX file of images")));
   EXPECT_THAT(Refusal("\x01" + kImages.substr(1), kLabels),
               HasSubstr("images: offset 0: magic number 0x01000803"));
   EXPECT_THAT(Refusal(kImages, kLabels.substr(0, 8) + "\x0a" + std::string(1, '\0')),
               HasSubstr("labels: offset 8: label 10 is out of range"));
   EXPECT_THAT(Refusal(kImages, BigEndian(0x801) + BigEndian(1) + "\x01"),
-              HasSubstr("labels: offset 4: 1 labels for the 2 images"));
-  // A header that asks for more than memory holds allocates nothing.
+              HasSubstr("labels: offset 4: 1 labels, but 2 images"));
+  // A header that declares more than fits the memory must not cause an allocation.
   EXPECT_THAT(Refusal(BigEndian(0x803) + BigEndian(0xffffffff) + BigEndian(0xffffffff) +
                           BigEndian(0xffffffff),
                       kLabels),
-              HasSubstr("images: offset 8: an extent of 4294967295 cannot be"));
+              HasSubstr("images: offset 8: invalid extent 4294967295"));
   EXPECT_THAT(Refusal("", kLabels), HasSubstr("truncated"));
 }
 
@@ -86,8 +86,8 @@ TEST_F(IdxTest, DamagedAndFalseGzipAreRefused) {
               testing::AllOf(HasSubstr("none"), HasSubstr("No such file"), HasSubstr("--data")));
 }
 
-// What follows the head is damaged, so that reading on would report the damage instead.
-TEST_F(IdxTest, AFileIsReadNoFurtherThanItsHeadAllows) {
+// The data after the head is damaged. A reader that goes on would report the damage instead.
+TEST_F(IdxTest, ReadingStopsAtTheLengthInTheHead) {
   const auto labels = folder_.Write("labels", kLabels);
   const auto damaged = [&](const std::string& name, const std::string& head) {
     std::string noise(6 * kHeadBytes, '\0');
@@ -99,7 +99,7 @@ TEST_F(IdxTest, AFileIsReadNoFurtherThanItsHeadAllows) {
   };
   const auto over_long = damaged("long.gz", kImages);
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", over_long, labels); }),
-              testing::AllOf(HasSubstr("long.gz: offset 28: over-long"), HasSubstr("download")));
+              testing::AllOf(HasSubstr("long.gz: offset 28: too long"), HasSubstr("download")));
   const auto other = damaged("other.gz", "an archive of another kind");
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", other, labels); }),
               HasSubstr("other.gz: offset 0: magic number"));

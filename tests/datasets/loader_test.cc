@@ -31,11 +31,11 @@ TEST(LoaderTest, PrefetchedBatchesAreTheSame) {
     EXPECT_EQ(a.labels, b.labels);
     EXPECT_EQ(a.images, b.images);
     EXPECT_EQ(a.last_of_epoch, b.last_of_epoch);
-    EXPECT_EQ(a.last_of_epoch, i % 3 == 2);  // 50 images are 3 whole batches
+    EXPECT_EQ(a.last_of_epoch, i % 3 == 2);  // 50 images make 3 full batches
   }
 }
 
-TEST(LoaderTest, AnIncompleteLastBatchSaysHowManyImagesAreReal) {
+TEST(LoaderTest, AnIncompleteLastBatchReportsItsRealImages) {
   const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
   BatchLoader loader(*data, Options(false, /*drop_last=*/false));
   EXPECT_EQ(loader.batches_per_epoch(), 4);
@@ -44,7 +44,7 @@ TEST(LoaderTest, AnIncompleteLastBatchSaysHowManyImagesAreReal) {
   EXPECT_EQ(images, 50);
 }
 
-TEST(LoaderTest, EpochsAreShuffledAnew) {
+TEST(LoaderTest, EachEpochHasANewOrder) {
   const auto data = MakeSynthetic(kImage, 10, 64, 1, 0);
   BatchLoader loader(*data, Options(false));
   std::set<std::vector<float>> first;
@@ -67,7 +67,7 @@ TEST(LoaderTest, ABatchLargerThanTheDataIsRefused) {
   EXPECT_THROW(BatchLoader(*data, Options(false)), DatasetError);
 }
 
-TEST(LoaderTest, WhatCannotMakeABatchIsRefusedAtOnce) {
+TEST(LoaderTest, ImpossibleOptionsAreRefusedInTheConstructor) {
   const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
   LoaderOptions grey = Options(true);
   grey.image = {1, 8, 8};
@@ -79,7 +79,7 @@ TEST(LoaderTest, WhatCannotMakeABatchIsRefusedAtOnce) {
   }
 }
 
-// Images of which one cannot be read.
+// Images, one of which cannot be read.
 class OneBadImage : public Dataset {
  public:
   const std::string& name() const override { return name_; }
@@ -95,7 +95,7 @@ class OneBadImage : public Dataset {
   std::string name_ = "one bad image";
 };
 
-TEST(LoaderTest, AnErrorOfThePrefetchReachesTheCallerInItsTurn) {
+TEST(LoaderTest, APrefetchErrorIsThrownWithItsBatch) {
   const OneBadImage data;
   LoaderOptions options = Options(true);
   options.batch = 2;
@@ -103,10 +103,11 @@ TEST(LoaderTest, AnErrorOfThePrefetchReachesTheCallerInItsTurn) {
   BatchLoader loader(data, options);
   EXPECT_NO_THROW(loader.Next());
   EXPECT_NO_THROW(loader.Next());
-  EXPECT_THROW(loader.Next(), DatasetError);  // images 4 and 5, made while the second was used
+  EXPECT_THROW(loader.Next(),
+               DatasetError);  // images 4 and 5, prepared while the second batch was in use
 }
 
-TEST(LoaderTest, ALoaderMayEndWhileABatchOrItsErrorIsUnderWay) {
+TEST(LoaderTest, ALoaderMayBeDestroyedDuringAPrefetch) {
   const OneBadImage data;
   for (int batches = 0; batches < 3; ++batches) {
     LoaderOptions options = Options(true);
@@ -145,7 +146,7 @@ TEST(PlaceImageTest, ASmallGreyImageIsCentredInALargeColouredOne) {
   EXPECT_EQ(placed[2 * 1024 + 30 * 32 + 29], 0.0F);
 }
 
-TEST(PlaceImageTest, ALargeImageIsCutAndChannelsMustAgree) {
+TEST(PlaceImageTest, ALargeImageIsCroppedAndChannelsMustAgree) {
   std::vector<float> image(2 * 4 * 4);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<float>(i);
   std::vector<float> placed(2 * 2 * 2);
