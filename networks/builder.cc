@@ -60,7 +60,7 @@ ValueId NetworkBuilder::Conv(std::string name, ValueId from, const ConvLayer& la
 
 ValueId NetworkBuilder::ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
                                  float epsilon) {
-  layer.bias = false;  // the normalization would take it away again
+  layer.bias = false;  // the normalization would cancel it
   return BatchNorm(name + ".bn", Conv(name, from, layer), epsilon);
 }
 

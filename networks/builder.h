@@ -1,4 +1,4 @@
-// Writes a network layer by layer, shapes inferred: what a file of the zoo is made of.
+// Builds a network layer by layer and infers the shapes. Each file of the zoo uses it.
 
 #ifndef TOPDNN_NETWORKS_BUILDER_H_
 #define TOPDNN_NETWORKS_BUILDER_H_
@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-// Square kernels, equal strides and symmetric padding, as nearly all networks have.
+// Square kernels, equal strides and symmetric padding, as in nearly all networks.
 struct ConvLayer {
   std::int64_t outputs;
   std::int64_t kernel;
@@ -39,13 +39,13 @@ class NetworkBuilder {
   const Shape& shape(ValueId value) const { return graph_.shape(value); }
 
   ValueId Conv(std::string name, ValueId from, const ConvLayer& layer);
-  // NAME without a bias, then the batch normalization NAME.bn.
+  // A convolution NAME without a bias, followed by the batch normalization NAME.bn.
   ValueId ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
                    float epsilon = BatchNormOp::kDefaultEpsilon);
-  // ConvNorm, then the ReLU NAME.relu; `bound` 0: none.
+  // ConvNorm followed by the ReLU NAME.relu. `bound` 0: no bound.
   ValueId ConvNormRelu(const std::string& name, ValueId from, const ConvLayer& layer,
                        float epsilon = BatchNormOp::kDefaultEpsilon, float bound = 0.0F);
-  // NAME, then the ReLU NAME.relu.
+  // The convolution NAME followed by the ReLU NAME.relu.
   ValueId ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer);
   ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kDefaultEpsilon);
   ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
@@ -54,14 +54,14 @@ class NetworkBuilder {
   // The mean of each channel: (N, C, 1, 1).
   ValueId GlobalAveragePool(std::string name, ValueId from);
   ValueId Lrn(std::string name, ValueId from, const LrnSettings& settings);
-  // Each layer draws from a seed of its own.
+  // Each dropout layer gets its own seed.
   ValueId Dropout(std::string name, ValueId from, float ratio);
   ValueId Add(std::string name, ValueId a, ValueId b);
-  // Along the channels.
+  // Concatenates along the channels.
   ValueId Concat(std::string name, const std::vector<ValueId>& from);
-  // Fully connected; an image is taken as it is.
+  // Fully connected. An image needs no flattening.
   ValueId Dense(std::string name, ValueId from, std::int64_t outputs);
-  // NAME, then the ReLU NAME.relu.
+  // The fully connected layer NAME followed by the ReLU NAME.relu.
   ValueId DenseRelu(const std::string& name, ValueId from, std::int64_t outputs);
 
   Graph Take() && { return std::move(graph_); }

@@ -1,4 +1,4 @@
-// Parameters whose effect a network takes away again.
+// Finds parameters whose effect on the output is cancelled by the network.
 
 #ifndef TOPDNN_NETWORKS_CANCELLED_PARAMETERS_H_
 #define TOPDNN_NETWORKS_CANCELLED_PARAMETERS_H_
@@ -11,15 +11,15 @@
 
 namespace topdnn {
 
-// The biases and shifts, by node and role, that in training leave the network's output as it is,
-// whatever the data: the constant that they add to a channel goes every way, by additions and by
-// convolutions without padding (which make another constant of it), into a batch normalization, and
-// that subtracts the batch's mean (Ioffe and Szegedy 2015, section 3.2, of a bias before a
-// normalization). MobileNetV2's linear bottlenecks have such shifts, and so has every convolution
-// with a bias right before a batch normalization.
+// The biases and shifts, by node and role, that cannot change the network's output in training, for
+// any data. Such a parameter adds a constant to each channel. On every path, through additions and
+// convolutions without padding (which turn it into another constant), it reaches a batch
+// normalization, which subtracts the batch's mean (Ioffe and Szegedy 2015, section 3.2, for a bias
+// before a normalization). Examples: shifts in MobileNetV2's linear bottlenecks, and the bias of
+// any convolution directly before a batch normalization.
 //
-// The gradient of such a parameter is exactly zero; what a kernel sums up for it is the rounding of
-// terms that cancel.
+// The gradient of such a parameter is exactly zero. The kernel computes rounding errors instead,
+// from a sum of terms that cancel.
 std::set<std::pair<int, Arg>> CancelledParameters(const Graph& graph);
 
 }  // namespace topdnn

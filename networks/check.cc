@@ -20,12 +20,12 @@ namespace topdnn {
 
 namespace {
 
-// What the reference's forward kernels saved for its backward ones, by the plan's buffer: the
-// formats are each backend's own.
+// What the reference's forward kernels saved for its backward kernels, by the plan's buffer. It
+// cannot come from the plan, because each backend has its own format.
 using SavedByReference = std::map<BufferId, Tensor>;
 
-// Root of the sum of squares over a channel of (N, C, ...), row-major: what a sum of its elements
-// amounts to when they do not cancel. The largest over the channels.
+// The root of the sum of squares over a channel of (N, C, ...), row-major; the largest over all
+// channels. It is the magnitude of a sum of the channel's elements when they do not cancel.
 double SumScale(const Shape& shape, const std::vector<double>& values) {
   if (shape.rank() < 2) return 0;
   const std::int64_t channels = shape[1];
@@ -45,7 +45,8 @@ class StageChecker {
 
   StageCheck Check() {
     StageCheck check;
-    // bf16 kernels are held to f32 arithmetic on the same, already rounded, operands.
+    // bf16 kernels are compared with f32 arithmetic on the same operands, which are already
+    // rounded.
     Execution execution = stage_.execution;
     const std::optional<Variant> variant = FindVariant(stage_.variant);
     check.tolerance = Tolerance(*stage_.op, execution, variant ? variant->algorithm : "");
@@ -72,7 +73,7 @@ class StageChecker {
     return plan_.buffers()[stage_.buffers.at(arg)].role == BufferRole::kSaved;
   }
 
-  // Gives the reference its operands: copies of what the stage is about to read.
+  // Gives the reference its operands: copies of the tensors that the stage will read.
   void BindReference() {
     std::map<Arg, void*> memory;
     for (const KernelOperand& operand : kernel_->operands()) {
@@ -97,9 +98,10 @@ class StageChecker {
     return desc.layout.is_opaque() ? plan_.Read(buffer) : ToDouble(desc, plan_.Data(buffer));
   }
 
-  // What errors are relative to where a result is a sum over a channel that may vanish (0: its
-  // largest entry): the gradient of a bias, shift or scale sums diff_dst, the last times numbers of
-  // unit variance, and what a batch normalization gives back sums to zero; a mean is a sum of src.
+  // The scale for relative errors of a result that is a sum over a channel and may be near zero. 0:
+  // use the result's largest entry. The gradient of a bias or shift sums diff_dst, that of a scale
+  // sums products of diff_dst with numbers of unit variance, and the result of a batch
+  // normalization sums to zero. A mean is a sum of src.
   double ScaleOf(Arg arg) const {
     if (arg == Arg::kDst) return ScaleOfNormalized();
     const bool gradient = arg == Arg::kDiffBias || arg == Arg::kDiffScale || arg == Arg::kDiffShift;
@@ -113,8 +115,9 @@ class StageChecker {
                           static_cast<double>(desc.shape.elements());
   }
 
-  // A batch normalization in training takes the mean away, and divides by what is left: what
-  // rounding src leaves is relative to all of src, divided alike. The largest over the channels.
+  // The scale for a batch normalization in training, the largest over all channels. It subtracts
+  // the mean and divides by the deviation, so rounding errors of src are relative to all of src,
+  // divided by the deviation.
   double ScaleOfNormalized() const {
     const auto* norm = dynamic_cast<const BatchNormOp*>(stage_.op.get());
     if (norm == nullptr || !stage_.execution.training) return 0;
@@ -134,10 +137,10 @@ class StageChecker {
     return largest;
   }
 
-  // Which results of a batch normalization its fused ReLU lets pass: where one is zero but for
-  // rounding, the reference may round to the other side, and its backward pass would then differ by
-  // a whole gradient. So it goes on with what the stage has let pass; that these are the same
-  // results within the tolerance, Compare has seen.
+  // Copies the ReLU mask of a fused batch normalization from the stage to the reference. When an
+  // input of the ReLU is zero except for rounding, stage and reference may round to different
+  // sides, and their backward passes would differ by a whole gradient. Compare has already checked
+  // that the results agree within the tolerance.
   void FollowKink() {
     const KernelOperand* passed = kernel_->Find(Arg::kWorkspace);
     if (stage_.op->kind() != "batchnorm" || stage_.execution.pass != Pass::kForward ||

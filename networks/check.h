@@ -1,4 +1,4 @@
-// Holds every stage of a plan to the reference, on the data that really flows through it.
+// Checks every stage of a plan against the reference, on the data of a real step.
 
 #ifndef TOPDNN_NETWORKS_CHECK_H_
 #define TOPDNN_NETWORKS_CHECK_H_
@@ -13,19 +13,19 @@ namespace topdnn {
 
 struct StageCheck {
   bool agrees = true;
-  double error = 0;      // largest over the stage's results, relative to each one's largest entry
+  double error = 0;  // largest over the stage's results, relative to each result's largest entry
   double tolerance = 0;  // see kernels/tolerance.h
   std::string reason;    // why it does not agree, in one line
 };
 
-// Runs one step, stage by stage: copies what the stage reads, runs it, gives the same to the
-// reference's kernel of the same operation, and compares all that the stage writes. So an error is
-// charged to the stage that made it, not to those that inherit it. The plan must be allocated, its
-// input and labels filled. Parameters are updated as in any step.
+// Runs one step. For each stage it copies the inputs, runs the stage, runs the reference's kernel
+// of the same operation on the same inputs, and compares all results. So an error counts for the
+// stage that causes it, and not for later stages that use its result. The plan must be allocated,
+// its input and labels filled. Parameters are updated as in any step.
 std::vector<StageCheck> CheckStages(Plan& plan);
 
-// The same, but for stages for which `wanted` is false: those run and count as agreeing. A stage
-// that reads what another has saved cannot be checked without that one.
+// The same, but stages for which `wanted` is false only run and count as agreeing. A stage that
+// reads saved data can be checked only together with the stage that saves it.
 std::vector<StageCheck> CheckStages(Plan& plan, const std::function<bool(const Stage&)>& wanted);
 
 }  // namespace topdnn

@@ -21,7 +21,7 @@ bool BackwardReads(const Op& op, Arg arg) {
                      [&](Pass pass) { return op.Find({pass}, arg).has_value(); });
 }
 
-// A convolution that also does the batch normalization after it, by other weights and a bias.
+// The convolution `op` with the batch normalization `next` folded into its weights and bias.
 std::shared_ptr<const Op> WithNorm(const Op& op, const Op& next) {
   const auto* conv = dynamic_cast<const ConvOp*>(&op);
   const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
@@ -34,22 +34,22 @@ std::shared_ptr<const Op> WithNorm(const Op& op, const Op& next) {
 
 class Fuser {
  public:
-  Fuser(const Graph& graph, const PlanRequest& request, const FusionOffer& refusal)
+  Fuser(const Graph& graph, const PlanRequest& request, const FusionCheck& refusal)
       : graph_(graph),
         request_(request),
         refusal_(refusal),
         readers_(graph.values().size()),
-        taken_(graph.nodes().size(), false),
-        there_(graph.values().size(), false) {}
+        consumed_(graph.nodes().size(), false),
+        computed_(graph.values().size(), false) {}
 
   FusedGraph Fuse() && {
-    DropWhatDoesNothing();
+    DropIdentities();
     CollectReaders();
-    there_[0] = true;
+    computed_[0] = true;
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
-      if (taken_[node]) continue;
+      if (consumed_[node]) continue;
       ForwardUnit unit = UnitOf(node);
-      there_[unit.result] = true;
+      computed_[unit.result] = true;
       result_.units.push_back(std::move(unit));
     }
     return std::move(result_);
@@ -59,14 +59,14 @@ class Fuser {
   const GraphNode& NodeAt(int index) const { return graph_.nodes()[index]; }
   ValueId Canonical(ValueId value) const { return result_.canonical[value]; }
 
-  void DropWhatDoesNothing() {
+  void DropIdentities() {
     result_.canonical.resize(graph_.values().size());
     std::iota(result_.canonical.begin(), result_.canonical.end(), 0);
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
       const bool dropout = dynamic_cast<const DropoutOp*>(NodeAt(node).op.get()) != nullptr;
       if (!dropout || (request_.training && request_.dropout)) continue;
       result_.canonical[NodeAt(node).output] = Canonical(NodeAt(node).inputs.front());
-      taken_[node] = true;
+      consumed_[node] = true;
       result_.dropped.push_back(
           fmt::format("{}: {}", NodeAt(node).name,
                       request_.training ? "dropout is off" : "inference drops nothing"));
@@ -75,7 +75,7 @@ class Fuser {
 
   void CollectReaders() {
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
-      if (taken_[node]) continue;
+      if (consumed_[node]) continue;
       for (const ValueId input : NodeAt(node).inputs) readers_[Canonical(input)].push_back(node);
     }
   }
@@ -86,14 +86,14 @@ class Fuser {
     unit.op = NodeAt(node).op;
     for (const ValueId input : NodeAt(node).inputs) unit.sources.push_back(Canonical(input));
     unit.result = NodeAt(node).output;
-    taken_[node] = true;
-    while (request_.fuse && TakeNext(unit)) {
+    consumed_[node] = true;
+    while (request_.fuse && FuseNext(unit)) {
     }
     return unit;
   }
 
-  // Takes the layer after the unit into it, if it can be. Says why not where it might have been.
-  bool TakeNext(ForwardUnit& unit) {
+  // Adds the next layer to the unit if a kernel can compute both. Otherwise records why not.
+  bool FuseNext(ForwardUnit& unit) {
     const std::vector<int>& readers = readers_[unit.result];
     if (readers.empty() || unit.own_backward) return false;
     const int index = readers.front();
@@ -107,7 +107,7 @@ class Fuser {
     if (readers.size() > 1 || unit.result == Canonical(graph_.output())) {
       why = "its source is read elsewhere too";
     } else if (adds) {
-      why = WhyNotAdded(unit, next, index);
+      why = AdditionRefusal(unit, next, index);
     }
     if (why.empty()) why = refusal_(NodeAt(unit.node).op, fused).value_or("");
     if (!why.empty()) {
@@ -121,7 +121,7 @@ class Fuser {
     unit.op = std::move(fused);
     unit.fused.push_back(index);
     unit.result = next.output;
-    taken_[index] = true;
+    consumed_[index] = true;
     return true;
   }
 
@@ -130,20 +130,22 @@ class Fuser {
     return first == unit.result ? Canonical(add.inputs[1]) : first;
   }
 
-  // A kernel that adds finds the other source in its dst, which it overwrites.
-  std::string WhyNotAdded(const ForwardUnit& unit, const GraphNode& add, int index) const {
+  // The reason why a kernel cannot add the other source, or nothing. Such a kernel finds the other
+  // source in its dst and overwrites it.
+  std::string AdditionRefusal(const ForwardUnit& unit, const GraphNode& add, int index) const {
     const ValueId other = OtherSource(unit, add);
-    if (other == unit.result) return "it adds a value to itself";
-    if (other == 0) return "it adds the input, which must stay";
-    if (!there_[other]) return "its other source is computed later";
-    if (add.output == Canonical(graph_.output())) return "the output has memory of its own";
+    if (other == unit.result) return "both sources are the same value";
+    if (other == 0) return "its other source is the network's input, which must not be overwritten";
+    if (!computed_[other]) return "its other source is computed later";
+    if (add.output == Canonical(graph_.output()))
+      return "its result is the network's output, which has its own memory";
     if (std::find(unit.sources.begin(), unit.sources.end(), other) != unit.sources.end()) {
       return "its other source is read by the same kernel";
     }
     for (const int reader : readers_[other]) {
-      if (reader != index && !taken_[reader]) return "its other source is read later";
+      if (reader != index && !consumed_[reader]) return "its other source is read later";
     }
-    if (request_.training && ReadInBackward(graph_, result_, other)) {
+    if (request_.training && IsReadInBackward(graph_, result_, other)) {
       return "its other source is read in the backward pass";
     }
     return "";
@@ -151,16 +153,16 @@ class Fuser {
 
   const Graph& graph_;
   const PlanRequest& request_;
-  const FusionOffer& refusal_;
-  std::vector<std::vector<int>> readers_;  // per canonical value: nodes
-  std::vector<bool> taken_;                // per node: in a unit, or dropped
-  std::vector<bool> there_;                // per value: computed by the units so far
+  const FusionCheck& refusal_;
+  std::vector<std::vector<int>> readers_;  // per value that is not an alias: nodes that read it
+  std::vector<bool> consumed_;             // per node: in a unit, or dropped
+  std::vector<bool> computed_;             // per value: computed by the units so far
   FusedGraph result_;
 };
 
 }  // namespace
 
-FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionOffer& refusal) {
+FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionCheck& refusal) {
   return Fuser(graph, request, refusal).Fuse();
 }
 
@@ -184,7 +186,7 @@ std::vector<BackwardOp> BackwardOps(const Graph& graph, const FusedGraph& fused,
   return ops;
 }
 
-bool ReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value) {
+bool IsReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value) {
   for (const GraphNode& node : graph.nodes()) {
     if (fused.canonical[node.output] != node.output) continue;
     if (node.output == value && BackwardReads(*node.op, Arg::kDst)) return true;

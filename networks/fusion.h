@@ -1,5 +1,6 @@
-// Which layers one kernel computes: a convolution with the batch normalization, addition and ReLU
-// after it, a batch normalization with its ReLU, and layers that change nothing left out.
+// Selects the layers that one kernel computes together: a convolution with the batch normalization,
+// addition and ReLU after it, or a batch normalization with its ReLU. Also removes layers that
+// change nothing.
 
 #ifndef TOPDNN_NETWORKS_FUSION_H_
 #define TOPDNN_NETWORKS_FUSION_H_
@@ -15,32 +16,32 @@
 
 namespace topdnn {
 
-// What one kernel of the forward pass computes: a node, and those after it that it takes along.
+// The nodes that one kernel of the forward pass computes: a first node, and the nodes after it that
+// are fused into it.
 struct ForwardUnit {
-  int node = -1;                 // the first: its parameters are the kernel's
-  std::shared_ptr<const Op> op;  // with all that is fused
-  std::vector<ValueId> sources;  // of the op's source operands, in their order
-  std::optional<ValueId> sum;    // what dst holds before: a fused addition's other source
+  int node = -1;                 // the first node; the kernel uses its parameters
+  std::shared_ptr<const Op> op;  // the operation including everything fused
+  std::vector<ValueId> sources;  // the values of op's sources, in order
+  std::optional<ValueId> sum;    // other source of a fused addition; dst holds it before
   ValueId result = -1;
   std::optional<int> norm;    // the batch normalization folded into the parameters
-  std::vector<int> fused;     // the further nodes, in order, the folded one among them
-  bool own_backward = false;  // the fused operation has a backward pass of its own
-  std::string not_fused;      // why the next layer is not: "layer: reason"
+  std::vector<int> fused;     // the nodes after the first, in order, including `norm`
+  bool own_backward = false;  // whether the fused operation has its own backward pass
+  std::string not_fused;      // why the next layer is not fused: "layer: reason"
 };
 
 struct FusedGraph {
-  std::vector<ForwardUnit> units;  // in an order in which every source is there
-  std::vector<ValueId> canonical;  // per value: itself, or what it equals where a node does nothing
-  std::vector<std::string> dropped;  // those nodes, each with the reason
+  std::vector<ForwardUnit> units;    // ordered: sources are computed before they are read
+  std::vector<ValueId> canonical;    // per value: itself, or the value that it is an alias of
+  std::vector<std::string> dropped;  // removed nodes: "node: reason"
 };
 
-// Whether the backend of `op` computes `fused` too.
-using FusionOffer = std::function<std::optional<std::string>(
+// Returns the reason why the backend of `op` has no kernel for `fused`, or nothing when it has one.
+using FusionCheck = std::function<std::optional<std::string>(
     const std::shared_ptr<const Op>& op, const std::shared_ptr<const Op>& fused)>;
 
-// `refusal` says why the backend of the first operation has no kernel for the second, or nothing
-// when it has one.
-FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionOffer& refusal);
+// Fuses the nodes of a graph. `refusal` decides whether two operations can be fused.
+FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionCheck& refusal);
 
 // One operation of a unit's backward pass.
 struct BackwardOp {
@@ -50,12 +51,12 @@ struct BackwardOp {
   ValueId result;
 };
 
-// What a unit's gradient goes through, from its result to its sources.
+// The operations that the gradient of a unit passes through, from the unit's result to its sources.
 std::vector<BackwardOp> BackwardOps(const Graph& graph, const FusedGraph& fused,
                                     const ForwardUnit& unit);
 
-// Whether a backward pass reads the value itself.
-bool ReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value);
+// Whether a backward pass reads the value (and not only its gradient).
+bool IsReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value);
 
 }  // namespace topdnn
 

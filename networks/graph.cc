@@ -43,8 +43,8 @@ ValueId Graph::Add(std::string node_name, std::shared_ptr<const Op> op,
       for (const Shape& shape : shapes) joined += " " + shape.ToString();
       return joined;
     };
-    throw std::invalid_argument(fmt::format("layer '{}' ({}) takes{}, not{}", node_name, op->kind(),
-                                            text(expected), text(given)));
+    throw std::invalid_argument(fmt::format("layer '{}' ({}) needs sources of{}, not of{}",
+                                            node_name, op->kind(), text(expected), text(given)));
   }
   const Shape output = op->Find({Pass::kForward, true, DataType::kF32}, Arg::kDst)->shape;
   values_.push_back({node_name, output, static_cast<int>(nodes_.size())});

@@ -1,5 +1,5 @@
-// A network as a graph of operations on concrete shapes. Building a node infers its shape, so a
-// graph that exists is one whose shapes agree.
+// A network as a graph of operations on concrete shapes. Adding a node infers its shape, so the
+// shapes of an existing graph always match.
 
 #ifndef TOPDNN_NETWORKS_GRAPH_H_
 #define TOPDNN_NETWORKS_GRAPH_H_
@@ -31,7 +31,7 @@ struct GraphNode {
 
 struct GraphTotals {
   std::int64_t macs = 0;        // multiply-accumulates of one forward pass
-  std::int64_t parameters = 0;  // trained ones
+  std::int64_t parameters = 0;  // trained parameters
 };
 
 class Graph {
@@ -40,9 +40,9 @@ class Graph {
 
   // Adds the input, (N, C, H, W). A graph has one.
   ValueId AddInput(const Shape& shape);
-  // Adds a node whose sources are `inputs`; their shapes must be those of the operation's sources
-  // (throws std::invalid_argument with both otherwise). Names are unique. The last node added
-  // computes the network's output.
+  // Adds a node with the sources `inputs`. Their shapes must be those of the operation's sources;
+  // otherwise it throws std::invalid_argument with both shapes. Names are unique. The last node
+  // that is added computes the network's output.
   ValueId Add(std::string node_name, std::shared_ptr<const Op> op, std::vector<ValueId> inputs);
 
   const std::string& name() const { return name_; }
@@ -50,7 +50,7 @@ class Graph {
   const std::vector<GraphValue>& values() const { return values_; }
   const Shape& shape(ValueId value) const { return values_[value].shape; }
   ValueId output() const { return nodes_.back().output; }
-  // Nodes that read a value, in order.
+  // The nodes that read a value, in order.
   std::vector<int> Readers(ValueId value) const;
   GraphTotals Totals() const;
 

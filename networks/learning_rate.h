@@ -19,11 +19,11 @@ struct LearningRateSchedule {
   Kind kind = Kind::kConstant;
   double base = 0.01;
   std::int64_t steps = 1;
-  // Steps at the start over which the rate rises linearly to what the schedule says: Goyal et al.
-  // 2017, "Accurate, Large Minibatch SGD", section 2.2.
+  // Number of steps at the start during which the rate rises linearly to the schedule's value:
+  // Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 2.2.
   std::int64_t warmup_steps = 0;
 
-  // The rate of step `step`, from 0; that of the last one beyond the end.
+  // The rate of step `step`, from 0. After the end it is the rate of the last step.
   double At(std::int64_t step) const;
 };
 

@@ -1,5 +1,5 @@
-// Where each buffer of a plan lies in one block of memory: buffers whose lives do not overlap share
-// it.
+// Assigns each buffer of a plan a place in one block of memory. Buffers that are not in use at the
+// same time share memory.
 
 #ifndef TOPDNN_NETWORKS_MEMORY_H_
 #define TOPDNN_NETWORKS_MEMORY_H_
@@ -9,7 +9,7 @@
 
 namespace topdnn {
 
-// A buffer's size and the stages it lives through, both ends included.
+// A buffer's size, and the first and last stage that use it.
 struct BufferLife {
   std::size_t bytes = 0;
   int first_stage = 0;
@@ -18,13 +18,13 @@ struct BufferLife {
 
 struct MemoryMap {
   std::vector<std::size_t> offsets;  // per buffer, multiples of kBufferAlignment
-  std::size_t bytes = 0;             // of the whole block
+  std::size_t bytes = 0;             // size of the whole block
 };
 
-// A cache line, and the widest vector.
+// The size of a cache line and of the widest vector.
 inline constexpr std::size_t kBufferAlignment = 64;
 
-// Places the buffers, largest first, each at the lowest offset that is free for its whole life
+// Places the buffers, largest first, each at the lowest offset that is free during its whole life
 // (greedy by size, Pisarchyk and Lee 2020, "Efficient Memory Management for Deep Neural Net
 // Inference").
 MemoryMap PlaceBuffers(const std::vector<BufferLife>& buffers);

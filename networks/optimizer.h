@@ -1,4 +1,4 @@
-// How parameters are updated after a training step.
+// The settings of parameter updates after a training step.
 
 #ifndef TOPDNN_NETWORKS_OPTIMIZER_H_
 #define TOPDNN_NETWORKS_OPTIMIZER_H_

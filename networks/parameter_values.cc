@@ -17,7 +17,7 @@ struct Expected {
   bool required;
 };
 
-// Every value that the graph can take, by its key.
+// All values of the graph, by key.
 std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
   std::map<std::string, Expected> expected;
   for (const GraphNode& node : graph.nodes()) {
@@ -33,7 +33,7 @@ std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
   return expected;
 }
 
-// "3 values are missing: a, b, c"; the first few of many.
+// Adds "3 values are missing: a, b, c" to the report; of many names only the first few.
 void Report(std::string_view what, const std::vector<std::string>& names, std::string& report) {
   if (names.empty()) return;
   constexpr std::size_t kMost = 8;

@@ -1,4 +1,5 @@
-// Values of a network's parameters by name, apart from any plan: what a file of weights holds.
+// Values of a network's parameters by name, independent of a plan. A file of weights contains
+// these.
 
 #ifndef TOPDNN_NETWORKS_PARAMETER_VALUES_H_
 #define TOPDNN_NETWORKS_PARAMETER_VALUES_H_
@@ -15,29 +16,28 @@
 
 namespace topdnn {
 
-// Values that do not fit the network: one line with the layers and parameters.
+// Values that do not fit the network. One line with the layers and parameters.
 class ParameterError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// f32, row-major, by "LAYER/PARAMETER": "conv1/weights". Beside the trained parameters a batch
-// normalisation has its statistics here, "bn1/mean" and "bn1/variance".
+// f32, row-major, by "LAYER/PARAMETER": "conv1/weights". A batch normalization also has its
+// statistics here, "bn1/mean" and "bn1/variance".
 using ParameterValues = std::map<std::string, Tensor>;
 
 // "conv1", "weights" -> "conv1/weights".
 std::string ParameterKey(std::string_view layer, std::string_view parameter);
 
-// What InitializeParameters (parameters.h) writes into a plan of this graph; statistics are those
-// of data that is normal already, mean 0 and variance 1.
+// The values that InitializeParameters (parameters.h) writes into a plan of this graph. Statistics
+// are those of normalized data, mean 0 and variance 1.
 ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed);
 
 // Throws ParameterError unless `values` has each parameter of the graph with its shape, and none
 // that the graph lacks. Statistics may be absent.
 void CheckParameters(const Graph& graph, const ParameterValues& values);
 
-// Writes the values into an allocated plan of a graph that they were checked against, and prepares
-// them.
+// Writes checked values into an allocated plan of their graph, and prepares them.
 void WriteParameters(const Plan& plan, const ParameterValues& values);
 
 }  // namespace topdnn

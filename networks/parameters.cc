@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-// FNV-1a, so that a parameter's values do not depend on how many others the network has.
+// FNV-1a, so that a parameter's values do not depend on the network's other parameters.
 std::uint64_t HashOf(std::string_view text, std::uint64_t seed) {
   std::uint64_t hash = 0xcbf29ce484222325ULL ^ seed;
   for (const char c : text) {
@@ -27,7 +27,7 @@ std::uint64_t HashOf(std::string_view text, std::uint64_t seed) {
 
 std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
   std::mt19937_64 random(seed);
-  // In (0, 1]: the logarithm of it is taken.
+  // In (0, 1], because its logarithm is computed.
   const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 1.0) * 0x1p-53; };
   std::vector<double> values;
   values.reserve(count + 1);
@@ -43,8 +43,8 @@ std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
 
 namespace {
 
-// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0, which leaves the
-// branch without gradients in the first step.
+// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0. Then the branch
+// would have no gradients in the first step.
 constexpr double kBranchScale = 0.2;
 
 // Three deviations above the kink, and in the middle of ReLU6.

@@ -1,5 +1,5 @@
-// Values of a plan's parameters: seeded, read and written by their logical names, whatever layout
-// the plan keeps them in.
+// Values of a plan's parameters: drawn from a seed, read and written by logical name, independent
+// of the plan's layouts.
 
 #ifndef TOPDNN_NETWORKS_PARAMETERS_H_
 #define TOPDNN_NETWORKS_PARAMETERS_H_
@@ -13,30 +13,30 @@
 namespace topdnn {
 
 enum class ParameterDraw {
-  kTraining,  // what training starts with
-  // For comparing one step between two implementations: shifts and biases keep most activations
-  // away from the kink of their ReLU. Near it rounding decides whether a gradient passes, and in a
-  // deep network two right implementations then differ by percents.
+  kTraining,  // the start of a training run
+  // For the comparison of one step between two implementations. Shifts and biases keep most inputs
+  // of a ReLU away from zero. Near zero, rounding decides whether a gradient passes, and in a deep
+  // network two correct implementations would then differ by several percent.
   kComparison,
 };
 
 // Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
-// Rectifiers", equation 10), or the constant that the operation names; a batch normalization that
-// ends a residual branch starts with a small scale, so that depth neither blows up activations nor
-// gradients. The values depend on the seed, the layer and the parameter alone, not on backend,
-// layout, type or machine. Prepares them.
+// Rectifiers", equation 10), or the operation's constant. A batch normalization at the end of a
+// residual branch starts with a small scale, so that neither activations nor gradients grow with
+// the depth. The values depend only on the seed, the layer and the parameter, not on backend,
+// layout, type or machine. Also computes prepared parameters.
 void InitializeParameters(const Plan& plan, std::uint64_t seed,
                           ParameterDraw draw = ParameterDraw::kTraining);
-// One parameter of those, row-major; `place` as PlaceOf says of its node.
+// Draws one of these parameters, row-major. `place` is PlaceOf of its node.
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
                                   std::uint64_t seed, NormPlace place,
                                   ParameterDraw draw = ParameterDraw::kTraining);
-// An addition names its shortcut last.
+// Finds the place of a batch normalization. In an addition the shortcut is the last source.
 NormPlace PlaceOf(const Graph& graph, const GraphNode& node);
 
-// `count` values of the standard normal distribution, the same on every machine (Box and Muller
-// 1958 on the 64-bit Mersenne Twister; the C++ library's own distribution may differ between
-// implementations).
+// `count` values of the standard normal distribution, the same on every machine: Box and Muller
+// 1958 on the 64-bit Mersenne Twister. (The C++ library's distribution may differ between
+// implementations.)
 std::vector<double> NormalValues(std::uint64_t seed, std::size_t count);
 
 }  // namespace topdnn

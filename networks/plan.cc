@@ -139,7 +139,7 @@ BufferId Plan::FindByName(std::string_view name) const {
 }
 
 std::vector<double> Plan::Read(BufferId buffer) const {
-  // What only its backend can address was prepared from what can be read.
+  // Parameters in an opaque layout are prepared from row-major ones, so those can be read instead.
   for (const PreparedParameters& layer : contents_.prepared) {
     if (layer.prepared_weights != buffer || !contents_.buffers[buffer].desc.layout.is_opaque()) {
       continue;

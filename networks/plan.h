@@ -1,8 +1,8 @@
-// A network ready to run: its stages in order, each a kernel bound to buffers.
+// A network that is ready to run: its stages in order, each a kernel bound to buffers.
 //
-// A plan is made by MakePlan (planner.h) from a graph and a request. It decides, once and before
-// anything is measured, the layouts, the reorders between them (each a stage of its own), what is
-// fused, and which buffers share memory. Running it is a loop over bare kernels.
+// MakePlan (planner.h) makes a plan from a graph and a request. It decides, once and before
+// anything is measured, the layouts, the reorders between them (each is a stage), the fusions, and
+// the buffers that share memory. Running a plan only calls its kernels in order.
 
 #ifndef TOPDNN_NETWORKS_PLAN_H_
 #define TOPDNN_NETWORKS_PLAN_H_
@@ -24,7 +24,7 @@
 
 namespace topdnn {
 
-// A request that cannot be planned: one line with layer, reason and fix.
+// A request that cannot be planned. One line: layer, reason and fix.
 class PlanError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -41,13 +41,13 @@ enum class BufferRole {
   kInput,
   kLabels,
   kActivation,
-  kGradient,   // of an activation
-  kSaved,      // by forward for backward, in a form of the backend's own: maxima, masks
+  kGradient,   // gradient of an activation
+  kSaved,      // by forward for backward, in the backend's format: winners, masks
   kStatistic,  // mean and variance of a batch
   kParameter,
   kParameterGradient,
   kOptimizerState,
-  kState,   // kept from step to step: running statistics, a dropout's count
+  kState,   // kept between steps: running statistics, step counts
   kOutput,  // logits, loss
 };
 
@@ -55,72 +55,72 @@ struct Buffer {
   std::string name;
   TensorDesc desc;
   BufferRole role = BufferRole::kActivation;
-  // Keeps its value beyond the step, and so shares its memory with none.
+  // The buffer keeps its value after the step, so it shares its memory with no other buffer.
   bool persistent = false;
-  // A part of another buffer, at a byte offset: a parameter within its layer's block, a branch
-  // within what concatenates it.
+  // The buffer is a part of this buffer, at a byte offset: a parameter in its layer's block, a
+  // branch in its concatenation.
   BufferId parent = -1;
   std::size_t parent_offset = 0;
-  // What Allocate writes to every element (a learning rate); zero otherwise.
+  // The value that Allocate writes to every element (a learning rate).
   double initial = 0.0;
 };
 
 // One kernel of a step.
 struct Stage {
-  std::string name;  // the layer's; "conv2.weights" for a reorder of that layer's weights
+  std::string name;  // name of the layer; "conv2.weights" for a reorder of its weights
   StagePass pass = StagePass::kForward;
   std::shared_ptr<const Op> op;
   Execution execution;
-  std::string backend;  // that really runs it
-  std::string variant;  // by which it was asked for (kernels/variant.h); empty: its own choice
+  std::string backend;  // backend that runs it
+  std::string variant;  // requested variant (kernels/variant.h); empty: the backend's choice
   std::unique_ptr<Kernel> kernel;
   std::map<Arg, BufferId> buffers;
-  std::vector<std::string> fused;  // layers whose forward this stage also computes
-  std::string not_fused;           // why the layer after them is not: "layer: reason"; or empty
+  std::vector<std::string> fused;  // further layers whose forward pass this stage computes
+  std::string not_fused;           // why the next layer is not fused: "layer: reason"; or empty
 
   // Arithmetic and traffic of the stage. A reorder and an update have the operation's own.
   Work work() const { return op->WorkIn(execution); }
 };
 
-// Where a batch normalization stands, as far as its parameters' first values depend on it.
+// The place of a batch normalization, as far as its parameters' initial values depend on it.
 enum class NormPlace {
   kElsewhere,
   kEndsBranch,     // its result is added to a shortcut
-  kBeforeMaxPool,  // but for a ReLU
+  kBeforeMaxPool,  // possibly with a ReLU between
 };
 
-// A trained parameter and where it lives.
+// A trained parameter and its buffers.
 struct PlanParameter {
   std::string layer;
   Parameter spec;
   BufferId value;
-  BufferId gradient;  // -1 for inference, and where the loss does not depend on it
-  NormPlace place = NormPlace::kElsewhere;  // of a batch normalization
-  // Training cannot move it: its gradient is zero (networks/cancelled_parameters.h) and stays so,
-  // rather than the rounding that a kernel sums up for it.
+  BufferId gradient;  // -1 in inference, and when the loss does not depend on it
+  NormPlace place = NormPlace::kElsewhere;  // place of a batch normalization
+  // Training cannot change it: its gradient is zero (networks/cancelled_parameters.h). It is set to
+  // zero, because a kernel would compute rounding errors.
   bool cancelled = false;
 };
 
-// A running statistic of a batch normalization (C): training updates it, inference reads it. The
-// mean starts at 0 and the variance at 1.
+// A running statistic (C) of a batch normalization. Training updates it, inference reads it. The
+// mean starts at 0, the variance at 1.
 struct PlanStatistic {
   std::string layer;
   std::string name;  // "mean", "variance"
   BufferId buffer;
 };
 
-// Parameters that an inference kernel reads in another form than they are kept in: with a batch
-// normalization folded into them (kernels/batchnorm/fold.h), or in a layout that only the kernel's
-// backend can address.
+// Parameters that an inference kernel reads in another form than the stored one: with a batch
+// normalization folded in (kernels/batchnorm/fold.h), or in a layout that only the kernel's backend
+// can address.
 struct PreparedParameters {
   struct Norm {
     BufferId scale, shift, mean, variance;
     float epsilon;
   };
-  std::string backend;     // whose kernel reads them
-  BufferId weights, bias;  // as given; bias -1: none
+  std::string backend;     // backend of the kernel that reads them
+  BufferId weights, bias;  // the stored ones; bias -1: none
   std::optional<Norm> norm;
-  BufferId prepared_weights, prepared_bias;  // as the kernel reads; bias -1: it reads the given one
+  BufferId prepared_weights, prepared_bias;  // what the kernel reads; bias -1: it reads `bias`
 };
 
 struct PlanContents {
@@ -146,30 +146,30 @@ class Plan {
   const std::vector<PlanStatistic>& statistics() const { return contents_.statistics; }
   const std::vector<std::string>& dropped() const { return contents_.dropped; }
 
-  // Bytes that Allocate takes: buffers, the kernels' own memory, and what they share as scratch.
+  // Bytes that Allocate needs: buffers, the kernels' own memory, and shared scratch memory.
   std::size_t bytes() const;
   std::size_t buffer_bytes() const { return transient_bytes_ + persistent_bytes_; }
-  // Of the buffers that share memory: activations, gradients.
+  // Bytes of the buffers that share memory: activations and gradients.
   std::size_t transient_bytes() const { return transient_bytes_; }
 
-  // Allocates the buffers and prepares every kernel: all slow work. Call once before Run.
+  // Allocates the buffers and prepares every kernel. Does all slow work. Call it once before Run.
   void Allocate();
-  // Makes PreparedParameters, once for all steps. Call after parameters or running statistics of an
-  // inference plan were written; a training plan has none.
+  // Computes the PreparedParameters for all steps. Call it after parameters or running statistics
+  // of an inference plan were written. A training plan has none.
   void PrepareParameters() const;
 
-  // One step: every stage in order, at the plan's width. Bare.
+  // Runs one step: every stage in order, at the plan's width. Does not allocate, lock or throw.
   void Run() noexcept;
-  // One stage. The calling thread's OpenMP width must be threads().
+  // Runs one stage. The calling thread's OpenMP width must be threads().
   void RunStage(std::size_t stage) noexcept { contents_.stages[stage].kernel->Run(); }
 
-  // Memory of a buffer, after Allocate.
+  // Memory of a buffer. Valid after Allocate.
   void* Data(BufferId buffer) const;
   template <typename T>
   T* DataAs(BufferId buffer) const {
     return static_cast<T*>(Data(buffer));
   }
-  // The buffer with this role; the first of several. Throws std::out_of_range when there is none.
+  // The first buffer with this role. Throws std::out_of_range when there is none.
   BufferId Find(BufferRole role) const;
   bool Has(BufferRole role) const;
   BufferId FindByName(std::string_view name) const;
@@ -182,13 +182,13 @@ class Plan {
   std::vector<std::size_t> offsets_;  // per buffer, in the block of its kind
   std::size_t transient_bytes_ = 0;
   std::size_t persistent_bytes_ = 0;
-  std::size_t run_scratch_bytes_ = 0;  // of the kernel that needs most
+  std::size_t run_scratch_bytes_ = 0;  // largest need of a kernel
   AlignedMemory run_scratch_;
   AlignedMemory transient_memory_;
   AlignedMemory persistent_memory_;
 
   void PlaceAll();
-  // Weights and bias, row-major, that the layer's kernel is to read.
+  // The values of weights and bias, row-major, that the layer's kernel must read.
   FoldedWeights ValuesOf(const PreparedParameters& layer) const;
 };
 

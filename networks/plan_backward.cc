@@ -1,5 +1,3 @@
-#include "networks/plan_backward.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "kernels/eltwise/add.h"
+#include "networks/plan_steps.h"
 
 namespace topdnn {
 
@@ -20,7 +19,7 @@ class BackwardPlanner {
   void Plan() {
     MarkNeeded();
     const ValueId output = draft_.Canonical(draft_.graph.output());
-    Contribute(output, draft_.gradients[output].front());
+    AddGradientPart(output, draft_.gradients[output].front());
     const auto& units = draft_.fused.units;
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
       for (const BackwardOp& step : BackwardOps(draft_.graph, draft_.fused, *unit)) {
@@ -30,7 +29,7 @@ class BackwardPlanner {
   }
 
  private:
-  // A value's gradient is needed where the loss depends through it on a parameter.
+  // Marks the values whose gradient is needed: those that depend on a parameter.
   void MarkNeeded() {
     for (const GraphNode& node : draft_.graph.nodes()) {
       const bool needed = !node.op->Parameters().empty() ||
@@ -40,26 +39,28 @@ class BackwardPlanner {
     }
   }
 
-  void Contribute(ValueId value, BufferId gradient) {
+  void AddGradientPart(ValueId value, BufferId gradient) {
     parts_[value].push_back(gradient);
     ++pending_[gradient];
   }
 
   void PlanStep(const ForwardUnit& unit, const BackwardOp& step) {
     if (parts_[step.result].empty() || !needed_[step.result]) return;
-    Gather(step.result, unit.result);
+    SumGradients(step.result, unit.result);
     const BufferId gradient = draft_.gradients[step.result].front();
     const bool wants_sources = std::any_of(step.sources.begin(), step.sources.end(),
                                            [this](ValueId v) { return needed_[v]; });
     const Op& op = *step.op;
     const bool has_weights_pass = op.Has(draft_.ExecutionOf(Pass::kBackwardWeights));
-    // A batch normalization's parameters get their gradients with its source.
+    // The parameter gradients of a batch normalization are computed together with that of its
+    // source.
     const bool wants_data = wants_sources || (!op.Parameters().empty() && !has_weights_pass);
-    // Before the gradient of the source, which the layer below then finds in the caches.
+    // The pass by weights comes first, so that the gradient of the source, which the next stage
+    // reads, is still in the caches.
     if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
     if (op.PassesGradientThrough()) {
       for (const ValueId source : step.sources) {
-        if (needed_[source]) Contribute(source, gradient);
+        if (needed_[source]) AddGradientPart(source, gradient);
       }
     } else if (wants_data && op.Has(draft_.ExecutionOf(Pass::kBackwardData))) {
       PlanPass(unit, step, Pass::kBackwardData);
@@ -67,33 +68,33 @@ class BackwardPlanner {
     --pending_[gradient];
   }
 
-  // The one gradient of a value, summed where it has several parts.
-  void Gather(ValueId value, ValueId laid_out_as) {
+  // Sums the gradients of a value if there are several.
+  void SumGradients(ValueId value, ValueId layout_source) {
     std::vector<BufferId>& parts = parts_[value];
     if (parts.size() == 1) {
       draft_.gradients[value] = {parts.front()};
       return;
     }
     const std::string name = draft_.graph.values()[value].name + ".gradient";
-    // The sum may be written over a part that nothing else reads: it comes first.
+    // The sum may overwrite a part that nothing else reads. That part comes first.
     std::stable_partition(parts.begin(), parts.end(),
                           [this](BufferId part) { return pending_.at(part) == 1; });
     auto op = std::make_shared<AddOp>(draft_.graph.shape(value), static_cast<int>(parts.size()));
     const Execution execution = draft_.ExecutionOf(Pass::kForward);
-    Wishes wishes;
+    LayoutPreferences preferences;
     Layouts as_first;
     as_first[IndexedSrc(0)] = draft_.DescOf(parts.front()).layout;
     Layouts as_value;
     as_value[IndexedSrc(0)] =
-        draft_.DescOf(draft_.activations[LaidOut(value, laid_out_as)].front()).layout;
-    wishes.preferences = {as_value, as_first};
-    Offered offered = draft_.Choose(name, op, execution, wishes);
+        draft_.DescOf(draft_.activations[LayoutSource(value, layout_source)].front()).layout;
+    preferences.preferred = {as_value, as_first};
+    Offered offered = draft_.Choose(name, op, execution, preferences);
     std::map<Arg, BufferId> bound;
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const Arg arg = IndexedSrc(static_cast<int>(i));
       PlanDraft::Copies copies = {parts[i]};
-      bound[arg] = draft_.Require(copies, offered.kernel->Find(arg)->desc,
-                                  fmt::format("{}.{}", name, NameOf(arg)));
+      bound[arg] = draft_.RequireLayout(copies, offered.kernel->Find(arg)->desc,
+                                        fmt::format("{}.{}", name, NameOf(arg)));
       if (bound[arg] != parts[i]) pending_[bound[arg]] = 1;
       --pending_[parts[i]];
     }
@@ -108,19 +109,18 @@ class BackwardPlanner {
                                   std::move(bound)));
   }
 
-  // The value whose layout says how `value` would lie: itself, or what its unit computes where it
-  // is fused away.
-  ValueId LaidOut(ValueId value, ValueId unit_result) const {
+  // The value whose layout `value` has: itself, or the result of its unit when it is fused away.
+  ValueId LayoutSource(ValueId value, ValueId unit_result) const {
     return draft_.activations[value].empty() ? unit_result : value;
   }
 
   void PlanPass(const ForwardUnit& unit, const BackwardOp& step, Pass pass) {
     const std::string& name = draft_.NodeAt(step.node).name;
     const Execution execution = draft_.ExecutionOf(pass);
-    Offered offered = draft_.Choose(name, step.op, execution, WishesOf(unit, step, execution));
+    Offered offered = draft_.Choose(name, step.op, execution, PreferencesOf(unit, step, execution));
     bound_.clear();
     parameters_.clear();
-    // What is read first: diff_src may take the memory of diff_dst.
+    // Binds inputs first, because diff_src may reuse the memory of diff_dst.
     for (const Direction direction : {Direction::kIn, Direction::kOut}) {
       for (const KernelOperand& operand : offered.kernel->operands()) {
         if (operand.direction == direction) Bind(step, operand);
@@ -133,19 +133,20 @@ class BackwardPlanner {
                     parameters_);
   }
 
-  // Gradients mirror the layouts of the forward pass; the gradient that exists keeps its own, and a
-  // parameter's gradient that of the parameter. What forward saved is as it is.
-  Wishes WishesOf(const ForwardUnit& unit, const BackwardOp& step,
-                  const Execution& execution) const {
-    Wishes wishes;
+  // Gradients prefer the layouts of the forward pass. An existing gradient keeps its layout, and
+  // the gradient of a parameter uses the parameter's. Tensors that forward saved are required as
+  // they are.
+  LayoutPreferences PreferencesOf(const ForwardUnit& unit, const BackwardOp& step,
+                                  const Execution& execution) const {
+    LayoutPreferences preferences;
     Layouts preferred;
     Layouts without_parameters;
     for (const Operand& operand : step.op->Operands(execution)) {
       if (const auto saved = draft_.saved.find({step.node, operand.arg});
           saved != draft_.saved.end()) {
-        wishes.required[operand.arg] = draft_.DescOf(saved->second).layout;
-        wishes.backend = draft_.run_by.at(step.node);
-      } else if (const auto buffer = BufferLike(unit, step, operand.arg)) {
+        preferences.required[operand.arg] = draft_.DescOf(saved->second).layout;
+        preferences.backend = draft_.forward_backend.at(step.node);
+      } else if (const auto buffer = LayoutBuffer(unit, step, operand.arg)) {
         preferred[operand.arg] = draft_.DescOf(*buffer).layout;
         without_parameters[operand.arg] = preferred[operand.arg];
       } else {
@@ -157,22 +158,23 @@ class BackwardPlanner {
         }
       }
     }
-    wishes.preferences = {preferred, without_parameters};
-    return wishes;
+    preferences.preferred = {preferred, without_parameters};
+    return preferences;
   }
 
-  // The buffer whose layout an activation or gradient should have; nothing for a parameter.
-  std::optional<BufferId> BufferLike(const ForwardUnit& unit, const BackwardOp& step,
-                                     Arg arg) const {
+  // The buffer whose layout an activation or gradient should have. Nothing for a parameter.
+  std::optional<BufferId> LayoutBuffer(const ForwardUnit& unit, const BackwardOp& step,
+                                       Arg arg) const {
     const auto activation = [&](ValueId value) -> std::optional<BufferId> {
-      const ValueId like = LaidOut(value, unit.result);
+      const ValueId like = LayoutSource(value, unit.result);
       if (draft_.graph.shape(like) != draft_.graph.shape(value)) return std::nullopt;
       return draft_.activations[like].front();
     };
     if (arg == Arg::kSrc || arg == Arg::kDiffSrc) return activation(step.sources.front());
     if (arg == Arg::kDst) return activation(step.result);
     if (arg == Arg::kDiffDst) {
-      // A pooling's maxima are laid out as its forward result; others take what is there.
+      // The winners of a pooling have the layout of its forward result. Other operations use the
+      // existing gradient's layout.
       const bool follows = step.op->layout_policy() == LayoutPolicy::kFollows;
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
@@ -186,17 +188,18 @@ class BackwardPlanner {
         fmt::format("{}.{}", draft_.NodeAt(step.node).name, NameOf(operand.arg));
     const Arg arg = operand.arg;
     if (arg == Arg::kSrc) {
-      bound_[arg] = draft_.Require(draft_.activations[step.sources.front()], operand.desc, name);
+      bound_[arg] =
+          draft_.RequireLayout(draft_.activations[step.sources.front()], operand.desc, name);
     } else if (arg == Arg::kDst) {
-      bound_[arg] = draft_.Require(draft_.activations[step.result], operand.desc, name);
+      bound_[arg] = draft_.RequireLayout(draft_.activations[step.result], operand.desc, name);
     } else if (arg == Arg::kDiffDst) {
-      bound_[arg] = draft_.Require(draft_.gradients[step.result], operand.desc, name);
+      bound_[arg] = draft_.RequireLayout(draft_.gradients[step.result], operand.desc, name);
     } else if (arg == Arg::kDiffSrc) {
       bound_[arg] = GradientOfSource(step, operand.desc, name);
-      Contribute(step.sources.front(), bound_[arg]);
+      AddGradientPart(step.sources.front(), bound_[arg]);
     } else if (IsIndexedDiffSrc(arg)) {
       bound_[arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kGradient);
-      Contribute(step.sources[IndexOfDiffSrc(arg)], bound_[arg]);
+      AddGradientPart(step.sources[IndexOfDiffSrc(arg)], bound_[arg]);
     } else if (IsParameter(*step.op, arg)) {
       parameters_.insert(arg);
     } else if (const auto parameter = ParameterOfGradient(*step.op, arg)) {
@@ -207,7 +210,7 @@ class BackwardPlanner {
     }
   }
 
-  // Over the gradient of the result, where nothing else reads that.
+  // Reuses the memory of the result's gradient when nothing else reads it.
   BufferId GradientOfSource(const BackwardOp& step, const TensorDesc& desc,
                             const std::string& name) {
     const auto above = bound_.find(Arg::kDiffDst);
@@ -220,11 +223,11 @@ class BackwardPlanner {
   }
 
   PlanDraft& draft_;
-  std::vector<std::vector<BufferId>> parts_;  // per value: gradients to be summed
+  std::vector<std::vector<BufferId>> parts_;  // per value: gradients to sum
   std::vector<bool> needed_;                  // per value
-  // Per buffer: values whose gradient it is, or is a part of, and that are still to be used.
+  // Per buffer: the number of values that still need it as their gradient or as a part of it.
   std::map<BufferId, int> pending_;
-  // Of the stage being planned.
+  // Of the stage that is being planned.
   std::map<Arg, BufferId> bound_;
   std::set<Arg> parameters_;
 };

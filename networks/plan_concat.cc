@@ -1,5 +1,3 @@
-#include "networks/plan_concat.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +6,14 @@
 #include <vector>
 
 #include "kernels/concat/concat.h"
+#include "networks/plan_steps.h"
 
 namespace topdnn {
 
 namespace {
 
-// Bytes into the whole at which a part begins, when the whole holds the part's bytes in one piece.
-// `first` is the part's first element in the whole, whose rows are one.
+// The byte offset of a part in the whole, when the whole stores the part in one contiguous piece.
+// Otherwise nothing. `first` is the position of the part's first element in the whole.
 std::optional<std::size_t> PlaceIn(const TensorDesc& whole, const std::vector<std::int64_t>& at,
                                    std::int64_t first, const TensorDesc& part) {
   if (part.type != whole.type || part.layout.is_opaque()) return std::nullopt;
@@ -34,21 +33,22 @@ class ConcatPlanner {
   void Plan() {
     for (std::size_t i = 0; i < draft_.stages.size();) {
       const Stage& stage = draft_.stages[i].stage;
-      if (!TakeOut(i)) {
+      if (!RemoveIfInPlace(i)) {
         ++i;
         continue;
       }
       if (stage.pass == StagePass::kForward) {
-        draft_.fused.dropped.push_back(
-            fmt::format("{}: its sources are computed where it would copy them", stage.name));
+        draft_.fused.dropped.push_back(fmt::format(
+            "{}: its sources are written into its result, so it copies nothing", stage.name));
       }
       draft_.stages.erase(draft_.stages.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
 
  private:
-  // Whether the stage is a concatenation that nothing is left of.
-  bool TakeOut(std::size_t index) {
+  // Gives the sources memory inside the result if possible. Returns whether the stage is then
+  // unnecessary.
+  bool RemoveIfInPlace(std::size_t index) {
     const Stage& stage = draft_.stages[index].stage;
     const auto* op = dynamic_cast<const ConcatOp*>(stage.op.get());
     if (op == nullptr || ConcatRows(*op).outer != 1) return false;
@@ -101,8 +101,9 @@ class ConcatPlanner {
     return uses;
   }
 
-  // Whether both hold at every stage what they would in memory of their own: one is made before the
-  // concatenation and one by it, and where both are used after it they stay as they are.
+  // Whether both buffers would still hold the same values at every stage as with separate memory.
+  // At most one of them may be used before the concatenation, and if both are used after it,
+  // neither may be written there.
   bool MayShare(BufferId whole, BufferId part, std::size_t index) const {
     const Uses of_whole = UsesAround(whole, index);
     const Uses of_part = UsesAround(part, index);

@@ -60,22 +60,24 @@ KernelOrRefusal PlanDraft::Ask(const std::string& backend, const std::shared_ptr
 
 void PlanDraft::Refuse(const std::string& layer, const Op& op,
                        const std::optional<Refusal>& why) const {
-  throw PlanError(fmt::format(
-      "layer {} ({} {}) cannot run on {}: {}; choose another backend or --fallback", layer,
-      op.kind(), op.Problem(), request.backend, why ? why->reason : "no backend was asked"));
+  throw PlanError(
+      fmt::format("layer {} ({} {}) cannot run on {}: {}; choose another backend or --fallback",
+                  layer, op.kind(), op.Problem(), request.backend,
+                  why ? why->reason : "the request names no backend"));
 }
 
-Offered PlanDraft::Demand(const std::string& layer, const std::shared_ptr<const Op>& op,
-                          const Execution& execution) const {
+Offered PlanDraft::RequireKernel(const std::string& layer, const std::shared_ptr<const Op>& op,
+                                 const Execution& execution) const {
   return Choose(layer, op, execution, {});
 }
 
 std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const KernelRequest& request,
-                                           const Wishes& wishes, std::optional<Refusal>& why) {
+                                           const LayoutPreferences& preferences,
+                                           std::optional<Refusal>& why) {
   const auto ask = [&](const Layouts& preferred) -> std::unique_ptr<Kernel> {
     KernelRequest asked = request;
     for (const auto& [arg, layout] : preferred) asked.layouts[arg] = layout;
-    for (const auto& [arg, layout] : wishes.required) asked.layouts[arg] = layout;
+    for (const auto& [arg, layout] : preferences.required) asked.layouts[arg] = layout;
     KernelOrRefusal offer = MakeKernel(backend, asked);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) return std::move(*kernel);
     if (!why) why = std::get<Refusal>(std::move(offer));
@@ -84,7 +86,7 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const Ker
   const bool chooses = request.op->layout_policy() == LayoutPolicy::kChooses;
   std::unique_ptr<Kernel> own;
   if (chooses) own = ask({});
-  for (const Layouts& preferred : wishes.preferences) {
+  for (const Layouts& preferred : preferences.preferred) {
     auto kernel = ask(preferred);
     if (kernel == nullptr) continue;
     if (own == nullptr || kernel->implementation() == own->implementation()) {
@@ -99,16 +101,17 @@ std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const Ker
 std::optional<Offered> PlanDraft::ChooseVariant(const LayerPass& layer,
                                                 const std::shared_ptr<const Op>& op,
                                                 const Execution& execution,
-                                                const Wishes& wishes) const {
+                                                const LayoutPreferences& preferences) const {
   const auto wanted = request.variants.find(layer);
   if (wanted == request.variants.end()) return std::nullopt;
   for (const std::string& name : wanted->second) {
     const std::optional<Variant> variant = FindVariant(name);
-    if (!variant || (!wishes.backend.empty() && variant->backend != wishes.backend)) continue;
+    if (!variant || (!preferences.backend.empty() && variant->backend != preferences.backend))
+      continue;
     const auto asked = RequestOf(*variant, op, execution, request.threads);
     if (!asked) continue;
     std::optional<Refusal> why;
-    if (auto offered = ChooseOn(variant->backend, *asked, wishes, why)) {
+    if (auto offered = ChooseOn(variant->backend, *asked, preferences, why)) {
       offered->variant = name;
       return offered;
     }
@@ -117,14 +120,15 @@ std::optional<Offered> PlanDraft::ChooseVariant(const LayerPass& layer,
 }
 
 Offered PlanDraft::Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                          const Execution& execution, const Wishes& wishes) const {
-  if (auto offered = ChooseVariant({layer, execution.pass}, op, execution, wishes)) {
+                          const Execution& execution, const LayoutPreferences& preferences) const {
+  if (auto offered = ChooseVariant({layer, execution.pass}, op, execution, preferences)) {
     return *std::move(offered);
   }
   std::optional<Refusal> why;
   for (const std::string& backend : Backends()) {
-    if (!wishes.backend.empty() && backend != wishes.backend) continue;
-    if (auto offered = ChooseOn(backend, {op, execution, request.threads, {}, ""}, wishes, why)) {
+    if (!preferences.backend.empty() && backend != preferences.backend) continue;
+    if (auto offered =
+            ChooseOn(backend, {op, execution, request.threads, {}, ""}, preferences, why)) {
       return *std::move(offered);
     }
   }
@@ -149,7 +153,7 @@ void PlanDraft::AddStage(int node, Stage stage, std::set<Arg> parameters) {
   stages.push_back({std::move(stage), node, std::move(parameters)});
 }
 
-BufferId PlanDraft::Require(Copies& copies, const TensorDesc& desc, const std::string& name) {
+BufferId PlanDraft::RequireLayout(Copies& copies, const TensorDesc& desc, const std::string& name) {
   for (const BufferId copy : copies) {
     if (DescOf(copy) == desc) return copy;
   }

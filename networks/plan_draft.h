@@ -1,5 +1,5 @@
-// The state of a plan in the making, and what every part of the planner does with it: asks for
-// kernels, makes buffers, inserts reorders.
+// The state of a plan during planning, and functions that all parts of the planner use: choosing
+// kernels, making buffers, inserting reorders.
 
 #ifndef TOPDNN_NETWORKS_PLAN_DRAFT_H_
 #define TOPDNN_NETWORKS_PLAN_DRAFT_H_
@@ -22,21 +22,21 @@ namespace topdnn {
 
 using Layouts = std::map<Arg, Layout>;
 
-// A kernel and the backend that offered it.
+// A kernel, its backend, and its variant.
 struct Offered {
   std::unique_ptr<Kernel> kernel;
   std::string backend;
-  std::string variant = {};  // by which it was asked for; empty: the backend's own choice
+  std::string variant = {};  // requested variant; empty: the backend's choice
 };
 
-// What a stage would like, and what it must have.
-struct Wishes {
-  std::vector<Layouts> preferences;  // the dearest first
-  Layouts required;                  // of what forward has saved
-  std::string backend;               // the only one that can read that; empty: any
+// Layouts that a stage prefers, and layouts and a backend that it requires.
+struct LayoutPreferences {
+  std::vector<Layouts> preferred;  // in order of preference
+  Layouts required;                // layouts of tensors that forward has saved
+  std::string backend;             // the only backend that can read these; empty: any
 };
 
-// A stage under construction: operands that are parameters are bound when every layout is known.
+// A stage under construction. Operands that are parameters are bound when all layouts are known.
 struct StageDraft {
   Stage stage;
   int node = -1;
@@ -45,7 +45,7 @@ struct StageDraft {
 
 class PlanDraft {
  public:
-  // Buffers that hold one logical tensor in several layouts, the first being the original.
+  // Buffers that hold one logical tensor in several layouts. The first is the original.
   using Copies = std::vector<BufferId>;
 
   PlanDraft(const Graph& graph_to_plan, const PlanRequest& request_to_meet)
@@ -61,10 +61,11 @@ class PlanDraft {
   std::vector<StageDraft> stages;
   std::vector<Copies> activations;                // per value
   std::vector<Copies> gradients;                  // per value
-  std::map<std::pair<int, Arg>, BufferId> saved;  // by forward for backward, per node
+  std::map<std::pair<int, Arg>, BufferId> saved;  // written by forward, read by backward; per node
   std::vector<PlanStatistic> statistics;
-  std::map<int, std::string> run_by;  // the backend of a node's forward kernel
-  // What the forward kernel wants of a node's parameter, and what its gradient is.
+  std::map<int, std::string> forward_backend;  // backend of a node's forward kernel
+  // The descriptors that the forward kernel needs for a node's parameter, and those of its
+  // gradient.
   std::map<std::pair<int, Arg>, TensorDesc> forward_parameters;
   std::map<std::pair<int, Arg>, TensorDesc> gradient_parameters;
 
@@ -72,44 +73,47 @@ class PlanDraft {
   const TensorDesc& DescOf(BufferId buffer) const { return buffers[buffer].desc; }
   const GraphNode& NodeAt(int index) const { return graph.nodes()[index]; }
   ValueId Canonical(ValueId value) const { return fused.canonical[value]; }
-  // f64 in a check in double, else f32: of parameters, statistics, the input and the loss.
+  // f64 in a check in double, otherwise f32: the type of parameters, statistics, input and loss.
   DataType ParameterType() const;
 
-  // The request's backend and its fallbacks.
+  // The request's backend and its fallbacks, in order of preference.
   std::vector<std::string> Backends() const;
   KernelOrRefusal Ask(const std::string& backend, const std::shared_ptr<const Op>& op,
                       const Execution& execution, const Layouts& layouts) const;
-  // A kernel from the first backend that has one, on the backend's own layouts. Throws PlanError
-  // where there is none.
-  Offered Demand(const std::string& layer, const std::shared_ptr<const Op>& op,
-                 const Execution& execution) const;
-  // The backend's own choice of layouts, or preferred ones where they cost nothing: the same
-  // implementation runs, and reorders are saved.
+  // A kernel from the first backend that has one, in that backend's own layouts. Throws PlanError
+  // when there is none.
+  Offered RequireKernel(const std::string& layer, const std::shared_ptr<const Op>& op,
+                        const Execution& execution) const;
+  // A kernel in the preferred layouts if the backend then runs the same implementation, which saves
+  // reorders. Otherwise a kernel in the backend's own layouts. Throws PlanError when there is none.
   Offered Choose(const std::string& layer, const std::shared_ptr<const Op>& op,
-                 const Execution& execution, const Wishes& wishes) const;
+                 const Execution& execution, const LayoutPreferences& preferences) const;
 
   BufferId NewBuffer(std::string name, TensorDesc desc, BufferRole role, bool persistent = false);
-  // A batch normalization's running kMean or kVariance.
+  // The running kMean or kVariance of a batch normalization.
   BufferId NewStatistic(int node, Arg arg, const TensorDesc& desc);
-  // The copy of a tensor that lies as `desc` says; when there is none, a reorder stage makes it.
-  BufferId Require(Copies& copies, const TensorDesc& desc, const std::string& name);
+  // The copy of a tensor in the layout of `desc`. If there is none, adds a reorder stage.
+  BufferId RequireLayout(Copies& copies, const TensorDesc& desc, const std::string& name);
   Stage ReorderStage(const std::string& name, BufferId from, BufferId to) const;
   void AddStage(int node, Stage stage, std::set<Arg> parameters = {});
 
  private:
-  // From one backend, asked by `request`, whose layouts give way to the wishes'.
+  // Asks one backend. The preferences override the layouts of `request`.
   static std::optional<Offered> ChooseOn(const std::string& backend, const KernelRequest& request,
-                                         const Wishes& wishes, std::optional<Refusal>& why);
+                                         const LayoutPreferences& preferences,
+                                         std::optional<Refusal>& why);
   std::optional<Offered> ChooseVariant(const LayerPass& layer, const std::shared_ptr<const Op>& op,
-                                       const Execution& execution, const Wishes& wishes) const;
+                                       const Execution& execution,
+                                       const LayoutPreferences& preferences) const;
   [[noreturn]] void Refuse(const std::string& layer, const Op& op,
                            const std::optional<Refusal>& why) const;
 };
 
-// The parameter of `op` in the role `arg`, and the one whose gradient is `gradient`.
+// IsParameter: whether `arg` is a parameter of `op`. ParameterOfGradient: the parameter whose
+// gradient is `gradient`.
 bool IsParameter(const Op& op, Arg arg);
 std::optional<Arg> ParameterOfGradient(const Op& op, Arg gradient);
-// What an operation saves for its backward pass beside its result.
+// Whether an operation writes the operand for its backward pass, in addition to its result.
 bool IsSaved(Arg arg);
 
 Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,

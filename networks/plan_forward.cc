@@ -1,5 +1,3 @@
-#include "networks/plan_forward.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "kernels/batchnorm/moving_average.h"
 #include "kernels/softmax/cross_entropy.h"
+#include "networks/plan_steps.h"
 
 namespace topdnn {
 
@@ -39,14 +38,14 @@ class ForwardPlanner {
     for (const Operand& operand : unit.op->Operands(execution)) {
       if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
-    Offered offered = draft_.Choose(name, unit.op, execution, WishesOf(unit));
-    draft_.run_by[unit.node] = offered.backend;
+    Offered offered = draft_.Choose(name, unit.op, execution, PreferencesOf(unit));
+    draft_.forward_backend[unit.node] = offered.backend;
     bound_.clear();
     parameters_.clear();
-    // Sources first: dst may take the memory of one.
+    // Binds sources first, because dst may reuse the memory of one.
     for (const auto& [arg, value] : sources_) {
-      bound_[arg] = draft_.Require(draft_.activations[value], offered.kernel->Find(arg)->desc,
-                                   fmt::format("{}.{}", name, NameOf(arg)));
+      bound_[arg] = draft_.RequireLayout(draft_.activations[value], offered.kernel->Find(arg)->desc,
+                                         fmt::format("{}.{}", name, NameOf(arg)));
     }
     for (const KernelOperand& operand : offered.kernel->operands()) {
       if (!IsSource(operand.arg)) Bind(index, operand);
@@ -59,22 +58,23 @@ class ForwardPlanner {
     if (draft_.request.training && unit.op->kind() == "batchnorm") PlanRunningStatistics(unit.node);
   }
 
-  // The sources' layouts; where an operation wants one layout for all, each of theirs in turn.
-  Wishes WishesOf(const ForwardUnit& unit) const {
-    Wishes wishes;
-    if (unit.op->layout_policy() == LayoutPolicy::kPlain) return wishes;
+  // Prefers the layouts of the sources. An operation that needs one layout for all may use the
+  // layout of each source in turn.
+  LayoutPreferences PreferencesOf(const ForwardUnit& unit) const {
+    LayoutPreferences preferences;
+    if (unit.op->layout_policy() == LayoutPolicy::kPlain) return preferences;
     Layouts all;
     for (const auto& [arg, value] : sources_) all[arg] = OriginalDesc(value).layout;
     if (unit.sum) {
       Layouts with_sum = all;
       with_sum[Arg::kDst] = OriginalDesc(*unit.sum).layout;
-      wishes.preferences.push_back(std::move(with_sum));
+      preferences.preferred.push_back(std::move(with_sum));
     }
-    wishes.preferences.push_back(all);
+    preferences.preferred.push_back(all);
     if (sources_.size() > 1) {
-      for (const auto& [arg, layout] : all) wishes.preferences.push_back({{arg, layout}});
+      for (const auto& [arg, layout] : all) preferences.preferred.push_back({{arg, layout}});
     }
-    return wishes;
+    return preferences;
   }
 
   void Bind(std::size_t index, const KernelOperand& operand) {
@@ -88,9 +88,9 @@ class ForwardPlanner {
       bound_[Arg::kDst] = Destination(index, operand.desc);
       draft_.activations[unit.result] = {bound_[Arg::kDst]};
     } else if (operand.direction == Direction::kIn) {
-      // A running mean or variance, which inference normalizes with.
+      // Inference normalizes with a running mean and variance.
       bound_[operand.arg] = draft_.NewStatistic(unit.node, operand.arg, operand.desc);
-    } else if (operand.direction == Direction::kInOut) {  // a count of steps
+    } else if (operand.direction == Direction::kInOut) {  // a step count
       bound_[operand.arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kState, true);
     } else {
       const BufferRole role =
@@ -104,8 +104,8 @@ class ForwardPlanner {
     const ForwardUnit& unit = draft_.fused.units[index];
     const bool is_output = unit.result == draft_.Canonical(draft_.graph.output());
     if (unit.sum) {
-      return draft_.Require(draft_.activations[*unit.sum], desc,
-                            draft_.NodeAt(unit.node).name + ".sum");
+      return draft_.RequireLayout(draft_.activations[*unit.sum], desc,
+                                  draft_.NodeAt(unit.node).name + ".sum");
     }
     if (!is_output && unit.op->RunsInPlace(Pass::kForward)) {
       const auto& [arg, value] = sources_.front();
@@ -117,8 +117,8 @@ class ForwardPlanner {
                             is_output ? BufferRole::kOutput : BufferRole::kActivation, is_output);
   }
 
-  // Whether nothing reads the value any more once unit `index` has run: no other source of it, no
-  // unit after it, no backward pass. The input and the output stay.
+  // Whether nothing reads the value after unit `index`: no other source of that unit, no later
+  // unit, no backward pass. Input and output are never overwritten.
   bool MayOverwrite(ValueId value, std::size_t index) const {
     const auto& units = draft_.fused.units;
     if (value == 0 || value == draft_.Canonical(draft_.graph.output())) return false;
@@ -131,7 +131,7 @@ class ForwardPlanner {
                                                            value) != unit.sources.end();
                                         });
     if (read_later) return false;
-    return !draft_.request.training || !ReadInBackward(draft_.graph, draft_.fused, value);
+    return !draft_.request.training || !IsReadInBackward(draft_.graph, draft_.fused, value);
   }
 
   void PlanRunningStatistics(int node) {
@@ -142,7 +142,7 @@ class ForwardPlanner {
       auto op = std::make_shared<MovingAverageOp>(desc.shape.elements());
       Execution execution = draft_.ExecutionOf(Pass::kForward);
       execution.type = desc.type;
-      Offered offered = draft_.Demand(name, op, execution);
+      Offered offered = draft_.RequireKernel(name, op, execution);
       const BufferId running = draft_.NewStatistic(node, arg, desc);
       draft_.AddStage(-1, MakeStage(name, StagePass::kUpdate, op, execution, std::move(offered),
                                     {{Arg::kSrc, batch}, {Arg::kDst, running}}));
@@ -150,7 +150,7 @@ class ForwardPlanner {
   }
 
   PlanDraft& draft_;
-  // Of the unit being planned.
+  // Of the unit that is being planned.
   std::vector<std::pair<Arg, ValueId>> sources_;
   std::map<Arg, BufferId> bound_;
   std::set<Arg> parameters_;
@@ -170,11 +170,11 @@ void PlanLoss(PlanDraft& draft) {
   auto op = std::make_shared<SoftmaxCrossEntropyOp>(logits[0], logits[1]);
   Execution execution = draft.ExecutionOf(Pass::kForward);
   execution.type = draft.ParameterType();
-  Offered offered = draft.Demand("loss", op, execution);
+  Offered offered = draft.RequireKernel("loss", op, execution);
   std::map<Arg, BufferId> bound;
   for (const KernelOperand& operand : offered.kernel->operands()) {
     if (operand.arg == Arg::kSrc) {
-      bound[operand.arg] = draft.Require(draft.activations[output], operand.desc, "loss.src");
+      bound[operand.arg] = draft.RequireLayout(draft.activations[output], operand.desc, "loss.src");
     } else if (operand.arg == Arg::kDiffSrc) {
       bound[operand.arg] = draft.NewBuffer("loss.diff_src", operand.desc, BufferRole::kGradient);
       draft.gradients[output] = {bound[operand.arg]};

@@ -99,11 +99,11 @@ void ParameterPlanner::PlanPrepared(const ForwardUnit& unit) {
     const BufferId buffer = draft_.NewBuffer(fmt::format("{}.prepared_{}", layer, NameOf(arg)),
                                              draft_.forward_parameters.at({unit.node, arg}),
                                              BufferRole::kParameter, true);
-    read_instead_[{unit.node, arg}] = buffer;
+    prepared_buffers_[{unit.node, arg}] = buffer;
     return buffer;
   };
   PreparedParameters parameters;
-  parameters.backend = draft_.run_by.at(unit.node);
+  parameters.backend = draft_.forward_backend.at(unit.node);
   parameters.weights = ValueOf(unit.node, Arg::kWeights);
   parameters.bias = ValueOf(unit.node, Arg::kBias);
   parameters.prepared_weights = prepared(Arg::kWeights);
@@ -119,7 +119,7 @@ void ParameterPlanner::PlanPrepared(const ForwardUnit& unit) {
   prepared_.push_back(std::move(parameters));
 }
 
-// One number for all layers, which a schedule may write between steps.
+// One learning rate for all layers. A schedule may change it between steps.
 BufferId ParameterPlanner::LearningRate(const TensorDesc& desc) {
   if (learning_rate_ < 0) {
     learning_rate_ = draft_.NewBuffer("learning_rate", desc, BufferRole::kOptimizerState, true);
@@ -144,7 +144,7 @@ void ParameterPlanner::PlanUpdates() {
     }
     Execution execution = draft_.ExecutionOf(Pass::kForward);
     execution.type = draft_.DescOf(block).type;
-    Offered offered = draft_.Demand(layer, op, execution);
+    Offered offered = draft_.RequireKernel(layer, op, execution);
     std::map<Arg, BufferId> bound;
     for (const KernelOperand& operand : offered.kernel->operands()) {
       if (operand.arg == Arg::kWeights) {
@@ -163,7 +163,8 @@ void ParameterPlanner::PlanUpdates() {
   }
 }
 
-// A cancelled parameter's is computed, for its kernel knows no better, and left unread.
+// The gradient of a cancelled parameter is computed, because the kernel always does, but nothing
+// reads it.
 BufferId ParameterPlanner::GradientFor(const StageDraft& stage, Arg arg, std::size_t parameter) {
   if (!parameters_[parameter].cancelled) return parameters_[parameter].gradient;
   return draft_.NewBuffer(fmt::format("{}.{}", stage.stage.name, NameOf(arg)),
@@ -180,7 +181,8 @@ std::vector<Stage> ParameterPlanner::Bind() {
         draft.stage.buffers[arg] = GradientFor(draft, arg, index_.at({draft.node, *parameter}));
         continue;
       }
-      if (const auto found = read_instead_.find({draft.node, arg}); found != read_instead_.end()) {
+      if (const auto found = prepared_buffers_.find({draft.node, arg});
+          found != prepared_buffers_.end()) {
         draft.stage.buffers[arg] = found->second;
         continue;
       }

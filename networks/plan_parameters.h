@@ -1,4 +1,4 @@
-// Where a plan keeps its parameters, and what updates them.
+// Lays out the parameters of a plan and plans their updates.
 
 #ifndef TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
 #define TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
@@ -20,13 +20,14 @@ class ParameterPlanner {
   explicit ParameterPlanner(PlanDraft& draft)
       : draft_(draft), cancelled_(CancelledParameters(draft.graph)) {}
 
-  // Lays out the parameters, and alike their gradients: a layer's in one block, so that one flat
-  // update serves them all. A layer that the loss does not depend on has no gradients.
+  // Lays out the parameters, and their gradients in the same way. The parameters of a layer share
+  // one block, so that one flat update serves them all. A layer that does not influence the loss
+  // has no gradients.
   void Settle();
-  // Adds the updates' stages.
+  // Adds the update stages.
   void PlanUpdates();
-  // Binds parameters to the stages, with a reorder before the first stage that wants another layout
-  // than the parameter has. Takes the stages out of the draft.
+  // Binds parameters to the stages. Adds a reorder before the first stage that needs another layout
+  // than the parameter has. Moves the stages out of the draft.
   std::vector<Stage> Bind();
 
   std::vector<PlanParameter> TakeParameters() { return std::move(parameters_); }
@@ -34,8 +35,8 @@ class ParameterPlanner {
 
  private:
   void SettleNode(int index);
-  // How a parameter lies in memory: as its gradient, or as the forward kernel reads it, or, where
-  // the kernel reads a prepared form, row-major.
+  // The layout in which a parameter is stored: that of its gradient, or the one that the forward
+  // kernel reads, or row-major if the kernel reads a prepared form.
   TensorDesc DescOf(int node, const Parameter& spec) const;
   // Whether inference reads the unit's weights in a prepared form.
   bool IsPrepared(const ForwardUnit& unit) const;
@@ -51,9 +52,9 @@ class ParameterPlanner {
   PlanDraft& draft_;
   const std::set<std::pair<int, Arg>> cancelled_;  // per node and role
   std::vector<PlanParameter> parameters_;
-  std::map<std::pair<int, Arg>, std::size_t> index_;        // per node and role
-  std::map<int, BufferId> value_blocks_, gradient_blocks_;  // per node
-  std::map<std::pair<int, Arg>, BufferId> read_instead_;    // by kernels: the prepared form
+  std::map<std::pair<int, Arg>, std::size_t> index_;          // per node and role
+  std::map<int, BufferId> value_blocks_, gradient_blocks_;    // per node
+  std::map<std::pair<int, Arg>, BufferId> prepared_buffers_;  // prepared forms that kernels read
   std::vector<PreparedParameters> prepared_;
   BufferId learning_rate_ = -1;
 };

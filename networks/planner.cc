@@ -6,17 +6,16 @@
 #include <utility>
 #include <variant>
 
-#include "networks/plan_backward.h"
-#include "networks/plan_concat.h"
 #include "networks/plan_draft.h"
-#include "networks/plan_forward.h"
 #include "networks/plan_parameters.h"
+#include "networks/plan_steps.h"
 
 namespace topdnn {
 
 namespace {
 
-// Why the backend that has a kernel for `op` has none for `fused`.
+// The reason why the backend that has a kernel for `op` has none for `fused`; nothing when it has
+// one.
 std::optional<std::string> FusionRefusal(const PlanDraft& draft,
                                          const std::shared_ptr<const Op>& op,
                                          const std::shared_ptr<const Op>& fused) {
@@ -27,14 +26,14 @@ std::optional<std::string> FusionRefusal(const PlanDraft& draft,
     if (const auto* refusal = std::get_if<Refusal>(&offer)) return refusal->reason;
     return std::nullopt;
   }
-  return "no backend has the layer itself";
+  return "no backend has a kernel for the layer itself";
 }
 
 void CheckMemory(const Plan& plan, std::size_t limit) {
   if (limit == 0 || plan.bytes() <= limit) return;
   constexpr double kGiB = 1 << 30;
   throw PlanError(fmt::format(
-      "{} needs {:.2f} GiB and {:.2f} GiB may be used: take a smaller --batch", plan.network(),
+      "{} needs {:.2f} GiB, but {:.2f} GiB may be used: take a smaller --batch", plan.network(),
       static_cast<double>(plan.bytes()) / kGiB, static_cast<double>(limit) / kGiB));
 }
 

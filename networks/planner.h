@@ -1,4 +1,4 @@
-// From a graph and a request to a plan.
+// Makes a plan from a graph and a request.
 
 #ifndef TOPDNN_NETWORKS_PLANNER_H_
 #define TOPDNN_NETWORKS_PLANNER_H_
@@ -16,7 +16,7 @@
 
 namespace topdnn {
 
-// A layer by its name, in a pass.
+// A layer's name and a pass.
 using LayerPass = std::pair<std::string, Pass>;
 
 struct PlanRequest {
@@ -25,30 +25,31 @@ struct PlanRequest {
   DataType type = DataType::kF32;
   int threads = 1;
   Optimizer optimizer;
-  // Fuse what the backend fuses (see fusion.h).
+  // Fuses the layers that the backend can fuse (see fusion.h).
   bool fuse = true;
-  // Training draws dropout's masks; inference never does.
+  // Training draws dropout masks. Inference never does.
   bool dropout = true;
-  // Variants (kernels/variant.h) to ask for, the dearest first, where the backend's own choice is
-  // not the best for the network. One that is refused, or does not exist, is passed over.
+  // Variants (kernels/variant.h) to request, in order of preference, when the backend's own choice
+  // is not the best one for the network. Variants that are refused or do not exist are skipped.
   std::map<LayerPass, std::vector<std::string>> variants;
-  // Backends to take an operation from that `backend` lacks, in order; empty: such a graph is an
-  // error.
+  // Backends for operations that `backend` does not have, in order of preference. Empty: such a
+  // graph is an error.
   std::vector<std::string> fallback;
-  // The plan may not take more memory than this. 0: no limit.
+  // Limit in bytes for the memory of the plan. 0: no limit.
   std::size_t memory_limit = 0;
 };
 
 // Plans an inference step (the graph) or a training step: the graph, softmax cross-entropy of its
-// output (N, classes), the backward passes and the updates. Throws PlanError when a backend has no
-// kernel for a layer, or when the plan would take more than the memory limit.
+// output (N, classes), the backward passes and the updates. Throws PlanError when no backend has a
+// kernel for a layer, or when the plan needs more than the memory limit.
 //
-// Layouts: an operation that chooses (convolution) is asked for its own choice first, and takes the
-// layout that its source already has only when the implementation is the same; one that follows
-// (pooling) takes its source's. Parameters live in the layout of their gradients, so that updates
-// need no reorder; where the forward or the backward-data kernel wants another, a reorder stage
-// makes it, once a step. In bf16 those stages make the working copies of the f32 parameters. An
-// inference plan keeps its parameters as its kernels read them.
+// Layouts: An operation that chooses its layouts (convolution) gets the backend's choice; it uses
+// the existing layout of its source only if the implementation stays the same. An operation that
+// keeps its source's layout (pooling) uses that. Parameters are stored in the layout of their
+// gradients, so that updates need no reorder. If the forward or the backward-data kernel needs
+// another layout, a reorder stage makes that copy once per step. In bf16 these stages make the
+// working copies of the f32 parameters. An inference plan stores its parameters in the form that
+// its kernels read.
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request);
 
 }  // namespace topdnn

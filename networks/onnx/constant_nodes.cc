@@ -1,4 +1,5 @@
-// Arithmetic on shapes, which exporters spell out as nodes: small constants, computed here.
+// Arithmetic on small constants, such as shapes, which exporters write as nodes. It is computed at
+// import.
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace topdnn {
 
 namespace {
 
-// Far more than shapes have. What is larger is data, which is not to be computed here.
+// Far larger than any shape. Larger constants are data, which the import does not compute on.
 constexpr std::int64_t kMostElements = 65536;
 
 const ModelTensor& SmallAt(const NodeImport& node, std::size_t input) {
@@ -29,14 +30,14 @@ const ModelTensor& VectorAt(const NodeImport& node, std::size_t input) {
   const ModelTensor& constant = SmallAt(node, input);
   if (constant.shape.rank() != 1) {
     throw UnsupportedNode(
-        fmt::format("a constant of {}: vectors alone are computed", constant.shape.ToString()));
+        fmt::format("a constant of {}: only vectors are supported", constant.shape.ToString()));
   }
   return constant;
 }
 
 bool IsInteger(const ModelTensor& tensor) { return UnitRoundoff(tensor.type) == 0; }
 
-// Element by element, of tensors of one shape or with one element for all.
+// Element by element, for tensors of one shape, or with one element for all.
 void FoldBinary(NodeImport& node, double (*compute)(double, double)) {
   const ModelTensor& a = SmallAt(node, 0);
   const ModelTensor& b = SmallAt(node, 1);
@@ -66,7 +67,7 @@ void FoldUnary(NodeImport& node, double (*compute)(double)) {
 void FoldConstant(NodeImport& node) {
   for (const auto& [name, attribute] : node.node().attributes) {
     if (attribute.tensor) {
-      node.Take(attribute.tensor->shape, attribute.tensor->type);
+      node.ReserveMemory(attribute.tensor->shape, attribute.tensor->type);
       node.Produce(ModelTensor(*attribute.tensor));
     } else if (attribute.i) {
       node.Produce(MakeTensor({}, DataType::kS64, {static_cast<double>(*attribute.i)}));
@@ -84,13 +85,13 @@ void FoldConstant(NodeImport& node) {
     }
     return;
   }
-  throw UnsupportedNode("no value");
+  throw UnsupportedNode("it has no value");
 }
 
 void FoldConstantOfShape(NodeImport& node) {
   const Shape shape(IntsOf(VectorAt(node, 0)));
   for (const std::int64_t extent : shape.extents()) {
-    if (extent < 0) throw UnsupportedNode(fmt::format("an extent of {}", extent));
+    if (extent < 0) throw UnsupportedNode(fmt::format("invalid extent {}", extent));
   }
   if (shape.rank() > 32 || shape.elements() > kMostElements) {
     throw UnsupportedNode(fmt::format("a constant of {}", shape.ToString()));
@@ -179,7 +180,7 @@ void FoldConcat(NodeImport& node) {
     const std::vector<double> more = ValuesOf(part);
     values.insert(values.end(), more.begin(), more.end());
     if (values.size() > static_cast<std::size_t>(kMostElements)) {
-      throw UnsupportedNode("a long constant");
+      throw UnsupportedNode("the constant is too long");
     }
   }
   const auto count = static_cast<std::int64_t>(values.size());
@@ -205,7 +206,7 @@ void FoldDiv(NodeImport& node) {
       if (divisor == 0) throw UnsupportedNode("a division by 0");
     }
   }
-  // Of integers, MakeTensor cuts the fraction off, as ONNX does.
+  // For integers, MakeTensor drops the fraction, as ONNX does.
   FoldBinary(node, [](double x, double y) { return x / y; });
 }
 

@@ -1,4 +1,4 @@
-// Relu, Clip, Dropout, Add, Concat, the reductions, and a Cast to what the value is already.
+// Relu, Clip, Dropout, Add, Concat, the reductions, and a Cast that changes nothing.
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ namespace topdnn {
 
 namespace {
 
-// A layer that keeps the shape, whichever the node sees it under.
+// Adds a layer that keeps the shape, including a pending reshape.
 template <typename MakeOp>
 void ImportElementwise(NodeImport& node, MakeOp make) {
   ImportedValue value = node.SourceAt(0);
@@ -36,12 +36,12 @@ float ScalarAt(const NodeImport& node, std::size_t input, float otherwise) {
   const ModelTensor& constant = node.ConstantAt(input);
   if (constant.elements() != 1) {
     throw UnsupportedNode(
-        fmt::format("its input {} is {}, no scalar", input, constant.shape.ToString()));
+        fmt::format("its input {} is {}, not a scalar", input, constant.shape.ToString()));
   }
   return static_cast<float>(ValuesOf(constant).front());
 }
 
-// An addition of a constant, an element a channel.
+// An addition of a constant with one element per channel.
 void AddBias(NodeImport& node, std::size_t constant_input) {
   const ModelTensor& constant = node.ConstantAt(constant_input);
   const ValueId source = node.Plain(node.SourceAt(1 - constant_input));
@@ -74,7 +74,7 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
   const auto reduce = std::make_shared<ReduceOp>(algorithm, shape, axes, keep);
   std::sort(axes.begin(), axes.end());
   if (algorithm == ReduceAlgorithm::kMean && shape.rank() == 4 && axes == std::vector<int>{2, 3}) {
-    // A global average pooling, in any layout.
+    // A global average pooling works in any layout.
     const auto extents = PoolExtents::Global(shape[0], shape[1], shape[2], shape[3]);
     const ValueId result =
         node.AddLayer(std::make_shared<PoolOp>(PoolAlgorithm::kAverage, extents), {value});
@@ -142,7 +142,7 @@ void ImportAdd(NodeImport& node) {
     }
     sources.push_back(node.Plain(source));
   }
-  if (sources.size() == 1) {  // a Sum of one
+  if (sources.size() == 1) {  // a Sum with one input
     node.Produce(node.SourceAt(0));
     return;
   }
@@ -168,7 +168,7 @@ void ImportConcat(NodeImport& node) {
 }
 
 void ImportReduceMean(NodeImport& node) {
-  // (axes became an input at opset 18)
+  // (since opset 18 the axes are an input)
   ImportReduce(node, ReduceAlgorithm::kMean, node.inputs());
 }
 

@@ -12,10 +12,10 @@ namespace topdnn {
 
 namespace {
 
-// ONNX 1.8, which brought opset 13; readers of the time take no newer one.
+// ONNX 1.8, which introduced opset 13. Readers of that time accept no newer version.
 constexpr std::int64_t kIrVersion = 7;
 
-// A tensor of f32 whose first extent is open.
+// Describes an f32 tensor whose first extent is open.
 void Describe(onnx::ValueInfoProto& value, const std::string& name, const Shape& shape) {
   value.set_name(name);
   auto& type = *value.mutable_type()->mutable_tensor_type();

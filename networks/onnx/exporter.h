@@ -1,5 +1,5 @@
-// From a graph and the values of its parameters to an ONNX model, which other programs run and the
-// importer (importer.h) reads back: the same layers under the same names.
+// Exports a graph and the values of its parameters as an ONNX model with the same layers and names.
+// Other programs can run it, and the importer (importer.h) can read it.
 
 #ifndef TOPDNN_NETWORKS_ONNX_EXPORTER_H_
 #define TOPDNN_NETWORKS_ONNX_EXPORTER_H_
@@ -12,11 +12,11 @@
 
 namespace topdnn {
 
-// The operations are written as this opset defines them.
+// The opset of the exported operations.
 inline constexpr std::int64_t kExportedOpset = 13;
 
-// The bytes of the file. The number of images is left open. Throws OnnxError for an operation that
-// ONNX lacks, ParameterError for values that do not fit the graph.
+// Returns the bytes of the file. The number of images is left open. Throws OnnxError for an
+// operation that ONNX does not have, and ParameterError for values that do not fit the graph.
 std::string ExportOnnx(const Graph& graph, const ParameterValues& values);
 
 }  // namespace topdnn

@@ -41,7 +41,7 @@ class Importer {
   ImportState state_;
   std::set<std::string> needed_;  // values
   std::string input_name_, output_name_;
-  // Operation and reason -> its nodes.
+  // Nodes by operation and reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> refused_;
 };
 
@@ -51,23 +51,23 @@ void Importer::Define(const std::string& name, NamedValue value) {
   }
 }
 
-// The input's shape: the model's, its open dimensions settled by the options.
+// Adds the input. Its shape is the model's, with open dimensions set by the options.
 void Importer::AddInput() {
   const auto& inputs = state_.model.inputs;
   if (inputs.size() != 1) {
     std::vector<std::string> names;
     for (const ModelInput& input : inputs) names.push_back(Printable(input.name));
-    throw OnnxError(fmt::format("{} inputs ({}): networks of one are taken", names.size(),
-                                fmt::join(names, ", ")));
+    throw OnnxError(fmt::format("{} inputs ({}): only networks with one input are supported",
+                                names.size(), fmt::join(names, ", ")));
   }
   const ModelInput& input = inputs.front();
   const ImportOptions& options = state_.options;
   input_name_ = input.name;
   const std::string what = fmt::format("input {}", Printable(input.name));
   if (!input.is_float) throw OnnxError(what + ": not of float");
-  constexpr std::size_t kMostDimensions = 6;
-  if (!input.has_shape || input.dims.empty() || input.dims.size() > kMostDimensions) {
-    throw OnnxError(what + ": no shape of 1 to 6 dimensions");
+  constexpr std::size_t kMaxDimensions = 6;
+  if (!input.has_shape || input.dims.empty() || input.dims.size() > kMaxDimensions) {
+    throw OnnxError(what + ": its shape must have 1 to 6 dimensions");
   }
   std::vector<std::int64_t> extents;
   for (std::size_t d = 0; d < input.dims.size(); ++d) {
@@ -89,7 +89,7 @@ void Importer::AddInput() {
         fmt::format("{} is {}, not {}", what, shape.ToString(), options.input->ToString()));
   }
   for (const std::int64_t extent : shape.extents()) {
-    if (extent < 1) throw OnnxError(fmt::format("{}: an extent of {}", what, extent));
+    if (extent < 1) throw OnnxError(fmt::format("{}: invalid extent {}", what, extent));
   }
   const auto elements = static_cast<std::size_t>(shape.elements());
   if (options.memory_limit != 0 && elements > options.memory_limit / sizeof(float)) {
@@ -99,11 +99,13 @@ void Importer::AddInput() {
   Define(input.name, ImportedValue{state_.graph.AddInput(shape), shape});
 }
 
-// What the output depends on, from the last node to the first; the rest is dropped.
+// Finds the nodes that the output depends on, from the last node to the first. Other nodes are
+// dropped.
 void Importer::FindNeeded() {
   const Model& model = state_.model;
   if (model.outputs.size() != 1) {
-    throw OnnxError(fmt::format("{} outputs: networks of one are taken", model.outputs.size()));
+    throw OnnxError(fmt::format("{} outputs: only networks with one output are supported",
+                                model.outputs.size()));
   }
   output_name_ = model.outputs.front();
   needed_.insert(output_name_);
@@ -158,7 +160,7 @@ void Importer::Translate(const ModelNode& node, int index) {
   } else if (layer != translators.end()) {
     layer->second(work);
   } else {
-    throw UnsupportedNode("of constants alone");
+    throw UnsupportedNode("all its inputs are constants");
   }
 }
 
@@ -200,14 +202,14 @@ void Importer::ThrowRefused() const {
 ImportedNetwork Importer::Finish() {
   const auto found = state_.values.find(output_name_);
   if (found == state_.values.end()) {
-    throw OnnxError(
-        fmt::format("no node makes the output {}; the file is damaged", Printable(output_name_)));
+    throw OnnxError(fmt::format("no node computes the output {}; the file is damaged",
+                                Printable(output_name_)));
   }
   const auto* output = std::get_if<ImportedValue>(&found->second);
   if (output == nullptr || state_.graph.nodes().empty() || output->value != state_.graph.output()) {
-    throw OnnxError("its output does not come from its input through a layer");
+    throw OnnxError("no layer leads from its input to its output");
   }
-  if (!output->pad.none()) throw OnnxError("it ends in a Pad");
+  if (!output->pad.none()) throw OnnxError("its last node is a Pad");
   return {std::move(state_.graph), std::move(state_.parameters), input_name_, output_name_,
           output->shape};
 }
@@ -217,7 +219,7 @@ ImportedNetwork Importer::Run() {
   FindNeeded();
   for (const auto& [name, tensor] : state_.model.initializers) Define(name, tensor);
   const auto& nodes = state_.model.nodes;
-  // Constants first: a bias may be named only after the product that it is added to.
+  // Constants first, because a bias may come after the product that it is added to.
   for (int index = 0; index < static_cast<int>(nodes.size()); ++index) {
     const ModelNode& node = nodes[static_cast<std::size_t>(index)];
     if (node.op_type == "Constant" && IsNeeded(node)) ImportNode(index);
@@ -231,7 +233,7 @@ ImportedNetwork Importer::Run() {
   return Finish();
 }
 
-// The same graph without its last node, which is a softmax.
+// The same graph without its last node, a softmax.
 Graph WithoutLast(const Graph& graph) {
   Graph shorter(graph.name());
   shorter.AddInput(graph.shape(0));
@@ -257,7 +259,7 @@ ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options)
     CheckParameters(network.graph, network.parameters);
     return network;
   } catch (const std::bad_alloc&) {
-    throw OnnxError("there is no memory to read it; free some");
+    throw OnnxError("not enough memory to read it; free some");
   } catch (const std::overflow_error& error) {
     throw OnnxError(error.what());
   }

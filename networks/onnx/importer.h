@@ -1,9 +1,9 @@
-// From an ONNX model to a graph and the values of its parameters.
+// Imports an ONNX model as a graph and the values of its parameters.
 //
-// A network of one image input and one output, of the operations in NodeTranslators()
-// (node_import.h). What ONNX spells out and topdnn's operations have inside becomes part of them: a
-// padding before a convolution, an addition of a bias after it, a flattening before an inner
-// product. What follows from the shapes alone is computed here.
+// The network must have one image input and one output, and consist of the operations in
+// NodeTranslators() (node_import.h). Some nodes become part of another layer: a padding before a
+// convolution, an addition of a bias after it, a flattening before an inner product. Nodes that
+// depend only on shapes are computed at import.
 
 #ifndef TOPDNN_NETWORKS_ONNX_IMPORTER_H_
 #define TOPDNN_NETWORKS_ONNX_IMPORTER_H_
@@ -21,7 +21,7 @@
 namespace topdnn {
 
 struct ImportOptions {
-  std::string name = "onnx";  // the graph's
+  std::string name = "onnx";  // name of the graph
   // The whole shape of the input, where it is known (that of an image to run on): it must agree
   // with what the model settles, but for the batch.
   std::optional<Shape> input = {};
@@ -29,7 +29,7 @@ struct ImportOptions {
   std::optional<std::int64_t> batch = {};
   // Leave out a softmax at the end: training computes it with the loss.
   bool drop_final_softmax = false;
-  // Bytes that the reading may take, and each of the network's tensors. 0: no limit.
+  // Limit in bytes for reading the model, and for each tensor of the network. 0: no limit.
   std::size_t memory_limit = 0;
 };
 
@@ -38,11 +38,11 @@ struct ImportedNetwork {
   ParameterValues parameters;
   std::string input_name;
   std::string output_name;
-  Shape output;  // as the model has it: the graph's output may have the same elements as an image
+  Shape output;  // shape in the model; the graph's may have more dimensions
 };
 
-// Throws OnnxError: one line, which for operations that are not supported lists all of them with
-// their nodes.
+// Throws OnnxError in one line. For unsupported operations the line lists all of them with their
+// nodes.
 ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options);
 
 }  // namespace topdnn

@@ -15,13 +15,13 @@ namespace {
 
 struct InnerProduct {
   const ModelTensor& weights;
-  bool transposed;  // stored as the operation has them, (outputs, inputs)
+  bool transposed;  // stored as (outputs, inputs), like the operation's weights
   float alpha = 1.0F;
-  Constant bias = nullptr;  // nullptr: none
+  Constant bias = nullptr;  // nullptr: no bias
   float beta = 1.0F;
 };
 
-// Scales, and transposes to (outputs, inputs).
+// Scales the weights, and transposes them to (outputs, inputs).
 void FillWeights(const InnerProduct& product, std::int64_t outputs, std::int64_t inputs,
                  Tensor& weights) {
   const std::vector<double> values = ValuesOf(product.weights);
@@ -35,7 +35,7 @@ void FillWeights(const InnerProduct& product, std::int64_t outputs, std::int64_t
   }
 }
 
-// A bias of one element stands for all.
+// A bias of one element applies to all outputs.
 void FillBias(const InnerProduct& product, std::int64_t outputs, Tensor& bias) {
   const std::vector<double> values = ValuesOf(*product.bias);
   for (std::int64_t o = 0; o < outputs; ++o) {
@@ -48,13 +48,13 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
   const Shape& shape = product.weights.shape;
   const ImportedValue source = node.SourceAt(0);
   if (shape.rank() != 2 || source.shape.rank() != 2) {
-    throw UnsupportedNode(fmt::format("a product of {} by {}: topdnn's are of matrices",
+    throw UnsupportedNode(fmt::format("a product of {} by {}: topdnn supports only matrices",
                                       source.shape.ToString(), shape.ToString()));
   }
   const std::int64_t inputs = shape[product.transposed ? 1 : 0];
   const std::int64_t outputs = shape[product.transposed ? 0 : 1];
   if (inputs != source.shape[1]) {
-    throw UnsupportedNode(fmt::format("a product of {} by {}: their extents differ",
+    throw UnsupportedNode(fmt::format("a product of {} by {}: the extents do not match",
                                       source.shape.ToString(), shape.ToString()));
   }
   if (product.bias) {
@@ -63,14 +63,14 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
                                                bias[bias.rank() - 1] == outputs);
     if (!fits) throw UnsupportedNode(fmt::format("a bias of {}", bias.ToString()));
   }
-  // An inner product reads an image as it is; what else was flattened needs a layer for it.
+  // An inner product reads an image directly. Other flattened tensors need a flattening layer.
   const Shape& image = node.ShapeOf(node.Elements(source));
   const bool as_it_is = image.rank() == 4 && image[0] == source.shape[0];
   const ValueId value = as_it_is ? source.value : node.Plain(source);
   const InnerProductEpilogue epilogue{.bias = product.bias != nullptr};
   const auto op = std::make_shared<InnerProductOp>(node.ShapeOf(value), outputs, epilogue);
   const ValueId result = node.AddLayer(op, {value});
-  const Shape matrix{outputs, inputs};  // the parameter's, an image's elements in a row
+  const Shape matrix{outputs, inputs};  // shape of the parameter, with an image flattened
   if (product.transposed && product.alpha == 1.0F) {
     node.SetParameter("weights", product.weights, matrix);
   } else {

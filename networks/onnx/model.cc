@@ -33,7 +33,7 @@ constexpr std::array<TypeCode, 9> kTypes = {{{onnx::TensorProto::FLOAT, DataType
                                              {onnx::TensorProto::UINT8, DataType::kU8},
                                              {onnx::TensorProto::BOOL, DataType::kU8}}};
 
-// The elements of a list, each cut to the Stored type that a tensor's raw data would have.
+// The elements of a list, each converted to the Stored type of the tensor's raw data.
 template <typename Stored, typename List>
 std::string BytesOf(const List& list) {
   std::string bytes(static_cast<std::size_t>(list.size()) * sizeof(Stored), '\0');
@@ -46,7 +46,7 @@ std::string BytesOf(const List& list) {
   return bytes;
 }
 
-// From the one list that the tensor's type uses.
+// Reads the one list that the tensor's type uses.
 std::string ListedBytes(const onnx::TensorProto& proto, DataType type) {
   switch (type) {
     case DataType::kF32:
@@ -70,24 +70,25 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, const std::string& what) {
     throw OnnxError(fmt::format("{}: {}", what, why));
   };
   if (proto.data_location() == onnx::TensorProto::EXTERNAL || proto.external_data_size() > 0) {
-    refuse("its data is in another file; save the model with all its data inside");
+    refuse("its data is in another file; save the model with all its data in one file");
   }
-  if (proto.has_segment()) refuse("its data is cut into segments; save the model again");
+  if (proto.has_segment())
+    refuse("its data is split into segments; save the model again without segments");
   const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& code) {
     return code.onnx == proto.data_type();
   });
   if (known == kTypes.end()) {
-    refuse(fmt::format("element type {} of ONNX is not taken; save it as float or int64",
+    refuse(fmt::format("ONNX element type {} is not supported; save it as float or int64",
                        proto.data_type()));
   }
   ModelTensor tensor;
   tensor.type = known->type;
-  constexpr int kMostDimensions = 32;
-  if (proto.dims_size() > kMostDimensions) refuse("more than 32 dimensions");
+  constexpr int kMaxDimensions = 32;
+  if (proto.dims_size() > kMaxDimensions) refuse("more than 32 dimensions");
   std::size_t expected = SizeOf(tensor.type);
   for (const std::int64_t dim : proto.dims()) {
     if (dim < 0 || __builtin_mul_overflow(expected, static_cast<std::size_t>(dim), &expected)) {
-      refuse(fmt::format("an extent of {} cannot be", dim));
+      refuse(fmt::format("invalid extent {}", dim));
     }
   }
   tensor.shape = Shape(std::vector<std::int64_t>(proto.dims().begin(), proto.dims().end()));
@@ -97,7 +98,7 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, const std::string& what) {
     tensor.bytes = ListedBytes(proto, tensor.type);
   }
   if (tensor.bytes.size() != expected) {
-    refuse(fmt::format("{} bytes of data, {} make {}; the file is damaged", tensor.bytes.size(),
+    refuse(fmt::format("{} bytes of data, but {} need {}; the file is damaged", tensor.bytes.size(),
                        expected, tensor.shape.ToString()));
   }
   return tensor;
@@ -125,7 +126,7 @@ ModelAttribute ReadAttribute(onnx::AttributeProto& proto, const std::string& wha
       attribute.tensor = std::make_shared<ModelTensor>(ReadTensor(*proto.mutable_t(), what));
       break;
     default:
-      break;  // a subgraph or the like: no operation that is taken has one
+      break;  // a subgraph or similar: no supported operation has one
   }
   return attribute;
 }
@@ -141,7 +142,7 @@ ModelNode ReadNode(onnx::NodeProto& proto) {
     const std::string what = fmt::format("node {} ({}), attribute {}", Printable(node.name),
                                          Printable(node.op_type), Printable(attribute.name()));
     if (!node.attributes.emplace(attribute.name(), ReadAttribute(attribute, what)).second) {
-      throw OnnxError(what + ": it is there twice; the file is damaged");
+      throw OnnxError(what + ": duplicate; the file is damaged");
     }
   }
   return node;
@@ -169,23 +170,23 @@ std::int64_t OpsetOf(const onnx::ModelProto& proto) {
     if (import.domain().empty() || import.domain() == "ai.onnx") opset = import.version();
   }
   if (opset < kOldestOpset || opset > kNewestOpset) {
-    throw OnnxError(
-        fmt::format("opset {}: 7 to 17 are read; convert it with onnx.version_converter", opset));
+    throw OnnxError(fmt::format(
+        "opset {}: opsets 7 to 17 are supported; convert it with onnx.version_converter", opset));
   }
   return opset;
 }
 
 onnx::ModelProto ParseProto(std::string_view bytes, std::size_t memory_limit) {
-  if (bytes.size() > INT_MAX) throw OnnxError("larger than 2 GiB, more than protobuf reads");
+  if (bytes.size() > INT_MAX) throw OnnxError("larger than 2 GiB, the limit of protobuf");
   const std::size_t size = ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor());
   if (memory_limit != 0 && size > memory_limit) {
-    throw OnnxError(fmt::format("may take {} MiB to read, and {} MiB may be used; free memory",
+    throw OnnxError(fmt::format("may take {} MiB to read, but {} MiB may be used; free memory",
                                 size >> 20, memory_limit >> 20));
   }
   const google::protobuf::LogSilencer one_line_is_enough;
   onnx::ModelProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph()) {
-    throw OnnxError("no ONNX model, or a truncated one; export or download it again");
+    throw OnnxError("not an ONNX model, or a truncated one; export or download it again");
   }
   return proto;
 }
@@ -206,7 +207,7 @@ std::vector<std::int64_t> IntsOf(const ModelTensor& tensor) {
   }
   if (UnitRoundoff(tensor.type) != 0) {
     throw std::invalid_argument(
-        fmt::format("a tensor of {} where integers belong", NameOf(tensor.type)));
+        fmt::format("a tensor of {}, but integers are needed", NameOf(tensor.type)));
   }
   const std::vector<double> values = ValuesOf(tensor);
   std::transform(values.begin(), values.end(), ints.begin(),
@@ -256,16 +257,17 @@ Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
   model.opset = OpsetOf(proto);
   onnx::GraphProto& graph = *proto.mutable_graph();
   if (static_cast<std::size_t>(graph.node_size()) > kMostNodes) {
-    throw OnnxError(fmt::format("{} nodes: at most {} are read", graph.node_size(), kMostNodes));
+    throw OnnxError(
+        fmt::format("{} nodes: at most {} are supported", graph.node_size(), kMostNodes));
   }
   if (graph.sparse_initializer_size() > 0) {
-    throw OnnxError("it has sparse weights; save them dense");
+    throw OnnxError("sparse weights are not supported; save them dense");
   }
   for (onnx::TensorProto& initializer : *graph.mutable_initializer()) {
     const std::string what = fmt::format("initializer {}", Printable(initializer.name()));
     auto tensor = std::make_shared<ModelTensor>(ReadTensor(initializer, what));
     if (!model.initializers.emplace(initializer.name(), std::move(tensor)).second) {
-      throw OnnxError(what + ": it is there twice; the file is damaged");
+      throw OnnxError(what + ": duplicate; the file is damaged");
     }
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) model.nodes.push_back(ReadNode(node));

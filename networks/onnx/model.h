@@ -1,5 +1,5 @@
-// An ONNX model as plain data, read from bytes that are not trusted: what is here has been checked
-// against the bytes that were there. Only model.cc and exporter.cc know protobuf.
+// An ONNX model as plain data. It is read from untrusted bytes; everything here has been checked
+// against the bytes of the file. Only model.cc and exporter.cc use protobuf.
 
 #ifndef TOPDNN_NETWORKS_ONNX_MODEL_H_
 #define TOPDNN_NETWORKS_ONNX_MODEL_H_
@@ -18,13 +18,13 @@
 
 namespace topdnn {
 
-// A model that cannot be read: one line with what, where and the fix.
+// A model that cannot be read. One line: what, where and the fix.
 class OnnxError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Row-major, as many bytes as the shape has elements.
+// Row-major. The number of bytes matches the shape.
 struct ModelTensor {
   Shape shape;
   DataType type = DataType::kF32;
@@ -34,12 +34,12 @@ struct ModelTensor {
 };
 
 std::vector<double> ValuesOf(const ModelTensor& tensor);
-// Of an integer tensor; throws std::invalid_argument for another.
+// The integers of a tensor. Throws std::invalid_argument for other element types.
 std::vector<std::int64_t> IntsOf(const ModelTensor& tensor);
-// Rounded to the type; for an integer one beyond +-2^62 those.
+// Makes a tensor with values rounded to the type. Integers are limited to +-2^62.
 ModelTensor MakeTensor(Shape shape, DataType type, std::vector<double> values);
 
-// What kind it is shows in which member is not empty.
+// An attribute. The member that is not empty shows its kind.
 struct ModelAttribute {
   std::optional<std::int64_t> i;
   std::optional<float> f;
@@ -50,9 +50,9 @@ struct ModelAttribute {
 };
 
 struct ModelNode {
-  std::string name;     // may be empty, or that of another node, too
-  std::string op_type;  // with its domain, "com.example::Op", unless that is ONNX's own
-  std::vector<std::string> inputs, outputs;  // values; empty where an optional one is left out
+  std::string name;     // may be empty or the same as another node's
+  std::string op_type;  // with its domain ("com.example::Op") unless it is ONNX's
+  std::vector<std::string> inputs, outputs;  // names of values; empty: left out
   std::map<std::string, ModelAttribute> attributes;
 
   bool Has(const std::string& attribute) const { return attributes.count(attribute) > 0; }
@@ -63,7 +63,7 @@ struct ModelNode {
                                  std::vector<std::int64_t> otherwise) const;
 };
 
-// An input of the whole model. A dimension without a number is open: the user settles it.
+// An input of the model. A dimension without a number is open: the user sets it.
 struct ModelInput {
   std::string name;
   bool is_float = false;
@@ -75,24 +75,24 @@ struct Model {
   std::int64_t opset = 0;
   std::vector<ModelNode> nodes;
   std::map<std::string, std::shared_ptr<const ModelTensor>> initializers;
-  std::vector<ModelInput> inputs;  // without those that an initializer gives
+  std::vector<ModelInput> inputs;  // without those that have an initializer
   std::vector<std::string> outputs;
 };
 
-// ONNX's numbers of element types (TensorProto.DataType), as a Cast names them.
+// ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt32 = 6, kOnnxInt64 = 7, kOnnxDouble = 11;
 
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 17;
-// More than any convolutional network has, and few enough for what is quadratic in them.
+// More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMostNodes = 20000;
 
-// Throws OnnxError for what is no model, is damaged, keeps its weights elsewhere, or would take
-// more than `memory_limit` bytes of memory (0: no limit).
+// Parses a model. Throws OnnxError for bytes that are not a model, for damaged files, for weights
+// in other files, and when reading would need more than `memory_limit` bytes (0: no limit).
 Model ParseModel(std::string_view bytes, std::size_t memory_limit);
 
-// A name from a file as a message may print it: bytes that are no ASCII text become '?', and a long
-// one is cut.
+// A name from a file, safe to print: bytes that are not ASCII text become '?', and a long name is
+// cut.
 std::string Printable(std::string_view name);
 
 }  // namespace topdnn

@@ -26,7 +26,7 @@ namespace topdnn {
 
 namespace {
 
-// What both ConvExtents and PoolExtents have.
+// Fields that ConvExtents and PoolExtents have in common.
 template <typename Extents>
 void SetWindow(onnx::NodeProto& node, const Extents& e) {
   SetInts(node, "kernel_shape", {e.r, e.s});
@@ -34,7 +34,7 @@ void SetWindow(onnx::NodeProto& node, const Extents& e) {
   SetInts(node, "pads", {e.pad_top, e.pad_left, e.pad_bottom, e.pad_right});
 }
 
-// A ReLU that the operation has inside is a node of its own.
+// A ReLU that is fused into the operation becomes a separate node.
 void FinishWithRelu(NodeExport& layer, const onnx::NodeProto& node, bool relu) {
   if (relu) layer.AddNode("Relu", {node.output(0)}, "relu");
   layer.Finish();
@@ -43,8 +43,9 @@ void FinishWithRelu(NodeExport& layer, const onnx::NodeProto& node, bool relu) {
 void WriteConv(NodeExport& layer) {
   const auto& op = layer.OpAs<ConvOp>();
   const ConvExtents& e = op.extents();
-  if (op.epilogue().sum) throw std::invalid_argument("a sum inside a convolution");
-  if (op.epilogue().bound != 0) throw std::invalid_argument("a bound inside a convolution");
+  if (op.epilogue().sum) throw std::invalid_argument("a convolution with a fused addition");
+  if (op.epilogue().bound != 0)
+    throw std::invalid_argument("a convolution with a fused bounded ReLU");
   std::vector<std::string> inputs = layer.Sources();
   inputs.push_back(layer.AddParameter("weights", {e.k, e.c / e.groups, e.r, e.s}));
   if (op.epilogue().bias) inputs.push_back(layer.AddParameter("bias", {e.k}));
@@ -147,7 +148,7 @@ void WriteAdd(NodeExport& layer) {
 void WriteBias(NodeExport& layer) {
   const auto& op = layer.OpAs<BiasOp>();
   const std::string bias = layer.AddParameter("bias", {op.channels()});
-  // (C, 1, 1) is aligned with the channels of (N, C, H, W).
+  // (C, 1, 1) aligns with the channels of (N, C, H, W).
   const std::vector<std::int64_t> ones(static_cast<std::size_t>(op.shape().rank() - 2), 1);
   std::vector<std::int64_t> extents = {op.channels()};
   extents.insert(extents.end(), ones.begin(), ones.end());
@@ -259,9 +260,9 @@ std::vector<std::string> NodeExport::Sources() const {
   return sources;
 }
 
-std::string NodeExport::NewName(const std::string& wish) {
-  std::string name = wish;
-  for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", wish, i);
+std::string NodeExport::NewName(const std::string& requested) {
+  std::string name = requested;
+  for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", requested, i);
   return name;
 }
 

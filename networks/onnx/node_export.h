@@ -1,4 +1,4 @@
-// What the writer of one operation works with: the layer, and the model that its nodes join.
+// The interface for the writer of one operation: the layer, and the model that it adds nodes to.
 
 #ifndef TOPDNN_NETWORKS_ONNX_NODE_EXPORT_H_
 #define TOPDNN_NETWORKS_ONNX_NODE_EXPORT_H_
@@ -19,7 +19,7 @@ namespace topdnn {
 
 class NodeExport {
  public:
-  // `names` are those of the graph's values in the model; `taken` all of the model's.
+  // `names` are the names of the graph's values in the model. `taken` are all names in the model.
   NodeExport(const Graph& graph, const GraphNode& layer, const ParameterValues& values,
              std::vector<std::string>& names, std::set<std::string>& taken, onnx::GraphProto& model)
       : graph_(graph),
@@ -36,19 +36,21 @@ class NodeExport {
   const Shape& source_shape() const { return graph_.shape(layer_.inputs.front()); }
   std::vector<std::string> Sources() const;
 
-  // A node named after the layer, with its result; `part` tells several of one layer apart.
+  // Adds a node named after the layer, with its result. `part` distinguishes several nodes of one
+  // layer.
   onnx::NodeProto& AddNode(std::string_view op_type, std::vector<std::string> inputs,
                            std::string_view part = {});
-  // The result of the node added last is the layer's.
+  // Makes the result of the last node the layer's result.
   void Finish();
 
-  // An initializer with the value of a parameter, by its name; `otherwise` fills one without.
+  // Adds an initializer with the value of the named parameter, or filled with `otherwise` if there
+  // is none. Returns its name.
   std::string AddParameter(std::string_view name, const Shape& shape, float otherwise = 0.0F);
   std::string AddFloats(std::string_view name, const Shape& shape, const float* values);
   std::string AddInts(std::string_view name, const std::vector<std::int64_t>& values);
 
  private:
-  std::string NewName(const std::string& wish);
+  std::string NewName(const std::string& requested);
 
   const Graph& graph_;
   const GraphNode& layer_;
@@ -65,7 +67,7 @@ void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int
 
 using NodeWriter = void (*)(NodeExport& layer);
 
-// An operation's kind -> what writes it.
+// Writers by the kind of operation.
 const std::map<std::string_view, NodeWriter>& NodeWriters();
 
 }  // namespace topdnn

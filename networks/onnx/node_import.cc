@@ -10,7 +10,7 @@
 
 namespace topdnn {
 
-void ImportState::Take(const Shape& shape, DataType type) {
+void ImportState::ReserveMemory(const Shape& shape, DataType type) {
   const auto elements = static_cast<std::size_t>(shape.elements());
   std::size_t more = 0;
   if (__builtin_mul_overflow(elements, SizeOf(type), &more) ||
@@ -57,7 +57,7 @@ std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute,
     }
     axes.push_back(static_cast<int>(axis < 0 ? axis + rank : axis));
     if (std::count(axes.begin(), axes.end(), axes.back()) > 1) {
-      throw UnsupportedNode(fmt::format("axis {} twice", axis));
+      throw UnsupportedNode(fmt::format("duplicate axis {}", axis));
     }
   }
   return axes;
@@ -65,7 +65,7 @@ std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute,
 
 ValueId NodeImport::Elements(const ImportedValue& value) const {
   if (!value.pad.none()) {
-    throw UnsupportedNode("a padding that no convolution or pooling follows");
+    throw UnsupportedNode("a Pad that is not followed by a convolution or pooling");
   }
   return value.value;
 }
@@ -76,16 +76,16 @@ ValueId NodeImport::Plain(const ImportedValue& value) {
   if (shape == value.shape) return elements;
   if (value.shape.rank() != 2 || shape.rank() < 1 || shape[0] != value.shape[0]) {
     throw UnsupportedNode(
-        fmt::format("a reshaping of {} to {} before it", shape.ToString(), value.shape.ToString()));
+        fmt::format("a reshape of {} to {} before it", shape.ToString(), value.shape.ToString()));
   }
   const std::string layer = NewLayerName(value.reshaped_by.empty() ? "flatten" : value.reshaped_by);
   return state_.graph.Add(layer, std::make_shared<FlattenOp>(shape), {elements});
 }
 
-std::string NodeImport::NewLayerName(const std::string& wish) {
-  std::string name = wish;
-  int& repeats = state_.repeats[wish];  // so that a thousand of one name are no million trials
-  while (!state_.layers.insert(name).second) name = fmt::format("{}_{}", wish, ++repeats + 1);
+std::string NodeImport::NewLayerName(const std::string& requested) {
+  std::string name = requested;
+  int& repeats = state_.repeats[requested];  // keeps the search linear for many nodes of one name
+  while (!state_.layers.insert(name).second) name = fmt::format("{}_{}", requested, ++repeats + 1);
   return name;
 }
 
@@ -103,7 +103,7 @@ ValueId NodeImport::AddLayer(std::shared_ptr<const Op> op, std::vector<ValueId> 
 }
 
 Tensor& NodeImport::NewParameter(std::string_view name, const Shape& shape) {
-  Take(shape, DataType::kF32);
+  ReserveMemory(shape, DataType::kF32);
   return state_.parameters[ParameterKey(layer_, name)] = Tensor(shape);
 }
 

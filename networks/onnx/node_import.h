@@ -1,5 +1,5 @@
-// What a translator of one ONNX operation works with: the node, the values that it reads, and the
-// network that its layers join.
+// The interface for the translator of one ONNX operation: the node, the values that it reads, and
+// the network that it adds layers to.
 
 #ifndef TOPDNN_NETWORKS_ONNX_NODE_IMPORT_H_
 #define TOPDNN_NETWORKS_ONNX_NODE_IMPORT_H_
@@ -20,13 +20,13 @@
 
 namespace topdnn {
 
-// Why a node cannot be taken. The import goes on, to find what else cannot.
+// A node that is not supported, with the reason. The import continues, to find all such nodes.
 class UnsupportedNode : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Padding that a Pad node puts around an image, and that the next window operation is to take in.
+// Padding by a Pad node around an image. The next window operation must apply it.
 struct PendingPad {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;
   float value = 0.0F;
@@ -34,34 +34,36 @@ struct PendingPad {
   bool none() const { return top == 0 && left == 0 && bottom == 0 && right == 0; }
 };
 
-// A value of the graph as a node sees it: the same elements in row-major order, perhaps under
-// another shape (a flattening that an inner product does not need), perhaps with padding to come.
+// A value of the graph as seen by a node: the same elements in row-major order, but possibly with
+// another shape (a flattening that an inner product does not need), and possibly with pending
+// padding.
 struct ImportedValue {
   ValueId value = -1;
   Shape shape;
   PendingPad pad = {};
-  std::string reshaped_by = {};  // the node that gave it its shape, for the name of a layer
+  std::string reshaped_by = {};  // the node that reshaped it; names a flattening layer
 };
 
 using Constant = std::shared_ptr<const ModelTensor>;
-// Nothing: made by a node that cannot be taken.
+// std::monostate: the node that computes the value is not supported.
 using NamedValue = std::variant<std::monostate, Constant, ImportedValue>;
 
-// The network in the making.
+// The state of an import.
 struct ImportState {
   const Model& model;
   const ImportOptions& options;
   Graph graph;
   ParameterValues parameters = {};
-  std::map<std::string, NamedValue> values = {};         // of the model, by name
-  std::map<std::string, std::vector<int>> readers = {};  // nodes, and -1 for the model's output
-  std::set<int> absorbed = {};                           // nodes that another's layer computes
-  std::set<std::string> layers = {};                     // names given
-  std::map<std::string, int> repeats = {};               // how often each was wished for
-  std::size_t bytes = 0;                                 // taken for constants and parameters
+  std::map<std::string, NamedValue> values = {};  // values of the model, by name
+  std::map<std::string, std::vector<int>> readers =
+      {};                                   // nodes that read a value; -1: the model's output
+  std::set<int> absorbed = {};              // nodes that are part of another node's layer
+  std::set<std::string> layers = {};        // names in use
+  std::map<std::string, int> repeats = {};  // how often each name was requested
+  std::size_t bytes = 0;                    // reserved for constants and parameters
 
-  // Counts memory that is about to be taken. Throws OnnxError when it may not be.
-  void Take(const Shape& shape, DataType type);
+  // Counts memory before it is allocated. Throws OnnxError when it exceeds the limit.
+  void ReserveMemory(const Shape& shape, DataType type);
 };
 
 class NodeImport {
@@ -80,61 +82,63 @@ class NodeImport {
     return input < node_.inputs.size() && !node_.inputs[input].empty();
   }
   bool IsConstant(std::size_t input) const;
-  // These throw UnsupportedNode when the input is absent or of the other kind.
+  // These throw UnsupportedNode when the input is missing, or is a value instead of a constant or
+  // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
-  // The axes of a Squeeze, Unsqueeze or reduction, from the input that newer opsets have or the
-  // attribute of older ones, counted from 0; empty when there are none. Throws UnsupportedNode for
-  // one out of range or repeated.
+  // The axes of a Squeeze, Unsqueeze or reduction, counted from 0: from the input in newer opsets,
+  // from the attribute in older ones. Empty when the node has none. Throws UnsupportedNode for axes
+  // that are out of range or repeated.
   std::vector<int> Axes(std::size_t input, std::string_view attribute, int rank) const;
 
-  // The graph's own value of that shape, by a flattening layer where it must be; throws
-  // UnsupportedNode for any other reshaping and for padding to come.
+  // The value of the graph with that shape; adds a flattening layer if needed. Throws
+  // UnsupportedNode for any other reshape and for pending padding.
   ValueId Plain(const ImportedValue& value);
-  // The graph's value behind one that is only seen under another shape: for operations that work
-  // element by element. Throws UnsupportedNode for padding to come.
+  // The value of the graph without its reshape, for operations that work element by element. Throws
+  // UnsupportedNode for pending padding.
   ValueId Elements(const ImportedValue& value) const;
   const Shape& ShapeOf(ValueId value) const { return state_.graph.shape(value); }
 
-  // Adds a layer, named after the node. Throws UnsupportedNode for a tensor that does not fit the
+  // Adds a layer, named after the node. Throws UnsupportedNode when its result does not fit the
   // memory.
   ValueId AddLayer(std::shared_ptr<const Op> op, std::vector<ValueId> inputs);
-  // A parameter of the last layer, from a constant with as many elements or, zeroed, to be filled.
+  // SetParameter sets a parameter of the last layer from a constant with as many elements.
+  // NewParameter returns a zeroed one to fill.
   void SetParameter(std::string_view name, const ModelTensor& constant, const Shape& shape);
   Tensor& NewParameter(std::string_view name, const Shape& shape);
 
-  // If an Addition of a constant, an element a channel, alone reads the result (N, channels, ...):
-  // the constant, the addition being done with; otherwise nothing. `trailing` is the number of
-  // dimensions after the channels.
+  // If the only reader of the result (N, channels, ...) is an addition of a constant with one
+  // element per channel, returns that constant and marks the addition as done. Otherwise returns
+  // nothing. `trailing` is the number of dimensions after the channels.
   Constant AbsorbBias(std::int64_t channels, int trailing);
 
-  // The node's result.
+  // Sets the node's result.
   void Produce(ImportedValue value);
   void Produce(ModelTensor constant);
-  // Before a constant of this size is made.
-  void Take(const Shape& shape, DataType type) { state_.Take(shape, type); }
+  // Call before a constant of this size is allocated.
+  void ReserveMemory(const Shape& shape, DataType type) { state_.ReserveMemory(shape, type); }
 
  private:
-  std::string NewLayerName(const std::string& wish);
+  std::string NewLayerName(const std::string& requested);
 
   ImportState& state_;
   int index_;
   const ModelNode& node_;
-  std::string layer_;       // the last one added
-  std::string also_names_;  // the result of an addition that was absorbed
+  std::string layer_;       // name of the last layer added
+  std::string also_names_;  // result of an addition that became part of the layer
 };
 
-// Names in messages: "conv1", or "node 3" of one that has none.
+// The name of a node in messages: "conv1", or "node 3" for a node without a name.
 std::string NameOfNode(const ModelNode& node, int index);
 
 using NodeTranslator = void (*)(NodeImport& node);
 
-// ONNX's op_type -> what takes it into the network.
+// Translators by ONNX's op_type.
 const std::map<std::string, NodeTranslator>& NodeTranslators();
-// The same for nodes of which every input is a constant, or the shape alone matters.
+// Translators for nodes whose inputs are all constants, or that need only the shape of their input.
 const std::map<std::string, NodeTranslator>& ConstantTranslators();
 
-// A file each below this folder.
+// One file each in this folder.
 void ImportConv(NodeImport& node);
 void ImportMaxPool(NodeImport& node);
 void ImportAveragePool(NodeImport& node);
@@ -157,7 +161,7 @@ void ImportConcat(NodeImport& node);
 void ImportReduceMean(NodeImport& node);
 void ImportReduceSum(NodeImport& node);
 void ImportCastOfValue(NodeImport& node);
-// Shapes: of a value or of a constant.
+// Operations on shapes, of a value or of a constant.
 void ImportIdentity(NodeImport& node);
 void ImportReshape(NodeImport& node);
 void ImportFlatten(NodeImport& node);
@@ -165,7 +169,7 @@ void ImportSqueeze(NodeImport& node);
 void ImportUnsqueeze(NodeImport& node);
 void ImportTranspose(NodeImport& node);
 void ImportShape(NodeImport& node);
-// Constants alone.
+// Operations on constants only.
 void FoldConstant(NodeImport& node);
 void FoldConstantOfShape(NodeImport& node);
 void FoldCast(NodeImport& node);

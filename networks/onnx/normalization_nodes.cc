@@ -36,8 +36,8 @@ void ImportLrn(NodeImport& node) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-// Before opset 13 a softmax goes over everything from its axis on; since then, along the axis. Both
-// are the rows of a matrix when nothing but ones follows the axis.
+// Before opset 13 a softmax runs over all dimensions from its axis on; since opset 13 it runs along
+// the axis. Both are the rows of a matrix when all dimensions after the axis are 1.
 void ImportSoftmax(NodeImport& node) {
   ImportedValue source = node.SourceAt(0);
   const Shape shape = source.shape;
@@ -51,7 +51,7 @@ void ImportSoftmax(NodeImport& node) {
   for (int d = 0; d < shape.rank(); ++d) {
     if (along_axis && d > axis && shape[d] != 1) {
       throw UnsupportedNode(
-          fmt::format("axis {} of {}: topdnn's runs along the last one", axis, shape.ToString()));
+          fmt::format("axis {} of {}: topdnn supports only the last axis", axis, shape.ToString()));
     }
     (d < axis ? rows : columns) *= shape[d];
   }

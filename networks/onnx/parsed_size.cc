@@ -13,11 +13,12 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-// More than any message class of ONNX takes, its place in its parent's list included.
+// More than any message class of ONNX needs, including its entry in the parent's list.
 constexpr std::size_t kMessage = 512;
-// A string's object and its allocation; also a scalar's place in a list that grew by doubling.
+// The object of a string and its allocation; also an entry of a scalar in a list that grows by
+// doubling.
 constexpr std::size_t kField = 64;
-// Nested deeper, protobuf itself refuses the message.
+// protobuf itself refuses deeper nesting.
 constexpr int kDeepest = 100;
 
 std::size_t SizeOfPart(std::string_view bytes, const Descriptor* type, int depth);
@@ -28,11 +29,12 @@ std::size_t SizeOfDelimited(std::string_view content, const FieldDescriptor* fie
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return SizeOfPart(content, field->message_type(), depth + 1);
     case FieldDescriptor::CPPTYPE_STRING:
-    case FieldDescriptor::CPPTYPE_FLOAT:  // packed, of known number
+    case FieldDescriptor::CPPTYPE_FLOAT:  // packed, of known size
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return kField + content.size();
     default:
-      // Packed integers: one byte may be one of eight bytes, in a list that grew by doubling.
+      // Packed integers: one byte in the file may be an eight-byte integer, in a list that grows by
+      // doubling.
       return kField + 16 * content.size();
   }
 }

@@ -1,6 +1,6 @@
-// How much memory protobuf would take to parse a message, told from its bytes before any is taken:
-// an empty message costs two bytes in a file and hundreds in memory, so a small file could ask for
-// a hundred times its size.
+// Estimates, before parsing, how much memory protobuf needs to parse a message. An empty message
+// has two bytes in a file and hundreds in memory, so a small file could ask for a hundred times its
+// size.
 
 #ifndef TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_
 #define TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_
@@ -12,7 +12,7 @@
 
 namespace topdnn {
 
-// An upper bound, in bytes. What is damaged counts as far as it can be read.
+// An upper bound in bytes. A damaged message counts as far as it can be read.
 std::size_t ParsedSizeAtMost(std::string_view bytes, const google::protobuf::Descriptor& type);
 
 }  // namespace topdnn

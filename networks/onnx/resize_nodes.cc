@@ -1,4 +1,4 @@
-// Resize, nearest, by whole factors.
+// Resize to the nearest pixel by whole factors.
 
 #include <fmt/format.h>
 
@@ -12,7 +12,8 @@ namespace topdnn {
 
 namespace {
 
-// Of both choices that kernels/resize/resize.h shows to be the same. Opset 10 has but one.
+// Accepts the two modes that are the same for whole factors (see kernels/resize/resize.h). Opset 10
+// has only one of them.
 void CheckRounding(const NodeImport& node) {
   if (node.opset() < 11) return;
   const std::string mode = node.node().String("coordinate_transformation_mode", "half_pixel");
@@ -24,7 +25,7 @@ void CheckRounding(const NodeImport& node) {
   throw UnsupportedNode(fmt::format("{} with {}", Printable(mode), Printable(nearest)));
 }
 
-// The factor of each dimension, from the scales or from the sizes.
+// The factor of each dimension, from the scales or the sizes.
 std::vector<double> Factors(const NodeImport& node, const Shape& image) {
   const std::size_t scales_input = node.opset() < 11 ? 1 : 2;
   constexpr std::size_t kSizesInput = 3;
@@ -39,7 +40,7 @@ std::vector<double> Factors(const NodeImport& node, const Shape& image) {
   } else {
     factors = ValuesOf(node.ConstantAt(scales_input));
   }
-  if (factors.size() != 4) throw UnsupportedNode("not four scales or sizes");
+  if (factors.size() != 4) throw UnsupportedNode("it needs four scales or sizes");
   return factors;
 }
 

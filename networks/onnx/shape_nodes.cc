@@ -1,4 +1,4 @@
-// Identity and what changes a shape alone: of a value, which is then only seen under another shape,
+// Identity, and operations that only change a shape: of a value, which then has a pending reshape,
 // or of a constant.
 
 #include <fmt/format.h>
@@ -21,16 +21,16 @@ Shape ShapeAt(const NodeImport& node) {
 }
 
 void ProduceUnder(NodeImport& node, Shape shape) {
-  constexpr int kMostDimensions = 32;
-  if (shape.rank() > kMostDimensions) {
+  constexpr int kMaxDimensions = 32;
+  if (shape.rank() > kMaxDimensions) {
     throw UnsupportedNode(fmt::format("{} dimensions", shape.rank()));
   }
   if (shape.elements() != ShapeAt(node).elements()) {
-    throw UnsupportedNode(fmt::format("{} reshaped to {}, of other size", ShapeAt(node).ToString(),
-                                      shape.ToString()));
+    throw UnsupportedNode(fmt::format("{} reshaped to {}, which has another size",
+                                      ShapeAt(node).ToString(), shape.ToString()));
   }
   if (node.IsConstant(0)) {
-    node.Take(shape, node.ConstantAt(0).type);
+    node.ReserveMemory(shape, node.ConstantAt(0).type);
     ModelTensor constant = node.ConstantAt(0);
     constant.shape = std::move(shape);
     node.Produce(std::move(constant));
@@ -52,11 +52,11 @@ std::vector<int> OrderOf(const NodeImport& node, int rank) {
   std::sort(sorted.begin(), sorted.end());
   bool right = wanted.size() == static_cast<std::size_t>(rank);
   for (std::size_t d = 0; right && d < sorted.size(); ++d) right = sorted[d] == static_cast<int>(d);
-  if (!right) throw UnsupportedNode(fmt::format("perm is no order of {} dimensions", rank));
+  if (!right) throw UnsupportedNode(fmt::format("perm is not an order of {} dimensions", rank));
   return order;
 }
 
-// Element by element, in the order of the result.
+// Copies element by element, in the order of the result.
 ModelTensor Transposed(const ModelTensor& from, const std::vector<int>& order, Shape shape) {
   const std::size_t size = SizeOf(from.type);
   std::vector<std::int64_t> strides(order.size(), 1);
@@ -104,7 +104,7 @@ void ImportReshape(NodeImport& node) {
     if (extents[d] == -1 && open < 0) {
       open = static_cast<std::ptrdiff_t>(d);
     } else if (extents[d] < 0 || __builtin_mul_overflow(known, extents[d], &known)) {
-      throw UnsupportedNode(fmt::format("an extent of {}", extents[d]));
+      throw UnsupportedNode(fmt::format("invalid extent {}", extents[d]));
     }
   }
   if (open >= 0) extents[static_cast<std::size_t>(open)] = known == 0 ? 0 : from.elements() / known;
@@ -149,7 +149,7 @@ void ImportUnsqueeze(NodeImport& node) {
   ProduceUnder(node, Shape(std::move(extents)));
 }
 
-// No layer where it only moves dimensions of one element, so that the others keep their order.
+// Adds no layer when only dimensions of extent 1 move, because the elements then keep their order.
 void ImportTranspose(NodeImport& node) {
   const Shape from = ShapeAt(node);
   const std::vector<int> order = OrderOf(node, from.rank());
@@ -166,7 +166,7 @@ void ImportTranspose(NodeImport& node) {
   if (keeps_order) {
     ProduceUnder(node, std::move(shape));
   } else if (node.IsConstant(0)) {
-    node.Take(shape, node.ConstantAt(0).type);
+    node.ReserveMemory(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
   } else {
     const ValueId source = node.Plain(node.SourceAt(0));

@@ -17,12 +17,13 @@ namespace topdnn {
 
 namespace {
 
-// How a window moves along one axis of the image.
+// The movement of a window along one axis of the image.
 struct WindowAxis {
   std::int64_t kernel = 1, stride = 1, dilation = 1, pad_before = 0, pad_after = 0;
 };
 
-// Products of two such numbers, and sums of those, fit 64 bits.
+// Throws UnsupportedNode unless the number is so small that products of two such numbers, and sums
+// of these, fit 64 bits.
 std::int64_t Bounded(std::int64_t number, std::int64_t least) {
   if (number < least || number > std::numeric_limits<std::int32_t>::max()) {
     throw UnsupportedNode(fmt::format("a kernel, stride, dilation or padding of {}", number));
@@ -30,8 +31,8 @@ std::int64_t Bounded(std::int64_t number, std::int64_t least) {
   return number;
 }
 
-// SAME: the output extent is ceil(input / stride), the padding that this takes shared out, an odd
-// one more at the end (SAME_UPPER) or at the start (SAME_LOWER).
+// SAME: the output extent is ceil(input / stride). Both sides get half of the padding that this
+// needs; if it is odd, the end (SAME_UPPER) or the start (SAME_LOWER) gets one more.
 void PadToSame(WindowAxis& axis, std::int64_t input, bool upper) {
   const std::int64_t outputs = (input + axis.stride - 1) / axis.stride;
   const std::int64_t covered = (outputs - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
@@ -50,12 +51,12 @@ std::vector<std::int64_t> TwoOf(const ModelNode& node, const std::string& attrib
   return ints;
 }
 
-// Rows, then columns, over an image (N, C, H, W).
+// Returns rows, then columns, for an image (N, C, H, W).
 std::array<WindowAxis, 2> WindowOf(const ModelNode& node, const Shape& image,
                                    const std::vector<std::int64_t>& kernel) {
   const auto strides = TwoOf(node, "strides", 2, 1);
   const auto dilations = TwoOf(node, "dilations", 2, 1);
-  const auto pads = TwoOf(node, "pads", 4, 0);  // every start, then every end
+  const auto pads = TwoOf(node, "pads", 4, 0);  // all starts, then all ends
   const std::string auto_pad = node.String("auto_pad", "NOTSET");
   std::array<WindowAxis, 2> window;
   for (std::size_t a = 0; a < 2; ++a) {
@@ -73,10 +74,10 @@ std::array<WindowAxis, 2> WindowOf(const ModelNode& node, const Shape& image,
   return window;
 }
 
-// The image that a window operation reads, the padding before it left to the operation.
+// The image that a window operation reads, and the padding that the operation must apply.
 struct PaddedImage {
   ValueId value;
-  Shape shape;  // unpadded
+  Shape shape;  // without the padding
   PendingPad pad;
 };
 
@@ -87,8 +88,8 @@ PaddedImage ImageAt(NodeImport& node) {
   image.value = node.Plain(source);
   image.shape = node.ShapeOf(image.value);
   if (image.shape.rank() != 4) {
-    throw UnsupportedNode(fmt::format("a window over {}: topdnn's are 2-D, over (N, C, H, W)",
-                                      image.shape.ToString()));
+    throw UnsupportedNode(fmt::format(
+        "a window over {}: topdnn supports 2-D windows over (N, C, H, W)", image.shape.ToString()));
   }
   return image;
 }
@@ -100,14 +101,14 @@ void Join(const PendingPad& pad, std::array<WindowAxis, 2>& window) {
   window[1].pad_after = Bounded(window[1].pad_after + pad.right, 0);
 }
 
-// SAME counts from the padded image's extents.
+// The shape with padding. SAME is computed from it.
 Shape PaddedShape(const PaddedImage& image) {
   return {image.shape[0], image.shape[1], image.shape[2] + image.pad.top + image.pad.bottom,
           image.shape[3] + image.pad.left + image.pad.right};
 }
 
-// Whether a maximum over the padding's values is one over the image alone: they are below all else,
-// or they are 0 after a ReLU and no window lies in the padding alone.
+// Whether the padding does not change a maximum: its values are below all others, or they are 0
+// after a ReLU and no window covers only padding.
 bool MaximumIgnores(const NodeImport& node, const PaddedImage& image,
                     const std::array<WindowAxis, 2>& window) {
   if (image.pad.value <= std::numeric_limits<float>::lowest()) return true;
@@ -160,7 +161,7 @@ void ImportPool(NodeImport& node, PoolAlgorithm algorithm) {
 
 void ImportGlobalPool(NodeImport& node, PoolAlgorithm algorithm) {
   const PaddedImage image = ImageAt(node);
-  if (!image.pad.none()) throw UnsupportedNode("a Pad before it");
+  if (!image.pad.none()) throw UnsupportedNode("a Pad before it is not supported");
   const auto extents =
       PoolExtents::Global(image.shape[0], image.shape[1], image.shape[2], image.shape[3]);
   const ValueId result = node.AddLayer(std::make_shared<PoolOp>(algorithm, extents), {image.value});
@@ -247,7 +248,7 @@ void ImportPad(NodeImport& node) {
     return;
   }
   if (rank != 4 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 || pads[5] != 0) {
-    throw UnsupportedNode("padding elsewhere than around the rows and columns of an image");
+    throw UnsupportedNode("padding of dimensions other than height and width");
   }
   if (!value.pad.none()) throw UnsupportedNode("a Pad after a Pad");
   value.pad = {Bounded(pads[2], 0), Bounded(pads[3], 0), Bounded(pads[6], 0), Bounded(pads[7], 0),

@@ -1,4 +1,4 @@
-// LeNet as Caffe trains it on MNIST: wider than LeNet-5, with maxima and one hidden layer.
+// LeNet as Caffe trains it on MNIST: wider than LeNet-5, with max pooling and one hidden layer.
 // https://github.com/BVLC/caffe/blob/master/examples/mnist/lenet_train_test.prototxt
 
 #include "networks/builder.h"

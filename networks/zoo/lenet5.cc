@@ -1,6 +1,6 @@
 // LeNet-5: LeCun, Bottou, Bengio and Haffner 1998, "Gradient-Based Learning Applied to Document
-// Recognition", figure 2, as it is built today: C3 sees every map, the poolings have no parameters,
-// and ReLU takes the place of the scaled hyperbolic tangent.
+// Recognition", figure 2, in today's form: C3 reads all maps, the poolings have no parameters, and
+// ReLU replaces the scaled hyperbolic tangent.
 
 #include "networks/builder.h"
 #include "networks/zoo/zoo.h"

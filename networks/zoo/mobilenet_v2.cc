@@ -15,7 +15,7 @@ namespace {
 struct Bottlenecks {
   std::int64_t expansion, outputs;
   int repeats;
-  std::int64_t stride;  // of the first
+  std::int64_t stride;  // stride of the first block
 };
 
 constexpr Bottlenecks kStages[] = {{1, 16, 1, 1}, {6, 24, 2, 2},  {6, 32, 3, 2}, {6, 64, 4, 2},

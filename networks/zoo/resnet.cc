@@ -1,6 +1,6 @@
 // ResNet-18 and ResNet-50: He, Zhang, Ren and Sun 2016, "Deep Residual Learning for Image
-// Recognition", table 1. ResNet-50 halves the image in a block's 3x3 (v1.5: torchvision, NVIDIA);
-// the variant v1 in its first 1x1, as published.
+// Recognition", table 1. ResNet-50 halves the image in the 3x3 convolution of a block (v1.5:
+// torchvision, NVIDIA). The variant v1 halves it in the first 1x1 convolution, as published.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::int64_t kExpansion = 4;  // of a bottleneck's last 1x1
+constexpr std::int64_t kExpansion =
+    4;  // channels of a bottleneck's last 1x1, per channel of its width
 
 class Builder {
  public:
@@ -39,7 +40,7 @@ class Builder {
   }
 
  private:
-  // The shortcut comes first, so that inference adds it in the last convolution of the branch.
+  // The shortcut comes first, so that inference can add it in the last convolution of the branch.
   ValueId Residual(const std::string& name, ValueId from, std::int64_t width, std::int64_t stride) {
     const std::int64_t outputs = block_ == Block::kBasic ? width : kExpansion * width;
     ValueId shortcut = from;

@@ -7,7 +7,7 @@ namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence a function-local object.
+// Registration objects fill it before main, in any order. Therefore it is a function-local object.
 std::vector<NetworkOffer>& TheNetworks() {
   static std::vector<NetworkOffer> networks;
   return networks;

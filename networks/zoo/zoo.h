@@ -1,4 +1,4 @@
-// The networks that topdnn knows by name. Each is a file of this folder that announces itself:
+// The networks that topdnn can find by name. Each is a file of this folder that registers itself:
 //
 //   const NetworkRegistration kCnn({.name = "cnn", ...});
 
@@ -24,8 +24,8 @@ struct NetworkOffer {
   std::string name;     // "resnet50"
   std::string variant;  // "v1"; empty for the default
   std::string source;   // the paper or program that defines it
-  Shape image;          // its usual (C, H, W)
-  Shape small;          // a small one that all its layers can still take: for checks
+  Shape image;          // default (C, H, W)
+  Shape small;          // smallest image that all layers accept, for checks
   std::int64_t classes = 10;
   Graph (*build)(const NetworkSize& size);
 
@@ -38,7 +38,7 @@ class NetworkRegistration {
   explicit NetworkRegistration(NetworkOffer offer);
 };
 
-// Every registered network, sorted by full name.
+// All registered networks, sorted by full name.
 const std::vector<NetworkOffer>& Networks();
 // The network of this full name, or nullptr.
 const NetworkOffer* FindNetwork(std::string_view full_name);

@@ -115,7 +115,8 @@ TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
       {"run", "cnn", "--input", "input=" + Image("grey.npy", {1, 1, 32, 32}), "--output", out},
       "takes images (N, 3, H, W), not 1x1x32x32");
   ExpectRefused({"run", Path("none.onnx"), "--input", input, "--output", out}, "none.onnx");
-  ExpectRefused({"run", Path("broken.onnx"), "--input", input, "--output", out}, "no ONNX model");
+  ExpectRefused({"run", Path("broken.onnx"), "--input", input, "--output", out},
+                "not an ONNX model");
   ExpectRefused({"run", "cnm", "--input", input, "--output", out}, "did you mean cnn?");
   ExpectRefused({"export", "cnn", Path("no/such/x.onnx")}, "no/such/x.onnx");
   const auto with_weights = [&](const std::string& weights) {

@@ -21,7 +21,7 @@ std::atomic<bool> watching = false;
 std::atomic<int> own_allocations = 0;
 std::atomic<int> all_allocations = 0;
 
-// Whether the code at `address` is this program's, not a library's.
+// Whether the code at `address` belongs to this program, and not to a library.
 bool IsOwn(void* address) {
   Dl_info caller;
   Dl_info self;
@@ -49,7 +49,7 @@ void* operator new[](std::size_t size) { return Allocate(size, 0, __builtin_retu
 void* operator new(std::size_t size, std::align_val_t alignment) {
   return Allocate(size, static_cast<std::size_t>(alignment), __builtin_return_address(0));
 }
-// (inlined alone, without its new, GCC 12 takes it for a mistake)
+// (if only this function is inlined, and not its operator new, GCC 12 reports a mismatch)
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
@@ -73,7 +73,7 @@ TEST_P(AllocationTest, AStepAllocatesNothing) {
   const auto plan = MakePlan(FindNetwork("cnn")->build({2, {3, 32, 32}, 10}), request);
   plan->Allocate();
   InitializeParameters(*plan, 1);
-  plan->Run();  // what is made at first use is made now
+  plan->Run();  // objects that are created at first use exist now
   own_allocations = 0;
   watching = true;
   plan->Run();

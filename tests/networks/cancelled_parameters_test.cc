@@ -26,14 +26,14 @@ std::vector<std::string> NamesOf(const Graph& graph) {
   return names;
 }
 
-// Two linear bottlenecks with a shortcut, as MobileNetV2's, and what keeps other shifts in effect:
-// a ReLU, padding, a pooling, the output.
+// Two linear bottlenecks with a shortcut, as in MobileNetV2, and layers that keep other shifts
+// effective: a ReLU, padding, a pooling, the output.
 Graph Bottlenecks() {
   NetworkBuilder net("bottlenecks", {kBatch, {3, 6, 6}, kClasses});
   ValueId x =
       net.BatchNorm("cancelled1", net.Conv("cancelled0", net.input(), {.outputs = 5, .kernel = 1}));
   const ValueId inner =
-      net.ConvNormRelu("expand", x, {.outputs = 4, .kernel = 1});  // its shift meets a ReLU
+      net.ConvNormRelu("expand", x, {.outputs = 4, .kernel = 1});  // a ReLU follows its shift
   const ValueId y =
       net.BatchNorm("cancelled2", net.Conv("project", inner, {.outputs = 5, .kernel = 1}));
   x = net.Add("shortcut", x, y);
@@ -51,7 +51,7 @@ TEST(CancelledParametersTest, AreThoseThatOnlyBatchNormalizationsRead) {
                                             "cancelled2.shift"));
 }
 
-TEST(CancelledParametersTest, MovingThemMovesNoLossAndTheirGradientIsZero) {
+TEST(CancelledParametersTest, TheLossIgnoresThemAndTheirGradientIsZero) {
   PlanRequest request;
   request.backend = "reference";
   request.type = DataType::kF64;

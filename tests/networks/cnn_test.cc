@@ -119,7 +119,7 @@ TEST(CnnTest, ParametersDependOnTheSeedAlone) {
   EXPECT_NE(onednn->Read(onednn->parameters()[0].value), first);
 }
 
-TEST(PlanErrorTest, WhatCannotBePlannedIsOneLine) {
+TEST(PlanErrorTest, AnErrorIsOneLine) {
   PlanRequest request;
   request.memory_limit = 1000;
   EXPECT_THROW(MakePlan(Cnn(), request), PlanError);

@@ -1,4 +1,4 @@
-// A concatenation that needs no copy has no stage, and changes no result.
+// A concatenation that needs no copy has no stage, and does not change a result.
 
 #include <gtest/gtest.h>
 
@@ -13,16 +13,16 @@
 namespace topdnn {
 namespace {
 
-// GoogLeNet at its smallest on so many times the same image. `way` is a backend, or oneDNN's
-// variant of blocked channels.
-std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& way, bool training) {
+// The smallest GoogLeNet on `batch` copies of the same image. `variant` is a backend, or oneDNN's
+// variant with blocked channels.
+std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& variant, bool training) {
   const NetworkOffer& network = *FindNetwork("googlenet");
   const Graph graph = network.build({batch, network.small, 10});
   PlanRequest request;
-  request.backend = way.substr(0, way.find('-'));
-  if (request.backend != way) {
+  request.backend = variant.substr(0, variant.find('-'));
+  if (request.backend != variant) {
     for (const GraphNode& node : graph.nodes()) {
-      for (const Pass pass : kAllPasses) request.variants[{node.name, pass}] = {way};
+      for (const Pass pass : kAllPasses) request.variants[{node.name, pass}] = {variant};
     }
   }
   request.training = training;
@@ -59,11 +59,11 @@ void ExpectNear(const std::vector<double>& a, const std::vector<double>& b, std:
 
 class ConcatTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(ConcatTest, OneImageInPlaceGivesWhatTwoGiveByCopies) {
+TEST_P(ConcatTest, OneImageInPlaceGivesTheSameAsTwoImagesWithCopies) {
   const auto one = MakePlanFor(1, GetParam(), false);
   const auto two = MakePlanFor(2, GetParam(), false);
   EXPECT_EQ(Concats(*two), 9);
-  // Channels last, as eigen has them and as oneDNN may choose, the parts are interleaved.
+  // In channels-last layouts, which eigen uses and oneDNN may choose, the parts are interleaved.
   if (GetParam() != "eigen" && GetParam() != "onednn") {
     EXPECT_EQ(Concats(*one), 0);
     EXPECT_EQ(one->dropped().size(), two->dropped().size() + 9);

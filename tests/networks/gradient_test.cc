@@ -1,5 +1,5 @@
-// The whole chain of backward passes against finite differences of the loss, in double: a graph
-// with a residual addition, a concatenation, a batch normalization with and without ReLU, and a
+// The whole chain of backward passes against finite differences of the loss, in double. The graph
+// has a residual addition, a concatenation, a batch normalization with and without ReLU, and a
 // value that three layers read.
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ constexpr std::int64_t kClasses = 4;
 
 Graph Branching() {
   NetworkBuilder net("branching", {kBatch, {3, 7, 7}, kClasses});
-  ValueId x = net.BatchNorm("bn0", net.input());  // its parameters need no gradient of the input
+  ValueId x = net.BatchNorm(
+      "bn0", net.input());  // the gradient of the input is not needed for its parameters
   x = net.ConvNormRelu("conv1", x, {.outputs = 5, .kernel = 3, .padding = 1});
   ValueId a = net.ConvNorm("conv2", x, {.outputs = 5, .kernel = 1});
   a = net.Relu("relu2", net.Add("add", a, x));
@@ -88,7 +89,8 @@ TEST_P(GradientTest, ATrainingPlanUpdatesRunningStatistics) {
   const auto plan = MakeBranching(GetParam());
   ASSERT_EQ(plan->statistics().size(), 6u);
   plan->Run();
-  // bn0's batch is the input: after one step 0.1 of its mean, and 0.9 + 0.1 of its variance.
+  // The source of bn0 is the input. After one step the running mean is 0.1 of its mean, and the
+  // running variance 0.9 + 0.1 of its variance.
   const std::vector<double> input = plan->Read(plan->Find(BufferRole::kInput));
   double sum = 0;
   for (std::int64_t n = 0; n < kBatch; ++n) {

@@ -14,7 +14,7 @@ TEST(LearningRateTest, StepsDownAtHalfAndThreeQuarters) {
   EXPECT_DOUBLE_EQ(schedule.At(4), 0.01);
   EXPECT_DOUBLE_EQ(schedule.At(5), 0.01);
   EXPECT_DOUBLE_EQ(schedule.At(6), 0.001);
-  EXPECT_DOUBLE_EQ(schedule.At(800), 0.001) << "beyond the end the last one's";
+  EXPECT_DOUBLE_EQ(schedule.At(800), 0.001) << "after the end the last rate stays";
 }
 
 TEST(LearningRateTest, CosineFallsFromTheBaseTowardsZero) {
@@ -34,7 +34,7 @@ TEST(LearningRateTest, WarmupRisesLinearlyToTheSchedule) {
   EXPECT_DOUBLE_EQ(schedule.At(9), 1.0);
 }
 
-TEST(LearningRateTest, KnowsItsNames) {
+TEST(LearningRateTest, ParsesItsNames) {
   EXPECT_EQ(ParseSchedule("cosine"), Kind::kCosine);
   EXPECT_EQ(ParseSchedule("step"), Kind::kStep);
   EXPECT_EQ(ParseSchedule("constant"), Kind::kConstant);

@@ -7,7 +7,7 @@
 namespace topdnn {
 namespace {
 
-TEST(PlaceBuffersTest, LivesThatMeetNeverOverlapInMemory) {
+TEST(PlaceBuffersTest, BuffersInUseTogetherDoNotOverlap) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 50; ++round) {
     std::vector<BufferLife> lives(30);

@@ -1,4 +1,4 @@
-// What a plan says that it takes is what the process takes.
+// The memory that a plan reports is the memory that the process uses.
 
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -32,7 +32,7 @@ double StatusBytes(const std::string& name) {
   return 0;
 }
 
-// Makes VmHWM start anew from what is in use (proc(5), clear_refs). False where it cannot.
+// Resets VmHWM to the current use (proc(5), clear_refs). Returns false when that is not possible.
 bool ResetPeak() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;
@@ -41,20 +41,20 @@ bool ResetPeak() {
 
 class MemoryUseTest : public testing::TestWithParam<bool> {};
 
-TEST_P(MemoryUseTest, ThePeakOfAStepIsThePlansWithinATenth) {
+TEST_P(MemoryUseTest, ThePeakOfAStepAgreesWithThePlanWithinTenPercent) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer's own memory is counted too";
-  malloc_trim(0);  // what tests before it have freed
+  malloc_trim(0);  // memory that earlier tests have freed
   const double before = StatusBytes("VmRSS");
   PlanRequest request;
   request.training = GetParam();
   request.threads = 2;
   const NetworkOffer& network = *FindNetwork(request.training ? "googlenet:bn" : "resnet50");
-  // (large enough that the pages of oneDNN's own code, about 30 MB, are no tenth)
+  // (large enough that oneDNN's own code, about 30 MB, is less than a tenth)
   const std::int64_t batch = request.training ? 16 : 8;
   const auto plan = MakePlan(network.build({batch, network.image, network.classes}), request);
   plan->Allocate();
   InitializeParameters(*plan, 1);
-  malloc_trim(0);  // what drawing the parameters has freed
+  malloc_trim(0);  // memory that drawing the parameters has freed
   if (!ResetPeak()) GTEST_SKIP() << "/proc/self/clear_refs cannot be written";
   plan->Run();
   const double used = StatusBytes("VmHWM") - before;

@@ -66,8 +66,8 @@ void ExpectStepAgrees(const std::string& name, const PlanRequest& request, doubl
   }
   if (!request.training) return;
   EXPECT_LT(error(plan->FindByName("loss"), reference->FindByName("loss")), tolerance);
-  // Where the ReLUs below a shift let all pass, as this draw has them do, and only convolutions of
-  // 1x1 and a batch normalization follow, it has no effect: its gradient is zero but for rounding.
+  // In this draw the ReLUs after a shift pass all values. If then only 1x1 convolutions and a batch
+  // normalization follow, the shift has no effect, and its gradient is zero except for rounding.
   double largest = 0;
   for (const PlanParameter& parameter : reference->parameters()) {
     largest = std::max(largest, Largest(reference->Read(parameter.gradient)));

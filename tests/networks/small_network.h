@@ -1,4 +1,5 @@
-// Networks of the zoo at their smallest, drawn and fed alike, and what is asked of each.
+// The smallest forms of the zoo's networks, with drawn parameters and filled inputs, and the checks
+// of each.
 
 #ifndef TOPDNN_TESTS_NETWORKS_SMALL_NETWORK_H_
 #define TOPDNN_TESTS_NETWORKS_SMALL_NETWORK_H_
@@ -14,19 +15,20 @@
 
 namespace topdnn {
 
-// Two images of NetworkOffer::small and ten classes, on two threads; allocated, drawn and fed.
+// Two images of NetworkOffer::small and ten classes, on two threads. The plan is allocated, its
+// parameters are drawn and its input is filled.
 std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request = {},
                                 ParameterDraw draw = ParameterDraw::kTraining);
 
-// Every stage agrees with the reference.
+// Checks that every stage agrees with the reference.
 void ExpectStagesAgree(Plan& plan);
 
-// One step of the network on `request`'s backend gives the logits, loss, gradients and statistics
-// of the reference backend, within `tolerance` of each array's largest entry. A gradient
-// that is rounding alone (see the definition) need only be small beside the largest of them.
+// Checks that one step of the network on `request`'s backend gives the logits, loss, gradients and
+// statistics of the reference backend, within `tolerance` of each array's largest entry. A gradient
+// that is only rounding (see the definition) must only be small compared with the largest of them.
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance);
 
-// "googlenet:bn" as a test's name.
+// "googlenet:bn" in the form of a test name.
 std::string NameOfCase(const testing::TestParamInfo<std::string>& tested);
 
 }  // namespace topdnn

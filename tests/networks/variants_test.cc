@@ -1,4 +1,4 @@
-// A plan whose convolutions are asked for by variant.
+// Plans whose convolutions are requested by variant.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 namespace topdnn {
 namespace {
 
-// Asks for the variants at every layer, whatever it is.
+// Requests the variants for every layer of any kind.
 PlanRequest AskingFor(const std::string& network, const std::vector<std::string>& variants,
                       bool training) {
   const NetworkOffer& offer = *FindNetwork(network);
@@ -48,7 +48,7 @@ TEST_P(WinogradTest, EveryStageAgreesWithTheReference) {
   ExpectStagesAgree(*plan);
 }
 
-// Weights in a form of the backend's own: with a batch normalization folded into them and without.
+// Weights in an opaque layout, with and without a folded batch normalization.
 INSTANTIATE_TEST_SUITE_P(Networks, WinogradTest,
                          testing::Values(Case{"resnet18", false}, Case{"resnet18", true},
                                          Case{"googlenet", false}, Case{"googlenet", true}),
@@ -57,17 +57,17 @@ INSTANTIATE_TEST_SUITE_P(Networks, WinogradTest,
                                   (tested.param.training ? "_training" : "_inference");
                          });
 
-TEST(VariantsTest, ARefusedOneIsPassedOver) {
-  // Neither exists for these layers: LeNet's have 5x5 kernels.
+TEST(VariantsTest, ARefusedVariantIsSkipped) {
+  // Neither exists for these layers: LeNet's kernels are 5x5.
   const auto plan = MakeSmall("lenet5", AskingFor("lenet5", {"onednn-winograd", "none"}, true));
   for (const Stage& stage : plan->stages()) EXPECT_EQ(stage.variant, "") << stage.name;
   ExpectStagesAgree(*plan);
 }
 
-TEST(VariantsTest, ABlockedPlanReordersNothingBetweenItsConvolutions) {
+TEST(VariantsTest, ABlockedPlanHasNoReordersBetweenConvolutions) {
   const auto plan = MakeSmall("resnet18", AskingFor("resnet18", {"onednn-blocked"}, false));
   EXPECT_GT(StagesBy(*plan, "onednn-blocked"), 0);
-  // But for the image.
+  // Except for the image.
   const auto reorders =
       std::count_if(plan->stages().begin(), plan->stages().end(),
                     [](const Stage& stage) { return stage.pass == StagePass::kReorder; });

@@ -1,4 +1,5 @@
-// The large networks of the zoo at small sizes, stage by stage and a whole step, on every backend.
+// The large networks of the zoo with small images: stage by stage and as a whole step, on every
+// backend.
 
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Zoo, LargeNetworkTest,
                                          "resnet50:v1"),
                          NameOfCase);
 
-// bf16 kernels are held to f32 arithmetic on the same rounded operands.
+// bf16 kernels are compared with f32 arithmetic on the same rounded operands.
 class Bf16NetworkTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(Bf16NetworkTest, EveryStageAgrees) {
@@ -79,11 +80,11 @@ INSTANTIATE_TEST_SUITE_P(Zoo, StepOnBackendTest,
                                           testing::Values("onednn", "openblas", "eigen")),
                          NameOfBackendCase);
 
-// Without googlenet: of all the windows of its thirteen poolings some have two maxima but for
-// rounding, which then decides where the gradient goes.
+// Without googlenet: some windows of its thirteen poolings have two maxima that differ only by
+// rounding. Rounding then decides where the gradient goes.
 class StepGradientsTest : public StepOnBackendTest {};
 
-TEST_P(StepGradientsTest, AreTheReferences) { ExpectAgreement(true, 1e-3); }
+TEST_P(StepGradientsTest, AgreeWithTheReference) { ExpectAgreement(true, 1e-3); }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, StepGradientsTest,
                          testing::Combine(testing::Values("alexnet", "resnet50", "mobilenet_v2"),

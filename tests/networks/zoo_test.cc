@@ -1,5 +1,5 @@
-// The zoo: published totals, and networks through a training step and an inference step, each stage
-// held to the reference. The large ones are in zoo_slow_test.cc.
+// The zoo: published totals, and each stage of a training step and an inference step against the
+// reference. The large networks are in zoo_slow_test.cc.
 
 #include "networks/zoo/zoo.h"
 
@@ -62,8 +62,8 @@ TEST(ZooTest, TotalsAreThePublishedOnes) {
   EXPECT_EQ(published.size(), Networks().size());
 }
 
-// Runs the step and holds each stage's result to a sane scale.
-void ExpectSaneActivations(Plan& plan) {
+// Runs the step and checks that each stage's result has a plausible scale.
+void ExpectPlausibleActivations(Plan& plan) {
   const ThreadWidth width(plan.threads());
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {
     const Stage& stage = plan.stages()[i];
@@ -91,16 +91,16 @@ TEST_P(ZooNetworkTest, EveryStageOfInferenceAgrees) {
   ExpectStagesAgree(*plan);
 }
 
-TEST_P(ZooNetworkTest, ActivationsStaySane) {
+TEST_P(ZooNetworkTest, ActivationsHaveAPlausibleScale) {
   PlanRequest request;
   for (const bool training : {true, false}) {
     request.training = training;
     const auto plan = MakeSmall(GetParam(), request);
-    ExpectSaneActivations(*plan);
+    ExpectPlausibleActivations(*plan);
   }
 }
 
-// All of mobilenet_v2's ReLU6 follow a convolution and its batch normalization.
+// In mobilenet_v2 every ReLU6 follows a convolution and its batch normalization.
 TEST(FusionTest, ABoundedReluIsComputedByTheConvolution) {
   PlanRequest request;
   request.training = false;

@@ -1,4 +1,5 @@
-// What exporters write in more nodes than topdnn has operations, and what must be refused.
+// Networks that exporters write with more nodes than topdnn has operations, and networks that must
+// be refused.
 
 #include "networks/onnx/importer.h"
 
@@ -32,8 +33,8 @@ std::vector<std::string> Names(const Graph& graph) {
   return names;
 }
 
-// PyTorch's view(x.size(0), -1), spelt out as arithmetic on the shape.
-TEST(ImporterTest, AFlatteningByShapeArithmeticIsNoLayer) {
+// PyTorch's view(x.size(0), -1), written as arithmetic on the shape.
+TEST(ImporterTest, FlatteningByShapeArithmeticAddsNoLayer) {
   ModelBuilder model;
   model.Input("x", {0, 3, 4, 4}).Output("fc");
   model.Floats("w", {2, 3, 3, 3});
@@ -61,7 +62,8 @@ TEST(ImporterTest, AFlatteningByShapeArithmeticIsNoLayer) {
   }
 }
 
-// TensorFlow's: MatMul and Add, a bias named after the product, (C, 1, 1) biases of convolutions.
+// TensorFlow's form: MatMul and Add, a bias named after the product, (C, 1, 1) biases of
+// convolutions.
 TEST(ImporterTest, BiasesThatAreAddedAreAbsorbed) {
   ModelBuilder model;
   model.Input("x", {1, 2, 3, 3}).Output("logits");
@@ -82,7 +84,7 @@ TEST(ImporterTest, BiasesThatAreAddedAreAbsorbed) {
   EXPECT_THAT(Names(network.graph), ElementsAre("conv", "product"));
   EXPECT_THAT(network.parameters.at("conv/bias").values<float>(), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(network.parameters.at("product/bias").values<float>(), ElementsAre(10, 20, 30));
-  // (36, 3) as stored, (3, 36) as the operation has it.
+  // (36, 3) as stored; the operation has (3, 36).
   const ModelBuilder& built = model;
   const auto* stored =
       reinterpret_cast<const float*>(built.proto.graph().initializer(2).raw_data().data());
@@ -104,7 +106,7 @@ TEST(ImporterTest, ABiasWithAnotherReaderStaysALayer) {
               ElementsAre("inner_product", "bias", "add"));
 }
 
-TEST(ImporterTest, GemmsFactorsGoIntoTheWeights) {
+TEST(ImporterTest, FactorsOfAGemmBecomePartOfTheWeights) {
   ModelBuilder model;
   model.Input("x", {2, 2}).Output("y");
   model.Floats("w", {2, 1}, {3, 5});
@@ -117,7 +119,7 @@ TEST(ImporterTest, GemmsFactorsGoIntoTheWeights) {
   EXPECT_THAT(RunGraph(network.graph, network.parameters, {1, 1, 1, 2}), ElementsAre(19.5, 29.5));
 }
 
-TEST(ImporterTest, APadJoinsTheWindowAfterIt) {
+TEST(ImporterTest, APadBecomesPartOfTheNextWindow) {
   const auto pads = [](ModelBuilder& model, std::vector<std::int64_t> amounts) {
     model.Ints("pads", amounts);
     model.Node("Pad", "pad", {"r", "pads"});
@@ -135,7 +137,7 @@ TEST(ImporterTest, APadJoinsTheWindowAfterIt) {
   EXPECT_EQ(extents.pad_bottom, 3);
   EXPECT_EQ(extents.pad_right, 4);
 
-  // A maximum over zeros is one over the image after a ReLU, and only then.
+  // Only after a ReLU is a maximum that includes zeros the maximum over the image.
   for (const bool relu : {true, false}) {
     ModelBuilder pool;
     pool.Input("x", {1, 1, 4, 4}).Output("pool");
@@ -158,7 +160,7 @@ TEST(ImporterTest, APadJoinsTheWindowAfterIt) {
   EXPECT_THAT(RunGraph(averaged.graph, averaged.parameters, {9, 9, 9, 9}), ElementsAre(4));
 }
 
-TEST(ImporterTest, ClipsBecomeTheReluThatTheyAre) {
+TEST(ImporterTest, ClipsFromZeroBecomeRelus) {
   const auto kind = [](std::int64_t opset, float lowest, float highest) {
     ModelBuilder model(opset);
     model.Input("x", {1, 8}).Output("y");
@@ -180,8 +182,9 @@ TEST(ImporterTest, ClipsBecomeTheReluThatTheyAre) {
   }
 }
 
-// Global average pooling as PyTorch's mean(), a Squeeze, and an NHWC detour that moves only ones.
-TEST(ImporterTest, WhatOnlyChangesTheShapeIsNoLayer) {
+// Global average pooling as PyTorch's mean(), a Squeeze, and a detour over NHWC that moves only
+// dimensions of extent 1.
+TEST(ImporterTest, NodesThatOnlyChangeTheShapeAddNoLayer) {
   ModelBuilder model(11);
   model.Input("x", {2, 3, 4, 4}).Output("y");
   onnx::NodeProto& mean = model.Node("ReduceMean", "mean", {"x"});
@@ -200,7 +203,7 @@ TEST(ImporterTest, WhatOnlyChangesTheShapeIsNoLayer) {
   EXPECT_THAT(Kinds(ImportOnnx(real.Bytes(), {}).graph), ElementsAre("transpose"));
 }
 
-TEST(ImporterTest, NodesWithoutUseAreDroppedAndNamelessOnesNamed) {
+TEST(ImporterTest, UnusedNodesAreDroppedAndUnnamedOnesGetAName) {
   ModelBuilder model;
   model.Input("x", {1, 4}).Output("y");
   model.Node("LSTM", "unused", {"x"});
@@ -211,7 +214,7 @@ TEST(ImporterTest, NodesWithoutUseAreDroppedAndNamelessOnesNamed) {
               ElementsAre("Relu_1", "twice", "twice_2"));
 }
 
-TEST(ImporterTest, TrainingTakesTheLogitsBeforeASoftmax) {
+TEST(ImporterTest, TrainingUsesTheLogitsBeforeASoftmax) {
   ModelBuilder model;
   model.Input("x", {1, 4}).Output("p");
   model.Floats("w", {4, 3});
@@ -222,8 +225,8 @@ TEST(ImporterTest, TrainingTakesTheLogitsBeforeASoftmax) {
               ElementsAre("inner_product"));
 }
 
-// One message for all, so that a user need not come back for each.
-TEST(ImporterTest, EverythingUnsupportedIsListed) {
+// One message with all problems, so that the user can fix them together.
+TEST(ImporterTest, AllUnsupportedNodesAreListed) {
   ModelBuilder model;
   model.Input("x", {1, 2, 4, 4}).Output("sum");
   model.Node("Elu", "elu1", {"x"});
@@ -239,7 +242,7 @@ TEST(ImporterTest, EverythingUnsupportedIsListed) {
                     HasSubstr("MaxPool at pool (")));
 }
 
-TEST(ImporterTest, InputsAreCheckedAgainstWhatIsGiven) {
+TEST(ImporterTest, InputsAreCheckedAgainstTheGivenShape) {
   ModelBuilder model;
   model.Input("image", {0, 3, 0, 8}).Output("y");
   model.Node("Relu", "y", {"image"});

@@ -1,4 +1,4 @@
-// Writes ONNX models node by node, as other exporters would: what the importer is tested on.
+// Writes ONNX models node by node, as other exporters would do, for tests of the importer.
 
 #ifndef TOPDNN_TESTS_NETWORKS_ONNX_MODEL_BUILDER_H_
 #define TOPDNN_TESTS_NETWORKS_ONNX_MODEL_BUILDER_H_
@@ -21,7 +21,7 @@ class ModelBuilder {
     proto.mutable_graph()->set_name("test");
   }
 
-  // A dimension of 0 is left open.
+  // A dimension of 0 stays open.
   ModelBuilder& Input(const std::string& name, const std::vector<std::int64_t>& dims) {
     Describe(*proto.mutable_graph()->add_input(), name, dims);
     return *this;
@@ -40,7 +40,7 @@ class ModelBuilder {
     node.add_output(name);
     return node;
   }
-  // Small numbers that differ from element to element.
+  // Small numbers, different for each element.
   onnx::TensorProto& Floats(const std::string& name, const std::vector<std::int64_t>& dims) {
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;
@@ -56,7 +56,7 @@ class ModelBuilder {
     tensor.set_raw_data(values.data(), values.size() * sizeof(float));
     return tensor;
   }
-  // In the list, not raw: both forms are read.
+  // Stored as a list instead of raw bytes. The importer must read both.
   onnx::TensorProto& Ints(const std::string& name, const std::vector<std::int64_t>& values) {
     onnx::TensorProto& tensor =
         Tensor(name, {static_cast<std::int64_t>(values.size())}, onnx::TensorProto::INT64);

@@ -1,4 +1,4 @@
-// What is exported and read back is the same network.
+// An exported network that is imported again is the same network.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,8 +48,8 @@ ImportedNetwork ThereAndBack(const Graph& graph, const ParameterValues& values) 
   return ImportOnnx(ExportOnnx(graph, values), options);
 }
 
-// Every operation that can be exported, in one graph.
-TEST(RoundTripTest, EveryOperationComesBack) {
+// All operations that can be exported, in one graph.
+TEST(RoundTripTest, EveryOperationIsImportedAgain) {
   const Graph graph = EveryOperation();
   const ParameterValues values = DrawnParameters(graph, 3);
   const ImportedNetwork network = ThereAndBack(graph, values);
@@ -60,7 +60,7 @@ TEST(RoundTripTest, EveryOperationComesBack) {
   EXPECT_EQ(RunGraph(network.graph, network.parameters, input), RunGraph(graph, values, input));
 }
 
-// Quick to make, and no two parameters alike.
+// Fast to compute, and different for every parameter.
 ParameterValues PatternParameters(const Graph& graph) {
   ParameterValues values;
   float start = 0;
@@ -82,7 +82,7 @@ ParameterValues PatternParameters(const Graph& graph) {
 
 class ZooRoundTripTest : public testing::TestWithParam<std::string> {};
 
-TEST_P(ZooRoundTripTest, TheNetworkComesBack) {
+TEST_P(ZooRoundTripTest, TheNetworkIsImportedAgain) {
   const NetworkOffer& offer = *FindNetwork(GetParam());
   const Graph graph = offer.build({1, offer.small, 10});
   const ParameterValues values = PatternParameters(graph);
@@ -118,7 +118,7 @@ TEST(RoundTripTest, TheSameOutputOnEveryBackend) {
   }
 }
 
-TEST(ExporterTest, WhatDoesNotFitOrONNXLacksIsRefused) {
+TEST(ExporterTest, UnsupportedOperationsAndWrongParametersAreRefused) {
   EXPECT_THROW(ExportOnnx(FindNetwork("cnn")->build({1, {3, 32, 32}, 10}), {}), ParameterError);
   Graph graph("reordered");
   const Shape shape{2, 4};

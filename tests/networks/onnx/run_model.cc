@@ -28,7 +28,7 @@ std::string RefusalOf(const std::string& bytes, const ImportOptions& options) {
     EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     return message;
   }
-  ADD_FAILURE() << "nothing was refused";
+  ADD_FAILURE() << "the model was not refused";
   return "";
 }
 

@@ -10,12 +10,13 @@
 
 namespace topdnn {
 
-// The output of one inference by a backend at one thread.
+// Returns the output of one inference on a backend with one thread.
 std::vector<double> RunGraph(const Graph& graph, const ParameterValues& parameters,
                              const std::vector<double>& input,
                              const std::string& backend = "reference");
 
-// The one line with which the importer refuses; a failure when it does not.
+// Returns the line with which the importer refuses the model. It is a test failure when the
+// importer does not refuse.
 std::string RefusalOf(const std::string& bytes, const ImportOptions& options = {});
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// Small graphs of many operations: what is exported, read back, and mutated.
+// Small graphs with many operations, for export, import and mutation.
 
 #ifndef TOPDNN_TESTS_NETWORKS_ONNX_SAMPLE_GRAPHS_H_
 #define TOPDNN_TESTS_NETWORKS_ONNX_SAMPLE_GRAPHS_H_
@@ -10,10 +10,10 @@
 
 namespace topdnn {
 
-// Each operation that ONNX has, once at least.
+// A graph with each operation of ONNX at least once.
 Graph EveryOperation();
 
-// Files of a few kilobytes each: the graph above, and models as other exporters write them.
+// Files of a few kilobytes each: the graph above, and models in the form of other exporters.
 std::vector<std::string> SampleModels();
 
 }  // namespace topdnn
