@@ -85,6 +85,11 @@ Verdict JudgeCeiling(const Ceiling& ceiling, int cores) {
                         100 * on_cpu)};
   }
   Verdict verdict = JudgeSpread(ceiling);
+  if (ceiling.windows > 0 && ceiling.windows < kLeastWindows) {
+    Worsen(verdict, Status::kDegraded,
+           fmt::format("only {} of {} windows: the machine was too busy for more", ceiling.windows,
+                       kLeastWindows));
+  }
   const Verdict against_one = JudgeAgainstOne(ceiling, cores);
   Worsen(verdict, against_one.status, against_one.reason);
   return verdict;

@@ -11,6 +11,10 @@
 
 namespace topdnn {
 
+// Windows that a ceiling rests on. A machine that is too busy to give them in a bounded time gives
+// fewer.
+inline constexpr int kLeastWindows = 5;
+
 // The share of its value that a ceiling's median window may lack. On a quiet machine it is 1 to 3 %
 // for what a core has to itself, and up to 15 % for memory and the last-level cache, which even a
 // quiet virtual machine shares.

@@ -18,9 +18,10 @@ namespace topdnn {
 namespace {
 
 constexpr double kWindowSeconds = 1e-3;
-constexpr int kLeastWindows = 5;
 // How often a disturbed ceiling is tried again, while there is time.
 constexpr int kMostRetries = 3;
+// So many times the budget, and 2 s for the buffers, go by before ceilings get a single window.
+constexpr double kPatience = 4;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
@@ -98,7 +99,8 @@ std::vector<Plan> Plans(int threads) {
   return plans;
 }
 
-Ceiling Measure(const Plan& plan, int windows) {
+// Takes at least `least` of the windows, whatever the time that they take.
+Ceiling Measure(const Plan& plan, int windows, int least) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
     ceiling.verdict = {Status::kSkipped, reason};
@@ -114,14 +116,15 @@ Ceiling Measure(const Plan& plan, int windows) {
   // CPU: fewer windows are better then than an endless measurement.
   const auto deadline = Clock::now() + std::chrono::duration<double>(2 * windows * kWindowSeconds);
   for (int window = 0; window < windows; ++window) {
-    if (window >= kLeastWindows && Clock::now() > deadline) break;
+    const bool late = Clock::now() > deadline;
+    if (window >= least && late) break;
     const std::optional<double> rate = team.Window();
     if (!rate) {
       return skip(fmt::format("OpenMP gave fewer than {} threads", ceiling.threads));
     }
     values.push_back(plan.latency ? ceiling.threads / (*rate * plan.work) : *rate * plan.work);
     on_cpu.push_back(team.on_cpu());
-    if (compared && window % between == 0) {
+    if (compared && window % between == 0 && (window == 0 || !late)) {
       const double alone = team.WindowAlone() * plan.work;
       ceiling.alone = std::max(ceiling.alone.value_or(0), alone);
     }
@@ -140,13 +143,17 @@ std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_se
   const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
   std::vector<Ceiling> ceilings;
   ceilings.reserve(plans.size());
-  for (const Plan& plan : plans) ceilings.push_back(Measure(plan, windows));
+  // Where a window waits for a CPU for tens of milliseconds, so many windows would last minutes.
+  const auto hurry = Clock::now() + std::chrono::duration<double>(kPatience * budget_seconds + 2);
+  for (const Plan& plan : plans) {
+    ceilings.push_back(Measure(plan, windows, Clock::now() > hurry ? 1 : kLeastWindows));
+  }
   const auto deadline = Clock::now() + std::chrono::duration<double>(budget_seconds);
   for (int retry = 0; retry < kMostRetries; ++retry) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!ceilings[i].value || ceilings[i].verdict.status == Status::kOk) continue;
       if (Clock::now() > deadline) return ceilings;
-      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows));
+      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows, kLeastWindows));
     }
   }
   return ceilings;

@@ -74,6 +74,15 @@ TEST(JudgeCeiling, RejectsThreadsThatHadNoCpu) {
       (Verdict{Status::kInvalid, "the threads had a CPU for only 52 % of even the best windows"}));
 }
 
+TEST(JudgeCeiling, MarksWhatRestsOnFewWindows) {
+  Ceiling ceiling = Made(100);
+  ceiling.windows = 1;
+  EXPECT_EQ(JudgeCeiling(ceiling, 2).status, Status::kDegraded);
+  EXPECT_THAT(JudgeCeiling(ceiling, 2).reason, HasSubstr("only 1 of 5 windows"));
+  ceiling.windows = 5;
+  EXPECT_EQ(JudgeCeiling(ceiling, 2).status, Status::kOk);
+}
+
 TEST(JudgeCeiling, KeepsTheReasonOfWhatIsAbsent) {
   Ceiling ceiling = Made(1);
   ceiling.value.reset();
@@ -174,7 +183,7 @@ TEST(JudgeWidths, MarksEveryRateBelowThatOfFewerThreads) {
   EXPECT_EQ(ceilings[1].verdict.status, Status::kDegraded);
   EXPECT_EQ(ceilings[2].verdict.status, Status::kOk);
   EXPECT_EQ(ceilings[3].verdict.status, Status::kInvalid);
-  EXPECT_THAT(ceilings[3].verdict.reason, HasSubstr("of 4 threads"));
+  EXPECT_THAT(ceilings[3].verdict.reason, HasSubstr("of one thread"));
   for (std::size_t i = 4; i < ceilings.size(); ++i) {
     EXPECT_EQ(ceilings[i].verdict.status, Status::kOk) << i;
   }
