@@ -10,6 +10,7 @@
 #include "harness/flush.h"
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
+#include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 #include "networks/parameters.h"
 
@@ -287,7 +288,9 @@ std::string LabelOf(const Stage& stage) {
 
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings) {
-  return Profiler(options, training, plan, images, settings).Profile();
+  PlanProfile profile = Profiler(options, training, plan, images, settings).Profile();
+  ThrowOnRunFailure();
+  return profile;
 }
 
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,

@@ -78,8 +78,8 @@ struct Stage {
   std::vector<std::string> fused;  // layers whose forward this stage also computes
   std::string not_fused;           // why the layer after them is not: "layer: reason"; or empty
 
-  // Arithmetic and traffic of the stage. A reorder and an update have the operation's own.
-  Work work() const { return op->WorkIn(execution); }
+  // Arithmetic of the operation, and the traffic of this kernel's operands.
+  Work work() const;
 };
 
 // Where a batch normalization stands, as far as its parameters' first values depend on it.

@@ -69,6 +69,7 @@ class LrnOp : public Op {
   // Backward size + 7: two products and a division for each term and the power in it; their sum;
   // two products and a difference. Without padding: only channels that are there.
   Work WorkOf(Pass pass, DataType type) const override;
+  Work WorkIn(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override {
     return std::min(settings_.size, channels()) + 1;
   }

@@ -74,6 +74,7 @@ class PoolOp : public Op {
   // addition per output for a maximum; one addition per element of every window and one division
   // per output for an average. Without padding: only elements inside the image.
   Work WorkOf(Pass pass, DataType type) const override;
+  Work WorkIn(const Execution& execution) const override;
   // Forward: the window. Backward: how many windows cover one element.
   std::int64_t AccumulationLength(Pass pass) const override;
 

@@ -28,6 +28,7 @@ class SoftmaxCrossEntropyOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Five operations an entry: maximum, difference, exponential, sum, and the gradient's scaling.
   Work WorkOf(Pass pass, DataType type) const override;
+  Work WorkIn(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch_ + classes_; }
   LayoutPreference layout_preference() const override { return LayoutPreference::kPlain; }
 
