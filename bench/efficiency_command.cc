@@ -94,7 +94,8 @@ int RunEfficiency(const EfficiencyOptions& options) {
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   if (!options.json.empty()) CheckWritable(options.json);
   InterruptFlag();
-  fmt::print("inference, batch {}, dtype {}, backend {}\n{}", options.workload.batch,
+  fmt::print("inference, batch {}, dtype {}, backend {}\n{}",
+             options.workload.batch.value_or(options.workload.default_batch),
              options.workload.dtype, options.workload.backend, HeadLine());
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   bool failed = false;
@@ -119,7 +120,7 @@ int RunEfficiency(const EfficiencyOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<EfficiencyOptions>();
-  options->workload.batch = 8;
+  options->workload.default_batch = 8;
   parser.AddList("networks", options->networks, "NET ...",
                  "networks (default: those with a published figure)");
   parser.Add("--backend", options->workload.backend, "onednn, openblas, ...");

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,9 +13,13 @@
 #include "bench/command.h"
 #include "bench/command_parser.h"
 #include "bench/images.h"
+#include "bench/memory_needs.h"
 #include "bench/network_choice.h"
 #include "bench/npz.h"
+#include "bench/relu_kinks.h"
 #include "bench/workload.h"
+#include "kernels/run_failure.h"
+#include "kernels/thread_width.h"
 
 namespace topdnn {
 
@@ -46,6 +52,17 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
   }
 }
 
+// One step; how many activations lie at a kink of their ReLU but for rounding.
+std::int64_t RunCountingKinks(Plan& plan) {
+  const ThreadWidth width(plan.threads());
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+    plan.RunStage(i);
+    count += CountAtKinks(plan, plan.stages()[i]);
+  }
+  return count;
+}
+
 int RunStep(StepOptions options) {
   FitToData(options.workload);
   ChooseInNetwork(options.workload, /*training=*/true);
@@ -53,6 +70,8 @@ int RunStep(StepOptions options) {
   Plan& plan = *workload.plan;
   TrainingImages images(options.workload, workload);
   images.FillNext(plan);
+  RequireMemory(BytesToDump(plan) + kLibraryBytes, "the archive of the step",
+                "take a smaller network, or free memory");
 
   const Shape& image = workload.image;
   const Shape input{workload.batch, image[0], image[1], image[2]};
@@ -60,22 +79,33 @@ int RunStep(StepOptions options) {
   arrays.emplace_back("input", ArrayOf(plan, plan.Find(BufferRole::kInput), input));
   arrays.emplace_back("labels", LabelsOf(plan));
   AddParameters(plan, "weights", &PlanParameter::value, arrays);
-  plan.Run();
+  const std::int64_t at_kinks = RunCountingKinks(plan);
+  ThrowOnRunFailure();
   arrays.emplace_back("loss", ArrayOf(plan, plan.FindByName("loss"), Shape{}));
   arrays.emplace_back("logits", ArrayOf(plan, plan.Find(BufferRole::kOutput),
                                         Shape{workload.batch, workload.classes}));
   AddParameters(plan, "grad", &PlanParameter::gradient, arrays);
   AddParameters(plan, "updated", &PlanParameter::value, arrays);
   WriteNpz(options.dump, arrays);
-  fmt::print("{}: one training step of {} images on {}, loss {:.6f}; {} arrays in {}\n",
-             workload.network, workload.batch, workload.backend,
-             plan.Read(plan.FindByName("loss")).front(), arrays.size(), options.dump);
-  return kExitGood;
+  const double loss = plan.Read(plan.FindByName("loss")).front();
+  fmt::print("{}: one training step of {} images of {} on {}, loss {:.6f}; {} arrays in {}\n",
+             workload.network, workload.batch, images.source(), workload.backend, loss,
+             arrays.size(), options.dump);
+  if (at_kinks > 0) {
+    fmt::print(
+        "{} activations lie at a kink of their ReLU but for rounding: what passes there, and so "
+        "the "
+        "gradients before it, may differ between backends; another --seed moves them\n",
+        at_kinks);
+  }
+  if (std::isfinite(loss)) return kExitGood;
+  fmt::print(stderr, "topdnn: step: the loss is {}: take other weights or another --seed\n", loss);
+  return kExitWrong;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<StepOptions>();
-  options->workload.batch = 8;
+  options->workload.default_batch = 8;
   options->workload.momentum = 0.0;
   // Another framework draws other masks: off, unless it is asked for.
   options->workload.dropout = false;

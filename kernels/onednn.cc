@@ -132,6 +132,8 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
 
 std::string EffectiveIsa() {
   switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::all:  // none of those that it has a name for
+      return "sse2";
     case dnnl::cpu_isa::sse41:
       return "sse41";
     case dnnl::cpu_isa::avx:
