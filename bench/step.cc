@@ -93,10 +93,9 @@ int RunStep(StepOptions options) {
              arrays.size(), options.dump);
   if (at_kinks > 0) {
     fmt::print(
-        "{} activations lie at a kink of their ReLU but for rounding: what passes there, and so "
-        "the "
-        "gradients before it, may differ between backends; another --seed moves them\n",
-        at_kinks);
+        "at a kink of their ReLU but for rounding: {} activation{}; what passes there, and so the "
+        "gradients before it, may differ between backends, and another --seed moves them\n",
+        at_kinks, at_kinks == 1 ? "" : "s");
   }
   if (std::isfinite(loss)) return kExitGood;
   fmt::print(stderr, "topdnn: step: the loss is {}: take other weights or another --seed\n", loss);

@@ -47,10 +47,8 @@ namespace {
 // branch without gradients in the first step.
 constexpr double kBranchScale = 0.2;
 
-// Six deviations above the kink, and in the middle of ReLU6. (At three, one in four hundred of
-// MobileNetV2's millions of activations lies beyond a kink, and some lie on one but for rounding.)
+// Three deviations above the kink, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
-constexpr double kPassedScale = 0.5;
 // Before a max pooling fewer: were every maximum above the kink, the shift would add to all alike,
 // which the next batch normalization takes away, and its gradient would be rounding alone.
 constexpr double kPassedShiftOfMaxima = 1.0;
@@ -66,9 +64,6 @@ std::vector<double> ConstantsOf(const Parameter& parameter, NormPlace place, Par
   if (draw == ParameterDraw::kTraining) return values;
   if (parameter.arg == Arg::kShift && !ends_branch) {
     values.assign(count, place == NormPlace::kBeforeMaxPool ? kPassedShiftOfMaxima : kPassedShift);
-  }
-  if (parameter.arg == Arg::kScale && place == NormPlace::kElsewhere) {
-    values.assign(count, kPassedScale);
   }
   if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
   return values;
