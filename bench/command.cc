@@ -117,6 +117,9 @@ CommandRegistration::CommandRegistration(Command command) {
   const auto place =
       std::lower_bound(commands.begin(), commands.end(), command,
                        [](const Command& a, const Command& b) { return a.name < b.name; });
+  if (place != commands.end() && place->name == command.name) {
+    throw std::logic_error(fmt::format("two commands are named {}: rename one", command.name));
+  }
   commands.insert(place, std::move(command));
 }
 

@@ -98,7 +98,8 @@ int RunEfficiency(const EfficiencyOptions& options) {
   if (!options.json.empty()) CheckWritable(options.json);
   InterruptFlag();
   std::FILE* const table = options.json == kStandardOutput ? stderr : stdout;
-  fmt::print(table, "inference, batch {}, dtype {}, backend {}\n{}", options.workload.batch,
+  fmt::print(table, "inference, batch {}, dtype {}, backend {}\n{}",
+             options.workload.batch.value_or(options.workload.default_batch),
              options.workload.dtype, options.workload.backend, HeadLine());
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   bool failed = false;
@@ -124,7 +125,7 @@ int RunEfficiency(const EfficiencyOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<EfficiencyOptions>();
-  options->workload.batch = 8;
+  options->workload.default_batch = 8;
   parser.AddList("networks", options->networks, "NET ...",
                  "networks (default: those with a published figure)");
   parser.Add("--backend", options->workload.backend, "onednn, openblas, ...");

@@ -7,6 +7,7 @@
 
 #include "bench/command.h"
 #include "bench/command_parser.h"
+#include "bench/memory_needs.h"
 #include "bench/network_source.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
@@ -28,6 +29,7 @@ int RunExport(ExportOptions options) {
   CheckOutputs({options.path}, {options.request.weights, IsOnnxPath(network) ? network : ""});
   options.request.memory_limit = MemoryLimit();
   const NetworkSource source = OpenNetwork(options.request);
+  RequireMemory(BytesToExport(source.graph), "the export", "free memory");
   const bool drawn = !source.parameters.has_value();
   const ParameterValues values =
       drawn ? DrawnParameters(source.graph, options.seed) : ParameterValues();

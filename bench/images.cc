@@ -1,5 +1,7 @@
 #include "bench/images.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -51,6 +53,10 @@ DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload)
 TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& workload) {
   const DatasetPair pair = OpenImages(options, workload);
   source_ = pair.train->name();
+  if (pair.train->size() < workload.batch) {
+    source_ += fmt::format(" ({} image{}, repeated to fill the batch of {})", pair.train->size(),
+                           pair.train->size() == 1 ? "" : "s", workload.batch);
+  }
   BatchLoader loader(*pair.train, {.image = workload.image,
                                    .batch = workload.batch,
                                    .seed = options.seed,

@@ -35,6 +35,7 @@ class TrainingImages {
   // Copies the next batch into the plan's input and labels.
   void FillNext(const Plan& plan);
 
+  // The data set's name, and that images repeat where it has fewer than a batch.
   const std::string& source() const { return source_; }
   std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }
 

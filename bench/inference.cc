@@ -15,6 +15,7 @@
 #include "bench/whole_file.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
+#include "kernels/run_failure.h"
 
 namespace topdnn {
 
@@ -88,6 +89,7 @@ int RunInference(InferenceOptions options) {
                                                       Layout::Plain(input.array.shape.rank())},
                                                      input.array.data.data()));
   plan.Run();
+  ThrowOnRunFailure();
   const auto path = std::filesystem::path(options.output) / FileNameOf(workload.output_name);
   WriteOutput(plan, workload.output, path.string());
   fmt::print("{}: {} to {} on {} in {}; {}\n", workload.network, input.array.shape.ToString(),

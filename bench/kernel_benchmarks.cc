@@ -19,6 +19,7 @@
 #include "harness/stage_record.h"
 #include "harness/validity.h"
 #include "kernels/registry.h"
+#include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 #include "kernels/variant.h"
 
@@ -147,6 +148,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   std::vector<double> samples;
   Record record = MeasureCase(loaded, key.cold, static_cast<std::int64_t>(state.max_iterations),
                               again, samples);
+  if (const std::string failure = TakeRunFailure(); !failure.empty()) {
+    ++cases.failed;
+    state.SkipWithError(("FAILED: " + failure).c_str());
+    return;
+  }
   if (!record.seconds || Interrupted()) {
     ++cases.failed;
     state.SkipWithError("interrupted");

@@ -9,8 +9,10 @@
 #include "kernels/random_inputs.h"
 #include "kernels/registry.h"
 #include "kernels/reorder/store.h"
+#include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 #include "kernels/tolerance.h"
+#include "kernels/traffic.h"
 
 namespace topdnn {
 
@@ -195,7 +197,7 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
   made->backend_ = variant.backend;
   made->algorithm_ = variant.algorithm;
   made->threads_ = request.threads;
-  made->work_ = problem.op()->WorkOf(problem.execution().pass, problem.execution().type);
+  made->work_ = problem.op()->WorkIn(problem.execution());
   const ThreadWidth width(request.threads);
   if (problem.ReadsWorkspace()) {
     KernelRequest forward = request;
@@ -210,6 +212,7 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
   KernelOrRefusal answer = MakeKernel(variant.backend, request);
   if (auto* refusal = std::get_if<Refusal>(&answer)) return std::move(*refusal);
   made->kernel_ = std::get<std::unique_ptr<Kernel>>(std::move(answer));
+  made->work_.bytes = CompulsoryBytes(*made->kernel_);
   if (made->forward_ != nullptr) {
     made->Bind(*made->forward_, variant.backend, problem.forward_inputs(), made->forward_memory_);
     made->forward_->Run();
@@ -252,6 +255,10 @@ CaseCheck KernelCase::Check(const KernelProblem& problem) {
     check.reason =
         fmt::format("{} differs from the reference by {:.3g} of its largest entry, {:.3g} allowed",
                     NameOf(expected.arg), error, check.tolerance);
+  }
+  if (std::string failure = TakeRunFailure(); !failure.empty()) {
+    check.agrees = false;
+    check.reason = std::move(failure);
   }
   return check;
 }

@@ -57,7 +57,7 @@ class NetworkCase {
   // "cnn/train/n128"
   std::string Name() const {
     return fmt::format("{}/{}/n{}", options_.network, training_ ? "train" : "infer",
-                       options_.batch);
+                       options_.batch.value());
   }
   // "onednn/f32/t2"
   std::string Variant() const {
@@ -120,8 +120,8 @@ class NetworkCase {
 
 std::vector<std::pair<std::string, StagePass>> NetworkCase::PossibleStages() const {
   const NetworkOffer& offer = *FindNetwork(options_.network);
-  const Graph graph =
-      offer.build({.batch = options_.batch, .image = offer.image, .classes = offer.classes});
+  const Graph graph = offer.build(
+      {.batch = options_.batch.value(), .image = offer.image, .classes = offer.classes});
   std::vector<std::pair<std::string, StagePass>> stages;
   const auto add = [&](const GraphNode& node, StagePass stage, Pass pass) {
     if (node.op->Has({pass, training_, DataType::kF32})) stages.emplace_back(node.name, stage);
@@ -228,8 +228,9 @@ void AddNetworks(BenchmarkCases& cases) {
         WorkloadOptions options;
         options.network = network.FullName();
         options.backend = backend;
-        options.batch = BatchFor(network, backend);
-        const std::int64_t iterations = options.batch >= 128 ? 30 : 10;
+        const std::int64_t batch = BatchFor(network, backend);
+        options.batch = batch;
+        const std::int64_t iterations = batch >= 128 ? 30 : 10;
         AddNetwork(std::make_shared<NetworkCase>(options, training, iterations), cases);
       }
     }

@@ -19,15 +19,24 @@ namespace topdnn {
 
 namespace {
 
-NetworkSource OpenOnnx(const NetworkRequest& request) {
-  if (request.size != 0 || request.classes != 0) {
-    throw UsageError(fmt::format("{} has its own image and classes: leave --size and --classes out",
-                                 request.network));
+void CheckSizes(const NetworkRequest& request) {
+  for (const auto& [name, value] :
+       {std::pair("--size", request.size), std::pair("--classes", request.classes)}) {
+    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
   }
+}
+
+NetworkSource OpenOnnx(const NetworkRequest& request) {
+  if (request.classes != 0) {
+    throw UsageError(fmt::format("{} has its own classes: leave --classes out", request.network));
+  }
+  CheckSizes(request);
   ImportOptions options;
   options.name = OneLine(std::filesystem::path(request.network).stem().string());
   options.input = request.input;
   if (!request.input) options.batch = request.batch;
+  options.open_batch = request.default_batch;
+  if (request.size != 0) options.open_size = request.size;
   options.drop_final_softmax = request.training;
   options.memory_limit = request.memory_limit;
   try {
@@ -50,11 +59,8 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
         "no network '{}'{}; there are: {}, or give a FILE.onnx", request.network,
         nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest), fmt::join(names, " ")));
   }
-  for (const auto& [name, value] :
-       {std::pair("--size", request.size), std::pair("--classes", request.classes)}) {
-    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
-  }
-  NetworkSize size{request.batch, offer->image, offer->classes};
+  CheckSizes(request);
+  NetworkSize size{request.batch.value_or(request.default_batch), offer->image, offer->classes};
   if (request.size != 0) size.image = {offer->image[0], request.size, request.size};
   if (request.classes != 0) size.classes = request.classes;
   if (request.input) {
@@ -92,9 +98,8 @@ bool IsOnnxPath(const std::string& network) { return network.ends_with(".onnx");
 NetworkSource OpenNetwork(const NetworkRequest& request) {
   NetworkSource source = IsOnnxPath(request.network) ? OpenOnnx(request) : OpenZoo(request);
   if (!request.weights.empty()) {
-    source.parameters = ReadWeights(request.weights, request.memory_limit);
     try {
-      CheckParameters(source.graph, *source.parameters);
+      source.parameters = ReadWeights(request.weights, source.graph, request.memory_limit);
     } catch (const ParameterError& error) {
       throw UsageError(fmt::format("{}: {}", request.weights, error.what()));
     }

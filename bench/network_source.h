@@ -17,8 +17,11 @@ namespace topdnn {
 struct NetworkRequest {
   std::string network;  // a name of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: none
-  std::int64_t batch = 1;
-  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  // Images a step. Absent: the number that an ONNX file fixes, or else `default_batch`.
+  std::optional<std::int64_t> batch = {};
+  std::int64_t default_batch = 1;
+  // Height and width of the image, where the network is of the zoo or the file leaves them open.
+  std::int64_t size = 0;     // 0: the network's own
   std::int64_t classes = 0;  // 0: the network's own
   bool training = false;
   std::optional<Shape> input = {};  // (N, C, H, W), where an image is given

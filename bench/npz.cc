@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "harness/report/atomic_file.h"
 
@@ -98,8 +100,10 @@ struct NpyHeader {
   std::size_t bytes = 0;  // of data
 };
 
-// A header is at most this long, its length being a 16-bit number.
-constexpr std::size_t kMostHeader = kPreamble + 0xffff;
+// Of the header, by a preamble.
+std::size_t HeaderLength(std::span<const std::byte> preamble) {
+  return std::to_integer<std::size_t>(preamble[8]) | std::to_integer<std::size_t>(preamble[9]) << 8;
+}
 
 // Bytes of data. Throws NpzError for more than memory can address: a product that wrapped around
 // would let a short file pass for a huge array.
@@ -122,8 +126,7 @@ NpyHeader ParseHeader(std::span<const std::byte> head, const std::string& where)
   const auto* text = reinterpret_cast<const char*>(head.data());
   if (head.size() < kPreamble || std::memcmp(text, "\x93NUMPY", 6) != 0) fail("no .npy array");
   if (head[6] != std::byte{1}) fail("a .npy version other than 1.0; save it again with NumPy");
-  const std::size_t length =
-      std::to_integer<std::size_t>(head[8]) | std::to_integer<std::size_t>(head[9]) << 8;
+  const std::size_t length = HeaderLength(head);
   if (head.size() - kPreamble < length) fail("truncated in its header");
   const std::string_view dictionary(text + kPreamble, length);
   if (!ValueOf(dictionary, "fortran_order").starts_with("False")) {
@@ -146,27 +149,52 @@ NpyHeader ParseHeader(std::span<const std::byte> head, const std::string& where)
   return header;
 }
 
-// An entry, no further than its array goes: what the archive declares is only a claim, and a few
-// bytes can inflate to gigabytes.
-std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
-  const std::unique_ptr<zip_file_t, CloseEntry> entry(zip_fopen_index(archive, index, 0));
+using EntryFile = std::unique_ptr<zip_file_t, CloseEntry>;
+
+EntryFile OpenEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
+  EntryFile entry(zip_fopen_index(archive, index, 0));
   if (entry == nullptr) throw NpzError(fmt::format("{}: {}", where, zip_strerror(archive)));
-  std::vector<std::byte> bytes;
-  std::vector<std::byte> chunk(std::size_t{1} << 20);
-  std::optional<NpyHeader> header;
-  for (;;) {
-    const zip_int64_t got = zip_fread(entry.get(), chunk.data(), chunk.size());
+  return entry;
+}
+
+// Appends up to `most` bytes; whether there were as many.
+bool ReadMore(zip_file_t* entry, std::size_t most, std::vector<std::byte>& bytes,
+              const std::string& where) {
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  while (most > 0) {
+    const std::size_t size = bytes.size();
+    const std::size_t asked = std::min(most, kChunk);
+    bytes.resize(size + asked);
+    const zip_int64_t got = zip_fread(entry, bytes.data() + size, asked);
     if (got < 0) {
-      throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
+      throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry)));
     }
-    if (got == 0) return bytes;
-    bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
-    if (!header && bytes.size() >= kMostHeader) header = ParseHeader(bytes, where);
-    if (header && bytes.size() - header->start > header->bytes) {
-      throw NpzError(fmt::format("{}: over-long, {} takes {} bytes of data", where,
-                                 header->shape.ToString(), header->bytes));
-    }
+    bytes.resize(size + static_cast<std::size_t>(got));
+    if (got == 0) return false;
+    most -= static_cast<std::size_t>(got);
   }
+  return true;
+}
+
+// What comes before the data, and no more.
+std::vector<std::byte> ReadHead(zip_file_t* entry, const std::string& where) {
+  std::vector<std::byte> head;
+  if (ReadMore(entry, kPreamble, head, where)) ReadMore(entry, HeaderLength(head), head, where);
+  return head;
+}
+
+// An entry, no further than its array goes: what the archive declares is only a claim.
+std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
+  const EntryFile entry = OpenEntry(archive, index, where);
+  std::vector<std::byte> bytes = ReadHead(entry.get(), where);
+  const NpyHeader header = ParseHeader(bytes, where);
+  ReadMore(entry.get(), header.bytes, bytes, where);
+  std::byte beyond;
+  if (zip_fread(entry.get(), &beyond, 1) == 1) {
+    throw NpzError(fmt::format("{}: over-long, {} takes {} bytes of data", where,
+                               header.shape.ToString(), header.bytes));
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -243,16 +271,44 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
   file.Publish();
 }
 
+struct NpzReader::Archive {
+  topdnn::Archive zip;
+};
+
+NpzReader::NpzReader(std::filesystem::path path)
+    : path_(std::move(path)),
+      archive_(new Archive{OpenArchive(path_, ZIP_RDONLY | ZIP_CHECKCONS)}) {
+  zip_t* zip = archive_->zip.get();
+  const auto entries =
+      static_cast<zip_uint64_t>(std::max<zip_int64_t>(zip_get_num_entries(zip, 0), 0));
+  for (zip_uint64_t i = 0; i < entries; ++i) {
+    Entry entry;
+    entry.name = zip_get_name(zip, i, 0);
+    if (entry.name.ends_with(".npy")) entry.name.resize(entry.name.size() - 4);
+    entries_.push_back(std::move(entry));
+    const std::string where = Where(entries_.size() - 1);
+    const NpyHeader header = ParseHeader(ReadHead(OpenEntry(zip, i, where).get(), where), where);
+    entries_.back().shape = header.shape;
+    entries_.back().type = header.type;
+  }
+}
+
+NpzReader::~NpzReader() = default;
+
+std::string NpzReader::Where(std::size_t entry) const {
+  return fmt::format("{}: {}.npy", path_.string(), entries_[entry].name);
+}
+
+NpyArray NpzReader::Read(std::size_t entry) const {
+  const std::string where = Where(entry);
+  return DecodeNpy(ReadEntry(archive_->zip.get(), entry, where), where);
+}
+
 NamedArrays ReadNpz(const std::filesystem::path& path) {
-  const Archive archive = OpenArchive(path, ZIP_RDONLY | ZIP_CHECKCONS);
+  const NpzReader reader(path);
   NamedArrays arrays;
-  const zip_int64_t entries = zip_get_num_entries(archive.get(), 0);
-  for (zip_int64_t i = 0; i < entries; ++i) {
-    const auto index = static_cast<zip_uint64_t>(i);
-    std::string name = zip_get_name(archive.get(), index, 0);
-    const std::string where = fmt::format("{}: {}", path.string(), name);
-    if (name.ends_with(".npy")) name.resize(name.size() - 4);
-    arrays.emplace_back(std::move(name), DecodeNpy(ReadEntry(archive.get(), index, where), where));
+  for (std::size_t i = 0; i < reader.entries().size(); ++i) {
+    arrays.emplace_back(reader.entries()[i].name, reader.Read(i));
   }
   return arrays;
 }

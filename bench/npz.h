@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,11 +38,37 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
 
 using NamedArrays = std::vector<std::pair<std::string, NpyArray>>;
 
+// An archive open for reading. Opening it reads the headers of its arrays alone, so that what an
+// array claims to be can be refused before it is unpacked: a megabyte can inflate to gigabytes.
+class NpzReader {
+ public:
+  struct Entry {
+    std::string name;  // without .npy
+    Shape shape;
+    DataType type = DataType::kF32;
+  };
+
+  explicit NpzReader(std::filesystem::path path);
+  ~NpzReader();
+
+  // In the archive's order.
+  const std::vector<Entry>& entries() const { return entries_; }
+  // Memory is taken for what the array holds, at most for what its header says.
+  NpyArray Read(std::size_t entry) const;
+
+ private:
+  std::string Where(std::size_t entry) const;
+
+  struct Archive;
+  std::filesystem::path path_;
+  std::unique_ptr<Archive> archive_;
+  std::vector<Entry> entries_;
+};
+
 // Writes every array, at least one, as the entry NAME.npy, by an AtomicFile. Throws NpzError for
 // what is no archive, ReportError for what cannot be written.
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays);
-// Stored or deflated entries, in their order, names without .npy. Memory is taken for what an array
-// holds, never for what a header or the archive claims.
+// Every array of an archive.
 NamedArrays ReadNpz(const std::filesystem::path& path);
 
 }  // namespace topdnn

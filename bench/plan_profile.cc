@@ -15,6 +15,7 @@
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
 #include "harness/stage_record.h"
+#include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 #include "networks/parameters.h"
 
@@ -336,7 +337,9 @@ Verdict IsolatedVerdict(const PlanProfile& profile) {
 
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings) {
-  return Profiler(options, training, plan, images, settings).Profile();
+  PlanProfile profile = Profiler(options, training, plan, images, settings).Profile();
+  ThrowOnRunFailure();
+  return profile;
 }
 
 Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,

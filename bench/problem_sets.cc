@@ -117,7 +117,9 @@ ProblemSet LayersOf(const NetworkOffer& offer) {
 }  // namespace
 
 ProblemSetRegistration::ProblemSetRegistration(std::string_view name, std::string_view text) {
-  TheTexts().emplace(name, text);
+  if (!TheTexts().emplace(name, text).second) {
+    throw std::logic_error(fmt::format("two problem sets are named {}: rename one", name));
+  }
 }
 
 ProblemSet ParseProblemSet(std::string name, std::string_view text, std::string_view origin) {

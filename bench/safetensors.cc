@@ -47,23 +47,53 @@ std::string Printable(const std::string& name) {
   return text;
 }
 
-// Refuses while parsing what would grow without bounds, or names a tensor twice.
-Json ParseHeader(std::string_view text, const std::string& where) {
-  std::set<std::string> names;
-  const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kDeepest) Refuse(where, "a header nested too deeply");
-    if (event == Json::parse_event_t::key && depth == 1) {
-      const auto& name = value.get_ref<const std::string&>();
-      if (!names.insert(name).second) Refuse(where, Printable(name) + " is there twice");
+// Refuses what would grow without bounds, or names a tensor twice. A pass of its own before the one
+// that builds the header: a callback of the parser for each value makes it quadratic in the
+// tensors.
+class HeaderCheck : public nlohmann::json_sax<Json> {
+ public:
+  explicit HeaderCheck(const std::string& where) : where_(where) {}
+
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return Enter(); }
+  bool start_array(std::size_t) override { return Enter(); }
+  bool end_object() override { return Leave(); }
+  bool end_array() override { return Leave(); }
+  bool key(string_t& name) override {
+    if (depth_ == 1 && !names_.insert(name).second) {
+      Refuse(where_, Printable(name) + " is there twice");
     }
     return true;
-  };
-  Json header;
-  try {
-    header = Json::parse(text, check);
-  } catch (const Json::exception&) {
-    Refuse(where, "its header is no JSON");
   }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    Refuse(where_, "its header is no JSON");
+  }
+
+ private:
+  bool Enter() {
+    if (++depth_ > kDeepest) Refuse(where_, "a header nested too deeply");
+    return true;
+  }
+  bool Leave() {
+    --depth_;
+    return true;
+  }
+
+  const std::string& where_;
+  int depth_ = 0;
+  std::set<std::string> names_;
+};
+
+Json ParseHeader(std::string_view text, const std::string& where) {
+  HeaderCheck check(where);
+  Json::sax_parse(text, &check);
+  Json header = Json::parse(text);
   if (!header.is_object()) Refuse(where, "its header is no JSON object");
   return header;
 }
@@ -82,7 +112,8 @@ std::optional<std::vector<std::int64_t>> Numbers(const Json& object, const char*
   return numbers;
 }
 
-NpyArray DecodeTensor(const Json& entry, std::string_view data, const std::string& where) {
+SafetensorsEntry ReadEntry(const std::string& name, const Json& entry, std::size_t data_bytes,
+                           const std::string& where) {
   const auto fail = [&](const std::string& why) { Refuse(where, why); };
   if (!entry.is_object()) fail("no description");
   const auto dtype = entry.find("dtype");
@@ -102,45 +133,68 @@ NpyArray DecodeTensor(const Json& entry, std::string_view data, const std::strin
   }
   const auto begin = static_cast<std::size_t>((*offsets)[0]);
   const auto end = static_cast<std::size_t>((*offsets)[1]);
-  if (begin > end || end > data.size() || end - begin != bytes) {
-    fail(fmt::format("bytes {} to {} of {} are not its {}", begin, end, data.size(), bytes));
+  if (begin > end || end > data_bytes || end - begin != bytes) {
+    fail(fmt::format("bytes {} to {} of {} are not its {}", begin, end, data_bytes, bytes));
   }
-  NpyArray array{Shape(*extents), *type, {}};
-  const auto* from = reinterpret_cast<const std::byte*>(data.data()) + begin;
-  if (*type != DataType::kF16 && *type != DataType::kBF16) {
-    array.data.assign(from, from + bytes);
-    return array;
+  return {name, Shape(*extents), *type, begin, end};
+}
+
+// Two tensors on the same bytes would make more of a file than is in it.
+void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::string& where) {
+  std::vector<const SafetensorsEntry*> sorted;
+  for (const SafetensorsEntry& entry : entries) {
+    if (entry.begin != entry.end) sorted.push_back(&entry);
   }
-  // A copy: the data may lie at any byte.
-  const std::vector<std::byte> halves(from, from + bytes);
-  Tensor tensor(array.shape);
-  if (bytes > 0) {
-    FromDouble(ToDouble({array.shape, *type, Layout::Plain(array.shape.rank())}, halves.data()),
-               tensor.desc(), tensor.data());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->begin < b->begin; });
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i]->begin >= sorted[i - 1]->end) continue;
+    Refuse(where,
+           fmt::format("its tensors {} and {} overlap at byte {}", Printable(sorted[i - 1]->name),
+                       Printable(sorted[i]->name), sorted[i]->begin));
   }
-  return ToNpy(tensor);
 }
 
 }  // namespace
 
-NamedArrays DecodeSafetensors(std::string_view bytes, const std::string& where) {
-  if (bytes.size() < kLengthBytes) Refuse(where, "no safetensors file, or a truncated one");
+SafetensorsReader::SafetensorsReader(std::string bytes, const std::string& where)
+    : bytes_(std::move(bytes)) {
+  if (bytes_.size() < kLengthBytes) Refuse(where, "no safetensors file, or a truncated one");
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), kLengthBytes);
-  if (length > bytes.size() - kLengthBytes || length > kMostHeader) {
-    Refuse(where, fmt::format("a header of {} bytes in a file of {}", length, bytes.size()));
+  std::memcpy(&length, bytes_.data(), kLengthBytes);
+  if (length > bytes_.size() - kLengthBytes || length > kMostHeader) {
+    Refuse(where, fmt::format("a header of {} bytes in a file of {}", length, bytes_.size()));
   }
-  const Json header = ParseHeader(bytes.substr(kLengthBytes, length), where);
-  const std::string_view data = bytes.substr(kLengthBytes + length);
-  NamedArrays arrays;
-  std::size_t taken = 0;
+  const Json header = ParseHeader(std::string_view(bytes_).substr(kLengthBytes, length), where);
+  data_ = kLengthBytes + length;
   for (const auto& [name, entry] : header.items()) {
     if (name == "__metadata__") continue;
-    NpyArray array = DecodeTensor(entry, data, fmt::format("{}: {}", where, Printable(name)));
-    // Two tensors on the same bytes would make more of a file than is in it. (f16 grows to f32.)
-    taken += array.data.size() / 2;
-    if (taken > data.size()) Refuse(where, "its tensors overlap");
-    arrays.emplace_back(name, std::move(array));
+    entries_.push_back(ReadEntry(name, entry, bytes_.size() - data_,
+                                 fmt::format("{}: {}", where, Printable(name))));
+  }
+  RefuseOverlaps(entries_, where);
+}
+
+NpyArray SafetensorsReader::Read(std::size_t index) const {
+  const SafetensorsEntry& entry = entries_[index];
+  NpyArray array{entry.shape, entry.type, {}};
+  const auto* data = reinterpret_cast<const std::byte*>(bytes_.data()) + data_;
+  array.data.assign(data + entry.begin, data + entry.end);
+  if (entry.type != DataType::kF16 && entry.type != DataType::kBF16) return array;
+  Tensor tensor(entry.shape);
+  if (!array.data.empty()) {
+    FromDouble(
+        ToDouble({entry.shape, entry.type, Layout::Plain(entry.shape.rank())}, array.data.data()),
+        tensor.desc(), tensor.data());
+  }
+  return ToNpy(tensor);
+}
+
+NamedArrays DecodeSafetensors(std::string_view bytes, const std::string& where) {
+  const SafetensorsReader reader(std::string(bytes), where);
+  NamedArrays arrays;
+  for (std::size_t i = 0; i < reader.entries().size(); ++i) {
+    arrays.emplace_back(reader.entries()[i].name, reader.Read(i));
   }
   return arrays;
 }

@@ -4,16 +4,42 @@
 #ifndef TOPDNN_BENCH_SAFETENSORS_H_
 #define TOPDNN_BENCH_SAFETENSORS_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/npz.h"
 
 namespace topdnn {
 
-// The tensors by name. f16 and bf16 come as f32. Every tensor's place is checked against the bytes
-// that are there before memory is taken for it. Throws UsageError, in one line that begins with
-// `where`.
+// A tensor as the header describes it.
+struct SafetensorsEntry {
+  std::string name;
+  Shape shape;
+  DataType type = DataType::kF32;
+  std::size_t begin = 0, end = 0;  // bytes, from the first after the header
+};
+
+// A file in memory. Every tensor's place is checked against the bytes that are there, and against
+// the other tensors, before memory is taken for any. The constructor throws UsageError, in one line
+// that begins with `where`.
+class SafetensorsReader {
+ public:
+  SafetensorsReader(std::string bytes, const std::string& where);
+
+  // By name.
+  const std::vector<SafetensorsEntry>& entries() const { return entries_; }
+  // f16 and bf16 come as f32.
+  NpyArray Read(std::size_t entry) const;
+
+ private:
+  std::string bytes_;
+  std::size_t data_ = 0;  // where the tensors begin
+  std::vector<SafetensorsEntry> entries_;
+};
+
+// Every tensor of a file. Throws as the reader does.
 NamedArrays DecodeSafetensors(std::string_view bytes, const std::string& where);
 
 }  // namespace topdnn

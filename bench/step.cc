@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,12 +13,16 @@
 #include "bench/command.h"
 #include "bench/command_parser.h"
 #include "bench/images.h"
+#include "bench/memory_needs.h"
 #include "bench/network_choice.h"
 #include "bench/network_source.h"
 #include "bench/npz.h"
+#include "bench/relu_kinks.h"
 #include "bench/workload.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/one_line.h"
+#include "kernels/run_failure.h"
+#include "kernels/thread_width.h"
 
 namespace topdnn {
 
@@ -49,6 +55,17 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
   }
 }
 
+// One step; how many activations lie at a kink of their ReLU but for rounding.
+std::int64_t RunCountingKinks(Plan& plan) {
+  const ThreadWidth width(plan.threads());
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+    plan.RunStage(i);
+    count += CountAtKinks(plan, plan.stages()[i]);
+  }
+  return count;
+}
+
 int RunStep(StepOptions options) {
   const std::string& network = options.workload.network;
   if (options.dump == kStandardOutput) {
@@ -61,6 +78,8 @@ int RunStep(StepOptions options) {
   Plan& plan = *workload.plan;
   TrainingImages images(options.workload, workload);
   images.FillNext(plan);
+  RequireMemory(BytesToDump(plan) + kLibraryBytes, "the archive of the step",
+                "take a smaller network, or free memory");
 
   const Shape& image = workload.image;
   const Shape input{workload.batch, image[0], image[1], image[2]};
@@ -68,22 +87,32 @@ int RunStep(StepOptions options) {
   arrays.emplace_back("input", ArrayOf(plan, plan.Find(BufferRole::kInput), input));
   arrays.emplace_back("labels", LabelsOf(plan));
   AddParameters(plan, "weights", &PlanParameter::value, arrays);
-  plan.Run();
+  const std::int64_t at_kinks = RunCountingKinks(plan);
+  ThrowOnRunFailure();
   arrays.emplace_back("loss", ArrayOf(plan, plan.FindByName("loss"), Shape{}));
   arrays.emplace_back("logits", ArrayOf(plan, plan.Find(BufferRole::kOutput),
                                         Shape{workload.batch, workload.classes}));
   AddParameters(plan, "grad", &PlanParameter::gradient, arrays);
   AddParameters(plan, "updated", &PlanParameter::value, arrays);
   WriteNpz(options.dump, arrays);
-  fmt::print("{}: one training step of {} images on {}, loss {:.6f}; {} arrays in {}\n",
-             workload.network, workload.batch, workload.backend,
-             plan.Read(plan.FindByName("loss")).front(), arrays.size(), OneLine(options.dump));
-  return kExitGood;
+  const double loss = plan.Read(plan.FindByName("loss")).front();
+  fmt::print("{}: one training step of {} images of {} on {}, loss {:.6f}; {} arrays in {}\n",
+             workload.network, workload.batch, OneLine(images.source()), workload.backend, loss,
+             arrays.size(), OneLine(options.dump));
+  if (at_kinks > 0) {
+    fmt::print(
+        "at a kink of their ReLU but for rounding: {} activation{}; what passes there, and so the "
+        "gradients before it, may differ between backends, and another --seed moves them\n",
+        at_kinks, at_kinks == 1 ? "" : "s");
+  }
+  if (std::isfinite(loss)) return kExitGood;
+  fmt::print(stderr, "topdnn: step: the loss is {}: take other weights or another --seed\n", loss);
+  return kExitWrong;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<StepOptions>();
-  options->workload.batch = 8;
+  options->workload.default_batch = 8;
   options->workload.momentum = 0.0;
   // Another framework draws other masks: off, unless it is asked for.
   options->workload.dropout = false;

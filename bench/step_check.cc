@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "bench/command.h"
+#include "bench/memory_needs.h"
 #include "bench/network_source.h"
 #include "networks/zoo/zoo.h"
 
@@ -37,6 +39,17 @@ WorkloadOptions SmallOptions(const WorkloadOptions& options) {
   small.size = FindNetwork(options.network)->small[1];
   small.weights.clear();  // (they are of another size)
   return small;
+}
+
+// `small` settles on the batch of `options` where the shapes of a file fix that.
+Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOptions& small) {
+  try {
+    return MakeWorkload(small, training);
+  } catch (const UsageError&) {
+    if (!IsOnnxPath(options.network)) throw;
+    small.batch = options.batch;
+    return MakeWorkload(small, training);
+  }
 }
 
 // The check of each stage of the plan, from those of the smaller one.
@@ -72,13 +85,21 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Pla
 }  // namespace
 
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan) {
-  const bool smallest = IsOnnxPath(options.network) && options.batch == 1;
-  if (smallest || MacsOf(plan) <= kMostCheckedMacs) return {CheckStages(plan), ""};
+  const Shape& input = plan.buffers()[plan.Find(BufferRole::kInput)].desc.shape;
+  const bool smallest = IsOnnxPath(options.network) && input[0] == 1;
+  if (smallest || MacsOf(plan) <= kMostCheckedMacs) {
+    RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
+                  "take a smaller --batch");
+    return {CheckStages(plan), ""};
+  }
   const std::vector<StageCheck> own =
       CheckStages(plan, [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
-  Workload small = MakeWorkload(SmallOptions(options), training);
-  TrainingImages images(SmallOptions(options), small);
+  WorkloadOptions small_options = SmallOptions(options);
+  Workload small = MakeSmall(options, training, small_options);
+  TrainingImages images(small_options, small);
   images.FillNext(*small.plan);
+  RequireMemory(BytesToCheck(*small.plan) + kLibraryBytes, "the check against the reference",
+                "free memory");
   StepChecks checks = Match(plan, own, *small.plan, CheckStages(*small.plan));
   checks.note = fmt::format("checked against the reference on {} images of {}, {}", small.batch,
                             small.image.ToString(), checks.note);

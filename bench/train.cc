@@ -6,8 +6,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "bench/interval_rows.h"
 #include "bench/network_choice.h"
 #include "bench/workload.h"
+#include "kernels/run_failure.h"
 #include "networks/learning_rate.h"
 #include "networks/parameters.h"
 
@@ -65,6 +68,21 @@ std::int64_t CountCorrect(const Plan& plan, const Batch& batch, std::int64_t cla
   return correct;
 }
 
+// What ends a training that can learn no more: one line.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The last update of an epoch can break parameters that gave a loss before it.
+void CheckLogits(const Plan& inference) {
+  for (const double logit : inference.Read(inference.Find(BufferRole::kOutput))) {
+    if (!std::isfinite(logit)) {
+      throw Diverged(fmt::format("the trained network gives {} for a test image", logit));
+    }
+  }
+}
+
 double TestAccuracy(Plan& inference, const Dataset& test, const Workload& workload) {
   BatchLoader loader(test, {.image = workload.image,
                             .batch = workload.batch,
@@ -76,13 +94,15 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
     const Batch batch = loader.Next();
     FeedBatch(inference, batch);
     inference.Run();
+    CheckLogits(inference);
     correct += CountCorrect(inference, batch, workload.classes);
     last = batch.last_of_epoch;
   }
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// The mean loss of one epoch. `first` is its first step among all of the run.
+// The mean loss of one epoch. `first` is its first step among all of the run. Throws Diverged for a
+// loss that is no number.
 double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
                   std::int64_t first, IntervalRows& rows) {
   const BufferId loss = plan.FindByName("loss");
@@ -94,7 +114,11 @@ double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& s
     FeedBatch(plan, batch);
     plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
     rows.RunStep();
+    ThrowOnRunFailure();
     const double own = plan.Read(loss).front();
+    if (!std::isfinite(own)) {
+      throw Diverged(fmt::format("the loss is {} at step {}", own, first + steps + 1));
+    }
     rows.Add(own);
     sum += own;
     last = batch.last_of_epoch;
@@ -161,7 +185,7 @@ int RunTrain(TrainOptions options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<TrainOptions>();
-  options->workload.batch = 64;
+  options->workload.default_batch = 64;
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(parser, options->workload);
   parser.Add("--epochs", options->epochs, "passes over the training images");
@@ -170,7 +194,16 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
   parser.Add("--warmup-epochs", options->warmup_epochs, "over which the learning rate rises from 0",
              Range{0, 1e6});
-  return [options] { return RunTrain(*options); };
+  return [options] {
+    try {
+      return RunTrain(*options);
+    } catch (const Diverged& diverged) {
+      std::fflush(stdout);
+      fmt::print(stderr, "topdnn: train: {}: take a smaller --learning-rate than {}\n",
+                 diverged.what(), options->workload.learning_rate);
+      return kExitWrong;
+    }
+  };
 }
 
 const CommandRegistration kTrain(

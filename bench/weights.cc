@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
+#include <map>
+#include <string_view>
 
 #include "bench/command.h"
 #include "bench/safetensors.h"
@@ -25,27 +26,42 @@ Tensor ToTensor(const NpyArray& array) {
   return tensor;
 }
 
-ParameterValues ReadWeights(const std::string& path, std::size_t memory_limit) {
-  NamedArrays arrays;
-  if (path.ends_with(".npz")) {
-    arrays = ReadNpz(path);
-  } else if (path.ends_with(".safetensors")) {
-    arrays = DecodeSafetensors(ReadWholeFile(path, memory_limit), path);
-  } else {
-    throw UsageError(fmt::format("--weights {}: give an .npz or a .safetensors file", path));
-  }
-  const std::string prefix = "weights/";
-  const auto has_prefix = [&](const auto& entry) { return entry.first.starts_with(prefix); };
-  const bool is_dump = std::any_of(arrays.begin(), arrays.end(), has_prefix);
-  ParameterValues values;
-  for (const auto& entry : arrays) {
-    if (is_dump && !has_prefix(entry)) continue;
-    const std::string key = is_dump ? entry.first.substr(prefix.size()) : entry.first;
-    if (!values.emplace(key, ToTensor(entry.second)).second) {
+namespace {
+
+constexpr std::string_view kDumpPrefix = "weights/";
+
+// Reader: NpzReader or SafetensorsReader.
+template <typename Reader>
+ParameterValues ReadFrom(const Reader& reader, const std::string& path, const Graph& graph) {
+  const auto& entries = reader.entries();
+  const bool is_dump = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return entry.name.starts_with(kDumpPrefix);
+  });
+  std::map<std::string, std::size_t> places;
+  std::map<std::string, Shape> shapes;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (is_dump && !entries[i].name.starts_with(kDumpPrefix)) continue;
+    const std::string key = is_dump ? entries[i].name.substr(kDumpPrefix.size()) : entries[i].name;
+    if (!places.emplace(key, i).second) {
       throw UsageError(fmt::format("{}: {} is there twice; save it again", path, key));
     }
+    shapes.emplace(key, entries[i].shape);
   }
+  CheckParameterShapes(graph, shapes);
+  ParameterValues values;
+  for (const auto& [key, place] : places) values.emplace(key, ToTensor(reader.Read(place)));
+  CheckParameters(graph, values);
   return values;
+}
+
+}  // namespace
+
+ParameterValues ReadWeights(const std::string& path, const Graph& graph, std::size_t memory_limit) {
+  if (path.ends_with(".npz")) return ReadFrom(NpzReader(path), path, graph);
+  if (path.ends_with(".safetensors")) {
+    return ReadFrom(SafetensorsReader(ReadWholeFile(path, memory_limit), path), path, graph);
+  }
+  throw UsageError(fmt::format("--weights {}: give an .npz or a .safetensors file", path));
 }
 
 }  // namespace topdnn

@@ -11,12 +11,13 @@
 
 namespace topdnn {
 
-// By the ending of the path, .npz or .safetensors. An archive that `topdnn step --dump` wrote holds
-// more than weights: of one with names weights/LAYER/PARAMETER those are taken, and nothing else.
-// Throws UsageError or NpzError, in one line.
-ParameterValues ReadWeights(const std::string& path, std::size_t memory_limit);
+// The parameters of `graph`, by the ending of the path, .npz or .safetensors. An archive that
+// `topdnn step --dump` wrote holds more than weights: of one with names weights/LAYER/PARAMETER
+// those are taken, and nothing else. Names and shapes are held against the graph before any data is
+// unpacked. Throws UsageError, NpzError or ParameterError, in one line.
+ParameterValues ReadWeights(const std::string& path, const Graph& graph, std::size_t memory_limit);
 
-// As f32. `where` names the array in an error.
+// As f32.
 Tensor ToTensor(const NpyArray& array);
 
 }  // namespace topdnn

@@ -8,6 +8,7 @@
 
 #include "bench/command.h"
 #include "bench/command_parser.h"
+#include "bench/memory_needs.h"
 #include "bench/nearest.h"
 #include "bench/network_source.h"
 #include "bench/thread_team.h"
@@ -66,6 +67,7 @@ void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& req
   const Shape& input = graph.shape(0);
   const Shape& output = graph.shape(graph.output());
   if (IsOnnxPath(workload.network)) workload.network = graph.name();
+  workload.batch = input[0];
   workload.image =
       Shape(std::vector<std::int64_t>(input.extents().begin() + 1, input.extents().end()));
   workload.classes = output[output.rank() - 1];
@@ -90,14 +92,18 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   parser.AddFlag("--fallback", options.fallback,
                  "take operations that the backend lacks from another, and say so");
-  parser.Add("--size", options.size, "height and width of the image (default: the network's)");
-  parser.Add("--classes", options.classes, "number of classes (default: the network's)");
+  parser.Add(
+      "--size", options.size,
+      "height and width of the image (default: the network's), where a file leaves them open");
+  parser.Add("--classes", options.classes, "number of classes, of a zoo network");
   parser.Add("--seed", options.seed, "of parameters and of the order of images");
 }
 
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
   AddNetworkOptions(parser, options);
-  parser.Add("--batch", options.batch, "images a step");
+  parser.Add("--batch", options.batch,
+             fmt::format("images a step (default: {}, or what an ONNX file fixes)",
+                         options.default_batch));
   parser.Add("--data", options.data,
              "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   parser.Add("--optimizer", options.optimizer, "sgd or adam");
@@ -146,8 +152,8 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   if (!chosen) CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};
   CheckName("dtype", options.dtype, types);
-  if (options.batch < 1) {
-    throw UsageError(fmt::format("--batch {}: must be 1 or more", options.batch));
+  if (options.batch && *options.batch < 1) {
+    throw UsageError(fmt::format("--batch {}: must be 1 or more", *options.batch));
   }
   PlanRequest request;
   request.dropout = options.dropout;
@@ -163,7 +169,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   Workload workload{.network = options.network,
                     .backend = options.backend,
                     .dtype = options.dtype,
-                    .batch = options.batch,
+                    .batch = 0,
                     .image = {},
                     .classes = 0,
                     .totals = {},
@@ -176,6 +182,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
     NetworkSource source = OpenNetwork({.network = options.network,
                                         .weights = options.weights,
                                         .batch = options.batch,
+                                        .default_batch = options.default_batch,
                                         .size = options.size,
                                         .classes = options.classes,
                                         .training = training,
@@ -185,10 +192,13 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
       throw UsageError(fmt::format("{} takes {}, no images: give it to `topdnn run`",
                                    options.network, source.graph.shape(0).ToString()));
     }
+    request.memory_limit = MemoryLimit();  // less what the weights of a file take
     TakeSource(std::move(source), workload, request);
+    RequireMemory(workload.plan->bytes() + BytesToFill(*workload.plan) + kLibraryBytes,
+                  fmt::format("{} with its libraries", workload.network), "take a smaller --batch");
   } catch (const std::overflow_error& error) {
-    throw UsageError(
-        fmt::format("--batch {}: {}; take a smaller one", options.batch, error.what()));
+    throw UsageError(fmt::format("--batch {}: {}; take a smaller one",
+                                 options.batch.value_or(options.default_batch), error.what()));
   } catch (const PlanError& error) {
     throw UsageError(error.what());
   }

@@ -32,7 +32,9 @@ struct WorkloadOptions {
   // PlanRequest::variants; what `auto` has chosen (network_choice.h).
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
-  std::int64_t batch = 128;
+  // Images a step: `batch`, or else the number that an ONNX file fixes, or else `default_batch`.
+  std::optional<std::int64_t> batch = {};
+  std::int64_t default_batch = 128;
   int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
   bool planned_only = false;  // nothing runs here: a recording's machine had other CPUs

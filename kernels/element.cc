@@ -1,5 +1,6 @@
 #include "kernels/element.h"
 
+#include <stdexcept>
 #include <string>
 
 namespace topdnn {
@@ -15,7 +16,9 @@ std::map<std::string, ElementFunction, std::less<>>& TheFunctions() {
 }  // namespace
 
 ElementRegistration::ElementRegistration(std::string_view kind, ElementFunction function) {
-  TheFunctions().emplace(std::string(kind), function);
+  if (!TheFunctions().emplace(std::string(kind), function).second) {
+    throw std::logic_error("two element functions for " + std::string(kind) + ": remove one");
+  }
 }
 
 ElementFunction FindElement(std::string_view kind) {

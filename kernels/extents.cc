@@ -1,6 +1,6 @@
 #include "kernels/extents.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <stdexcept>
 
@@ -18,6 +18,17 @@ void CheckExtents(std::string_view operation, const Shape& shape) {
   if (room == 0) {
     throw std::invalid_argument(fmt::format("{} of {}: at most {} elements are supported",
                                             operation, shape.ToString(), kMostElements));
+  }
+}
+
+void CheckWork(std::string_view operation, std::initializer_list<std::int64_t> factors) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;
+  std::int64_t steps = 1;
+  for (const std::int64_t factor : factors) {
+    if (__builtin_mul_overflow(steps, factor, &steps) || steps > kMost) {
+      throw std::invalid_argument(fmt::format("{} of {} steps: at most 2^60 can be counted",
+                                              operation, fmt::join(factors, " x ")));
+    }
   }
 }
 

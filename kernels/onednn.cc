@@ -8,6 +8,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "kernels/run_failure.h"
 #include "kernels/variant.h"
 
 namespace topdnn::onednn {
@@ -121,8 +122,18 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   return interned->emplace_back(std::make_shared<const dnnl::memory::desc>(desc));
 }
 
+// oneDNN's code for AVX2 uses FMA without a look at whether the CPU has it (an emulated CPU may
+// have one without the other). Before main: what oneDNN uses is settled by its first primitive.
+[[maybe_unused]] const bool kLimitedToAvx = [] {
+  __builtin_cpu_init();
+  const bool lacks_fma = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") == 0;
+  return lacks_fma && dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx) == dnnl_success;
+}();
+
 std::string EffectiveIsa() {
   switch (dnnl::get_effective_cpu_isa()) {
+    case dnnl::cpu_isa::all:  // none of those that it has a name for
+      return "sse2";
     case dnnl::cpu_isa::sse41:
       return "sse41";
     case dnnl::cpu_isa::avx:
@@ -289,8 +300,9 @@ void PrimitiveKernel::Prepare(const std::map<Arg, void*>& memory) {
 }
 
 void PrimitiveKernel::Run() noexcept {
-  dnnl_primitive_execute(primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()),
-                         arguments_.data());
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
+  if (status != dnnl_success) RecordRunFailure("dnnl_primitive_execute", status);
 }
 
 namespace {

@@ -1,11 +1,83 @@
 #include "kernels/openblas.h"
 
+#include <cpuid.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <omp.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string_view>
+#include <vector>
 
 namespace topdnn::openblas {
+
+namespace {
+
+// Whether OpenBLAS may have mistaken the CPU: one without AVX2 or FMA, which it tells apart by
+// model numbers, or one that QEMU emulates, where instructions can be absent from any model.
+bool IsUnusualCpu() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) return true;
+  constexpr unsigned kHypervisorLeaf = 0x40000000;
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  __cpuid(kHypervisorLeaf, eax, ebx, ecx, edx);
+  constexpr unsigned kTcg = 0x54474354;  // "TCGT", as it begins
+  return ebx == kTcg;
+}
+
+// Products of the shapes and transpositions that have code of their own, in this thread.
+void RunProducts() {
+  for (const std::int64_t n : {1, 3, 17, 96}) {
+    const std::vector<float> a(static_cast<std::size_t>(n * n), 1.0F);
+    std::vector<float> c(a.size(), 0.0F);
+    for (const bool transpose_a : {false, true}) {
+      for (const bool transpose_b : {false, true}) {
+        Sgemm(transpose_a, transpose_b, n, n, n, a.data(), a.data(), 1.0F, c.data());
+      }
+    }
+  }
+}
+
+// Tries the products in a process of its own, which an illegal instruction may end.
+std::string TryProducts() {
+  const pid_t child = fork();
+  if (child < 0) return {};  // no room for one: OpenBLAS is trusted, as on any other CPU
+  if (child == 0) {
+    constexpr rlimit kNoCore{0, 0};
+    setrlimit(RLIMIT_CORE, &kNoCore);
+    const int nowhere = open("/dev/null", O_WRONLY);
+    if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);  // an emulator reports the signal
+    for (const int signal_number : {SIGILL, SIGSEGV, SIGALRM}) signal(signal_number, SIG_DFL);
+    constexpr unsigned kMostSeconds = 60;
+    alarm(kMostSeconds);
+    omp_set_num_threads(1);
+    RunProducts();
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  return fmt::format(
+      "OpenBLAS takes this CPU for {}, and its code for that fails here ({}); the environment "
+      "variable OPENBLAS_CORETYPE names another",
+      openblas_get_corename(), WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an error");
+}
+
+// Why OpenBLAS's code does not run on this CPU; empty when it does.
+const std::string& CpuRefusal() {
+  static const std::string refusal = IsUnusualCpu() ? TryProducts() : std::string();
+  return refusal;
+}
+
+}  // namespace
 
 std::string RefusalOf(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32) {
@@ -24,7 +96,7 @@ std::string RefusalOf(const KernelRequest& request) {
       }
     }
   }
-  return {};
+  return CpuRefusal();
 }
 
 std::string Implementation(const std::string& algorithm) {

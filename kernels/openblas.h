@@ -11,8 +11,8 @@
 
 namespace topdnn::openblas {
 
-// Why OpenBLAS cannot serve the request: it computes in f32, on row-major tensors. Empty when it
-// can.
+// Why OpenBLAS cannot serve the request: it computes in f32, on row-major tensors, by code that
+// this CPU must have the instructions for. Empty when it can.
 std::string RefusalOf(const KernelRequest& request);
 
 // "openblas 0.3.21 SkylakeX": the kernels that OpenBLAS chose for this CPU.

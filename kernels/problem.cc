@@ -157,7 +157,9 @@ void ProblemWord::CheckAllRead() const {
 
 ProblemRegistration::ProblemRegistration(std::string_view kind, ProblemParser parser,
                                          std::vector<std::string_view> names) {
-  TheSpellings().emplace(std::string(kind), Spelling{parser, std::move(names)});
+  if (!TheSpellings().emplace(std::string(kind), Spelling{parser, std::move(names)}).second) {
+    throw std::logic_error(fmt::format("problems of {} have two parsers: remove one", kind));
+  }
 }
 
 std::shared_ptr<const Op> ParseProblem(std::string_view text) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 namespace topdnn {
 
@@ -35,7 +36,9 @@ std::string TooLarge(std::string_view backend, const Op& op, const Execution& ex
 
 KernelRegistration::KernelRegistration(std::string_view kind, std::string_view backend,
                                        KernelMaker maker) {
-  TheMakers().emplace(std::pair{std::string(kind), std::string(backend)}, maker);
+  if (!TheMakers().emplace(std::pair{std::string(kind), std::string(backend)}, maker).second) {
+    throw std::logic_error(fmt::format("{} has two kernels on {}: remove one", kind, backend));
+  }
 }
 
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request) {

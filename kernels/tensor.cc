@@ -319,10 +319,24 @@ Tensor::Tensor(Shape shape, DataType type) {
   memory_ = AlignedMemory(desc_.bytes());
 }
 
+namespace {
+
+// Whether the elements lie in their logical order without gaps: no list of places is needed then.
+bool IsRowMajor(const TensorDesc& desc) { return desc.layout == Layout::Plain(desc.shape.rank()); }
+
+}  // namespace
+
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
   if (desc.layout.is_opaque()) {
     throw std::invalid_argument(
         fmt::format("layout '{}' is opaque: only its backend can read it", desc.layout.tag()));
+  }
+  if (IsRowMajor(desc)) {
+    std::vector<double> values(static_cast<std::size_t>(desc.shape.elements()));
+    VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
+      std::transform(elements, elements + values.size(), values.begin(), to_double);
+    });
+    return values;
   }
   const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
   std::vector<double> values(offsets.size());
@@ -333,11 +347,17 @@ std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
 }
 
 void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data) {
-  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
-  if (values.size() != offsets.size()) {
+  if (values.size() != static_cast<std::size_t>(desc.shape.elements())) {
     throw std::invalid_argument(
         fmt::format("{} values do not fill a tensor of {}", values.size(), desc.shape.ToString()));
   }
+  if (IsRowMajor(desc)) {
+    VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
+      std::transform(values.begin(), values.end(), elements, from_double);
+    });
+    return;
+  }
+  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
   VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
     for (std::size_t i = 0; i < offsets.size(); ++i) elements[offsets[i]] = from_double(values[i]);
   });

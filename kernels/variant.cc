@@ -1,7 +1,12 @@
 #include "kernels/variant.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "kernels/registry.h"
 
@@ -29,7 +34,10 @@ bool IsActivation(const Operand& operand) {
 }  // namespace
 
 VariantRegistration::VariantRegistration(Variant variant) {
-  TheVariants().emplace(variant.name, std::move(variant));
+  const std::string name = variant.name;
+  if (!TheVariants().emplace(name, std::move(variant)).second) {
+    throw std::logic_error(fmt::format("two variants are named {}: rename one", name));
+  }
 }
 
 std::vector<Variant> Variants() {

@@ -12,6 +12,7 @@
 
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/registry.h"
+#include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 #include "kernels/tolerance.h"
 #include "kernels/variant.h"
@@ -64,6 +65,10 @@ class StageChecker {
     stage_.kernel->Run();
     kernel_->Run();
     Compare(check);
+    if (const std::string failure = TakeRunFailure(); !failure.empty()) {
+      check.agrees = false;
+      check.reason = failure;
+    }
     FollowKink();
     return check;
   }

@@ -65,6 +65,10 @@ class Fuser {
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
       const bool dropout = dynamic_cast<const DropoutOp*>(NodeAt(node).op.get()) != nullptr;
       if (!dropout || (request_.training && request_.dropout)) continue;
+      const bool input_is_output =
+          NodeAt(node).output == graph_.output() && Canonical(NodeAt(node).inputs.front()) == 0;
+      // The input and the output of a network are two pieces of memory: here the layer copies.
+      if (input_is_output && !request_.training) continue;
       result_.canonical[NodeAt(node).output] = Canonical(NodeAt(node).inputs.front());
       consumed_[node] = true;
       result_.dropped.push_back(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "kernels/batchnorm/batchnorm.h"
@@ -72,19 +73,19 @@ ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
   return values;
 }
 
-void CheckParameters(const Graph& graph, const ParameterValues& values) {
+void CheckParameterShapes(const Graph& graph, const std::map<std::string, Shape>& shapes) {
   std::vector<std::string> missing, wrong, foreign;
   const auto expected = ExpectedValues(graph);
   for (const auto& [key, value] : expected) {
-    const auto found = values.find(key);
-    if (found == values.end()) {
+    const auto found = shapes.find(key);
+    if (found == shapes.end()) {
       if (value.required) missing.push_back(key);
-    } else if (found->second.shape() != value.shape) {
-      wrong.push_back(fmt::format("{} is {}, not {}", key, found->second.shape().ToString(),
-                                  value.shape.ToString()));
+    } else if (found->second != value.shape) {
+      wrong.push_back(
+          fmt::format("{} is {}, not {}", key, found->second.ToString(), value.shape.ToString()));
     }
   }
-  for (const auto& [key, value] : values) {
+  for (const auto& [key, shape] : shapes) {
     if (expected.count(key) == 0) foreign.push_back(key);
   }
   std::string report;
@@ -96,6 +97,21 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
         fmt::format("weights do not fit {}: {}; names are LAYER/PARAMETER, as "
                     "`topdnn step --dump` writes them",
                     graph.name(), report));
+  }
+}
+
+void CheckParameters(const Graph& graph, const ParameterValues& values) {
+  std::map<std::string, Shape> shapes;
+  for (const auto& [key, value] : values) shapes.emplace(key, value.shape());
+  CheckParameterShapes(graph, shapes);
+  for (const auto& [key, value] : values) {
+    const auto* elements = value.as<float>();
+    const bool is_variance = key.ends_with("/variance");
+    for (std::int64_t i = 0; i < value.shape().elements(); ++i) {
+      if (std::isfinite(elements[i]) && !(is_variance && elements[i] < 0)) continue;
+      throw ParameterError(fmt::format("{} has {} at element {}: give {} values", key, elements[i],
+                                       i, is_variance ? "finite, non-negative" : "finite"));
+    }
   }
 }
 

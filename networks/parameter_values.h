@@ -33,8 +33,10 @@ std::string ParameterKey(std::string_view layer, std::string_view parameter);
 // are those of normalized data, mean 0 and variance 1.
 ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed);
 
-// Throws ParameterError unless `values` has each parameter of the graph with its shape, and none
-// that the graph lacks. Statistics may be absent.
+// Throws ParameterError unless there is each parameter of the graph with its shape, and none that
+// the graph lacks. Statistics may be absent.
+void CheckParameterShapes(const Graph& graph, const std::map<std::string, Shape>& shapes);
+// The same of values, which must also be finite, and variances 0 or more.
 void CheckParameters(const Graph& graph, const ParameterValues& values);
 
 // Writes checked values into an allocated plan of their graph, and prepares them.

@@ -8,6 +8,7 @@
 
 #include "kernels/reorder/store.h"
 #include "kernels/thread_width.h"
+#include "kernels/traffic.h"
 #include "networks/memory.h"
 
 namespace topdnn {
@@ -16,6 +17,12 @@ std::string_view NameOf(StagePass pass) {
   constexpr std::array<std::string_view, 6> kNames = {
       "forward", "backward_data", "backward_weights", "update", "reorder", "loss"};
   return kNames[static_cast<std::size_t>(pass)];
+}
+
+Work Stage::work() const {
+  Work work = op->WorkIn(execution);
+  work.bytes = CompulsoryBytes(*kernel);
+  return work;
 }
 
 Plan::Plan(PlanContents contents) : contents_(std::move(contents)) { PlaceAll(); }

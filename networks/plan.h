@@ -78,8 +78,8 @@ struct Stage {
   std::vector<std::string> fused;  // further layers whose forward pass this stage computes
   std::string not_fused;           // why the next layer is not fused: "layer: reason"; or empty
 
-  // Arithmetic and traffic of the stage. A reorder and an update have the operation's own.
-  Work work() const { return op->WorkIn(execution); }
+  // Arithmetic of the operation, and the traffic of this kernel's operands.
+  Work work() const;
 };
 
 // The place of a batch normalization, as far as its parameters' initial values depend on it.

@@ -44,6 +44,9 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
   draft.fused = FuseGraph(graph, request, [&](const auto& op, const auto& fused) {
     return FusionRefusal(draft, op, fused);
   });
+  if (draft.Canonical(graph.output()) == 0) {
+    throw PlanError(graph.name() + " has no layer that computes: give a network with one");
+  }
   PlanForward(draft);
   if (request.training) {
     PlanLoss(draft);

@@ -7,6 +7,7 @@
 
 #include "kernels/concat/concat.h"
 #include "kernels/registry.h"
+#include "kernels/run_failure.h"
 
 namespace topdnn {
 
@@ -77,8 +78,9 @@ class ConcatBackward : public Kernel {
 
   void Run() noexcept override {
     for (std::size_t i = 0; i < primitives_.size(); ++i) {
-      dnnl_primitive_execute(primitives_[i].get(), stream_.get(), kArguments,
-                             arguments_.data() + i * kArguments);
+      const dnnl_status_t status = dnnl_primitive_execute(
+          primitives_[i].get(), stream_.get(), kArguments, arguments_.data() + i * kArguments);
+      if (status != dnnl_success) RecordRunFailure("dnnl_primitive_execute", status);
     }
   }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 #include "kernels/window.h"
 #include "kernels/window_problem.h"
@@ -28,6 +29,12 @@ void Check(const ConvExtents& e) {
   if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
     refuse("padding must be 0 or more");
   }
+  if (std::max({e.r, e.s, e.stride_h, e.stride_w, e.dilation_h, e.dilation_w, e.pad_top, e.pad_left,
+                e.pad_bottom, e.pad_right}) > kMostWindow) {
+    refuse(fmt::format("kernel, stride, dilation and padding must be at most {}", kMostWindow));
+  }
+  CheckExtents("convolution", {e.n, e.c, e.h, e.w});
+  CheckExtents("convolution, weights", {e.k, e.c, e.r, e.s});
   if (e.c % e.groups != 0 || e.k % e.groups != 0) {
     refuse(fmt::format("{} groups must divide both channel counts", e.groups));
   }
@@ -35,6 +42,8 @@ void Check(const ConvExtents& e) {
       e.w + e.pad_left + e.pad_right < (e.s - 1) * e.dilation_w + 1) {
     refuse("the kernel is larger than the padded image");
   }
+  CheckExtents("convolution, result", {e.n, e.k, e.oh(), e.ow()});
+  CheckWork("convolution", {e.n, e.k, e.oh(), e.ow(), e.c / e.groups, e.r, e.s});
 }
 
 }  // namespace

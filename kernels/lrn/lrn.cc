@@ -80,6 +80,12 @@ Work LrnOp::WorkOf(Pass pass, DataType type) const {
   return work;
 }
 
+Work LrnOp::WorkIn(const Execution& execution) const {
+  Work work = WorkOf(execution.pass, execution.type);
+  work.bytes = CompulsoryBytes(*this, execution);
+  return work;
+}
+
 namespace {
 
 std::shared_ptr<const Op> ParseLrn(const ProblemWord& word) {

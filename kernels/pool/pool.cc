@@ -6,6 +6,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 #include "kernels/window.h"
 #include "kernels/window_problem.h"
@@ -35,12 +36,18 @@ void Check(const PoolExtents& e) {
   if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
     refuse("padding must be 0 or more");
   }
+  if (std::max({e.r, e.s, e.stride_h, e.stride_w}) > kMostWindow) {
+    refuse(fmt::format("window and stride must be at most {}", kMostWindow));
+  }
+  CheckExtents("pooling", {e.n, e.c, e.h, e.w});
   if (std::max(e.pad_top, e.pad_bottom) >= e.r || std::max(e.pad_left, e.pad_right) >= e.s) {
     refuse("padding must be smaller than the window");
   }
   if (e.h + e.pad_top + e.pad_bottom < e.r || e.w + e.pad_left + e.pad_right < e.s) {
     refuse("the window is larger than the padded image");
   }
+  CheckExtents("pooling, result", {e.n, e.c, e.oh(), e.ow()});
+  CheckWork("pooling", {e.n, e.c, e.oh(), e.ow(), e.r, e.s});
 }
 
 }  // namespace
@@ -111,6 +118,12 @@ Work PoolOp::WorkOf(Pass pass, DataType type) const {
     work.flops_without_padding = inside + outputs;
   }
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+Work PoolOp::WorkIn(const Execution& execution) const {
+  Work work = WorkOf(execution.pass, execution.type);
+  work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }
 

@@ -64,6 +64,7 @@ class PoolOp : public Op {
   // maximum, one addition per output; for an average, one addition per element of every window and
   // one division per output. Only elements inside the image count.
   Work WorkOf(Pass pass, DataType type) const override;
+  Work WorkIn(const Execution& execution) const override;
   // Forward: the window. Backward: how many windows cover one element.
   std::int64_t AccumulationLength(Pass pass) const override;
 

@@ -39,6 +39,12 @@ Work SoftmaxCrossEntropyOp::WorkOf(Pass pass, DataType type) const {
   return work;
 }
 
+Work SoftmaxCrossEntropyOp::WorkIn(const Execution& execution) const {
+  Work work = WorkOf(execution.pass, execution.type);
+  work.bytes = CompulsoryBytes(*this, execution);
+  return work;
+}
+
 namespace {
 
 std::shared_ptr<const Op> ParseCrossEntropy(const ProblemWord& word) {

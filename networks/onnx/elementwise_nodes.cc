@@ -176,7 +176,10 @@ void ImportReduceSum(NodeImport& node) { ImportReduce(node, ReduceAlgorithm::kSu
 
 void ImportCastOfValue(NodeImport& node) {
   const std::int64_t to = node.node().Int("to", 0);
-  if (to != kOnnxFloat && to != kOnnxDouble) {
+  if (to == kOnnxDouble) {
+    throw UnsupportedNode("a cast to double: topdnn computes in f32; export the model in float");
+  }
+  if (to != kOnnxFloat) {
     throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", to));
   }
   node.Produce(node.SourceAt(0));

@@ -64,24 +64,36 @@ void Importer::AddInput() {
   const ImportOptions& options = state_.options;
   input_name_ = input.name;
   const std::string what = fmt::format("input {}", Printable(input.name));
+  if (input.is_double) {
+    throw OnnxError(what + ": of double, and topdnn computes in f32; export the model in float");
+  }
   if (!input.is_float) throw OnnxError(what + ": not of float");
   constexpr std::size_t kMaxDimensions = 6;
   if (!input.has_shape || input.dims.empty() || input.dims.size() > kMaxDimensions) {
     throw OnnxError(what + ": its shape must have 1 to 6 dimensions");
   }
   std::vector<std::int64_t> extents;
+  bool size_settled = false;
   for (std::size_t d = 0; d < input.dims.size(); ++d) {
     const auto given = options.input && options.input->rank() == static_cast<int>(input.dims.size())
                            ? std::optional((*options.input)[static_cast<int>(d)])
                            : std::nullopt;
     if (d == 0) {
-      extents.push_back(options.batch.value_or(given.value_or(input.dims[0].value_or(1))));
+      const std::int64_t own = input.dims[0].value_or(options.open_batch);
+      extents.push_back(options.batch.value_or(given.value_or(own)));
     } else if (input.dims[d] || given) {
       extents.push_back(input.dims[d] ? *input.dims[d] : *given);
+    } else if (d >= 2 && options.open_size) {
+      extents.push_back(*options.open_size);
+      size_settled = true;
     } else {
-      throw OnnxError(
-          fmt::format("{}: dimension {} is open; export it with a fixed size", what, d));
+      throw OnnxError(fmt::format(
+          "{}: dimension {} is open; {}", what, d,
+          d >= 2 ? "give the height and width by --size" : "export the model with a fixed one"));
     }
+  }
+  if (options.open_size && !size_settled) {
+    throw OnnxError(what + ": its height and width are fixed; leave --size out");
   }
   const Shape shape(std::move(extents));
   if (options.input && shape != *options.input) {
@@ -126,23 +138,26 @@ bool Importer::IsNeeded(const ModelNode& node) const {
                      [&](const std::string& output) { return needed_.count(output) > 0; });
 }
 
-// ONNX's order: what a node reads was made before it; so there is no circle.
+// The nodes are sorted: what none before it makes, no node makes.
 void Importer::CheckReads(const ModelNode& node, int index) const {
   for (const std::string& input : node.inputs) {
     if (input.empty() || state_.values.count(input) > 0) continue;
-    throw OnnxError(
-        fmt::format("{} ({}) reads {}, which nothing before it makes; the file is damaged",
-                    NameOfNode(node, index), Printable(node.op_type), Printable(input)));
+    throw OnnxError(fmt::format("{} ({}) reads {}, which no node makes; the file is damaged",
+                                NameOfNode(node, index), Printable(node.op_type),
+                                Printable(input)));
   }
 }
 
 void Importer::Translate(const ModelNode& node, int index) {
   bool all_constant = true;
   bool unknown = false;
+  bool has_double = false;
   for (const std::string& input : node.inputs) {
     if (input.empty()) continue;
     const NamedValue& value = state_.values.at(input);
-    all_constant &= std::holds_alternative<Constant>(value);
+    const auto* constant = std::get_if<Constant>(&value);
+    all_constant &= constant != nullptr;
+    has_double |= constant != nullptr && (*constant)->type == DataType::kF64;
     unknown |= std::holds_alternative<std::monostate>(value);
   }
   const auto& translators = NodeTranslators();
@@ -157,6 +172,8 @@ void Importer::Translate(const ModelNode& node, int index) {
   NodeImport work(state_, index);
   if (all_constant && fold != folders.end()) {
     fold->second(work);
+  } else if (has_double) {
+    throw UnsupportedNode("of double, and topdnn computes in f32: export the model in float");
   } else if (layer != translators.end()) {
     layer->second(work);
   } else {
@@ -261,6 +278,8 @@ ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options)
   } catch (const std::bad_alloc&) {
     throw OnnxError("not enough memory to read it; free some");
   } catch (const std::overflow_error& error) {
+    throw OnnxError(error.what());
+  } catch (const ParameterError& error) {
     throw OnnxError(error.what());
   }
 }

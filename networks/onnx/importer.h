@@ -25,8 +25,11 @@ struct ImportOptions {
   // The whole shape of the input, where it is known (that of an image to run on): it must agree
   // with what the model settles, but for the batch.
   std::optional<Shape> input = {};
-  // Images a step; otherwise the model's own number, or 1 where that is open.
+  // Images a step; otherwise the model's own number, or `open_batch` where that is open.
   std::optional<std::int64_t> batch = {};
+  std::int64_t open_batch = 1;
+  // The height and width where the model leaves them open. Refused where it does not.
+  std::optional<std::int64_t> open_size = {};
   // Leave out a softmax at the end: training computes it with the loss.
   bool drop_final_softmax = false;
   // Limit in bytes for reading the model, and for each tensor of the network. 0: no limit.

@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "networks/onnx/node_order.h"
 #include "networks/onnx/parsed_size.h"
 
 namespace topdnn {
@@ -153,8 +154,8 @@ ModelInput ReadInput(const onnx::ValueInfoProto& proto) {
   input.name = proto.name();
   const auto& type = proto.type().tensor_type();
   input.is_float = type.elem_type() == onnx::TensorProto::FLOAT ||
-                   type.elem_type() == onnx::TensorProto::DOUBLE ||
                    type.elem_type() == onnx::TensorProto::FLOAT16;
+  input.is_double = type.elem_type() == onnx::TensorProto::DOUBLE;
   input.has_shape = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
     // Some exporters write an open dimension as 0 or -1.
@@ -271,6 +272,7 @@ Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
     }
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) model.nodes.push_back(ReadNode(node));
+  SortNodes(model.nodes);
   for (const auto& input : graph.input()) {
     if (model.initializers.count(input.name()) == 0) model.inputs.push_back(ReadInput(input));
   }

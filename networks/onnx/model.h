@@ -66,14 +66,15 @@ struct ModelNode {
 // An input of the model. A dimension without a number is open: the user sets it.
 struct ModelInput {
   std::string name;
-  bool is_float = false;
+  bool is_float = false;   // of 32 or 16 bits
+  bool is_double = false;  // of 64 bits
   bool has_shape = false;
   std::vector<std::optional<std::int64_t>> dims;
 };
 
 struct Model {
   std::int64_t opset = 0;
-  std::vector<ModelNode> nodes;
+  std::vector<ModelNode> nodes;  // each after those that make what it reads
   std::map<std::string, std::shared_ptr<const ModelTensor>> initializers;
   std::vector<ModelInput> inputs;  // without those that have an initializer
   std::vector<std::string> outputs;

@@ -132,6 +132,7 @@ Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   if (found == state_.values.end()) return nullptr;
   const auto* constant = std::get_if<Constant>(&found->second);
   if (constant == nullptr || (*constant)->elements() != channels) return nullptr;
+  if ((*constant)->type == DataType::kF64) return nullptr;  // refused at the addition
   // The channels where they belong, 1 elsewhere: (K), (1, K), (K, 1, 1), (1, K, 1, 1).
   const Shape& shape = (*constant)->shape;
   const int axis = shape.rank() - 1 - trailing;

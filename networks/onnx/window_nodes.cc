@@ -180,7 +180,12 @@ void ImportConv(NodeImport& node) {
   if (!image.pad.none() && image.pad.value != 0) {
     throw UnsupportedNode(fmt::format("a Pad with {} before it", image.pad.value));
   }
-  auto window = WindowOf(node.node(), PaddedShape(image), {weights.shape[2], weights.shape[3]});
+  const std::vector<std::int64_t> kernel = {weights.shape[2], weights.shape[3]};
+  if (const auto declared = node.node().Ints("kernel_shape", kernel); declared != kernel) {
+    throw UnsupportedNode(fmt::format("its kernel_shape of [{}] is not that of its weights, [{}]",
+                                      fmt::join(declared, ", "), fmt::join(kernel, ", ")));
+  }
+  auto window = WindowOf(node.node(), PaddedShape(image), kernel);
   Join(image.pad, window);
   const auto& [rows, columns] = window;
   const ConvExtents extents{.n = image.shape[0],

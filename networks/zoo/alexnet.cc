@@ -4,7 +4,8 @@
 // Convolutional Neural Networks", its two GPUs' halves as groups, on 227x227.
 // https://github.com/BVLC/caffe/blob/master/models/bvlc_alexnet/train_val.prototxt
 // The variant has one tower: Krizhevsky 2014, "One weird trick for parallelizing convolutional
-// neural networks", as torchvision has it, without response normalization.
+// neural networks", as torchvision has it, without response normalization and with the dropouts
+// before the hidden layers.
 
 #include "networks/builder.h"
 #include "networks/zoo/zoo.h"
@@ -12,15 +13,6 @@
 namespace topdnn {
 
 namespace {
-
-// Dropout halves both hidden layers.
-void AddClassifier(NetworkBuilder& net, ValueId x, std::int64_t classes) {
-  x = net.DenseRelu("fc6", x, 4096);
-  x = net.Dropout("drop6", x, 0.5F);
-  x = net.DenseRelu("fc7", x, 4096);
-  x = net.Dropout("drop7", x, 0.5F);
-  net.Dense("fc8", x, classes);
-}
 
 Graph BuildBvlc(const NetworkSize& size) {
   constexpr LrnSettings kNorm = {.size = 5, .alpha = 1e-4F, .beta = 0.75F};
@@ -33,7 +25,9 @@ Graph BuildBvlc(const NetworkSize& size) {
   x = net.ConvRelu("conv3", x, {.outputs = 384, .kernel = 3, .padding = 1});
   x = net.ConvRelu("conv4", x, {.outputs = 384, .kernel = 3, .padding = 1, .groups = 2});
   x = net.ConvRelu("conv5", x, {.outputs = 256, .kernel = 3, .padding = 1, .groups = 2});
-  AddClassifier(net, net.MaxPool("pool5", x, kPool), size.classes);
+  x = net.DenseRelu("fc6", net.MaxPool("pool5", x, kPool), 4096);
+  x = net.DenseRelu("fc7", net.Dropout("drop6", x, 0.5F), 4096);
+  net.Dense("fc8", net.Dropout("drop7", x, 0.5F), size.classes);
   return std::move(net).Take();
 }
 
@@ -48,7 +42,9 @@ Graph BuildOneTower(const NetworkSize& size) {
   x = net.ConvRelu("conv3", x, {.outputs = 384, .kernel = 3, .padding = 1});
   x = net.ConvRelu("conv4", x, {.outputs = 256, .kernel = 3, .padding = 1});
   x = net.ConvRelu("conv5", x, {.outputs = 256, .kernel = 3, .padding = 1});
-  AddClassifier(net, net.MaxPool("pool5", x, kPool), size.classes);
+  x = net.Dropout("drop5", net.MaxPool("pool5", x, kPool), 0.5F);
+  x = net.Dropout("drop6", net.DenseRelu("fc6", x, 4096), 0.5F);
+  net.Dense("fc8", net.DenseRelu("fc7", x, 4096), size.classes);
   return std::move(net).Take();
 }
 

@@ -1,6 +1,7 @@
 // GoogLeNet: Szegedy et al. 2015, "Going Deeper with Convolutions", table 1, without the auxiliary
 // classifiers. The default is the published network, with response normalization as BVLC has it;
-// the variant `bn` is torchvision's, batch-normalized and with a 3x3 in place of each 5x5.
+// the variant `bn` is torchvision's, batch-normalized, with a 3x3 in place of each 5x5 and 2x2
+// windows in the last pooling that halves.
 // https://github.com/BVLC/caffe/blob/master/models/bvlc_googlenet/train_val.prototxt
 
 #include "networks/builder.h"
@@ -42,7 +43,7 @@ class Builder {
     for (const Inception& module : kThree) x = Module(module, x);
     x = net_.MaxPool("pool3", x, kHalve);
     for (const Inception& module : kFour) x = Module(module, x);
-    x = net_.MaxPool("pool4", x, kHalve);
+    x = net_.MaxPool("pool4", x, norm_ ? kHalvePairs : kHalve);
     for (const Inception& module : kFive) x = Module(module, x);
     x = net_.GlobalAveragePool("pool5", x);
     net_.Dense("classifier", net_.Dropout("drop5", x, norm_ ? 0.2F : 0.4F), classes_);
@@ -51,6 +52,7 @@ class Builder {
 
  private:
   static constexpr PoolLayer kHalve = {.kernel = 3, .stride = 2, .ceil_mode = true};
+  static constexpr PoolLayer kHalvePairs = {.kernel = 2, .stride = 2, .ceil_mode = true};
   static constexpr float kEpsilon = 1e-3F;  // torchvision's
 
   ValueId Conv(const std::string& name, ValueId from, const ConvLayer& layer) {

@@ -1,6 +1,9 @@
 #include "networks/zoo/zoo.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace topdnn {
@@ -20,6 +23,9 @@ NetworkRegistration::NetworkRegistration(NetworkOffer offer) {
   const auto place = std::lower_bound(
       networks.begin(), networks.end(), offer,
       [](const NetworkOffer& a, const NetworkOffer& b) { return a.FullName() < b.FullName(); });
+  if (place != networks.end() && place->FullName() == offer.FullName()) {
+    throw std::logic_error(fmt::format("two networks are named {}: rename one", offer.FullName()));
+  }
   networks.insert(place, std::move(offer));
 }
 

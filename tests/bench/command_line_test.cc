@@ -102,6 +102,34 @@ TEST(PlanTest, SaysWhatIsFusedAndWhatItTakes) {
   EXPECT_THAT(training.output, HasSubstr("drop6.step"));
 }
 
+// Nothing is learned from then on: the command ends at once.
+TEST(TrainTest, ALossThatIsNoNumberEndsTheTraining) {
+  const Outcome outcome =
+      RunProgram({"train", "lenet5", "--data", "synthetic", "--epochs", "1000000", "--batch", "8",
+                  "--threads", "1", "--learning-rate", "1e20"});
+  EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("topdnn: train: "));
+  EXPECT_THAT(outcome.output, HasSubstr("take a smaller --learning-rate than 1e+20"));
+}
+
+// A CIFAR-10 file of one image.
+TEST(StepTest, SaysThatImagesRepeat) {
+  const TestFolder folder;
+  for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                           "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}) {
+    folder.Write(name, std::string(3073, '\x01'));
+  }
+  const auto step = [&](const std::string& batch) {
+    return RunProgram({"step", "cnn", "--data", folder.path(), "--batch", batch, "--dump",
+                       folder.path() / "step.npz"});
+  };
+  const Outcome repeated = step("8");
+  EXPECT_EQ(repeated.exit_status, kExitGood) << repeated.output;
+  EXPECT_THAT(repeated.output, HasSubstr("(5 images, repeated to fill the batch of 8)"));
+  const Outcome enough = step("5");
+  EXPECT_THAT(enough.output, testing::Not(HasSubstr("repeated"))) << enough.output;
+}
+
 TEST(StepTest, BackendsAgreeOnEveryArray) {
   const TestFolder folder;
   const std::string ours = folder.path() / "onednn.npz";

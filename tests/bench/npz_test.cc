@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -155,6 +156,26 @@ with zipfile.ZipFile(folder + '/bomb.npz', 'w', zipfile.ZIP_DEFLATED) as bomb:
   // 16 MiB deflated to little: refused at the first byte too many, not after the last.
   EXPECT_THAT(ErrorOf([&] { ReadNpz(folder.path() / "bomb.npz"); }),
               testing::AllOf(HasSubstr("bomb.npz: a.npy: over-long"), HasSubstr("4 bytes")));
+}
+
+// What is not wanted is not unpacked: the data of this entry is damaged, and nobody sees it.
+TEST(NpzTest, OpeningReadsHeadersAlone) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "a.npz";
+  WriteNpz(path, {{"first", Floats({2, 3}, 1)}, {"second", Floats({5}, 7)}});
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t header = text.find("'shape': (2,3,)");
+  ASSERT_NE(header, std::string::npos);
+  file.seekp(static_cast<std::streamoff>(text.find('\n', header) + 1));
+  file.put('\x7f');
+  file.close();
+  const NpzReader reader(path);
+  ASSERT_EQ(reader.entries().size(), 2u);
+  EXPECT_EQ(reader.entries()[0].name, "first");
+  EXPECT_EQ(reader.entries()[0].shape, (Shape{2, 3}));
+  EXPECT_EQ(reader.Read(1).data, Floats({5}, 7).data);
+  EXPECT_THAT(ErrorOf([&] { reader.Read(0); }), HasSubstr("a.npz: first.npy: damaged"));
 }
 
 TEST(NpzTest, AnArchiveReplacesTheOldOneAndLeavesNothingBeside) {

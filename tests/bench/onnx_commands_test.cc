@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -13,6 +14,7 @@
 #include "bench/npz.h"
 #include "networks/parameters.h"
 #include "tests/bench/program.h"
+#include "tests/networks/onnx/model_builder.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -127,6 +129,74 @@ TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
   ExpectRefused(with_weights("w.safetensors"), "truncated");
   ExpectRefused(with_weights("none.npz"), "none.npz");
   ExpectRefused(with_weights("w.npz"), "conv1/weights is 1x3x32x32, not 32x3x3x3");
+}
+
+// The header of the first entry claims 32 GiB. It is refused by its shape, before it is unpacked.
+TEST_F(OnnxCommandsTest, WeightsAreHeldAgainstTheNetworkBeforeTheyAreUnpacked) {
+  const std::string image = Image("x.npy", {1, 3, 32, 32});
+  WriteNpz(Path("w.npz"), {{"conv1/bias", ReadArray(Image("y.npy", {1000}))}});
+  std::ifstream whole(Path("w.npz"), std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  whole.close();
+  const std::size_t at = bytes.find("'shape': (1000,), }      ");
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 25, "'shape': (8589934592,), }");
+  // (the checksums are those of other bytes now, which shows only where an entry is read to its
+  // end)
+  folder_.Write("w.npz", bytes);
+  ExpectRefused({"run", "cnn", "--weights", Path("w.npz"), "--input", "input=" + image, "--output",
+                 Path("out")},
+                "conv1/bias is 8589934592, not 32");
+}
+
+TEST_F(OnnxCommandsTest, WeightsThatAreNoNumbersAreRefused) {
+  ExpectGood({"step", "cnn", "--batch", "2", "--data", "synthetic", "--dump", Path("good.npz")});
+  NamedArrays arrays = ReadNpz(Path("good.npz"));
+  for (auto& [name, array] : arrays) {
+    if (name == "weights/conv2/bias") std::memset(array.data.data() + 12, 0xff, 4);
+  }
+  WriteNpz(Path("bad.npz"), arrays);
+  ExpectRefused({"step", "cnn", "--batch", "2", "--data", "synthetic", "--weights", Path("bad.npz"),
+                 "--dump", Path("again.npz")},
+                "bad.npz: conv2/bias has nan at element 3");
+}
+
+// One image and one Reshape to a fixed shape, as PyTorch exports them.
+class FixedBatchTest : public OnnxCommandsTest {
+ protected:
+  std::string Model(const std::vector<std::int64_t>& dims) const {
+    ModelBuilder model;
+    model.Input("x", dims).Output("fc");
+    model.Floats("w", {2, 3, 3, 3});
+    AddInts(model.Node("Conv", "conv", {"x", "w"}), "pads", {1, 1, 1, 1});
+    model.Node("GlobalAveragePool", "pool", {"conv"});
+    model.Ints("shape", {1, 2});
+    model.Node("Reshape", "flat", {"pool", "shape"});
+    model.Floats("v", {2, 5});
+    model.Node("MatMul", "fc", {"flat", "v"});
+    folder_.Write("fixed.onnx", model.Bytes());
+    return Path("fixed.onnx");
+  }
+};
+
+TEST_F(FixedBatchTest, TheFilesOwnBatchIsTheDefault) {
+  const std::string onnx = Model({1, 3, 8, 8});
+  const Outcome plan = RunProgram({"plan", onnx, "--infer"});
+  EXPECT_EQ(plan.exit_status, kExitGood) << plan.output;
+  EXPECT_THAT(plan.output, HasSubstr("batch 1,"));
+  ExpectGood(
+      {"profile", onnx, "--infer", "--iterations", "1", "--counters", "none", "--threads", "1"});
+  ExpectRefused({"plan", onnx, "--infer", "--batch", "4"}, "4x2x1x1 reshaped to 1x2");
+}
+
+TEST_F(FixedBatchTest, SizeSettlesOpenExtents) {
+  const std::string onnx = Model({1, 3, 0, 0});
+  ExpectRefused({"plan", onnx, "--infer"}, "by --size");
+  ExpectRefused({"plan", onnx, "--infer", "--size", "-8"}, "--size -8: must be 1 or more");
+  const Outcome plan = RunProgram({"plan", onnx, "--infer", "--size", "8"});
+  EXPECT_EQ(plan.exit_status, kExitGood) << plan.output;
+  ExpectRefused({"plan", Model({1, 3, 8, 8}), "--infer", "--size", "8"}, "leave --size out");
+  ExpectRefused({"plan", onnx, "--infer", "--classes", "8"}, "leave --classes out");
 }
 
 }  // namespace

@@ -94,6 +94,37 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
   EXPECT_THAT(Refusal(File(many + "}", Floats({1, 2}))), HasSubstr("overlap"));
 }
 
+TEST(SafetensorsTest, TensorsThatShareAByteAreRefused) {
+  const auto two = [](const std::string& first, const std::string& second) {
+    return File("{\"a\":{\"dtype\":\"U8\"," + first + "},\"b\":{\"dtype\":\"U8\"," + second + "}}",
+                "0123456789");
+  };
+  const std::string four = R"("shape":[4],"data_offsets":[0,4])";
+  EXPECT_EQ(DecodeSafetensors(two(four, R"("shape":[4],"data_offsets":[4,8])"), "x").size(), 2u);
+  EXPECT_EQ(DecodeSafetensors(two(four, R"("shape":[0],"data_offsets":[2,2])"), "x").size(), 2u);
+  for (const char* second :
+       {R"("shape":[4],"data_offsets":[3,7])", R"("shape":[2],"data_offsets":[1,3])",
+        R"("shape":[4],"data_offsets":[0,4])"}) {
+    EXPECT_THAT(Refusal(two(four, second)), HasSubstr("its tensors a and b overlap at byte"));
+    EXPECT_THAT(Refusal(two(second, four)), HasSubstr("overlap at byte"));
+  }
+}
+
+// In quadratic time this is minutes.
+TEST(SafetensorsTest, AHeaderFullOfTensorsIsRead) {
+  std::string header = "{";
+  constexpr int kTensors = 250'000;
+  for (int i = 0; i < kTensors; ++i) {
+    header += (i == 0 ? "\"" : ",\"") + std::to_string(i) +
+              R"(":{"dtype":"U8","shape":[1],"data_offsets":[)" + std::to_string(i) + "," +
+              std::to_string(i + 1) + "]}";
+  }
+  header += "}";
+  if (header.size() > (std::size_t{16} << 20)) header.resize(0);
+  ASSERT_FALSE(header.empty());
+  EXPECT_EQ(DecodeSafetensors(File(header, std::string(kTensors, 'x')), "x").size(), kTensors);
+}
+
 TEST(SafetensorsTest, MutationsAreReadOrRefused) {
   const std::string whole = File(
       R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"I8","shape":[1,3],"data_offsets":[8,11]}})",

@@ -1,10 +1,13 @@
 #include "kernels/extents.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <stdexcept>
 #include <string>
+
+#include "kernels/problem.h"
 
 namespace topdnn {
 namespace {
@@ -26,6 +29,31 @@ TEST(ExtentsTest, OthersAreRefusedByNameAndShape) {
     } catch (const std::invalid_argument& error) {
       EXPECT_EQ(std::string(error.what()).find("relu of " + shape.ToString()), 0u) << error.what();
       EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    }
+  }
+}
+
+TEST(ExtentsTest, StepsAreCountedOnlyWhereTheyFit) {
+  EXPECT_NO_THROW(CheckWork("conv", {std::int64_t{1} << 30, std::int64_t{1} << 30}));
+  EXPECT_THROW(CheckWork("conv", {std::int64_t{1} << 30, std::int64_t{1} << 30, 2}),
+               std::invalid_argument);
+  EXPECT_THROW(CheckWork("conv", {kMostElements, kMostElements}), std::invalid_argument);
+}
+
+// Extents that overflow in a formula would be printed as what they wrapped around to.
+TEST(ExtentsTest, WindowsBeyondAllBoundsAreRefusedByTheirOwnNumbers) {
+  const std::string huge = "9223372036854775807";
+  for (const std::string& problem :
+       {"conv/n1c1h" + huge + "w1k1r1p1", "conv/n1c1h8w8k1r3p" + huge, "conv/n1c1h8k1r3u" + huge,
+        "conv/n1c1h8k1r3p1d" + huge, "conv/n1c1h8k1r" + huge + "p4",
+        "conv/n" + huge + "c" + huge + "h8k1r1", std::string("conv/n1c1048576h4096k1048576r3p1"),
+        "pool/maxn1c1h" + huge + "w8r2", "pool/maxn1c1h8r" + huge + "p1",
+        "pool/maxn1c1h8r2u" + huge, "pool/maxn" + huge + "c1h8r2"}) {
+    try {
+      ParseProblem(problem);
+      ADD_FAILURE() << problem;
+    } catch (const ProblemError& error) {
+      EXPECT_THAT(error.what(), testing::Not(testing::HasSubstr("-"))) << problem;
     }
   }
 }

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <tuple>
 
@@ -27,24 +26,22 @@ TEST_P(LargeNetworkTest, EveryStageOfInferenceAgrees) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, LargeNetworkTest,
-                         testing::Values("alexnet", "alexnet:one-tower", "vgg16", "resnet50",
-                                         "resnet50:v1"),
+                         testing::Values("alexnet", "alexnet:one-tower", "vgg16", "vgg19",
+                                         "resnet50", "resnet50:v1"),
                          NameOfCase);
 
 // bf16 kernels are compared with f32 arithmetic on the same rounded operands.
 class Bf16NetworkTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(Bf16NetworkTest, EveryStageAgrees) {
+  if (__builtin_cpu_supports("avx512bw") == 0) {
+    GTEST_SKIP() << "oneDNN computes in bf16 on CPUs with AVX-512 alone";
+  }
   PlanRequest request;
   request.type = DataType::kBF16;
   for (const bool training : {true, false}) {
     request.training = training;
-    std::unique_ptr<Plan> plan;
-    try {
-      plan = MakeSmall(GetParam(), request);
-    } catch (const PlanError& error) {
-      GTEST_SKIP() << error.what();
-    }
+    const auto plan = MakeSmall(GetParam(), request);
     ExpectStagesAgree(*plan);
   }
 }

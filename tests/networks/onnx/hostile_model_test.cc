@@ -171,11 +171,15 @@ TEST(HostileModelTest, CyclesAndDuplicateNamesAreRefused) {
   circle.Input("x", {1, 4}).Output("b");
   circle.Node("Add", "a", {"x", "b"});
   circle.Node("Relu", "b", {"a"});
-  EXPECT_THAT(RefusalOf(circle.Bytes()), HasSubstr("reads b, which nothing before it makes"));
+  EXPECT_THAT(RefusalOf(circle.Bytes()), HasSubstr("in a circle: b (Relu) reads a"));
   ModelBuilder self;
   self.Input("x", {1, 4}).Output("a");
   self.Node("Relu", "a", {"a"});
-  EXPECT_THAT(RefusalOf(self.Bytes()), HasSubstr("reads a, which nothing"));
+  EXPECT_THAT(RefusalOf(self.Bytes()), HasSubstr("in a circle: a (Relu) reads a"));
+  ModelBuilder nobody;
+  nobody.Input("x", {1, 4}).Output("a");
+  nobody.Node("Add", "a", {"x", "y"});
+  EXPECT_THAT(RefusalOf(nobody.Bytes()), HasSubstr("reads y, which no node makes"));
   ModelBuilder twice;
   twice.Input("x", {1, 4}).Output("a");
   twice.Node("Relu", "a", {"x"});
@@ -190,6 +194,50 @@ TEST(HostileModelTest, CyclesAndDuplicateNamesAreRefused) {
   ModelBuilder nothing;
   nothing.Input("x", {1, 4}).Output("x");
   EXPECT_THAT(RefusalOf(nothing.Bytes()), HasSubstr("no layer leads from its input"));
+}
+
+// A chain of nodes from the last to the first: as deep as a file can be.
+TEST(HostileModelTest, ALongChainInTheWrongOrderIsSorted) {
+  constexpr int kNodes = 10000;
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("y" + std::to_string(kNodes));
+  for (int i = kNodes; i > 0; --i) {
+    model.Node("Identity", "y" + std::to_string(i), {i == 1 ? "x" : "y" + std::to_string(i - 1)});
+  }
+  EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("through a layer"));
+}
+
+TEST(HostileModelTest, WeightsThatAreNoNumbersAreRefused) {
+  for (const float bad :
+       {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
+    ModelBuilder model;
+    model.Input("x", {1, 1, 4, 4}).Output("y");
+    model.Floats("w", {2, 1, 1, 1}, {1.0F, bad});
+    model.Node("Conv", "y", {"x", "w"});
+    EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("y/weights has"));
+    EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("at element 1: give finite values"));
+  }
+  ModelBuilder norm;
+  norm.Input("x", {1, 2, 4, 4}).Output("y");
+  norm.Floats("ones", {2}, {1.0F, 1.0F});
+  norm.Floats("variance", {2}, {1.0F, -1.0F});
+  norm.Node("BatchNormalization", "y", {"x", "ones", "ones", "ones", "variance"});
+  EXPECT_THAT(RefusalOf(norm.Bytes()), HasSubstr("y/variance has -1 at element 1"));
+}
+
+TEST(HostileModelTest, AKernelShapeThatIsNotThatOfTheWeightsIsRefused) {
+  const auto with_kernel = [](const std::vector<std::int64_t>& kernel) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 8, 8}).Output("y");
+    model.Floats("w", {2, 2, 3, 3});
+    AddInts(model.Node("Conv", "y", {"x", "w"}), "kernel_shape", kernel);
+    return model.Bytes();
+  };
+  EXPECT_NO_THROW(ImportOnnx(with_kernel({3, 3}), {}));
+  for (const std::vector<std::int64_t>& kernel :
+       std::vector<std::vector<std::int64_t>>{{0, 0}, {-3, -3}, {5, 5}, {3, 3, 3}, {3}, {3, 1}}) {
+    EXPECT_THAT(RefusalOf(with_kernel(kernel)), HasSubstr("is not that of its weights, [3, 3]"));
+  }
 }
 
 TEST(HostileModelTest, DataInOtherFilesIsNotRead) {

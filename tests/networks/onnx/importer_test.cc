@@ -264,5 +264,97 @@ TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
   }
 }
 
+// In f32 1e200 would become infinity.
+TEST(ImporterTest, DoubleIsRefused) {
+  ModelBuilder input;
+  input.Input("x", {1, 4}).Output("y");
+  input.proto.mutable_graph()
+      ->mutable_input(0)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->set_elem_type(onnx::TensorProto::DOUBLE);
+  input.Node("Relu", "y", {"x"});
+  EXPECT_THAT(RefusalOf(input.Bytes()), HasSubstr("input x: of double"));
+
+  ModelBuilder cast;
+  cast.Input("x", {1, 4}).Output("y");
+  AddInt(cast.Node("Cast", "wide", {"x"}), "to", onnx::TensorProto::DOUBLE);
+  cast.Node("Relu", "y", {"wide"});
+  EXPECT_THAT(RefusalOf(cast.Bytes()), HasSubstr("Cast at wide (a cast to double"));
+
+  for (const char* op_type : {"MatMul", "Add"}) {
+    ModelBuilder weights;
+    weights.Input("x", {4, 4}).Output("y");
+    onnx::TensorProto& tensor = weights.Floats("w", {4, 4});
+    tensor.set_data_type(onnx::TensorProto::DOUBLE);
+    tensor.clear_raw_data();
+    for (int i = 0; i < 16; ++i) tensor.add_double_data(1e200);
+    weights.Node(op_type, "y", {"x", "w"});
+    EXPECT_THAT(RefusalOf(weights.Bytes()), HasSubstr(std::string(op_type) + " at y (of double"));
+  }
+}
+
+// As programs leave them that edit models: a node is appended, whatever reads it.
+TEST(ImporterTest, NodesMayStandInAnyOrder) {
+  const auto model_of = [](bool sorted) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 4, 4}).Output("y");
+    model.Floats("w", {2, 2, 3, 3});
+    model.Node("Conv", "conv", {"x", "w"});
+    model.Node("Relu", "relu", {"conv"});
+    model.Node("Add", "sum", {"relu", "conv"});
+    model.Node("Flatten", "y", {"sum"});
+    if (!sorted) {
+      auto& nodes = *model.proto.mutable_graph()->mutable_node();
+      nodes.SwapElements(0, 3);
+      nodes.SwapElements(1, 2);
+    }
+    return model.Bytes();
+  };
+  const std::vector<double> input(32, 0.25);
+  std::vector<double> results[2];
+  for (const bool sorted : {false, true}) {
+    const ImportedNetwork network = ImportOnnx(model_of(sorted), {});
+    EXPECT_THAT(Names(network.graph), ElementsAre("conv", "relu", "sum"));
+    results[sorted ? 1 : 0] = RunGraph(network.graph, network.parameters, input);
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(ImporterTest, OpenExtentsAreSettledByTheOptions) {
+  const auto with_dims = [](const std::vector<std::int64_t>& dims) {
+    ModelBuilder model;
+    model.Input("x", dims).Output("y");
+    model.Node("GlobalAveragePool", "y", {"x"});
+    return model.Bytes();
+  };
+  const auto shape_of = [](const std::string& bytes, const ImportOptions& options) {
+    return ImportOnnx(bytes, options).graph.shape(0);
+  };
+  const std::string open = with_dims({0, 3, 0, 0});
+  EXPECT_EQ(shape_of(open, {.open_batch = 5, .open_size = 7}), (Shape{5, 3, 7, 7}));
+  EXPECT_EQ(shape_of(with_dims({0, 3, 9, 0}), {.open_size = 7}), (Shape{1, 3, 9, 7}));
+  EXPECT_EQ(shape_of(with_dims({4, 3, 9, 9}), {.open_batch = 5}), (Shape{4, 3, 9, 9}));
+  EXPECT_EQ(shape_of(with_dims({4, 3, 9, 9}), {.batch = 2, .open_batch = 5}), (Shape{2, 3, 9, 9}));
+  EXPECT_THAT(RefusalOf(open), HasSubstr("dimension 2 is open; give the height and width"));
+  EXPECT_THAT(RefusalOf(with_dims({1, 3, 9, 9}), {.open_size = 7}), HasSubstr("leave --size out"));
+  EXPECT_THAT(RefusalOf(with_dims({1, 0, 9, 9}), {.open_size = 7}),
+              HasSubstr("dimension 1 is open; export the model with a fixed one"));
+}
+
+// Inference drops nothing, and the output has memory of its own all the same.
+TEST(ImporterTest, ALoneDropoutCopies) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("z");
+  model.Node("Dropout", "y", {"x"});
+  model.Node("Dropout", "z", {"y"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+    EXPECT_THAT(RunGraph(network.graph, network.parameters, {1, -2, 3, 4}, backend),
+                ElementsAre(1, -2, 3, 4))
+        << backend;
+  }
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -29,36 +30,58 @@ bool Read(const fs::path& path, Message& message) {
   return file && message.ParseFromIstream(&file);
 }
 
-// What the importer takes, and so must give the published result.
-const std::set<std::string>& Operations() {
-  static const std::set<std::string> operations = {"Add",
-                                                   "AveragePool",
-                                                   "BatchNormalization",
-                                                   "Clip",
-
-                                                   "Conv",
-                                                   "Dropout",
-                                                   "Flatten",
-                                                   "Gemm",
-                                                   "GlobalAveragePool",
-                                                   "Identity",
-                                                   "LRN",
-                                                   "GlobalMaxPool",
-                                                   "HardSigmoid",
-                                                   "Resize",
-                                                   "Sigmoid",
-                                                   "MatMul",
-                                                   "MaxPool",
-                                                   "ReduceMean",
-                                                   "ReduceSum",
-                                                   "Relu",
-                                                   "Reshape",
-                                                   "Softmax",
-                                                   "Squeeze",
-                                                   "Sum",
-                                                   "Transpose",
-                                                   "Unsqueeze"};
+// What the importer takes, and how many of the published cases of each must at least run with the
+// published result (libonnx-testdata 1.12). The cases of Add and Sum make a tensor of each input:
+// as a constant the second is none that a network has.
+const std::map<std::string, int>& Operations() {
+  static const std::map<std::string, int> operations = {
+      {"Add", 0},           {"AveragePool", 11}, {"BatchNormalization", 2},
+      {"Clip", 8},          {"Conv", 6},         {"Dropout", 6},
+      {"Flatten", 9},       {"Gemm", 8},         {"GlobalAveragePool", 2},
+      {"GlobalMaxPool", 2}, {"HardSigmoid", 3},  {"Identity", 1},
+      {"LRN", 2},           {"MatMul", 1},       {"MaxPool", 11},
+      {"ReduceMean", 8},    {"ReduceSum", 7},    {"Relu", 1},
+      {"Reshape", 9},       {"Resize", 1},       {"Sigmoid", 2},
+      {"Softmax", 2},       {"Squeeze", 2},      {"Sum", 0},
+      {"Transpose", 7},     {"Unsqueeze", 8}};
   return operations;
+}
+
+// What may be left out: an operation's refusals, each by a part of its words. Any other is a
+// failure.
+const std::multimap<std::string, std::string>& KnownRefusals() {
+  static const std::multimap<std::string, std::string> refusals = {
+      {"Add", "an addition of a constant"},
+      {"AveragePool", "topdnn's are 2-D"},
+      {"BatchNormalization", "training_mode"},
+      {"Dropout", "training_mode: export the network for inference"},
+      {"Gemm", "transA"},
+      {"Gemm", "a bias of 3x4"},
+      {"Identity", "not of float"},
+      {"MatMul", "topdnn's are of matrices"},
+      {"MaxPool", "dilated windows"},
+      {"MaxPool", "topdnn's are 2-D"},
+      {"ReduceSum", "through a layer"},
+      {"Reshape", "reshaped to 3x4x0, of other size"},
+      {"Resize", "mode cubic"},
+      {"Resize", "mode linear"},
+      {"Resize", "half_pixel with ceil"},
+      {"Resize", "asymmetric with round_prefer_ceil"},
+      {"Resize", "align_corners with floor"},
+      {"Resize", "a factor of"},
+      {"Softmax", "topdnn's runs along the last one"},
+      {"Softmax", "a reshaping of 3x4x5 to 12x5"},
+      {"Sum", "its input 1 is a constant"},
+      {"Sum", "an addition of a constant"},
+      {"Sum", "through a layer"}};
+  return refusals;
+}
+
+bool IsKnownRefusal(const std::string& op_type, const std::string& reason) {
+  const auto [first, last] = KnownRefusals().equal_range(op_type);
+  return std::any_of(first, last, [&](const auto& known) {
+    return reason.find(known.second) != std::string::npos;
+  });
 }
 
 std::vector<double> Floats(const onnx::TensorProto& tensor) {
@@ -114,9 +137,9 @@ std::optional<Case> ReadCase(const fs::path& folder) {
   return c;
 }
 
-// Runs a case; the reason why it was left out, or nothing.
+// Runs a case; the reason why the importer refuses it, or nothing. What is imported is planned,
+// too: the reference takes what a backend lacks.
 std::string RunCase(const std::string& name, const Case& c, const std::string& backend) {
-  if (c.input.data_type() != onnx::TensorProto::FLOAT) return "not of float";
   std::vector<double> actual;
   Shape shape;
   try {
@@ -126,7 +149,8 @@ std::string RunCase(const std::string& name, const Case& c, const std::string& b
   } catch (const OnnxError& error) {
     return error.what();
   } catch (const PlanError& error) {
-    return error.what();
+    ADD_FAILURE() << name << ": " << error.what();
+    return "";
   }
   const std::vector<double> expected = Floats(c.output);
   EXPECT_EQ(shape, Shape(std::vector<std::int64_t>(c.output.dims().begin(), c.output.dims().end())))
@@ -153,18 +177,22 @@ TEST_P(NodeCasesTest, ImportedModelsGiveThePublishedResults) {
     const std::string& op_type = graph.node(graph.node_size() - 1).op_type();
     if (graph.node_size() != (ComputesNothing(op_type) ? 2 : 1)) continue;
     if (Operations().count(op_type) == 0) continue;
+    const std::string what = "ONNX node models on " + GetParam();
+    if (c->input.data_type() != onnx::TensorProto::FLOAT) {
+      CountLeftOut(what, name, "not of float");
+      continue;
+    }
     const std::string reason = RunCase(name, *c, GetParam());
     if (reason.empty()) {
       ++run[op_type];
-      CountCase("ONNX node models on " + GetParam());
+      CountCase(what);
     } else {
-      CountLeftOut("ONNX node models on " + GetParam(), name, reason);
+      EXPECT_TRUE(IsKnownRefusal(op_type, reason)) << name << " (" << op_type << "): " << reason;
+      CountLeftOut(what, name, reason);
     }
   }
-  for (const char* op_type :
-       {"AveragePool", "BatchNormalization", "Clip", "Conv", "Flatten", "Gemm", "GlobalAveragePool",
-        "LRN", "MaxPool", "ReduceMean", "Relu", "Reshape", "Softmax", "Squeeze", "Unsqueeze"}) {
-    EXPECT_GT(run[op_type], 0) << op_type;
+  for (const auto& [op_type, least] : Operations()) {
+    EXPECT_GE(run[op_type], least) << op_type;
   }
 }
 

@@ -1,0 +1,73 @@
+// Compulsory bytes, worked out by hand.
+
+#include "kernels/traffic.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "kernels/lrn/lrn.h"
+#include "kernels/pool/pool.h"
+#include "kernels/registry.h"
+#include "kernels/softmax/cross_entropy.h"
+
+namespace topdnn {
+namespace {
+
+std::int64_t BytesOf(const std::string& backend, std::shared_ptr<const Op> op,
+                     const Execution& execution) {
+  KernelOrRefusal answer = MakeKernel(backend, {std::move(op), execution, 1, {}, ""});
+  if (const auto* refusal = std::get_if<Refusal>(&answer)) {
+    ADD_FAILURE() << refusal->reason;
+    return 0;
+  }
+  return CompulsoryBytes(*std::get<std::unique_ptr<Kernel>>(answer));
+}
+
+// AlexNet's pool1 at batch 2: 2x96x55x55 = 580,800 elements in, 2x96x27x27 = 139,968 out.
+class PoolTrafficTest : public testing::Test {
+ protected:
+  std::shared_ptr<const Op> pool_ = std::make_shared<PoolOp>(
+      PoolAlgorithm::kMax,
+      PoolExtents{.n = 2, .c = 96, .h = 55, .w = 55, .r = 3, .s = 3, .stride_h = 2, .stride_w = 2});
+};
+
+TEST_F(PoolTrafficTest, InferenceKeepsNoMaxima) {
+  const Execution inference{Pass::kForward, false, DataType::kF32};
+  for (const char* backend : {"reference", "onednn", "openblas"}) {
+    EXPECT_EQ(BytesOf(backend, pool_, inference), 4 * (580'800 + 139'968)) << backend;  // 2.75 MiB
+  }
+  EXPECT_EQ(pool_->WorkIn(inference).bytes, 4 * (580'800 + 139'968));
+}
+
+// oneDNN numbers the nine places of a window in one byte, the others in four.
+TEST_F(PoolTrafficTest, TrainingKeepsThemInTheBackendsOwnType) {
+  const Execution forward{Pass::kForward, true, DataType::kF32};
+  const Execution backward{Pass::kBackwardData, true, DataType::kF32};
+  for (const Execution& execution : {forward, backward}) {
+    EXPECT_EQ(BytesOf("reference", pool_, execution), 4 * (580'800 + 139'968) + 4 * 139'968);
+    EXPECT_EQ(BytesOf("onednn", pool_, execution), 4 * (580'800 + 139'968) + 139'968);
+  }
+}
+
+// AlexNet's norm1 at batch 2: 580,800 elements in and out; the sums of squares are for training.
+TEST(LrnTrafficTest, InferenceKeepsNoSums) {
+  const auto norm = std::make_shared<LrnOp>(Shape{2, 96, 55, 55},
+                                            LrnSettings{.size = 5, .alpha = 1e-4F, .beta = 0.75F});
+  const Execution inference{Pass::kForward, false, DataType::kF32};
+  for (const char* backend : {"reference", "onednn", "openblas"}) {
+    EXPECT_EQ(BytesOf(backend, norm, inference), 4 * 2 * 580'800) << backend;  // 4.43 MiB
+  }
+  EXPECT_EQ(norm->WorkIn(inference).bytes, 4 * 2 * 580'800);
+  EXPECT_EQ(BytesOf("reference", norm, {Pass::kForward, true, DataType::kF32}), 4 * 3 * 580'800);
+}
+
+TEST(CrossEntropyTrafficTest, InferenceHasNoGradient) {
+  const SoftmaxCrossEntropyOp loss(64, 10);
+  EXPECT_EQ(loss.WorkIn({Pass::kForward, false, DataType::kF32}).bytes, 4 * (640 + 64 + 1));
+  EXPECT_EQ(loss.WorkIn({Pass::kForward, true, DataType::kF32}).bytes, 4 * (640 + 64 + 1 + 640));
+}
+
+}  // namespace
+}  // namespace topdnn
