@@ -28,6 +28,7 @@
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/probes/quiet.h"
+#include "harness/stage_record.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_events.h"
 
