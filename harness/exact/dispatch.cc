@@ -202,7 +202,9 @@ void EmitCountedCall(Context* c, std::uint64_t next, ChildOf child) {
 // Prepares a system call; whether the dispatcher has made it.
 bool DispatchCall(Context* c, const Exit& exit) {
   const std::uint64_t generation = c->generation;
-  switch (PrepareSystemCall(c, exit.target)) {
+  const CallKind kind = PrepareSystemCall(c, exit.target);
+  FollowChanges(c);  // (guarded pages may have been opened)
+  switch (kind) {
     case CallKind::kMade:
       return true;
     case CallKind::kStartsThread:
@@ -216,6 +218,7 @@ bool DispatchCall(Context* c, const Exit& exit) {
       if (c->generation != generation) EmitCountedCall(c, exit.target, ChildOf::kNoCall);
       return false;
     default:
+      if (c->generation != generation) EmitCountedCall(c, exit.target, ChildOf::kNoCall);
       return false;
   }
 }

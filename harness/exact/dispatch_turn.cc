@@ -19,6 +19,7 @@ constexpr std::uint32_t kMostContexts = 1024;
 std::atomic<Context*> contexts[kMostContexts];
 std::atomic<std::uint32_t> context_count{0};
 std::atomic<Context*> stopper{nullptr};  // nobody else may dispatch
+Context outsider;                        // stands for a thread that is not translated
 
 std::atomic_ref<std::uint32_t> Dispatching(Context* c) { return std::atomic_ref(c->dispatching); }
 
@@ -63,14 +64,15 @@ void RegisterContext(Context* c) noexcept {
 }
 
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept {
-  if (context_count == 1) return;
-  Dispatching(by) = 0;  // two that stop each other must not wait for each other
+  if (context_count == 1 && by != nullptr) return;
+  if (by != nullptr) Dispatching(by) = 0;  // two that stop each other must not wait for each other
   Context* none = nullptr;
-  while (!stopper.compare_exchange_weak(none, by)) {
+  Context* const mark = by != nullptr ? by : &outsider;
+  while (!stopper.compare_exchange_weak(none, mark)) {
     none = nullptr;
     sched_yield();
   }
-  Dispatching(by) = 1;
+  if (by != nullptr) Dispatching(by) = 1;
   for (std::uint32_t k = 0; k < std::min(context_count.load(), kMostContexts); ++k) {
     Context* other = contexts[k];
     if (other == nullptr || other == by) continue;

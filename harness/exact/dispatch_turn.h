@@ -24,7 +24,8 @@ class DispatchTurn {
 void RegisterContext(Context* context) noexcept;  // once; contexts are kept
 
 // Code of [low, high) changes. Makes the indirect branches of all other threads ask their
-// dispatchers before they go there again. In the turn of `by`.
+// dispatchers before they go there again. In the turn of `by`, or null: by a
+// thread that is not translated.
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept;
 
 }  // namespace topdnn

@@ -3,6 +3,7 @@
 #include "harness/exact/mappings.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,12 +23,13 @@ constexpr std::uint64_t kChanges = 64;
 struct Mapping {
   std::uint64_t low, high;
   std::uint64_t file;  // 0: none
-  bool readable, changeable;
+  bool readable, changeable, writable;
 };
 Mapping mappings[kMostMappings];  // the executable ones, by address
 int mapping_count = 0;
 std::uint64_t shared_files[kMostFiles];  // that some mapping shares: it may write to them
 int shared_count = 0;
+bool kernel_writes = false;  // by a ring, at any time
 bool all_changeable = true;  // the mappings could not be read, or are too many
 std::atomic<bool> mappings_changed{true};
 std::atomic_flag busy = ATOMIC_FLAG_INIT;  // of the above
@@ -60,6 +62,7 @@ void ReadMapping(const char* line) {
   const std::uint64_t inode = std::strtoul(at, &at, 10);
   const std::uint64_t file = inode == 0 ? 0 : inode ^ major << 52 ^ minor << 40;
   const bool shared = access[3] == 's';
+  kernel_writes |= std::strstr(at, "[io_uring]") != nullptr || std::strstr(at, "[aio]") != nullptr;
   if (shared && file != 0) {
     if (shared_count == kMostFiles) all_changeable = true;
     if (shared_count < kMostFiles) shared_files[shared_count++] = file;
@@ -69,12 +72,12 @@ void ReadMapping(const char* line) {
     all_changeable = true;
     return;
   }
-  mappings[mapping_count++] = {low, high, file, access[0] == 'r', shared || access[1] == 'w'};
+  mappings[mapping_count++] = {low, high, file, access[0] == 'r', shared, access[1] == 'w'};
 }
 
 void ReadMappings() {
   mapping_count = shared_count = 0;
-  all_changeable = false;
+  all_changeable = kernel_writes = false;
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
   static char text[8192];  // holds any line: a path has 4096 bytes at most
   std::size_t kept = 0;
@@ -82,6 +85,7 @@ void ReadMappings() {
     text[kept + static_cast<std::size_t>(n)] = 0;
     char* line = text;
     for (char* end = nullptr; (end = std::strchr(line, '\n')) != nullptr; line = end + 1) {
+      *end = 0;
       ReadMapping(line);
     }
     kept = std::strlen(line);
@@ -93,6 +97,40 @@ void ReadMappings() {
     m.changeable |=
         std::find(shared_files, shared_files + shared_count, m.file) != shared_files + shared_count;
   }
+}
+
+// Pages of writable code, by address: guarded, or opened since.
+constexpr std::uint64_t kPage = 4096;
+constexpr std::uint32_t kMostPages = 1U << 14;
+constexpr std::uint64_t kOpened = 1;
+std::atomic<std::uint64_t> pages[kMostPages];  // 0: free
+std::uint32_t page_count = 0;
+std::atomic<std::uint32_t> guarded_count{0};
+
+std::atomic<std::uint64_t>* FindPage(std::uint64_t page) {
+  auto* end = pages + page_count;
+  auto* place = std::find_if(pages, end, [=](const auto& p) { return (p & ~kOpened) == page; });
+  return place == end ? nullptr : place;
+}
+
+void Open(std::atomic<std::uint64_t>* place) {
+  const std::uint64_t page = *place;
+  if (page == 0 || (page & kOpened) != 0) return;
+  mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_WRITE | PROT_EXEC);
+  NoteMappingChange(page, page + kPage);
+  *place = page | kOpened;
+  --guarded_count;
+}
+
+// Guards the page at `address` of a writable mapping; false: it was opened, or cannot be guarded.
+bool Guard(std::uint64_t address) {
+  const std::uint64_t page = address & ~(kPage - 1);
+  if (const auto* known = FindPage(page)) return *known == page;
+  if (page_count == kMostPages) return false;
+  if (mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_EXEC) != 0) return false;
+  pages[page_count++] = page;
+  ++guarded_count;
+  return true;
 }
 
 const Mapping* FindMapping(std::uint64_t address) {
@@ -117,7 +155,46 @@ CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
   *end = mapping != nullptr ? mapping->high : (address | 4095) + 1;
   if (mapping == nullptr) return all_changeable ? CodeKind::kChangeable : CodeKind::kNative;
   if (!mapping->readable) return CodeKind::kNative;
-  return mapping->changeable || all_changeable ? CodeKind::kChangeable : CodeKind::kFixed;
+  if (mapping->changeable || all_changeable) return CodeKind::kChangeable;
+  const auto* page = page_count == 0 ? nullptr : FindPage(address & ~(kPage - 1));
+  const bool writable = mapping->writable || page != nullptr;  // (a guarded page reads as fixed)
+  if (!writable) return CodeKind::kFixed;
+  *end = std::min(*end, (address | (kPage - 1)) + 1);
+  return !kernel_writes && Guard(address) ? CodeKind::kFixed : CodeKind::kChangeable;
+}
+
+bool OpenGuard(std::uint64_t address) noexcept {
+  const Lock lock;
+  auto* place = FindPage(address & ~(kPage - 1));
+  if (place == nullptr) return false;
+  // Another thread's store may have opened it just now: this one is tried again, but not for ever.
+  constexpr int kTries = 1000;
+  static int tries = 0;
+  if ((*place & kOpened) != 0) return ++tries < kTries;
+  tries = 0;
+  Open(place);
+  return true;
+}
+
+bool GuardsAt(const std::uint64_t* addresses, int n) noexcept {
+  if (guarded_count == 0) return false;
+  if (addresses == nullptr) return true;
+  const Lock lock;
+  return std::any_of(pages, pages + page_count, [=](const std::uint64_t page) {
+    return (page & kOpened) == 0 && std::any_of(addresses, addresses + n, [=](std::uint64_t a) {
+             return a + kPage > page && a < page + kPage;
+           });
+  });
+}
+
+void OpenGuards() noexcept {
+  const Lock lock;
+  for (std::uint32_t k = 0; k < page_count; ++k) Open(&pages[k]);
+}
+
+void ForgetGuards() noexcept {
+  OpenGuards();
+  page_count = 0;
 }
 
 void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept {
@@ -128,6 +205,16 @@ void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept {
   change.low = low;
   change.high = high;
   change.number = number;
+}
+
+void ForgetPages(std::uint64_t low, std::uint64_t high) noexcept {
+  const Lock lock;
+  for (std::uint32_t k = 0; k < page_count; ++k) {
+    const std::uint64_t page = pages[k] & ~kOpened;
+    if (page < low || page >= high) continue;
+    if (pages[k] == page) --guarded_count;
+    pages[k] = kOpened;  // (no page)
+  }
 }
 
 void FollowChanges(Context* c) noexcept {

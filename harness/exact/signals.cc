@@ -14,11 +14,15 @@
 #include <csignal>
 
 #include "harness/exact/context.h"
+#include "harness/exact/dispatch_turn.h"
+#include "harness/exact/mappings.h"
 #include "harness/exact/state.h"
 
 extern "C" {
 void TopdnnExactOnSignal();
 void TopdnnExactOnSignalBlocked();
+void TopdnnExactReturn();
+void TopdnnExactRestorer();
 void TopdnnExactEnter();  // to TopdnnExactLeft: context.cc
 void TopdnnExactLeft();
 struct TopdnnExactHandling {
@@ -39,6 +43,10 @@ asm(R"(
   .hidden TopdnnExactOnSignal
   .hidden TopdnnExactSignalSaved
   .hidden TopdnnExactOnSignalBlocked
+  .globl TopdnnExactReturn
+  .globl TopdnnExactRestorer
+  .hidden TopdnnExactReturn
+  .hidden TopdnnExactRestorer
 TopdnnExactOnSignal:
   mov %rdi, %r8
   mov %rsi, %r9
@@ -65,6 +73,11 @@ TopdnnExactOnSignalBlocked:
   test %rax, %rax
   jnz TopdnnExactEnterHandler
   jmp *%r11
+TopdnnExactReturn:
+  ret
+TopdnnExactRestorer:
+  mov $15, %rax
+  syscall
 )");
 
 namespace topdnn {
@@ -88,12 +101,36 @@ bool IsHandler(std::uint64_t handler) { return handler > 1; }  // (0: default, 1
 
 std::uint64_t OnSignal() { return AddressOf(&TopdnnExactOnSignal); }
 
+// (SIGSEGV in any case: a store to a guarded page raises it)
 void Take(int signal, const KernelAction& action) {
+  constexpr std::uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
   original[signal] = action;
   KernelAction ours = action;
   ours.handler = OnSignal();
   ours.flags |= SA_SIGINFO;
-  taken[signal] = IsHandler(action.handler) && Exchange(signal, &ours, nullptr);
+  if ((ours.flags & kHasRestorer) == 0) {
+    ours.flags |= kHasRestorer;
+    ours.restorer = AddressOf(&TopdnnExactRestorer);
+  }
+  taken[signal] =
+      (IsHandler(action.handler) || signal == SIGSEGV) && Exchange(signal, &ours, nullptr);
+}
+
+// After a store to a guarded page: goes on with it, translated anew where it was translated.
+void StoreAgain(Context* c, ucontext_t* state, std::uint64_t stored) {
+  const std::uint64_t page = stored & ~std::uint64_t{4095};
+  if (c == nullptr || !MakeNative(c, state)) {
+    ForgetTargets(nullptr, page, page + 4096);
+    return;
+  }
+  auto& rip = state->uc_mcontext.gregs[REG_RIP];
+  const DispatchTurn turn(c);
+  ForgetTargets(c, page, page + 4096);
+  FollowChanges(c);
+  const auto address = static_cast<std::uint64_t>(rip);
+  const std::uint8_t* code = CodeFor(c, address);
+  if (code == nullptr) Miss(c, "code that cannot be followed", address);
+  if (code != nullptr) rip = static_cast<greg_t>(AddressOf(code));
 }
 
 }  // namespace
@@ -118,6 +155,7 @@ void FollowHandler(int signal, bool installed, void* old) noexcept {
 }
 
 void ReturnSignals() {
+  ForgetGuards();
   for (int signal = 1; signal <= kSignals; ++signal) {
     KernelAction now = {};
     if (taken[signal] && Exchange(signal, nullptr, &now) && now.handler == OnSignal()) {
@@ -133,6 +171,15 @@ TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* s
   using namespace topdnn;  // NOLINT: this file's own
   Context* c = CurrentContext();
   const std::uint64_t handler = HandlerOf(signal);
+  if (signal == SIGSEGV && OpenGuard(AddressOf(info->si_addr))) {
+    StoreAgain(c, state, AddressOf(info->si_addr));
+    return {nullptr, AddressOf(&TopdnnExactReturn)};
+  }
+  if (!IsHandler(handler)) {  // (SIGSEGV: it comes again, and does what it would have done)
+    Exchange(signal, &original[signal], nullptr);
+    if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), gettid(), signal);
+    return {nullptr, AddressOf(&TopdnnExactReturn)};
+  }
   const auto found = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
   if (c != nullptr && MakeNative(c, state)) {
     // (of SIGILL, SIGFPE and SIGTRAP the address of the instruction)

@@ -35,6 +35,7 @@ void Make(Context* c, std::uint64_t next) {
 // one translates while the call runs may be old or new.
 CallKind Remap(Context* c, std::uint64_t next, std::uint64_t low, std::uint64_t high) {
   NoteMappingChange(low, high);
+  ForgetPages(low, high);
   Make(c, next);
   NoteMappingChange(low, high);
   ForgetTargets(c, low, high);
@@ -46,10 +47,53 @@ CallKind StartChild(Context* c, std::uint64_t flags) {
   return (flags & CLONE_VM) != 0 ? CallKind::kStartsThread : CallKind::kStartsProcess;
 }
 
+void OpenAll(Context* c) {
+  OpenGuards();
+  ForgetTargets(c, 0, kWhole);
+}
+
+// Opens guarded pages to which the kernel may write in a call.
+void OpenFor(Context* c) {
+  const std::uint64_t* r = c->registers;
+  if (!GuardsAt(nullptr, 0)) return;
+  switch (r[kRax]) {
+    case SYS_futex:  // these write nothing there
+    case SYS_sched_yield:
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_mremap:
+    case SYS_mprotect:
+    case SYS_madvise:
+    case SYS_brk:
+    case SYS_write:
+    case SYS_close:
+    case SYS_getpid:
+    case SYS_gettid:
+    case SYS_getppid:
+    case SYS_tgkill:
+    case SYS_rt_sigreturn:
+      return;
+    case SYS_rt_sigprocmask:  // these write less than a page, where a register says
+    case SYS_rt_sigaction:
+    case SYS_sigaltstack:
+    case SYS_clock_gettime:
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+    case SYS_sched_getaffinity: {
+      const std::uint64_t arguments[] = {r[kRdi], r[kRsi], r[kRdx], r[kR10]};
+      if (GuardsAt(arguments, 4)) OpenAll(c);
+      return;
+    }
+    default:
+      OpenAll(c);
+  }
+}
+
 }  // namespace
 
 CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
   const std::uint64_t* r = c->registers;
+  OpenFor(c);
   const std::uint64_t low = r[kRdi];
   const std::uint64_t high = low + r[kRsi];
   switch (r[kRax]) {
