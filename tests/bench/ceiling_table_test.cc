@@ -42,12 +42,12 @@ std::vector<Ceiling> Some() {
 TEST(CeilingTable, HasThreadsAsColumnsAndMarks) {
   EXPECT_EQ(CeilingTable(Some()),
             "  multiply and add       1 thread   2 threads \n"
-            "  avx2 f32                 100.0       150.0* GFLOP/s\n"
+            "  avx2 f32                  100.0       150.0* GFLOP/s\n"
             "  n/a: amx_bf16 bf16 (the ISA is not usable, above)\n"
             "\n"
             "  memory                       l1          l2         llc        dram \n"
-            "  read    1 thread         200.0                     n/a              GB/s\n"
-            "  read    2 threads      INVALID                     n/a              GB/s\n"
+            "  read    1 thread          200.0                     n/a              GB/s\n"
+            "  read    2 threads       INVALID                     n/a              GB/s\n"
             "  n/a: read/llc: no such cache\n"
             "  *: DEGRADED, by other work on this machine\n"
             "  INVALID read/l1, 2 threads: below one thread\n"

@@ -42,7 +42,8 @@ TEST(HoldTo, GivesNoShareOfAnInvalidCeiling) {
   record.flops = 50;
   const Ceiling good = Made("avx2", "f32", 100, Status::kDegraded);
   HoldTo(&good, record);
-  EXPECT_EQ(record.PeakFraction(), 0.5);
+  ASSERT_TRUE(record.PeakFraction());
+  EXPECT_DOUBLE_EQ(*record.PeakFraction(), 0.5);
   EXPECT_EQ(record.ceiling_verdict, (Verdict{Status::kDegraded, "by hand"}));
   record.ceiling_flops_per_second.reset();
   const Ceiling bad = Made("avx2", "f32", 100, Status::kInvalid);
