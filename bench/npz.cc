@@ -190,7 +190,11 @@ std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::
   const NpyHeader header = ParseHeader(bytes, where);
   ReadMore(entry.get(), header.bytes, bytes, where);
   std::byte beyond;
-  if (zip_fread(entry.get(), &beyond, 1) == 1) {
+  const zip_int64_t more = zip_fread(entry.get(), &beyond, 1);  // the end checks the checksum
+  if (more < 0) {
+    throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
+  }
+  if (more > 0) {
     throw NpzError(fmt::format("{}: over-long, {} takes {} bytes of data", where,
                                header.shape.ToString(), header.bytes));
   }

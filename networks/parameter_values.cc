@@ -109,8 +109,10 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
     const bool is_variance = key.ends_with("/variance");
     for (std::int64_t i = 0; i < value.shape().elements(); ++i) {
       if (std::isfinite(elements[i]) && !(is_variance && elements[i] < 0)) continue;
-      throw ParameterError(fmt::format("{} has {} at element {}: give {} values", key, elements[i],
-                                       i, is_variance ? "finite, non-negative" : "finite"));
+      throw ParameterError(
+          fmt::format("{} has {} at element {}: give {} values", key,
+                      std::isnan(elements[i]) ? std::abs(elements[i]) : elements[i], i,
+                      is_variance ? "finite, non-negative" : "finite"));
     }
   }
 }

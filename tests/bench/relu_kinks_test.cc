@@ -9,7 +9,7 @@ namespace {
 
 TEST(ReluKinksTest, CountsWhatRoundingMayMoveAcross) {
   // The largest is 10, so that rounding moves by 4e-5.
-  EXPECT_EQ(CountAtKinks(std::vector<double>{0, 10, 1e-5, 4e-5, 5e-5, 1}, 0), 2);
+  EXPECT_EQ(CountAtKinks(std::vector<double>{0, 10, 1e-5, 3.9e-5, 5e-5, 1}, 0), 2);
   EXPECT_EQ(CountAtKinks(std::vector<double>{0, 0, 0, 3}, 0), 0);  // (zeros are what was cut off)
   EXPECT_EQ(CountAtKinks(std::vector<double>{}, 0), 0);
 }
