@@ -137,7 +137,7 @@ void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
 TEST(ExactSignals, AStormOfOneSignal) {
   const Handler handler(SIGUSR1, Count1000);
   Storm storm({SIGUSR1});
-  ExpectExactUnder(&storm, 5000, 1000);
+  ExpectExactUnder(&storm, 2000, 1000);
 }
 
 TEST(ExactSignals, AStormOfSignalsThatInterruptEachOther) {
@@ -145,7 +145,7 @@ TEST(ExactSignals, AStormOfSignalsThatInterruptEachOther) {
   const Handler second(SIGUSR2, Count1000);
   const Handler third(SIGHUP, Count1000, SA_RESTART);
   Storm storm({SIGUSR1, SIGUSR2, SIGHUP});
-  ExpectExactUnder(&storm, 5000, 1000);
+  ExpectExactUnder(&storm, 2000, 1000);
 }
 
 TEST(ExactSignals, AStormOnASignalStack) {
