@@ -29,6 +29,8 @@ void SetUpProcess() {
 }
 
 int FinishOutput(int status, std::error_code failure) {
+  // A command that failed on standard output has said so.
+  if (status != kExitGood && !failure && std::ferror(stdout) != 0) return status;
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;
   const int error = failure ? failure.value() : errno;

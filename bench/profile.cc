@@ -194,12 +194,15 @@ Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workl
   settings.best_reading = BestQuietReading(BestOfThisMachine(), threads);
   measured.profile =
       ProfilePlan(options.workload, /*training=*/!options.infer, *workload.plan, images, settings);
-  RememberRates(RatesOf(measured.profile.best_reading, threads));
+  if (JudgeDisturbance(measured.profile.in_network.disturbance).status == Status::kOk) {
+    RememberRates(RatesOf(measured.profile.best_reading, threads));
+  }
   CountAtWidthOne(options.workload, /*training=*/!options.infer, *workload.plan, settings,
                   measured.profile);
   settings.progress("measuring the machine's ceilings again", 0);
   measured.ceilings =
       RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));
+  MarkAgainstBest(BestOfThisMachine(), measured.ceilings);
   measured.rates = Joined(*measured.rates, MeasureCoreRates(threads));
   measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);

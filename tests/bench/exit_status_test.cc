@@ -129,10 +129,12 @@ class LimitTest : public testing::TestWithParam<Limit> {};
 
 TEST_P(LimitTest, EndsInOneLine) {
   const TestFolder folder;
+  const TestFolder cache;
   const Limit& limit = GetParam();
   const Outcome outcome =
-      RunShell("cd " + Quoted(folder.path().string()) + " && export XDG_CACHE_HOME=$PWD/cache && " +
-               limit.shell + "; " + kBounded + kProgram + limit.command);
+      RunShell("cd " + Quoted(folder.path().string()) +
+               " && export XDG_CACHE_HOME=" + Quoted(cache.path().string()) + " && " + limit.shell +
+               "; " + kBounded + kProgram + limit.command);
   EXPECT_EQ(outcome.exit_status, limit.status) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr(limit.message));
   EXPECT_EQ(FilesIn(folder.path()), 0u);

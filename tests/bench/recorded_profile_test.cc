@@ -123,7 +123,7 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   const Outcome outcome = RunProgram(
       {"profile", "cnn", "--infer", "--backend", "reference", "--batch", "1", "--counters",
        "replay:" TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json",
-       "--json", path});
+       "--explain", "--json", path});
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("Top-Down of sapphire_rapids by PERF_METRICS"));
   EXPECT_THAT(outcome.output, HasSubstr("data arrive late"));  // the advice on Memory_Bound

@@ -52,28 +52,28 @@ const std::map<std::string, int>& Operations() {
 const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
       {"Add", "an addition of a constant"},
-      {"AveragePool", "topdnn's are 2-D"},
+      {"AveragePool", "topdnn supports 2-D windows"},
       {"BatchNormalization", "training_mode"},
       {"Dropout", "training_mode: export the network for inference"},
       {"Gemm", "transA"},
       {"Gemm", "a bias of 3x4"},
       {"Identity", "not of float"},
-      {"MatMul", "topdnn's are of matrices"},
+      {"MatMul", "topdnn supports only matrices"},
       {"MaxPool", "dilated windows"},
-      {"MaxPool", "topdnn's are 2-D"},
-      {"ReduceSum", "through a layer"},
-      {"Reshape", "reshaped to 3x4x0, of other size"},
+      {"MaxPool", "topdnn supports 2-D windows"},
+      {"ReduceSum", "no layer leads from its input"},
+      {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "mode cubic"},
       {"Resize", "mode linear"},
       {"Resize", "half_pixel with ceil"},
       {"Resize", "asymmetric with round_prefer_ceil"},
       {"Resize", "align_corners with floor"},
       {"Resize", "a factor of"},
-      {"Softmax", "topdnn's runs along the last one"},
-      {"Softmax", "a reshaping of 3x4x5 to 12x5"},
+      {"Softmax", "topdnn supports only the last axis"},
+      {"Softmax", "a reshape of 3x4x5 to 12x5"},
       {"Sum", "its input 1 is a constant"},
       {"Sum", "an addition of a constant"},
-      {"Sum", "through a layer"}};
+      {"Sum", "no layer leads from its input"}};
   return refusals;
 }
 
