@@ -161,8 +161,9 @@ void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 
 // translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
+// fixed_code.cc: what every block shares.
 void EmitFixedCode(Context* context) noexcept;
-// A system call, then on to `next`; a child that it starts leaves translation.
+// translate.cc: a system call, then on to `next`; a child that it starts leaves translation.
 enum class ChildOf { kNoCall, kCallThatSharesMemory, kCallThatCopiesMemory };
 void EmitSystemCall(Context* context, std::uint64_t next, ChildOf child) noexcept;
 // From now on the exit goes to `code`, the translation of `target`, without the dispatcher.

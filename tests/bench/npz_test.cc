@@ -200,7 +200,7 @@ TEST(NpzTest, WhatIsNoFileIsNotReplaced) {
     EXPECT_THAT(ErrorOf([&] {
                   WriteNpz(path, {{"x", Floats({1}, 0)}});
                 }),
-                HasSubstr("is not a regular file; give another path"));
+                HasSubstr("it is not a regular file; give another path"));
   }
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
   EXPECT_THAT(ErrorOf([&] { WriteNpz(folder.path() / "empty.npz", {}); }),

@@ -348,7 +348,9 @@ TEST(ExactChanging, CodeWrittenByAnotherThread) {
   });
   while (written == 0) std::this_thread::yield();
   bool agrees = true;
+  int writes = 0;  // by the other thread, during the region
   auto region = [&] {
+    const int first = written;
     for (int k = 0; k < 200000; ++k) {
       const int before = written;
       const int got = Call(code.code);
@@ -357,12 +359,14 @@ TEST(ExactChanging, CodeWrittenByAnotherThread) {
       const int behind = (got - before) & 255;
       agrees = agrees && (after - before > 200 || behind <= after - before + 1);
     }
+    writes = written - first;
   };
   const ExactCounts counts = ExactCounter::Count(region);
   stop = true;
   writer.join();
   EXPECT_TRUE(agrees);
-  EXPECT_FALSE(counts.complete);  // for the other thread
+  // The other thread may get no CPU during the region.
+  EXPECT_TRUE(writes == 0 || !counts.complete);
 }
 
 }  // namespace

@@ -19,8 +19,9 @@ constexpr std::size_t kMostLinesInAll = 3000;  // of the folder
 // Decode and classify, translate and relocate, dispatch and chain, count and fold: the four rooms
 // and what they share. The rest of the folder maps their memory, follows mappings, signals, system
 // calls and threads, and is the counter source.
-constexpr std::string_view kTranslator[] = {"decode.h",    "decode.cc", "emitter.h", "translate.cc",
-                                            "dispatch.cc", "fold.cc",   "context.h"};
+constexpr std::string_view kTranslator[] = {"decode.h",     "decode.cc",    "emitter.h",
+                                            "translate.cc", "dispatch.cc",  "fold.cc",
+                                            "context.h",    "fixed_code.cc"};
 
 // Lines that are neither blank nor all comment.
 std::size_t CodeLines(std::string_view text) {
