@@ -43,14 +43,6 @@ bool ExecutesFewer(const Record& record) {
   return record.implementation.find("wino") != std::string::npos;
 }
 
-void JudgeTime(Record& record) {
-  if (record.status == Status::kFailed) RemoveTimes(record);
-  if (!record.seconds || record.seconds->median < kMostSeconds) return;
-  Worsen(record, Status::kInvalid,
-         fmt::format("a median time of {:.3g} s cannot be", record.seconds->median));
-  RemoveTimes(record);
-}
-
 void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
   if (!record.ceiling_flops_per_second) return;
   const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
@@ -126,7 +118,7 @@ bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
 }  // namespace
 
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
-  JudgeTime(record);
+  if (record.status == Status::kFailed) RemoveTimes(record);
   JudgeCeiling(ceilings, record);
   JudgeRoofline(ceilings, record);
   if (record.topdown_bounds && record.status != Status::kOk) {

@@ -4,7 +4,7 @@
 //
 // A figure that does not hold is removed, or its record gets a status and the reason:
 //
-//   time           outside of what a clock can give: INVALID, removed
+//   time           of a result that is wrong: removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: so is the record
 //   share of peak  above kMostPeakFraction: the record is INVALID and loses the ceiling
@@ -29,9 +29,6 @@ namespace topdnn {
 // Ceilings and stages are both measured to about 1 %. A stage above this share of its ceiling shows
 // that the ceiling was measured too low.
 inline constexpr double kMostPeakFraction = 1.02;
-
-// Times of one iteration that no measurement here can give: above 30 years.
-inline constexpr double kMostSeconds = 1e9;
 
 // What a report is judged by, besides its own records.
 struct Evidence {

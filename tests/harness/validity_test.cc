@@ -123,14 +123,6 @@ TEST(ValidityTest, AFailedRecordHasNoTime) {
   EXPECT_TRUE(record.seconds_by_regime.empty());
 }
 
-TEST(ValidityTest, ATimeOfThirtyYearsIsInvalid) {
-  Record record = RecordUnder(250e9);
-  record.seconds->median = 1e308;
-  JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
-  EXPECT_EQ(record.status, Status::kInvalid);
-  EXPECT_FALSE(record.seconds);
-}
-
 // 200 GFLOP/s at 10 FLOP per byte from L1 and 5 per byte from DRAM.
 Record RecordWithRoofs(double compute, double l1, double dram) {
   Record record = RecordUnder(compute);
