@@ -120,7 +120,10 @@ std::string ReasonsText(const std::vector<Ceiling>& ceilings) {
   }
   if (reasons.empty()) return "";
   const std::size_t shown = std::min(reasons.size(), kMostReasons);
-  std::string text = "  *: DEGRADED, by other work on this machine\n";
+  const bool starred = std::any_of(reasons.begin(), reasons.end(), [](const std::string& reason) {
+    return reason.starts_with("  DEGRADED");
+  });
+  std::string text = starred ? "  *: DEGRADED, for the reason below\n" : "";
   for (std::size_t i = 0; i < shown; ++i) text += reasons[i];
   if (reasons.size() > shown) {
     text += fmt::format("  and {} more (--all lists them)\n", reasons.size() - shown);

@@ -54,6 +54,7 @@ Row Measure(const std::string& network, const EfficiencyOptions& options) {
   ProfileSettings settings;
   settings.seconds = options.seconds;
   settings.isolate = false;
+  settings.best_reading = BestQuietReading(BestOfThisMachine(), workload.plan->threads());
   settings.cancel = &InterruptFlag();
   const PlanProfile profile =
       ProfilePlan(workload_options, /*training=*/false, *workload.plan, images, settings);
@@ -69,7 +70,8 @@ Row Measure(const std::string& network, const EfficiencyOptions& options) {
               {"backend", workload.backend},
               {"threads", workload.plan->threads()},
               {"status", NameOf(report.step.status)},
-              {"reason", report.step.reason}};
+              {"reason", nullptr}};
+  if (!report.step.reason.empty()) row.json["reason"] = report.step.reason;
   const std::optional<Efficiency> efficiency = EfficiencyOf(*workload.plan, report);
   if (!efficiency) {
     row.text = fmt::format("{:<16}{} {}\n", network, NameOf(row.status), report.step.reason);
@@ -107,7 +109,7 @@ int RunEfficiency(const EfficiencyOptions& options) {
     if (Interrupted()) break;
     Row row = Measure(network, options);
     fmt::print(table, "{}", row.text);
-    failed = failed || row.status == Status::kFailed;
+    failed = failed || row.status == Status::kFailed || row.status == Status::kInvalid;
     rows.push_back(std::move(row.json));
   }
   fmt::print(

@@ -155,7 +155,9 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
   }
   if (!record.seconds || Interrupted()) {
     ++cases.failed;
-    state.SkipWithError("interrupted");
+    const std::string reason =
+        Interrupted() ? "interrupted" : fmt::format("{}: {}", NameOf(record.status), record.reason);
+    state.SkipWithError(reason.c_str());
     return;
   }
   ReplaySamples(samples, state);

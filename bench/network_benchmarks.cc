@@ -98,6 +98,7 @@ class NetworkCase {
     settings.sources = sources.Pointers();
     settings.cancel = &InterruptFlag();
     settings.isolate = false;
+    settings.best_reading = BestQuietReading(BestOfThisMachine(), workload.plan->threads());
     profile_ = ProfilePlan(options_, training_, *workload.plan, images, settings);
     const std::vector<Ceiling>& ceilings = MeasuredCeilings(workload.plan->threads());
     report_ = ReportOf(*workload.plan, profile_, ceilings, Regime::kInNetwork);

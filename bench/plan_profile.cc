@@ -278,10 +278,13 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
   std::vector<Note> notes;
   if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
   const Warmup& warmup = profile.in_network.warmup;
-  notes.push_back({.text = fmt::format("warm-up: {} after {} steps, {:.2f} s",
-                                       warmup.steady ? "steady" : "not steady", warmup.iterations,
-                                       warmup.seconds),
-                   .main = !warmup.steady});
+  // The rule needs two looks at the series (harness/statistics/steady.h).
+  const bool few = warmup.iterations < SteadyRule{}.least * 3 / 2;
+  const std::string_view outcome =
+      warmup.steady ? "steady" : (few ? "too few to tell whether it is steady," : "not steady");
+  notes.push_back({.text = fmt::format("warm-up: {} after {} steps, {:.2f} s", outcome,
+                                       warmup.iterations, warmup.seconds),
+                   .main = !warmup.steady && !few});
   if (!profile.in_network.stages.empty()) {
     notes.push_back({.text = fmt::format("an empty stage takes {:.0f} ns; every time excludes it",
                                          profile.in_network.stages.front().empty_seconds * 1e9)});
@@ -325,12 +328,22 @@ std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceil
 }
 
 Verdict IsolatedVerdict(const PlanProfile& profile) {
+  // One disturbed stage of a hundred does not move what they take together.
+  constexpr double kMostDisturbed = 0.1;
   Verdict worst;
   for (const auto* samples : {&profile.isolated, &profile.isolated_otherwise}) {
+    Verdict own;
+    double seconds = 0;
+    double disturbed = 0;
     for (const SequenceSamples& stage : *samples) {
-      const Verdict own = JudgeDisturbance(stage.disturbance);
-      if (own.status > worst.status) worst = own;
+      const Verdict verdict = JudgeDisturbance(stage.disturbance);
+      const double median = MedianOf(stage.stages.front());
+      seconds += median;
+      if (verdict.status == Status::kOk) continue;
+      disturbed += median;
+      if (own.status == Status::kOk) own = verdict;
     }
+    if (disturbed > kMostDisturbed * seconds && worst.status == Status::kOk) worst = own;
   }
   return worst;
 }

@@ -65,7 +65,8 @@ std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceil
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings);
 
-// The worst verdict on the stages that were measured by themselves; OK when none was.
+// The verdict on the stages that were measured by themselves: OK unless a tenth of their time was
+// disturbed.
 Verdict IsolatedVerdict(const PlanProfile& profile);
 
 // The records of a profile, and the notes that explain it, before the validity pass.

@@ -98,11 +98,16 @@ void CheckOptions(const ProfileOptions& options) {
                 ReplayedFile(options.counters)});
 }
 
+nlohmann::ordered_json CeilingsJson(const std::vector<Ceiling>& ceilings) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Ceiling& ceiling : ceilings) json.push_back(ToJson(ceiling));
+  return json;
+}
+
 nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Ceiling>& ceilings) {
   nlohmann::ordered_json json = ToJson(machine);
   json["libraries"] = LibraryVersions();
-  json["ceilings"] = nlohmann::ordered_json::array();
-  for (const Ceiling& ceiling : ceilings) json["ceilings"].push_back(ToJson(ceiling));
+  json["ceilings"] = CeilingsJson(ceilings);
   return json;
 }
 
@@ -288,8 +293,7 @@ void ScaleAllCounts(PlanProfile& profile) {
 
 Report MakeReport(const ProfileOptions& options, const Workload& workload,
                   const Measured& measured) {
-  PlanProfile profile = measured.profile;
-  if (options.scale_counts) ScaleAllCounts(profile);
+  const PlanProfile& profile = measured.profile;
   Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
   const TopdownTable* table = TableOf(measured.machine);
   AddBounds({.rates = measured.rates,
@@ -317,7 +321,9 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
   }
-  JudgeReport({.ceilings = measured.ceilings, .isolated = IsolatedVerdict(profile)}, report);
+  const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
+  report.machine["ceilings"] = CeilingsJson(ceilings);
+  JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   return report;
 }
 
@@ -353,9 +359,10 @@ int RunProfile(const ProfileOptions& options) {
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
   Workload workload;
-  const Measured measured = options.counters.starts_with(kReplay)
-                                ? Replay(options, ReplayedFile(options.counters), workload)
-                                : Measure(options, progress, workload);
+  Measured measured = options.counters.starts_with(kReplay)
+                          ? Replay(options, ReplayedFile(options.counters), workload)
+                          : Measure(options, progress, workload);
+  if (options.scale_counts) ScaleAllCounts(measured.profile);
   Report report = MakeReport(options, workload, measured);
   const SequenceSamples& samples = measured.profile.in_network;
   const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);

@@ -77,7 +77,9 @@ std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds
 double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
   const std::uint64_t start = clock.now();
   work();
-  return static_cast<double>(clock.now() - start) * clock.seconds_per_tick;
+  const std::optional<double> seconds = clock.SecondsBetween(start, clock.now());
+  if (!seconds) throw std::runtime_error("the clock went backwards: run it again");
+  return *seconds;
 }
 
 std::unique_ptr<KernelCase> MakeSpeedCase(const std::string& variant, const KernelProblem& problem,

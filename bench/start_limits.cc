@@ -29,9 +29,9 @@ bool IsLimited(int resource) {
 
 // As many as OpenBLAS starts.
 std::size_t BlasThreads() {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  int threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+  // A mask of 65,536 CPUs, more than any kernel is built for.
+  static cpu_set_t cpus[64];
+  int threads = sched_getaffinity(0, sizeof cpus, cpus) == 0 ? CPU_COUNT_S(sizeof cpus, cpus) : 1;
   for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const char* const value = std::getenv(name);
     const int wanted = value == nullptr ? 0 : std::atoi(value);

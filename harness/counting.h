@@ -70,13 +70,6 @@ EventCount CountBetween(const CounterReading& before, const CounterReading& afte
 std::vector<EventCount> FoldCounts(std::span<const std::uint64_t> before,
                                    std::span<const std::uint64_t> after);
 
-// The same for a perf_event group, read as the counts and then the time the group was enabled and
-// the time it was on the counters, in ns (perf_event_open(2), PERF_FORMAT_GROUP). A group that was
-// never on the counters, or enabled for no time, gives absent counts. Throws std::invalid_argument
-// for fewer than two slots.
-std::vector<EventCount> FoldGroup(std::span<const std::uint64_t> before,
-                                  std::span<const std::uint64_t> after);
-
 // ---- Over threads.
 
 // One event over several threads: the sum of the counts, and the share of the threads' time during

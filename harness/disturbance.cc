@@ -129,8 +129,11 @@ std::string JudgeWaiting(const Disturbance& seen) {
 }
 
 std::string JudgeThrottling(const Disturbance& seen) {
-  if (!seen.throttled_seconds || !(seen.seconds > 0)) return "";
-  const double share = *seen.throttled_seconds / seen.seconds;
+  if (!seen.throttled_seconds || !(*seen.throttled_seconds > 0)) return "";
+  // Both are sums: over the CPUs that were stopped, and over the threads that ran.
+  const double ran =
+      seen.scheduler_time ? 1e-9 * static_cast<double>(seen.scheduler_time->running) : seen.seconds;
+  const double share = *seen.throttled_seconds / (*seen.throttled_seconds + ran);
   if (share <= kMostThrottled) return "";
   return fmt::format("the CPU quota of the control group stopped it for {:.0f} % of the time",
                      100 * share);

@@ -1,6 +1,7 @@
 #include "harness/groups.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "harness/statistics/summary.h"
@@ -90,6 +91,11 @@ void AddGroups(std::span<const StageSamples> samples, Report& report) {
           group.seconds ? std::optional(*report.remainder_seconds - *group.seconds) : std::nullopt;
     }
     report.groups.push_back(std::move(group));
+  }
+  // Below the rounding of the sums there is none.
+  const double step = MedianOf(report.step).value_or(0);
+  if (report.remainder_seconds && std::abs(*report.remainder_seconds) < 1e-9 * step) {
+    report.remainder_seconds = 0;
   }
 }
 

@@ -60,7 +60,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     return record;
   }
   record.seconds = Summarize(samples.seconds);
-  if (!(record.seconds->median > 0 && record.seconds->median < kMostSeconds)) {
+  if (!(record.seconds->median < kMostSeconds)) {
     record.status = Status::kInvalid;
     record.reason = fmt::format("a median time of {:g} s cannot be: measure or record it again",
                                 record.seconds->median);

@@ -32,8 +32,9 @@ void RemoveTimes(Record& record) {
   record.roofline.reset();
 }
 
-void RemoveCeiling(Record& record) {
+void RemoveCeiling(const Verdict& verdict, Record& record) {
   record.ceiling_flops_per_second.reset();
+  record.ceiling_verdict = verdict;
   if (record.roofline) record.roofline->compute.reset();
 }
 
@@ -43,27 +44,32 @@ bool ExecutesFewer(const Record& record) {
   return record.implementation.find("wino") != std::string::npos;
 }
 
+// The share, where it contradicts the ceiling.
+std::optional<double> ExcessiveShare(const Record& record) {
+  const std::optional<double> share = record.PeakFraction();
+  if (!share || *share <= kMostPeakFraction) return std::nullopt;
+  if (!record.flops_counted && ExecutesFewer(record)) return std::nullopt;
+  return share;
+}
+
 void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
   if (!record.ceiling_flops_per_second) return;
   const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
-  if (!(*record.ceiling_flops_per_second > 0) || ceiling == nullptr ||
-      ceiling->verdict.status > Status::kDegraded) {
-    RemoveCeiling(record);
-  } else if (ceiling->verdict.status == Status::kDegraded) {
+  const Verdict unknown{Status::kInvalid, "there is no such ceiling"};
+  const Verdict verdict = ceiling == nullptr ? unknown : ceiling->verdict;
+  if (const auto share = ExcessiveShare(record)) {
+    Worsen(record, Status::kInvalid,
+           fmt::format("it runs at {:.2f} x its ceiling {}, which was measured too low: repeat the "
+                       "run on a quiet machine",
+                       *share, record.ceiling_name));
+    RemoveCeiling({Status::kInvalid, "a stage ran faster"}, record);
+  } else if (!(*record.ceiling_flops_per_second > 0) || verdict.status > Status::kDegraded ||
+             record.PeakFraction().value_or(0) > kMostPeakFraction) {
+    RemoveCeiling(verdict, record);
+  } else if (verdict.status == Status::kDegraded) {
     Worsen(record, Status::kDegraded,
-           fmt::format("the ceiling {}: {}", ceiling->name, ceiling->verdict.reason));
+           fmt::format("the ceiling {}: {}", ceiling->name, verdict.reason));
   }
-  const std::optional<double> share = record.PeakFraction();
-  if (!share || *share <= kMostPeakFraction) return;
-  if (!record.flops_counted && ExecutesFewer(record)) {
-    RemoveCeiling(record);
-    return;
-  }
-  Worsen(record, Status::kInvalid,
-         fmt::format("it runs at {:.2f} x its ceiling {}, which was measured too low: repeat the "
-                     "run on a quiet machine",
-                     *share, record.ceiling_name));
-  RemoveCeiling(record);
 }
 
 bool IsOk(std::span<const Ceiling> ceilings, const std::optional<Roof>& roof) {
@@ -100,6 +106,23 @@ void JudgeGroups(Report& report) {
   }
 }
 
+// The times by regime are compared with each other, so each of them must hold.
+void JudgeRegimes(const Evidence& evidence, Report& report) {
+  const Record& step = report.step;
+  if (step.status == Status::kOk && evidence.isolated.status == Status::kOk) return;
+  bool removed = false;
+  for (Record& stage : report.stages) {
+    removed = removed || !stage.seconds_by_regime.empty();
+    stage.seconds_by_regime.clear();
+  }
+  if (!removed) return;
+  report.notes.push_back(
+      {.text = fmt::format("the times by regime are left out: {}",
+                           step.status == Status::kOk ? evidence.isolated.reason : step.reason),
+       .basis = Note::Basis::kFact,
+       .main = true});
+}
+
 bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
   const bool timed = step.status == Status::kOk && step.seconds.has_value();
   switch (basis) {
@@ -127,10 +150,30 @@ void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
   }
 }
 
-void JudgeReport(const Evidence& evidence, Report& report) {
+std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report) {
+  const auto mark = [&ceilings](const Record& record) {
+    const std::optional<double> share = ExcessiveShare(record);
+    if (!share) return;
+    for (Ceiling& ceiling : ceilings) {
+      if (ceiling.name != record.ceiling_name || ceiling.verdict.status >= Status::kInvalid) {
+        continue;
+      }
+      ceiling.verdict = {Status::kInvalid, fmt::format("{} {} ran at {:.2f} x of it", record.name,
+                                                       record.pass, *share)};
+    }
+  };
+  for (const Record& stage : report.stages) mark(stage);
+  mark(report.step);
+  return ceilings;
+}
+
+void JudgeReport(const Evidence& given, Report& report) {
+  const Evidence evidence = {.ceilings = MarkExceeded(given.ceilings, report),
+                             .isolated = given.isolated};
   for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
   JudgeRecord(evidence.ceilings, report.step);
   JudgeGroups(report);
+  JudgeRegimes(evidence, report);
   const std::size_t removed = std::erase_if(
       report.notes, [&](const Note& note) { return !Holds(note.basis, evidence, report.step); });
   if (removed == 0) return;
@@ -141,14 +184,6 @@ void JudgeReport(const Evidence& evidence, Report& report) {
                            reason.empty() ? "the step has no ceiling that holds" : reason),
        .basis = Note::Basis::kFact,
        .main = false});
-}
-
-Verdict VerdictOf(const Report& report) {
-  Verdict worst{report.step.status, report.step.reason};
-  for (const Record& stage : report.stages) {
-    if (stage.status > worst.status) worst = {stage.status, stage.reason};
-  }
-  return worst;
 }
 
 }  // namespace topdnn

@@ -7,10 +7,12 @@
 //   time           of a result that is wrong: removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: so is the record
-//   share of peak  above kMostPeakFraction: the record is INVALID and loses the ceiling
+//   share of peak  above kMostPeakFraction: the record is INVALID, and so is the ceiling, which no
+//                  record keeps
 //   groups         a share above kMostPeakFraction, or of stages without a ceiling: removed
 //   roofs          of a ceiling that is not OK: removed; a region above all of them: no roofline
 //   bounds         of a record that is not OK: removed
+//   regimes        times by regime of a disturbed run: removed, and one note says so
 //   notes          that are derived from a step, isolated times or a ceiling that do not hold:
 //                  removed, and one note says how many
 
@@ -39,12 +41,11 @@ struct Evidence {
 // Judges one record. The status only gets worse.
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record);
 
+// The ceilings, with those that a record of the report exceeds marked INVALID. Pure.
+std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report);
+
 // Judges the step, every stage and every note.
 void JudgeReport(const Evidence& evidence, Report& report);
-
-// The verdict on the report as a whole: the worst status of its step and stages, with the reasons
-// that hold for the step, or else for the first stage of that status.
-Verdict VerdictOf(const Report& report);
 
 }  // namespace topdnn
 

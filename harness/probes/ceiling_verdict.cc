@@ -45,6 +45,11 @@ Verdict JudgeAgainstOne(const Ceiling& ceiling, int cores) {
   if (verdict.status != Status::kOk || IsShared(ceiling) || gain >= kLeastOfCores * busy_cores) {
     return verdict;
   }
+  // What a virtual machine calls two cores may be two hyperthreads of one: every window is then as
+  // slow as the others, and the threads had their CPUs all the time.
+  const bool steady =
+      ceiling.spread.value_or(1) <= kMostSpread / 2 && ceiling.on_cpu.value_or(0) > 0.99;
+  if (steady) return {};
   return {Status::kDegraded,
           fmt::format("{} threads on {} cores reach only {:.2f} x one thread: other work, a power "
                       "limit, or cores that share their units",

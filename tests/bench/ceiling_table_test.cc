@@ -49,7 +49,7 @@ TEST(CeilingTable, HasThreadsAsColumnsAndMarks) {
             "  read    1 thread          200.0                     n/a              GB/s\n"
             "  read    2 threads       INVALID                     n/a              GB/s\n"
             "  n/a: read/llc: no such cache\n"
-            "  *: DEGRADED, by other work on this machine\n"
+            "  *: DEGRADED, for the reason below\n"
             "  INVALID read/l1, 2 threads: below one thread\n"
             "  DEGRADED fma/avx2/f32/l1, 2 threads: a neighbour\n");
 }

@@ -63,32 +63,8 @@ TEST(CountingFoldTest, ABackwardCounterIsAbsent) {
   EXPECT_EQ(counts[1].value, 1.0);
 }
 
-TEST(CountingFoldTest, AGroupCarriesItsRunningFractionUnscaled) {
-  const auto counts = FoldGroup(Raw{0, 50, 1000, 1000}, Raw{30, 60, 2000, 1250});
-  ASSERT_EQ(counts.size(), 2u);
-  EXPECT_EQ(counts[0].value, 30.0);
-  EXPECT_DOUBLE_EQ(counts[0].running_fraction, 0.25);
-  EXPECT_EQ(counts[1].value, 10.0);
-}
-
-TEST(CountingFoldTest, AGroupThatNeverRanOrWasResetIsAbsent) {
-  for (const Raw& after : {Raw{30, 2000, 1000}, Raw{30, 1000, 1000}, Raw{30, 0, 0}, Raw{0, 0, 0}}) {
-    const auto counts = FoldGroup(Raw{0, 1000, 1000}, after);
-    ASSERT_EQ(counts.size(), 1u);
-    EXPECT_FALSE(counts[0].value);
-    EXPECT_EQ(counts[0].running_fraction, 0.0);
-  }
-  // A failed read is all zeros on both sides.
-  EXPECT_FALSE(FoldGroup(Raw{0, 0, 0}, Raw{0, 0, 0})[0].value);
-}
-
-TEST(CountingFoldTest, RunningMayLeadByTheReadItself) {
-  EXPECT_EQ(FoldGroup(Raw{0, 0, 0}, Raw{5, 100, 101})[0].running_fraction, 1.0);
-}
-
-TEST(CountingFoldTest, UnlikeReadingsAreRefused) {
+TEST(CountingFoldTest, ReadingsOfDifferentLengthAreRefused) {
   EXPECT_THROW(FoldCounts(Raw{1}, Raw{1, 2}), std::invalid_argument);
-  EXPECT_THROW(FoldGroup(Raw{1}, Raw{1}), std::invalid_argument);
 }
 
 TEST(CountingTest, AFractionIsOfTheThreadsTime) {

@@ -159,11 +159,16 @@ TEST(DisturbanceTest, ThrottlingByAQuotaCounts) {
   Disturbance seen = Quiet();
   seen.throttled_seconds = 0.01;
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-  seen.throttled_seconds = 0.05;
-  const Verdict verdict = JudgeDisturbance(seen);
+  seen.throttled_seconds = 0.25;  // beside the second that it ran
+  Verdict verdict = JudgeDisturbance(seen);
   EXPECT_EQ(verdict.status, Status::kDegraded);
-  EXPECT_NE(verdict.reason.find("CPU quota of the control group stopped it for 5 %"),
+  EXPECT_NE(verdict.reason.find("CPU quota of the control group stopped it for 20 %"),
             std::string::npos);
+  // Two threads that ran for 3 s, stopped for 1 s on both of their CPUs.
+  seen.scheduler_time = SchedulerTime{.running = 6'000'000'000, .waiting = 0};
+  seen.throttled_seconds = 2.0;
+  verdict = JudgeDisturbance(seen);
+  EXPECT_NE(verdict.reason.find("stopped it for 25 %"), std::string::npos);
 }
 
 }  // namespace

@@ -231,12 +231,33 @@ TEST(ValidityTest, NotesOnARemovedCeilingGoAlone) {
                                    "1 note is left out: the step has no ceiling that holds"));
 }
 
-TEST(ValidityTest, TheVerdictIsTheWorstOfStepAndStages) {
+TEST(ValidityTest, ACeilingThatOneStageExceedsHoldsForNone) {
+  Report report;
+  report.step = RecordUnder(250e9);
+  report.stages = {RecordUnder(250e9), RecordUnder(250e9)};
+  report.stages[1].seconds->median = 0.005;  // 400 GFLOP/s
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9)};
+  const std::vector<Ceiling> marked = MarkExceeded(ceilings, report);
+  EXPECT_EQ(marked[0].verdict.status, Status::kInvalid);
+  EXPECT_THAT(marked[0].verdict.reason, HasSubstr("1.60 x"));
+  JudgeReport({.ceilings = ceilings, .isolated = {}}, report);
+  EXPECT_EQ(report.stages[0].status, Status::kOk);
+  EXPECT_FALSE(report.stages[0].PeakFraction());
+  EXPECT_EQ(report.stages[0].ceiling_verdict.status, Status::kInvalid);
+  EXPECT_EQ(report.stages[1].status, Status::kInvalid);
+  EXPECT_EQ(report.stages[1].ceiling_verdict.status, Status::kInvalid);
+}
+
+TEST(ValidityTest, TimesByRegimeOfADisturbedRunAreLeftOut) {
   Report report = ReportWithNotes();
-  EXPECT_EQ(VerdictOf(report).status, Status::kOk);
-  report.stages[0].status = Status::kInvalid;
-  report.stages[0].reason = "over";
-  EXPECT_EQ(VerdictOf(report), (Verdict{Status::kInvalid, "over"}));
+  report.stages[0].seconds_by_regime["isolated-hot"] = *report.step.seconds;
+  Report disturbed = report;
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.stages[0].seconds_by_regime.size(), 1u);
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {Status::kDegraded, "busy"}},
+              disturbed);
+  EXPECT_TRUE(disturbed.stages[0].seconds_by_regime.empty());
+  EXPECT_THAT(TextsOf(disturbed), testing::Contains("the times by regime are left out: busy"));
 }
 
 TEST(StatusTest, TheWorseStatusStaysAndReasonsAreJoinedOnce) {
