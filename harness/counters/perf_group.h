@@ -82,7 +82,7 @@ class PerfGroup {
   std::vector<int> fds_;  // leader first
   bool metrics_ = false;
   bool own_thread_ = false;
-  std::vector<const perf_event_mmap_page*> pages_;  // of each event, while read by the user
+  std::vector<const perf_event_mmap_page*> pages_;  // of each event, while read in user mode
 };
 
 enum class TrialVerdict {
