@@ -79,8 +79,8 @@ bool LooksLikePerfJson(std::string_view text) {
   return text.find("\"counter-value\"") != std::string_view::npos;
 }
 
-// How surely a recorded name means a table's event, the least being surest: the vendor's name, the
-// raw code, perf's name for something alike.
+// How reliably a recorded name identifies a table's event, best first: the vendor's name, the raw
+// code, perf's name for a similar event.
 std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
   if (name.code) return *name.code == event.code ? std::optional(1) : std::nullopt;
   if (name.name == ParseEventName(event.name).name) return 0;
