@@ -28,7 +28,7 @@ nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
     if (event == nlohmann::json::parse_event_t::key &&
         !keys.back().insert(value.get<std::string>()).second) {
       throw TopdownError(
-          fmt::format("{}: the key '{}' stands twice: keep one", where, value.get<std::string>()));
+          fmt::format("{}: duplicate key '{}': keep one", where, value.get<std::string>()));
     }
     return true;
   };
@@ -145,7 +145,7 @@ ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& re
       if (!match || !count.value || IsOtherCoreType(table, count.event.pmu)) continue;
       if (best != nullptr && *match == best_match && *count.value != *best->value) {
         throw TopdownError(
-            fmt::format("{} is told twice, as '{}' and '{}', with other counts: keep one",
+            fmt::format("{} is listed twice, as '{}' and '{}', with different counts: keep one",
                         event.name, best->spelling, count.spelling));
       }
       if (best != nullptr && *match >= best_match) continue;
