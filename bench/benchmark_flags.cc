@@ -128,7 +128,7 @@ void Take(const Flag& flag, const std::string& value, BenchmarkFlags& flags) {
   }
 }
 
-// What a row of the JSON has besides its counters and the columns that every row has.
+// Fields of a JSON row that are neither counters nor among the columns of every row.
 const std::set<std::string, std::less<>>& OtherKeys() {
   static const std::set<std::string, std::less<>> keys = {"family_index",
                                                           "per_family_instance_index",
@@ -156,7 +156,7 @@ std::string CellOf(const nlohmann::ordered_json& row, const std::string& key) {
 
 BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments) {
   BenchmarkFlags flags;
-  // The environment first: Google Benchmark reads it, too, and the arguments come after it.
+  // The environment comes first, as in Google Benchmark: the arguments override it.
   for (const Flag& flag : kFlags) {
     if (flag.name == "v") continue;
     const std::string variable = VariableOf(flag.name);
@@ -177,7 +177,7 @@ BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments) {
     Take(flag, value, flags);
   }
   if (flags.out == "-") {
-    Refuse("--benchmark_out=-", "is no file; for standard output take --benchmark_format=json");
+    Refuse("--benchmark_out=-", "is no file; for standard output use --benchmark_format=json");
   }
   return flags;
 }

@@ -1,5 +1,5 @@
-// Google Benchmark's flags, checked before it sees them: version 1.7.1 takes any text for most,
-// ends the program at others, and says so in several lines.
+// Checks Google Benchmark's flags before Google Benchmark reads them: version 1.7.1 accepts any
+// text for most flags, and ends the program with several lines of output for others.
 
 #ifndef TOPDNN_BENCH_BENCHMARK_FLAGS_H_
 #define TOPDNN_BENCH_BENCHMARK_FLAGS_H_
@@ -11,19 +11,20 @@
 namespace topdnn {
 
 struct BenchmarkFlags {
-  std::vector<std::string> passed_on;  // what Google Benchmark is to see
-  // Taken out, since it does not do these as this program promises.
+  std::vector<std::string> passed_on;  // the flags for Google Benchmark
+  // Handled by this program instead of Google Benchmark.
   bool list = false;                // --benchmark_list_tests
   std::string out;                  // --benchmark_out; empty: no file
   std::string out_format = "json";  // json, csv, console
 };
 
-// From the arguments, and from the environment (BENCHMARK_OUT=...) where an argument is missing.
-// Throws UsageError, in one line, for a flag that does not exist or a value that it does not take.
+// Reads the arguments, and the environment (BENCHMARK_OUT=...) where an argument is missing. Throws
+// UsageError, in one line, for an unknown flag or an invalid value.
 BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments);
 
-// The rows of Google Benchmark's JSON as CSV (RFC 4180), with its columns: name, iterations,
-// real_time, ..., and a column a counter. Throws nlohmann::json::exception for other text.
+// Converts the rows of Google Benchmark's JSON to CSV (RFC 4180). The columns are Google
+// Benchmark's (name, iterations, real_time, ...) and one for each counter. Throws
+// nlohmann::json::exception for other text.
 std::string CsvOfBenchmarks(std::string_view json);
 
 }  // namespace topdnn

@@ -1,5 +1,5 @@
-// What every row of `topdnn bench` does with a measurement: hand its samples to Google Benchmark
-// and say the record's figures beside them.
+// What every row of `topdnn bench` does with a measurement: it passes the samples to Google
+// Benchmark and adds the record's figures as counters.
 
 #ifndef TOPDNN_BENCH_BENCHMARK_ROWS_H_
 #define TOPDNN_BENCH_BENCHMARK_ROWS_H_
@@ -14,15 +14,15 @@
 
 namespace topdnn {
 
-// Runs the row's iterations, each taking as long as the next of the samples, in seconds.
+// Runs the row's iterations. Each reports the next sample, in seconds, as its time.
 void ReplaySamples(std::span<const double> samples, benchmark::State& state);
 
-// Sets a counter, unless the value is absent: never a NaN, which Google Benchmark would write bare
-// into JSON.
+// Sets a counter, unless the value is absent. Never sets NaN: Google Benchmark would write it as a
+// bare word, which is not JSON.
 void SetCounter(const std::string& name, std::optional<double> value, benchmark::State& state);
 
-// Sets the counters of a record that has times, its events included, and labels the row: `what`,
-// and the status with its reason unless OK.
+// Sets the counters of a record that has times, including its events. The row's label is `what`,
+// followed by the status and its reason unless the status is OK.
 void SetRecord(const Record& record, const std::string& what, benchmark::State& state);
 
 }  // namespace topdnn

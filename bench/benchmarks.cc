@@ -1,8 +1,8 @@
 // `topdnn bench`: every case under Google Benchmark, with its flags, console and JSON.
 //
-// What Google Benchmark 1.7.1 leaves to its caller is done here: the exit status of a filter that
-// matches nothing or of a case that failed, and an output file that is whole, valid JSON or not
-// there.
+// This file also does what Google Benchmark 1.7.1 leaves to its caller: the exit status when a
+// filter matches nothing or a case fails, and an output file that is complete, valid JSON or does
+// not exist.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -40,8 +40,8 @@ namespace topdnn {
 
 namespace {
 
-// The cases that --benchmark_filter, an extended POSIX expression which a leading '-' negates,
-// selects. Where there are none, Google Benchmark itself would run none, and end well.
+// The cases that --benchmark_filter selects: an extended POSIX regular expression, negated by a
+// leading '-'. If there are none, Google Benchmark itself would run nothing and exit with 0.
 std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
   std::string filter = benchmark::GetBenchmarkFilter();
   if (filter.empty() || filter == "all") filter = ".";
@@ -65,8 +65,8 @@ std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
   return selected;
 }
 
-// What Google Benchmark writes as its output file: in memory, so that the file that was asked for
-// appears whole or not at all.
+// Holds Google Benchmark's output file in memory, so that the requested file appears complete or
+// not at all.
 class OutputInMemory {
  public:
   OutputInMemory() : fd_(memfd_create("benchmark_out", MFD_CLOEXEC)) {
@@ -88,7 +88,7 @@ class OutputInMemory {
   int fd_;
 };
 
-// Writes the results to where they were asked for, once they are whole.
+// Writes the complete results to the requested file.
 void Publish(const std::string& text, const BenchmarkFlags& flags) {
   if (flags.out_format == "console") return WriteFileAtomically(flags.out, text);
   if (!nlohmann::json::accept(text)) {
@@ -104,7 +104,7 @@ struct BenchOptions {
   int threads = 0;
 };
 
-// The sets that the command line spells.
+// The problem sets that the command line names.
 std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   std::vector<ProblemSet> sets;
   for (const std::string& file : options.files) sets.push_back(ReadProblemSet(file));
@@ -121,7 +121,8 @@ std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   return sets;
 }
 
-// All that there is takes days: without a filter, what was given, else the networks.
+// Running every case takes days. Without a filter, the given problems run, or the networks if none
+// are given.
 void AddCases(const BenchOptions& options, bool everything, BenchmarkCases& cases) {
   WorkloadOptions workload;
   workload.threads = options.threads;
@@ -181,7 +182,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--problem", options->problems,
              "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
   parser.Add("--problems", options->files, "run the problems of a file, one a line");
-  parser.Add("--threads", options->threads, "of the kernels; every CPU unless told");
+  parser.Add("--threads", options->threads,
+             "OpenMP threads of the kernels (default: all allowed CPUs)");
   parser.AllowOthers();
   parser.SetFooter(
       "Takes Google Benchmark's flags: --benchmark_filter=REGEX, --benchmark_out=FILE, ...\n"

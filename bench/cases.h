@@ -1,6 +1,6 @@
-// The cases of `topdnn bench` and what came of them. Google Benchmark 1.7.1 takes a minute to list
-// twenty thousand registered cases and ends well whatever happened to them; so only those that are
-// to run are registered there, and the exit status is made here.
+// The cases of `topdnn bench` and their outcome. Google Benchmark 1.7.1 takes a minute to list
+// twenty thousand registered cases, and exits with 0 even if cases fail. So only the selected cases
+// are registered there, and this program computes the exit status.
 
 #ifndef TOPDNN_BENCH_CASES_H_
 #define TOPDNN_BENCH_CASES_H_
@@ -12,16 +12,16 @@
 namespace topdnn {
 
 struct BenchmarkCase {
-  std::string name;                     // as Google Benchmark will spell it
+  std::string name;                     // as Google Benchmark prints it
   std::function<void()> register_case;  // with Google Benchmark
 };
 
 struct BenchmarkCases {
   std::vector<BenchmarkCase> all;
-  // Of those that ran.
+  // Counts of the cases that ran.
   int timed = 0;
   int failed = 0;   // a wrong result, an error
-  int skipped = 0;  // what a backend, a library or the machine lacks
+  int skipped = 0;  // not supported by the backend, library or machine
 };
 
 }  // namespace topdnn

@@ -21,7 +21,7 @@ std::string ThreadsText(int threads) {
   return threads == 1 ? "1 thread" : fmt::format("{} threads", threads);
 }
 
-// The figure without its unit; empty for no such ceiling.
+// The figure without its unit; empty if there is no such ceiling.
 std::string Cell(const Ceiling* ceiling) {
   if (ceiling == nullptr) return "";
   if (!ceiling->value) return "n/a ";

@@ -11,11 +11,12 @@
 
 namespace topdnn {
 
-// One screen. A value that is DEGRADED has a star, one that is INVALID is not shown; the reasons of
-// the first few stand below. Pure.
+// One screen. A DEGRADED value is marked with a star; an INVALID value is not shown. The first few
+// reasons are listed below the table. Pure.
 std::string CeilingTable(const std::vector<Ceiling>& ceilings);
 
-// A line for each, with its spread, verdict and note; those that are absent are in it, too. Pure.
+// One line for each ceiling, with its spread, verdict and note; absent ceilings are listed, too.
+// Pure.
 std::string CeilingList(const std::vector<Ceiling>& ceilings);
 
 }  // namespace topdnn

@@ -48,7 +48,7 @@ std::string Suggestion(const std::string& given, const std::vector<std::string>&
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
 }
 
-// Says it in one line, whatever names from outside are in it.
+// Prints the message in one line, whatever characters the names in it contain.
 int Fail(int status, const std::string& message) {
   // (fmt::print throws where standard error is closed)
   std::fputs(fmt::format("topdnn: {}\n", OneLine(message)).c_str(), stderr);
@@ -57,8 +57,8 @@ int Fail(int status, const std::string& message) {
 
 int Refuse(const std::string& message) { return Fail(kExitUsage, message); }
 
-// Whether an error is about what the user gave. The program's own types of errors are, as are those
-// that say why a shape or a size cannot be; what the standard library throws otherwise, and bare
+// Whether an error is about the user's input. True for the program's own error types, and for
+// errors about an impossible shape or size. Other exceptions of the standard library, and plain
 // runtime and logic errors, are failures of the system or of the program.
 bool IsAboutInput(const std::exception& error) {
   const std::type_info& type = typeid(error);
@@ -70,11 +70,11 @@ bool IsAboutInput(const std::exception& error) {
   return type == typeid(std::invalid_argument);
 }
 
-// Prints why the command did not end well. Returns the exit status.
+// Prints why the command failed. Returns the exit status.
 int Explain(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
     return Fail(kExitWrong,
-                "out of memory: take a smaller --batch, or raise the limit (ulimit -v, -d, or the "
+                "out of memory: use a smaller --batch, or raise the limit (ulimit -v, -d, or the "
                 "control group's)");
   }
   if (dynamic_cast<const NothingMeasured*>(&error) != nullptr) {
@@ -91,7 +91,7 @@ int Explain(const std::exception& error) {
               fmt::format("internal error: {}; report it with the command line", error.what()));
 }
 
-// One line for what the parser refused.
+// One line for an error of the parser.
 int ExplainParseError(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const auto chosen = app.get_subcommands();
   if (chosen.empty()) {
@@ -129,7 +129,7 @@ const std::string& CommandLine() { return TheCommandLine(); }
 
 namespace {
 
-// `output`: why standard output could not be written, where that ended the command.
+// `output`: why standard output could not be written, if that ended the command.
 int Run(int argc, char** argv, std::error_code& output) {
   TheCommandLine() = "topdnn";
   for (int i = 1; i < argc; ++i) TheCommandLine() += fmt::format(" {}", argv[i]);
@@ -137,7 +137,8 @@ int Run(int argc, char** argv, std::error_code& output) {
   CLI::App app("Where a CNN's time goes on this CPU, stage by stage, forward and backward",
                "topdnn");
   app.require_subcommand(1);
-  std::deque<CommandParser> parsers;  // each stays where it is: the bodies refer to them
+  std::deque<CommandParser>
+      parsers;  // a deque keeps addresses stable: the bodies refer to its elements
   std::vector<std::pair<const CLI::App*, std::function<int()>>> bodies;
   for (const Command& command : Commands()) {
     CLI::App* own = app.add_subcommand(command.name, command.summary);

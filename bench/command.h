@@ -1,9 +1,9 @@
-// A command of the program (`topdnn NAME ...`). Each command's file announces itself:
+// A command of the program (`topdnn NAME ...`). Each command's file registers it:
 //
 //   const CommandRegistration kMachine({"machine", "what this machine is, can reach and can count",
 //                                       Configure});
 //
-// so that adding a command is adding one file.
+// so adding a command means adding one file.
 
 #ifndef TOPDNN_BENCH_COMMAND_H_
 #define TOPDNN_BENCH_COMMAND_H_
@@ -23,16 +23,17 @@ inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or f
                                               // output, memory or the program itself failed
 inline constexpr int kExitUsage = 2;          // bad usage or input
 inline constexpr int kExitNothing = 3;        // nothing could be measured
-inline constexpr int kExitInterrupted = 130;  // SIGINT; what was finished is written
+inline constexpr int kExitInterrupted = 130;  // SIGINT; finished results are written
 
-// Bad usage or input: one line that says what, where and the fix. Ends the program with kExitUsage.
+// Bad usage or input: one line that says what is wrong, where, and how to fix it. Ends the program
+// with kExitUsage.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// Nothing can be measured here of what was asked for: one line that says why and what would help.
-// Ends the program with kExitNothing.
+// Nothing of what was requested can be measured on this machine: one line that says why and what
+// would help. Ends the program with kExitNothing.
 class NothingMeasured : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -41,8 +42,8 @@ class NothingMeasured : public std::runtime_error {
 struct Command {
   std::string name;
   std::string summary;
-  // Adds the command's options to its parser, and returns what to run once they are parsed; that
-  // returns the exit status.
+  // Adds the command's options to its parser. Returns the function to run once they are parsed,
+  // which returns the exit status.
   std::function<int()> (*configure)(CommandParser& parser);
 };
 
@@ -54,7 +55,7 @@ class CommandRegistration {
 // Every registered command, sorted by name.
 const std::vector<Command>& Commands();
 
-// The whole command line as it was given, for records.
+// The complete command line, for records.
 const std::string& CommandLine();
 
 // Parses the command line and runs the command. Returns the exit status; errors are printed to

@@ -27,8 +27,7 @@ struct Held<std::optional<Value>> {
   using Type = Value;
 };
 
-// " from 0 to 9": the bounds that the range sets; those of the type, too, where a number is beyond
-// them.
+// " from 0 to 9": the bounds of the range; where a number exceeds its type, the bounds of the type.
 template <class Number>
 std::string BoundsText(const Range& range, bool beyond_type) {
   using Limits = std::numeric_limits<Number>;
@@ -51,7 +50,7 @@ std::string BoundsText(const Range& range, bool beyond_type) {
 template <class Number>
 void CheckNumber(const std::string& name, std::string_view text, const Range& range) {
   Number value{};
-  // (from_chars takes no sign of plus)
+  // (from_chars does not accept a plus sign)
   const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
   const bool number = error == std::errc{} && end == text.data() + text.size();
@@ -64,7 +63,7 @@ void CheckNumber(const std::string& name, std::string_view text, const Range& ra
                                BoundsText<Number>(range, error == std::errc::result_out_of_range)));
 }
 
-// Has CLI11 check each value of the option before it converts it.
+// Makes CLI11 check each value of the option before the conversion.
 template <class Value>
 CLI::Option* Checked(CLI::Option* option, const std::string& name, const Range& range) {
   using Type = typename Held<Value>::Type;
@@ -92,7 +91,7 @@ void CommandParser::Require(const std::string& name, Value& value, const std::st
   Checked<Value>(app_.add_option(name, value, help), name, {})->required();
 }
 
-// One more type of value is one more line here; without it the program does not link.
+// Each type of value needs a line here; otherwise the program does not link.
 #define TOPDNN_ARGUMENT_OF_TYPE(...)                                                             \
   template void CommandParser::Add(const std::string&, __VA_ARGS__&, const std::string&, Range); \
   template void CommandParser::Require(const std::string&, __VA_ARGS__&, const std::string&)

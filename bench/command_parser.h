@@ -1,5 +1,5 @@
-// What a command takes on the command line. The parser itself is CLI11, whose header costs every
-// file that includes it some five seconds to compile; the commands see this instead.
+// The arguments and options of a command. The parser is CLI11; its header adds about five seconds
+// to the compilation of each file that includes it, so the commands include this header instead.
 
 #ifndef TOPDNN_BENCH_COMMAND_PARSER_H_
 #define TOPDNN_BENCH_COMMAND_PARSER_H_
@@ -14,29 +14,30 @@ class App;
 
 namespace topdnn {
 
-// The numbers that an option takes, both ends included.
+// The numbers that an option accepts, including both ends.
 struct Range {
   double least = std::numeric_limits<double>::lowest();
   double most = std::numeric_limits<double>::max();
 };
 
-// What the training step can hold of a rate: numbers of f32, none of them negative.
+// The rates that the training step can represent: f32 numbers of 0 or more.
 inline constexpr Range kRates{0, std::numeric_limits<float>::max()};
 
-// A command adds each of its arguments with the variable that the parsed value goes to, which must
-// live until the command runs; one that is not given keeps its value, the default. A name with
-// dashes is an option (`--batch`), one without a positional argument (`NET`).
+// A command adds each of its arguments with the variable for the parsed value. The variable must
+// live until the command runs; it keeps its value, the default, if the argument is not given. A
+// name with dashes is an option (`--batch`); a name without dashes is a positional argument
+// (`NET`).
 class CommandParser {
  public:
   // `app` is the command's own parser and outlives this one.
   explicit CommandParser(CLI::App& app) : app_(app) {}
 
-  // For the types of value that command_parser.cc names: strings, numbers, lists of strings, and
-  // optional ones of these. An empty value is refused; so is a number with anything after it, one
-  // that its type cannot hold, nan, inf, and one outside of `range`: by a UsageError.
+  // Takes the types that command_parser.cc lists: strings, numbers, lists of strings, and optional
+  // values of these types. Throws UsageError for an empty value, text after a number, nan, inf, and
+  // a number outside its type or `range`.
   template <class Value>
   void Add(const std::string& name, Value& value, const std::string& help, Range range = {});
-  // As Add; the command is refused without it.
+  // As Add; the argument is mandatory.
   template <class Value>
   void Require(const std::string& name, Value& value, const std::string& help);
   // A positional argument that takes any number of words, listed in the help as `shown`.
@@ -44,7 +45,7 @@ class CommandParser {
                const std::string& help);
   void AddFlag(const std::string& name, bool& value, const std::string& help);
 
-  // Lets through what is not known here, for a library's own parser; OtherArguments has it once the
+  // Accepts unknown arguments, for a library's own parser. OtherArguments returns them once the
   // command line is parsed.
   void AllowOthers();
   std::vector<std::string> OtherArguments() const;

@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-// Additions and comparisons beside the sums of products: none of them is in the definition.
+// Additions and comparisons besides the sums of products. The definition counts none of them.
 double EpilogueOf(const ConvOp& op, Pass pass) {
   const ConvEpilogue& epilogue = op.epilogue();
   const auto outputs = static_cast<double>(op.dst_shape().elements());

@@ -1,5 +1,6 @@
-// Explains the floating-point operations that convolutions executed by those that their definition
-// has: the padding taps that a kernel leaves out, and the epilogue that the definition leaves out.
+// Compares the floating-point operations that convolutions executed with their definition. Two
+// things explain most of the difference: kernels skip taps on padding, and the definition does not
+// count the epilogue.
 
 #ifndef TOPDNN_BENCH_CONVOLUTION_ACCOUNT_H_
 #define TOPDNN_BENCH_CONVOLUTION_ACCOUNT_H_
@@ -21,16 +22,16 @@ struct CountedConvolution {
 // The sum over the convolutions of a pass; all in FLOPs.
 struct ConvolutionAccount {
   int convolutions = 0;
-  int skipping = 0;     // that leave out the taps on padding
+  int skipping = 0;     // convolutions that skip the taps on padding
   double defined = 0;   // 2 x the multiply-accumulates
-  double left_out = 0;  // of these, on padding, by those that leave them out
+  double left_out = 0;  // part of `defined` on padding, skipped
   double epilogue = 0;  // additions of biases and shortcuts, comparisons of ReLUs
   double executed = 0;
   // Padded channels, masked lanes and partial sums; negative where Winograd saves.
   double rest() const { return executed - (defined - left_out + epilogue); }
 };
 
-// A kernel leaves the padding out if that explains its count better.
+// A kernel is taken to skip the padding if that explains its count better.
 ConvolutionAccount AccountFor(std::span<const CountedConvolution> convolutions, Pass pass);
 
 // One sentence for each pass that has convolutions.

@@ -1,6 +1,6 @@
-// Efficiency as accelerators report it: the multiply-accumulates of a network's definition, two
-// operations each, over the time of a whole inference step and over what the machine could do at
-// best.
+// Efficiency as papers on accelerators report it: the multiply-accumulates of a network's
+// definition, two operations each, divided by the time of a whole inference step and by the
+// machine's ceiling.
 
 #ifndef TOPDNN_BENCH_EFFICIENCY_H_
 #define TOPDNN_BENCH_EFFICIENCY_H_
@@ -22,14 +22,14 @@ struct Efficiency {
   double images_per_second = 0;
 
   double Rate() const { return operations / seconds; }
-  // Above 1 where an algorithm (Winograd) or a kernel (padding) leaves out defined operations.
+  // Above 1 if an algorithm (Winograd) or a kernel (padding) skips defined operations.
   double Share() const { return Rate() / ceiling; }
 };
 
 // Absent without a time or a ceiling.
 std::optional<Efficiency> EfficiencyOf(const Plan& plan, const Report& report);
 
-// What an accelerator's paper claims for the network, whatever its variant.
+// What an accelerator's paper claims for the network, for any of its variants.
 struct PublishedEfficiency {
   std::string_view network;
   double operations_per_second;
@@ -39,7 +39,7 @@ struct PublishedEfficiency {
   double Share() const { return operations_per_second / peak_operations_per_second; }
 };
 
-// Nothing for a network that the paper does not have.
+// Absent for a network that the paper does not list.
 std::optional<PublishedEfficiency> PublishedFor(std::string_view full_name);
 
 // "efficiency: 2 x 4.09 G multiply-accumulates x ... = 81.2 % of ..."

@@ -1,4 +1,5 @@
-// `topdnn efficiency [NET ...]`: whole networks' efficiency beside an accelerator's claims.
+// `topdnn efficiency [NET ...]`: whole networks' efficiency compared with an accelerator's
+// published figures.
 
 #include <fmt/format.h>
 
@@ -132,16 +133,17 @@ std::function<int()> Configure(CommandParser& parser) {
                  "networks (default: those with a published figure)");
   parser.Add("--backend", options->workload.backend, "onednn, openblas, ...");
   parser.Add("--dtype", options->workload.dtype, "element type of activations: f32, bf16, f16");
-  parser.Add("--batch", options->workload.batch, "images a step");
+  parser.Add("--batch", options->workload.batch, "images per step");
   parser.Add("--threads", options->workload.threads, "OpenMP threads (default: as allowed)");
-  parser.Add("--seconds", options->seconds, "of timed steps, each network", Range{0, 1e6});
-  parser.Add("--json", options->json, "file for the figures; - is standard output");
+  parser.Add("--seconds", options->seconds, "seconds of timed steps for each network",
+             Range{0, 1e6});
+  parser.Add("--json", options->json, "write the figures to this file; - is standard output");
   return [options] { return RunEfficiency(*options); };
 }
 
-const CommandRegistration kEfficiency({"efficiency",
-                                       "whole networks' share of the ceiling, as accelerators tell",
-                                       Configure});
+const CommandRegistration kEfficiency(
+    {"efficiency", "whole networks' share of the ceiling, as papers on accelerators report it",
+     Configure});
 
 }  // namespace
 

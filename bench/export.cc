@@ -53,9 +53,9 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Require("NET", options->request.network, "network: cnn, ..., or FILE.onnx");
   parser.Require("FILE", options->path, "the .onnx file to write");
   parser.Add("--weights", options->request.weights, "an .npz or .safetensors file");
-  parser.Add("--size", options->request.size, "height and width of the images, of a zoo network");
-  parser.Add("--classes", options->request.classes, "of a zoo network");
-  parser.Add("--seed", options->seed, "of the parameters, without --weights");
+  parser.Add("--size", options->request.size, "height and width of the images (zoo networks only)");
+  parser.Add("--classes", options->request.classes, "number of classes (zoo networks only)");
+  parser.Add("--seed", options->seed, "seed of the parameters (without --weights)");
   return [options] { return RunExport(*options); };
 }
 

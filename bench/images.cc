@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kMostSmallImage = 64;
 
-// Real images are placed in networks of about their own size; a 28x28 one in 224x224 would be
-// nearly all border.
+// Small images are used only with networks of a similar input size: a 28x28 image in 224x224 would
+// be almost all border.
 bool TakesSmallImages(const Workload& workload) {
   return workload.classes == 10 && workload.image[1] <= kMostSmallImage &&
          workload.image[2] <= kMostSmallImage;
 }
 
-// Batches kept for feeding: a few, and no more than this many bytes of them.
+// Batches kept for feeding: a few, and at most this many bytes.
 constexpr std::int64_t kMostBatches = 8;
 constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
 

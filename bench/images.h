@@ -14,20 +14,20 @@
 
 namespace topdnn {
 
-// Where a folder of small images is given for a network of the zoo that is for larger ones, sets
-// its size and its classes to the images', unless they are given: ResNet-18 takes 3x32x32 as well.
+// If the images of the folder are smaller than a zoo network's usual input, sets the network's size
+// and classes to those of the images, unless the options give them: ResNet-18 also accepts 3x32x32.
 void FitToData(WorkloadOptions& options);
 
-// The data sets that `--data` asks for, in the workload's image shape and classes. Without
-// `--data`: Fashion-MNIST for images of up to 64x64 and 10 classes, else the synthetic source.
-// Throws DatasetError.
+// The data sets that `--data` names, in the workload's image shape and classes. Without `--data`:
+// Fashion-MNIST for images up to 64x64 and 10 classes, otherwise the synthetic source. Throws
+// DatasetError.
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload);
 
 // Copies a batch into the plan's f32 input and, when it trains, its labels.
 void FeedBatch(const Plan& plan, const Batch& batch);
 
-// Some batches of the training set, read once and kept, so that feeding a measured step is one copy
-// and no file is read beside it.
+// Some batches of the training set, read once and kept. Feeding a measured step then takes one copy
+// and reads no file.
 class TrainingImages {
  public:
   TrainingImages(const WorkloadOptions& options, const Workload& workload);
@@ -35,7 +35,7 @@ class TrainingImages {
   // Copies the next batch into the plan's input and labels.
   void FillNext(const Plan& plan);
 
-  // The data set's name, and that images repeat where it has fewer than a batch.
+  // The data set's name, and a remark if images repeat because it has fewer than a batch.
   const std::string& source() const { return source_; }
   std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }
 

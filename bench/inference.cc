@@ -38,7 +38,7 @@ NamedInput ReadInput(const InferenceOptions& options) {
     throw UsageError(fmt::format("{} inputs: a network takes one", options.inputs.size()));
   }
   const std::string& text = options.inputs.front();
-  // A name may hold a '=', a path hardly does.
+  // A name may contain '='; a path rarely does.
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos) {
     throw UsageError(fmt::format("--input {}: give NAME=FILE.npy", text));
@@ -53,7 +53,7 @@ NamedInput ReadInput(const InferenceOptions& options) {
   return {text.substr(0, equals), std::move(array)};
 }
 
-// The name as that of a file in the folder, whatever a model calls its output.
+// A valid file name for an output, whatever characters the model's name contains.
 std::string FileNameOf(std::string name) {
   for (char& c : name) {
     if (c == '/' || c == '\\' || c < ' ' || c > '~') c = '_';

@@ -7,7 +7,8 @@ namespace topdnn {
 namespace {
 
 std::atomic<bool> interrupted = false;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may only touch such");
+static_assert(std::atomic<bool>::is_always_lock_free,
+              "a signal handler may only access lock-free atomics");
 
 void OnInterrupt(int signal) {
   interrupted.store(true, std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// SIGINT as a flag: the first one asks the command to write what it has and end with status 130,
+// SIGINT as a flag. The first SIGINT asks the command to write its results and end with status 130;
 // the second ends the program at once.
 
 #ifndef TOPDNN_BENCH_INTERRUPT_H_

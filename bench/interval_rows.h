@@ -1,4 +1,4 @@
-// Rows of a long training: every so many steps their mean loss, and where their time went.
+// Rows of a long training: the mean loss and the time of each phase, for every `interval` steps.
 
 #ifndef TOPDNN_BENCH_INTERVAL_ROWS_H_
 #define TOPDNN_BENCH_INTERVAL_ROWS_H_
@@ -14,13 +14,13 @@ namespace topdnn {
 
 class IntervalRows {
  public:
-  // `interval`: steps a row; 0: no rows. The plan must outlive it.
+  // `interval`: steps per row; 0: no rows. The plan must outlive it.
   IntervalRows(Plan& plan, std::int64_t interval);
 
   void PrintHead() const;
-  // One step of the plan; with rows, a reading of the clock between two phases.
+  // Runs one step of the plan; with rows, reads the clock between two phases.
   void RunStep();
-  // After each step; prints the row that it completes.
+  // Call after each step; prints a row once it is complete.
   void Add(double loss);
 
  private:

@@ -37,19 +37,19 @@ struct CaseKey {
   bool cold = false;
 };
 
-// The case that is being run, kept while Google Benchmark calls it again with more iterations; one
-// at a time, for a problem may take gigabytes.
+// The case that is running, kept while Google Benchmark calls it again with more iterations. Only
+// one is kept, since a problem may take gigabytes.
 struct LoadedCase {
   std::string name;
   std::unique_ptr<KernelCase> kernel;
   CaseCheck check;
-  std::string chosen;   // what `auto` says of its choice
+  std::string chosen;   // what `auto` reports about its choice
   std::string refusal;  // why it is SKIPPED
   std::string failure;  // why it FAILED
 };
 
-// Why a case cannot be run, as far as that is known before the problem's numbers are computed: most
-// refusals need none. Empty where it may run.
+// Why a case cannot run, checked before the problem's values are computed: most refusals do not
+// need them. Empty if it may run.
 std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& variant) {
   const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
   if (const std::size_t limit = MemoryLimit(); needed > limit) {
@@ -57,7 +57,7 @@ std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& varia
     return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
                        static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
   }
-  // A pass that reads a workspace asks for its layout, which the forward kernel settles.
+  // A pass that reads a workspace needs its layout, which the forward kernel chooses.
   if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
   const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
   const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
@@ -195,7 +195,7 @@ class Registrar {
           fmt::format("{}/{}/{}/{}/{}/{}/t{}{}", set.name, key.op->kind(), key.op->Problem(),
                       NameOf(key.execution.pass), key.variant, NameOf(key.execution.type),
                       key.threads, cold ? "/cold" : "");
-      // A set may hold a problem twice.
+      // A set may contain a problem twice.
       if (!known_.insert(name).second) continue;
       cases_.all.push_back(
           {name + "/manual_time", [key, name, cases = &cases_] {

@@ -1,6 +1,6 @@
 // The kernels of the problem sets as Google Benchmark cases, named
-// SET/OPERATION/PROBLEM/PASS/VARIANT/TYPE/tTHREADS, with /cold behind it where the caches are
-// emptied before each run.
+// SET/OPERATION/PROBLEM/PASS/VARIANT/TYPE/tTHREADS, followed by /cold if the caches are emptied
+// before each run.
 
 #ifndef TOPDNN_BENCH_KERNEL_BENCHMARKS_H_
 #define TOPDNN_BENCH_KERNEL_BENCHMARKS_H_

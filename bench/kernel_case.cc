@@ -19,12 +19,12 @@ namespace topdnn {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;
-// The reference takes about a second for so many multiply-accumulates.
+// The reference computes this many multiply-accumulates in about a second.
 constexpr std::int64_t kMostReferenceMacs = 200'000'000;
 constexpr std::int64_t kSampledElements = 512;
 constexpr std::size_t kMostFlushed = std::size_t{256} << 20;
 
-// Arithmetic of the reference: f64 on the very values that the kernel reads.
+// Arithmetic of the reference: f64 on the same values that the kernel reads.
 Execution InF64(Execution execution) {
   execution.type = DataType::kF64;
   return execution;
@@ -42,7 +42,8 @@ std::unique_ptr<Kernel> ReferenceFor(const std::shared_ptr<const Op>& op,
   return std::get<std::unique_ptr<Kernel>>(std::move(answer));
 }
 
-// Memory of the reference's own for every operand, holding the values where there are some.
+// Separate memory of the reference for every operand, filled with the values of those that have
+// some.
 std::map<Arg, Tensor> TensorsFor(const Kernel& kernel, const Values& values) {
   std::map<Arg, Tensor> tensors;
   for (const KernelOperand& operand : kernel.operands()) {
@@ -65,7 +66,7 @@ void RunOn(Kernel& kernel, const std::map<Arg, Tensor>& tensors) {
 
 Execution ForwardOf(const Execution& execution) { return {Pass::kForward, true, execution.type}; }
 
-// The value of some elements, by the layout where it has a tag.
+// The values of some elements, located by the layout if it has a tag.
 std::vector<double> ReadElements(const TensorDesc& desc, const void* data,
                                  const std::vector<std::int64_t>& elements,
                                  const std::string& backend) {
@@ -101,7 +102,7 @@ KernelProblem::KernelProblem(std::shared_ptr<const Op> op, const Execution& exec
   const auto workspace = op_->Find(execution_, Arg::kWorkspace);
   if (workspace && workspace->direction == Direction::kIn) {
     forward_inputs_ = RandomInputs(*op_, ForwardOf(execution_), kSeed + 1);
-    // What backward reads besides the workspace is what forward read.
+    // Besides the workspace, backward reads the same operands as forward.
     for (auto& [arg, values] : inputs_) {
       const auto found = forward_inputs_.find(arg);
       if (found != forward_inputs_.end()) values = found->second;
@@ -123,7 +124,7 @@ void KernelProblem::Sample(ElementFunction element) {
     const std::int64_t n = std::min(total, kSampledElements);
     Expected expected{operand.arg, std::vector<std::int64_t>(static_cast<std::size_t>(n)),
                       std::vector<double>(static_cast<std::size_t>(n))};
-    // (i + 1/2) / n of the way: no multiple of a row or a block length throughout.
+    // At the fraction (i + 1/2) / n: the positions are not all multiples of a row or block length.
 #pragma omp parallel for
     for (std::int64_t i = 0; i < n; ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -167,7 +168,7 @@ void KernelProblem::RunReference() {
 std::size_t KernelProblem::BytesNeeded(const Op& op, const Execution& execution) {
   double bytes = 0;
   for (const Operand& operand : op.Operands(execution)) {
-    // Values as double and positions while they are stored, each 8 bytes, and the operand itself
+    // While values are stored: values as double and positions, 8 bytes each, and the operand itself
     // with room for padded blocks.
     bytes += static_cast<double>(operand.shape.elements()) *
              (2 * 8.0 + 2.0 * static_cast<double>(SizeOf(operand.type)));
@@ -181,12 +182,12 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::Make(const Varian
   std::optional<KernelRequest> request =
       RequestOf(variant, problem.op(), problem.execution(), threads);
   if (!request) {
-    return Refusal{fmt::format("{} says nothing of {}", variant.name, problem.op()->kind())};
+    return Refusal{fmt::format("{} does not support {}", variant.name, problem.op()->kind())};
   }
   try {
     return MakeFrom(variant, *std::move(request), problem);
   } catch (const std::invalid_argument& error) {
-    // Weights in a form that takes more than the values to make (oneDNN's int8 Winograd).
+    // The values alone do not determine this form of weights (oneDNN's int8 Winograd).
     return Refusal{error.what()};
   }
 }

@@ -1,5 +1,5 @@
-// One kernel by itself, ready to be timed: its operands in memory of their own, filled with seeded
-// values, and its result checked against the reference before any time is taken.
+// One kernel by itself, ready to be timed: its operands have their own memory, filled with seeded
+// values, and its result is checked against the reference before any time is measured.
 
 #ifndef TOPDNN_BENCH_KERNEL_CASE_H_
 #define TOPDNN_BENCH_KERNEL_CASE_H_
@@ -20,17 +20,16 @@
 
 namespace topdnn {
 
-// A problem's inputs and what every kernel must make of them. Computed once for all the kernels
-// that are compared on it.
+// A problem's inputs and the expected results. Computed once for all the kernels that are compared.
 class KernelProblem {
  public:
-  // Throws std::bad_alloc when the memory cannot hold it.
+  // Throws std::bad_alloc when there is too little memory.
   KernelProblem(std::shared_ptr<const Op> op, const Execution& execution);
 
   const std::shared_ptr<const Op>& op() const { return op_; }
   const Execution& execution() const { return execution_; }
   const Values& inputs() const { return inputs_; }
-  // Of the forward pass that leaves the workspace this pass reads; empty where it reads none.
+  // Operands of the forward pass that writes the workspace of this pass; empty if it reads none.
   const Values& forward_inputs() const { return forward_inputs_; }
   bool ReadsWorkspace() const { return !forward_inputs_.empty(); }
 
@@ -39,10 +38,10 @@ class KernelProblem {
     std::vector<std::int64_t> elements;  // row-major positions, ascending
     std::vector<double> values;
   };
-  // Every element where the reference takes a moment; else 512 of them, spread evenly.
+  // Every element if the reference is fast enough; otherwise 512 elements, spread evenly.
   const std::vector<Expected>& expected() const { return expected_; }
 
-  // Bytes that the values, and the memory of one kernel on them, take at most.
+  // Upper bound of the bytes for the values and for the memory of one kernel.
   static std::size_t BytesNeeded(const Op& op, const Execution& execution);
 
  private:
@@ -65,7 +64,7 @@ struct CaseCheck {
 
 class KernelCase {
  public:
-  // The kernel that the variant has for the problem, its memory filled; or why there is none.
+  // The variant's kernel for the problem, with its memory filled, or why there is none.
   static std::variant<std::unique_ptr<KernelCase>, Refusal> Make(const Variant& variant,
                                                                  const KernelProblem& problem,
                                                                  int threads);
@@ -77,8 +76,8 @@ class KernelCase {
   void Run() noexcept { kernel_->Run(); }
   // Runs once on the problem's inputs and compares.
   CaseCheck Check(const KernelProblem& problem);
-  // Takes what the kernel reads out of the caches, up to 256 MiB of it: beyond that no cache of
-  // its own keeps it, whatever size a virtual machine reports.
+  // Removes the kernel's inputs from the caches, up to 256 MiB. No cache keeps more, whatever size
+  // a virtual machine reports.
   void FlushInputs() const;
 
  private:
@@ -86,7 +85,8 @@ class KernelCase {
   static std::variant<std::unique_ptr<KernelCase>, Refusal> MakeFrom(const Variant& variant,
                                                                      KernelRequest request,
                                                                      const KernelProblem& problem);
-  // Gives `kernel` memory for every operand that has none and stores the values of its inputs.
+  // Allocates memory for every operand of `kernel` that has none, and stores the values of its
+  // inputs.
   void Bind(Kernel& kernel, const std::string& backend, const Values& values,
             std::map<Arg, AlignedMemory>& memory);
 
@@ -94,7 +94,7 @@ class KernelCase {
   std::string algorithm_;
   int threads_ = 1;
   Work work_;
-  std::unique_ptr<Kernel> forward_;  // left the workspace; lives as long as it is read
+  std::unique_ptr<Kernel> forward_;  // wrote the workspace, and lives as long as it
   std::unique_ptr<Kernel> kernel_;
   std::map<Arg, AlignedMemory> forward_memory_;
   std::map<Arg, AlignedMemory> memory_;

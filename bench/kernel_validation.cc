@@ -24,14 +24,14 @@ namespace topdnn {
 
 namespace {
 
-// A problem, and what may be executed beside its multiply-accumulates.
+// A problem, and the operations allowed besides its multiply-accumulates.
 struct Problem {
   std::shared_ptr<const Op> op;
   DataType type;
-  // Executed FLOPs: as defined, or without those on padding.
+  // Executed FLOPs: as defined, or excluding those on padding.
   bool skips_padding;
   Allowance allowance;
-  // What the kernel computes beside them by its very algorithm.
+  // What the kernel's algorithm computes in addition.
   double besides = 0;
 };
 
@@ -51,20 +51,21 @@ std::shared_ptr<const Op> Gemm(std::int64_t n) {
   return std::make_shared<GemmOp>(GemmExtents{.m = n, .n = n, .k = n});
 }
 
-// Direct convolutions execute what the shapes say; a product by blocks adds them up.
+// Direct convolutions execute the operations that follow from the shapes; a blocked product also
+// adds up its blocks.
 std::vector<Problem> ProblemsOf(const std::string& backend) {
   const Allowance table = {0, 16, "a look-up in a hash table compares load factors in floats"};
   const Allowance blocks = {0.01, 64, "partial products of the blocks are added; edges"};
   const Allowance lowered = {0.02, 64, "lowered to a matrix product, by blocks"};
   const bool direct = backend == "onednn" || backend == "reference";
-  // 500 columns fill 32 vectors of 16 but for 12 lanes, 63 vectors of 8 but for 4.
+  // 500 columns take 32 vectors of 16 with 12 lanes unused, or 63 vectors of 8 with 4 unused.
   const Allowance edges = {0.04, 64,
                            "masked lanes of the last vector count in full; partial products"};
   const Allowance& conv = direct ? table : lowered;
   const bool plain = backend == "reference";
   std::vector<Problem> problems = {
       {Conv(32, 0), DataType::kF32, true, conv},
-      // A lowered convolution multiplies by the padding, too.
+      // A lowered convolution also multiplies by the padding.
       {Conv(32, 1), DataType::kF32, direct, conv},
       // (plain loops scale each result by alpha)
       {Gemm(256), DataType::kF32, false, plain ? table : blocks, plain ? 256.0 * 256.0 : 0},
@@ -73,7 +74,7 @@ std::vector<Problem> ProblemsOf(const std::string& backend) {
   return problems;
 }
 
-// A kernel with operands of its own.
+// A kernel with its own operands.
 class PreparedKernel {
  public:
   explicit PreparedKernel(std::unique_ptr<Kernel> kernel, const KernelRequest& request,
@@ -125,7 +126,7 @@ ValidationCase Validate(const std::string& backend, const Problem& problem, int 
     Judge(c);
     return c;
   }
-  PreparedKernel::Run(&prepared);  // the first run sets up what later ones find
+  PreparedKernel::Run(&prepared);  // the first run does one-time setup
   LetPoolsPark();
   const EventCount count =
       CountRegion(*sources.exact, PreparedKernel::Run, &prepared).at(std::string(kFlopsEvent));
@@ -147,7 +148,7 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
-// The cases that a process of this program tells at an ISA level.
+// The cases that a child process of this program reports at an ISA level.
 std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   std::vector<ValidationCase> cases;
@@ -163,7 +164,7 @@ std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
     broken.name = fmt::format("onednn (at most {})", level);
     broken.quantity = "flops";
     broken.verdict = Status::kInvalid;
-    broken.reason = fmt::format("the process for this level told nothing whole: {}", e.what());
+    broken.reason = fmt::format("the process for this level gave no complete result: {}", e.what());
     cases = {broken};
   }
   return cases;
@@ -193,7 +194,7 @@ std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
     for (const Problem& problem : ProblemsOf(backend)) {
       say(fmt::format("{} {} on {}", problem.op->kind(), problem.op->Problem(), backend));
       cases.push_back(Validate(backend, problem, threads, sources));
-      // A pool whose workers are not followed: at one thread the caller does all.
+      // The workers of this pool are not followed. At one thread the caller does all the work.
       if (cases.back().verdict != Status::kInvalid || threads == 1) continue;
       cases.back() = Validate(backend, problem, 1, sources);
       cases.back().name += " (1 thread)";

@@ -12,18 +12,18 @@
 
 namespace topdnn {
 
-// Convolutions and matrix products on these backends at `threads`, one case each. `say` hears what
-// is going on.
+// Convolutions and matrix products on these backends at `threads`, one case each. `say` is called
+// with a line of progress.
 std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
                                             const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say);
 
-// Waits until idle pools have stopped looking for work: Eigen's workers spin for a while first,
-// which a count would take for work beside its region.
+// Waits until the workers of idle pools sleep. Eigen's workers spin for a while first, and the
+// counter would see that as work outside its region.
 void LetPoolsPark();
 
-// oneDNN's at each ISA below the machine's own, in a process of this program for each: oneDNN
-// settles its ISA once. The levels' names are those of DNNL_MAX_CPU_ISA.
+// oneDNN's kernels at each ISA below the machine's own, each in a child process: oneDNN chooses its
+// ISA once per process. The levels have the names of DNNL_MAX_CPU_ISA.
 std::vector<ValidationCase> ValidateOneDnnAtLevels(
     const std::function<void(std::string_view)>& say);
 

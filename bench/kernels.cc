@@ -33,7 +33,7 @@ bool Agrees(const Variant& variant, const KernelProblem& problem) {
   return std::get<std::unique_ptr<KernelCase>>(made)->Check(problem).agrees;
 }
 
-// A type works where any variant of the backend has it.
+// A type works if any variant of the backend supports it.
 void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& works) {
   const bool training = type == DataType::kF32 || type == DataType::kBF16;
   const Execution execution{pass, training, type};
@@ -66,7 +66,7 @@ std::string TypesText(const std::vector<DataType>& types) {
   return text;
 }
 
-// As a table of Markdown, which is also readable as it is.
+// A Markdown table, which is also readable as plain text.
 void Print(const WhatWorks& works) {
   const std::vector<std::string> backends = Backends();
   std::string header = fmt::format("| {:21} | {:16} |", "operation", "pass");

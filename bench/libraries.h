@@ -1,5 +1,5 @@
-// Versions of the libraries that do the arithmetic, and what each detected: a number belongs to
-// them as much as to the machine.
+// Versions of the libraries that do the arithmetic, and the ISA that each detected: a measurement
+// depends on them as much as on the machine.
 
 #ifndef TOPDNN_BENCH_LIBRARIES_H_
 #define TOPDNN_BENCH_LIBRARIES_H_

@@ -1,4 +1,4 @@
-// `topdnn machine`: what this machine is, what it can reach, and what can be counted here.
+// `topdnn machine`: describes this machine, its ceilings, and what can be counted on it.
 
 #include "harness/machine/machine.h"
 
@@ -107,7 +107,8 @@ void PrintSources(const std::vector<SourceState>& states) {
   }
 }
 
-// On one thread and on as many as a run takes, judged by each other and by what is remembered.
+// On one thread and on a run's default threads. Each is checked against the other and against the
+// remembered best.
 std::vector<Ceiling> CeilingsOfWidths(int threads) {
   std::vector<Ceiling> ceilings = MeasureCeilings(1);
   if (threads > 1) {
@@ -154,12 +155,15 @@ int RunMachine(const MachineOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<MachineOptions>();
-  parser.AddFlag("--all", options->all, "every ceiling in a line, with its spread and its reason");
-  parser.Add("--json", options->json, "file for everything, as JSON; - is standard output");
+  parser.AddFlag("--all", options->all,
+                 "one line for each ceiling, with its spread and its reason");
+  parser.Add("--json", options->json,
+             "write everything to this file as JSON; - is standard output");
   return [options] { return RunMachine(*options); };
 }
 
-const CommandRegistration kMachine({"machine", "what this machine is, can reach and can count",
+const CommandRegistration kMachine({"machine",
+                                    "this machine, its measured ceilings, and what can be counted",
                                     Configure});
 
 }  // namespace

@@ -1,5 +1,5 @@
-// This machine's ceilings, held to the best that it has reached before, and the ceiling that a
-// kernel is held to.
+// This machine's ceilings, checked against the best values it has reached before, and the ceiling
+// that a kernel is compared with.
 
 #ifndef TOPDNN_BENCH_MEASURED_CEILINGS_H_
 #define TOPDNN_BENCH_MEASURED_CEILINGS_H_
@@ -15,28 +15,29 @@
 
 namespace topdnn {
 
-// What this user's cache remembers of this machine with these libraries.
+// The best rates in this user's cache for this machine with these libraries.
 RememberedBest BestOfThisMachine();
-// Remembers these rates; those that are not OK are not among RatesOf. Where nothing can be kept, it
-// says so once, on standard error.
+// Remembers these rates; RatesOf includes only those that are OK. If they cannot be stored, prints
+// the reason once on standard error.
 void RememberRates(const std::vector<RateSeen>& seen);
 
-// MeasureCeilings, marked where the machine has reached more before, and remembered.
+// Calls MeasureCeilings, marks ceilings below what the machine has reached before, and remembers
+// them.
 std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads);
 
-// The same, measured once a run and width: takes about a second when first asked for a width.
+// The same, measured once per run and width. The first call for a width takes about a second.
 const std::vector<Ceiling>& MeasuredCeilings(int threads);
 
-// The ceiling of a kernel that multiplies in this type, with code of this ISA, on so many threads,
-// with its verdict; or nullptr. The integer probes are named after s8 and multiply u8 by s8, as the
-// instructions do.
+// The ceiling, with its verdict, for a kernel that multiplies in this type with code of this ISA on
+// this many threads; nullptr if there is none. The integer probes are named after s8 and multiply
+// u8 by s8, as the instructions do.
 const Ceiling* CeilingOfKernel(const std::vector<Ceiling>& ceilings, std::string_view isa,
                                DataType type, int threads);
-// Of MeasuredCeilings.
+// The same, from MeasuredCeilings.
 const Ceiling* CeilingOfKernel(std::string_view isa, DataType type, int threads);
 
-// Gives the record the ceiling that it is held to, with its verdict; nullptr: none. One that is
-// INVALID gives it no value, so that no share of it is published.
+// Sets the record's ceiling and its verdict; nullptr: none. An INVALID ceiling sets no value, so
+// that no share of it is published.
 void HoldTo(const Ceiling* ceiling, Record& record);
 
 }  // namespace topdnn

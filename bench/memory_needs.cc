@@ -14,7 +14,7 @@ namespace topdnn {
 
 namespace {
 
-// A value as double, its place in memory, and a copy on its way into another layout.
+// A value as double, its place in memory, and a copy during the change of layout.
 constexpr std::size_t kBytesAValue = 3 * sizeof(double);
 
 std::size_t Elements(const TensorDesc& desc) {
@@ -45,7 +45,7 @@ std::size_t BytesToCheck(const Plan& plan) {
         saved += elements * sizeof(float);
       }
     }
-    // Compared are two results at a time.
+    // Two results are compared at a time.
     most = std::max(most, operands + 2 * largest * kBytesAValue);
   }
   return saved + most;
@@ -72,7 +72,7 @@ std::size_t BytesToExport(const Graph& graph) {
       largest = std::max(largest, elements);
     }
   }
-  // The bytes of a file grow by doubling while they are written.
+  // A file's buffer grows by doubling while it is written.
   return 4 * all + largest * kBytesAValue;
 }
 

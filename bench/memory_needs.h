@@ -1,5 +1,5 @@
-// The memory that a command takes beside its plan, estimated before it is taken: a process that a
-// cgroup kills cannot say why.
+// Estimates the memory that a command needs besides its plan, before it is allocated: a process
+// that a cgroup kills cannot print a reason.
 
 #ifndef TOPDNN_BENCH_MEMORY_NEEDS_H_
 #define TOPDNN_BENCH_MEMORY_NEEDS_H_
@@ -12,21 +12,23 @@
 
 namespace topdnn {
 
-// What libraries take once a plan runs: their code, the code that they generate, threads' stacks.
+// Memory of the libraries once a plan runs: their code, the code they generate, and threads'
+// stacks.
 inline constexpr std::size_t kLibraryBytes = std::size_t{64} << 20;
 
-// To draw, write and read a plan's buffers: the largest one's values as double and their places.
+// To draw, write and read a plan's buffers: the values of the largest buffer as double, and their
+// places.
 std::size_t BytesToFill(const Plan& plan);
-// To hold every stage to the reference: its operands in f32 and as double, and what the reference's
-// forward pass saves for its backward pass.
+// To check every stage against the reference: its operands in f32 and as double, and what the
+// reference's forward pass saves for its backward pass.
 std::size_t BytesToCheck(const Plan& plan);
-// To write a step's archive: weights, gradients and updated weights, input and logits, once as
-// arrays and once as the archive's entries.
+// To write a step's archive: weights, gradients and updated weights, input and logits, each once as
+// an array and once as an entry of the archive.
 std::size_t BytesToDump(const Plan& plan);
 // To write the network as an ONNX file: the weights as drawn, in the model and in the file's bytes.
 std::size_t BytesToExport(const Graph& graph);
 
-// Throws UsageError when `bytes` are not to be had: "WHAT needs ... MiB, and ... MiB may be used:
+// Throws UsageError when `bytes` are not available: "WHAT needs ... MiB, and ... MiB may be used:
 // FIX".
 void RequireMemory(std::size_t bytes, std::string_view what, std::string_view fix);
 

@@ -1,4 +1,4 @@
-// The nearest of the names that would have been right, for a message about one that is not.
+// Finds the valid name nearest to an unknown one, for error messages.
 
 #ifndef TOPDNN_BENCH_NEAREST_H_
 #define TOPDNN_BENCH_NEAREST_H_
@@ -13,8 +13,7 @@ namespace topdnn {
 // restricted edit distance of Damerau 1964).
 int EditDistance(std::string_view a, std::string_view b);
 
-// The name nearest to `given`, or an empty string when none is near enough (within a third of its
-// length, two at least) to be what was meant.
+// The name nearest to `given`; empty if none is within a third of its length (at least two edits).
 std::string NearestName(std::string_view given, std::span<const std::string> names);
 
 }  // namespace topdnn

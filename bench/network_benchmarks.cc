@@ -27,7 +27,7 @@ namespace topdnn {
 
 namespace {
 
-// Google Benchmark names a case, times it by hand and repeats it as often as there are samples.
+// Configures a case: manual time, with one iteration per sample.
 void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases,
          std::function<void(benchmark::State&)> run) {
   cases.all.push_back({fmt::format("{}/iterations:{}/manual_time", name, iterations),
@@ -39,15 +39,16 @@ void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases
                        }});
 }
 
-// What is kept of a plan's stage; the plan itself goes, as many networks' memory would add up.
+// The data kept for a plan's stage. The plan itself is freed, since the memory of many networks
+// would add up.
 struct PlannedStage {
   std::string name;
   StagePass pass;
   std::vector<std::string> fused;
 };
 
-// A network in one mode on one backend: planned and measured when first asked, for a list of all
-// cases shall not take minutes.
+// A network in one mode on one backend. It is planned and measured at first use, so that listing
+// all cases does not take minutes.
 class NetworkCase {
  public:
   NetworkCase(WorkloadOptions options, bool training, std::int64_t iterations)
@@ -63,10 +64,10 @@ class NetworkCase {
   std::string Variant() const {
     return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, ThreadsOf(options_));
   }
-  // The stages that a graph's nodes can give: a plan may fuse some, and adds reorders.
+  // The stages that a graph's nodes can produce. A plan may fuse some, and adds reorders.
   std::vector<std::pair<std::string, StagePass>> PossibleStages() const;
 
-  // Throws UsageError where the network cannot be planned.
+  // Throws UsageError if the network cannot be planned.
   const PlanProfile& profile() {
     if (!measured_) Measure();
     return profile_;
@@ -91,7 +92,7 @@ class NetworkCase {
       throw;
     }
     TrainingImages images(options_, workload);
-    // (not `auto`: the exact counter is for profile, and a benchmark is for times)
+    // (not `auto`: that includes the exact counter, and a benchmark only measures times)
     const OpenedSources sources = OpenSources("perf");
     ProfileSettings settings;
     settings.iterations = iterations_;
@@ -158,14 +159,14 @@ void RunRow(benchmark::State& state, const Record& record, const StageSamples& s
   ++cases.timed;
 }
 
-// Why a plan has no stage of that name and pass.
+// Why the plan has no stage of that name and pass.
 std::string AbsenceOf(const std::string& layer, const std::vector<PlannedStage>& stages) {
   for (const PlannedStage& stage : stages) {
     if (std::find(stage.fused.begin(), stage.fused.end(), layer) != stage.fused.end()) {
       return fmt::format("computed by {}", stage.name);
     }
   }
-  return "the plan has no such stage: nothing needs its result, or another stage gives it";
+  return "the plan has no such stage: no stage needs its result, or another stage computes it";
 }
 
 void RunStageRow(benchmark::State& state, NetworkCase& network, const std::string& layer,
@@ -186,7 +187,7 @@ void RunStageRow(benchmark::State& state, NetworkCase& network, const std::strin
   RunRow(state, records[at], samples[at], cases);
 }
 
-// What cannot be planned on this backend or machine is skipped with the reason.
+// Networks that cannot be planned on this backend or machine are skipped with the reason.
 void RunOrSkip(benchmark::State& state, BenchmarkCases& cases, const std::function<void()>& run) {
   try {
     run();
@@ -212,7 +213,7 @@ void AddNetwork(const std::shared_ptr<NetworkCase>& network, BenchmarkCases& cas
   });
 }
 
-// As many images as make a step of some tenths of a second at most.
+// The number of images for which a step takes at most some tenths of a second.
 std::int64_t BatchFor(const NetworkOffer& network, const std::string& backend) {
   constexpr std::int64_t kSmallImage = 64 * 64;
   const bool small = network.image[1] * network.image[2] <= kSmallImage;

@@ -1,8 +1,8 @@
 // The networks' stages as Google Benchmark cases, named
 // NETWORK/MODE/nBATCH/STAGE/PASS/BACKEND/TYPE/tTHREADS.
 //
-// A network's stages can only be timed together, in the network; so its samples are taken once,
-// when the first of its rows is asked for, and handed to rows of manual time.
+// A network's stages can only be timed together, in the network. So the samples are taken once,
+// when the first of the network's rows runs, and each row reports its samples as manual time.
 
 #ifndef TOPDNN_BENCH_NETWORK_BENCHMARKS_H_
 #define TOPDNN_BENCH_NETWORK_BENCHMARKS_H_

@@ -22,18 +22,18 @@ namespace topdnn {
 
 namespace {
 
-// The backend whose ways they are: the one with several.
+// The backend of the variants: the only one with several.
 constexpr std::string_view kBackend = "onednn";
 constexpr int kRounds = 7;
-// A way whose first step takes this much longer than the fastest's has lost.
+// A variant is dropped if its first step takes this much longer than the fastest one's.
 constexpr double kHopeless = 1.5;
 constexpr double kLeastLayerGain = 0.02;
 constexpr double kLeastStepGain = 0.01;
 
 // Variants to ask for, of every convolution in every pass; none: the backend's own choice.
 using Variants = std::vector<std::string>;
-// Ways of one family leave their results in the same layouts, so that layers of both go together
-// without reorders.
+// Variants of one family write their results in the same layouts, so a plan can mix them without
+// reorders.
 const std::vector<std::vector<Variants>> kFamilies = {
     {{}, {"onednn-winograd"}},
     {{"onednn-blocked"}, {"onednn-winograd", "onednn-blocked"}},
@@ -41,7 +41,7 @@ const std::vector<std::vector<Variants>> kFamilies = {
 
 struct Layer {
   std::string name;
-  std::string problem;  // without what is fused: equal layers are computed in one way
+  std::string problem;  // without fused operations: equal layers use the same variant
 };
 
 std::vector<Layer> Convolutions(const Plan& plan) {
@@ -65,7 +65,7 @@ std::string SignatureOf(const Plan& plan) {
   return signature;
 }
 
-// One plan in the race.
+// One of the plans that are compared.
 class Contender {
  public:
   Contender(const WorkloadOptions& options, Workload planned)
@@ -80,7 +80,7 @@ class Contender {
   const WayTimes& times() const { return times_; }
   void Forget() { times_ = {}; }
 
-  // A step to refill the caches that the others emptied, then a timed one.
+  // One step to refill the caches that the other plans emptied, then a timed step.
   void Step(const std::map<std::string, std::string>& problems, const TickClock& clock) {
     MeasureOptions measure;
     measure.clock = clock;
@@ -90,7 +90,7 @@ class Contender {
     times_.step.push_back(samples.step.seconds.front());
     std::map<std::string, double> layers;
     for (const StageSamples& stage : samples.stages) {
-      // "conv2.weights" is a reorder of conv2's; layers' names have dots, too.
+      // "conv2.weights" is a reorder of conv2. Names of layers may contain dots, too.
       auto layer = problems.find(stage.name);
       if (layer == problems.end()) {
         layer = problems.find(stage.name.substr(0, stage.name.rfind('.')));
@@ -117,7 +117,7 @@ class NetworkRace {
     for (const Layer& layer : layers_) problems_[layer.name] = layer.problem;
   }
 
-  // The winner's options, and a line about them.
+  // The options of the fastest plan, and a line about them.
   std::pair<WorkloadOptions, std::string> Run() {
     std::vector<Entry> entries = {{0, {}}};  // of the contenders
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
@@ -160,7 +160,7 @@ class NetworkRace {
     return variants;
   }
 
-  // Whether the plan is another than those in the race, and fits in memory beside them.
+  // Whether the plan differs from those being compared, and fits in memory with them.
   bool Enter(std::map<LayerPass, Variants> variants) {
     WorkloadOptions options = options_;
     options.variants = std::move(variants);
@@ -178,7 +178,7 @@ class NetworkRace {
     for (int round = 0; round < kRounds; ++round) {
       if (Interrupted()) throw std::runtime_error("interrupted");
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
-        // The order alternates, so that no one always follows the same one.
+        // The order alternates, so that no plan always follows the same other plan.
         const std::size_t at = round % 2 == 0 ? i : contenders_.size() - 1 - i;
         if (in_race[at]) contenders_[at]->Step(problems_, clock_);
       }
@@ -191,7 +191,7 @@ class NetworkRace {
     }
   }
 
-  // The first, the best and the last, side by side once more.
+  // Compares the first, the best and the last plan once more, in turns.
   void KeepForFinal(std::size_t best) {
     std::vector<std::unique_ptr<Contender>> finalists;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
@@ -208,7 +208,7 @@ class NetworkRace {
     return times;
   }
 
-  // "onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as by the backend's own
+  // "onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as with the backend's own
   // choice"
   std::string Describe(std::size_t winner) const {
     std::map<std::string, int> counts;
@@ -219,8 +219,9 @@ class NetworkRace {
     for (const auto& [variant, count] : counts) {
       text += fmt::format("{} for {} of {} convolutions, ", variant, count, layers_.size());
     }
-    if (counts.empty()) return text + "the backend's own choice throughout, as none is faster";
-    return text + fmt::format("the step {:.2f} x as fast as by the backend's own choice",
+    if (counts.empty())
+      return text + "the backend's own choice for every convolution, as no other is faster";
+    return text + fmt::format("the step {:.2f} x as fast as with the backend's own choice",
                               Median(contenders_.front()->times().step) /
                                   Median(contenders_[winner]->times().step));
   }
@@ -234,7 +235,7 @@ class NetworkRace {
   std::map<std::string, std::string> problems_;  // by layer
 };
 
-// The least, but the first unless another is less by this share.
+// The smallest value; the first one, unless another is smaller by this share.
 std::size_t LeastOf(const std::vector<double>& seconds, double gain) {
   const auto least = std::min_element(seconds.begin(), seconds.end());
   if (!(*least < (1 - gain) * seconds.front())) return 0;

@@ -1,6 +1,6 @@
-// `auto` for a whole network: which of a backend's ways to compute each convolution makes the step
-// the fastest, found by timing steps. A kernel that wins by itself may lose in a network, by the
-// reorders that its layouts need and by what it leaves in the caches.
+// `auto` for a whole network: finds, by timing steps, the variant of each convolution with which
+// the step is fastest. The fastest kernel by itself may be slower in a network, because of the
+// reorders that its layouts need and of what it leaves in the caches.
 
 #ifndef TOPDNN_BENCH_NETWORK_CHOICE_H_
 #define TOPDNN_BENCH_NETWORK_CHOICE_H_
@@ -15,22 +15,24 @@
 
 namespace topdnn {
 
-// Where options.backend is `auto`, sets options.variants to those of the fastest plan that was
-// found, and returns a line about it; else does nothing and returns "". Plans the network several
-// times and takes some twenty steps of each plan: seconds to a minute. Throws UsageError as
-// PlanWorkload does, and std::runtime_error when interrupted.
+// If options.backend is `auto`, sets options.variants to those of the fastest plan found, and
+// returns a line about it; otherwise does nothing and returns "". Plans the network several times
+// and runs about twenty steps of each plan: seconds to a minute. Throws UsageError as PlanWorkload
+// does, and std::runtime_error when interrupted.
 std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 
-// What one way of computing all convolutions took, in seconds.
+// The times of one variant for all convolutions, in seconds.
 struct WayTimes {
-  std::vector<double> step;                           // a round each
-  std::map<std::string, std::vector<double>> layers;  // by problem: all its stages, reorders too
+  std::vector<double> step;  // one per round
+  std::map<std::string, std::vector<double>>
+      layers;  // by problem: all its stages, including reorders
 };
 
-// Pure. For each problem the index of the way in which its stages took the least, by medians: the
+// Pure. For each problem, the index of the variant with the smallest median time of its stages: the
 // first, unless another takes 2 % less.
 std::map<std::string, std::size_t> FastestWays(std::span<const WayTimes> ways);
-// Pure. The way whose step took the least, by medians; the first, unless another takes 1 % less.
+// Pure. The index of the variant with the smallest median time of the step: the first, unless
+// another takes 1 % less.
 std::size_t FastestStep(std::span<const WayTimes> ways);
 
 }  // namespace topdnn

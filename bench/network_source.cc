@@ -72,7 +72,7 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
     size.batch = input[0];
     size.image = Shape{input[1], input[2], input[3]};
   }
-  // The input alone first: a batch beyond all bounds need not reach the libraries.
+  // Checks the input first, so that an impossible batch does not reach the libraries.
   const Shape input{size.batch, size.image[0], size.image[1], size.image[2]};
   if (request.memory_limit != 0 &&
       input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {

@@ -1,5 +1,5 @@
-// The network that a command's NET names: one of the zoo, or an ONNX file; with the weights that
-// the file, or `--weights`, has for it.
+// The network that a command's NET names: a zoo network or an ONNX file, with the weights of that
+// file or of `--weights`.
 
 #ifndef TOPDNN_BENCH_NETWORK_SOURCE_H_
 #define TOPDNN_BENCH_NETWORK_SOURCE_H_
@@ -17,10 +17,10 @@ namespace topdnn {
 struct NetworkRequest {
   std::string network;  // a name of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: none
-  // Images a step. Absent: the number that an ONNX file fixes, or else `default_batch`.
+  // Images per step. Absent: the number that an ONNX file fixes, otherwise `default_batch`.
   std::optional<std::int64_t> batch = {};
   std::int64_t default_batch = 1;
-  // Height and width of the image, where the network is of the zoo or the file leaves them open.
+  // Height and width of the image, if the network is a zoo network or the file leaves them open.
   std::int64_t size = 0;     // 0: the network's own
   std::int64_t classes = 0;  // 0: the network's own
   bool training = false;
@@ -39,7 +39,7 @@ struct NetworkSource {
 
 bool IsOnnxPath(const std::string& network);
 
-// Throws UsageError for what cannot be had, in one line.
+// Throws UsageError, in one line, for a network or weights that cannot be loaded.
 NetworkSource OpenNetwork(const NetworkRequest& request);
 
 }  // namespace topdnn

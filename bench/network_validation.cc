@@ -21,7 +21,7 @@ struct StageCall {
   }
 };
 
-// Counts every stage that multiplies and adds, and runs the others in their places.
+// Counts every stage that multiplies and adds; runs the other stages in their order.
 void CountStages(Plan& plan, CounterSource& exact, ValidationCase& c) {
   double executed = 0;
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {
@@ -50,8 +50,8 @@ ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOpti
   c.name = fmt::format("{} training step n{} {} {}{}", options.network, options.batch.value(),
                        options.dtype, options.backend, options.fallback ? " (or fallback)" : "");
   c.quantity = "flops";
-  c.exact_allowance = {0.05, 0,
-                       "biases, ReLUs, partial sums and masked lanes; skipped padding takes away"};
+  c.exact_allowance = {
+      0.05, 0, "biases, ReLUs, partial sums and masked lanes; skipped padding is subtracted"};
   if (sources.exact == nullptr) {
     Judge(c);
     return c;

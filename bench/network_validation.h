@@ -1,4 +1,4 @@
-// A whole network's step, counted stage by stage and judged.
+// Counts a whole network's step, stage by stage, and checks the counts.
 
 #ifndef TOPDNN_BENCH_NETWORK_VALIDATION_H_
 #define TOPDNN_BENCH_NETWORK_VALIDATION_H_
@@ -10,8 +10,8 @@
 
 namespace topdnn {
 
-// One training step of the workload: its FLOPs as the graph defines them against those executed.
-// What cannot be planned is SKIPPED, with the planner's reason.
+// Compares the FLOPs of one training step as the graph defines them with those executed. A network
+// that cannot be planned is SKIPPED with the planner's reason.
 ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOptions& options);
 
 }  // namespace topdnn

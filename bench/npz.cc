@@ -42,7 +42,7 @@ std::string_view CodeOf(DataType type) {
   throw NpzError(fmt::format("NumPy has no type for {}", NameOf(type)));
 }
 
-// What follows "'KEY':" in the header's dictionary.
+// The text after "'KEY':" in the header's dictionary.
 std::string_view ValueOf(std::string_view header, std::string_view key) {
   const std::string quoted = fmt::format("'{}'", key);
   const std::size_t at = header.find(quoted);
@@ -92,7 +92,7 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
   return archive;
 }
 
-// What a .npy header says of the bytes after it.
+// What a .npy header says about the bytes after it.
 struct NpyHeader {
   Shape shape;
   DataType type = DataType::kF32;
@@ -100,13 +100,13 @@ struct NpyHeader {
   std::size_t bytes = 0;  // of data
 };
 
-// Of the header, by a preamble.
+// The length of the header, from the preamble.
 std::size_t HeaderLength(std::span<const std::byte> preamble) {
   return std::to_integer<std::size_t>(preamble[8]) | std::to_integer<std::size_t>(preamble[9]) << 8;
 }
 
-// Bytes of data. Throws NpzError for more than memory can address: a product that wrapped around
-// would let a short file pass for a huge array.
+// Bytes of data. Throws NpzError for more than memory can address: with a product that overflows, a
+// short file would pass as a huge array.
 std::size_t DataBytes(const Shape& shape, DataType type, const std::string& where) {
   std::size_t bytes = 0;
   try {
@@ -157,7 +157,7 @@ EntryFile OpenEntry(zip_t* archive, zip_uint64_t index, const std::string& where
   return entry;
 }
 
-// Appends up to `most` bytes; whether there were as many.
+// Appends up to `most` bytes. Returns whether there were as many.
 bool ReadMore(zip_file_t* entry, std::size_t most, std::vector<std::byte>& bytes,
               const std::string& where) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
@@ -176,26 +176,27 @@ bool ReadMore(zip_file_t* entry, std::size_t most, std::vector<std::byte>& bytes
   return true;
 }
 
-// What comes before the data, and no more.
+// Reads only what precedes the data.
 std::vector<std::byte> ReadHead(zip_file_t* entry, const std::string& where) {
   std::vector<std::byte> head;
   if (ReadMore(entry, kPreamble, head, where)) ReadMore(entry, HeaderLength(head), head, where);
   return head;
 }
 
-// An entry, no further than its array goes: what the archive declares is only a claim.
+// Reads an entry up to the end of its array. The size that the archive declares is not trusted.
 std::vector<std::byte> ReadEntry(zip_t* archive, zip_uint64_t index, const std::string& where) {
   const EntryFile entry = OpenEntry(archive, index, where);
   std::vector<std::byte> bytes = ReadHead(entry.get(), where);
   const NpyHeader header = ParseHeader(bytes, where);
   ReadMore(entry.get(), header.bytes, bytes, where);
   std::byte beyond;
-  const zip_int64_t more = zip_fread(entry.get(), &beyond, 1);  // the end checks the checksum
+  const zip_int64_t more =
+      zip_fread(entry.get(), &beyond, 1);  // reading the end verifies the checksum
   if (more < 0) {
     throw NpzError(fmt::format("{}: damaged ({})", where, zip_file_strerror(entry.get())));
   }
   if (more > 0) {
-    throw NpzError(fmt::format("{}: over-long, {} takes {} bytes of data", where,
+    throw NpzError(fmt::format("{}: too long, {} takes {} bytes of data", where,
                                header.shape.ToString(), header.bytes));
   }
   return bytes;
@@ -242,7 +243,7 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
 }
 
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
-  if (arrays.empty()) {  // libzip makes no file of an empty archive
+  if (arrays.empty()) {  // libzip writes no file for an empty archive
     throw NpzError(fmt::format("{}: there are no arrays to write", path.string()));
   }
   AtomicFile file(path.string());
@@ -262,7 +263,7 @@ void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays) {
       zip_source_free(source);
       throw NpzError(fmt::format("{}: {}: {}", path.string(), entry, message));
     }
-    // Stored: numbers of full precision hardly shrink.
+    // Stored without compression: full-precision numbers hardly shrink.
     zip_set_file_compression(archive.get(), static_cast<zip_uint64_t>(index), ZIP_CM_STORE, 0);
   }
   if (zip_close(archive.get()) != 0) {

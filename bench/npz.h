@@ -38,8 +38,8 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
 
 using NamedArrays = std::vector<std::pair<std::string, NpyArray>>;
 
-// An archive open for reading. Opening it reads the headers of its arrays alone, so that what an
-// array claims to be can be refused before it is unpacked: a megabyte can inflate to gigabytes.
+// An archive open for reading. Opening it reads only the headers of its arrays, so that an array
+// can be refused before it is unpacked: a megabyte can inflate to gigabytes.
 class NpzReader {
  public:
   struct Entry {
@@ -53,7 +53,7 @@ class NpzReader {
 
   // In the archive's order.
   const std::vector<Entry>& entries() const { return entries_; }
-  // Memory is taken for what the array holds, at most for what its header says.
+  // Allocates memory for the data in the file, at most for what the header says.
   NpyArray Read(std::size_t entry) const;
 
  private:
@@ -66,7 +66,7 @@ class NpzReader {
 };
 
 // Writes every array, at least one, as the entry NAME.npy, by an AtomicFile. Throws NpzError for
-// what is no archive, ReportError for what cannot be written.
+// arrays that make no archive, and ReportError if the file cannot be written.
 void WriteNpz(const std::filesystem::path& path, const NamedArrays& arrays);
 // Every array of an archive.
 NamedArrays ReadNpz(const std::filesystem::path& path);

@@ -1,4 +1,4 @@
-// `topdnn plan NET`: what a step would run and where its memory goes, without running it.
+// `topdnn plan NET`: the stages and the memory of a step, without running it.
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ constexpr double kMiB = 1 << 20;
 
 double MiBOf(std::size_t bytes) { return static_cast<double>(bytes) / kMiB; }
 
-// "aBcd16b", or "opaque" for what only the backend can read.
+// "aBcd16b", or "opaque" for a layout that only the backend can read.
 std::string LayoutName(const KernelOperand& operand) {
   return operand.desc.layout.is_opaque() ? "opaque" : operand.desc.layout.tag();
 }
@@ -40,7 +40,7 @@ bool IsData(const KernelOperand& operand) {
          arg >= Arg::kIndexedSrc;
 }
 
-// The layouts of activations and gradients, those that are read first; each once.
+// The layouts of activations and gradients, without repetition; those that are read come first.
 std::string LayoutsOf(const Kernel& kernel) {
   std::array<std::vector<std::string>, 2> names;  // read, written
   for (const KernelOperand& operand : kernel.operands()) {
@@ -70,7 +70,7 @@ void PrintStages(const Plan& plan) {
   for (const std::string& layer : plan.dropped()) fmt::print("      no stage for {}\n", layer);
   for (const PlanParameter& parameter : plan.parameters()) {
     if (!parameter.cancelled) continue;
-    fmt::print("      no gradient but zero for {}.{}: a batch normalization takes it away\n",
+    fmt::print("      the gradient of {}.{} is always zero: a batch normalization follows\n",
                parameter.layer, parameter.spec.name);
   }
 }

@@ -26,7 +26,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kRegimeNames = {"in-network", "isolated-hot",
                                                           "isolated-cold"};
 
-// One stage of a plan as the harness calls it.
+// One stage of a plan as a callable for the harness.
 struct StageCall {
   Plan* plan;
   std::size_t stage;
@@ -97,7 +97,7 @@ class Profiler {
     return options;
   }
 
-  // Has the clock and the probes read before and after the measurement.
+  // Reads the clock and the probes before and after the measurement.
   void Watch(MeasureOptions& options) {
     options.core_hertz = []() -> std::optional<double> {
       const Frequency clock = CoreClock();
@@ -106,7 +106,7 @@ class Profiler {
     options.quiet_ratio = [this] { return SpeedNow(); };
   }
 
-  // Speed of the probes now, as a share of the best reading, of this profile or known before.
+  // Speed of the probes now, as a share of the best reading of this profile or of earlier runs.
   std::optional<double> SpeedNow() {
     const QuietReading now = quiet_.Read();
     quietest_ = Best(quietest_, now);
@@ -120,7 +120,7 @@ class Profiler {
     return options;
   }
 
-  // Walks through one step and repeats each stage at its place, where its operands are intact.
+  // Runs one step and repeats each stage at its place in the order, where its operands are intact.
   std::vector<SequenceSamples> ProfileIsolated(bool cold) {
     std::vector<SequenceSamples> isolated;
     NextImages();
@@ -164,7 +164,7 @@ class Profiler {
   QuietReading quietest_;
 };
 
-// The ceiling of the ISA that the stage's code really runs, in its type and at the plan's width.
+// The ceiling for the ISA that the stage's code really uses, in its type and at the plan's width.
 const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
   return CeilingOfKernel(ceilings, stage.kernel->isa(), stage.execution.type, threads);
 }
@@ -197,7 +197,7 @@ void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Re
       cold ? Regime::kIsolatedHot : Regime::kIsolatedCold);
 }
 
-// A result that disagrees with the reference has no time.
+// No time is published for a result that disagrees with the reference.
 void ApplyCheck(const StageCheck& check, Record& record) {
   if (check.agrees) return;
   record.status = Status::kFailed;
@@ -210,7 +210,7 @@ double MedianOf(const StageSamples& samples) {
 }
 
 // "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ...";
-// empty where a recording has times that cannot be.
+// empty if a recording has impossible times.
 std::string GapNote(const Plan& plan, const PlanProfile& profile) {
   double kernels = 0;
   double reorders = 0;
@@ -379,7 +379,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
       report.partial = true;
       continue;
     }
-    // What a stage executes does not hang on the regime.
+    // The executed operations of a stage do not depend on the regime.
     if (i < profile.in_network.stages.size()) {
       AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
     }

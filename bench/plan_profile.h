@@ -1,5 +1,5 @@
-// Measures a plan: every stage checked against the reference, then timed in the network and by
-// itself, and told as records against this machine's ceilings.
+// Measures a plan: checks every stage against the reference, then times it in the network and by
+// itself, and makes records that compare it with this machine's ceilings.
 
 #ifndef TOPDNN_BENCH_PLAN_PROFILE_H_
 #define TOPDNN_BENCH_PLAN_PROFILE_H_
@@ -31,34 +31,34 @@ struct ProfileSettings {
   std::optional<std::int64_t> iterations;
   double seconds = 5.0;            // of timed steps
   double isolated_seconds = 0.15;  // of each stage by itself
-  // Measure each stage by itself, and what the marks cost, besides.
+  // Also measure each stage by itself, and the cost of the marks.
   bool isolate = true;
-  // Measure each stage by itself with hot and with cold caches, whatever the regime.
+  // Measure each stage by itself with hot and with cold caches, in every regime.
   bool context_gap = false;
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
-  // The best speeds of the probes that are known of this machine.
+  // The best known speeds of the probes on this machine.
   QuietReading best_reading;
-  // A line about what is going on, and its share done in [0, 1].
+  // Called with a line of progress and the share done, in [0, 1].
   std::function<void(std::string_view what, double share)> progress;
 };
 
-// All that was measured of a plan, one entry a stage where there are several.
+// All measurements of a plan; lists have one entry per stage.
 struct PlanProfile {
   StepChecks checks;
   SequenceSamples in_network;
   std::optional<MarkOverhead> overhead;
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
-  // In the other of the two regimes; with a context gap only.
+  // In the other isolated regime; only if a context gap is requested.
   std::vector<SequenceSamples> isolated_otherwise;
-  QuietReading best_reading;  // the fastest that the probes ran during this profile
+  QuietReading best_reading;  // the highest speeds of the probes during this profile
 };
 
 // "conv1 forward": a stage's name in its samples.
 std::string LabelOf(const Stage& stage);
 
-// The names of the ceilings that the plan's stages are compared with, and of the bandwidth roofs.
+// The names of the ceilings for the plan's stages, and of the bandwidth roofs.
 std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings);
 
 // Checks as CheckStep does, then measures. The workload is what `options` ask for.

@@ -93,7 +93,7 @@ class SetReader {
   std::vector<Pass> passes_ = CountedProblem().passes;
 };
 
-// A network's own layers, each problem once. Images of the size of CIFAR's come in large batches.
+// A network's own layers, each problem once. Images as small as CIFAR's come in large batches.
 ProblemSet LayersOf(const NetworkOffer& offer) {
   ProblemSet set;
   set.name = offer.FullName() + "-layers";

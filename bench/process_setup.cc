@@ -23,13 +23,13 @@ void SetUpProcess() {
   std::signal(SIGXFSZ, SIG_IGN);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-    // (read-only: what is written to it fails, as it would on the closed one)
+    // (read-only: writing to it fails, as on the closed stream)
     if (open("/dev/null", O_RDONLY) < 0) return;
   }
 }
 
 int FinishOutput(int status, std::error_code failure) {
-  // A command that failed on standard output has said so.
+  // A command that failed on standard output has already printed the error.
   if (status != kExitGood && !failure && std::ferror(stdout) != 0) return status;
   errno = 0;
   const bool flushed = std::fflush(stdout) == 0;

@@ -1,4 +1,4 @@
-// What the program asks of its process before it runs, and of its standard output when it ends.
+// Sets up the process before the program runs, and checks standard output when it ends.
 
 #ifndef TOPDNN_BENCH_PROCESS_SETUP_H_
 #define TOPDNN_BENCH_PROCESS_SETUP_H_
@@ -7,13 +7,14 @@
 
 namespace topdnn {
 
-// A write beyond the limit of file sizes (ulimit -f) is an error of that write, not the end of the
-// program; and a standard stream that is closed is never taken by a file that is opened later.
+// A write beyond the limit of file sizes (ulimit -f) becomes an error of that write instead of
+// ending the program. A closed standard stream is reopened, so that no file opened later gets its
+// descriptor.
 void SetUpProcess();
 
-// Flushes standard output. Returns `status`, or, where the output did not arrive (`failure`: what a
-// write said before), kExitWrong after one line on standard error. A reader that has gone, such as
-// `head`, is no error to speak of: the status is that of SIGPIPE in a shell, in silence.
+// Flushes standard output. Returns `status`. If the output could not be written (`failure`: an
+// earlier error), prints one line on standard error and returns kExitWrong. If the reader has
+// closed the pipe, as `head` does, prints nothing and returns the status of SIGPIPE in a shell.
 int FinishOutput(int status, std::error_code failure = {});
 
 }  // namespace topdnn

@@ -83,7 +83,7 @@ std::string ReplayedFile(const std::string& counters) {
   return counters.starts_with(kReplay) ? counters.substr(kReplay.size()) : "";
 }
 
-// Everything that can be refused is refused before the long work starts.
+// Checks all options before the long work starts.
 void CheckOptions(const ProfileOptions& options) {
   if (options.train && options.infer) {
     throw UsageError("--train and --infer: take one of them");
@@ -111,7 +111,7 @@ nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Cei
   return json;
 }
 
-// What a run measured, here or where it was recorded.
+// The measurements of a run, from this run or from a recording.
 struct Measured {
   PlanProfile profile;
   std::vector<Ceiling> ceilings;
@@ -124,7 +124,7 @@ struct Measured {
   std::optional<RecordedChoice> choice;  // of `auto`
 };
 
-// What a replay must share with its recording.
+// The options in which a replay must equal its recording.
 nlohmann::ordered_json SubjectOf(const ProfileOptions& options, const Workload& workload) {
   return {{"network", workload.network},
           {"batch", workload.batch},
@@ -148,13 +148,13 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   return settings;
 }
 
-// Says once, on a terminal or not, that a run takes long, and about how long: the progress line is
-// on terminals alone, and a single step of a large batch may take minutes.
+// Prints once, also without a terminal, that a run takes long, with an estimate. The progress line
+// appears only on terminals, and a single step of a large batch may take minutes.
 void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
                      ProgressLine& progress) {
   constexpr double kLongSeconds = 30;
   constexpr double kAssumedRate = 1e11;    // FLOP/s a thread: nothing has been measured yet
-  constexpr std::int64_t kOtherSteps = 4;  // of the warm-up, and those that others count
+  constexpr std::int64_t kOtherSteps = 4;  // of the warm-up, and those for the counter sources
   double flops = 0;
   for (const Stage& stage : workload.plan->stages()) {
     flops += static_cast<double>(stage.work().flops);
@@ -176,7 +176,7 @@ void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
 Measured Measure(ProfileOptions options, ProgressLine& progress, Workload& workload) {
   ProfileSettings settings = SettingsOf(options, progress);
   const OpenedSources sources = OpenSources(options.counters, options.metrics);
-  // `auto` goes on with what there is; who asks for the PMU gets it, or nothing.
+  // `auto` continues with the sources that work; `perf` without a PMU is an error.
   if (options.counters == "perf" && !sources.without_pmu.empty()) {
     throw NothingMeasured(
         fmt::format("--counters perf: nothing can be counted: {}", sources.without_pmu));
@@ -267,7 +267,7 @@ void WriteRecording(const Measured& measured, const std::string& path) {
   WriteFileAtomically(path, FormatRecording(recording));
 }
 
-// The table of the CPU that was measured, if it has one.
+// The Top-Down table of the measured CPU, if there is one.
 const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
   try {
     const auto& cpu = machine.at("cpu");
@@ -278,7 +278,7 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
   } catch (const nlohmann::json::exception&) {
     return nullptr;  // an unknown CPU
   } catch (const TopdownError&) {
-    return nullptr;  // one without a table
+    return nullptr;  // a CPU without a table
   }
 }
 
@@ -368,7 +368,7 @@ int RunProfile(const ProfileOptions& options) {
   const std::vector<Phase> phases = PhasesOfPlan(*workload.plan, samples);
   if (options.series) report.evolution = EvolutionJson(samples, phases);
   progress.Erase();
-  // The files first: the reader of the tables may end early, as `head` does.
+  // The files come first: the reader of the tables may end early, as `head` does.
   if (!options.json.empty()) WriteJson(report, options.json);
   if (!options.csv.empty()) WriteCsv(report, options.csv);
   if (!options.record.empty()) WriteRecording(measured, options.record);
@@ -383,29 +383,34 @@ std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
   AddWorkloadOptions(parser, options->workload);
   parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
-  parser.AddFlag("--infer", options->infer, "an inference step: forward alone");
-  parser.Add("--iterations", options->iterations, "timed steps (default: as many as fit)");
+  parser.AddFlag("--infer", options->infer, "an inference step: forward only");
+  parser.Add("--iterations", options->iterations,
+             "timed steps (default: as many as fit in --seconds)");
   constexpr Range kSeconds{0, 1e6};
-  parser.Add("--seconds", options->seconds, "of timed steps, without --iterations", kSeconds);
+  parser.Add("--seconds", options->seconds, "seconds of timed steps (without --iterations)",
+             kSeconds);
   parser.Add("--regime", options->regime, "in-network, isolated-hot or isolated-cold");
   parser.AddFlag("--context-gap", options->context_gap,
                  "time each stage hot, cold and in the network, and explain the difference");
   parser.AddFlag("--roofline", options->roofline, "the stages under the machine's measured roofs");
-  parser.AddFlag("--explain", options->explain, "print every note, with what the counts explain");
+  parser.AddFlag("--explain", options->explain,
+                 "print every note, including the explanations of the counts");
   parser.Add("--counters", options->counters,
              "auto, perf, exact, clock, none, or replay:FILE of an earlier --record");
   parser.Add("--metrics", options->metrics,
-             "of perf: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+             "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
   parser.AddFlag("--scale-counts", options->scale_counts,
-                 "estimate the counts of events that shared a counter, which are else of a part of "
-                 "the time");
+                 "scale up the counts of events that shared a counter and ran for part of the "
+                 "time");
   parser.AddFlag("--series", options->series,
                  "phases (warm-up and steady; forward, backward, update), and in the JSON each "
                  "stage's series over the iterations");
   parser.Add("--record", options->record,
-             "file for the raw samples, to replay; - is standard output");
-  parser.Add("--json", options->json, "file for the whole report; - is standard output");
-  parser.Add("--csv", options->csv, "file with a row a stage; - is standard output");
+             "write the raw samples to this file, for replay; - is standard output");
+  parser.Add("--json", options->json,
+             "write the whole report to this file as JSON; - is standard output");
+  parser.Add("--csv", options->csv,
+             "write one row per stage to this file as CSV; - is standard output");
   return [options] { return RunProfile(*options); };
 }
 

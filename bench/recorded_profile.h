@@ -17,31 +17,30 @@
 
 namespace topdnn {
 
-// What of the profile is measured; command, machine, subject, smt and notes are the caller's.
+// The measured part of the profile; the caller sets command, machine, subject, smt and notes.
 Recording RecordingOf(const PlanProfile& profile);
 
-// The profile that was recorded, of this plan. Throws RecordingError, in one line that begins with
-// `where`, when the recording is not of these stages in this order.
+// The recorded profile of this plan. Throws RecordingError, in one line that begins with `where`,
+// if the recording does not have these stages in this order.
 PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
 
-// The machine's rates, ceilings and caches as the recording tells them, those that it can. Throw
-// RecordingError.
+// The machine's rates, ceilings and caches, as far as the recording has them. Throw RecordingError.
 std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
 std::vector<Cache> CachesOf(const Recording& recording, const std::string& where);
 
-// What `--backend auto` chose, under this key of the recorded subject: for a replay to plan by and
-// to say.
+// The choice of `--backend auto`, under this key of the recorded subject. A replay plans with it
+// and reports it.
 inline constexpr char kChoice[] = "choice";
 struct RecordedChoice {
   std::string text;
   std::map<LayerPass, std::vector<std::string>> variants;  // PlanRequest::variants
 };
 nlohmann::ordered_json ToJson(const RecordedChoice& choice);
-// Throws RecordingError when the recording does not have one.
+// Throws RecordingError if the recording has none.
 RecordedChoice ChoiceOf(const Recording& recording, const std::string& where);
 
-// Throws RecordingError when the recorded subject differs from `asked` in one of its keys.
+// Throws RecordingError if the recorded subject differs from `asked` in one of its keys.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where);
 

@@ -15,8 +15,8 @@ namespace topdnn {
 
 namespace {
 
-// The bound of the ReLU that an operation ends in, 0 for one without; nothing where it ends in
-// none.
+// The upper bound of an operation's final ReLU, 0 for a ReLU without a bound; absent if the
+// operation has no final ReLU.
 std::optional<double> BoundOf(const Op& op) {
   const auto bounded = [](const auto& epilogue) {
     return epilogue.relu ? std::optional(static_cast<double>(epilogue.bound)) : std::nullopt;

@@ -1,4 +1,5 @@
-// Activations so close to a kink of their ReLU that rounding decides what passes there.
+// Counts activations so close to a kink of their ReLU that rounding decides whether the gradient
+// passes.
 
 #ifndef TOPDNN_BENCH_RELU_KINKS_H_
 #define TOPDNN_BENCH_RELU_KINKS_H_
@@ -10,14 +11,15 @@
 
 namespace topdnn {
 
-// How far rounding moves an activation, at most: this share of the largest one of its tensor.
+// Rounding moves an activation by at most this share of the largest one of its tensor.
 inline constexpr double kKinkShare = 4e-6;
 
-// Values that lie above 0, or below `bound` where it is above 0, by no more than rounding moves
-// them. Those on the other side of a kink cannot be seen in a ReLU's result; they are as many.
+// Counts the values that exceed 0, or are below a positive `bound`, by no more than rounding can
+// move them. A ReLU's result does not show the values on the other side of a kink; about as many
+// lie there.
 std::int64_t CountAtKinks(std::span<const double> values, double bound);
 
-// The same of what the stage has just written: 0 for one that ends in no ReLU.
+// The same for the stage's latest result; 0 for a stage without a final ReLU.
 std::int64_t CountAtKinks(const Plan& plan, const Stage& stage);
 
 }  // namespace topdnn

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::size_t kLengthBytes = 8;
-// A hundred thousand tensors' worth; JSON takes many times its text in memory.
+// Enough for a hundred thousand tensors; parsed JSON takes many times the memory of its text.
 constexpr std::uint64_t kMostHeader = std::uint64_t{16} << 20;
 constexpr int kDeepest = 3;  // the object, a tensor, its list
 
@@ -39,7 +39,7 @@ std::optional<DataType> TypeOf(const std::string& code) {
   throw UsageError(fmt::format("{}: {}; save it again", where, why));
 }
 
-// Names may hold anything; a message is one line.
+// Names may contain any characters; a message is one line.
 std::string Printable(const std::string& name) {
   std::string text = name.substr(0, 80);
   std::replace_if(
@@ -47,9 +47,9 @@ std::string Printable(const std::string& name) {
   return text;
 }
 
-// Refuses what would grow without bounds, or names a tensor twice. A pass of its own before the one
-// that builds the header: a callback of the parser for each value makes it quadratic in the
-// tensors.
+// Refuses a header that would grow without bounds, or that names a tensor twice. This is a separate
+// pass before the one that builds the header: a parser callback for each value would make that pass
+// quadratic in the number of tensors.
 class HeaderCheck : public nlohmann::json_sax<Json> {
  public:
   explicit HeaderCheck(const std::string& where) : where_(where) {}
@@ -67,7 +67,7 @@ class HeaderCheck : public nlohmann::json_sax<Json> {
   bool end_array() override { return Leave(); }
   bool key(string_t& name) override {
     if (depth_ == 1 && !names_.insert(name).second) {
-      Refuse(where_, Printable(name) + " is there twice");
+      Refuse(where_, Printable(name) + " is a duplicate");
     }
     return true;
   }
@@ -98,7 +98,7 @@ Json ParseHeader(std::string_view text, const std::string& where) {
   return header;
 }
 
-// A list of numbers that are 0 or more.
+// A list of numbers of 0 or more.
 std::optional<std::vector<std::int64_t>> Numbers(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_array()) return std::nullopt;
@@ -139,7 +139,7 @@ SafetensorsEntry ReadEntry(const std::string& name, const Json& entry, std::size
   return {name, Shape(*extents), *type, begin, end};
 }
 
-// Two tensors on the same bytes would make more of a file than is in it.
+// Tensors may not share bytes: a small file could then claim huge data.
 void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::string& where) {
   std::vector<const SafetensorsEntry*> sorted;
   for (const SafetensorsEntry& entry : entries) {

@@ -21,16 +21,16 @@ struct SafetensorsEntry {
   std::size_t begin = 0, end = 0;  // bytes, from the first after the header
 };
 
-// A file in memory. Every tensor's place is checked against the bytes that are there, and against
-// the other tensors, before memory is taken for any. The constructor throws UsageError, in one line
-// that begins with `where`.
+// A file in memory. The position of every tensor is checked against the size of the file and the
+// other tensors before any memory is allocated. The constructor throws UsageError, in one line that
+// begins with `where`.
 class SafetensorsReader {
  public:
   SafetensorsReader(std::string bytes, const std::string& where);
 
   // By name.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
-  // f16 and bf16 come as f32.
+  // Converts f16 and bf16 to f32.
   NpyArray Read(std::size_t entry) const;
 
  private:
@@ -39,7 +39,7 @@ class SafetensorsReader {
   std::vector<SafetensorsEntry> entries_;
 };
 
-// Every tensor of a file. Throws as the reader does.
+// Reads every tensor of a file. Throws as the reader does.
 NamedArrays DecodeSafetensors(std::string_view bytes, const std::string& where);
 
 }  // namespace topdnn

@@ -19,23 +19,23 @@ namespace topdnn {
 
 namespace {
 
-// The backend whose own choice is the default, where it has one.
+// The backend whose own choice is the default, if it has one.
 constexpr std::string_view kDefault = "onednn";
 constexpr double kRaceSeconds = 1.5;
 constexpr int kLeastRounds = 7;
 constexpr int kMostRounds = 31;
-// A candidate whose best run is this much slower than the best of all has lost: after some rounds,
-// or after its first run, by a factor and a time that no disturbance explains.
+// A candidate is dropped if its best run is this much slower than the best of all: after some
+// rounds, or after its first run if no disturbance could explain the factor and the time.
 constexpr double kHopelessAtOnce = 3;
 constexpr double kHopelessAtOnceSeconds = 0.02;
 constexpr int kRoundsBeforeDropping = 2;
 constexpr double kHopeless = 1.3;
-// A sample lasts at least this long, so that a clock reading is nothing beside it.
+// A sample lasts at least this long, so that the cost of a clock reading is negligible.
 constexpr double kLeastSampleSeconds = 2e-4;
-// Less than this is nothing that a user would notice.
+// A user would not notice a smaller difference.
 constexpr double kLeastGain = 0.01;
 
-// What makes two candidates the same kernel.
+// Candidates that are equal in these fields are the same kernel.
 std::string SignatureOf(const Kernel& kernel) {
   std::string signature = kernel.implementation();
   for (const KernelOperand& operand : kernel.operands())
@@ -43,8 +43,8 @@ std::string SignatureOf(const Kernel& kernel) {
   return signature;
 }
 
-// Plain loops for layouts that a library has nothing better for ("ref:any"): a run takes up to some
-// thousand times as long as another way's, 47 s where that took 0.07 s.
+// A library's plain loops for layouts that it has no optimized code for ("ref:any"). A run takes up
+// to a thousand times as long as another variant's: 47 s compared with 0.07 s.
 bool IsPlainLoopsOfLibrary(const Kernel& kernel) {
   return kernel.implementation().rfind("ref", 0) == 0;
 }
@@ -70,7 +70,7 @@ class Race {
     for (int round = 0; round < kMostRounds && !Interrupted(); ++round) {
       if (round >= kLeastRounds && elapsed > seconds) break;
       for (std::size_t i = 0; i < runners_.size(); ++i) {
-        // The order alternates, so that no one always follows the same one.
+        // The order alternates, so that no candidate always follows the same other candidate.
         const std::size_t at = round % 2 == 0 ? i : runners_.size() - 1 - i;
         if (!runners_[at].in_race) continue;
         times_[at].seconds.push_back(Sample(runners_[at]));
@@ -88,8 +88,8 @@ class Race {
     bool in_race;
   };
 
-  // Seconds per run. The first run, which refills the caches that the others emptied, and lets
-  // another thread pool's workers come to rest, is not timed.
+  // Seconds per run. The first run is not timed: it refills the caches that other candidates
+  // emptied, and meanwhile the workers of other thread pools go to sleep.
   double Sample(const Runner& runner) const {
     for (int i = 0; i < runner.repetitions; ++i) runner.kernel->Run();
     const std::uint64_t start = clock_.now();
@@ -98,7 +98,7 @@ class Race {
     return static_cast<double>(end - start) * clock_.seconds_per_tick / runner.repetitions;
   }
 
-  // The least time of each so far; of those that are out of the race too.
+  // The least time of each candidate so far, including those that were dropped.
   std::vector<double> BestTimes() const {
     std::vector<double> best;
     for (const CandidateTimes& times : times_) {
@@ -109,7 +109,7 @@ class Race {
     return best;
   }
 
-  // The default stays, as the others are compared with it.
+  // The default is never dropped, since the others are compared with it.
   void Drop(const std::vector<double>& best, double factor, double seconds) {
     const double fastest = *std::min_element(best.begin(), best.end());
     for (std::size_t i = 1; i < runners_.size(); ++i) {
@@ -232,7 +232,7 @@ SelectedVariant SelectVariant(const KernelProblem& problem, int threads) {
     selected.gain = found->gain;
     selected.error = found->error;
     selected.remembered = true;
-    // (a variant that is gone: choose anew)
+    // (the variant no longer exists: choose again)
     if (selected.variant) return selected;
   }
   bool disturbed = false;

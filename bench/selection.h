@@ -1,9 +1,9 @@
-// `auto`: the fastest way to compute a problem on this machine, found by timing the ways against
-// each other, and remembered.
+// `auto`: finds the fastest variant for a problem on this machine by timing all of them in turns,
+// and remembers it.
 //
-// Candidates run in turns, so that a neighbour's disturbance meets all of them, and a challenger
-// replaces oneDNN's own choice only when it wins by more than its spread: on a shared machine the
-// fastest of several equal ones is whoever was lucky.
+// Candidates run in turns, so that disturbance by a neighbour affects all of them. A candidate
+// replaces oneDNN's own choice only if it is faster by more than its spread: on a shared machine,
+// chance decides which of several equal candidates is fastest.
 
 #ifndef TOPDNN_BENCH_SELECTION_H_
 #define TOPDNN_BENCH_SELECTION_H_
@@ -20,26 +20,26 @@
 
 namespace topdnn {
 
-// Whether a choice is offered: of a convolution, an inner product or a gemm.
+// Whether `auto` can choose a variant: for a convolution, an inner product or a gemm.
 bool IsSelectable(const Op& op);
 
 struct SelectedVariant {
   std::optional<Variant> variant;
-  std::string reason;   // why there is none
-  std::string against;  // the default candidate; empty when there was one alone
+  std::string reason;   // why no variant was chosen
+  std::string against;  // the default candidate; empty if it was the only one
   double gain = 1;      // the default's time over the chosen one's, median of the rounds
-  double error = 0;     // of its result against the reference, as CaseCheck has it
+  double error = 0;     // of the result, relative to the reference, as in CaseCheck
   bool remembered = false;
 
   // "auto: onednn-nhwc, 1.12 x onednn, error 3e-07".
   std::string Describe() const;
 };
 
-// The best variant of the problem: from the cache, else by measurement, which is then kept there
-// unless the machine was disturbed. Takes up to some seconds.
+// The best variant of the problem: from the cache, otherwise by measurement, which takes up to some
+// seconds. The result is cached unless the machine was disturbed.
 SelectedVariant SelectVariant(const KernelProblem& problem, int threads);
 
-// One candidate's times, in seconds per run, one a round.
+// One candidate's times, in seconds per run, one per round.
 struct CandidateTimes {
   std::string name;
   std::vector<double> seconds;
@@ -50,19 +50,19 @@ struct Choice {
   double gain = 1;
 };
 
-// Pure. Which candidate to take: the first, unless another's paired ratio to it lies below 0.99
-// with its whole 95 % interval below 1; of several such, the one of the least median ratio. Only
-// the rounds that both ran are compared.
+// Pure. The index of the candidate to use: the first, unless another's paired ratio to it is below
+// 0.99 and its whole 95 % interval is below 1. Of several such candidates, the one with the
+// smallest median ratio. Only rounds in which both ran are compared.
 Choice ChooseCandidate(std::span<const CandidateTimes> candidates);
 
-// Times all of them in turns; those far behind drop out after the first run or the first rounds.
-// The cases must be of one width.
+// Times all candidates in turns; those far slower are dropped after the first run or the first
+// rounds. All cases must have the same width.
 std::vector<CandidateTimes> RaceCandidates(std::span<KernelCase* const> cases,
                                            std::span<const std::string> names, double seconds);
 
-// Every way to compute the problem that agrees with the reference, those that run the same
-// implementation on the same layouts once; the default first. A library's own plain loops are left
-// out unless there is nothing else.
+// Every variant for the problem that agrees with the reference, the default first. Variants that
+// run the same implementation on the same layouts are listed once. A library's own plain loops are
+// included only if there is no other variant.
 struct Candidate {
   Variant variant;
   std::unique_ptr<KernelCase> kernel;

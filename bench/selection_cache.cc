@@ -20,11 +20,11 @@ namespace topdnn {
 namespace {
 
 constexpr int kSchema = 1;
-// A cache holds some kilobytes; a file of this size is none.
+// A cache takes some kilobytes; a file of this size is not a cache.
 constexpr std::uintmax_t kMostBytes = 64U << 20;
-constexpr std::size_t kMostOfReason = 120;  // characters: a parser may quote all that it has read
+constexpr std::size_t kMostOfReason = 120;  // characters: a parser may quote all of its input
 
-// Throws nlohmann::json::exception or std::runtime_error for what is no cache.
+// Throws nlohmann::json::exception or std::runtime_error if the file is not a cache.
 std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
   if (std::filesystem::file_size(path) > kMostBytes) throw std::runtime_error("it is too large");
   std::ifstream file(path);
@@ -100,7 +100,7 @@ void SelectionCache::Store(const std::function<void()>& change) {
   const std::filesystem::path path(path_);
   const std::string why = CacheFolder(path.parent_path())
                               .Update(path.filename(), [&](const std::optional<std::string>&) {
-                                Read();  // what other processes have added, under the lock
+                                Read();  // the entries of other processes, under the lock
                                 change();
                                 return TextOf(known_);
                               });

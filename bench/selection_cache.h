@@ -1,5 +1,6 @@
-// What `auto` has chosen before, in a file of the user's cache folder (selection.json;
-// harness/user_cache/cache_folder.h). A file that is no such cache is started anew, with one line.
+// The earlier choices of `auto`, in a file of the user's cache folder (selection.json;
+// harness/user_cache/cache_folder.h). A file that is not such a cache is replaced, with one line of
+// warning.
 
 #ifndef TOPDNN_BENCH_SELECTION_CACHE_H_
 #define TOPDNN_BENCH_SELECTION_CACHE_H_
@@ -34,22 +35,22 @@ struct RememberedSelection {
 
 class SelectionCache {
  public:
-  // Of the file at `path`; empty: nothing is read or kept.
+  // Uses the file at `path`; empty: nothing is read or kept.
   explicit SelectionCache(std::string path);
-  // The one of this user, read once.
+  // This user's cache, read once.
   static SelectionCache& OfUser();
-  // Where it is; empty when the user has no cache folder.
+  // The path of the file; empty if the user has no cache folder.
   static std::string UserPath();
 
   std::optional<RememberedSelection> Find(const SelectionKey& key) const;
-  // Remembers it, in the file, too, beside what another process has added meanwhile. A file that
-  // cannot be written is reported once, on standard error.
+  // Adds the choice in memory and in the file, keeping what other processes have added meanwhile.
+  // Reports a file that cannot be written once, on standard error.
   void Add(const SelectionKey& key, const RememberedSelection& selection);
 
  private:
-  // Adds the file's entries; false when the file is no cache.
+  // Adds the file's entries; returns false if the file is not a cache.
   bool Read();
-  // Replaces the file by its entries and those known, after `change`, under the folder's lock.
+  // Replaces the file by its entries and those in memory, after `change`, under the folder's lock.
   void Store(const std::function<void()>& change);
   void WarnOnce(const std::string& line);
 

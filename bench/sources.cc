@@ -16,7 +16,7 @@ namespace {
 // Clocks time the stages already; a second one would only repeat them.
 bool IsClock(const SourceOffer& offer) { return offer.name == "clock" || offer.name == "tsc"; }
 
-// DRAM traffic is asked for with `memory`, and counted when nothing is asked for in particular.
+// DRAM traffic is counted with the metric `memory`, and if no metrics are given.
 bool IsWanted(const SourceOffer& offer, const std::vector<std::string>& metrics) {
   return offer.name != "uncore" || metrics.empty() ||
          std::find(metrics.begin(), metrics.end(), "memory") != metrics.end();
@@ -41,8 +41,8 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
   }
   OpenedSources opened;
   if (counters == "clock" || counters == "none") return opened;
-  // The PMU's events first: where they work, the two of `hardware` would only take counters from
-  // them.
+  // The PMU's events come first: if they work, the two events of `hardware` would only take
+  // counters from them.
   const std::vector<std::string> wanted = SplitMetrics(metrics);
   bool has_perf = false;
   std::string refusal;
@@ -67,7 +67,7 @@ OpenedSources OpenSources(const std::string& counters, const std::string& metric
     const Availability availability = offer.probe();
     if (availability.works) {
       opened.sources.push_back(offer.open());
-    } else if (availability.reason != refusal) {  // (told once already)
+    } else if (availability.reason != refusal) {  // (already reported)
       opened.notes.push_back(fmt::format("{}: {}", offer.name, availability.reason));
     }
   }

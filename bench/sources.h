@@ -13,15 +13,16 @@ namespace topdnn {
 
 struct OpenedSources {
   std::vector<std::unique_ptr<CounterSource>> sources;
-  std::vector<std::string> notes;  // why a source that was wanted is not there, one line each
-  std::string without_pmu;         // why the PMU, which was wanted, does not count, and what helps
+  std::vector<std::string> notes;  // why a requested source is missing, one line each
+  std::string without_pmu;         // why the requested PMU does not count, and what helps
 
   std::vector<CounterSource*> Pointers() const;
 };
 
-// `auto`: every source that works, besides the clock that always runs. `perf`: the hardware's and
-// the kernel's events. `exact`: the exact counter. `clock`, `none`: times alone. Throws UsageError
-// for anything else. `metrics`: what `perf` counts, "topdown-l2,flops"; empty: its choice.
+// `auto`: every source that works, in addition to the clock, which always runs. `perf`: the
+// hardware's and the kernel's events. `exact`: the exact counter. `clock`, `none`: times only.
+// Throws UsageError for other names. `metrics`: what `perf` counts, "topdown-l2,flops"; empty: its
+// default.
 OpenedSources OpenSources(const std::string& counters, const std::string& metrics = "");
 
 }  // namespace topdnn

@@ -38,7 +38,7 @@ namespace topdnn {
 
 namespace {
 
-// oneDNN's convolution called by hand, in the layouts that the kernel uses.
+// oneDNN's convolution, called directly in the layouts that the kernel uses.
 class BareConvolution {
  public:
   BareConvolution(const ConvOp& op, const Kernel& kernel) {
@@ -68,7 +68,7 @@ class BareConvolution {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-// topdnn's median of n marked runs, against a loop of n bare executions.
+// topdnn's median of n marked runs, compared with a loop of n bare executions.
 Findings HarnessCost(const std::string& text, int threads) {
   const auto op = ParseProblem(text);
   const KernelProblem problem(op, {Pass::kForward, true, DataType::kF32});
@@ -101,7 +101,8 @@ Findings HarnessCost(const std::string& text, int threads) {
   return findings;
 }
 
-// How far what `auto` chooses is behind the best of its candidates, at worst, raced anew.
+// How much slower the choice of `auto` is than the best of its candidates, at worst, when all are
+// timed again.
 Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
   std::vector<double> ratios;
   std::string worst;
@@ -125,7 +126,7 @@ Findings AutoAgainstBest(const std::string& set, Pass pass, int threads) {
       cases.push_back(candidate.kernel.get());
       names.push_back(candidate.variant.name);
     }
-    // The chosen one first: the others are compared with it.
+    // The chosen candidate comes first: the others are compared with it.
     std::swap(cases[0], cases[chosen]);
     std::swap(names[0], names[chosen]);
     const std::vector<CandidateTimes> times = RaceCandidates(cases, names, 0.5);
@@ -164,7 +165,7 @@ std::function<void(std::int64_t n, const float* a, const float* b, float* c)> Ba
                   size, 0.0F, c, size);
     };
   }
-  // A contraction of two Eigen tensors on a pool: what Eigen itself is asked for.
+  // A contraction of two Eigen tensors on a pool, called directly.
   const auto variant = backend == "eigen" ? eigen::Variant::kGebp : eigen::Variant::kSgemm;
   auto found = eigen::FindFunctions(variant, "");
   if (const auto* refusal = std::get_if<Refusal>(&found)) throw Skipped(refusal->reason);

@@ -1,5 +1,5 @@
-// The named speed benchmark, `topdnn bench --benchmark_filter=speed`: ratios that tell whether
-// topdnn's own parts cost or gain time, each taken within one process from interleaved runs.
+// The speed benchmark, `topdnn bench --benchmark_filter=speed`: ratios that show whether topdnn's
+// own parts cost or save time, each measured in one process from interleaved runs.
 //
 //   speed/harness-cost/...    a kernel run by topdnn over the same oneDNN primitive in a bare loop
 //   speed/resnet50/...        ResNet-50's convolutions with `auto`: share of the measured FMA

@@ -19,9 +19,9 @@ namespace topdnn {
 
 namespace {
 
-// The steady state is the difference of two counts that differ in their runs, so that what a count
-// costs once (translation, folding) drops out of it; a count of one run, less a steady one, is
-// that cost.
+// The steady cost is the difference of two counts with different numbers of runs, which excludes
+// the one-time cost of a count (translation, folding). The time of a count of one run minus one
+// steady run is the one-time cost.
 Findings ExactCost(const std::string& backend, const std::string& text, int threads) {
   const Availability available = ExactCounter::Probe();
   if (!available.works) throw Skipped("exact counter: " + available.reason);
@@ -48,9 +48,10 @@ Findings ExactCost(const std::string& backend, const std::string& text, int thre
   };
   Findings findings;
   const MarkOverhead ratio = RatioOf([&] { return counted(runs + 1) - counted(1); }, native);
-  if (!counts.complete) throw Skipped("not counted whole: " + counts.incomplete_reason);
+  if (!counts.complete) throw Skipped("not counted completely: " + counts.incomplete_reason);
   SetRatio(ratio, findings);
-  // The shortest of each: one run is too short for a median to miss every interruption.
+  // Takes the shortest time of each: one run is so short that an interruption could affect the
+  // median.
   double first = counted(1);
   double steady = once;
   for (int i = 0; i < 30; ++i) {
@@ -64,8 +65,8 @@ Findings ExactCost(const std::string& backend, const std::string& text, int thre
   return findings;
 }
 
-// A whole inference step counted as one region, and each of its stages as a region of its own, as
-// a profile counts them.
+// Counts a whole inference step as one region, and each of its stages as a separate region, as a
+// profile does.
 Findings ExactCostOfStep(const std::string& network, int threads) {
   const Availability available = ExactCounter::Probe();
   if (!available.works) throw Skipped("exact counter: " + available.reason);
@@ -88,7 +89,7 @@ Findings ExactCostOfStep(const std::string& network, int threads) {
   const auto native = [&] { return SecondsOf(clock, [&] { plan.Run(); }); };
   Findings findings;
   SetRatio(RatioOf([&] { return counted(2) - counted(1); }, native), findings);
-  if (!counts.complete) throw Skipped("not counted whole: " + counts.incomplete_reason);
+  if (!counts.complete) throw Skipped("not counted completely: " + counts.incomplete_reason);
   double longest = 0;
   for (std::size_t stage = 0; stage < plan.stages().size() && !Interrupted(); ++stage) {
     auto once = [&] { plan.RunStage(stage); };
@@ -96,7 +97,7 @@ Findings ExactCostOfStep(const std::string& network, int threads) {
       plan.RunStage(stage);
       plan.RunStage(stage);
     };
-    // The shortest of each, as above.
+    // Takes the shortest time of each, as above.
     double first = 1;
     double both = 1;
     for (int i = 0; i < 9; ++i) {
@@ -107,7 +108,7 @@ Findings ExactCostOfStep(const std::string& network, int threads) {
   }
   findings.counters["longest_translation_ms"] = longest * 1e3;
   findings.label =
-      "a step at batch 1 counted exactly over run natively; longest_translation_ms: of "
+      "a step at batch 1, counted exactly over run natively; longest_translation_ms: of "
       "its stages, each a region";
   return findings;
 }

@@ -1,4 +1,4 @@
-// What exact counting costs: cases of the speed benchmark.
+// The cost of exact counting: cases of the speed benchmark.
 
 #ifndef TOPDNN_BENCH_SPEED_EXACT_H_
 #define TOPDNN_BENCH_SPEED_EXACT_H_

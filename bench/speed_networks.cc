@@ -45,7 +45,7 @@ Findings TimeSteps(WorkloadOptions options, bool training) {
     findings.counters["step_min_s"] = steps.min;
     findings.counters["step_p90_s"] = steps.p90;
     findings.counters["images/s"] = static_cast<double>(workload.batch) / steps.median;
-  } catch (const UsageError& error) {  // what cannot be planned here
+  } catch (const UsageError& error) {  // cannot be planned here
     throw Skipped(error.what());
   }
   return findings;

@@ -1,5 +1,5 @@
-// Whole networks' share of the speed benchmark: how long a step takes, every convolution as `auto`
-// chose it in the network.
+// The whole networks of the speed benchmark: the time of a step in which `auto` chose every
+// convolution.
 
 #ifndef TOPDNN_BENCH_SPEED_NETWORKS_H_
 #define TOPDNN_BENCH_SPEED_NETWORKS_H_
@@ -11,11 +11,11 @@
 
 namespace topdnn {
 
-// Seconds of each step, warm, with the data that is in the plan.
+// Seconds of each warm step, with the data in the plan.
 std::vector<double> SecondsOfSteps(Plan& plan);
 
-// speed/step/NETWORK/infer|train/TYPE/nBATCH/tTHREADS, the networks and batches that frameworks are
-// compared by.
+// speed/step/NETWORK/infer|train/TYPE/nBATCH/tTHREADS: the networks and batches that
+// bench/frameworks compares.
 void AddNetworkSpeed(int threads, BenchmarkCases& cases);
 
 }  // namespace topdnn

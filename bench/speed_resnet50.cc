@@ -83,8 +83,8 @@ Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
   findings.counters["auto_gain"] = default_seconds / seconds;
   findings.counters["winograd_share"] = winograd_flops / flops;
   if (type != DataType::kF32) findings.counters["over_f32"] = f32_seconds / seconds;
-  // A share above 1 comes of operations that the definition has and a kernel leaves out: those on
-  // padding, and those that Winograd saves.
+  // A share above 1 means that a kernel skips defined operations: those on padding, or those that
+  // Winograd saves.
   findings.label =
       "ResNet-50's 53 convolutions at batch 8, by what auto chose: FLOPs as defined, against the "
       "FMA ceiling fed from L1";
@@ -98,8 +98,8 @@ bool IsOfNetwork(const Op& op, Pass pass) {
          dynamic_cast<const ConvOp&>(op).extents().c != kImageChannels;
 }
 
-// Seconds of ResNet-50's convolutions by themselves, each by the fastest kernel, as often as it
-// occurs in the network.
+// Seconds of ResNet-50's convolutions by themselves, each with the fastest kernel and as often as
+// it occurs in the network.
 double SecondsOfConvolutions(Pass pass, bool training, DataType type, int threads) {
   double seconds = 0;
   for (const CountedProblem& problem : ProblemSetNamed("resnet50-layers").problems) {
@@ -111,8 +111,8 @@ double SecondsOfConvolutions(Pass pass, bool training, DataType type, int thread
   return seconds;
 }
 
-// The whole network over the sum of its convolutions. The steps are taken before and after the
-// convolutions, so that a drift of the machine shows as a difference between the two.
+// The time of the whole network divided by the sum of its convolutions. Steps are timed before and
+// after the convolutions, so that a drift of the machine shows as a difference.
 Findings NetworkOverConvolutions(bool training, DataType type, int threads) {
   WorkloadOptions options;
   options.network = "resnet50";

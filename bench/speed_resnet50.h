@@ -1,5 +1,5 @@
-// ResNet-50's share of the speed benchmark: its convolutions against the machine's ceiling, and the
-// whole network against its convolutions.
+// The ResNet-50 cases of the speed benchmark: its convolutions compared with the machine's ceiling,
+// and the whole network compared with its convolutions.
 
 #ifndef TOPDNN_BENCH_SPEED_RESNET50_H_
 #define TOPDNN_BENCH_SPEED_RESNET50_H_

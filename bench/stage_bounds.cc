@@ -22,9 +22,9 @@ double LastCache(const std::vector<Cache>& caches) {
   return size > 0 ? size : std::numeric_limits<double>::infinity();
 }
 
-// What holds for every record of a report.
+// Data common to every record of a report.
 struct Surroundings {
-  CoreTime time;  // but for seconds and bytes
+  CoreTime time;  // except seconds and bytes
   double last_cache = 0;
   std::optional<Roof> l1, dram;
 };
@@ -75,11 +75,11 @@ void AddTo(Record& record, const BoundsMachine& machine, const Surroundings& her
     record.topdown_bounds = std::move(made.bounds);
     record.bounds_reason = std::move(made.reason);
   } else if (record.events.contains("exact/instructions")) {
-    record.bounds_reason = "a count that they need is absent";
+    record.bounds_reason = "a count that the bounds need is absent";
   }
   if (record.flops.value_or(0) == 0) return;
   Roofline roofline;
-  // (comparisons, as in a maximum over windows, are operations that no FP_ARITH event counts)
+  // (no FP_ARITH event counts comparisons, as in a maximum over windows)
   constexpr double kLeastExecuted = 0.1;
   roofline.counted = record.flops_counted.value_or(0) > kLeastExecuted * *record.flops;
   roofline.flops = roofline.counted ? *record.flops_counted : *record.flops;

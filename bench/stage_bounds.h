@@ -1,5 +1,5 @@
-// What follows from the exact counts of a profile: Top-Down bounds and the coordinates of a
-// roofline, for each stage and for the step.
+// Computes Top-Down bounds and roofline coordinates from the exact counts of a profile, for each
+// stage and for the step.
 
 #ifndef TOPDNN_BENCH_STAGE_BOUNDS_H_
 #define TOPDNN_BENCH_STAGE_BOUNDS_H_
@@ -16,17 +16,17 @@
 
 namespace topdnn {
 
-// What is known of the machine that was measured.
+// The known properties of the measured machine.
 struct BoundsMachine {
   std::optional<CoreRates> rates;  // at the report's width, before and after the run
   CorePipeline pipeline;
   std::vector<Ceiling> ceilings;  // at the report's width
-  std::vector<Cache> caches;      // none: no byte is taken to have left them
+  std::vector<Cache> caches;      // empty: no byte is assumed to leave the caches
   Disturbance seen;               // around the run
 };
 
-// Fills `topdown_bounds` or `bounds_reason` where a record has exact counts, and `roofline` where
-// it has operations.
+// Fills `topdown_bounds` or `bounds_reason` of each record with exact counts, and `roofline` of
+// each record with operations.
 void AddBounds(const BoundsMachine& machine, Report& report);
 
 }  // namespace topdnn

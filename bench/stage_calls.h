@@ -1,4 +1,4 @@
-// A plan's stages as the harness calls them.
+// A plan's stages as callables for the harness.
 
 #ifndef TOPDNN_BENCH_STAGE_CALLS_H_
 #define TOPDNN_BENCH_STAGE_CALLS_H_
@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// One call a stage, by the stage's own name. The plan must outlive it.
+// One callable per stage, with the stage's name. The plan must outlive this object.
 class StageCalls {
  public:
   explicit StageCalls(Plan& plan) {

@@ -26,7 +26,7 @@ bool AnyEventOf(const TopdownTable& table, const SequenceSamples& samples) {
   });
 }
 
-// Every FLOP event counted, and all the time: a part of them would be a wrong sum.
+// The sum is correct only if every FLOP event was counted all the time.
 std::optional<double> CountedFlops(const TopdownTable& table, const Record& record) {
   if (record.running_fraction.value_or(0) < 0.999) return std::nullopt;
   std::optional<double> flops;
@@ -57,7 +57,8 @@ TopdownResult Evaluate(const TopdownTable& table, bool smt, const SequenceSample
 
 // "conv1 forward (31 % of the step): Memory_Bound 42 %: ..."
 void AddAdvice(const std::vector<TopdownResult>& results, Report& report) {
-  constexpr double kLeastShare = 0.1;  // of the step: advice on less would not show in its time
+  constexpr double kLeastShare =
+      0.1;  // of the step: advice on smaller stages would not change its time
   if (!report.step.seconds) return;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Record& stage = report.stages[i];
@@ -78,7 +79,7 @@ void AddAdvice(const std::vector<TopdownResult>& results, Report& report) {
 
 std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
                                                            const SequenceSamples& samples) {
-  // The factor that takes each pass to the first.
+  // The factor that scales each pass to the first.
   std::map<std::size_t, double> factors;
   for (std::size_t e = 0; e < samples.events.size(); ++e) {
     const std::string& name = samples.events[e];

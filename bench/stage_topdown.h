@@ -13,15 +13,15 @@
 
 namespace topdnn {
 
-// A record's counts as if they had been counted together: those of a later pass are taken to the
-// first by the event that both counted (cycles or slots, told as "NAME" and "NAME#2"), since ratios
-// hold within a pass alone. Pure.
+// A record's counts as if they had been counted together. Those of a later pass are scaled to the
+// first by the event that both counted (cycles or slots, named "NAME" and "NAME#2"), since ratios
+// are valid only within a pass. Pure.
 std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
                                                            const SequenceSamples& samples);
 
-// Fills `topdown` of the step and of each stage, and `flops_counted` where nothing counted them yet
-// and every FLOP event was on a counter all the time. Notes say how, and advise on the stages that
-// take most of the time.
+// Fills `topdown` of the step and of each stage, and `flops_counted` if it is absent and every FLOP
+// event was on a counter all the time. Notes explain how, and give advice on the stages that take
+// most of the time.
 void AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samples,
                 Report& report);
 

@@ -1,6 +1,7 @@
-// Runs before the libraries start: OpenBLAS (seen with 0.3.21) takes a buffer for each of its
-// threads when it is loaded, and asks again and again, for ever, when a limit refuses it. So where
-// there is such a limit, the same memory is tried first, and the program ends with a message.
+// Runs before the libraries start. When OpenBLAS is loaded (seen with 0.3.21), it allocates a
+// buffer for each of its threads, and retries forever if a limit refuses the memory. So if there is
+// such a limit, this code first tries to allocate the same memory, and ends the program with a
+// message if that fails.
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -19,7 +20,7 @@ namespace topdnn {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{128} << 20;  // OpenBLAS's BUFFER_SIZE on x86-64
-constexpr std::size_t kPage = 4096;                      // it asks for one more to align it
+constexpr std::size_t kPage = 4096;                      // one more page, for alignment
 
 bool IsLimited(int resource) {
   rlimit limit{};
@@ -27,7 +28,7 @@ bool IsLimited(int resource) {
          limit.rlim_cur != RLIM_INFINITY;
 }
 
-// As many as OpenBLAS starts.
+// The number of threads that OpenBLAS starts.
 std::size_t BlasThreads() {
   // A mask of 65,536 CPUs, more than any kernel is built for.
   static cpu_set_t cpus[64];
@@ -40,7 +41,7 @@ std::size_t BlasThreads() {
   return static_cast<std::size_t>(threads);
 }
 
-// No exceptions, and nothing that a constructor would have to set up: none has run yet.
+// Uses no exceptions and no objects with constructors: no constructor has run yet.
 void CheckLimits(int /*argc*/, char** /*argv*/, char** /*environment*/) {
   if (!IsLimited(RLIMIT_AS) && !IsLimited(RLIMIT_DATA)) return;
   const std::size_t bytes = BlasThreads() * (kBuffer + kPage);
@@ -56,12 +57,12 @@ void CheckLimits(int /*argc*/, char** /*argv*/, char** /*environment*/) {
       "topdnn: out of memory: OpenBLAS needs %zu MiB to start, which a limit of this process "
       "refuses; raise it (ulimit -v, ulimit -d), or set OMP_NUM_THREADS=1\n",
       bytes >> 20);
-  // (where even that fails, the status is all that there is)
+  // (if even that fails, only the exit status remains)
   if (write(STDERR_FILENO, line, static_cast<std::size_t>(length)) < 0) _exit(kExitWrong);
   _exit(kExitWrong);
 }
 
-// Before the constructors of every library (System V gABI, "Initialization and Termination").
+// Runs before the constructors of every library (System V gABI, "Initialization and Termination").
 __attribute__((section(".preinit_array"), used)) void (*const kCheckLimits)(int, char**,
                                                                             char**) = CheckLimits;
 

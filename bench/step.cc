@@ -1,5 +1,5 @@
-// `topdnn step NET --dump FILE.npz`: one training step, everything that went in and came out in one
-// archive, for a comparison with another backend or framework.
+// `topdnn step NET --dump FILE.npz`: writes the inputs and results of one training step to an
+// archive, for comparison with another backend or framework.
 
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ struct StepOptions {
   std::string dump;
 };
 
-// A buffer as an array: f32, in the logical order, whatever the plan's layout and type.
+// A buffer as an f32 array in logical order, independent of the plan's layout and type.
 NpyArray ArrayOf(const Plan& plan, BufferId buffer, const Shape& shape) {
   Tensor tensor(shape);
   FromDouble(plan.Read(buffer), tensor.desc(), tensor.data());
@@ -55,7 +55,7 @@ void AddParameters(const Plan& plan, const std::string& group, BufferId PlanPara
   }
 }
 
-// One step; how many activations lie at a kink of their ReLU but for rounding.
+// Runs one step. Returns how many activations lie within rounding of a kink of their ReLU.
 std::int64_t RunCountingKinks(Plan& plan) {
   const ThreadWidth width(plan.threads());
   std::int64_t count = 0;
@@ -114,7 +114,7 @@ std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<StepOptions>();
   options->workload.default_batch = 8;
   options->workload.momentum = 0.0;
-  // Another framework draws other masks: off, unless it is asked for.
+  // Off by default: another framework draws different masks.
   options->workload.dropout = false;
   options->workload.draw = ParameterDraw::kComparison;
   AddWorkloadOptions(parser, options->workload);

@@ -24,7 +24,7 @@ using StageName = std::pair<std::string, StagePass>;
 
 StageName NameOfStage(const Stage& stage) { return {stage.name, stage.pass}; }
 
-// A file's network is as large as the file says, but for the batch.
+// Only the batch of a file's network can be changed, not its size.
 WorkloadOptions SmallOptions(const WorkloadOptions& options) {
   constexpr std::int64_t kBatch = 2;
   constexpr std::int64_t kClasses = 10;
@@ -37,11 +37,11 @@ WorkloadOptions SmallOptions(const WorkloadOptions& options) {
   small.batch = kBatch;
   small.classes = kClasses;
   small.size = FindNetwork(options.network)->small[1];
-  small.weights.clear();  // (they are of another size)
+  small.weights.clear();  // (they have another size)
   return small;
 }
 
-// `small` settles on the batch of `options` where the shapes of a file fix that.
+// `small` uses the batch of `options` if the shapes of a file fix it.
 Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOptions& small) {
   try {
     return MakeWorkload(small, training);
@@ -52,7 +52,7 @@ Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOption
   }
 }
 
-// The check of each stage of the plan, from those of the smaller one.
+// The check of each stage of the plan, taken from the smaller plan.
 StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Plan& small,
                  const std::vector<StageCheck>& checks) {
   std::map<StageName, std::size_t> index;

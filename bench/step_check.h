@@ -1,4 +1,4 @@
-// The check before timing, of a network of any size: large ones are checked as the same graph on
+// The check before timing, for networks of any size: large ones are checked as the same graph on
 // smaller images.
 
 #ifndef TOPDNN_BENCH_STEP_CHECK_H_
@@ -14,14 +14,15 @@
 namespace topdnn {
 
 struct StepChecks {
-  std::vector<StageCheck> stages;  // of the plan, one a stage
+  std::vector<StageCheck> stages;  // of the plan, one per stage
   std::string note;                // what was checked, where it was not the plan itself; or empty
 };
 
-// Holds every stage of the plan to the reference, on the data that is in it. What the reference
-// would take too long for, more than kMostCheckedMacs a step, is checked as the same network on
-// NetworkOffer::small, in a batch of two with ten classes: stages are matched by name and pass, and
-// the note says how many run another implementation there. Reorders are always the plan's own.
+// Checks every stage of the plan against the reference, on the data in the plan. A step of more
+// than kMostCheckedMacs would take the reference too long. It is checked as the same network on
+// NetworkOffer::small, with a batch of two and ten classes: stages are matched by name and pass,
+// and the note says how many use another implementation there. Reorders are always checked in the
+// plan itself.
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan);
 
 inline constexpr std::int64_t kMostCheckedMacs = std::int64_t{4} * 1000 * 1000 * 1000;

@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned kMostSeconds = 20;  // a team that has not started by then is not judged
 constexpr int kFewer = 3;              // exit status of a trial whose team was smaller
 
-// In the child: says what libgomp says, and ends.
+// In the child: passes on libgomp's message, and exits.
 [[noreturn]] void StartTeam(int threads, int words) {
   alarm(kMostSeconds);
   dup2(words, STDERR_FILENO);
@@ -44,12 +44,12 @@ std::string ReadAll(int fd) {
 
 [[noreturn]] void Refuse(int threads, const std::string& why) {
   throw UsageError(
-      fmt::format("{} threads: {}; take fewer --threads, or mend the limit: ulimit -u, -v, the "
+      fmt::format("{} threads: {}; take fewer --threads, or raise the limit: ulimit -u, -v, the "
                   "control group's pids.max, OMP_STACKSIZE, OMP_THREAD_LIMIT, GOMP_CPU_AFFINITY",
                   threads, why));
 }
 
-// The last line of what libgomp said, without its name.
+// The last line of libgomp's message, without its name.
 std::string Cause(std::string words) {
   while (words.ends_with('\n')) words.pop_back();
   words.erase(0, words.rfind('\n') + 1);
@@ -60,8 +60,8 @@ std::string Cause(std::string words) {
 
 void Try(int threads) {
   std::array<int, 2> words{};
-  if (pipe(words.data()) != 0) return;  // (no trial is possible, and the team may still be)
-  std::fflush(nullptr);                 // or the child would write it once more
+  if (pipe(words.data()) != 0) return;  // (no trial is possible, but the team may still start)
+  std::fflush(nullptr);                 // otherwise the child would write it again
   const pid_t child = fork();
   if (child == 0) StartTeam(threads, words[1]);
   close(words[1]);

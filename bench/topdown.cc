@@ -102,7 +102,7 @@ nlohmann::ordered_json TopdownJson(const std::string& cpu, const RecordedCounts&
 
 int RunTopdown(const std::string& cpu, const std::string& events_file,
                const std::optional<std::string>& json_file) {
-  FindTopdownTable(cpu);  // an unknown CPU is told before a long file is read
+  FindTopdownTable(cpu);  // reports an unknown CPU before a long file is read
   const Evaluated report = Evaluate(cpu, ReadRecordedCounts(events_file));
   const std::string json = ToJson(cpu, report).dump(2) + "\n";
   if (json_file) WriteFileAtomically(*json_file, json);
@@ -120,8 +120,10 @@ struct TopdownOptions {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<TopdownOptions>();
   parser.Require("--cpu", options->cpu, "sapphire_rapids, zen4, neoverse_v1, ...");
-  parser.Require("--events", options->events, "counts: our JSON, perf stat -x, or perf stat -j");
-  parser.Add("--json", options->json, "file for the result as JSON; - is standard output");
+  parser.Require("--events", options->events,
+                 "file of counts: topdnn's JSON, perf stat -x, or perf stat -j");
+  parser.Add("--json", options->json,
+             "write the result to this file as JSON; - is standard output");
   return [options] {
     if (options->json) CheckOutputs({*options->json}, {options->events});
     return RunTopdown(options->cpu, options->events, options->json);

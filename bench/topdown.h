@@ -14,8 +14,8 @@ namespace topdnn {
 // The JSON of the command: cpu, level1, level2, missing; and path, source, notes, advice.
 nlohmann::ordered_json TopdownJson(const std::string& cpu, const RecordedCounts& recorded);
 
-// Prints the table, and writes the JSON when a file is named ("-": to standard output, instead of
-// the table). Returns the exit status; throws TopdownError for an unknown CPU or bad input.
+// Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
+// table). Returns the exit status; throws TopdownError for an unknown CPU or bad input.
 int RunTopdown(const std::string& cpu, const std::string& events_file,
                const std::optional<std::string>& json_file);
 

@@ -1,4 +1,4 @@
-// `topdnn train NET`: trains on real images, and says after each epoch how well.
+// `topdnn train NET`: trains on real images, and prints loss and accuracy after each epoch.
 
 #include <fmt/format.h>
 
@@ -32,13 +32,13 @@ namespace {
 struct TrainOptions {
   WorkloadOptions workload;
   int epochs = 3;
-  std::int64_t interval = 0;  // steps a row besides those of the epochs; 0: none
+  std::int64_t interval = 0;  // steps per additional row; 0: no such rows
   std::string schedule = "constant";
   double warmup_epochs = 0;
 };
 
 // Copies parameters and running statistics from a training plan to an inference plan of the same
-// network, whatever their layouts.
+// network. Layouts may differ.
 void CopyParameters(const Plan& from, const Plan& to) {
   std::map<std::pair<std::string, std::string>, BufferId> buffers;
   for (const PlanParameter& parameter : from.parameters()) {
@@ -56,7 +56,7 @@ void CopyParameters(const Plan& from, const Plan& to) {
   to.PrepareParameters();
 }
 
-// Images of the batch whose largest logit is their label's.
+// Images of the batch whose label has the largest logit.
 std::int64_t CountCorrect(const Plan& plan, const Batch& batch, std::int64_t classes) {
   const std::vector<double> logits = plan.Read(plan.Find(BufferRole::kOutput));
   std::int64_t correct = 0;
@@ -68,13 +68,13 @@ std::int64_t CountCorrect(const Plan& plan, const Batch& batch, std::int64_t cla
   return correct;
 }
 
-// What ends a training that can learn no more: one line.
+// The training diverged and cannot continue; the message is one line.
 class Diverged : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The last update of an epoch can break parameters that gave a loss before it.
+// The last update of an epoch can make parameters useless although the last loss is finite.
 void CheckLogits(const Plan& inference) {
   for (const double logit : inference.Read(inference.Find(BufferRole::kOutput))) {
     if (!std::isfinite(logit)) {
@@ -101,8 +101,8 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// The mean loss of one epoch. `first` is its first step among all of the run. Throws Diverged for a
-// loss that is no number.
+// The mean loss of one epoch. `first` is the index of its first step in the run. Throws Diverged
+// for a loss that is not finite.
 double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
                   std::int64_t first, IntervalRows& rows) {
   const BufferId loss = plan.FindByName("loss");
@@ -190,10 +190,12 @@ std::function<int()> Configure(CommandParser& parser) {
   AddWorkloadOptions(parser, options->workload);
   parser.Add("--epochs", options->epochs, "passes over the training images");
   parser.Add("--interval", options->interval,
-             "steps a row of loss and milliseconds by phase, besides the rows of the epochs");
-  parser.Add("--schedule", options->schedule, "of the learning rate: constant, step or cosine");
-  parser.Add("--warmup-epochs", options->warmup_epochs, "over which the learning rate rises from 0",
-             Range{0, 1e6});
+             "print a row of loss and milliseconds by phase every so many steps, besides the rows "
+             "of epochs");
+  parser.Add("--schedule", options->schedule,
+             "schedule of the learning rate: constant, step or cosine");
+  parser.Add("--warmup-epochs", options->warmup_epochs,
+             "epochs over which the learning rate rises from 0", Range{0, 1e6});
   return [options] {
     try {
       return RunTrain(*options);

@@ -1,4 +1,4 @@
-// `topdnn validate`: counters against known counts, case by case, with a verdict.
+// `topdnn validate`: compares counters with known counts, case by case, with a verdict.
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The sources that count here, and for the others why not.
+// The sources that count on this machine, and the reasons why the others do not.
 struct Opened {
   std::unique_ptr<CounterSource> exact, pmu;
   std::vector<std::string> notes;
@@ -115,7 +115,7 @@ int RunValidate(const ValidateOptions& options) {
     step.data = "synthetic";
     say(fmt::format("a training step of {} on {}", step.network, backend));
     ValidationCase c = ValidateStep(opened.sources(), step);
-    if (c.verdict == Status::kInvalid) {  // a pool whose workers are not followed
+    if (c.verdict == Status::kInvalid) {  // the workers of this pool are not followed
       step.threads = 1;
       c = ValidateStep(opened.sources(), step);
       c.name += " (1 thread)";
@@ -142,8 +142,9 @@ int RunValidate(const ValidateOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ValidateOptions>();
-  parser.Add("--json", options->json, "file for the same as JSON; - is standard output");
-  parser.Add("--kernels-of", options->kernels_of, "validate this backend's kernels alone");
+  parser.Add("--json", options->json,
+             "write the results to this file as JSON; - is standard output");
+  parser.Add("--kernels-of", options->kernels_of, "validate only this backend's kernels");
   return [options] { return RunValidate(*options); };
 }
 

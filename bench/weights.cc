@@ -43,7 +43,7 @@ ParameterValues ReadFrom(const Reader& reader, const std::string& path, const Gr
     if (is_dump && !entries[i].name.starts_with(kDumpPrefix)) continue;
     const std::string key = is_dump ? entries[i].name.substr(kDumpPrefix.size()) : entries[i].name;
     if (!places.emplace(key, i).second) {
-      throw UsageError(fmt::format("{}: {} is there twice; save it again", path, key));
+      throw UsageError(fmt::format("{}: duplicate {}; save it again", path, key));
     }
     shapes.emplace(key, entries[i].shape);
   }

@@ -11,13 +11,13 @@
 
 namespace topdnn {
 
-// The parameters of `graph`, by the ending of the path, .npz or .safetensors. An archive that
-// `topdnn step --dump` wrote holds more than weights: of one with names weights/LAYER/PARAMETER
-// those are taken, and nothing else. Names and shapes are held against the graph before any data is
-// unpacked. Throws UsageError, NpzError or ParameterError, in one line.
+// The parameters of `graph`. The ending of the path, .npz or .safetensors, gives the format. An
+// archive of `topdnn step --dump` contains more than weights: if there are names
+// weights/LAYER/PARAMETER, only those are read. Names and shapes are checked against the graph
+// before any data is unpacked. Throws UsageError, NpzError or ParameterError, in one line.
 ParameterValues ReadWeights(const std::string& path, const Graph& graph, std::size_t memory_limit);
 
-// As f32.
+// Converts to f32.
 Tensor ToTensor(const NpyArray& array);
 
 }  // namespace topdnn

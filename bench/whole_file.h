@@ -1,4 +1,4 @@
-// A file of the user's, read whole.
+// Reads a user's file completely.
 
 #ifndef TOPDNN_BENCH_WHOLE_FILE_H_
 #define TOPDNN_BENCH_WHOLE_FILE_H_
@@ -9,7 +9,7 @@
 
 namespace topdnn {
 
-// Throws UsageError, in one line, for what is no file, cannot be read, or is larger than
+// Throws UsageError, in one line, if the path is not a file, cannot be read, or is larger than
 // `memory_limit` bytes (0: no limit).
 std::string ReadWholeFile(const std::filesystem::path& path, std::size_t memory_limit);
 

@@ -21,7 +21,7 @@ bool LacksCounts(const StageSamples& samples) {
                      [](const EventCount& count) { return !count.value; });
 }
 
-// One counted step of the plan, by the sources that run the stages.
+// One counted step of the plan, with the sources that run the stages.
 SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
   const StageCalls calls(plan);
   MeasureOptions options;
@@ -37,7 +37,7 @@ SequenceSamples CountStep(Plan& plan, const ProfileSettings& settings) {
 
 bool SameStage(const Stage& a, const Stage& b) { return a.name == b.name && a.pass == b.pass; }
 
-// `how`: "at one thread", and by which implementation if that is another one there.
+// `how`: "at one thread", and the implementation if it differs there.
 void Take(const StageSamples& alone, const std::string& how, int threads, StageSamples& samples) {
   for (std::size_t e = 0; e < samples.run_counts.size(); ++e) {
     const std::string at_width = samples.run_counts[e].reason;
@@ -46,7 +46,7 @@ void Take(const StageSamples& alone, const std::string& how, int threads, StageS
   }
 }
 
-// The step's counts are those of its stages, where each has them.
+// The step's counts are the sums over its stages, if each stage has counts.
 void SumUp(SequenceSamples& samples) {
   for (std::size_t e = 0; e < samples.step.run_counts.size(); ++e) {
     EventCount sum = {.value = 0.0};
@@ -85,7 +85,8 @@ void CountAtWidthOne(const WorkloadOptions& options, bool training, const Plan& 
       implementations.push_back(stage.kernel->implementation());
     }
   } catch (const UsageError&) {
-    return;  // (no memory for a second plan, say: the counts stay absent, with their reason)
+    return;  // (for example too little memory for a second plan: the counts stay absent, with their
+             // reason)
   }
   if (counted.run_events != samples.run_events || counted.cancelled) return;
   for (std::size_t i = 0; i < samples.stages.size(); ++i) {

@@ -1,5 +1,6 @@
-// Counts at one thread what could not be counted whole at several: pools whose workers the exact
-// counter does not follow (Eigen's) then do all on the calling thread.
+// Counts at one thread the stages that could not be counted completely at several. The exact
+// counter does not follow the workers of some pools (Eigen's); at one thread the calling thread
+// does all the work.
 
 #ifndef TOPDNN_BENCH_WIDTH_ONE_COUNT_H_
 #define TOPDNN_BENCH_WIDTH_ONE_COUNT_H_
@@ -9,10 +10,10 @@
 
 namespace topdnn {
 
-// Where stages of `profile` lack the counts of a source that runs them, plans the same workload at
-// one thread, counts one step of it, and takes the counts of those stages; each says so in its
-// reason, and names the implementation that ran if it is another one at that width. Does nothing
-// for a plan at one thread already.
+// If stages of `profile` lack the counts of a source that runs them: plans the same workload at one
+// thread, counts one step, and uses the counts of those stages. The reason of each says so, and
+// names the implementation if it differs at that width. Does nothing for a plan that already uses
+// one thread.
 void CountAtWidthOne(const WorkloadOptions& options, bool training, const Plan& plan,
                      const ProfileSettings& settings, PlanProfile& profile);
 

@@ -31,7 +31,7 @@ void CheckName(const std::string& what, const std::string& given,
                                fmt::join(names, " ")));
 }
 
-// What threads are limited to, read once a run.
+// The limits on threads, read once per run.
 struct ThreadLimits {
   int allowed = 1;              // CPUs
   std::optional<double> quota;  // of CPU time, in CPUs
@@ -43,7 +43,8 @@ const ThreadLimits& TheThreadLimits() {
   return limits;
 }
 
-// Once a run, on standard error, as the quota decides about the figures.
+// Prints the note about the quota once per run, on standard error, since the quota affects the
+// figures.
 void SayQuota(int threads, const ThreadLimits& limits) {
   static bool said = false;
   const std::string note = QuotaNote(threads, limits.allowed, limits.quota);
@@ -61,7 +62,7 @@ Optimizer OptimizerOf(const WorkloadOptions& options) {
   return optimizer;
 }
 
-// Plans the network, and keeps of it what the commands ask for.
+// Plans the network, and keeps what the commands need.
 void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& request) {
   const Graph& graph = source.graph;
   const Shape& input = graph.shape(0);
@@ -85,31 +86,32 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Require("NET", options.network, "network: cnn, ..., NAME:VARIANT, or FILE.onnx");
   parser.Add("--weights", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
   parser.Add("--backend", options.backend,
-             "onednn, eigen, ...; auto: oneDNN, the fastest of its ways in this network");
+             "onednn, eigen, ...; auto: oneDNN, with the fastest variant of each convolution in "
+             "this network");
   parser.Add("--dtype", options.dtype, "element type of activations: f32, bf16, f16");
   parser.Add("--threads", options.threads,
              "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
   parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
   parser.AddFlag("--fallback", options.fallback,
-                 "take operations that the backend lacks from another, and say so");
+                 "use another backend for operations that this one lacks, and report it");
   parser.Add(
       "--size", options.size,
       "height and width of the image (default: the network's), where a file leaves them open");
-  parser.Add("--classes", options.classes, "number of classes, of a zoo network");
-  parser.Add("--seed", options.seed, "of parameters and of the order of images");
+  parser.Add("--classes", options.classes, "number of classes (zoo networks only)");
+  parser.Add("--seed", options.seed, "seed of the parameters and of the order of images");
 }
 
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
   AddNetworkOptions(parser, options);
   parser.Add("--batch", options.batch,
-             fmt::format("images a step (default: {}, or what an ONNX file fixes)",
+             fmt::format("images per step (default: {}, or what an ONNX file fixes)",
                          options.default_batch));
   parser.Add("--data", options.data,
              "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   parser.Add("--optimizer", options.optimizer, "sgd or adam");
-  parser.Add("--learning-rate", options.learning_rate, "of the optimizer", kRates);
+  parser.Add("--learning-rate", options.learning_rate, "learning rate of the optimizer", kRates);
   parser.Add("--momentum", options.momentum, "of sgd", kRates);
-  parser.Add("--weight-decay", options.weight_decay, "of the optimizer", kRates);
+  parser.Add("--weight-decay", options.weight_decay, "weight decay of the optimizer", kRates);
 }
 
 int ThreadsOf(const WorkloadOptions& options) {
@@ -209,7 +211,7 @@ void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
   if (workload.parameters) {
     WriteParameters(*workload.plan, *workload.parameters);
-    workload.parameters.reset();  // they live in the plan now
+    workload.parameters.reset();  // they are in the plan now
   } else {
     InitializeParameters(*workload.plan, options.seed, options.draw);
   }

@@ -1,4 +1,4 @@
-// A network, its plan and its data, as the commands' options ask for them.
+// A network, its plan and its data, as the commands' options specify them.
 
 #ifndef TOPDNN_BENCH_WORKLOAD_H_
 #define TOPDNN_BENCH_WORKLOAD_H_
@@ -21,26 +21,27 @@ namespace topdnn {
 
 class CommandParser;
 
-// The backend's name that asks for a choice by measurement (network_choice.h).
+// The value of --backend that chooses by measurement (network_choice.h).
 inline constexpr std::string_view kAutoBackend = "auto";
 
-// What profile, step, train and bench have in common.
+// The options that profile, step, train and bench share.
 struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
   std::string backend = "onednn";
-  // PlanRequest::variants; what `auto` has chosen (network_choice.h).
+  // PlanRequest::variants: the choice of `auto` (network_choice.h).
   std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
   std::string dtype = "f32";
-  // Images a step: `batch`, or else the number that an ONNX file fixes, or else `default_batch`.
+  // Images per step: `batch`, otherwise the number that an ONNX file fixes, otherwise
+  // `default_batch`.
   std::optional<std::int64_t> batch = {};
   std::int64_t default_batch = 128;
   int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
-  bool planned_only = false;  // nothing runs here: a recording's machine had other CPUs
+  bool planned_only = false;  // nothing runs: the recording's machine may have had other CPUs
   bool fallback = false;
   std::uint64_t seed = 1;
-  std::optional<Shape> input;  // (N, C, H, W), where images are given
+  std::optional<Shape> input;  // (N, C, H, W), if images are given
   std::string data;            // see OpenDatasets
   std::string optimizer = "sgd";
   double learning_rate = 0.01;
@@ -52,18 +53,18 @@ struct WorkloadOptions {
   std::int64_t classes = 0;  // 0: the network's own
 };
 
-// Adds the options to a command's parser: those that say which network runs and on what,
+// Adds the options for the network and how it runs to a command's parser.
 void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
-// and all.
+// Adds all options.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
-// The widest team of any machine: what a recording may claim.
+// The widest team of any machine; a recording may not claim more.
 inline constexpr int kMostThreads = 4096;
 
-// Checked, and the first time tried: the OpenMP runtime ends the program when it cannot start a
-// team. At most four threads a CPU, and kMostThreads. Throws UsageError, in one line, for what
-// cannot be. Where a quota of CPU time limits the threads, a line on standard error says so, once
-// a run.
+// Checks the number of threads. The first call also tries to start the team, since the OpenMP
+// runtime ends the program if it cannot. Allows at most four threads per CPU, and kMostThreads.
+// Throws UsageError, in one line, for an impossible number. If a quota of CPU time limits the
+// threads, a line on standard error says so, once per run.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {
@@ -75,19 +76,20 @@ struct Workload {
   std::int64_t classes = 0;
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
-  std::optional<ParameterValues> parameters;  // absent: to be drawn
+  std::optional<ParameterValues> parameters;  // absent: drawn from the seed
   std::string input_name, output_name;
-  Shape output;  // as a file has it: the plan's may have the same elements in another shape
+  Shape output;  // as in the file; the plan's may have the same elements in another shape
 };
 
 // Builds and plans. Throws UsageError.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);
-// Allocates the plan of such a workload and draws its parameters: ready to run.
+// Allocates the plan of the workload and sets its parameters; it is then ready to run.
 void PrepareWorkload(const WorkloadOptions& options, Workload& workload);
-// Both.
+// Calls both.
 Workload MakeWorkload(const WorkloadOptions& options, bool training);
 
-// Bytes that the process may still take: what a plan is held against before it allocates.
+// Bytes that the process may still allocate. A plan's needs are compared with it before it
+// allocates.
 std::size_t MemoryLimit();
 
 }  // namespace topdnn

@@ -33,7 +33,8 @@ std::size_t SlotsOf(std::span<CounterSource* const> sources) {
   return slots;
 }
 
-// What a reading of a source adds to the counts, per event: of all threads together, and of each.
+// What a reading of a source adds to the counts, per event: for all threads together, and for each
+// thread.
 struct ReadingCosts {
   std::vector<double> all;
   std::vector<std::vector<double>> threads;
@@ -60,7 +61,7 @@ ReadingCosts CostsOf(CounterSource& source) {
   return costs;
 }
 
-// A source in the pass that counts now.
+// A source in the current pass.
 struct Reader {
   CounterSource* source;
   std::size_t first_event;  // in SequenceSamples::events
@@ -114,7 +115,7 @@ class PassCounter {
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
-    // (when cancelled, what the later passes would have counted stays absent)
+    // (when cancelled, the counts of later passes stay absent)
     if (pass == 0 || !samples_.cancelled) rows_ = loop.done();
     for (StageSamples& stage : samples_.stages) Resize(stage);
     Resize(samples_.step);
@@ -134,7 +135,7 @@ class PassCounter {
     samples.counts.resize(static_cast<std::size_t>(rows_) * samples_.events.size(), AbsentCount());
   }
 
-  // The counts of one region in iteration `row`, without those of the `readings` within it.
+  // The counts of one region in iteration `row`, excluding those of the `readings` within it.
   void Fold(const std::vector<Reader>& active, std::size_t pass, std::size_t row,
             const std::uint64_t* before, const std::uint64_t* after, double readings,
             StageSamples& into) {
@@ -165,7 +166,7 @@ class PassCounter {
     }
   }
 
-  // From sums over the iterations to means.
+  // Converts sums over the iterations to means.
   void FinishThreads(const std::vector<Reader>& active, std::size_t pass,
                      StageSamples& into) const {
     for (const Reader& reader : active) {

@@ -2,10 +2,9 @@
 // means over iterations, scaling. Pure functions in one file, because such arithmetic can be
 // silently wrong.
 //
-// Three rules hold throughout:
-// - A count that was not taken is absent, never zero.
-// - A count with a running fraction f is what was counted during that share f of the time. It is
-//   not scaled until someone asks for an estimate.
+// Three rules hold throughout: - A count that was not taken is absent, never zero. - A count with a
+// running fraction f was counted during the share f of the time. It is
+//   not scaled until an estimate is requested.
 // - Scaling is done once, at the end: sum of the counts over sum of the fractions.
 
 #ifndef TOPDNN_HARNESS_COUNTING_H_
@@ -26,12 +25,12 @@ struct EventCount {
   // Share of the region during which the event was on a counter: 1 = exact, below 1 = the count is
   // of that share only (it is not scaled here), 0 = it never ran.
   double running_fraction = 1.0;
-  std::string reason{};  // why the value is absent, or how it was taken, where the source knows
+  std::string reason{};  // why the value is absent, or how it was taken, if known
 };
 
-// What one thread's counters counted, of a source that counts each thread by itself.
+// The counts of one thread, from a source that counts each thread separately.
 struct ThreadCounts {
-  int thread = 0;                  // 0: the one that reads; then the others in the kernel's order
+  int thread = 0;                  // 0: the reading thread; then the others in the kernel's order
   std::vector<EventCount> counts;  // one per event
 };
 
@@ -46,7 +45,7 @@ struct CounterReading {
 // Below this running fraction a count, scaled or not, is flagged.
 inline constexpr double kTrustedRunningFraction = 0.9;
 
-// No count, on a counter for no time.
+// Absent, with running fraction 0.
 EventCount AbsentCount();
 
 // ---- Between two readings.
@@ -86,30 +85,30 @@ EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
 // ---- The cost of a reading.
 
 // What a reading itself adds to each event's count: the median over pairs of readings with nothing
-// between them, each scaled by its fraction. 0 for an event that no pair counted.
-// `pairs`: of each pair the counts, one per event.
+// between them, each scaled by its fraction. 0 for an event that no pair counted. `pairs`: the
+// counts of each pair, one per event.
 std::vector<double> CostOfReading(std::span<const std::vector<EventCount>> pairs);
 
-// The count without what `readings` readings of that cost added. A count of the share f holds the
-// share f of the cost. Not below 0.
+// The count minus the cost of `readings` readings. A count with running fraction f includes the
+// share f of the cost. At least 0.
 EventCount WithoutReadings(const EventCount& count, double cost, double readings);
 
 // ---- Over iterations.
 
 // The mean count per iteration: the sum of the counts over the number of iterations. Its running
 // fraction is the sum of the fractions over the number of iterations. An iteration in which the
-// event was never on a counter takes part with count 0 and fraction 0, just as the part of another
-// iteration in which it was not. So the mean is of the share running_fraction of the time, as every
-// count is, and Scaled(mean) is the sum of the counts over the sum of the fractions. Absent when no
-// iteration was counted.
+// event was never on a counter is included with count 0 and fraction 0, like the uncounted part of
+// any other iteration. So the mean, like every count, is of the share running_fraction of the time,
+// and Scaled(mean) is the sum of the counts over the sum of the fractions. Absent when no iteration
+// was counted.
 EventCount MeanCount(std::span<const EventCount> per_iteration);
 
-// The sums of which MeanOfSum takes the mean, for series that are not kept.
+// The sums from which MeanOfSum computes the mean, for series that are not kept.
 void AddCount(const EventCount& more, EventCount& sum);
 EventCount MeanOfSum(const EventCount& sum, std::int64_t iterations);
 
-// count / running fraction: an estimate of what the event would have counted on a counter of its
-// own, if the time were uniform. Absent stays absent.
+// count / running fraction: an estimate of the count that the event would have on a dedicated
+// counter, if it occurs uniformly over time. Absent stays absent.
 std::optional<double> Scaled(const EventCount& count);
 
 }  // namespace topdnn

@@ -79,7 +79,7 @@ void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturb
     seen.machine_time = MachineTime{.stolen = after.machine->stolen - before.machine->stolen,
                                     .wanted = after.machine->wanted - before.machine->wanted};
   }
-  // A thread that ended takes its accounts with it: the sum may fall.
+  // The accounts of a thread disappear when it ends, so the sum may fall.
   if (before.scheduler && after.scheduler && after.scheduler->running > before.scheduler->running &&
       after.scheduler->waiting >= before.scheduler->waiting) {
     seen.scheduler_time =

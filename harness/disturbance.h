@@ -1,6 +1,7 @@
-// Whether other work on the machine disturbed a measurement: what is watched, and the judgement.
+// Decides whether other work on the machine disturbed a measurement: what is observed, and the
+// verdict.
 //
-// A record is DEGRADED only when the disturbance plausibly reached its median. A median tolerates
+// A record is DEGRADED only if the disturbance plausibly affected its median. A median tolerates
 // one preempted iteration in a hundred.
 
 #ifndef TOPDNN_HARNESS_DISTURBANCE_H_
@@ -19,8 +20,8 @@ namespace topdnn {
 
 // CPU time of the whole machine since boot, in the kernel's ticks (proc(5), /proc/stat).
 struct MachineTime {
-  std::uint64_t stolen = 0;  // wanted by this machine, given by the hypervisor to another
-  std::uint64_t wanted = 0;  // all but idle and waiting for I/O; includes the stolen time
+  std::uint64_t stolen = 0;  // requested by this machine, given by the hypervisor to another
+  std::uint64_t wanted = 0;  // all time except idle and waiting for I/O; includes the stolen time
 };
 
 // From the text of /proc/stat; absent when it lacks the line `cpu` or its column `steal`.
@@ -36,25 +37,26 @@ struct SchedulerTime {
 
 // Of one thread, from the text of its schedstat; absent when that is not three numbers.
 std::optional<SchedulerTime> ParseSchedulerTime(std::string_view schedstat);
-// Sums over the folders of `tasks`; absent where the kernel keeps no such accounts.
+// Sums over the folders of `tasks`; absent if the kernel does not keep these accounts.
 std::optional<SchedulerTime> ReadSchedulerTime(
     const std::filesystem::path& tasks = "/proc/self/task");
 
 // Involuntary context switches of every thread of the process so far.
 std::int64_t InvoluntarySwitches() noexcept;
 
-// The kernel's accounts at one moment. What it does not keep is absent.
+// The kernel's accounts at one moment. Accounts that it does not keep are absent.
 struct KernelAccounts {
   std::optional<MachineTime> machine;
   std::optional<SchedulerTime> scheduler;
-  // That the CPU quotas of this control group and those above it stopped them, summed over CPUs.
+  // Time for which the CPU quotas of this control group and its parents stopped the threads, summed
+  // over CPUs.
   std::optional<double> throttled_seconds;
 };
 KernelAccounts ReadKernelAccounts();
 
-// What was seen around one measurement. What was not watched is absent.
+// The observations around one measurement. Those that were not made are absent.
 struct Disturbance {
-  double seconds = 0;  // that the measurement took
+  double seconds = 0;  // duration of the measurement
   std::int64_t iterations = 0;
   std::int64_t switched_iterations = 0;   // with an involuntary switch in any thread
   std::int64_t involuntary_switches = 0;  // in them
@@ -67,48 +69,49 @@ struct Disturbance {
   std::optional<double> throttled_seconds;
   std::optional<double> core_hertz_before;
   std::optional<double> core_hertz_after;
-  // Speed of a probe over the best speed known of it on this machine: 1 = undisturbed. The lowest
+  // Speed of a probe divided by its best known speed on this machine: 1 = undisturbed. The lowest
   // of the readings around the measurement.
   std::optional<double> quiet_ratio;
 };
 
-// Adds what the accounts gained between two moments. Accounts that went backwards are left out.
+// Adds the differences of the accounts between two moments. Accounts that went backwards are left
+// out.
 void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturbance& seen);
 
-// Stolen time above this share of the time wanted moves a median by as much: above what two runs
-// on a quiet machine differ by (1 to 2 %).
+// Stolen time above this share of the requested time changes a median by the same share, which
+// exceeds the difference between two runs on a quiet machine (1 to 2 %).
 inline constexpr double kMostStolen = 0.02;
 // Ticks are 10 ms, so a share of fewer stolen ticks than this is not significant.
 inline constexpr std::uint64_t kLeastStolenTicks = 5;
-// A core clock that moved by more than this moves compute-bound stages by as much. Turbo steps and
-// the probe's own noise stay below it.
+// A change of the core clock above this share changes compute-bound stages by the same share. Turbo
+// steps and the probe's own noise stay below it.
 inline constexpr double kMostClockChange = 0.03;
-// Up to this share of disturbed iterations leaves the median and the 90th percentile alone.
+// Disturbed iterations up to this share do not affect the median and the 90th percentile.
 inline constexpr double kMostSwitchedIterations = 0.10;
-// A long iteration meets a switch now and then without a visible effect. A switch costs at most
-// about a scheduling slice of 3 ms (CFS, sched_min_granularity on a few cores). All of them
-// together must be able to take more than this share of the time.
+// A long iteration may include a switch without a visible effect. A switch costs at most about a
+// scheduling slice of 3 ms (CFS, sched_min_granularity on a few cores). The switches count as a
+// disturbance only if together they can take more than this share of the time.
 inline constexpr double kSliceSeconds = 0.003;
 inline constexpr double kMostSwitchedTime = 0.02;
-// Threads that wait for a CPU for more than this share of their time take as much longer, unless
-// the iterations without a switch show the same median.
+// Threads that wait for a CPU for more than this share of their time take longer by the same share,
+// unless the iterations without a switch have the same median.
 inline constexpr double kMostWaiting = 0.02;
-// Above this share another program runs nearly all the time. It shares caches and memory with the
-// iterations without a switch, too.
+// Above this share another program runs almost all the time. It then also shares caches and memory
+// with the iterations without a switch.
 inline constexpr double kMostWaitingAtAll = 0.10;
-// A quota that stops the threads for more than this share of the time moves the median.
+// A quota that stops the threads for more than this share of the time changes the median.
 inline constexpr double kMostThrottled = 0.01;
-// A probe below this share means that a neighbour takes caches, memory bandwidth or issue slots.
-// Probes on a quiet shared machine repeat within some 5 %.
+// A probe below this share means that a neighbour uses caches, memory bandwidth or issue slots.
+// Probes on a quiet shared machine repeat within about 5 %.
 inline constexpr double kLeastQuietRatio = 0.90;
 
-// With so many iterations without a switch, their median is a reference. Then the effect on the
-// median counts, and not the number of switches: threads of the kernel preempt for microseconds,
-// another program for milliseconds.
+// With at least this many iterations without a switch, their median is a reference. The effect on
+// the median then decides, not the number of switches: kernel threads preempt for microseconds,
+// other programs for milliseconds.
 inline constexpr std::size_t kLeastUnswitched = 10;
 inline constexpr double kMostSwitchedExcess = 0.01;
 
-// OK, or DEGRADED with every threshold that was passed.
+// OK, or DEGRADED with every threshold that was exceeded.
 Verdict JudgeDisturbance(const Disturbance& seen);
 
 }  // namespace topdnn

@@ -30,7 +30,7 @@ BoundedSeries SeriesOf(std::span<const double> values, std::size_t most_points) 
   return series;
 }
 
-// Counts come in at most some tens of iterations: they are kept as they are.
+// There are counts of at most some tens of iterations, so all are kept.
 Json EventsJson(const StageSamples& samples, const std::vector<std::string>& events) {
   Json json = Json::object();
   for (std::size_t e = 0; e < events.size(); ++e) {

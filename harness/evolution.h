@@ -1,5 +1,5 @@
-// How a measurement went over its iterations: each stage's series of times and counts, bounded in
-// length, and its phases (warm-up and steady, forward, backward and update).
+// The course of a measurement over its iterations: each stage's series of times and counts, bounded
+// in length, and its phases (warm-up and steady; forward, backward and update).
 
 #ifndef TOPDNN_HARNESS_EVOLUTION_H_
 #define TOPDNN_HARNESS_EVOLUTION_H_
@@ -18,15 +18,16 @@
 
 namespace topdnn {
 
-// A series of any length in a buffer of fixed length: when it is full, neighbours are merged into
-// their mean, and from then on each point stands for twice as many values.
+// A series of any length in a buffer of fixed length. When the buffer is full, neighbouring points
+// are merged into their mean; each point then represents twice as many values.
 class BoundedSeries {
  public:
   // `capacity`: points, even and at least 2. Throws std::invalid_argument.
   explicit BoundedSeries(std::size_t capacity);
 
   void Add(double value);
-  // Each the mean of values_per_point() values in their order; the last of those that are left.
+  // Each point is the mean of values_per_point() consecutive values; the last point is the mean of
+  // the rest.
   std::vector<double> Points() const;
   std::int64_t values_per_point() const { return stride_; }
 
@@ -45,20 +46,20 @@ struct Phase {
   std::int64_t iterations = 0;
   double seconds = 0;  // median of an iteration
   double share = 0;    // of the phase's step
-  // Means of an iteration, of the steady phase: events are not read while warming up.
+  // Means per iteration of the steady phase: events are not read during warm-up.
   std::map<std::string, std::optional<double>> events;
 };
 
-// `groups`: of each stage, in the order of the samples'. Groups come in the order of their first
-// stage. Throws std::invalid_argument when they are not as many.
+// `groups`: the group of each stage, in the order of the samples. The result has the groups in the
+// order of their first stage. Throws std::invalid_argument if the lengths differ.
 std::vector<Phase> PhasesOf(const SequenceSamples& samples, std::span<const std::string> groups);
 
-// "phase    group     iterations  time  of the phase", a line each.
+// "phase    group     iterations  time  of the phase", one line each.
 std::string PhasesText(const std::vector<Phase>& phases, const Style& style);
 
 // {"phases": [...], "stages": [{"name", "warmup_seconds": [...], "seconds": [...],
 // "values_per_point": k, "events": {"NAME": [...]}}...]}, with the step as the last stage, and at
-// most so many points a series. What was not counted is null.
+// most `points` points per series. Values that were not counted are null.
 nlohmann::ordered_json EvolutionJson(const SequenceSamples& samples,
                                      const std::vector<Phase>& phases,
                                      std::size_t most_points = 1000);

@@ -1,4 +1,4 @@
-// Takes memory out of every cache level, for measurements that start cold.
+// Evicts memory from every cache level, for measurements that start cold.
 
 #ifndef TOPDNN_HARNESS_FLUSH_H_
 #define TOPDNN_HARNESS_FLUSH_H_
@@ -9,8 +9,8 @@
 namespace topdnn {
 
 // Writes back and evicts every cache line of the bytes from all caches of the coherence domain:
-// CLFLUSHOPT, else CLFLUSH (Intel SDM volume 2A), then waits for it. Returns false where the
-// architecture's user mode cannot do it; then nothing was flushed.
+// CLFLUSHOPT, otherwise CLFLUSH (Intel SDM volume 2A), then waits for completion. Returns false,
+// without flushing, if the architecture does not support it in user mode.
 bool FlushFromCaches(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace topdnn

@@ -39,7 +39,7 @@ class OpenInput {
   int error_;
 };
 
-// Bytes read, 0 at the end, or -errno. Waits for a pipe's writer as long as there is one.
+// Returns the number of bytes read, 0 at the end, or -errno. Waits while a pipe has a writer.
 ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
   for (;;) {
     const ssize_t got = read(fd, buffer.data(), buffer.size());
@@ -57,7 +57,7 @@ ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
 
 std::string ReadInputFile(const std::string& path, const InputFile& file,
                           const std::function<void(const std::string& why)>& refuse) {
-  // (`refuse` throws; were it to return, nothing would be read)
+  // (`refuse` throws; if it returned, nothing would be read)
   const auto fail = [&refuse](const std::string& why) {
     refuse(why);
     throw std::logic_error(why);

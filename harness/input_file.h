@@ -1,5 +1,5 @@
-// A file of the user's, read whole. Nothing that is given as a file can block the program for ever:
-// a named pipe has perhaps no writer, a device no end.
+// Reads a user's file completely. No path can block the program forever: a named pipe may have no
+// writer, and a device may have no end.
 
 #ifndef TOPDNN_HARNESS_INPUT_FILE_H_
 #define TOPDNN_HARNESS_INPUT_FILE_H_
@@ -12,13 +12,13 @@ namespace topdnn {
 
 struct InputFile {
   std::size_t most_bytes = 0;  // 0: no limit
-  // What a larger file is told to do: "record fewer intervals".
+  // The fix in the message about a larger file: "record fewer intervals".
   std::string smaller;
 };
 
-// Reads a regular file; and a pipe, or what else stands there, that the shell has opened already:
-// /dev/stdin, /dev/fd/N and /proc/self/fd/N, as `<(...)` gives them. `refuse` throws the caller's
-// error for "what is wrong; the fix"; it does not return.
+// Reads a regular file, or a pipe or other file that the shell has already opened: /dev/stdin,
+// /dev/fd/N and /proc/self/fd/N, as in `<(...)`. `refuse` throws the caller's error for "what is
+// wrong; the fix"; it does not return.
 std::string ReadInputFile(const std::string& path, const InputFile& file,
                           const std::function<void(const std::string& why)>& refuse);
 

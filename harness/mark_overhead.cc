@@ -19,7 +19,7 @@ std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stag
   with.reserve(static_cast<std::size_t>(pairs.most));
   without.reserve(static_cast<std::size_t>(pairs.most));
   MeasureLoop loop(options, clock, "overhead");
-  // Pairs run as marked-bare, bare-marked, ...: a drift then weighs on both alike.
+  // Pairs run as marked-bare, bare-marked, ..., so that a drift affects both equally.
   while (loop.Next(2 * pairs.least, 2 * pairs.most, options.seconds)) {
     const bool marked = (loop.done() % 4 == 0) || (loop.done() % 4 == 3);
     (marked ? RunMarked : RunBare)(stages, clock, inner.data());

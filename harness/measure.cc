@@ -27,8 +27,8 @@ class SequenceMeter {
     ListEvents(options, samples_);
   }
 
-  // The quiet check empties the caches, so it stands before the warm-up and after the last timed
-  // iteration: nothing but a look at the core's clock lies between warm-up and timing.
+  // The quiet check empties the caches, so it runs before the warm-up and after the last timed
+  // iteration. Only a reading of the core's clock runs between warm-up and timing.
   SequenceSamples Measure() {
     Disturbance& seen = samples_.disturbance;
     if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();
@@ -115,8 +115,8 @@ class SequenceMeter {
     return &marks_[static_cast<std::size_t>(iteration) * (stages_.size() + 1)];
   }
 
-  // One iteration's times, without those of the marks. An iteration in which the clock went
-  // backwards has none, and is counted as left out: false.
+  // One iteration's times, without those of the marks. Returns false if the clock went backwards:
+  // the iteration is then counted as left out.
   bool KeepTimes(const std::uint64_t* marks) {
     if (!std::is_sorted(marks, marks + stages_.size() + 1)) {
       for (StageSamples& stage : samples_.stages) ++stage.left_out;

@@ -18,7 +18,8 @@ IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers) {
   IterationBounds bounds = {options.least_iterations, options.most_iterations};
   if (options.iterations) bounds = {*options.iterations, *options.iterations};
   if (bounds.least < 1 || bounds.most < bounds.least) {
-    throw MeasureError("a measurement needs at least one iteration, and no fewer than its least");
+    throw MeasureError(
+        "a measurement needs at least one iteration, and the most must not be below the least");
   }
   if (bounds.least > fit) {
     throw MeasureError(fmt::format("{} iterations of {} marks exceed 256 MiB; ask for at most {}",

@@ -1,5 +1,5 @@
-// The loop of a measurement: how many iterations, when to stop, what runs between two of them; and
-// the measured region itself.
+// The loop of a measurement: how many iterations to run, when to stop, and what runs between two
+// iterations; and the measured region itself.
 
 #ifndef TOPDNN_HARNESS_MEASURE_LOOP_H_
 #define TOPDNN_HARNESS_MEASURE_LOOP_H_
@@ -16,7 +16,7 @@ namespace topdnn {
 // 256 MiB of 8-byte numbers: a measurement that stores more is refused.
 inline constexpr std::int64_t kMostNumbers = std::int64_t{1} << 25;
 
-// Throws MeasureError when there is no stage, or one without code.
+// Throws MeasureError if there is no stage, or one without code.
 void CheckStages(std::span<const TimedStage> stages);
 
 struct IterationBounds {
@@ -24,8 +24,8 @@ struct IterationBounds {
   std::int64_t most = 0;
 };
 
-// How many iterations may run when `numbers` 8-byte numbers are stored for each. Throws
-// MeasureError when the options ask for none, or for more than fit.
+// The number of iterations that may run if `numbers` 8-byte numbers are stored for each. Throws
+// MeasureError if the options ask for none, or for more than fit.
 IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers);
 
 // What runs between iterations: the hook, the poll for cancellation, the count of iterations, the
@@ -35,7 +35,7 @@ class MeasureLoop {
   MeasureLoop(const MeasureOptions& options, const TickClock& clock, std::string_view phase)
       : options_(options), clock_(clock), phase_(phase), start_(clock.now()) {}
 
-  // Whether another iteration is due; runs the hook if so.
+  // Returns whether to run another iteration; if so, runs the hook.
   bool Next(std::int64_t least, std::int64_t most, double most_seconds);
   void Finished() { ++done_; }
 

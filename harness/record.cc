@@ -7,7 +7,7 @@
 namespace topdnn {
 
 std::optional<double> Record::Gflops() const {
-  // (a failed record may still hold the samples that failed; no figure is made of them)
+  // (a failed record may still contain its samples; they give no figures)
   if (status == Status::kFailed || !seconds || !flops || !(seconds->median > 0)) {
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// What one measurement says of itself. Every report (console, JSON, CSV) and every Google Benchmark
-// row is made from these.
+// The record of one measurement. Every report (console, JSON, CSV) and every Google Benchmark row
+// is made from records.
 
 #ifndef TOPDNN_HARNESS_RECORD_H_
 #define TOPDNN_HARNESS_RECORD_H_
@@ -20,7 +20,7 @@
 
 namespace topdnn {
 
-// One stage (or a whole step) under one regime. What was not measured is absent.
+// One stage (or a whole step) under one regime. Values that were not measured are absent.
 struct Record {
   std::string name;    // "conv1"
   std::string op;      // "conv"
@@ -32,34 +32,37 @@ struct Record {
   std::string reason;  // required unless OK
 
   std::optional<Summary> seconds;
-  // Under every regime that was measured, this record's own included; empty unless asked for.
+  // For every measured regime, including this record's own; empty unless requested.
   std::map<std::string, Summary> seconds_by_regime;
   std::optional<double> flops;                     // analytic
   std::optional<double> flops_counted;             // executed, as counted
   std::optional<double> bytes;                     // compulsory traffic
   std::optional<double> ceiling_flops_per_second;  // measured, of the ISA that ran
   std::string ceiling_name;                        // which ceiling that is
-  Verdict ceiling_verdict;  // INVALID: the ceiling has a name, but no value to be held to
+  Verdict ceiling_verdict;                         // INVALID: the ceiling has a name, but no value
 
   std::map<std::string, std::optional<double>> events;  // per iteration
   std::optional<double> running_fraction;               // least of the events'
-  // The same by thread, where a source tells threads apart; 0 is the one that calls the stage.
+  // The same by thread, if a source counts threads separately; 0 is the thread that calls the
+  // stage.
   std::map<int, std::map<std::string, std::optional<double>>> thread_events;
-  // Why flops_counted or events are absent, or what sets them apart, where a source knows.
+  // Why flops_counted or events are absent, or how they were counted, if known.
   std::string counts_reason;
   std::optional<std::map<std::string, std::optional<double>>> topdown;
-  std::optional<TopdownBounds> topdown_bounds;  // an estimate, never among the measured
-  // Why there are no bounds although instructions were counted; empty: there are, or none were.
+  std::optional<TopdownBounds> topdown_bounds;  // an estimate; never shown among measured values
+  // Why there are no bounds although instructions were counted; empty if there are bounds, or no
+  // instructions were counted.
   std::string bounds_reason;
   std::optional<Roofline> roofline;
 
-  // FLOP/s at the median time, in 1e9, of the FLOPs as defined; absent without both.
+  // FLOPs as defined over the median time, in 1e9 per second; absent if either is.
   std::optional<double> Gflops() const;
-  // The FLOPs to hold against the ceiling: as defined, or as counted where fewer were executed
-  // (Winograd, padding that is skipped). Comparisons, as in max pooling, are no floating-point
-  // events, so a count below a tenth of the definition is not used.
+  // The FLOPs to compare with the ceiling: as defined, or as counted if fewer were executed
+  // (Winograd, skipped padding). Comparisons, as in max pooling, are no floating-point events, so a
+  // count below a tenth of the definition is not used.
   std::optional<double> FlopsForCeiling() const;
-  // What the memory controllers moved per second of the median time; absent without their counts.
+  // Bytes that the memory controllers moved, per second of the median time; absent without their
+  // counts.
   std::optional<double> DramBytesPerSecond() const;
   // Share of the ceiling reached, by FlopsForCeiling.
   std::optional<double> PeakFraction() const;
@@ -67,11 +70,11 @@ struct Record {
 
 // A sentence for the reader.
 struct Note {
-  // What the sentence is derived from. The validity pass removes it where that does not hold.
+  // The basis of the sentence. The validity pass removes the note if its basis does not hold.
   enum class Basis {
     kFact,      // counts, plans, paired measurements with their interval: holds by itself
     kStep,      // the time of the step in the network
-    kIsolated,  // that, and the times of the stages by themselves
+    kIsolated,  // the step's time, and the times of the stages by themselves
     kCeiling,   // the step's time over its ceiling
   };
   std::string text;
@@ -79,8 +82,8 @@ struct Note {
   bool main = false;  // printed without --explain
 };
 
-// The stages of one pass together; see harness/groups.h. A figure is absent when any stage lacks
-// its part of it.
+// The stages of one pass together; see harness/groups.h. A figure is absent if any stage lacks its
+// part.
 struct GroupSummary {
   std::string name;  // "forward", "backward", ...
   int stages = 0;
@@ -94,14 +97,15 @@ struct GroupSummary {
 struct Report {
   std::string command;
   nlohmann::ordered_json machine;  // harness/machine's description
-  // What was measured, in the caller's terms and order: {"network", "cnn"}, {"batch", 64}, ...
+  // The subject, in the caller's terms and order: {"network", "cnn"}, {"batch", 64}, ...
   std::vector<std::pair<std::string, nlohmann::ordered_json>> subject;
   Record step;  // the whole
   std::optional<double> items_per_step;
   std::vector<Record> stages;
   std::vector<GroupSummary> groups;
-  // The step's median less the groups' times. It is not 0 because a sum of medians is not the
-  // median of a sum, and, where the stages were measured by themselves, because the step was not.
+  // The step's median minus the groups' times. It differs from 0 because a sum of medians is not
+  // the median of a sum, and, if the stages were measured by themselves, because the step was
+  // measured in sequence.
   std::optional<double> remainder_seconds;
   bool partial = false;              // interrupted: some stages are missing
   std::vector<Note> notes;           // warm-up, overhead, gaps

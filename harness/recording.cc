@@ -114,7 +114,7 @@ Json ToJson(const SequenceSamples& samples) {
   return json;
 }
 
-// ---- Reading. Every getter checks the type, and says where it stood.
+// ---- Reading. Every getter checks the type, and reports the position of an error.
 
 class Node {
  public:
@@ -129,8 +129,7 @@ class Node {
     if (found == json_.end()) Refuse(fmt::format("\"{}\" is missing", key));
     return {*found, where_ + ": " + key};
   }
-  // The same; absent when there is no such key, as in recordings of earlier versions, or it is
-  // null.
+  // The same; absent if the key is null or missing, as in recordings of earlier versions.
   std::optional<Node> Find(const char* key) const {
     if (!json_.is_object() || !json_.contains(key) || json_[key].is_null()) return std::nullopt;
     return (*this)[key];
@@ -191,7 +190,7 @@ class Node {
   std::string where_;
 };
 
-// With texts that cannot steer the terminal which they will be printed on.
+// Removes control characters from texts, since they are printed on a terminal.
 Json Cleaned(const Json& json) {
   if (json.is_string()) return OneLine(json.get<std::string>());
   Json cleaned = json;
@@ -205,7 +204,7 @@ std::vector<std::string> EventNames(const Node& node) {
   std::vector<std::string> names = node.Texts();
   std::set<std::string> seen;
   for (const std::string& name : names) {
-    if (!seen.insert(name).second) node.Refuse(fmt::format("the event {} stands twice", name));
+    if (!seen.insert(name).second) node.Refuse(fmt::format("duplicate event {}", name));
   }
   return names;
 }
@@ -326,7 +325,7 @@ SequenceSamples ParseSequence(const Node& node) {
 }
 
 MarkOverhead ParseOverhead(const Node& node) {
-  constexpr double kMost = 1e9;  // an overhead beyond it is none
+  constexpr double kMost = 1e9;  // a larger overhead is an error
   MarkOverhead overhead{.ratio = node["ratio"].Number(-kMost, kMost),
                         .interval = std::nullopt,
                         .pairs = node["pairs"].Whole()};

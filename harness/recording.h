@@ -1,5 +1,6 @@
-// A run's raw samples in a file: what was measured on one machine (with a PMU, say) is analysed,
-// and tested, on another. JSON, versioned, with the machine that it comes from.
+// A file of a run's raw samples: a measurement on one machine (for example with a PMU) can be
+// analysed and tested on another. The format is versioned JSON and includes the machine's
+// description.
 //
 //   {"topdnn_recording": 1, "command": "...", "machine": {...}, "subject": {"network": "cnn", ...},
 //    "smt": false, "in_network": SEQUENCE, "isolated": [SEQUENCE...],
@@ -7,7 +8,7 @@
 //    "checks": [{"agrees": true, "reason": ""}...], "source_notes": ["..."]}
 //   SEQUENCE = {"clock", "events": [NAME...], "event_passes": [0...], "run_events": [NAME...], ...,
 //    "regions": [{"name", "seconds": [...], "counts": [[n|null...] per event], "running": ...}...]}
-//   with the regions in the order measured and the step as the last.
+//   with the regions in the measured order and the step last.
 
 #ifndef TOPDNN_HARNESS_RECORDING_H_
 #define TOPDNN_HARNESS_RECORDING_H_
@@ -31,7 +32,7 @@ class RecordingError : public std::runtime_error {
 };
 
 struct Recording {
-  // Whether a stage's result was right, as it was found before it was timed.
+  // Whether a stage's result agreed with the reference in the check before timing.
   struct Check {
     bool agrees = true;
     std::string reason;
@@ -39,7 +40,7 @@ struct Recording {
 
   std::string command;
   nlohmann::ordered_json machine;  // as in a report
-  nlohmann::ordered_json subject;  // network, batch, ...: what a replay must ask for, too
+  nlohmann::ordered_json subject;  // network, batch, ...: a replay must have the same
   bool smt = false;                // hardware threads shared cores
   SequenceSamples in_network;
   std::vector<SequenceSamples> isolated;
@@ -54,8 +55,9 @@ inline constexpr int kRecordingVersion = 1;
 
 std::string FormatRecording(const Recording& recording);
 
-// `where` names the text in messages. Throws RecordingError for any other version, a missing or
-// mistyped part, series that do not match the events or each other, negative or non-finite numbers.
+// `where` names the text in messages. Throws RecordingError for another version, a missing or
+// mistyped part, series that do not match the events or each other, and negative or non-finite
+// numbers.
 Recording ParseRecording(std::string_view text, const std::string& where);
 
 // Reads a file of at most 256 MiB. Throws RecordingError.

@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-// As it is, or scaled.
+// Unscaled or scaled.
 std::optional<double> ValueOf(const EventCount& mean, const std::string& event, bool scaled) {
   return scaled && !ElsewhereOf(event) ? Scaled(mean) : mean.value;
 }
@@ -51,7 +51,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
   record.reason = verdict.reason;
   if (samples.seconds.empty()) {
     record.status = Status::kSkipped;
-    record.reason = "interrupted before its first whole iteration";
+    record.reason = "interrupted before its first complete iteration";
     if (samples.left_out > 0) {
       record.status = Status::kInvalid;
       record.reason =
@@ -106,7 +106,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
                               events[e], 100 * mean.running_fraction, samples.scaled ? "" : "not ");
     }
   }
-  // (what was elsewhere was off its counter for that reason)
+  // (a thread on another core type was off the counter for that reason)
   if (!elsewhere.empty()) {
     degrade(elsewhere);
   } else if (!displaced.empty()) {

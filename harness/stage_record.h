@@ -1,4 +1,4 @@
-// What the samples of a stage, or of the step, amount to: its record.
+// Makes the record of a stage, or of the step, from its samples.
 
 #ifndef TOPDNN_HARNESS_STAGE_RECORD_H_
 #define TOPDNN_HARNESS_STAGE_RECORD_H_
@@ -13,25 +13,26 @@
 
 namespace topdnn {
 
-// A stage shorter than this many empty regions is flagged: a tenth of it was the marks' own time.
+// A stage shorter than this many empty regions is flagged: the marks took a tenth of its time or
+// more.
 inline constexpr double kLeastEmptyRegions = 10;
 
-// Asks for scaled counts: the record's means are then Scaled(mean), the sum of the counts over the
+// Requests scaled counts: the record's means are then Scaled(mean), the sum of the counts over the
 // sum of the fractions, an estimate. The samples stay as they were counted. Cycles on another core
 // type are never scaled: they were counted in full.
 void ScaleCounts(StageSamples& samples);
 
-// The mean of one of `events` over the iterations, scaled if the samples ask for it.
+// The mean of one of `events` over the iterations, scaled if the samples request it.
 EventCount MeanOfEvent(const StageSamples& samples, const std::vector<std::string>& events,
                        std::size_t event);
 
-// The record of a stage or of the step: name, regime, status, seconds, events, running fraction.
-// DEGRADED, besides for the verdict, when the region is too short for the marks, or an event was on
-// a counter for too small a share of the time. Without samples it is SKIPPED.
+// The record of a stage or of the step: name, regime, status, seconds, events, running fraction. In
+// addition to the verdict, it is DEGRADED if the region is too short for the marks, or an event was
+// on a counter for too small a share of the time. Without samples it is SKIPPED.
 Record RecordOf(const StageSamples& samples, const std::vector<std::string>& events,
                 const Verdict& verdict, std::string_view regime);
-// Adds what the sources that run the regions themselves counted: their events, the FLOPs counted,
-// and why some of it is absent or taken otherwise.
+// Adds the counts of the sources that run the regions themselves: their events, the counted FLOPs,
+// and why some are absent or counted in another way.
 void AddRunCounts(const StageSamples& samples, const std::vector<std::string>& run_events,
                   Record& record);
 

@@ -1,4 +1,4 @@
-// How far a measured figure can be believed: one scale for records, ceilings and rates.
+// How far a measured figure can be trusted: one scale for records, ceilings and rates.
 
 #ifndef TOPDNN_HARNESS_STATUS_H_
 #define TOPDNN_HARNESS_STATUS_H_
@@ -13,7 +13,7 @@ namespace topdnn {
 enum class Status {
   kOk,
   kDegraded,  // measured, but the machine was disturbed: the reason says how
-  kInvalid,   // measured, and the measurement contradicts itself or another one
+  kInvalid,   // measured, but it contradicts itself or another measurement
   kSkipped,   // not measured: the machine or a library lacks something
   kFailed,    // the result was wrong or the code failed; never carries a time
 };

@@ -21,7 +21,7 @@ bool Within(double counted, double known, const Allowance& allowance) {
   return std::abs(counted - known) <= allowance.absolute + allowance.relative * std::abs(known);
 }
 
-// A probe's call as the sources take it.
+// A probe's call in the form that the sources take.
 struct Call {
   const Probe* probe;
   ProbeBuffers* buffers;
@@ -41,7 +41,7 @@ std::map<std::string, EventCount> CountProbe(const Probe& probe, CounterSource& 
   return CountRegion(source, Call::Run, &call);
 }
 
-// The events of kMore iterations, or for each why it is absent.
+// The events of kMore iterations, or the reason why one is absent.
 std::map<std::string, EventCount> Difference(const Probe& probe, CounterSource* source) {
   if (source == nullptr) return {};
   const std::map<std::string, EventCount> few = CountProbe(probe, *source, kFew);
@@ -230,7 +230,7 @@ ValidationCase ValidationCaseOf(const nlohmann::ordered_json& json) {
     if (verdict == NameOf(status)) c.verdict = status;
   }
   if (c.verdict == Status::kSkipped && verdict != NameOf(Status::kSkipped)) {
-    c.verdict = Status::kInvalid;  // (what it cannot name is not believed)
+    c.verdict = Status::kInvalid;  // (an unknown verdict is not trusted)
   }
   return c;
 }

@@ -88,12 +88,12 @@ void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
     const std::optional<Roof> lowest = roofline.attainable();
     return lowest && roofline.flops_per_second() > kMostPeakFraction * lowest->value;
   };
-  // The caches keep part of a working set that is little larger than they are.
+  // The caches keep part of a working set that is slightly larger than they are.
   if (over()) roofline.dram_applies = false;
   if (over() || record.status >= Status::kInvalid) record.roofline.reset();
 }
 
-// A group has a share of the ceiling where each of its stages that computes has one.
+// A group has a share of the ceiling if each of its computing stages has one.
 void JudgeGroups(Report& report) {
   for (GroupSummary& group : report.groups) {
     const bool has_ceilings =

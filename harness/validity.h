@@ -1,6 +1,6 @@
-// Which figures of a report hold. Measuring produces samples; this pass judges what is derived from
-// them. It is the only place that does: reports print what is left, and no report decides by
-// itself.
+// Decides which figures of a report are valid. Measuring produces samples; this pass judges the
+// figures derived from them. It is the only place that does so: reports print what is left, and no
+// report decides on its own.
 //
 // A figure that does not hold is removed, or its record gets a status and the reason:
 //
@@ -32,13 +32,13 @@ namespace topdnn {
 // that the ceiling was measured too low.
 inline constexpr double kMostPeakFraction = 1.02;
 
-// What a report is judged by, besides its own records.
+// The inputs of the pass besides the report's own records.
 struct Evidence {
   std::vector<Ceiling> ceilings;  // with the verdicts of the measurements before and after the run
   Verdict isolated;               // the worst over the stages that were measured by themselves
 };
 
-// Judges one record. The status only gets worse.
+// Judges one record. The status can only get worse.
 void JudgeRecord(std::span<const Ceiling> ceilings, Record& record);
 
 // The ceilings, with those that a record of the report exceeds marked INVALID. Pure.

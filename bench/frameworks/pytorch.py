@@ -1,4 +1,4 @@
-"""Times steps of a network in PyTorch, in each of its ways that may be the fastest on a CPU.
+"""Times steps of a network in PyTorch, in each mode that may be the fastest on a CPU.
 
   pytorch.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"ways": {WAY: milliseconds}}
   pytorch.py --version                                  {"framework": NAME} or {"absent": REASON}

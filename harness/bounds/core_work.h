@@ -1,4 +1,4 @@
-// What a region asked of the cores, from its exact counts: the numerators of Top-Down bounds.
+// The work of a region for the cores, from its exact counts: the numerators of Top-Down bounds.
 
 #ifndef TOPDNN_HARNESS_BOUNDS_CORE_WORK_H_
 #define TOPDNN_HARNESS_BOUNDS_CORE_WORK_H_
@@ -12,13 +12,13 @@
 
 namespace topdnn {
 
-// Of all threads together. The OpenMP runtime's own instructions (starting teams, waiting) are left
-// out of `instructions` and `predicted_branches`, because their number changes from run to run.
+// Sums over all threads. `instructions` and `predicted_branches` exclude the OpenMP runtime's own
+// instructions (starting teams, waiting), because their number changes from run to run.
 struct CoreWork {
   double instructions = 0;
   double slow_instructions = 0;     // those that may take long: divisions, gathers, ...
-  double fusible_instructions = 0;  // those that some cores fuse with a neighbour: see ExactCounts
-  double instruction_bytes = 0;     // of the code, as often as it was executed
+  double fusible_instructions = 0;  // some cores fuse these with a neighbour: see ExactCounts
+  double instruction_bytes = 0;     // of the executed code, counted per execution
   double conditional_branches = 0;
   double predicted_branches = 0;  // conditional and indirect ones
   double taken_branches = 0;
@@ -29,7 +29,7 @@ struct CoreWork {
   double code_bytes = 0;  // distinct code that was executed
 };
 
-// From the events of the source `exact`; absent when one of them is.
+// From the events of the source `exact`; absent if one of them is.
 std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<double>>& events);
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// Where a region stands under the roofs that this machine was measured to have.
+// The position of a region under this machine's measured roofs.
 //
 // Two abscissas: operations per byte between core and L1, which are counted exactly (the
 // cache-aware roofline: Ilic, Pratas, Sousa, IEEE Computer Architecture Letters 13(1), 2014), and
@@ -34,7 +34,7 @@ struct Roofline {
   std::optional<double> l1_intensity() const;    // FLOP/B
   std::optional<double> dram_intensity() const;  // FLOP/B
   // The lowest of the roofs at these intensities, in FLOP/s, under the ceiling's name. The roof of
-  // memory stands only where its bytes do not fit the last cache: see `dram_applies`.
+  // memory applies only if the bytes do not fit the last cache: see `dram_applies`.
   std::optional<Roof> attainable() const;
   bool dram_applies = true;
 };

@@ -9,7 +9,7 @@
 namespace topdnn {
 namespace {
 
-// How far two readings of a clock lie apart on a quiet machine.
+// The difference between two readings of a clock on a quiet machine.
 constexpr double kNoise = 0.02;
 // Slots of an instruction, on average; of one that may take long (a gather of 16 lanes: 81 on Zen
 // 4; Agner Fog, instruction tables).
@@ -17,8 +17,9 @@ constexpr double kSlotsPerInstruction = 2;
 constexpr double kSlowSlots = 100;
 // More than a 64-bit division, an atomic operation or a gather takes.
 constexpr double kSlowCycles = 100;
-// Least values of what is also measured: a misprediction costs 11 to 20 cycles, a load from L1 and
-// a multiply-add after it 9 to 11 (Agner Fog, microarchitecture and instruction tables).
+// Least values of quantities that are also measured: a misprediction costs 11 to 20 cycles, a load
+// from L1 and a multiply-add after it 9 to 11 (Agner Fog, microarchitecture and instruction
+// tables).
 constexpr double kMispredictCycles = 20;
 constexpr double kLinkCycles = 12;
 // A taken branch that the second level of the target buffer predicts; a line of code from memory.
@@ -28,15 +29,15 @@ constexpr double kCodeLine = 64;
 constexpr double kWindowBytes = 32;
 // An instruction of AVX-512 with an address: longer ones on average are taken for a miscount.
 constexpr double kMostInstructionBytes = 8;
-// A run is still called OK when a neighbour slows a probe down by this much (kLeastQuietRatio).
+// A run is still OK if a neighbour slows a probe down by this share (kLeastQuietRatio).
 constexpr double kUnseen = 0.10;
-// An interval that is less informative than this is left out.
+// A wider interval is omitted.
 constexpr double kInformative = 0.01;
-// Rates that spread further are those of a disturbed machine.
+// A larger spread means that the machine was disturbed.
 constexpr double kMostSpread = 0.05;
 // Instructions issued a cycle, over the slots: the probes reach 0.75 (Zen 5) to 1.
 constexpr double kLeastIssue = 0.6;
-// By how much a run may beat the rates measured around it.
+// A run may exceed the rates measured around it by this factor.
 constexpr double kMostBusy = 1.05;
 
 double Clamp(double fraction) { return std::clamp(fraction, 0.0, 1.0); }
@@ -88,8 +89,8 @@ Busiest BusiestUnit(const CoreWork& work, const CoreRates& rates, double cycles)
   return busiest;
 }
 
-// Upper ends in cycles of a thread, and lower ends, before they are set against each other. Shares
-// are of the slots.
+// Upper ends in cycles of a thread, and lower ends, before they are combined. Shares are of the
+// slots.
 struct Shares {
   double retiring_low = 0, retiring_high = 1;
   double mispredicts = 0, mispredict_cost = 0;  // a cost in cycles of all slots
@@ -193,7 +194,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   bool collapsed = false;
   const auto add = [&](const char* name, double low, double high, std::string basis) {
     collapsed = collapsed || !(low < high || (low == 0 && high == 0));
-    // (Retiring has nothing before it that it could be the rest of)
+    // (Retiring is never a remainder)
     const double nothing_known = std::string_view(name) == "Retiring" ? 1.0 : rest;
     if (low < kInformative && high > nothing_known - kInformative) return;
     bounds[name] = {low, high, std::move(basis)};

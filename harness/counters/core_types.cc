@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kElsewhere = "cycles@";
 constexpr int kPmuTypeShift =
-    32;  // PERF_PMU_TYPE_SHIFT, which Debian 12's headers know of x86 alone
+    32;  // PERF_PMU_TYPE_SHIFT, which Debian 12's headers define only for x86
 
 }  // namespace
 

@@ -11,8 +11,8 @@ namespace topdnn {
 
 namespace {
 
-// User mode alone: it is what the unprivileged may count (perf_event_paranoid up to 2), and an
-// interrupt's handler is no work of the stage.
+// User mode only: unprivileged users may count it (perf_event_paranoid up to 2), and an interrupt's
+// handler is not part of the stage.
 const std::vector<ResolvedEvent>& HardwareEvents() {
   static const std::vector<ResolvedEvent> events = {
       {"cycles:u", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, "kernel"},
@@ -20,7 +20,7 @@ const std::vector<ResolvedEvent>& HardwareEvents() {
   return events;
 }
 
-// Some hypervisors let the events be opened and never count: so count something.
+// Under some hypervisors the events open but never count, so this counts something.
 Availability ProbeHardware() {
   const Trial trial = TryGroup(PerfSyscalls::Real(), HardwareEvents(), SpinForATrial);
   if (trial.verdict == TrialVerdict::kRefused) {

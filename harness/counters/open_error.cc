@@ -21,13 +21,13 @@ namespace {
 constexpr std::uint64_t kCapSysAdmin = 21;  // linux/capability.h
 constexpr std::uint64_t kCapPerfmon = 38;
 
-// A circumstance of the refusal; a row without one holds always.
+// A circumstance of the refusal; a row without one always applies.
 using Circumstance = bool (*)(const PerfSurroundings& here, PerfTarget target);
 
 bool WatchdogRuns(const PerfSurroundings& here, PerfTarget) { return here.watchdog; }
 bool InVirtualMachine(const PerfSurroundings& here, PerfTarget) { return here.virtual_machine; }
 bool Filtered(const PerfSurroundings& here, PerfTarget) { return here.seccomp_filtered; }
-// As docker, podman and kubernetes start containers: few capabilities.
+// docker, podman and kubernetes start containers with few capabilities.
 bool InPlainContainer(const PerfSurroundings& here, PerfTarget) {
   return here.container && !here.capable;
 }
@@ -64,7 +64,7 @@ constexpr const char* kSocketsRemedy =
     "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON";
 constexpr const char* kParanoidRemedy = "sysctl kernel.perf_event_paranoid=1";
 
-// The first row that holds counts.
+// The first row that applies is used.
 constexpr std::array kRows = {
     Row{0, WatchdogRuns,
         "{what} open and never count: the NMI watchdog holds a counter (kernel.nmi_watchdog is 1)",
@@ -159,7 +159,7 @@ PerfSurroundings PerfSurroundings::Here() {
     here.container = here.container || std::filesystem::exists(mark, ignored);
   }
 #if defined(__x86_64__)
-  // CPUID.1:ECX[31] is set by hypervisors alone (AMD APM volume 3, CPUID Fn0000_0001).
+  // CPUID.1:ECX[31] is set only by hypervisors (AMD APM volume 3, CPUID Fn0000_0001).
   unsigned a = 0, b = 0, c = 0, d = 0;
   here.virtual_machine = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c >> 31 & 1u) != 0;
 #endif

@@ -1,5 +1,5 @@
-// Hardware events as perf_event_open(2) takes them: names resolved to codes, and the system calls
-// in a table, so that a test can script every failure.
+// Hardware events for perf_event_open(2): resolves names to codes, and holds the system calls in a
+// table, so that a test can script every failure.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_EVENT_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_EVENT_H_
@@ -18,13 +18,13 @@
 
 namespace topdnn {
 
-// Each returns what the system call does, or -errno.
+// Each returns the system call's result, or -errno.
 struct PerfSyscalls {
   std::function<int(const perf_event_attr& attr, pid_t thread, int cpu, int group)> open;
   std::function<ssize_t(int fd, void* buffer, std::size_t bytes)> read;
   std::function<int(int fd, unsigned long request, unsigned long argument)> control;
   std::function<void(int fd)> close;
-  // Maps the first page of an event (perf_event_open(2), "MMAP layout"); nullptr: refused.
+  // Maps the first page of an event (perf_event_open(2), "MMAP layout"); nullptr if refused.
   std::function<const perf_event_mmap_page*(int fd)> map = {};
   std::function<void(const perf_event_mmap_page* page)> unmap = {};
   static PerfSyscalls Real();
@@ -37,14 +37,14 @@ struct ResolvedEvent {
   std::string by;            // "libpfm4", "raw", "sysfs"
 };
 
-// In order of preference: libpfm4's code of the name, the raw code (of the core's PMU) where one is
-// given, the code that the kernel lists in sysfs (`slots`, `topdown-retiring`; `sysfs`:
-// /sys/bus/event_source/devices; of the PMU `pmu` alone where one is given). Absent: none of these.
+// Resolves a name, in order of preference: libpfm4's code for it; the raw code (of the core's PMU),
+// if given; the code that the kernel lists in sysfs (`slots`, `topdown-retiring`; `sysfs`:
+// /sys/bus/event_source/devices; only of the PMU `pmu`, if given). Absent if there is none.
 std::optional<ResolvedEvent> ResolveEvent(const std::string& name, std::optional<std::uint64_t> raw,
                                           const std::string& sysfs, const std::string& pmu = "");
 
 // The Top-Down slots of Intel's cores since Ice Lake, and whether an event is one of the metrics in
-// PERF_METRICS (pseudo-events 0x8000 to 0x8700), which count in a group that slots leads alone.
+// PERF_METRICS (pseudo-events 0x8000 to 0x8700), which count only in a group led by slots.
 inline constexpr std::uint64_t kSlotsConfig = 0x400;
 bool NeedsSlots(const ResolvedEvent& event);
 

@@ -82,7 +82,7 @@ void PerfGroup::Close() {
 
 bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
   if (fds_.empty()) return false;
-  // (an event off its counter for the moment has to be asked of the kernel)
+  // (an event that is currently off its counter must be read by the kernel)
   if (!pages_.empty() && ReadUserGroup(pages_, raw)) return true;
   const std::size_t bytes = (3 + fds_.size()) * sizeof *raw;  // events, enabled, running, count...
   return calls_.read(fds_.front(), raw, bytes) == static_cast<ssize_t>(bytes);

@@ -1,6 +1,6 @@
-// A group of perf_event events: on the counters together or not at all, and read at once. It counts
-// one thread, or whatever runs on one CPU. Every counter source that goes through perf_event is
-// made of these groups.
+// A group of perf_event events: they are on the counters together or not at all, and are read at
+// once. A group counts one thread, or everything that runs on one CPU. Every counter source that
+// uses perf_event consists of these groups.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_GROUP_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_GROUP_H_
@@ -22,9 +22,9 @@ namespace topdnn {
 
 // The modes of the CPU that are counted.
 enum class PerfModes {
-  kUser,           // what the unprivileged may count (kernel.perf_event_paranoid up to 2)
+  kUser,           // allowed to unprivileged users (kernel.perf_event_paranoid up to 2)
   kUserAndKernel,  // not the hypervisor
-  kAll,            // nothing is left out: a PMU outside of the cores refuses any other setting
+  kAll,            // everything: a PMU outside the cores refuses any other setting
 };
 
 // What a group counts (perf_event_open(2): pid, cpu and the exclude_ fields).
@@ -36,11 +36,11 @@ struct PerfScope {
   static PerfScope Thread(pid_t thread, PerfModes modes = PerfModes::kUser) {
     return {.thread = thread, .cpu = -1, .modes = modes};
   }
-  // Whatever runs on the CPU, and what its socket does.
+  // Everything that runs on the CPU, and its socket.
   static PerfScope Cpu(int cpu) { return {.thread = -1, .cpu = cpu, .modes = PerfModes::kAll}; }
 };
 
-// How opening ended. `error`: 0 or an errno, of the event at `member`.
+// The result of opening. `error`: 0, or the errno of the event at `member`.
 struct OpenOutcome {
   int error = 0;
   std::size_t member = 0;
@@ -58,20 +58,21 @@ class PerfGroup {
   void Close();
   std::size_t size() const { return fds_.size(); }
 
-  // Reads without a system call from now on where that is possible (see user_read.h): a group of
-  // the calling thread, whose pages the kernel maps and says to be readable. Never with slots or a
-  // metric of PERF_METRICS: the kernel computes these when it reads, and a reading of the register
-  // beside it would mix two units. False: by system calls as before.
+  // Reads without a system call from now on if possible (see user_read.h): for a group of the
+  // calling thread whose pages the kernel maps and marks as readable. Never with slots or a metric
+  // of PERF_METRICS: the kernel computes these when it reads, and reading the register directly
+  // would mix two units. Returns false if readings still use system calls.
   bool MapForUser();
 
-  // Places that ReadRaw fills.
+  // Number of elements that ReadRaw writes.
   std::size_t slots() const;
-  // The measured path: copies cumulative numbers as the kernel gives them, allocates nothing. False
+  // The measured path: copies the kernel's cumulative numbers without allocating. Returns false
   // after a failed or short read.
   bool ReadRaw(std::uint64_t* raw) const noexcept;
-  // One reading per event, of what ReadRaw copied; empty when that is no reading of this group.
+  // Decodes what ReadRaw copied into one reading per event; empty if it is not a reading of this
+  // group.
   std::vector<CounterReading> Decode(std::span<const std::uint64_t> raw) const;
-  // Both, where time does not matter.
+  // ReadRaw and Decode, where time does not matter.
   std::vector<CounterReading> Read() const;
 
  private:
@@ -81,24 +82,24 @@ class PerfGroup {
   std::vector<int> fds_;  // leader first
   bool metrics_ = false;
   bool own_thread_ = false;
-  std::vector<const perf_event_mmap_page*> pages_;  // of each event, while read by the user
+  std::vector<const perf_event_mmap_page*> pages_;  // of each event, while read in user mode
 };
 
 enum class TrialVerdict {
   kCounts,
   kRefused,      // Open failed: the outcome says where and why
   kNeverRuns,    // opens, but its time running stays 0: other users hold the counters
-  kMultiplexed,  // runs a part of the time
+  kMultiplexed,  // runs part of the time
 };
 
 struct Trial {
   TrialVerdict verdict = TrialVerdict::kCounts;
   OpenOutcome outcome;
-  std::vector<EventCount> counts;  // one per event; none when it was refused or could not be read
+  std::vector<EventCount> counts;  // one per event; empty if refused or not readable
 };
 
-// Opens the group on the calling thread, runs `work`, and judges. It is the only sure test:
-// the NMI watchdog, other users and the hypervisor take counters without any sign.
+// Opens the group on the calling thread, runs `work`, and checks the result. Only a trial is
+// reliable: the NMI watchdog, other users and the hypervisor take counters without notice.
 Trial TryGroup(const PerfSyscalls& calls, std::span<const ResolvedEvent> events,
                const std::function<void()>& work);
 

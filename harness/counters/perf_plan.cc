@@ -38,7 +38,7 @@ class Planner {
   }
 
  private:
-  // Each event by itself: what cannot be opened at all.
+  // Tests each event by itself, to find those that cannot be opened at all.
   void DropRefused() {
     std::erase_if(requests_, [this](const PerfRequest& request) {
       PerfGroup alone(calls_);
@@ -48,8 +48,8 @@ class Planner {
     });
   }
 
-  // How many copies of one unconstrained event count at once. A group of one event too many is
-  // refused, or (when somebody else holds a counter) opens and never runs.
+  // How many copies of one unconstrained event count at once. A group with one event too many is
+  // refused, or (if another user holds a counter) opens and never runs.
   std::size_t FreeCounters() const {
     const auto free =
         std::find_if(requests_.begin(), requests_.end(), [](const PerfRequest& request) {
@@ -66,7 +66,7 @@ class Planner {
     return std::max<std::size_t>(counters, 1);
   }
 
-  // `slots` leads the metrics of PERF_METRICS, which want it in their group.
+  // `slots` leads the metrics of PERF_METRICS, which need it in their group.
   std::vector<ResolvedEvent> Members(std::vector<const PerfRequest*> requests) const {
     std::vector<ResolvedEvent> events;
     for (const PerfRequest* request : requests) {
@@ -93,7 +93,7 @@ class Planner {
       for (const std::size_t i : pass.events) members.push_back(&requests_[i]);
       plan_.passes.push_back(Members(members));
       const TrialVerdict verdict = TryGroup(calls_, plan_.passes.back(), work_).verdict;
-      // (a share of the time is still a count; its fraction goes with it)
+      // (an event that counts part of the time is kept, with its fraction)
       if (verdict == TrialVerdict::kRefused || verdict == TrialVerdict::kNeverRuns) {
         plan_.passes.clear();
         return false;
@@ -102,7 +102,7 @@ class Planner {
     return true;
   }
 
-  // What does not even count with only the common events beside it.
+  // Events that do not count even with only the common events.
   void DropStarved() {
     std::vector<const PerfRequest*> common;
     for (const PerfRequest& request : requests_) {
@@ -122,8 +122,8 @@ class Planner {
         plan_.absent.push_back({request.event.name, trial.outcome.error});
       }
     }
-    // Each counts beside the common ones and still they cannot be packed: only their constraints
-    // are left to blame, so the last goes.
+    // Each event counts with the common ones, but they cannot be packed together. Their constraints
+    // must be the cause, so the last event is dropped.
     if (kept.size() == before) {
       plan_.absent.push_back({kept.back().event.name, 0});
       kept.pop_back();

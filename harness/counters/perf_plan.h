@@ -1,8 +1,9 @@
-// Which hardware events really count together here: what was asked for is packed into passes, each
-// pass is opened and run, and what the kernel or the machine refuses is left out with its reason.
+// Finds which hardware events really count together on this machine: packs the requested events
+// into passes, opens and runs each pass, and omits with a reason what the kernel or the machine
+// refuses.
 //
-// Asking is the only sure way: a watchdog, another profiler or the hypervisor takes counters
-// without a sign, and an event can be unknown, reserved for the privileged, or dead.
+// Only a trial is reliable: a watchdog, another profiler or the hypervisor takes counters without
+// notice, and an event can be unknown, privileged, or never count.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_PLAN_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_PLAN_H_
@@ -20,8 +21,8 @@ namespace topdnn {
 struct PerfRequest {
   ResolvedEvent event;
   SchedulableEvent needs;
-  // Counted in every pass and first in it: what ratios are taken to, and the leader that the
-  // kernel wants of a group (`slots` before its metrics).
+  // Counted first in every pass: the denominators of ratios, and the leader that the kernel
+  // requires for a group (`slots` before its metrics).
   bool common = false;
 };
 
@@ -32,18 +33,18 @@ struct PerfPlan {
   };
   std::vector<std::vector<ResolvedEvent>> passes;  // each a group, its leader first
   std::vector<Absent> absent;
-  // Of a hybrid CPU: the cycles on each other core type, counted beside every pass, in a group
-  // each.
+  // On a hybrid CPU: the cycles on each other core type, counted with every pass in separate
+  // groups.
   std::vector<ResolvedEvent> elsewhere{};
   std::size_t counters = 0;  // general counters found free at once
 };
 
-// `work` runs for long enough to be counted, about 100 us. `passes` is empty when nothing counts;
-// `absent` then says why, the common event first.
+// `work` must run long enough to be counted, about 100 us. If nothing counts, `passes` is empty and
+// `absent` gives the reasons, the common event first.
 PerfPlan PlanPerf(const PerfSyscalls& calls, const std::vector<PerfRequest>& requests,
                   const std::function<void()>& work);
 
-// A little arithmetic for it.
+// Some arithmetic to use as `work`.
 void SpinForATrial();
 
 }  // namespace topdnn

@@ -41,7 +41,7 @@ OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   if (thread == 0) worker.front()->MapForUser();
   for (const ResolvedEvent& event : plan_.elsewhere) {
     worker.push_back(std::make_unique<PerfGroup>(calls_));
-    // (one that is refused reads as no reading: the event is absent)
+    // (a refused event has an empty reading, so it is absent)
     worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread));
   }
   return outcome;
@@ -91,7 +91,7 @@ void PerfSource::Read(std::uint64_t* raw) noexcept {
   if (workers_.empty()) *raw = 0;
   for (const Worker& worker : workers_) {
     for (const auto& group : worker) {
-      // (a reading of no events is none: Decode refuses it)
+      // (Decode refuses a reading without events)
       if (!group->ReadRaw(raw)) raw[0] = 0;
       raw += group->slots();
     }

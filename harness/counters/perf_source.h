@@ -1,6 +1,6 @@
-// Events as a counter source: the groups of a plan, pass after pass, on every thread of the
-// process, summed and kept by thread. The PMU's events and the kernel's software events are counted
-// by it.
+// perf_event events as a counter source: opens the groups of a plan, pass after pass, on every
+// thread of the process, and gives counts in total and by thread. It counts the PMU's events and
+// the kernel's software events.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
 #define TOPDNN_HARNESS_COUNTERS_PERF_SOURCE_H_
@@ -18,7 +18,7 @@
 
 namespace topdnn {
 
-// What sets one such source apart from another.
+// The properties in which such sources differ.
 struct PerfKind {
   std::string name = "perf";
   std::string what = "hardware events";  // for messages
@@ -28,14 +28,14 @@ struct PerfKind {
 
 class PerfSource final : public CounterSource {
  public:
-  // `threads`: those to count, the calling one first, as 0; unless given, ThreadsOfProcess.
+  // `threads`: the threads to count, the calling one first, as 0; default: ThreadsOfProcess.
   PerfSource(PerfSyscalls calls, PerfPlan plan, std::function<std::vector<pid_t>()> threads = {},
              PerfKind kind = {});
 
   std::string_view name() const override { return kind_.name; }
-  // The events of all passes, each pass's followed by those on other core types. An event that
-  // several passes count stands once for each, from the second on as "NAME#2", so that the passes
-  // can be held against each other.
+  // The events of all passes; in each pass, those on other core types come last. An event of
+  // several passes is listed once for each, from the second on as "NAME#2", so that the passes can
+  // be compared.
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t passes() const override { return plan_.passes.size(); }
   std::size_t pass_of(std::size_t event) const override { return pass_of_[event]; }
@@ -49,9 +49,9 @@ class PerfSource final : public CounterSource {
                                         std::span<const std::uint64_t> after) const override;
 
  private:
-  // A thread's group of the pass, and one for each event on another core type.
+  // A thread's group for the pass, and one for each event on another core type.
   using Worker = std::vector<std::unique_ptr<PerfGroup>>;
-  // What two readings say of one event, a thread each.
+  // The counts of one event between two readings, one per thread.
   struct Readings {
     std::vector<CounterReading> before, after;
   };
@@ -68,14 +68,14 @@ class PerfSource final : public CounterSource {
   std::function<std::vector<pid_t>()> threads_;
   std::vector<std::string> events_;
   std::vector<std::size_t> pass_of_;
-  std::vector<std::size_t> first_of_;  // event index of each pass's first
-  std::vector<Worker> workers_;        // one a thread
+  std::vector<std::size_t> first_of_;  // index of each pass's first event
+  std::vector<Worker> workers_;        // one per thread
   std::size_t pass_ = 0;
   std::string refused_;  // why the groups of this pass are not open
 };
 
 // The threads of this process, the calling one first, as 0 (perf_event_open(2): this thread).
-// Throws std::filesystem::filesystem_error where the kernel does not list them.
+// Throws std::filesystem::filesystem_error if the kernel does not list them.
 std::vector<pid_t> ThreadsOfProcess();
 
 }  // namespace topdnn

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-// Augmenting paths (Kuhn): gives `event` a counter, moving others where that helps.
+// Augmenting paths (Kuhn): gives `event` a counter, moving others if needed.
 bool Assign(std::span<const SchedulableEvent> events, std::size_t event, std::size_t counters,
             std::vector<std::size_t>& owner, std::vector<bool>& tried) {
   for (std::size_t c = 0; c < counters; ++c) {
@@ -22,8 +22,8 @@ bool Assign(std::span<const SchedulableEvent> events, std::size_t event, std::si
   return false;
 }
 
-// The same for events that take two neighbouring counters: places them in every way, the rest then
-// by a matching over what is left. There are at most a few of them.
+// The same for events that take two neighbouring counters: tries every placement of them, with a
+// matching of the other events over the remaining counters. There are at most a few such events.
 bool FitsAround(std::span<const SchedulableEvent> events, std::span<const std::size_t> single,
                 std::span<const std::size_t> paired, std::vector<bool>& taken) {
   if (!paired.empty()) {

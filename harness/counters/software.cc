@@ -1,5 +1,5 @@
-// What the kernel counts of the process in software: through perf_event where that is allowed, and
-// through getrusage(2), which always is.
+// Software events that the kernel counts for the process: through perf_event if that is allowed,
+// and through getrusage(2), which is always allowed.
 
 #include <linux/perf_event.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-// Switches and migrations happen inside the kernel: without its mode they would read as zero.
+// Switches and migrations happen in the kernel, so counts of user mode alone would be zero.
 constexpr PerfModes kModes = PerfModes::kUserAndKernel;
 
 const std::vector<ResolvedEvent>& SoftwareEvents() {
@@ -45,8 +45,8 @@ const SourceRegistration kSoftware({.name = "software",
                                           std::move(kind));
                                     }});
 
-// Under a name of its own, and with getrusage's terms, since it does not count the same: switches
-// are split by cause, faults by cost, and migrations are missing.
+// A separate source with getrusage's terms, since it counts differently: switches are split by
+// cause, faults by cost, and migrations are missing.
 class RusageSource final : public CounterSource {
  public:
   std::string_view name() const override { return "rusage"; }

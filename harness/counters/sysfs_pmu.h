@@ -1,5 +1,5 @@
-// How the kernel describes its PMUs in sysfs: one folder each, with its type, the CPUs that it is
-// of, the fields of its event codes and the events that it names
+// Reads the kernel's description of its PMUs in sysfs: one folder per PMU, with its type, its CPUs,
+// the fields of its event codes and the events that it names
 // (Documentation/ABI/testing/sysfs-bus-event_source-devices-format and -events).
 
 #ifndef TOPDNN_HARNESS_COUNTERS_SYSFS_PMU_H_
@@ -20,25 +20,26 @@ struct SysfsPmu {
   std::string name;        // "cpu_core", "uncore_imc_0"
   std::uint32_t type = 0;  // perf_event_attr.type
   std::filesystem::path folder;
-  std::vector<int> cpus;      // of its cores; of a PMU outside of the cores: one a socket, to ask
+  std::vector<int>
+      cpus;  // of its cores; for a PMU outside the cores: one per socket, to open events on
   bool of_core_type = false;  // the PMU of one type of cores among several
 };
 
-// Sorted by name. Those without a type are left out; no folder at all gives none.
+// Sorted by name. PMUs without a type are omitted; empty if there is no folder.
 std::vector<SysfsPmu> ReadPmus(const std::string& sysfs);
 
-// The PMU of each core type of a hybrid CPU; none where all cores are alike.
+// The PMU of each core type of a hybrid CPU; empty if all cores are alike.
 std::vector<SysfsPmu> CoreTypes(const std::string& sysfs);
 
-// "0-3,8": every CPU. What does not follow that form is left out. Pure.
+// The CPUs of a list such as "0-3,8". Malformed parts are ignored. Pure.
 std::vector<int> ParseCpuList(std::string_view text);
 
 // Puts a value into the bits of perf_event_attr.config that a format names ("config:0-7,32-35"),
-// lowest first. Absent for another field or a value that has more bits. Pure.
+// lowest first. Absent for another field or a value with too many bits. Pure.
 std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t value);
 
-// perf_event_attr.config of "event=0x04,umask=0x03", by the PMU's format; the fields of Intel's
-// core PMUs where it lists none. Absent for a term that cannot be placed.
+// perf_event_attr.config of "event=0x04,umask=0x03", by the PMU's format, or by the fields of
+// Intel's core PMUs if it lists none. Absent for a term that cannot be placed.
 std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::filesystem::path& pmu);
 
 }  // namespace topdnn

@@ -21,15 +21,15 @@ namespace topdnn {
 
 namespace {
 
-// ---- What there is.
+// ---- The available events.
 
-// An event's name in sysfs up to what tells sub-channels apart ("cas_count_read_sch1").
+// An event's name in sysfs without the suffix for the sub-channel ("cas_count_read_sch1").
 struct Names {
   std::string_view read, write;
 };
 
-// Servers', then clients' of before and since Tiger Lake; a machine that has the first of them is
-// not asked for the others, which would count the same again.
+// Names on servers, then on clients before and since Tiger Lake. The first names found are used,
+// since the others would count the same bytes again.
 constexpr std::array kIntelNames = {Names{"cas_count_read", "cas_count_write"},
                                     Names{"data_reads", "data_writes"},
                                     Names{"data_read", "data_write"}};
@@ -39,7 +39,7 @@ bool Matches(std::string_view name, std::string_view wanted) {
   return name.size() == wanted.size() || name[wanted.size()] == '_';
 }
 
-// "6.103515625e-5" "MiB": bytes a count. A line of the caches where nothing is told.
+// "6.103515625e-5" "MiB": bytes per count. A cache line if there is no scale.
 double BytesOf(const std::filesystem::path& event) {
   double scale = 0;
   std::string unit;
@@ -97,8 +97,8 @@ std::vector<DramEvent> UmcEvents(const std::vector<SysfsPmu>& pmus) {
   return all;
 }
 
-// Its counters do not take the 24 events at once, so writes have a pass of their own. Before Zen 4
-// the fields are narrower, and reads were not told from writes.
+// The 24 events do not fit its counters at once, so writes have a separate pass. Before Zen 4 the
+// fields are narrower, and one event counts both reads and writes.
 std::vector<DramEvent> DataFabricEvents(const std::vector<SysfsPmu>& pmus) {
   constexpr int kChannels = 12;
   std::vector<DramEvent> all;
@@ -176,7 +176,7 @@ class UncoreSource final : public CounterSource {
   void Read(std::uint64_t* raw) noexcept override {
     if (groups_.empty()) *raw = 0;
     for (const ControllerGroup& controller : groups_) {
-      // (a reading of no events is no reading: Decode refuses it)
+      // (Decode refuses a reading without events)
       if (!controller.group->ReadRaw(raw)) raw[0] = 0;
       raw += controller.group->slots();
     }
@@ -204,7 +204,7 @@ class UncoreSource final : public CounterSource {
     });
   }
 
-  // One that did not count makes the sum absent, and it stays so.
+  // If one did not count, the sum is absent and stays absent.
   static void AddGroup(const ControllerGroup& controller, std::span<const std::uint64_t> before,
                        std::span<const std::uint64_t> after, std::vector<EventCount>& sums) {
     const auto from = controller.group->Decode(before);
@@ -241,7 +241,7 @@ class UncoreSource final : public CounterSource {
   std::vector<std::string> events_ = {std::string(kDramReadEvent), std::string(kDramWriteEvent)};
 };
 
-// ---- Whether it works here.
+// ---- Whether the source works on this machine.
 
 Availability NoControllers(const UncoreSetting& setting) {
   if (setting.surroundings.virtual_machine) {
@@ -318,7 +318,7 @@ OpenedUncore OpenUncore(const UncoreSetting& setting) {
       .works = true,
       .reason =
           fmt::format("bytes read and written by {} memory controllers of {} sockets ({}...): "
-                      "whatever else runs there is among them",
+                      "including those of other programs",
                       pmus.size(), cpus.size(), *pmus.begin()),
       .remedy = ""};
   opened.source = std::move(source);

@@ -1,4 +1,4 @@
-// DRAM traffic as the memory controllers count it: of whole sockets, whoever causes it.
+// DRAM traffic, counted by the memory controllers: for whole sockets, including other programs.
 //
 // Intel's controllers name their reads and writes in sysfs (uncore_imc_*: cas_count_read and _write
 // with a scale, one or two of each; clients: data_reads, data_read). AMD's are codes
@@ -26,13 +26,13 @@ struct DramEvent {
   std::string pmu{};  // "uncore_imc_0"
   std::uint32_t type = 0;
   std::uint64_t config = 0;
-  int cpu = 0;  // that the socket is asked through
+  int cpu = 0;  // on which the socket's events are opened
   bool write = false;
-  double bytes = 64;     // a count
-  std::size_t pass = 0;  // where not all fit the counters at once
+  double bytes = 64;     // per count
+  std::size_t pass = 0;  // if not all fit the counters at once
 };
 
-// What there is of it, the events of a PMU and CPU next to each other; empty: nothing known.
+// The available events, grouped by PMU and CPU; empty if no controller is known.
 std::vector<DramEvent> FindDramEvents(const std::string& sysfs);
 
 struct UncoreSetting {
@@ -47,8 +47,8 @@ struct OpenedUncore {
   Availability availability;
 };
 
-// The source `uncore` with the events kDramReadEvent and kDramWriteEvent, in bytes. All controllers
-// count, or none is told: a part would be a wrong sum.
+// The source `uncore` with the events kDramReadEvent and kDramWriteEvent, in bytes. The counts are
+// absent unless all controllers count: a partial sum would be wrong.
 OpenedUncore OpenUncore(const UncoreSetting& setting);
 
 }  // namespace topdnn

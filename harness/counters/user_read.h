@@ -1,9 +1,9 @@
-// A counter read without a system call: the kernel keeps a page for each event that says on which
-// hardware counter it is and what it had counted before, under a sequence lock, and the counter
-// itself is read by RDPMC (linux/perf_event.h, struct perf_event_mmap_page; Intel SDM volume 2,
-// RDPMC). It is right for the event's own thread alone.
+// Reads a counter without a system call. The kernel keeps a page for each event, under a sequence
+// lock, with the number of its hardware counter and its earlier counts; the counter itself is read
+// by RDPMC (linux/perf_event.h, struct perf_event_mmap_page; Intel SDM volume 2, RDPMC). It is
+// valid only on the event's own thread.
 //
-// The reading is a function of the page, and of two instructions that tests replace.
+// The reading depends only on the page and on two instructions, which tests replace.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_USER_READ_H_
 #define TOPDNN_HARNESS_COUNTERS_USER_READ_H_
@@ -43,9 +43,9 @@ struct HardwareReads {
 #endif
 };
 
-// Whether a page can be read at all: the kernel allows RDPMC, the counter has the 48 bits of all
-// x86 cores with such pages, and the scale of the time stamp counter is there, without which the
-// time since the last switch would be missing.
+// Whether a page can be read: the kernel allows RDPMC, the counter has the 48 bits of all x86 cores
+// with such pages, and the page has the scale of the time stamp counter, which the time since the
+// last switch needs.
 bool IsReadableByUser(const perf_event_mmap_page& page);
 
 namespace user_read {
@@ -55,20 +55,21 @@ namespace user_read {
 // header has them, become operands of instructions, which volatile ones do not.)
 inline void Barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
-// A page whose lock moves forever is broken; a thread cannot be switched that often.
+// If the lock still changes after this many tries, the page is broken: a thread cannot be switched
+// that often.
 inline constexpr int kMostTries = 1000;
 
 }  // namespace user_read
 
-// Marks raw[0] of a group that was read here, beside the number of its events.
+// A flag in raw[0], in addition to the number of events, for a group that was read in user mode.
 inline constexpr std::uint64_t kUserReading = std::uint64_t{1} << 63;
 
-// Places that ReadUserGroup fills for so many events.
+// The number of elements that ReadUserGroup writes for this many events.
 constexpr std::size_t UserSlots(std::size_t events) { return 5 + events; }
 
 // A group: kUserReading and events, the leader's times when its page was written, count..., and
-// what the time since then is made of: the page's offset and the cycles now. False when an event is
-// not on a counter now, or a page never rests.
+// what the time since then is made of: the page's offset and the cycles now. False if an event is
+// currently not on a counter, or a page keeps changing.
 template <class Reads = HardwareReads>
 [[gnu::always_inline]] inline bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages,
                                                  std::uint64_t* raw) noexcept {
@@ -107,8 +108,9 @@ template <class Reads = HardwareReads>
   return true;
 }
 
-// The times of such a reading: the page's, and those since it was written, by its scale of the
-// cycles (linux/perf_event.h, time_mult and time_shift). An event that was read was on its counter.
+// The times of such a reading: those in the page plus the time since it was written, computed from
+// the cycles by the page's scale (linux/perf_event.h, time_mult and time_shift). An event that was
+// read this way was on its counter.
 UserTimes UserTimesOf(std::uint64_t enabled, std::uint64_t running, std::uint64_t offset,
                       std::uint64_t cycles, const perf_event_mmap_page& page);
 

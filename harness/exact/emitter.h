@@ -1,5 +1,5 @@
-// Appends machine code to a context's cache: the few instructions that the translator adds. Unless
-// a comment says otherwise, they leave the flags as they are.
+// Appends machine code to a context's cache: the instructions that the translator adds. They keep
+// the flags, unless a comment says otherwise.
 
 #ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
 #define TOPDNN_HARNESS_EXACT_EMITTER_H_

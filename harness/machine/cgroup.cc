@@ -40,7 +40,7 @@ void KeepLeast(std::optional<T>& kept, const std::optional<T>& value) {
   if (value && (!kept || *value < *kept)) kept = value;
 }
 
-// The group's folder and every one above it, up to the mount point: each may hold a limit.
+// The group's folder and every parent up to the mount point: each may have a limit.
 std::vector<std::filesystem::path> FoldersOf(const CgroupMount& mount, const std::string& group,
                                              const std::filesystem::path& root) {
   const std::filesystem::path top = root / std::filesystem::path(mount.mount_point).relative_path();
@@ -50,7 +50,7 @@ std::vector<std::filesystem::path> FoldersOf(const CgroupMount& mount, const std
   std::filesystem::path folder = top;
   std::vector<std::filesystem::path> folders = {top};
   for (const std::string& part : Split(below, '/')) {
-    if (part == "..") continue;  // a group outside of this namespace: only the mount is visible
+    if (part == "..") continue;  // a group outside this namespace: only the mount is visible
     folder /= part;
     folders.push_back(folder);
   }
@@ -127,7 +127,7 @@ std::vector<Hierarchy> HierarchiesOf(const std::string& controller,
   return hierarchies;
 }
 
-// A version 1 controller is the one in force: version 2 cannot hold it at the same time.
+// A version 1 controller takes precedence: version 2 cannot have it at the same time.
 void NameSource(const Hierarchy& hierarchy, CgroupLimits& limits) {
   if (hierarchy.version == 1) limits.source = "cgroup v1";
   if (hierarchy.version == 2 && limits.source.empty()) limits.source = "cgroup v2";
@@ -138,7 +138,7 @@ void NameSource(const Hierarchy& hierarchy, CgroupLimits& limits) {
 std::map<std::string, std::string> ParseCgroupMembership(std::string_view text) {
   std::map<std::string, std::string> membership;
   for (const std::string& line : Split(text, '\n')) {
-    // hierarchy-ID:controller-list:path, the path itself may hold colons
+    // hierarchy-ID:controller-list:path, the path may contain colons
     const std::size_t first = line.find(':');
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;

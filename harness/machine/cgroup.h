@@ -1,6 +1,6 @@
 // The memory and CPU time that a control group leaves this process: a container often has less of
 // both than the machine. Versions 1 and 2 (the Linux kernel's Documentation/admin-guide/cgroup-v1
-// and cgroup-v2.rst), mixed mounts included. Parsing is apart from reading.
+// and cgroup-v2.rst), including mixed mounts. Parsing is separate from reading.
 
 #ifndef TOPDNN_HARNESS_MACHINE_CGROUP_H_
 #define TOPDNN_HARNESS_MACHINE_CGROUP_H_
@@ -29,7 +29,7 @@ struct CgroupMount {
 std::vector<CgroupMount> ParseCgroupMounts(std::string_view mountinfo);
 
 // memory.max or memory.limit_in_bytes, in bytes; absent for "max", for version 1's "no limit" (a
-// number near 2^63) and for text that is no number.
+// number near 2^63) and for text that is not a number.
 std::optional<std::uint64_t> ParseMemoryLimit(std::string_view text);
 
 // cpu.max ("150000 100000"), in CPUs; absent for "max ...".
@@ -48,23 +48,23 @@ struct CgroupLimits {
   std::string source;                             // "cgroup v2", "cgroup v1"; empty: none found
 };
 
-// Of this process. `root` stands before /proc and the mount points, for tests.
+// The limits of this process. `root` is a prefix of /proc and the mount points, for tests.
 CgroupLimits ReadCgroupLimits(const std::filesystem::path& root = "/");
 
-// How often and for how long the kernel has stopped a group, with all of its threads, for having
-// used up its quota of CPU time (the CFS bandwidth controller), since the group was made.
+// How often and for how long the kernel has stopped a group, with all of its threads, because its
+// quota of CPU time was used up (the CFS bandwidth controller), since the group was created.
 struct CgroupThrottling {
   std::uint64_t periods = 0;    // in which the group had a quota and ran
   std::uint64_t throttled = 0;  // of them, in which it was stopped
   double seconds = 0;           // stopped, summed over the CPUs
 };
 
-// cpu.stat of either version (throttled_usec, or throttled_time in ns); absent for a group without
-// a quota's counts, as that of version 2 is without the controller `cpu`.
+// Parses cpu.stat of either version (throttled_usec, or throttled_time in ns). Absent if the file
+// has no counts of a quota, as for a version 2 group without the controller `cpu`.
 std::optional<CgroupThrottling> ParseCgroupThrottling(std::string_view cpu_stat);
 
-// Of this process's group and all above it, summed: each is stopped by its own quota. Absent when
-// none of them counts.
+// The sum over this process's group and all its parents: each is stopped by its own quota. Absent
+// if none of them counts.
 std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path& root = "/");
 
 }  // namespace topdnn

@@ -20,8 +20,8 @@ std::int64_t RawNanoseconds() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// The two clocks read at one moment: of a few tries the one whose raw clock call was shortest,
-// since an interrupt between the two readings would set them apart.
+// Reads the two clocks at one moment. Of a few tries, uses the one with the shortest call of the
+// raw clock, since an interrupt between the two readings would falsify the pair.
 struct Moment {
   std::int64_t nanoseconds = 0;
   std::uint64_t ticks = 0;

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// A frequency and how far its windows lay apart.
+// A frequency and the spread of its windows.
 struct Frequency {
   double hz = 0;
   double spread = 0;  // (largest - median) / largest over the windows
@@ -19,27 +19,27 @@ struct Frequency {
 };
 
 // The time-stamp counter (x86: TSC; Arm: the generic timer's virtual count). Not serialising: a
-// reading may move by some tens of cycles against its neighbours.
+// reading may be reordered by some tens of cycles relative to the instructions around it.
 std::uint64_t ReadTsc();
 
 // Measures the counter against CLOCK_MONOTONIC_RAW in 3 windows of `window_seconds`; median.
 Frequency CalibrateTsc(double window_seconds = 0.01);
 
-// Why the kernel does not trust the time stamp counter; empty when it does, or when `sysfs` says
-// nothing about it. A kernel that finds the counter unstable (it runs at another rate on another
-// CPU, or stops) takes it from devices/system/clocksource/clocksource0/available_clocksource.
+// Why the kernel does not trust the time stamp counter; empty if it does, or if `sysfs` has no
+// information. If the kernel finds the counter unstable (the rate differs between CPUs, or the
+// counter stops), it removes it from devices/system/clocksource/clocksource0/available_clocksource.
 std::string TscDistrust(const std::filesystem::path& sysfs = "/sys");
 
 // Ticks a second, calibrated once per process (about 30 ms on the first call).
 const Frequency& TscFrequency();
 
 // The frequency of the core under this thread: 8 windows of 25 us, the largest counts, since a
-// disturbance only ever makes a window longer. hz is 0 on an architecture whose chain is not known.
+// disturbance can only make a window longer. hz is 0 on an architecture without a known chain.
 Frequency CoreClock();
 
 // Multiplications per iteration of the chain, each waiting for the one before it, and their latency
 // in cycles: 64-bit imul takes 3 on Intel since Nehalem and on AMD since Zen (Agner Fog,
-// instruction tables). An `add` or `lea` chain will not do: the renamer folds it.
+// instruction tables). An `add` or `lea` chain is not usable: the renamer folds it.
 inline constexpr int kChainLength = 32;
 inline constexpr int kChainLatency = 3;
 

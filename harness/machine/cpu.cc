@@ -11,8 +11,9 @@ namespace {
 enum class CoreKind { kAny, kPerformance, kEfficient };
 
 // Family and model to microarchitecture, by ranges of model and stepping. Source: the Linux
-// kernel's arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c; hybrid parts are told
-// apart by leaf 0x1A (SDM, CPUID: core type 0x20 Atom, 0x40 Core). The first row that fits counts.
+// kernel's arch/x86/include/asm/intel-family.h and arch/x86/kernel/cpu/amd.c; hybrid parts are
+// distinguished by leaf 0x1A (SDM, CPUID: core type 0x20 Atom, 0x40 Core). The first matching row
+// is used.
 struct Row {
   std::string_view vendor;
   int family;

@@ -1,5 +1,5 @@
-// Which CPU this is. The microarchitecture's name selects Top-Down tables and explains ceilings;
-// family, model and stepping stand beside it so that an unknown CPU is still told apart.
+// Identifies the CPU. The microarchitecture's name selects Top-Down tables and explains ceilings;
+// family, model and stepping also identify an unknown CPU.
 
 #ifndef TOPDNN_HARNESS_MACHINE_CPU_H_
 #define TOPDNN_HARNESS_MACHINE_CPU_H_
@@ -13,7 +13,7 @@ namespace topdnn {
 
 struct Cpu {
   std::string vendor;             // "GenuineIntel", "AuthenticAMD", "Arm"
-  std::string brand;              // as the CPU words it
+  std::string brand;              // as the CPU reports it
   std::string microarchitecture;  // "zen4", "sapphire_rapids", "neoverse_v1"; empty: unknown
   int family = 0;                 // displayed family and model, as lscpu shows them
   int model = 0;

@@ -21,7 +21,8 @@ CpuidLeaves ReadCpuid() {
     all[{leaf, subleaf}] = r;
     return r;
   };
-  // Beyond its highest leaf an Intel CPU answers with the data of the last one: ask only below it.
+  // Beyond its highest leaf an Intel CPU returns the data of the last one, so only leaves up to it
+  // are read.
   const std::uint32_t highest = read(0, 0).eax;
   for (const std::uint32_t leaf : {0x1U, 0x7U, 0x15U, 0x16U, 0x1AU}) {
     if (leaf <= highest) read(leaf, 0);

@@ -1,5 +1,5 @@
-// The x86 CPUID leaves that the project decides from, as plain data: what a CPU offers is a pure
-// function of them, so a decision can be tested on the leaves of CPUs that are not at hand.
+// The x86 CPUID leaves that the project uses, as plain data. The features of a CPU are a pure
+// function of them, so decisions can be tested with the leaves of other CPUs.
 
 #ifndef TOPDNN_HARNESS_MACHINE_CPUID_H_
 #define TOPDNN_HARNESS_MACHINE_CPUID_H_
@@ -18,8 +18,8 @@ struct CpuidRegisters {
   std::uint32_t edx = 0;
 };
 
-// The leaves of one CPU by (leaf, subleaf). A leaf that is absent reads as zeros, which is what
-// every feature bit of it means.
+// The leaves of one CPU by (leaf, subleaf). An absent leaf reads as zeros: none of its features is
+// present.
 class CpuidLeaves {
  public:
   CpuidLeaves() = default;
@@ -32,12 +32,12 @@ class CpuidLeaves {
   std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters> registers_;
 };
 
-// The leaves of the CPU this thread runs on (basic up to 0x1A, the hypervisor's and the extended
-// ones that the project reads); none on another architecture.
+// The leaves of the CPU this thread runs on (basic up to 0x1A, and the hypervisor and extended
+// leaves that the project reads); empty on another architecture.
 CpuidLeaves ReadCpuid();
 
-// XCR0: the register states that the operating system saves and thus lets programs use (Intel SDM
-// volume 1, section 13.3); 0 where XGETBV is not enabled.
+// XCR0: the register states that the operating system saves, so that programs may use them (Intel
+// SDM volume 1, section 13.3); 0 if XGETBV is not enabled.
 std::uint64_t ReadXcr0(const CpuidLeaves& leaves);
 
 }  // namespace topdnn

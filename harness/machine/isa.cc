@@ -43,7 +43,7 @@ constexpr std::array kFeatures = {
     Feature{Isa::kAmxBf16, "AMX-BF16", 7, 0, Register::kEdx, 22},
 };
 
-// What an ISA needs besides its own feature bits.
+// The requirements of an ISA besides its own feature bits.
 struct Requirement {
   Isa isa;
   std::string_view name;
@@ -88,7 +88,7 @@ bool Has(const CpuidLeaves& leaves, const Feature& feature) {
   return (value >> feature.bit & 1) != 0;
 }
 
-// Why an ISA is denied, the CPU asked first; empty: it is not.
+// Why an ISA is not usable, checking the CPU first; empty if it is usable.
 std::string Denial(const Requirement& requirement, const CpuidLeaves& leaves, std::uint64_t xcr0,
                    bool amx_permitted) {
   for (const Feature& feature : kFeatures) {

@@ -1,7 +1,7 @@
-// Which instruction sets a program may use here. Three parties have a say: the CPU (CPUID), the
-// operating system's saved register states (XCR0), and for AMX the kernel's permission per process
-// (arch_prctl, Linux 5.16). Code of an ISA that any of them denies dies of SIGILL, so everything
-// that is compiled for one asks here first.
+// Which instruction sets a program may use on this machine. It depends on the CPU (CPUID), on the
+// register states that the operating system saves (XCR0), and for AMX on the kernel's permission
+// per process (arch_prctl, Linux 5.16). Otherwise the code of an ISA fails with SIGILL, so all code
+// compiled for an ISA checks here first.
 
 #ifndef TOPDNN_HARNESS_MACHINE_ISA_H_
 #define TOPDNN_HARNESS_MACHINE_ISA_H_
@@ -19,7 +19,7 @@ enum class Isa {
   kSse2,
   kSse41,
   kAvx2,    // with FMA and F16C
-  kAvx512,  // F, BW, DQ, VL: what Skylake-X brought
+  kAvx512,  // F, BW, DQ, VL: as in Skylake-X
   kAvx512Vnni,
   kAvx512Bf16,
   kAvx512Fp16,
@@ -34,7 +34,7 @@ std::string_view NameOf(Isa isa);
 struct IsaVerdict {
   Isa isa;
   bool usable = false;
-  std::string reason;  // who denies it; empty when usable
+  std::string reason;  // why it is not usable; empty if it is
 };
 
 // One verdict per Isa, in the enumeration's order. `amx_permitted`: the kernel lets this process
@@ -42,7 +42,7 @@ struct IsaVerdict {
 std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0,
                                    bool amx_permitted);
 
-// The verdicts for this process. The first call asks the kernel for AMX where the CPU has it.
+// The verdicts for this process. The first call requests AMX from the kernel if the CPU has it.
 const std::vector<IsaVerdict>& MachineIsas();
 bool HasIsa(Isa isa);
 

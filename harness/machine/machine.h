@@ -1,5 +1,5 @@
-// The machine a measurement was taken on: stands in every report, so that numbers are compared
-// with the place they come from in sight.
+// The machine that a measurement was made on. Every report includes it, since figures are only
+// comparable together with their machine.
 
 #ifndef TOPDNN_HARNESS_MACHINE_MACHINE_H_
 #define TOPDNN_HARNESS_MACHINE_MACHINE_H_
@@ -23,18 +23,18 @@ struct Machine {
   std::vector<IsaVerdict> isas;
   Topology topology;
   CgroupLimits cgroup;
-  std::int64_t available_memory = 0;  // bytes: the machine's or the group's, whichever is less
+  std::int64_t available_memory = 0;  // bytes: the smaller of the machine's and the control group's
   Frequency tsc;
-  std::optional<Frequency> core_clock;  // absent where the architecture has no known chain
+  std::optional<Frequency> core_clock;  // absent if the architecture has no known chain
   std::string operating_system;         // "Linux 6.1.0-13-amd64 x86_64"
-  std::vector<std::string> doubts;      // what of the above is reported but not to be believed
+  std::vector<std::string> doubts;      // which of the values above cannot be trusted, and why
 };
 
-// Takes about 30 ms, most of it for the clocks. Throws std::runtime_error when the topology cannot
-// be read.
+// Takes about 30 ms, most of it for the clocks. Throws std::runtime_error if the topology cannot be
+// read.
 Machine DescribeMachine();
 
-// Bytes that this process can still allocate, as the kernel and the control group see it.
+// Bytes that this process can still allocate, according to the kernel and the control group.
 std::int64_t AvailableMemory();
 
 nlohmann::ordered_json ToJson(const Machine& machine);

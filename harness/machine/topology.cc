@@ -22,7 +22,7 @@ std::unique_ptr<hwloc_topology, TopologyDeleter> LoadTopology() {
   if (hwloc_topology_init(&raw) != 0) throw std::runtime_error("hwloc cannot be initialised");
   std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_ALL);
-  // Describe the machine; what of it is allowed is listed apart.
+  // Describes the whole machine; the allowed CPUs are listed separately.
   hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   if (hwloc_topology_load(raw) != 0) {
     throw std::runtime_error("hwloc cannot read this machine's topology (is /sys mounted?)");
@@ -58,8 +58,8 @@ std::vector<Cache> ReadCaches(hwloc_topology_t topology) {
   return caches;
 }
 
-// What the C library reports about the caches of the CPU that it runs on; who shares them is not
-// known.
+// The caches that the C library reports for the CPU it runs on. It does not report which CPUs share
+// them.
 std::vector<Cache> CachesOfLibrary(int cpus) {
   struct Level {
     int number;
@@ -82,7 +82,7 @@ std::vector<Cache> CachesOfLibrary(int cpus) {
   return caches;
 }
 
-// Without hwloc, which asks for the affinity mask in a loop without end until it is given one
+// Without hwloc, which repeats the call for the affinity mask in an endless loop until it succeeds
 // (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus).
 Topology TopologyWithoutAffinity(const CpuSet& set) {
   Topology topology;

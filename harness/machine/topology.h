@@ -1,5 +1,5 @@
-// Caches, cores and the CPUs that this process may use. From hwloc, which reads them on every
-// architecture alike.
+// Caches, cores and the CPUs that this process may use. From hwloc, which supports every
+// architecture.
 
 #ifndef TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
 #define TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
@@ -33,14 +33,14 @@ struct Topology {
 
 Topology ReadTopology();
 
-// Size in bytes of the data or unified cache of a level, 0 when there is none.
+// Size in bytes of the data or unified cache of a level; 0 if there is none.
 std::int64_t CacheSize(const Topology& topology, int level);
-// The highest level that is reported; 0 for none.
+// The highest reported level; 0 if there is none.
 int LastCacheLevel(const Topology& topology);
 
-// Why the reported last-level cache is not what this machine gets to use; empty when it is
-// believable. A virtual machine is often told of the host's whole cache, which it shares with other
-// guests that it cannot see: nothing sized by that number alone is sure to miss it. Pure.
+// Why this machine cannot use the whole reported last-level cache; empty if the size is plausible.
+// A virtual machine often sees the size of the host's whole cache, which it shares with other
+// guests. So a working set sized by that number alone may not be large enough to miss it. Pure.
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine);
 
 }  // namespace topdnn

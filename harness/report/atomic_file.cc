@@ -102,7 +102,7 @@ bool IsStream(const std::optional<struct stat>& status) {
 int OpenStream(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && errno == ENXIO) {
-    Refuse(path, "it is a pipe that nobody reads", "start its reader first, or name a file");
+    Refuse(path, "it is a pipe without a reader", "start its reader first, or name a file");
   }
   if (fd < 0) Refuse(path, errno);
   fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);

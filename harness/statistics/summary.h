@@ -1,5 +1,5 @@
-// Robust summary of repeated timings. The median is what to quote: a shared machine disturbs a run
-// upwards only and now and then by a lot, so a mean says more of the neighbours than of the code.
+// Robust summary of repeated timings. Quote the median: a disturbance can only make a run longer,
+// sometimes by much, so a mean depends more on the neighbours than on the code.
 
 #ifndef TOPDNN_HARNESS_STATISTICS_SUMMARY_H_
 #define TOPDNN_HARNESS_STATISTICS_SUMMARY_H_

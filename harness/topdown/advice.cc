@@ -100,7 +100,7 @@ std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result) {
   for (const Rule& rule : kRules) {
     const std::optional<double> value = ValueOf(result, rule.node);
     if (!value || *value <= rule.threshold) continue;
-    // (level 3 is of cycles: only where its parent matters does it, too)
+    // (level 3 is in cycles: a node is relevant only if its parent is)
     const bool level3 = rule.parent == "Memory_Bound" || rule.parent == "Core_Bound";
     if (level3 && !(ValueOf(result, rule.parent).value_or(0) > 0.2)) continue;
     explained.insert(rule.parent);

@@ -1,5 +1,5 @@
-// One sentence for each Top-Down node that is larger than it should be, for whoever tunes a kernel
-// of a neural network.
+// One sentence of advice for each Top-Down node that is too large, for the tuning of neural network
+// kernels.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_ADVICE_H_
 #define TOPDNN_HARNESS_TOPDOWN_ADVICE_H_
@@ -17,8 +17,8 @@ struct TopdownAdvice {
   std::string sentence;
 };
 
-// The nodes above their threshold, largest first. A node speaks only when none of its
-// children does, as theirs say more. Thresholds: TMA's (pmu-tools), by node.
+// The nodes above their threshold, largest first. A node is included only if none of its children
+// is, since their advice is more specific. Thresholds: TMA's (pmu-tools), by node.
 std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result);
 
 }  // namespace topdnn

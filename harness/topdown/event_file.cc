@@ -28,7 +28,7 @@ nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
     if (event == nlohmann::json::parse_event_t::key &&
         !keys.back().insert(value.get<std::string>()).second) {
       throw TopdownError(
-          fmt::format("{}: the key '{}' stands twice: keep one", where, value.get<std::string>()));
+          fmt::format("{}: duplicate key '{}': keep one", where, value.get<std::string>()));
     }
     return true;
   };
@@ -79,8 +79,8 @@ bool LooksLikePerfJson(std::string_view text) {
   return text.find("\"counter-value\"") != std::string_view::npos;
 }
 
-// How surely a recorded name means a table's event, the least being surest: the vendor's name, the
-// raw code, perf's name for something alike.
+// How reliably a recorded name identifies a table's event, best first: the vendor's name, the raw
+// code, perf's name for a similar event.
 std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
   if (name.code) return *name.code == event.code ? std::optional(1) : std::nullopt;
   if (name.name == ParseEventName(event.name).name) return 0;
@@ -145,7 +145,7 @@ ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& re
       if (!match || !count.value || IsOtherCoreType(table, count.event.pmu)) continue;
       if (best != nullptr && *match == best_match && *count.value != *best->value) {
         throw TopdownError(
-            fmt::format("{} is told twice, as '{}' and '{}', with other counts: keep one",
+            fmt::format("{} is listed twice, as '{}' and '{}', with different counts: keep one",
                         event.name, best->spelling, count.spelling));
       }
       if (best != nullptr && *match >= best_match) continue;

@@ -1,5 +1,5 @@
-// Counts that were recorded elsewhere, read from a file: our JSON, or what `perf stat -x` and
-// `perf stat -j` print.
+// Reads counts that were recorded elsewhere from a file: topdnn's JSON, or the output of `perf stat
+// -x` and `perf stat -j`.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_EVENT_FILE_H_
 #define TOPDNN_HARNESS_TOPDOWN_EVENT_FILE_H_
@@ -15,12 +15,12 @@
 
 namespace topdnn {
 
-// One event's count, summed over the CPUs and intervals that the file tells apart.
+// One event's count, summed over the CPUs and intervals in the file.
 struct RecordedCount {
   EventName event;
   std::string spelling;         // as in the file, for messages
   std::optional<double> value;  // absent: <not counted>, <not supported>, null
-  double running_fraction = 1;  // least seen; below 1, perf has scaled the count
+  double running_fraction = 1;  // the lowest one; below 1, perf has scaled the count
 };
 
 struct RecordedCounts {
@@ -28,7 +28,7 @@ struct RecordedCounts {
   bool smt = false;
 };
 
-// What a counter of 64 bits can reach.
+// The largest value of a 64-bit counter.
 inline constexpr double kMostCount = 18446744073709551616.0;
 
 // Recognises the format. `where` names the text in messages. Throws TopdownError.
@@ -43,7 +43,7 @@ struct ResolvedCounts {
 };
 
 // The counts that a table reads, found by the vendor's name, perf's name or the raw code. On hybrid
-// CPUs the other core type's counts are left out. Throws TopdownError when one event is told twice
+// CPUs the other core type's counts are omitted. Throws TopdownError if an event is listed twice
 // with different counts.
 ResolvedCounts ResolveCounts(const TopdownTable& table, const RecordedCounts& recorded);
 

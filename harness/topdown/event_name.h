@@ -13,12 +13,12 @@
 namespace topdnn {
 
 struct EventName {
-  std::string pmu;   // "cpu_core"; empty where none was told
+  std::string pmu;   // "cpu_core"; empty if not given
   std::string name;  // upper case, counter mask as ":C4"; without privilege modifiers
-  std::optional<std::uint64_t> code;  // perf_event_attr.config, where the spelling carries it
+  std::optional<std::uint64_t> code;  // perf_event_attr.config, if the spelling contains it
 };
 
-// Never fails: an unknown spelling is a name that no table reads.
+// Never fails: an unknown spelling becomes a name that no table reads.
 EventName ParseEventName(std::string_view spelling);
 
 }  // namespace topdnn

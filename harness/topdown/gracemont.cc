@@ -1,4 +1,4 @@
-// Gracemont, the efficiency core of Alder Lake: five slots a cycle, events that count slots.
+// Gracemont, the efficiency core of Alder Lake: five slots per cycle, events that count slots.
 
 #include "harness/topdown/metric.h"
 

@@ -1,4 +1,4 @@
-// Ice Lake-SP: five slots a cycle; PERF_METRICS gives level 1 alone.
+// Ice Lake-SP: five slots per cycle; PERF_METRICS gives only level 1.
 
 #include "harness/topdown/intel_events.h"
 #include "harness/topdown/intel_ports.h"
@@ -19,7 +19,8 @@ MaybeValue MetricsSum(C e) {
          e("PERF_METRICS.FRONTEND_BOUND") + e("PERF_METRICS.BACKEND_BOUND");
 }
 
-// Slots that a clear leaves empty are counted with neither side, and belong to the back end here.
+// Slots that a clear leaves empty are counted for neither side; here they are added to the back
+// end.
 MaybeValue ClearSlots(C e) { return kSlots * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
 
 // The remainder, and not PERF_METRICS.BAD_SPECULATION, because the others are corrected.
@@ -45,7 +46,7 @@ MaybeValue MemoryBound(C e) {
           e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
 }
 
-// The microcode sequencer's share, and the instructions of several uops that decoder 0 alone takes.
+// The microcode sequencer's share, and the instructions of several uops that only decoder 0 takes.
 MaybeValue HeavyOperations(C e) {
   return e("UOPS_RETIRED.SLOTS") / e("UOPS_ISSUED.ANY") * e("IDQ.MS_UOPS") / Slots(e) +
          e.Node("Retiring") * (e("UOPS_DECODED.DEC0") - e("UOPS_DECODED.DEC0:c1")) /

@@ -1,5 +1,5 @@
-// Events that Intel's cores have in common beside the Top-Down ones: floating-point operations by
-// width and type, and the last-level cache.
+// Events, besides the Top-Down ones, that Intel's cores share: floating-point operations by width
+// and type, and the last-level cache.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_INTEL_EVENTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_INTEL_EVENTS_H_
@@ -13,8 +13,8 @@ namespace topdnn {
 
 // Of FP_ARITH_INST_RETIRED a multiply-add counts twice, so a count times the lanes is FLOPs; masked
 // lanes count as full (Intel SDM volume 3, 20.3; perfmon SKX, ICX, SPR). `core`: libpfm4's name,
-// "skx"; empty where it has none. `half`: Sapphire Rapids and later count FP16 apart, and how long
-// AMX was busy; what AMX computes is no event.
+// "skx"; empty if it has none. `half`: Sapphire Rapids and later count FP16 separately, and how
+// long AMX was busy; no event counts what AMX computes.
 inline std::vector<ExtraEvent> IntelExtras(const std::string& core, bool half) {
   const auto pfm = [&core](const std::string& event) {
     return core.empty() ? std::string() : core + "::" + event;
@@ -101,7 +101,7 @@ class CycleActivityLevel3 {
   static MaybeValue L3Missing(C e) { return Stalls(e, "CYCLE_ACTIVITY.STALLS_L3_MISS"); }
 };
 
-// A list with another behind it.
+// Appends a list to another.
 template <class T>
 std::vector<T> Joined(std::vector<T> first, const std::vector<T>& more) {
   first.insert(first.end(), more.begin(), more.end());

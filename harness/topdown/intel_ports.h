@@ -1,7 +1,7 @@
-// What Core_Bound of Intel's cores is made of, as fractions of cycles: the divider, AMX, and in how
+// The parts of Core_Bound on Intel's cores, as fractions of cycles: the divider, AMX, and in how
 // many cycles no, one, two, three or more execution ports were at work (pmu-tools
-// icx_server_ratios.py, spr_server_ratios.py, gnr_server_ratios.py). TMA has the four of the ports
-// at level 4, below a sum of its own; they stand at level 3 here.
+// icx_server_ratios.py, spr_server_ratios.py, gnr_server_ratios.py). TMA has the four nodes of the
+// ports at level 4, below a sum; here they are at level 3.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_INTEL_PORTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_INTEL_PORTS_H_
@@ -14,11 +14,11 @@ namespace topdnn {
 
 inline constexpr std::string_view kRefinesCore = "Core_Bound";
 
-// How the cycles without any port at work are found.
+// How to compute the cycles in which no port works.
 enum class IdlePorts {
-  kCounted,             // as the event says: Ice Lake-SP
+  kCounted,             // counted by the event: Ice Lake-SP
   kOfStalls,            // as a share of the stalls that wait for no load: Sapphire Rapids
-  kWithoutSerializing,  // less those that a serializing instruction causes: Granite Rapids
+  kWithoutSerializing,  // minus those caused by a serializing instruction: Granite Rapids
 };
 
 // Ice Lake-SP and later. `kDivider`: the event of its busy cycles. AMX is counted since Sapphire

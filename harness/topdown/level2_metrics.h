@@ -1,5 +1,5 @@
 // The formulas of the cores whose PERF_METRICS register gives levels 1 and 2 (Golden Cove onwards),
-// and of the same cores in a guest that is shown general counters alone.
+// and of the same cores in a guest that has only general counters.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_LEVEL2_METRICS_H_
 #define TOPDNN_HARNESS_TOPDOWN_LEVEL2_METRICS_H_
@@ -11,9 +11,9 @@
 
 namespace topdnn {
 
-// `kWidth`: slots a cycle. `kDropping`: uops dropped at the front end's exit are counted as
-// delivered by nobody (INT_MISC.UOP_DROPPING) and must be taken off; Bad_Speculation is then the
-// remainder. These cores have level 3, too, with `kIdle` of it.
+// `kWidth`: slots per cycle. `kDropping`: uops dropped at the front end's exit are counted as not
+// delivered (INT_MISC.UOP_DROPPING) and must be subtracted; Bad_Speculation is then the remainder.
+// These cores also have level 3; `kIdle` selects its formula for idle ports.
 template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted>
 class Level2Metrics {
  public:
@@ -40,7 +40,7 @@ class Level2Metrics {
          "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
          kWidth == 6 ? "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE" : ""},
         {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
-        {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", ""},  // on counter 0 alone
+        {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", ""},  // only on counter 0
         {"TOPDOWN.MEMORY_BOUND_SLOTS", 0x10A4, "", ""},
         {"UOPS_RETIRED.HEAVY", 0x1C2, "", "spr::UOPS_RETIRED:HEAVY"},
         {"UOPS_RETIRED.SLOTS", 0x2C2, "", "spr::UOPS_RETIRED:SLOTS"}};
@@ -123,7 +123,7 @@ class Level2Metrics {
     return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
   }
 
-  // Each level-2 pair: one is counted, its sibling is what is left of the parent.
+  // Each level-2 pair: one node is counted, its sibling is the rest of the parent.
   static void AddSiblings(std::vector<TopdownNode>& nodes) {
     nodes.push_back({"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth});
     nodes.push_back({"Machine_Clears", 2, Level2Rest::MachineClears});

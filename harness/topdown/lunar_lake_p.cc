@@ -1,4 +1,4 @@
-// Lunar Lake's performance core: Lion Cove, eight slots a cycle, nothing dropped on the way.
+// Lunar Lake's performance core: Lion Cove, eight slots per cycle, no dropped uops.
 
 #include "harness/topdown/intel_events.h"
 #include "harness/topdown/level2_metrics.h"

@@ -50,8 +50,8 @@ MaybeValue TopdownCounts::Node(std::string_view name) const {
   return found->second ? MaybeValue(*found->second) : MaybeValue();
 }
 
-// The nodes whose refinements are evaluated. Of the others those of level 3 are left out, and for
-// the rest no event is missed.
+// The nodes whose refinements are evaluated. For the others, nodes of level 3 are omitted, and no
+// event is reported as missing.
 using Refined = std::set<std::string_view>;
 
 Refined AllRefined(const TopdownPath& path) {
@@ -126,14 +126,14 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
 
 namespace {
 
-// The nodes that somebody counted refinements of: with an event that those alone read. Cycles are
-// counted with anything, and extras for themselves.
+// The nodes whose refinements were counted: an event that only those read has a count. Cycles are
+// counted with everything, and extras independently.
 Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
                   const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::map<std::string_view, std::vector<std::string>> reads;
   std::map<std::string, int> readers;
   const auto common = TopdownEvaluation(path, {}, smt, {}).result().missing;
-  for (const std::string& name : common) readers[name] = 2;  // (whoever else reads it)
+  for (const std::string& name : common) readers[name] = 2;  // (shared events prove nothing)
   for (const std::string_view node : AllRefined(path)) {
     reads[node] = TopdownEvaluation(path, {}, smt, {node}).result().missing;
     for (const std::string& name : reads[node]) ++readers[name];
@@ -168,7 +168,7 @@ TopdownResult EvaluateTopdown(const TopdownTable& table,
   std::optional<TopdownEvaluation> best;
   for (const TopdownPath& path : table.paths) {
     TopdownEvaluation evaluation(path, counts, smt, RefinedBy(table, path, counts, smt));
-    // Anything is better than nothing; else what lacks least.
+    // Prefers a path that gives any node, then the one that lacks the fewest events.
     const bool gives = evaluation.nodes_given() > 0;
     const bool best_gives = best && best->nodes_given() > 0;
     const bool better = !best || (gives != best_gives ? gives

@@ -1,7 +1,7 @@
 // Top-Down: where a core's pipeline slots go (Yasin, "A Top-Down Method for Performance Analysis
 // and Counters Architecture", ISPASS 2014). Each microarchitecture is a table: the events it reads,
-// with raw codes, and one formula per node. A table is data in a file of its own that registers
-// itself, and formulas are pure, so that counts recorded elsewhere are evaluated without that CPU.
+// with raw codes, and one formula per node. A table is data in a separate, registered file.
+// Formulas are pure, so that counts recorded elsewhere are evaluated without that CPU.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_METRIC_H_
 #define TOPDNN_HARNESS_TOPDOWN_METRIC_H_
@@ -20,7 +20,7 @@
 
 namespace topdnn {
 
-// Wrong input: one line that says what, where and the fix.
+// Wrong input: one line that says what is wrong, where, and how to fix it.
 class TopdownError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -43,12 +43,12 @@ class MaybeValue {
   std::optional<double> value_;
 };
 
-// What a formula reads: counts by the vendor's event names, and the nodes before it in its path.
+// The inputs of a formula: counts by the vendor's event names, and the earlier nodes of its path.
 class TopdownCounts {
  public:
-  // Remembers the names asked for and not found. Values are totals over the measured region.
+  // Records the names of missing events. Values are totals over the measured region.
   MaybeValue operator()(std::string_view event) const;
-  // A node that stands earlier in the same path.
+  // An earlier node of the same path.
   MaybeValue Node(std::string_view name) const;
   // Whether the core's other hardware thread was in use (Skylake counts per core or per thread).
   bool smt() const { return smt_; }
@@ -64,28 +64,27 @@ class TopdownCounts {
 struct TopdownEvent {
   std::string name;        // the vendor's spelling; a counter mask as ":c4"
   std::uint64_t code = 0;  // perf_event_attr.config of the core's PMU
-  std::string perf;        // what perf calls it besides: "topdown-retiring"; may be empty
-  std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty where Debian's 4.13.0 lacks it
+  std::string perf;        // perf's other name: "topdown-retiring"; may be empty
+  std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty if Debian's 4.13.0 lacks it
 };
 
-// An event beside the Top-Down ones, for a metric by name.
+// An additional event, for a metric by name.
 struct ExtraEvent {
   std::string metric;  // "flops", "memory"
   TopdownEvent event;
-  double flops = 0;  // floating-point operations a count; 0: not one of them
+  double flops = 0;  // floating-point operations per count; 0: not a FLOP event
 };
 
 struct TopdownNode {
   std::string name;
-  int level = 1;  // 1 to 3; 0: not Top-Down, what this core offers instead
+  int level = 1;  // 1 to 3; 0: not Top-Down, but what this core offers instead
   MaybeValue (*formula)(const TopdownCounts&);
-  // A refinement of this node: its events are missed only where one was counted for that. All of
-  // level 3 is, and whatever else says so.
+  // A refinement of this node: its events are reported as missing only if some of them were
+  // counted. All nodes of level 3 are refinements, and others that set this.
   std::string_view refines = {};
 };
 
-// Formulas of the level-2 nodes that nothing counts: what the sibling before them leaves of their
-// parent.
+// Formulas of the level-2 nodes without an event: the parent minus the preceding sibling.
 struct Level2Rest {
   static MaybeValue FetchBandwidth(const TopdownCounts& e) {
     return e.Node("Frontend_Bound") - e.Node("Fetch_Latency");
@@ -101,8 +100,8 @@ struct Level2Rest {
   }
 };
 
-// One way to the nodes. A core may have several: with the PERF_METRICS register, and without (in
-// guests). They are never mixed, as their values are of different precision.
+// One set of events and formulas for the nodes. A core may have several: with the PERF_METRICS
+// register, and without it (in guests). They are never mixed, since their precision differs.
 struct TopdownPath {
   std::string name;
   std::vector<TopdownNode> nodes;  // a node after those that it reads
@@ -117,7 +116,7 @@ struct TopdownTable {
   CorePipeline pipeline = {};      // its slots are those of the formulas
   std::vector<TopdownEvent> events;
   std::vector<TopdownPath> paths;
-  std::vector<ExtraEvent> extras = {};  // what `flops` and `memory` count besides
+  std::vector<ExtraEvent> extras = {};  // the events of `flops` and `memory`
 };
 
 class TopdownRegistration {
@@ -146,8 +145,8 @@ struct TopdownResult {
   std::vector<std::string> missing;  // events whose absence made a node null
 };
 
-// Evaluates the path that lacks the fewest events (and gives any node), the earlier of two alike. A
-// fraction below zero (counts that do not quite fit each other) is clamped at 0.
+// Evaluates the path that lacks the fewest events (and gives any node); of equal ones, the first. A
+// fraction below zero (from counts that are slightly inconsistent) is clamped to 0.
 TopdownResult EvaluateTopdown(const TopdownTable& table,
                               const std::map<std::string, double, std::less<>>& counts, bool smt);
 

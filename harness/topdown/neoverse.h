@@ -1,6 +1,6 @@
 // The formulas of Arm's Neoverse cores with slot events (Arm's Top-Down methodology, stage 1). They
-// differ in the slots a cycle and in the slots that a mispredicted branch costs, which its events
-// count with the wrong side.
+// differ in the slots per cycle and in the slots of a mispredicted branch, which the events count
+// for the wrong node.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_NEOVERSE_H_
 #define TOPDNN_HARNESS_TOPDOWN_NEOVERSE_H_
@@ -13,7 +13,7 @@ namespace topdnn {
 
 // `kWidth`: slots a cycle. A mispredicted branch takes kFrontend cycles from Frontend_Bound and
 // kBackend from Backend_Bound, and adds both to Bad_Speculation. `kOvercount`: STALL_SLOT and
-// STALL_SLOT_FRONTEND count one slot too many a cycle (Neoverse N2 before r0p3).
+// STALL_SLOT_FRONTEND count one slot too many per cycle (Neoverse N2 before r0p3).
 template <int kWidth, int kFrontend, int kBackend, bool kOvercount>
 class NeoverseSlots {
  public:

@@ -1,4 +1,4 @@
-// Neoverse N1 has no slot events: the stalled cycles at each end are what it can tell.
+// Neoverse N1 has no slot events; it only counts the stalled cycles at each end.
 
 #include "harness/topdown/metric.h"
 

@@ -1,4 +1,4 @@
-// Neoverse N2: five slots a cycle. Its stall events were put right in revision r0p3.
+// Neoverse N2: five slots a cycle. Its stall events are correct since revision r0p3.
 
 #include "harness/topdown/metric.h"
 #include "harness/topdown/neoverse.h"

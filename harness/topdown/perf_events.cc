@@ -54,14 +54,14 @@ Attempt TryPath(const std::vector<std::string>& metrics, const RequestContext& c
   return attempt;
 }
 
-// The metrics register is there where the kernel lists its pseudo-events: in few guests.
+// The metrics register exists if the kernel lists its pseudo-events; few guests have it.
 bool PathIsOffered(const TopdownPath& path, const RequestContext& context) {
   const std::string pmu = context.core_type == nullptr ? "" : context.core_type->name;
   return path.name != "PERF_METRICS" ||
          ResolveEvent("topdown-retiring", std::nullopt, context.sysfs, pmu).has_value();
 }
 
-// The first path of which all of level 1 counts; else the last.
+// The first path for which every event of level 1 counts; otherwise the last path.
 Attempt TryPaths(const std::vector<std::string>& metrics, const TopdownTable* table,
                  const SysfsPmu* core_type, const PerfSetting& setting) {
   RequestContext context = {.table = table,
@@ -91,7 +91,7 @@ std::string UnknownCpu(const Cpu& cpu) {
                      cpu.model, cpu.microarchitecture.empty() ? "" : ", " + cpu.microarchitecture);
 }
 
-// Beside the events on one core type: the cycles on the others, for the threads that go there.
+// Adds the cycles on the other core types, to detect threads that run there.
 void WatchOtherCoreTypes(const std::vector<SysfsPmu>& core_types, const SysfsPmu& own,
                          const PerfSetting& setting, Attempt& attempt) {
   for (const SysfsPmu& type : core_types) {
@@ -110,7 +110,7 @@ void WatchOtherCoreTypes(const std::vector<SysfsPmu>& core_types, const SysfsPmu
                   own.name));
 }
 
-// An error of the whole: that of the event which everything else is taken to.
+// The error of the common event is the error of the whole source.
 Availability Refusal(const PerfPlan& plan, const PerfSetting& setting) {
   const int error = plan.absent.empty() ? ENOENT : plan.absent.front().error;
   return ExplainRefusal(error, setting.surroundings, "hardware events");
@@ -136,7 +136,7 @@ PerfSetting PerfSetting::Here() {
   do {
     here.on_cpu = sched_getcpu();
     here.cpu = IdentifyCpu();
-  } while (here.on_cpu != sched_getcpu());  // (it was moved in between)
+  } while (here.on_cpu != sched_getcpu());  // (the thread was moved in between)
   here.smt = SmtIsActive();
   return here;
 }

@@ -1,5 +1,5 @@
-// The counter source `perf`: what the metrics asked for need on this core, planned over the
-// counters that are really free, and one answer to why not.
+// The counter source `perf`: finds the events that the requested metrics need on this core, plans
+// them over the counters that are really free, and gives one reason if that is impossible.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_PERF_EVENTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_PERF_EVENTS_H_
@@ -17,8 +17,8 @@
 
 namespace topdnn {
 
-// The name under which harness/topdown knows a core: its microarchitecture, but for Neoverse N2,
-// whose early revisions have a table of their own.
+// The name of a core's table in harness/topdown: its microarchitecture, except for early revisions
+// of Neoverse N2, which have a separate table.
 std::string TopdownNameOf(const Cpu& cpu);
 
 // Whether hardware threads share cores now (Linux: /sys/devices/system/cpu/smt/active).
@@ -29,7 +29,7 @@ struct PerfSetting {
   PerfSurroundings surroundings;
   Cpu cpu;
   bool smt = false;
-  int on_cpu = -1;  // where `cpu` was identified: the events are of that core's type
+  int on_cpu = -1;  // where `cpu` was identified: events use that core's type
   std::string sysfs = kSysfsPmus;
   std::function<std::vector<pid_t>()> threads = {};  // see PerfSource
   static PerfSetting Here();
@@ -38,10 +38,11 @@ struct PerfSetting {
 struct OpenedPerf {
   std::unique_ptr<CounterSource> source;  // nullptr: see `availability`
   Availability availability;
-  std::vector<std::string> notes;  // events that were left out, and why; one line each
+  std::vector<std::string> notes;  // omitted events and the reasons; one line each
 };
 
-// `metrics`: see MetricNames; none: topdown-l2 and flops. Throws TopdownError for an unknown event.
+// `metrics`: see MetricNames; empty: topdown-l2 and flops. Throws TopdownError for an unknown
+// event.
 OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& setting);
 
 }  // namespace topdnn

@@ -27,7 +27,8 @@ bool IsUncounted(std::string_view field) {
   return field == "<not counted>" || field == "<not supported>";
 }
 
-// "nan", "-inf", "Infinity": what perf never prints, and a metric's line would hide.
+// "nan", "-inf", "Infinity": perf never prints these as counts, and the line would otherwise pass
+// as a metric.
 bool IsNotFinite(std::string_view field) {
   std::string word;
   for (const char c : field) {
@@ -37,9 +38,9 @@ bool IsNotFinite(std::string_view field) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-// Adds counts of one event of other CPUs and other intervals, which its `origin` tells apart. One
-// that is absent once is absent: a sum of the rest would be an undercount. An event told again for
-// the same origin was opened in two groups: the first stands.
+// Adds the counts of one event on other CPUs and in other intervals; `origin` identifies these. If
+// one is absent, the sum is absent: a sum of the rest would be too low. If an event is repeated for
+// the same origin, it was opened in two groups, and the first count is used.
 class Totals {
  public:
   void Add(const std::string& origin, const std::string& spelling, std::optional<double> value,
@@ -63,7 +64,7 @@ class Totals {
   std::set<std::string> seen_;
 };
 
-// Splits, keeping together an event's commas: "cpu/event=0x9c,umask=0x1/".
+// Splits at commas, except those within an event: "cpu/event=0x9c,umask=0x1/".
 std::vector<std::string> Fields(std::string_view line, char separator) {
   std::vector<std::string> fields;
   bool inside = false;  // an event's slashes
@@ -111,13 +112,13 @@ std::string CountText(const std::vector<std::string>& fields, std::size_t at) {
   };
   std::size_t first = at;
   while (first > 0 && digits(first, 3, 3) && digits(first - 1, 1, 3)) --first;
-  if (first != 0) return fields[at];  // what stands there is a core's count of CPUs
+  if (first != 0) return fields[at];  // this field is a core's number of CPUs
   std::string text;
   for (std::size_t i = first; i <= at; ++i) text += fields[i];
   return text;
 }
 
-// perf's separator is the user's choice: take the one by which most lines have a count.
+// The user chooses perf's separator: use the one with which most lines have a count.
 char SeparatorOf(std::string_view text) {
   char best = ',';
   int most = 0;
@@ -179,7 +180,7 @@ void AddJsonLine(std::string_view line, const std::string& where, Totals& totals
     throw TopdownError(
         fmt::format("{}: not a JSON object: give what `perf stat -j` printed, whole", where));
   }
-  // A line of a metric alone carries no count.
+  // A line with only a metric has no count.
   if (!object.contains("counter-value") || !object.contains("event")) return;
   const std::string event = TextOf(object["event"]);
   const std::string text = TextOf(object["counter-value"]);

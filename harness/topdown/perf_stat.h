@@ -1,6 +1,5 @@
-// The machine-readable output of perf-stat(1): `-x SEP` (one line of separated fields per count)
-// and
-// `-j` (one JSON object per line), with -I, -A, --per-core and hybrid PMUs.
+// Parses the machine-readable output of perf-stat(1): `-x SEP` (one line of separated fields per
+// count) and `-j` (one JSON object per line), with -I, -A, --per-core and hybrid PMUs.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_PERF_STAT_H_
 #define TOPDNN_HARNESS_TOPDOWN_PERF_STAT_H_
@@ -17,9 +16,9 @@ namespace topdnn {
 RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where);
 RecordedCounts ParsePerfJson(std::string_view text, const std::string& where);
 
-// A number in any locale: "1234567", "1,234,567", "1.234.567,5", "1 234 567", "1'234". A lone
-// separator before exactly three digits groups when `integral`, and is the decimal sign otherwise.
-// Absent when it is no number, or not finite.
+// A number in any locale: "1234567", "1,234,567", "1.234.567,5", "1 234 567", "1'234". A single
+// separator before exactly three digits is a grouping sign if `integral`, and otherwise the decimal
+// sign. Absent if the text is not a finite number.
 std::optional<double> ParseLocalNumber(std::string_view text, bool integral);
 
 }  // namespace topdnn

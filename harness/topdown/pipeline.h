@@ -1,5 +1,5 @@
-// What a core's pipeline holds and handles at most, from the vendors' manuals. Bounds without a PMU
-// divide by these, because a rate that is measured beside a neighbour is too low.
+// The capacities and rates of a core's pipeline, from the vendors' manuals. Bounds without a PMU
+// use these, because a rate measured next to a neighbour is too low.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_PIPELINE_H_
 #define TOPDNN_HARNESS_TOPDOWN_PIPELINE_H_
@@ -10,11 +10,12 @@ namespace topdnn {
 
 // 0: not known, or not needed.
 struct CorePipeline {
-  int slots = 0;           // a cycle: what every Top-Down fraction is a fraction of
+  int slots = 0;           // per cycle: the denominator of every Top-Down fraction
   int reorder_buffer = 0;  // micro-ops in flight
   int op_cache = 0;        // micro-ops
-  // Floating-point operations a cycle, as FP_ARITH_INST_RETIRED counts them: a multiply-add is 2,
-  // an addition 1, whatever their lanes. For vectors of up to 256 bits, and of 512.
+  // Floating-point operations per cycle, as FP_ARITH_INST_RETIRED counts them: a multiply-add is 2
+  // and an addition 1, independent of the number of lanes. For vectors of up to 256 bits, and of
+  // 512.
   int fp_256 = 0, fp_512 = 0;
   std::string_view source;  // of these figures: a literal
 };

@@ -13,9 +13,9 @@ namespace topdnn {
 
 namespace {
 
-// Which counters an event can use, where not every general one.
+// Events that cannot use every general counter, and the counters that they can use.
 struct CounterRule {
-  std::string_view name;  // a final * stands for any rest
+  std::string_view name;  // a final * matches any suffix
   std::uint64_t counters;
   bool fixed;
   bool paired;
@@ -31,7 +31,7 @@ constexpr std::array kRules = {
     CounterRule{"TOPDOWN.SLOTS", kAny, true, false},
     CounterRule{"PERF_METRICS.*", kAny, true, false},
     CounterRule{"CPU_CYCLES", kAny, true, false},
-    // Counter 0 alone (Intel perfmon, SPR events, "Counter").
+    // Only counter 0 (Intel perfmon, SPR events, "Counter").
     CounterRule{"TOPDOWN.BR_MISPREDICT_SLOTS", 1, false, false},
     // Up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events").
     CounterRule{"fp_ret_sse_avx_ops.all", kAny, false, true},
@@ -92,7 +92,7 @@ class Collector {
     Add({.event = *event, .needs = NeedsOf(name)});
   }
 
-  // What every profile counts, and the event that each pass repeats.
+  // The events that every profile counts, and the event that each pass repeats.
   MetricRequests Finish() {
     const bool intel = std::any_of(requests_.events.begin(), requests_.events.end(),
                                    [](const PerfRequest& request) {

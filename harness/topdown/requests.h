@@ -1,5 +1,5 @@
-// From metrics asked for by name (`topdown-l2`, `flops`, an event) to the events to count on a
-// core, with what its counters demand of each.
+// Translates metrics by name (`topdown-l2`, `flops`, an event) to the events to count on a core,
+// with the counter constraints of each.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_
 #define TOPDNN_HARNESS_TOPDOWN_REQUESTS_H_
@@ -18,15 +18,15 @@ namespace topdnn {
 // "topdown-l1", "topdown-l2", "topdown-l3", "flops", "memory"; anything else is an event.
 const std::vector<std::string>& MetricNames();
 
-// Splits at commas, but for those between slashes ("cpu/event=0x3c,umask=0x1/").
+// Splits at commas, except those between slashes ("cpu/event=0x3c,umask=0x1/").
 std::vector<std::string> SplitMetrics(std::string_view text);
 
 struct RequestContext {
-  const TopdownTable* table = nullptr;  // nullptr: a core without one
+  const TopdownTable* table = nullptr;  // nullptr: no table for this core
   std::size_t path = 0;                 // of the table
   bool smt = false;
   std::string sysfs = kSysfsPmus;
-  const SysfsPmu* core_type = nullptr;  // that the events are opened on, of a hybrid CPU
+  const SysfsPmu* core_type = nullptr;  // the core type to open events on, on a hybrid CPU
 };
 
 struct MetricRequests {
@@ -34,7 +34,7 @@ struct MetricRequests {
   std::vector<std::string> notes;   // metrics that this core cannot give
 };
 
-// Throws TopdownError, in one line, for an event that nobody knows.
+// Throws TopdownError, in one line, for an unknown event.
 MetricRequests RequestsFor(const std::vector<std::string>& metrics, const RequestContext& context);
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// Skylake-SP and Cascade Lake: four slots a cycle, no PERF_METRICS register.
+// Skylake-SP and Cascade Lake: four slots per cycle, no PERF_METRICS register.
 
 #include "harness/topdown/intel_events.h"
 #include "harness/topdown/intel_ports.h"
@@ -12,7 +12,7 @@ using C = const TopdownCounts&;
 
 constexpr int kSlots = 4;  // a cycle
 
-// Counted per core when both hardware threads work, and then each owns half of the slots.
+// If both hardware threads work, the count is per core, and each thread has half of the slots.
 MaybeValue Slots(C e) {
   return e.smt() ? kSlots * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2
                  : kSlots * e("CPU_CLK_UNHALTED.THREAD");
@@ -32,7 +32,7 @@ MaybeValue BadSpeculation(C e) {
          Slots(e);
 }
 
-// A mispredicted branch and a machine clear are taken to cost alike.
+// Assumes that a mispredicted branch and a machine clear cost the same.
 MaybeValue BranchMispredicts(C e) {
   return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
          (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
@@ -48,8 +48,8 @@ MaybeValue MemoryBound(C e) {
 constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL:c1";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
-// Core_Bound's parts as in intel_ports.h. With both hardware threads at work, uops are counted of
-// the core, and so are its cycles.
+// Core_Bound's parts as in intel_ports.h. If both hardware threads work, uops and cycles are
+// counted per core.
 constexpr char kOneAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_1";
 constexpr char kTwoAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_2";
 constexpr char kThreeAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_3";

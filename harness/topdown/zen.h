@@ -1,5 +1,5 @@
 // The pipeline utilization formulas of AMD's Zen 4 and later, which count dispatch slots directly.
-// Nodes bear Yasin's names; AMD's are told beside them.
+// Nodes have Yasin's names; comments give AMD's.
 
 #ifndef TOPDNN_HARNESS_TOPDOWN_ZEN_H_
 #define TOPDNN_HARNESS_TOPDOWN_ZEN_H_
@@ -11,14 +11,14 @@
 
 namespace topdnn {
 
-// `kWidth`: dispatch slots a cycle. An event's bits 8-11 stand at bits 32-35 of the code.
+// `kWidth`: dispatch slots per cycle. An event's bits 8-11 are bits 32-35 of the code.
 template <int kWidth>
 class ZenPipeline {
  public:
   static constexpr int kSlots = kWidth;
 
-  // `restarts`: the event of pipeline restarts that no branch caused. `latency`: cycles without any
-  // op from the front end. `names`: whether libpfm4 knows this core (as amd64_fam19h_zen4).
+  // `restarts`: the event of pipeline restarts not caused by a branch. `latency`: cycles without
+  // any op from the front end. `names`: whether libpfm4 knows this core (as amd64_fam19h_zen4).
   static std::vector<TopdownEvent> Events(const TopdownEvent& restarts, const std::string& latency,
                                           bool names) {
     const auto pfm = [names](const char* event) {
@@ -50,7 +50,8 @@ class ZenPipeline {
               {"Backend_Bound", 1,
                [](C e) { return e("de_no_dispatch_per_slot.backend_stalls") / Slots(e); }},
               {"Retiring", 1, [](C e) { return e("ex_ret_ops") / Slots(e); }},
-              // Slots that the other hardware thread took: a fifth node, which Yasin has not.
+              // Slots used by the other hardware thread: a fifth node, which is not in Yasin's
+              // method.
               {"SMT_Contention", 1,
                [](C e) { return e("de_no_dispatch_per_slot.smt_contention") / Slots(e); }},
               {"Fetch_Latency", 2, latency},
@@ -71,7 +72,7 @@ class ZenPipeline {
   }
 
   // FLOPs of SSE and AVX, a multiply-add twice (`operations`: the unit mask of all kinds), and
-  // fills from memory. x87 is not in it.
+  // fills from memory. x87 is not included.
   static std::vector<ExtraEvent> Extras(std::uint64_t operations) {
     return {{"flops", {"fp_ret_sse_avx_ops.all", operations << 8 | 0x03, "", ""}, 1},
             {"memory", {"ls_any_fills_from_sys.dram_io_all", 0x4844, "", ""}, 0}};

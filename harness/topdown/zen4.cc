@@ -1,4 +1,4 @@
-// Zen 4: six dispatch slots a cycle.
+// Zen 4: six dispatch slots per cycle.
 
 #include "harness/topdown/metric.h"
 #include "harness/topdown/zen.h"

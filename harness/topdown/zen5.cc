@@ -1,4 +1,4 @@
-// Zen 5: eight dispatch slots a cycle.
+// Zen 5: eight dispatch slots per cycle.
 
 #include "harness/topdown/metric.h"
 #include "harness/topdown/zen.h"

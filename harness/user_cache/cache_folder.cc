@@ -32,8 +32,8 @@ constexpr std::chrono::milliseconds kBetweenTries(2);
   throw std::runtime_error(fmt::format("{}: {}", path.string(), std::strerror(error)));
 }
 
-// Makes the folder and those above it, each for its owner alone. An earlier version of the program
-// made its own folder open to others; that is mended.
+// Creates the folder and its parents, accessible only to the owner. Also corrects the mode of a
+// folder that an earlier version of the program created with access for others.
 void MakeFolder(const fs::path& folder) {
   struct stat status {};
   if (stat(folder.c_str(), &status) == 0) {
@@ -61,7 +61,7 @@ class File {
   int fd_;
 };
 
-// Held while it lives. Throws when another process holds it for too long.
+// A lock held for the object's lifetime. Throws if another process holds it for too long.
 class FolderLock {
  public:
   FolderLock(const fs::path& folder, std::chrono::milliseconds longest_wait)
@@ -83,7 +83,8 @@ class FolderLock {
       if (errno != EWOULDBLOCK && errno != EINTR) Fail(path_, errno);
       return false;
     }
-    // Forget may have removed the file between open and lock: then the lock excludes nobody.
+    // Forget may have removed the file between open and lock; the lock then excludes no other
+    // process.
     struct stat held {};
     struct stat named {};
     return fstat(file_->fd(), &held) == 0 && stat(path_.c_str(), &named) == 0 &&
@@ -104,13 +105,13 @@ void WriteAll(const File& file, const fs::path& path, std::string_view text) {
 }
 
 void Replace(const fs::path& path, std::string_view text) {
-  // (one name will do, as the folder is locked)
+  // (one name is enough, as the folder is locked)
   const fs::path temporary = path.string() + std::string(kTemporarySuffix);
   if (unlink(temporary.c_str()) != 0 && errno != ENOENT) Fail(temporary, errno);
   try {
     const File file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     WriteAll(file, temporary, text);
-    // (not flushed to the disk: what a crash of the machine takes of a cache is made again)
+    // (not flushed to the disk: a cache that is lost in a crash is made again)
     if (rename(temporary.c_str(), path.c_str()) != 0) Fail(path, errno);
   } catch (const std::runtime_error&) {
     unlink(temporary.c_str());
@@ -124,7 +125,7 @@ bool RemoveIfThere(const fs::path& path) {
   return false;
 }
 
-// A file of ours, or what an interrupted update left of one.
+// A file of this program, or the rest of an interrupted update.
 bool IsOwn(const std::string& name) {
   for (const std::string_view file : {kSelectionFile, kBestFile}) {
     if (name == file || (name.starts_with(file) && name.ends_with(kTemporarySuffix))) return true;
@@ -136,7 +137,7 @@ bool IsOwn(const std::string& name) {
 
 CacheFolder CacheFolder::OfUser() {
   const char* const xdg = std::getenv("XDG_CACHE_HOME");
-  // (the specification has relative paths ignored)
+  // (the specification says to ignore relative paths)
   if (xdg != nullptr && xdg[0] == '/') return CacheFolder(fs::path(xdg) / kFolderName);
   const char* const home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') return CacheFolder({});
@@ -179,7 +180,7 @@ std::vector<std::string> CacheFolder::Forget() const {
     }
     RemoveIfThere(path_ / kLockFile);
   }
-  // (refused by the system while anything else is in it)
+  // (the system refuses this if the folder is not empty)
   if (rmdir(path_.c_str()) == 0) removed.push_back(path_.string());
   return removed;
 }

@@ -39,7 +39,7 @@ std::optional<double> NumberAt(const Json& json, const char* key) {
   return std::isfinite(value) && value > 0 ? std::optional(value) : std::nullopt;
 }
 
-// The file's content; an empty one for text that is none, which the next update then replaces.
+// The file's content; empty if the text is invalid, so that the next update replaces it.
 Json Parse(const std::optional<std::string>& text) {
   const Json empty = {{"schema", kSchema}, {"machines", Json::object()}};
   if (!text) return empty;
@@ -124,7 +124,7 @@ void Remember(const std::vector<RateSeen>& seen, RememberedBest& known) {
     }
     const double other = remembered.unconfirmed.value_or(0);
     if (std::min(rate, other) >= (1 - noise) * std::max(rate, other)) {
-      remembered.best = std::min(rate, other);  // what both reached
+      remembered.best = std::min(rate, other);  // reached by both runs
       remembered.unconfirmed.reset();
     } else {
       remembered.unconfirmed = rate;

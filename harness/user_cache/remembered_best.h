@@ -1,5 +1,5 @@
-// The best that this machine has been seen to reach, kept from run to run: what shows a neighbour
-// that is there from the beginning of a run to its end, and so slows everything alike.
+// The best rates that this machine has reached, kept from run to run. They reveal a neighbour that
+// is active during a whole run and so slows everything equally.
 
 #ifndef TOPDNN_HARNESS_USER_CACHE_REMEMBERED_BEST_H_
 #define TOPDNN_HARNESS_USER_CACHE_REMEMBERED_BEST_H_
@@ -19,7 +19,7 @@ namespace topdnn {
 
 struct RememberedRate {
   std::optional<double> best;  // reached, and confirmed by a second run
-  // One run reached this, which nothing has confirmed yet.
+  // Reached by one run and not yet confirmed.
   std::optional<double> unconfirmed;
 
   bool operator==(const RememberedRate&) const = default;
@@ -35,43 +35,44 @@ struct RateSeen {
   double noise = 0;
 };
 
-// What two runs on a quiet machine differ by: for what a core has to itself, and for memory.
+// The differences between two runs on a quiet machine: for resources of one core, and for memory.
 inline constexpr double kRunNoise = 0.05;
-// Below this share of the best (memory's: 1 - kMemoryNoise) something takes from the machine.
+// Below this share of the best (for memory: 1 - kMemoryNoise), other work uses the machine.
 inline constexpr double kLeastOfBest = 0.90;
-// Two measurements of one ceiling, on one machine, do not differ by more unless one is wrong.
+// If two measurements of one ceiling on one machine differ by more, one is wrong.
 inline constexpr double kMostGain = 1.10;
 
-// The rates of the ceilings whose verdict is OK, latencies left out, and of a reading of the quiet
-// check on so many threads.
+// The rates of the ceilings whose verdict is OK, excluding latencies, and of a reading of the quiet
+// check on this many threads.
 std::vector<RateSeen> RatesOf(const std::vector<Ceiling>& ceilings);
 std::vector<RateSeen> RatesOf(const QuietReading& reading, int threads);
 
-// Keeps the highest rates. A first one, and one that exceeds the best by more than kMostGain, waits
-// as unconfirmed until another run agrees within the noise, so that one absurd value is forgotten
-// and not held against every later run. Pure.
+// Keeps the highest rates. A first one, and one that exceeds the best by more than kMostGain, stays
+// unconfirmed until another run agrees within the noise, so that a single wrong value does not
+// affect every later run. Pure.
 void Remember(const std::vector<RateSeen>& seen, RememberedBest& known);
 
 // Why the ceiling cannot be this machine's best: "the machine reaches 71 % of its own best (...)";
-// empty when it is, or when nothing is remembered. Pure.
+// empty if it can be, or if nothing is remembered. Pure.
 std::string JudgeAgainstBest(const Ceiling& ceiling, const RememberedBest& known);
-// Marks each measured ceiling of which that says something DEGRADED. Pure.
+// Marks each measured ceiling with such a reason as DEGRADED. Pure.
 void MarkAgainstBest(const RememberedBest& known, std::vector<Ceiling>& ceilings);
-// The remembered reading to hold a quiet check on so many threads against (QuietRatio).
+// The remembered reading for a quiet check on this many threads (QuietRatio).
 QuietReading BestQuietReading(const RememberedBest& known, int threads);
 
-// What a rate depends on: CPU, ISAs, hypervisor, the CPUs allowed, the library versions (as the
-// caller words them) and this boot, after which the same virtual machine may live on another host.
+// The conditions on which a rate depends: CPU, ISAs, hypervisor, allowed CPUs, library versions (in
+// the caller's words) and this boot, since a virtual machine may run on another host after a
+// reboot.
 std::string MachineKey(const Cpu& cpu, const std::vector<IsaVerdict>& isas,
                        const std::vector<int>& allowed, const std::string& libraries,
                        const std::string& boot_id);
-// Of this machine, here and now.
+// The key of this machine now.
 std::string ThisMachineKey(const std::string& libraries);
 
-// What the file remembers of that machine; nothing when it cannot be read.
+// The file's entries for that machine; empty if it cannot be read.
 RememberedBest ReadRememberedBest(const CacheFolder& folder, const std::string& machine_key);
-// Remembers, in the file, beside what other processes add meanwhile. Returns an empty string, or in
-// one line why nothing is kept. The file keeps the 16 machines that were seen last.
+// Adds to the file, keeping what other processes add meanwhile. Returns an empty string, or one
+// line that says why nothing is stored. The file keeps the 16 most recent machines.
 std::string UpdateRememberedBest(const CacheFolder& folder, const std::string& machine_key,
                                  const std::vector<RateSeen>& seen);
 

@@ -60,10 +60,10 @@ class RefusedFileTest : public testing::Test {
 
 TEST_F(RefusedFileTest, APipeWithoutAPartnerIsRefusedAtOnce) {
   ExpectRefused("topdown --cpu zen4 --events pipe", "named pipe");
-  ExpectRefused("topdown --cpu zen4 --events counts.json --json pipe", "nobody reads");
+  ExpectRefused("topdown --cpu zen4 --events counts.json --json pipe", "without a reader");
   ExpectRefused("profile cnn --counters replay:pipe", "named pipe");
   ExpectRefused("bench --problems pipe", "named pipe");
-  ExpectRefused("profile cnn --json pipe", "nobody reads");
+  ExpectRefused("profile cnn --json pipe", "without a reader");
   ExpectRefused("profile cnn --weights pipe", "pipe");
   ExpectRefused("profile cnn --data pipe", "pipe");
   mkfifo(In("pipe.onnx").c_str(), 0600);

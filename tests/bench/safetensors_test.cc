@@ -88,7 +88,7 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
   }
   const std::string one = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
   EXPECT_THAT(Refusal(File("{" + one + "," + one + "}", Floats({1, 2}))),
-              HasSubstr("a is there twice"));
+              HasSubstr("a is a duplicate"));
   std::string many = "{" + one;
   for (const char* name : {"b", "c", "d"}) many += ",\"" + std::string(name) + one.substr(2);
   EXPECT_THAT(Refusal(File(many + "}", Floats({1, 2}))), HasSubstr("overlap"));
