@@ -105,6 +105,14 @@ TEST(JudgeCeiling, ManyThreadsReachAtLeastWhatOneOfThemReaches) {
   // Within a tenth of it, noise may have done it.
   EXPECT_EQ(OfTeam(95e9, 2, 100e9, 2, "dram").status, Status::kDegraded);
   EXPECT_EQ(OfTeam(101e9, 2, 100e9, 2, "dram").status, Status::kOk);
+  EXPECT_EQ(OfTeam(89e9, 2, 100e9, 2, "dram").status, Status::kInvalid);
+}
+
+TEST(JudgeCeiling, ThreadsDoNotAddUpLatencies) {
+  Ceiling latency = Made(4.1e-9, 2, "l2");
+  latency.unit = "s";
+  latency.alone = 4.0e-9;
+  EXPECT_EQ(JudgeCeiling(latency, 2).status, Status::kOk);
 }
 
 TEST(JudgeCeiling, ThreadsOnCoresOfTheirOwnReachMostOfTheirSum) {
@@ -123,6 +131,9 @@ TEST(KeepBetter, TakesTheBetterVerdictThenTheHigherValue) {
   EXPECT_EQ(KeepBetter(Marked(90, Status::kDegraded), Marked(80, Status::kDegraded)).value, 90);
   EXPECT_EQ(KeepBetter(Marked(80, Status::kDegraded), Marked(90, Status::kDegraded)).value, 90);
   EXPECT_EQ(KeepBetter(Marked(99, Status::kOk), Marked(98, Status::kInvalid)).value, 99);
+  // A little more than the steady batch is within its spread.
+  EXPECT_EQ(KeepBetter(Marked(99, Status::kOk), Marked(101, Status::kInvalid)).verdict.status,
+            Status::kOk);
 }
 
 TEST(KeepBetter, MarksASteadyBatchBelowOneThatWasRejected) {
@@ -184,6 +195,7 @@ TEST(JudgeWidths, MarksEveryRateBelowThatOfFewerThreads) {
   EXPECT_EQ(ceilings[2].verdict.status, Status::kOk);
   EXPECT_EQ(ceilings[3].verdict.status, Status::kInvalid);
   EXPECT_THAT(ceilings[3].verdict.reason, HasSubstr("of one thread"));
+  EXPECT_THAT(ceilings[3].verdict.reason, testing::Not(HasSubstr(";"))) << "marked once";
   for (std::size_t i = 4; i < ceilings.size(); ++i) {
     EXPECT_EQ(ceilings[i].verdict.status, Status::kOk) << i;
   }

@@ -26,6 +26,7 @@ TEST(CountingTest, ResetsAndCountersThatNeverRanAreAbsent) {
   EXPECT_FALSE(CountBetween({0, 0, 0}, {0, 10, 0}).value);      // never on a counter
   EXPECT_FALSE(CountBetween({0, 0, 0}, {5, 10, 11}).value);     // longer than enabled
   EXPECT_FALSE(Scaled(CountBetween({0, 0, 0}, {0, 10, 0})));
+  EXPECT_FALSE(Scaled({5.0, 0.0}));
 }
 
 TEST(CountingTest, KeepsAllBitsOfLargeCounters) {
@@ -77,6 +78,9 @@ TEST(CountingTest, AFractionIsOfTheThreadsTime) {
   EXPECT_FALSE(SumOverThreads(before, starved).value);
   const std::vector<CounterReading> reset = {{10, 100, 100}, {10, 300, 150}, {4, 8, 8}};
   EXPECT_FALSE(SumOverThreads(before, reset).value);
+  // A count in no time is no idle thread.
+  const std::vector<CounterReading> timeless = {{10, 100, 100}, {10, 300, 150}, {6, 7, 7}};
+  EXPECT_FALSE(SumOverThreads(before, timeless).value);
 }
 
 // ---- Wrap.
@@ -173,6 +177,7 @@ TEST(CountingTest, SumsThatAreNotKeptGiveTheSameMean) {
   EXPECT_DOUBLE_EQ(*mean.value, 50);
   EXPECT_DOUBLE_EQ(mean.running_fraction, 0.5);
   EXPECT_FALSE(MeanOfSum(AbsentCount(), 3).value);
+  EXPECT_FALSE(MeanOfSum(sum, 0).value);
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ TEST(DisturbanceTest, StealCountsAboveItsShareAndItsResolution) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
   seen.machine_time = MachineTime{.stolen = 4, .wanted = 20};  // 20 %, but 4 ticks
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
+  seen.machine_time = MachineTime{.stolen = 5, .wanted = 20};
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
 }
 
 TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
@@ -74,6 +76,8 @@ TEST(DisturbanceTest, ClockMovesBothWays) {
     seen.core_hertz_after = 3e9 * factor;
     EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded) << factor;
   }
+  seen.core_hertz_before = 0;  // not known
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
 }
 
 TEST(DisturbanceTest, EveryReasonIsNamed) {
@@ -99,7 +103,7 @@ TEST(DisturbanceTest, ParsesSchedstat) {
 
 TEST(DisturbanceTest, SchedulerTimesOfThreadsAreAdded) {
   const TestFolder folder;
-  for (const auto& [thread, text] : {std::pair{"11", "100 7 3"}, {"12", "200 0 1"}}) {
+  for (const auto& [thread, text] : {std::pair{"11", "100 7 3"}, {"12", "200 5 1"}}) {
     std::filesystem::create_directories(folder.path() / thread);
     std::ofstream(folder.path() / thread / "schedstat") << text << "\n";
   }
@@ -107,7 +111,7 @@ TEST(DisturbanceTest, SchedulerTimesOfThreadsAreAdded) {
   const auto time = ReadSchedulerTime(folder.path());
   ASSERT_TRUE(time);
   EXPECT_EQ(time->running, 300u);
-  EXPECT_EQ(time->waiting, 7u);
+  EXPECT_EQ(time->waiting, 12u);
   EXPECT_FALSE(ReadSchedulerTime(folder.path() / "none"));
 }
 
@@ -139,6 +143,26 @@ TEST(DisturbanceTest, OnlyAccountsThatGrewAreSpent) {
   EXPECT_FALSE(backwards.machine_time);
   EXPECT_FALSE(backwards.scheduler_time);
   EXPECT_FALSE(backwards.throttled_seconds);
+}
+
+TEST(DisturbanceTest, AccountsOfWhichOneSideWentBackAreLeftOut) {
+  KernelAccounts before;
+  before.machine = MachineTime{.stolen = 5, .wanted = 100};
+  before.scheduler = SchedulerTime{.running = 1000, .waiting = 10};
+  const auto spent = [&before](MachineTime machine, SchedulerTime scheduler) {
+    KernelAccounts after;
+    after.machine = machine;
+    after.scheduler = scheduler;
+    Disturbance seen;
+    AddSpent(before, after, seen);
+    return seen;
+  };
+  EXPECT_FALSE(spent({.stolen = 4, .wanted = 150}, {}).machine_time);
+  EXPECT_FALSE(spent({.stolen = 8, .wanted = 99}, {}).machine_time);
+  EXPECT_FALSE(spent({}, {.running = 2000, .waiting = 9}).scheduler_time);
+  EXPECT_FALSE(spent({}, {.running = 999, .waiting = 20}).scheduler_time);
+  EXPECT_FALSE(spent({}, {.running = 1000, .waiting = 20}).scheduler_time) << "no thread ran";
+  EXPECT_TRUE(spent({}, {.running = 1001, .waiting = 10}).scheduler_time);
 }
 
 TEST(DisturbanceTest, WaitingForACpuCountsAboveTwoPercent) {

@@ -56,6 +56,7 @@ TEST(GroupsTest, StagesByThemselvesHaveASumOfMediansAndNoSpread) {
   EXPECT_EQ(example.report.remainder_seconds, 8);  // 12 - 2 - 2
   // Samples of fewer stages, or of unlike lengths, are not those of the report.
   AddGroups(std::span(example.samples).first(2), example.report);
+  EXPECT_EQ(example.report.groups.size(), 2u) << "those of before are replaced";
   EXPECT_EQ(example.report.groups[0].seconds, 2);
   example.samples[1].seconds.pop_back();
   AddGroups(example.samples, example.report);
@@ -71,6 +72,15 @@ TEST(GroupsTest, AFailedStageLeavesItsGroupWithoutATime) {
   EXPECT_FALSE(example.report.groups[0].gflops);
   EXPECT_EQ(example.report.groups[1].seconds, 2);
   EXPECT_FALSE(example.report.remainder_seconds);
+}
+
+TEST(GroupsTest, NoTimeGivesNoRate) {
+  Example example;
+  for (StageSamples& samples : example.samples) samples.seconds = {0, 0, 0};
+  AddGroups(example.samples, example.report);
+  EXPECT_EQ(example.report.groups[0].seconds, 0);
+  EXPECT_FALSE(example.report.groups[0].gflops);
+  EXPECT_FALSE(example.report.groups[0].peak_fraction);
 }
 
 TEST(GroupsTest, BackwardPassesAreOneGroupAndOthersFollow) {

@@ -117,6 +117,26 @@ TEST(TopdownBounds, MemoryHasNoLowerEndBesideSystemCalls) {
   EXPECT_FALSE(Bounded(work).bounds->contains("Memory_Bound"));
 }
 
+// The clock moved during the run: each end takes the clock that makes the interval wider.
+TEST(TopdownBounds, LowerEndsAreOfTheFastestClockAndUpperOnesOfTheSlowest) {
+  CoreTime time = OneMillionCycles();
+  time.hertz_high = 1.1e9;  // at most 1.122e6 cycles
+  const auto made = BoundTopdown(MixedWork(), time, SixWide(), QuietRates());
+  // 1,049,900 instructions in 6.732e6 slots; the upper end is that of a still clock.
+  ExpectInterval(made, "Retiring", 0.1559566, 0.4098639);
+  // 0.9e6 of 1.122e6 cycles, less 0.4098639, 0.1428571 and 0.0484864.
+  ExpectInterval(made, "Core_Bound", 0.2009316, 1 - 0.1559566);
+}
+
+TEST(TopdownBounds, EachThreadLoadsItsCode) {
+  CoreTime time = OneMillionCycles();
+  time.threads = 2;
+  time.seconds = 0.5e-3;
+  // As of one thread, less the 15,000 cycles that 50 more cold lines may take in 0.98e6.
+  const auto made = BoundTopdown(MixedWork(), time, SixWide(), QuietRates());
+  ExpectInterval(made, "Core_Bound", 0.2658394, 0.8284477);
+}
+
 TEST(TopdownBounds, AMeasuredCostBelowTheManualsDoesNotCount) {
   CoreRates cheap = QuietRates();
   cheap.mispredict_cycles = 1;

@@ -147,6 +147,8 @@ TEST(Remember, KeepsTheHighestThatASecondRunConfirms) {
   EXPECT_EQ(BestAfter({100, 98}), 98);
   EXPECT_EQ(BestAfter({100, 98, 103}), 103);
   EXPECT_EQ(BestAfter({100, 98, 60}), 98);
+  // 105 is too far above 95.1, and the 100 has confirmed that already.
+  EXPECT_EQ(BestAfter({100, 95.1, 105}), 95.1);
 }
 
 TEST(Remember, ForgetsAnAbsurdValue) {
@@ -158,6 +160,8 @@ TEST(Remember, ForgetsAnAbsurdValue) {
   EXPECT_EQ(BestAfter({100, 100, 125}, 0.30), 125);  // within the noise of memory
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(BestAfter({100, 100, nan, -1, 0}), 100);
+  const double infinite = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(BestAfter({100, 100, infinite, infinite}), 100);
 }
 
 Ceiling Made(const char* operands, double value, Status status = Status::kOk) {
@@ -191,6 +195,9 @@ TEST(JudgeAgainstBest, MarksWhatIsBelowNineTenths) {
   EXPECT_EQ(JudgeAgainstBest(Made("dram", 71e9), known), "");  // memory's noise
   EXPECT_NE(JudgeAgainstBest(Made("dram", 65e9), known), "");
   EXPECT_EQ(JudgeAgainstBest(Made("l2", 1), known), "");
+  Ceiling latency = Made("l1", 1);
+  latency.unit = "s";
+  EXPECT_EQ(JudgeAgainstBest(latency, known), "");
   EXPECT_EQ(JudgeAgainstBest(Made("l1", 1), {{"read/l1/t2", {{}, 100e9}}}), "");  // unconfirmed
   std::vector<Ceiling> ceilings = {Made("l1", 71e9), Made("l1", 99e9)};
   MarkAgainstBest(known, ceilings);
@@ -217,6 +224,8 @@ TEST(RememberedBestFile, IsReplacedWhenItIsNone) {
   const CacheFolder folder(home.path() / "topdnn");
   for (const char* text :
        {"", "{", "[]", "null", "{\"schema\": 2}", "{\"schema\": 1, \"machines\": 3}",
+        "{\"schema\": 2, \"machines\": {\"a\": {\"rates\": {\"r\": {\"best\": 7}}}}}",
+        "{\"schema\": 1, \"machines\": {\"a\": {\"rates\": {\"r\": {\"best\": -7}}}}}",
         "{\"schema\": 1, \"machines\": {\"a\": 3}}",
         "{\"schema\": 1, \"machines\": {\"a\": {\"rates\": [1]}}}",
         "{\"schema\": 1, \"machines\": {\"a\": {\"rates\": {\"r\": {\"best\": \"x\"}}}}}"}) {
@@ -255,6 +264,10 @@ TEST(MachineKey, HoldsWhatARateDependsOn) {
   EXPECT_NE(one, key("l2", "b1", {0, 1}));
   EXPECT_NE(one, key("l1", "b2", {0, 1}));
   EXPECT_NE(one, key("l1", "b1", {0}));
+  const auto with_avx2 = [&](bool usable) {
+    return MachineKey(cpu, {{Isa::kAvx2, usable, ""}}, {0, 1}, "l1", "b1");
+  };
+  EXPECT_NE(with_avx2(true), with_avx2(false));
   cpu.hypervisor = "KVM";
   EXPECT_NE(one, key("l1", "b1", {0, 1}));
   EXPECT_EQ(ThisMachineKey("x"), ThisMachineKey("x"));

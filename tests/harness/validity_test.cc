@@ -81,6 +81,15 @@ TEST(ValidityTest, AnUncountedWinogradAboveTheCeilingHasNoShare) {
   EXPECT_FALSE(record.PeakFraction());
 }
 
+TEST(ValidityTest, ACountedWinogradAboveTheCeilingIsInvalid) {
+  Record record = RecordUnder(150e9);
+  record.implementation = "jit_wino_4x3:avx512_core";
+  record.flops_counted = 1.8e9;  // 180 GFLOP/s as executed
+  JudgeRecord(std::vector{CeilingNamed(kFma, 150e9)}, record);
+  EXPECT_EQ(record.status, Status::kInvalid);
+  EXPECT_THAT(record.reason, HasSubstr("1.20 x its ceiling"));
+}
+
 TEST(ValidityTest, ACeilingThatDoesNotHoldGivesNoShare) {
   for (const Status status : {Status::kInvalid, Status::kSkipped}) {
     Record record = RecordUnder(250e9);
@@ -94,6 +103,7 @@ TEST(ValidityTest, ACeilingThatDoesNotHoldGivesNoShare) {
   Record zero = RecordUnder(0);
   JudgeRecord(std::vector{CeilingNamed(kFma, 0)}, zero);
   EXPECT_FALSE(zero.PeakFraction());
+  EXPECT_FALSE(zero.ceiling_flops_per_second) << "0 is no ceiling, and is not printed as one";
 }
 
 TEST(ValidityTest, ADegradedCeilingDegradesTheRecord) {
@@ -168,6 +178,47 @@ TEST(ValidityTest, ARegionAboveAllRoofsHasNoRoofline) {
   EXPECT_FALSE(record.roofline);
 }
 
+TEST(ValidityTest, ARegionMayBeTwoPercentAboveItsRoof) {
+  const auto has_roofline = [](double l1) {
+    const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", l1),
+                                  CeilingNamed("read/dram", 50e9)};
+    Record record = RecordWithRoofs(250e9, l1, 50e9);
+    JudgeRecord(ceilings, record);
+    return record.roofline.has_value();
+  };
+  EXPECT_TRUE(has_roofline(19.7e9));   // 197 GFLOP/s by L1: 1.015 x
+  EXPECT_FALSE(has_roofline(19.5e9));  // 195: 1.026 x
+}
+
+TEST(ValidityTest, ARoofOfZeroIsRemoved) {
+  const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", 30e9),
+                                CeilingNamed("read/dram", 50e9)};
+  Record record = RecordWithRoofs(250e9, 0, 50e9);
+  JudgeRecord(ceilings, record);
+  ASSERT_TRUE(record.roofline);
+  EXPECT_FALSE(record.roofline->l1);
+}
+
+TEST(ValidityTest, ARecordAboveItsCeilingHasNoRoofline) {
+  const std::vector ceilings = {CeilingNamed(kFma, 150e9), CeilingNamed("read/l1", 30e9),
+                                CeilingNamed("read/dram", 50e9)};
+  Record record = RecordWithRoofs(150e9, 30e9, 50e9);
+  JudgeRecord(ceilings, record);
+  EXPECT_EQ(record.status, Status::kInvalid);
+  EXPECT_FALSE(record.roofline);
+}
+
+TEST(ValidityTest, AnUncountedWinogradKeepsTheRoofsOfMemory) {
+  const std::vector ceilings = {CeilingNamed(kFma, 150e9), CeilingNamed("read/l1", 30e9),
+                                CeilingNamed("read/dram", 50e9)};
+  Record record = RecordWithRoofs(150e9, 30e9, 50e9);
+  record.implementation = "jit_wino_4x3:avx512_core";
+  JudgeRecord(ceilings, record);
+  ASSERT_TRUE(record.roofline);
+  EXPECT_FALSE(record.roofline->compute);
+  EXPECT_EQ(record.roofline->attainable()->name, "read/dram");  // 250 GFLOP/s, 300 by L1
+}
+
 Report ReportWithNotes() {
   Report report;
   report.step = RecordUnder(250e9);
@@ -191,6 +242,11 @@ TEST(ValidityTest, AGroupHasAShareWhereItsStagesHave) {
   report.groups = {{.name = "forward", .stages = 1, .peak_fraction = 0.8}};
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
   EXPECT_EQ(report.groups[0].peak_fraction, 0.8);
+  report.stages.push_back(RecordUnder(250e9));
+  report.stages[1].pass = "update";
+  report.stages[1].ceiling_flops_per_second.reset();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.groups[0].peak_fraction, 0.8) << "a stage of another group has no ceiling";
   report.groups[0].peak_fraction = 1.03;
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
   EXPECT_FALSE(report.groups[0].peak_fraction) << "above its ceiling";
@@ -212,6 +268,15 @@ TEST(ValidityTest, NotesOnADisturbedStepGoAndOneLineSaysSo) {
   report.step.reason = "interrupted";
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
   EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "3 notes are left out: interrupted"));
+}
+
+TEST(ValidityTest, NotesOnAStepWithoutATimeGo) {
+  Report report = ReportWithNotes();
+  report.step.seconds.reset();
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  ASSERT_EQ(report.notes.size(), 2U);
+  EXPECT_EQ(report.notes[0].text, "fact");
+  EXPECT_THAT(report.notes[1].text, HasSubstr("3 notes are left out"));
 }
 
 TEST(ValidityTest, NotesOnDisturbedIsolatedTimesGoAlone) {
