@@ -98,16 +98,21 @@ void CheckOptions(const ProfileOptions& options) {
                 ReplayedFile(options.counters)});
 }
 
-nlohmann::ordered_json CeilingsJson(const std::vector<Ceiling>& ceilings) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  for (const Ceiling& ceiling : ceilings) json.push_back(ToJson(ceiling));
-  return json;
+// Gives the description's ceilings, in the same order, their verdicts.
+void MarkCeilings(const std::vector<Ceiling>& ceilings, nlohmann::ordered_json& machine) {
+  const auto described = machine.find("ceilings");
+  if (described == machine.end() || described->size() != ceilings.size()) return;
+  for (std::size_t i = 0; i < ceilings.size(); ++i) {
+    const nlohmann::ordered_json verdict = ToJson(ceilings[i]);
+    for (const char* key : {"status", "reason"}) (*described)[i][key] = verdict[key];
+  }
 }
 
 nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Ceiling>& ceilings) {
   nlohmann::ordered_json json = ToJson(machine);
   json["libraries"] = LibraryVersions();
-  json["ceilings"] = CeilingsJson(ceilings);
+  json["ceilings"] = nlohmann::ordered_json::array();
+  for (const Ceiling& ceiling : ceilings) json["ceilings"].push_back(ToJson(ceiling));
   return json;
 }
 
@@ -322,7 +327,7 @@ Report MakeReport(const ProfileOptions& options, const Workload& workload,
     report.notes.push_back({.text = "counters: " + OneLine(line)});
   }
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
-  report.machine["ceilings"] = CeilingsJson(ceilings);
+  MarkCeilings(ceilings, report.machine);
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   return report;
 }

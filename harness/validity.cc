@@ -171,6 +171,10 @@ void JudgeReport(const Evidence& given, Report& report) {
   const Evidence evidence = {.ceilings = MarkExceeded(given.ceilings, report),
                              .isolated = given.isolated};
   for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
+  if (report.step.seconds && !(report.step.seconds->median > 0)) {
+    Worsen(report.step, Status::kInvalid, "a step of 0 s cannot be: measure or record it again");
+    RemoveTimes(report.step);
+  }
   JudgeRecord(evidence.ceilings, report.step);
   JudgeGroups(report);
   JudgeRegimes(evidence, report);

@@ -4,7 +4,7 @@
 //
 // A figure that does not hold is removed, or its record gets a status and the reason:
 //
-//   time           of a result that is wrong: removed
+//   time           of a result that is wrong: removed; of a step of 0 s: INVALID, removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: so is the record
 //   share of peak  above kMostPeakFraction: the record is INVALID, and so is the ceiling, which no

@@ -236,6 +236,14 @@ std::vector<std::string> TextsOf(const Report& report) {
   return texts;
 }
 
+TEST(ValidityTest, AStepOfNoTimeIsInvalid) {
+  Report report = ReportWithNotes();
+  report.step.seconds->median = 0;
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.step.status, Status::kInvalid);
+  EXPECT_FALSE(report.step.seconds);
+}
+
 TEST(ValidityTest, AGroupHasAShareWhereItsStagesHave) {
   Report report = ReportWithNotes();
   report.stages[0].pass = "forward";
