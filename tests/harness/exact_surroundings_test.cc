@@ -99,7 +99,7 @@ TEST(ExactSurroundings, AChildThatBorrowsTheMemory) {
   int status = -1;
   volatile int written = 0;
   auto region = [&] {
-    for (int k = 0; k < 3; ++k) {
+    for (volatile int k = 0; k < 3; k = k + 1) {  // (vfork may clobber a register)
       const pid_t child = vfork();
       if (child == 0) {
         written = written + 1;
