@@ -95,22 +95,27 @@ TEST(ExactSurroundings, AForkedChildHasTheProgramsHandlers) {
   EXPECT_FALSE(counts.complete);
 }
 
+volatile int written_by_children = 0;
+
+// In a function of its own without arguments or loops: vfork may clobber registers.
+[[gnu::noinline]] pid_t StartChildThatWrites() {
+  const pid_t child = vfork();
+  if (child == 0) {
+    written_by_children = written_by_children + 1;
+    _exit(5);
+  }
+  return child;
+}
+
 TEST(ExactSurroundings, AChildThatBorrowsTheMemory) {
   int status = -1;
-  volatile int written = 0;
+  written_by_children = 0;
   auto region = [&] {
-    for (volatile int k = 0; k < 3; k = k + 1) {  // (vfork may clobber a register)
-      const pid_t child = vfork();
-      if (child == 0) {
-        written = written + 1;
-        _exit(5);
-      }
-      waitpid(child, &status, 0);
-    }
+    for (int k = 0; k < 3; ++k) waitpid(StartChildThatWrites(), &status, 0);
   };
   const ExactCounts counts = ExactCounter::Count(region);
   EXPECT_EQ(WEXITSTATUS(status), 5);
-  EXPECT_EQ(written, 3);
+  EXPECT_EQ(written_by_children, 3);
   EXPECT_FALSE(counts.complete);
 }
 
