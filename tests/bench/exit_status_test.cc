@@ -128,6 +128,9 @@ void PrintTo(const Limit& limit, std::ostream* out) { *out << limit.shell << lim
 class LimitTest : public testing::TestWithParam<Limit> {};
 
 TEST_P(LimitTest, EndsInOneLine) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "AddressSanitizer reserves terabytes of addresses";
+#endif
   const TestFolder folder;
   const TestFolder cache;
   const Limit& limit = GetParam();
