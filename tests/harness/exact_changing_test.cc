@@ -336,7 +336,7 @@ TEST(ExactChanging, TheNextInstruction) {
 // writer is done, the new.
 TEST(ExactChanging, CodeWrittenByAnotherThread) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "under AddressSanitizer the threads take turns too seldom";
+  GTEST_SKIP() << "failed once under AddressSanitizer; the cause is not known";
 #endif
   const WritableCode code;
   std::atomic<int> written{0};
