@@ -1,4 +1,5 @@
-# Every library the project uses, found as Debian 12 installs it (setup/packages.txt says why each).
+# Finds every library that the project uses, as Debian 12 installs it. setup/packages.txt gives the
+# reason for each.
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(Threads REQUIRED)
 find_package(Eigen3 3.4 REQUIRED CONFIG)
@@ -13,12 +14,12 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
-# By name: Debian's CMake package of oneDNN 2.6.3 asks for OpenCL, which the CPU build never uses.
+# By name: Debian's CMake package of oneDNN 2.6.3 requires OpenCL, which the CPU build does not use.
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 add_library(dnnl INTERFACE)
 target_link_libraries(dnnl INTERFACE ${DNNL_LIBRARY})
 find_package(Protobuf REQUIRED)
-# By name: Debian's CMake package of ONNX asks for libraries that no program here uses.
+# By name: Debian's CMake package of ONNX requires libraries that no program here uses.
 find_library(ONNX_PROTO_LIBRARY onnx_proto REQUIRED)
 add_library(onnx_proto INTERFACE)
 target_link_libraries(onnx_proto INTERFACE ${ONNX_PROTO_LIBRARY} protobuf::libprotobuf)

@@ -1,10 +1,9 @@
-# Shows of each header that it compiles by itself, leaning on nothing that its includers happen to
-# include first.
+# Checks that each header compiles alone, without headers that others happen to include before it.
 #
-# A header whose own .cc file includes it before all else is shown to by that file. Each other one
-# gets a source file of its own that includes it twice (the second time its guard must hold), with
-# the ISA flags that the header's name asks for. The OBJECT library is part of `all`;
-# headers_alone.txt in the build folder lists what it covers.
+# If a header's own .cc file includes it first, that file is the check. For every other header this
+# generates a source file that includes it twice, which also tests its guard, with the ISA flags of
+# the header's name. The OBJECT library is part of `all`; headers_alone.txt in the build folder lists
+# the headers that it covers.
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
      ${CMAKE_SOURCE_DIR}/kernels/*.h ${CMAKE_SOURCE_DIR}/networks/*.h
      ${CMAKE_SOURCE_DIR}/harness/*.h ${CMAKE_SOURCE_DIR}/datasets/*.h
@@ -29,8 +28,8 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/headers_alone.txt CONTENT "${lines}\n"
 
 topdnn_apply_isa_flags(${sources})
 add_library(headers_alone OBJECT ${sources})
-# -O0: only whether they compile matters. (Eigen's vector types as template arguments: see
-# kernels/eigen/CMakeLists.txt.)
+# -O0, because the code is only compiled and never run. kernels/eigen/CMakeLists.txt explains
+# -Wno-ignored-attributes.
 target_compile_options(headers_alone PRIVATE -O0 -Wno-ignored-attributes)
 target_link_libraries(headers_alone PRIVATE topdnn_command topdnn_kernels topdnn_networks
                                             topdnn_harness topdnn_datasets GTest::gtest)

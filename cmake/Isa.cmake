@@ -1,9 +1,9 @@
-# Code compiled per ISA and chosen at run time, so that one binary runs on any x86-64.
+# Code is compiled per ISA and selected at run time, so that one binary runs on any x86-64.
 #
-# A source file says which ISA it needs in its name: NAME.avx2.cc, NAME.avx512.cc,
-# NAME.avx512bf16.cc, NAME.avx512fp16.cc, NAME.avx512vnni.cc, NAME.amx.cc. Its code may only be
-# reached behind a CPUID test; nothing inline from a shared header may be instantiated there
-# under a name that another file also instantiates, or the linker may keep the wider one.
+# The name of a source file gives the ISA that it needs: NAME.avx2.cc, NAME.avx512.cc,
+# NAME.avx512bf16.cc, NAME.avx512fp16.cc, NAME.avx512vnni.cc, NAME.amx.cc. Its code may only run after
+# a CPUID test. It must not instantiate inline functions of a shared header under a name that another
+# file also instantiates: the linker may keep the copy for the wider ISA.
 set(TOPDNN_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(TOPDNN_ISA_FLAGS_avx512
     ${TOPDNN_ISA_FLAGS_avx2} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512)
@@ -12,7 +12,7 @@ set(TOPDNN_ISA_FLAGS_avx512bf16 ${TOPDNN_ISA_FLAGS_avx512} -mavx512bf16)
 set(TOPDNN_ISA_FLAGS_avx512fp16 ${TOPDNN_ISA_FLAGS_avx512} -mavx512fp16)
 set(TOPDNN_ISA_FLAGS_amx ${TOPDNN_ISA_FLAGS_avx512} -mamx-tile -mamx-int8 -mamx-bf16)
 
-# Gives each source of the list whose name carries an ISA that ISA's flags.
+# Sets the ISA flags of each source in the list whose name contains an ISA.
 function(topdnn_apply_isa_flags)
   foreach(source IN LISTS ARGN)
     if(source MATCHES "\\.(avx2|avx512|avx512vnni|avx512bf16|avx512fp16|amx)\\.cc$")
@@ -22,8 +22,8 @@ function(topdnn_apply_isa_flags)
   endforeach()
 endfunction()
 
-# An OBJECT library of every .cc file below the current folder, but for those of folders named
-# per_isa, which are compiled several times over and not into the program.
+# An OBJECT library of every .cc file below the current folder, except those in folders named per_isa,
+# which are compiled once per ISA into separate libraries.
 function(topdnn_floor name)
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/per_isa/")

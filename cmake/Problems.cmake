@@ -1,5 +1,5 @@
-# Compiles each text of a folder into the program as a problem set of the file's name, so that the
-# program needs no file at run time and adding a set is adding a file.
+# Compiles each text file of a folder into the program as a problem set with the file's name. So the
+# program needs no files at run time, and a new set is a new file.
 function(topdnn_problem_sets target folder)
   file(GLOB texts CONFIGURE_DEPENDS ${folder}/*.txt)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${texts})
@@ -7,7 +7,7 @@ function(topdnn_problem_sets target folder)
     get_filename_component(name ${text} NAME_WE)
     file(READ ${text} content)
     file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/problems/${name}.cc @ONLY CONTENT
-"#include \"bench/problem_sets.h\"\n
+"#include \"bench/cases/problem_sets.h\"\n
 namespace {
 const topdnn::ProblemSetRegistration kSet(\"@name@\", R\"problems(@content@)problems\");
 }\n")

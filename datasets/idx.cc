@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "datasets/bytes.h"
+#include "datasets/format.h"
+#include "datasets/open.h"
 #include "datasets/pixels.h"
 
 namespace topdnn {
@@ -19,7 +22,7 @@ constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
 // Far larger than any data set of this format. It limits the memory that a damaged header can ask
 // for.
-constexpr std::size_t kMost = std::size_t{4} << 30;
+constexpr std::size_t kMax = std::size_t{4} << 30;
 
 std::uint32_t BigEndian(std::span<const unsigned char> bytes, std::size_t at) {
   return static_cast<std::uint32_t>(bytes[at]) << 24 |
@@ -40,7 +43,7 @@ struct Idx {
 
 constexpr std::size_t HeaderBytes(int rank) { return 4 + 4 * static_cast<std::size_t>(rank); }
 
-// Returns the extents in the header. Their product is at most kMost.
+// Returns the extents in the header. Their product is at most kMax.
 std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
                                      std::span<const unsigned char> head, std::uint32_t magic,
                                      int rank) {
@@ -57,7 +60,7 @@ std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
   for (int d = 0; d < rank; ++d) {
     const std::size_t at = HeaderBytes(d);
     const std::uint32_t extent = BigEndian(head, at);
-    if (extent == 0 || size > kMost / extent) {
+    if (extent == 0 || size > kMax / extent) {
       Fail(path, at, fmt::format("invalid extent {}", extent));
     }
     size *= extent;
@@ -107,5 +110,48 @@ std::unique_ptr<Dataset> ReadIdx(std::string name, const std::filesystem::path& 
                                         Shape{1, pixels.extents[1], pixels.extents[2]},
                                         std::move(pixels.values), std::move(classes.values));
 }
+
+namespace {
+
+// The path of the file, or of the file with .gz added. Empty when neither exists.
+std::filesystem::path PlainOrGzip(const std::filesystem::path& file) {
+  std::error_code none;  // a file that cannot be looked up counts as missing
+  if (std::filesystem::exists(file, none)) return file;
+  std::filesystem::path gzip = file;
+  gzip += ".gz";
+  return std::filesystem::exists(gzip, none) ? gzip : std::filesystem::path();
+}
+
+std::unique_ptr<Dataset> ReadMnist(const std::filesystem::path& folder, const std::string& prefix,
+                                   const std::string& name) {
+  const std::string images = prefix + "-images-idx3-ubyte";
+  const std::string labels = prefix + "-labels-idx1-ubyte";
+  for (const std::string& file : {images, labels}) {
+    if (PlainOrGzip(folder / file).empty()) {
+      throw DatasetError(
+          fmt::format("{}: missing (also with .gz); the folder needs both parts of "
+                      "the data set",
+                      (folder / file).string()));
+    }
+  }
+  return ReadIdx(name, PlainOrGzip(folder / images), PlainOrGzip(folder / labels));
+}
+
+bool IsMnist(const std::filesystem::path& folder) {
+  return !PlainOrGzip(folder / "train-images-idx3-ubyte").empty();
+}
+
+DatasetPair OpenMnist(const std::filesystem::path& folder) {
+  const std::string name = folder == kFashionMnistFolder ? "Fashion-MNIST" : "MNIST format";
+  return {ReadMnist(folder, "train", name + " (training)"),
+          ReadMnist(folder, "t10k", name + " (test)")};
+}
+
+const DatasetFormatRegistration kMnist({.name = "(Fashion-)MNIST",
+                                        .file = "train-images-idx3-ubyte[.gz]",
+                                        .recognises = IsMnist,
+                                        .open = OpenMnist});
+
+}  // namespace
 
 }  // namespace topdnn

@@ -5,24 +5,19 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 
 #include "datasets/dataset.h"
+#include "datasets/format.h"
 
 namespace topdnn {
-
-struct DatasetPair {
-  std::unique_ptr<Dataset> train;
-  std::unique_ptr<Dataset> test;
-};
 
 // The folder where Debian's package dataset-fashion-mnist installs its files.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
 
-// Opens a folder with CIFAR-10's binary version (data_batch_1.bin to data_batch_5.bin,
-// test_batch.bin) or with MNIST's files (train-images-idx3-ubyte, ..., plain or .gz). Throws
-// DatasetError.
+// Opens a folder of one of the registered formats: of CIFAR-10's binary version (data_batch_1.bin
+// to data_batch_5.bin, test_batch.bin) or with MNIST's files (train-images-idx3-ubyte, ..., plain
+// or .gz). Throws DatasetError.
 DatasetPair OpenFolder(const std::filesystem::path& folder);
 
 // Images of the given shape and classes; see MakeSynthetic.

@@ -105,7 +105,7 @@ class PassCounter {
     const std::size_t numbers = slots * (stages_.size() + 1);
     if (slots == 0) return;
     std::int64_t most = std::min({options_.most_counted_iterations, samples_.disturbance.iterations,
-                                  kMostNumbers / static_cast<std::int64_t>(numbers)});
+                                  kMaxNumbers / static_cast<std::int64_t>(numbers)});
     if (pass > 0) most = std::min(most, rows_);
     std::vector<std::uint64_t> raw(
         numbers * static_cast<std::size_t>(std::max<std::int64_t>(0, most)), 0);
@@ -115,7 +115,7 @@ class PassCounter {
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
-    // (when cancelled, the counts of later passes stay absent)
+    // If cancelled, the counts of later passes stay absent.
     if (pass == 0 || !samples_.cancelled) rows_ = loop.done();
     for (StageSamples& stage : samples_.stages) Resize(stage);
     Resize(samples_.step);

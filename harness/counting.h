@@ -2,10 +2,11 @@
 // means over iterations, scaling. Pure functions in one file, because such arithmetic can be
 // silently wrong.
 //
-// Three rules hold throughout: - A count that was not taken is absent, never zero. - A count with a
-// running fraction f was counted during the share f of the time. It is
-//   not scaled until an estimate is requested.
-// - Scaling is done once, at the end: sum of the counts over sum of the fractions.
+// Three rules hold throughout:
+// - A count that was not taken is absent, never zero.
+// - A count with a running fraction f was counted during the share f of the time. It is not scaled
+//   until an estimate is requested.
+// - Scaling is done once, at the end: the sum of the counts over the sum of the fractions.
 
 #ifndef TOPDNN_HARNESS_COUNTING_H_
 #define TOPDNN_HARNESS_COUNTING_H_
@@ -52,7 +53,7 @@ EventCount AbsentCount();
 
 // A counter of 48 bits as RDPMC returns it in two registers, sign-extended to 64 bits. The kernel
 // starts a counter below zero and keeps an offset (linux/perf_event.h, perf_event_mmap_page):
-// offset plus this value is a count of 64 bits that goes on when the 48 bits wrap.
+// offset plus this value is a count of 64 bits that stays correct when the 48 bits wrap.
 constexpr std::uint64_t SignedCounter(std::uint64_t low, std::uint64_t high) noexcept {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int16_t>(high)))
              << 32 |

@@ -104,7 +104,7 @@ std::string JudgeSteal(const Disturbance& seen) {
   if (!seen.machine_time || seen.machine_time->wanted == 0) return "";
   const double share = static_cast<double>(seen.machine_time->stolen) /
                        static_cast<double>(seen.machine_time->wanted);
-  if (seen.machine_time->stolen < kLeastStolenTicks || share <= kMostStolen) return "";
+  if (seen.machine_time->stolen < kMinStolenTicks || share <= kMaxStolen) return "";
   return fmt::format("the hypervisor stole {:.1f} % of the CPU time", 100 * share);
 }
 
@@ -113,8 +113,8 @@ std::string JudgeSwitches(const Disturbance& seen) {
   const double share =
       static_cast<double>(seen.switched_iterations) / static_cast<double>(seen.iterations);
   const double away = static_cast<double>(seen.involuntary_switches) * kSliceSeconds;
-  if (share <= kMostSwitchedIterations || away / seen.seconds <= kMostSwitchedTime) return "";
-  if (seen.switched_excess && *seen.switched_excess <= kMostSwitchedExcess) return "";
+  if (share <= kMaxSwitchedIterations || away / seen.seconds <= kMaxSwitchedTime) return "";
+  if (seen.switched_excess && *seen.switched_excess <= kMaxSwitchedExcess) return "";
   return fmt::format("{} of {} iterations were interrupted by other processes",
                      seen.switched_iterations, seen.iterations);
 }
@@ -123,8 +123,8 @@ std::string JudgeWaiting(const Disturbance& seen) {
   if (!seen.scheduler_time) return "";
   const auto waiting = static_cast<double>(seen.scheduler_time->waiting);
   const double share = waiting / (waiting + static_cast<double>(seen.scheduler_time->running));
-  const bool harmless = seen.switched_excess && *seen.switched_excess <= kMostSwitchedExcess;
-  if (share <= (harmless ? kMostWaitingAtAll : kMostWaiting)) return "";
+  const bool harmless = seen.switched_excess && *seen.switched_excess <= kMaxSwitchedExcess;
+  if (share <= (harmless ? kMaxWaitingAtAll : kMaxWaiting)) return "";
   return fmt::format("its threads waited for a CPU for {:.0f} % of their time", 100 * share);
 }
 
@@ -134,7 +134,7 @@ std::string JudgeThrottling(const Disturbance& seen) {
   const double ran =
       seen.scheduler_time ? 1e-9 * static_cast<double>(seen.scheduler_time->running) : seen.seconds;
   const double share = *seen.throttled_seconds / (*seen.throttled_seconds + ran);
-  if (share <= kMostThrottled) return "";
+  if (share <= kMaxThrottled) return "";
   return fmt::format("the CPU quota of the control group stopped it for {:.0f} % of the time",
                      100 * share);
 }
@@ -144,14 +144,14 @@ std::string JudgeClock(const Disturbance& seen) {
     return "";
   }
   const double change = *seen.core_hertz_after / *seen.core_hertz_before - 1;
-  if (std::abs(change) <= kMostClockChange) return "";
+  if (std::abs(change) <= kMaxClockChange) return "";
   return fmt::format("the core clock moved by {:+.1f} % (from {:.2f} to {:.2f} GHz)", 100 * change,
                      *seen.core_hertz_before * 1e-9, *seen.core_hertz_after * 1e-9);
 }
 
 std::string JudgeQuiet(const Disturbance& seen) {
-  if (!seen.quiet_ratio || *seen.quiet_ratio >= kLeastQuietRatio) return "";
-  return fmt::format("a probe ran at {:.0f} % of the best speed known of this machine",
+  if (!seen.quiet_ratio || *seen.quiet_ratio >= kMinQuietRatio) return "";
+  return fmt::format("a probe ran at {:.0f} % of the best known speed of this machine",
                      100 * *seen.quiet_ratio);
 }
 

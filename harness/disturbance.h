@@ -61,7 +61,7 @@ struct Disturbance {
   std::int64_t switched_iterations = 0;   // with an involuntary switch in any thread
   std::int64_t involuntary_switches = 0;  // in them
   // Median of all iterations over that of the iterations without a switch, less 1: the effect of
-  // the switches on the median. Absent with fewer than kLeastUnswitched of the latter.
+  // the switches on the median. Absent with fewer than kMinUnswitched of the latter.
   std::optional<double> switched_excess;
   // Spent during the measurement.
   std::optional<MachineTime> machine_time;
@@ -80,36 +80,36 @@ void AddSpent(const KernelAccounts& before, const KernelAccounts& after, Disturb
 
 // Stolen time above this share of the requested time changes a median by the same share, which
 // exceeds the difference between two runs on a quiet machine (1 to 2 %).
-inline constexpr double kMostStolen = 0.02;
+inline constexpr double kMaxStolen = 0.02;
 // Ticks are 10 ms, so a share of fewer stolen ticks than this is not significant.
-inline constexpr std::uint64_t kLeastStolenTicks = 5;
+inline constexpr std::uint64_t kMinStolenTicks = 5;
 // A change of the core clock above this share changes compute-bound stages by the same share. Turbo
 // steps and the probe's own noise stay below it.
-inline constexpr double kMostClockChange = 0.03;
+inline constexpr double kMaxClockChange = 0.03;
 // Disturbed iterations up to this share do not affect the median and the 90th percentile.
-inline constexpr double kMostSwitchedIterations = 0.10;
+inline constexpr double kMaxSwitchedIterations = 0.10;
 // A long iteration may include a switch without a visible effect. A switch costs at most about a
 // scheduling slice of 3 ms (CFS, sched_min_granularity on a few cores). The switches count as a
 // disturbance only if together they can take more than this share of the time.
 inline constexpr double kSliceSeconds = 0.003;
-inline constexpr double kMostSwitchedTime = 0.02;
+inline constexpr double kMaxSwitchedTime = 0.02;
 // Threads that wait for a CPU for more than this share of their time take longer by the same share,
 // unless the iterations without a switch have the same median.
-inline constexpr double kMostWaiting = 0.02;
+inline constexpr double kMaxWaiting = 0.02;
 // Above this share another program runs almost all the time. It then also shares caches and memory
 // with the iterations without a switch.
-inline constexpr double kMostWaitingAtAll = 0.10;
+inline constexpr double kMaxWaitingAtAll = 0.10;
 // A quota that stops the threads for more than this share of the time changes the median.
-inline constexpr double kMostThrottled = 0.01;
+inline constexpr double kMaxThrottled = 0.01;
 // A probe below this share means that a neighbour uses caches, memory bandwidth or issue slots.
 // Probes on a quiet shared machine repeat within about 5 %.
-inline constexpr double kLeastQuietRatio = 0.90;
+inline constexpr double kMinQuietRatio = 0.90;
 
 // With at least this many iterations without a switch, their median is a reference. The effect on
 // the median then decides, not the number of switches: kernel threads preempt for microseconds,
 // other programs for milliseconds.
-inline constexpr std::size_t kLeastUnswitched = 10;
-inline constexpr double kMostSwitchedExcess = 0.01;
+inline constexpr std::size_t kMinUnswitched = 10;
+inline constexpr double kMaxSwitchedExcess = 0.01;
 
 // OK, or DEGRADED with every threshold that was exceeded.
 Verdict JudgeDisturbance(const Disturbance& seen);

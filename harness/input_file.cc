@@ -57,7 +57,7 @@ ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
 
 std::string ReadInputFile(const std::string& path, const InputFile& file,
                           const std::function<void(const std::string& why)>& refuse) {
-  // (`refuse` throws; if it returned, nothing would be read)
+  // `refuse` throws. If it returned, nothing would be read.
   const auto fail = [&refuse](const std::string& why) {
     refuse(why);
     throw std::logic_error(why);

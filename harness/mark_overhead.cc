@@ -27,7 +27,7 @@ std::optional<MarkOverhead> MeasureMarkOverhead(std::span<const TimedStage> stag
     (marked ? with : without).push_back(clock.SecondsBetween(inner[0], last));
     loop.Finished();
   }
-  // (a pair in which the clock went backwards is left out)
+  // Omits pairs in which the clock went backwards.
   std::vector<double> whole_with;
   std::vector<double> whole_without;
   for (std::size_t i = 0; i < std::min(with.size(), without.size()); ++i) {

@@ -17,7 +17,7 @@ class SequenceMeter {
         options_(options),
         clock_(options.clock ? *options.clock : BestClock()),
         bounds_(BoundsOf(options, static_cast<std::int64_t>(stages.size() + 1))),
-        // (written to, so that no page is mapped while measuring)
+        // Zeroed, so that all pages are mapped before the measurement.
         marks_(static_cast<std::size_t>(bounds_.most) * (stages.size() + 1), 0) {
     CheckStages(stages);
     samples_.clock = clock_.name;
@@ -106,7 +106,7 @@ class SequenceMeter {
         unswitched.push_back(samples_.step.seconds.back());
       }
     }
-    if (unswitched.size() >= kLeastUnswitched) {
+    if (unswitched.size() >= kMinUnswitched) {
       seen.switched_excess = Median(samples_.step.seconds) / Median(unswitched) - 1;
     }
   }
@@ -116,7 +116,7 @@ class SequenceMeter {
   }
 
   // One iteration's times, without those of the marks. Returns false if the clock went backwards:
-  // the iteration is then counted as left out.
+  // the iteration is then counted as omitted.
   bool KeepTimes(const std::uint64_t* marks) {
     if (!std::is_sorted(marks, marks + stages_.size() + 1)) {
       for (StageSamples& stage : samples_.stages) ++stage.left_out;

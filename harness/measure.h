@@ -1,4 +1,4 @@
-// Measures a sequence of stages: any code that can be called again and again.
+// Measures a sequence of stages: any code that can be called repeatedly.
 //
 // In a sequence there is one mark at each boundary between two stages, so n stages cost n + 1
 // readings of a clock, and the stages' times sum to the step's time. Times and event counts come
@@ -96,8 +96,8 @@ struct StageSamples {
   // The counts of the sources that run the regions themselves, from one iteration, in the order of
   // SequenceSamples::run_events.
   std::vector<EventCount> run_counts{};
-  // The means over the counted iterations by thread, of the sources that count threads apart;
-  // counts in the order of SequenceSamples::events, each without the cost of readings on its own
+  // The means over the counted iterations by thread, of the sources that count threads separately;
+  // counts in the order of SequenceSamples::events, each without the cost of readings on that
   // thread.
   std::vector<ThreadCounts> threads{};
   std::vector<double> warmup_seconds{};  // one per iteration of the warm-up

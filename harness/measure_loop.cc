@@ -14,15 +14,16 @@ void CheckStages(std::span<const TimedStage> stages) {
 }
 
 IterationBounds BoundsOf(const MeasureOptions& options, std::int64_t numbers) {
-  const std::int64_t fit = kMostNumbers / numbers;
+  const std::int64_t fit = kMaxNumbers / numbers;
   IterationBounds bounds = {options.least_iterations, options.most_iterations};
   if (options.iterations) bounds = {*options.iterations, *options.iterations};
   if (bounds.least < 1 || bounds.most < bounds.least) {
     throw MeasureError(
-        "a measurement needs at least one iteration, and the most must not be below the least");
+        "a measurement needs at least one iteration, and its maximum must not be below its "
+        "minimum");
   }
   if (bounds.least > fit) {
-    throw MeasureError(fmt::format("{} iterations of {} marks exceed 256 MiB; ask for at most {}",
+    throw MeasureError(fmt::format("{} iterations of {} marks exceed 256 MiB; use at most {}",
                                    bounds.least, numbers, fit));
   }
   bounds.most = std::min(bounds.most, fit);

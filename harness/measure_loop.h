@@ -14,7 +14,7 @@
 namespace topdnn {
 
 // 256 MiB of 8-byte numbers: a measurement that stores more is refused.
-inline constexpr std::int64_t kMostNumbers = std::int64_t{1} << 25;
+inline constexpr std::int64_t kMaxNumbers = std::int64_t{1} << 25;
 
 // Throws MeasureError if there is no stage, or one without code.
 void CheckStages(std::span<const TimedStage> stages);

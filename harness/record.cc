@@ -7,7 +7,7 @@
 namespace topdnn {
 
 std::optional<double> Record::Gflops() const {
-  // (a failed record may still contain its samples; they give no figures)
+  // A failed record may still contain its samples, but they give no figures.
   if (status == Status::kFailed || !seconds || !flops || !(seconds->median > 0)) {
     return std::nullopt;
   }
@@ -25,8 +25,8 @@ std::optional<double> Record::DramBytesPerSecond() const {
 }
 
 std::optional<double> Record::FlopsForCeiling() const {
-  constexpr double kLeastExecuted = 0.1;
-  if (!flops || !flops_counted || *flops_counted < kLeastExecuted * *flops) return flops;
+  constexpr double kMinExecuted = 0.1;
+  if (!flops || !flops_counted || *flops_counted < kMinExecuted * *flops) return flops;
   return std::min(*flops, *flops_counted);
 }
 

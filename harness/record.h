@@ -58,8 +58,8 @@ struct Record {
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.
   std::optional<double> Gflops() const;
   // The FLOPs to compare with the ceiling: as defined, or as counted if fewer were executed
-  // (Winograd, skipped padding). Comparisons, as in max pooling, are no floating-point events, so a
-  // count below a tenth of the definition is not used.
+  // (Winograd, skipped padding). Comparisons, as in max pooling, are not floating-point events, so
+  // a count below a tenth of the definition is not used.
   std::optional<double> FlopsForCeiling() const;
   // Bytes that the memory controllers moved, per second of the median time; absent without their
   // counts.
@@ -109,7 +109,7 @@ struct Report {
   std::optional<double> remainder_seconds;
   bool partial = false;              // interrupted: some stages are missing
   std::vector<Note> notes;           // warm-up, overhead, gaps
-  nlohmann::ordered_json evolution;  // see harness/evolution.h; null: not asked for
+  nlohmann::ordered_json evolution;  // see harness/report/evolution.h; null: not asked for
 };
 
 }  // namespace topdnn

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "harness/input_file.h"
-#include "harness/report/one_line.h"
+#include "harness/one_line.h"
 
 namespace topdnn {
 
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
 // ---- Writing.
 
@@ -26,7 +26,7 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-// Counts of (iterations, events) as a series per event; fractions only where not all are 1.
+// Counts of (iterations, events) as a series per event; fractions only if not all are 1.
 void PutCounts(const StageSamples& samples, std::size_t events, Json& json) {
   json["counts"] = Json::array();
   json["running"] = Json::array();
@@ -139,11 +139,11 @@ class Node {
   const Json& json() const { return json_; }
 
   std::string Text() const {
-    if (!json_.is_string()) Refuse("not a text");
+    if (!json_.is_string()) Refuse("not a string");
     return OneLine(json_.get<std::string>());
   }
   bool Flag() const {
-    if (!json_.is_boolean()) Refuse("neither true nor false");
+    if (!json_.is_boolean()) Refuse("not a boolean");
     return json_.get<bool>();
   }
   // A finite number.
@@ -151,7 +151,7 @@ class Node {
     if (!json_.is_number()) Refuse("not a number");
     const double value = json_.get<double>();
     if (!(value >= least && value <= most)) {
-      Refuse(fmt::format("{} is outside of {} to {}", value, least, most));
+      Refuse(fmt::format("{} is not between {} and {}", value, least, most));
     }
     return value;
   }
@@ -159,12 +159,12 @@ class Node {
     return null() ? std::nullopt : std::optional(Number(least));
   }
   std::int64_t Whole() const {
-    if (!json_.is_number_integer()) Refuse("not a whole number");
+    if (!json_.is_number_integer()) Refuse("not an integer");
     const double value = Number(0, 9007199254740992.0);  // 2^53
     return static_cast<std::int64_t>(value);
   }
   std::vector<Node> Items() const {
-    if (!json_.is_array()) Refuse("not a list");
+    if (!json_.is_array()) Refuse("not an array");
     std::vector<Node> items;
     items.reserve(json_.size());
     for (std::size_t i = 0; i < json_.size(); ++i) {
@@ -173,7 +173,7 @@ class Node {
     return items;
   }
   std::vector<double> Numbers() const {
-    if (!json_.is_array()) Refuse("not a list");
+    if (!json_.is_array()) Refuse("not an array");
     std::vector<double> numbers;
     numbers.reserve(json_.size());
     for (const Json& item : json_) numbers.push_back(Node(item, where_).Number());
@@ -229,8 +229,9 @@ std::vector<EventCount> ParseSeries(const Node& region, std::size_t events) {
   const auto series = region["counts"].Items();
   const auto fractions = region["running"].Items();
   if (series.size() != events || fractions.size() != events) {
-    region.Refuse(fmt::format("{} series of counts and {} of running fractions for {} events",
-                              series.size(), fractions.size(), events));
+    region.Refuse(
+        fmt::format("{} series of counts and {} series of running fractions for {} events",
+                    series.size(), fractions.size(), events));
   }
   std::vector<EventCount> counts;
   for (std::size_t e = 0; e < events; ++e) {
@@ -239,7 +240,7 @@ std::vector<EventCount> ParseSeries(const Node& region, std::size_t events) {
     const bool whole = fractions[e].json().is_number() && fractions[e].Number(1, 1) == 1;
     const auto shares = whole ? std::vector<Node>{} : fractions[e].Items();
     if (values.size() * events != counts.size() || (!whole && shares.size() != values.size())) {
-      series[e].Refuse("not as many counts as iterations of the first event");
+      series[e].Refuse("the number of counts differs from that of the first event");
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       counts[i * events + e] = {.value = values[i].MaybeNumber(),
@@ -315,23 +316,24 @@ SequenceSamples ParseSequence(const Node& node) {
     const StageSamples& first = samples.stages.front();
     if (own.seconds.size() != first.seconds.size() || own.counts.size() != first.counts.size() ||
         own.warmup_seconds.size() != first.warmup_seconds.size()) {
-      region.Refuse("not as many iterations as the first region has");
+      region.Refuse("the number of iterations differs from that of the first region");
     }
   }
-  if (samples.stages.size() < 2) node.Refuse("no regions: a stage and the step are the least");
+  if (samples.stages.size() < 2)
+    node.Refuse("fewer than two regions: expected at least one stage and the step");
   samples.step = std::move(samples.stages.back());
   samples.stages.pop_back();
   return samples;
 }
 
 MarkOverhead ParseOverhead(const Node& node) {
-  constexpr double kMost = 1e9;  // a larger overhead is an error
-  MarkOverhead overhead{.ratio = node["ratio"].Number(-kMost, kMost),
+  constexpr double kMaxOverhead = 1e9;  // a larger overhead is an error
+  MarkOverhead overhead{.ratio = node["ratio"].Number(-kMaxOverhead, kMaxOverhead),
                         .interval = std::nullopt,
                         .pairs = node["pairs"].Whole()};
-  const std::optional<double> low = node["low"].MaybeNumber(-kMost);
-  const std::optional<double> high = node["high"].MaybeNumber(-kMost);
-  if (low.has_value() != high.has_value()) node.Refuse("one of low and high is null");
+  const std::optional<double> low = node["low"].MaybeNumber(-kMaxOverhead);
+  const std::optional<double> high = node["high"].MaybeNumber(-kMaxOverhead);
+  if (low.has_value() != high.has_value()) node.Refuse("only one of low and high is null");
   if (low && high) overhead.interval = Interval{.low = *low, .high = *high};
   return overhead;
 }
@@ -373,10 +375,11 @@ std::string FormatRecording(const Recording& recording) {
 Recording ParseRecording(std::string_view text, const std::string& where) {
   const Json json = Json::parse(text, nullptr, false);
   const Node root(json, where);
-  if (!json.is_object()) root.Refuse("not a JSON object, or cut short");
+  if (!json.is_object()) root.Refuse("not a JSON object, or incomplete");
   const std::int64_t version = root["topdnn_recording"].Whole();
   if (version != kRecordingVersion) {
-    root.Refuse(fmt::format("version {} where this program reads {}", version, kRecordingVersion));
+    root.Refuse(
+        fmt::format("version {}, but this program reads version {}", version, kRecordingVersion));
   }
   Recording recording;
   recording.command = root["command"].Text();
@@ -403,7 +406,7 @@ Recording ParseRecording(std::string_view text, const std::string& where) {
 
 Recording ReadRecording(const std::string& path) {
   const std::string text = ReadInputFile(
-      path, {.most_bytes = kMostBytes, .smaller = "record fewer --iterations"},
+      path, {.most_bytes = kMaxBytes, .smaller = "record fewer --iterations"},
       [&path](const std::string& why) { throw RecordingError(fmt::format("{}: {}", path, why)); });
   return ParseRecording(text, path);
 }

@@ -12,14 +12,14 @@ namespace topdnn {
 
 namespace {
 
-// Unscaled or scaled.
+// The mean, scaled if requested.
 std::optional<double> ValueOf(const EventCount& mean, const std::string& event, bool scaled) {
   return scaled && !ElsewhereOf(event) ? Scaled(mean) : mean.value;
 }
 
-constexpr double kMostSeconds = 1e9;  // 30 years: no iteration takes that
+constexpr double kMaxSeconds = 1e9;  // 30 years: longer than any iteration
 
-// Why an event was counted in no iteration, where its source gives a reason.
+// Why an event was counted in no iteration, if its source gives a reason.
 std::string ReasonOf(const StageSamples& samples, std::size_t event, std::size_t events) {
   for (std::size_t at = event; at < samples.counts.size(); at += events) {
     if (!samples.counts[at].reason.empty()) return samples.counts[at].reason;
@@ -60,9 +60,9 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     return record;
   }
   record.seconds = Summarize(samples.seconds);
-  if (!(record.seconds->median < kMostSeconds)) {
+  if (!(record.seconds->median < kMaxSeconds)) {
     record.status = Status::kInvalid;
-    record.reason = fmt::format("a median time of {:g} s cannot be: measure or record it again",
+    record.reason = fmt::format("a median time of {:g} s is impossible: measure or record it again",
                                 record.seconds->median);
     record.seconds.reset();
     return record;
@@ -72,12 +72,12 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     record.reason += (record.reason.empty() ? "" : "; ") + reason;
   };
   if (samples.left_out > 0) {
-    degrade(fmt::format("the clock went backwards in {} of {} iterations, which are left out",
+    degrade(fmt::format("the clock went backwards in {} of {} iterations, which are omitted",
                         samples.left_out,
                         samples.left_out + static_cast<std::int64_t>(samples.seconds.size())));
   }
-  if (record.seconds->median < (kLeastEmptyRegions - 1) * samples.empty_seconds) {
-    degrade(fmt::format("too short for the marks, of which an empty region takes {:.0f} ns",
+  if (record.seconds->median < (kMinEmptyRegions - 1) * samples.empty_seconds) {
+    degrade(fmt::format("too short for the marks: an empty region takes {:.0f} ns",
                         samples.empty_seconds * 1e9));
   }
   std::string displaced;
@@ -92,10 +92,10 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     if (const auto type = ElsewhereOf(events[e])) {
       if (*mean.value > 0 && elsewhere.empty()) {
         elsewhere = fmt::format(
-            "threads were on {} cores for {:.0f} % of the time, which the other counts {}: keep "
-            "them on cores of one type (taskset)",
+            "threads were on {} cores for {:.0f} % of the time, and the other counts {}: keep the "
+            "threads on cores of one type (taskset)",
             *type, 100 * mean.running_fraction,
-            samples.scaled ? "are scaled for as if those cores were alike" : "lack");
+            samples.scaled ? "are scaled as if all cores were alike" : "do not include it");
       }
       continue;
     }
@@ -106,7 +106,7 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
                               events[e], 100 * mean.running_fraction, samples.scaled ? "" : "not ");
     }
   }
-  // (a thread on another core type was off the counter for that reason)
+  // A thread on another core type was off the counter for that reason.
   if (!elsewhere.empty()) {
     degrade(elsewhere);
   } else if (!displaced.empty()) {

@@ -15,7 +15,7 @@ namespace topdnn {
 
 // A stage shorter than this many empty regions is flagged: the marks took a tenth of its time or
 // more.
-inline constexpr double kLeastEmptyRegions = 10;
+inline constexpr double kMinEmptyRegions = 10;
 
 // Requests scaled counts: the record's means are then Scaled(mean), the sum of the counts over the
 // sum of the fractions, an estimate. The samples stay as they were counted. Cycles on another core

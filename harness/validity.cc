@@ -38,16 +38,16 @@ void RemoveCeiling(const Verdict& verdict, Record& record) {
   if (record.roofline) record.roofline->compute.reset();
 }
 
-// Whether the algorithm executes fewer operations than the definition has: Winograd's (Lavin and
-// Gray, CVPR 2016). Without a count the share of the ceiling is then not known.
+// Whether the algorithm executes fewer operations than the definition: Winograd (Lavin and Gray,
+// CVPR 2016). Then the share of the ceiling is not known without a count.
 bool ExecutesFewer(const Record& record) {
   return record.implementation.find("wino") != std::string::npos;
 }
 
-// The share, where it contradicts the ceiling.
+// The share of the ceiling, if it contradicts the ceiling.
 std::optional<double> ExcessiveShare(const Record& record) {
   const std::optional<double> share = record.PeakFraction();
-  if (!share || *share <= kMostPeakFraction) return std::nullopt;
+  if (!share || *share <= kMaxPeakFraction) return std::nullopt;
   if (!record.flops_counted && ExecutesFewer(record)) return std::nullopt;
   return share;
 }
@@ -59,12 +59,12 @@ void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
   const Verdict verdict = ceiling == nullptr ? unknown : ceiling->verdict;
   if (const auto share = ExcessiveShare(record)) {
     Worsen(record, Status::kInvalid,
-           fmt::format("it runs at {:.2f} x its ceiling {}, which was measured too low: repeat the "
+           fmt::format("it ran at {:.2f} x its ceiling {}, which was measured too low: repeat the "
                        "run on a quiet machine",
                        *share, record.ceiling_name));
     RemoveCeiling({Status::kInvalid, "a stage ran faster"}, record);
   } else if (!(*record.ceiling_flops_per_second > 0) || verdict.status > Status::kDegraded ||
-             record.PeakFraction().value_or(0) > kMostPeakFraction) {
+             record.PeakFraction().value_or(0) > kMaxPeakFraction) {
     RemoveCeiling(verdict, record);
   } else if (verdict.status == Status::kDegraded) {
     Worsen(record, Status::kDegraded,
@@ -86,7 +86,7 @@ void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
   }
   const auto over = [&roofline] {
     const std::optional<Roof> lowest = roofline.attainable();
-    return lowest && roofline.flops_per_second() > kMostPeakFraction * lowest->value;
+    return lowest && roofline.flops_per_second() > kMaxPeakFraction * lowest->value;
   };
   // The caches keep part of a working set that is slightly larger than they are.
   if (over()) roofline.dram_applies = false;
@@ -100,7 +100,7 @@ void JudgeGroups(Report& report) {
         std::all_of(report.stages.begin(), report.stages.end(), [&](const Record& stage) {
           return GroupOfPass(stage.pass) != group.name || stage.ceiling_flops_per_second;
         });
-    if (!has_ceilings || group.peak_fraction.value_or(0) > kMostPeakFraction) {
+    if (!has_ceilings || group.peak_fraction.value_or(0) > kMaxPeakFraction) {
       group.peak_fraction.reset();
     }
   }
@@ -117,7 +117,7 @@ void JudgeRegimes(const Evidence& evidence, Report& report) {
   }
   if (!removed) return;
   report.notes.push_back(
-      {.text = fmt::format("the times by regime are left out: {}",
+      {.text = fmt::format("the times by regime are omitted: {}",
                            step.status == Status::kOk ? evidence.isolated.reason : step.reason),
        .basis = Note::Basis::kFact,
        .main = true});
@@ -172,7 +172,8 @@ void JudgeReport(const Evidence& given, Report& report) {
                              .isolated = given.isolated};
   for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
   if (report.step.seconds && !(report.step.seconds->median > 0)) {
-    Worsen(report.step, Status::kInvalid, "a step of 0 s cannot be: measure or record it again");
+    Worsen(report.step, Status::kInvalid,
+           "a step of 0 s is impossible: measure or record it again");
     RemoveTimes(report.step);
   }
   JudgeRecord(evidence.ceilings, report.step);
@@ -184,8 +185,8 @@ void JudgeReport(const Evidence& given, Report& report) {
   const std::string reason =
       report.step.reason.empty() ? evidence.isolated.reason : report.step.reason;
   report.notes.push_back(
-      {.text = fmt::format("{} note{} left out: {}", removed, removed == 1 ? " is" : "s are",
-                           reason.empty() ? "the step has no ceiling that holds" : reason),
+      {.text = fmt::format("{} note{} omitted: {}", removed, removed == 1 ? " is" : "s are",
+                           reason.empty() ? "the step has no valid ceiling" : reason),
        .basis = Note::Basis::kFact,
        .main = false});
 }

@@ -7,9 +7,9 @@
 //   time           of a result that is wrong: removed; of a step of 0 s: INVALID, removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: so is the record
-//   share of peak  above kMostPeakFraction: the record is INVALID, and so is the ceiling, which no
+//   share of peak  above kMaxPeakFraction: the record is INVALID, and so is the ceiling, which no
 //                  record keeps
-//   groups         a share above kMostPeakFraction, or of stages without a ceiling: removed
+//   groups         a share above kMaxPeakFraction, or of stages without a ceiling: removed
 //   roofs          of a ceiling that is not OK: removed; a region above all of them: no roofline
 //   bounds         of a record that is not OK: removed
 //   regimes        times by regime of a disturbed run: removed, and one note says so
@@ -30,7 +30,7 @@ namespace topdnn {
 
 // Ceilings and stages are both measured to about 1 %. A stage above this share of its ceiling shows
 // that the ceiling was measured too low.
-inline constexpr double kMostPeakFraction = 1.02;
+inline constexpr double kMaxPeakFraction = 1.02;
 
 // The inputs of the pass besides the report's own records.
 struct Evidence {

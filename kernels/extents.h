@@ -13,12 +13,12 @@
 namespace topdnn {
 
 // 1 PiB of f32. Up to this size, byte and FLOP counts (some hundreds per element) fit 64 bits.
-inline constexpr std::int64_t kMostElements = std::int64_t{1} << 48;
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 48;
 // Of a window, its stride, dilation and padding: products of two, and sums of these, fit 64 bits.
-inline constexpr std::int64_t kMostWindow = std::numeric_limits<std::int32_t>::max();
+inline constexpr std::int64_t kMaxWindow = std::numeric_limits<std::int32_t>::max();
 
 // Throws std::invalid_argument, in one line that names the operation, when an extent is below 1 or
-// the tensor has more than kMostElements elements.
+// the tensor has more than kMaxElements elements.
 void CheckExtents(std::string_view operation, const Shape& shape);
 // The same unless the product of `factors`, an operation's steps, stays below 2^60: eight FLOPs a
 // step then count in 64 bits.

@@ -8,6 +8,7 @@
 #ifndef TOPDNN_KERNELS_KERNEL_H_
 #define TOPDNN_KERNELS_KERNEL_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -109,7 +110,7 @@ struct Refusal {
 };
 
 using KernelOrRefusal = std::variant<std::unique_ptr<Kernel>, Refusal>;
-using KernelMaker = KernelOrRefusal (*)(const KernelRequest& request);
+using KernelMaker = std::function<KernelOrRefusal(const KernelRequest& request)>;
 
 }  // namespace topdnn
 

@@ -15,7 +15,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/plain_kernel.h"
+#include "kernels/bound_kernel.h"
 
 namespace topdnn {
 
@@ -33,9 +33,9 @@ inline void CopyBytes(const void* from, std::size_t bytes, void* to) {
   }
 }
 
-class LoopsKernel : public PlainKernel {
+class LoopsKernel : public BoundKernel {
  protected:
-  explicit LoopsKernel(const KernelRequest& request) : PlainKernel(request, "omp loops") {}
+  explicit LoopsKernel(const KernelRequest& request) : BoundKernel(request, "omp loops") {}
 };
 
 // The reason why these loops cannot serve the request; empty when they can.

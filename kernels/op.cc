@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kPassNames = {"forward", "backward_data",
                                                         "backward_weights"};
 
-constexpr std::array<std::string_view, 23> kArgNames = {
+constexpr std::array<std::string_view, Arg::kRoles> kRoleNames = {
     "src",           "weights",    "bias",          "dst",    "diff_src", "diff_weights",
     "diff_bias",     "diff_dst",   "workspace",     "mean",   "variance", "scale",
     "shift",         "diff_scale", "diff_shift",    "labels", "loss",     "momentum",
@@ -30,14 +30,8 @@ std::optional<Pass> ParsePass(std::string_view name) {
 }
 
 std::string NameOf(Arg arg) {
-  const int value = static_cast<int>(arg);
-  if (value >= static_cast<int>(Arg::kIndexedDiffSrc)) {
-    return fmt::format("diff_src_{}", value - static_cast<int>(Arg::kIndexedDiffSrc));
-  }
-  if (value >= static_cast<int>(Arg::kIndexedSrc)) {
-    return fmt::format("src_{}", value - static_cast<int>(Arg::kIndexedSrc));
-  }
-  return std::string(kArgNames[static_cast<std::size_t>(value)]);
+  const std::string_view role = kRoleNames[static_cast<std::size_t>(arg.role)];
+  return arg.is_indexed() ? fmt::format("{}_{}", role, arg.index) : std::string(role);
 }
 
 OperandTypes TypesOf(const Execution& execution) {
@@ -62,6 +56,13 @@ std::optional<Operand> Op::Find(const Execution& execution, Arg arg) const {
 }
 
 std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullptr; }
+
+std::shared_ptr<const Op> Op::FoldedWith(const Op& /*next*/) const { return nullptr; }
+
+double Op::MagnitudeOfDst(const Execution& /*execution*/,
+                          const std::function<std::vector<double>(Arg)>& /*values*/) const {
+  return 0;
+}
 
 bool Op::PassesGradientThrough() const { return false; }
 

@@ -6,7 +6,9 @@
 #ifndef TOPDNN_KERNELS_OP_H_
 #define TOPDNN_KERNELS_OP_H_
 
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,51 +27,55 @@ inline constexpr Pass kAllPasses[] = {Pass::kForward, Pass::kBackwardData, Pass:
 std::string_view NameOf(Pass pass);
 std::optional<Pass> ParsePass(std::string_view name);
 
-// The role of a tensor in an operation.
-enum class Arg : int {
-  kSrc,
-  kWeights,
-  kBias,
-  kDst,
-  kDiffSrc,
-  kDiffWeights,
-  kDiffBias,
-  kDiffDst,
-  kWorkspace,  // written by forward, read by backward: argmax of a pooling, mask of a dropout
-  kMean,
-  kVariance,
-  kScale,
-  kShift,
-  kDiffScale,
-  kDiffShift,
-  kLabels,
-  kLoss,
-  kMomentum,          // first moment
-  kSecondMoment,      // of Adam
-  kStep,              // number of updates done
-  kLearningRate,      // scalar
-  kSum,               // second source of a fused addition
-  kScratch,           // not an operand: see Kernel::run_scratch_bytes
-  kIndexedSrc = 256,  // kIndexedSrc + i: source i of an operation with several (concat, add)
-  kIndexedDiffSrc = 512,
+// A tensor of an operation: its role, and its number when the operation has several in that role.
+// Arg::kSrc is the only src of an operation.
+struct Arg {
+  enum Role : int {
+    kSrc,
+    kWeights,
+    kBias,
+    kDst,
+    kDiffSrc,
+    kDiffWeights,
+    kDiffBias,
+    kDiffDst,
+    kWorkspace,  // written by forward, read by backward: argmax of a pooling, mask of a dropout
+    kMean,
+    kVariance,
+    kScale,
+    kShift,
+    kDiffScale,
+    kDiffShift,
+    kLabels,
+    kLoss,
+    kMomentum,      // first moment
+    kSecondMoment,  // of Adam
+    kStep,          // number of updates done
+    kLearningRate,  // scalar
+    kSum,           // second source of a fused addition
+    kScratch,       // not an operand: see Kernel::run_scratch_bytes
+  };
+  static constexpr int kRoles = kScratch + 1;
+  static constexpr int kOnly = -1;
+
+  constexpr Arg(Role r = kSrc, int i = kOnly)  // NOLINT(google-explicit-constructor)
+      : role(r), index(i) {}
+
+  constexpr bool is_indexed() const { return index != kOnly; }
+  constexpr auto operator<=>(const Arg&) const = default;  // NOLINT(modernize-use-nullptr)
+
+  Role role;
+  int index;  // from 0, or kOnly
 };
 
-// "src", "diff_weights", "src_2" for kIndexedSrc + 2, ...
-std::string NameOf(Arg arg);
-inline Arg IndexedSrc(int i) { return static_cast<Arg>(static_cast<int>(Arg::kIndexedSrc) + i); }
-inline Arg IndexedDiffSrc(int i) {
-  return static_cast<Arg>(static_cast<int>(Arg::kIndexedDiffSrc) + i);
-}
+// Source i of an operation with several sources (concat, add), and the gradient of it.
+constexpr Arg IndexedSrc(int i) { return {Arg::kSrc, i}; }
+constexpr Arg IndexedDiffSrc(int i) { return {Arg::kDiffSrc, i}; }
+// Limit of their number.
+inline constexpr int kMaxSources = 256;
 
-// IsSource: src, or one of several sources. IndexOfDiffSrc: the number of a gradient for one of
-// several sources, from 0.
-constexpr bool IsSource(Arg arg) {
-  return arg == Arg::kSrc || (arg >= Arg::kIndexedSrc && arg < Arg::kIndexedDiffSrc);
-}
-constexpr bool IsIndexedDiffSrc(Arg arg) { return arg >= Arg::kIndexedDiffSrc; }
-constexpr std::size_t IndexOfDiffSrc(Arg arg) {
-  return static_cast<std::size_t>(arg) - static_cast<std::size_t>(Arg::kIndexedDiffSrc);
-}
+// "src", "diff_weights", "src_2" for IndexedSrc(2), ...
+std::string NameOf(Arg arg);
 
 enum class Direction { kIn, kOut, kInOut };
 
@@ -155,6 +161,18 @@ class Op {
   // This operation with `next` applied to its result in the same kernel, or nullptr. A planner may
   // try such a fusion. The backward passes stay those of the two operations.
   virtual std::shared_ptr<const Op> FusedWith(const Op& next) const;
+  // This operation with the batch normalization `next` folded into its weights and bias
+  // (kernels/batchnorm/fold.h), or nullptr. Only inference may fold.
+  virtual std::shared_ptr<const Op> FoldedWith(const Op& next) const;
+  // Whether inference copies its source (dropout). A planner leaves such an operation out.
+  virtual bool CopiesInInference() const { return false; }
+  // Whether the workspace records which results a ReLU passed.
+  virtual bool WorkspaceIsReluMask() const { return false; }
+  // The magnitude of the terms whose sum is dst, when they may cancel: rounding errors are relative
+  // to it. 0: they are relative to the largest entry of dst. `values` returns the logical tensor of
+  // an operand after the computation, row-major.
+  virtual double MagnitudeOfDst(const Execution& execution,
+                                const std::function<std::vector<double>(Arg)>& values) const;
   // Whether the gradient of each source is diff_dst itself (addition, bias). Then there is nothing
   // to compute: backward_data has no operands, and a planner gives the gradients one piece of
   // memory.

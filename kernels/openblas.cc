@@ -55,8 +55,8 @@ std::string TryProducts() {
     const int nowhere = open("/dev/null", O_WRONLY);
     if (nowhere >= 0) dup2(nowhere, STDERR_FILENO);  // an emulator reports the signal
     for (const int signal_number : {SIGILL, SIGSEGV, SIGALRM}) signal(signal_number, SIG_DFL);
-    constexpr unsigned kMostSeconds = 60;
-    alarm(kMostSeconds);
+    constexpr unsigned kMaxSeconds = 60;
+    alarm(kMaxSeconds);
     omp_set_num_threads(1);
     RunProducts();
     _exit(0);
@@ -77,32 +77,8 @@ const std::string& CpuRefusal() {
   return refusal;
 }
 
-}  // namespace
-
-std::string RefusalOf(const KernelRequest& request) {
-  if (request.execution.type != DataType::kF32) {
-    return fmt::format("OpenBLAS computes in f32, not {}", NameOf(request.execution.type));
-  }
-  for (const Operand& operand : request.op->Operands(request.execution)) {
-    const Layout layout = request.LayoutOf(operand.arg);
-    if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
-      return fmt::format("OpenBLAS takes row-major tensors, not {} as {}", layout.tag(),
-                         NameOf(operand.arg));
-    }
-    for (const std::int64_t extent : operand.shape.extents()) {
-      if (extent > std::numeric_limits<blasint>::max()) {
-        return fmt::format("OpenBLAS has 32-bit extents; {} as {} is larger",
-                           operand.shape.ToString(), NameOf(operand.arg));
-      }
-    }
-  }
-  return CpuRefusal();
-}
-
-std::string Implementation(const std::string& algorithm) {
-  return fmt::format("{}:openblas_{}", algorithm, openblas_get_corename());
-}
-
+// ISA of the kernels that OpenBLAS chose for this CPU, in the spelling of Kernel::isa(). Empty for
+// an unknown core name.
 std::string Isa() {
   // Core names in OpenBLAS 0.3.21's x86-64 table, with the ISA of the widest kernels of each.
   static constexpr std::pair<std::string_view, const char*> kCores[] = {
@@ -117,5 +93,27 @@ std::string Isa() {
   }
   return "";
 }
+
+}  // namespace
+
+std::string RefusalOf(const KernelRequest& request) {
+  if (request.execution.type != DataType::kF32) {
+    return fmt::format("OpenBLAS computes in f32, not {}", NameOf(request.execution.type));
+  }
+  if (std::string why = RowMajorRefusal(request, "OpenBLAS"); !why.empty()) return why;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    for (const std::int64_t extent : operand.shape.extents()) {
+      if (extent > std::numeric_limits<blasint>::max()) {
+        return fmt::format("OpenBLAS has 32-bit extents; {} as {} is larger",
+                           operand.shape.ToString(), NameOf(operand.arg));
+      }
+    }
+  }
+  return CpuRefusal();
+}
+
+OpenBlasKernel::OpenBlasKernel(const KernelRequest& request, std::string_view algorithm)
+    : BoundKernel(request, fmt::format("{}:openblas_{}", algorithm, openblas_get_corename()),
+                  Isa()) {}
 
 }  // namespace topdnn::openblas

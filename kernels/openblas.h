@@ -5,9 +5,12 @@
 
 #include <cblas.h>
 
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
-#include "kernels/kernel.h"
+#include "kernels/bound_kernel.h"
 
 namespace topdnn::openblas {
 
@@ -15,10 +18,18 @@ namespace topdnn::openblas {
 // this CPU must have the instructions for. Empty when it can.
 std::string RefusalOf(const KernelRequest& request);
 
-// "openblas 0.3.21 SkylakeX": the kernels that OpenBLAS chose for this CPU.
-std::string Implementation(const std::string& algorithm);
-// ISA of those kernels, in the spelling of Kernel::isa(). Empty for an unknown core name.
-std::string Isa();
+class OpenBlasKernel : public BoundKernel {
+ protected:
+  // The implementation is "ALGORITHM:openblas_SkylakeX": the code that OpenBLAS chose for this CPU.
+  OpenBlasKernel(const KernelRequest& request, std::string_view algorithm);
+};
+
+// The maker of a KernelType for an OpType.
+template <typename OpType, typename KernelType>
+KernelOrRefusal Make(const KernelRequest& request) {
+  if (std::string why = RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
+  return std::make_unique<KernelType>(request, dynamic_cast<const OpType&>(*request.op));
+}
 
 // c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, all row-major; a and b may be stored
 // transposed.

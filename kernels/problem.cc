@@ -7,6 +7,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "kernels/registrations.h"
+
 namespace topdnn {
 
 namespace {
@@ -16,11 +18,8 @@ struct Spelling {
   std::vector<std::string_view> names;
 };
 
-// Registration objects fill it before main, in any order. Therefore it is a function-local object.
-std::map<std::string, Spelling, std::less<>>& TheSpellings() {
-  static std::map<std::string, Spelling, std::less<>> spellings;
-  return spellings;
-}
+// By operation.
+constinit Registrations<std::string, Spelling> spellings("problem parser");
 
 bool IsDigit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool IsLetter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
@@ -157,24 +156,22 @@ void ProblemWord::CheckAllRead() const {
 
 ProblemRegistration::ProblemRegistration(std::string_view kind, ProblemParser parser,
                                          std::vector<std::string_view> names) {
-  if (!TheSpellings().emplace(std::string(kind), Spelling{parser, std::move(names)}).second) {
-    throw std::logic_error(fmt::format("problems of {} have two parsers: remove one", kind));
-  }
+  spellings.Add(std::string(kind), {parser, std::move(names)});
 }
 
 std::shared_ptr<const Op> ParseProblem(std::string_view text) {
   const std::size_t slash = text.find('/');
   const std::string_view kind = text.substr(0, slash);
-  const auto found = TheSpellings().find(kind);
-  if (slash == std::string_view::npos || found == TheSpellings().end()) {
+  const Spelling* spelling = spellings.Find(kind);
+  if (slash == std::string_view::npos || spelling == nullptr) {
     throw ProblemError(
         fmt::format("problem '{}': expected OPERATION/EXTENTS, such as "
                     "gemm/m64n64k64; the operations are {}",
                     text, fmt::join(ProblemKinds(), ", ")));
   }
   try {
-    const ProblemWord word(std::string(text.substr(slash + 1)), found->second.names);
-    std::shared_ptr<const Op> op = found->second.parser(word);
+    const ProblemWord word(std::string(text.substr(slash + 1)), spelling->names);
+    std::shared_ptr<const Op> op = spelling->parser(word);
     word.CheckAllRead();
     return op;
   } catch (const std::invalid_argument& error) {
@@ -184,10 +181,6 @@ std::shared_ptr<const Op> ParseProblem(std::string_view text) {
   }
 }
 
-std::vector<std::string> ProblemKinds() {
-  std::vector<std::string> kinds;
-  for (const auto& [kind, spelling] : TheSpellings()) kinds.push_back(kind);
-  return kinds;
-}
+std::vector<std::string> ProblemKinds() { return spellings.Keys(); }
 
 }  // namespace topdnn

@@ -10,13 +10,13 @@
 #include <string>
 #include <utility>
 
-#include "kernels/plain_kernel.h"
+#include "kernels/bound_kernel.h"
 
 namespace topdnn {
 
-class ReferenceKernel : public PlainKernel {
+class ReferenceKernel : public BoundKernel {
  protected:
-  explicit ReferenceKernel(const KernelRequest& request) : PlainKernel(request, "plain loops") {}
+  explicit ReferenceKernel(const KernelRequest& request) : BoundKernel(request, "plain loops") {}
 };
 
 // The reason why the reference cannot use the request's layouts or type; empty when it can.

@@ -3,21 +3,16 @@
 #include <fmt/format.h>
 
 #include <limits>
-#include <map>
 #include <set>
-#include <stdexcept>
+
+#include "kernels/registrations.h"
 
 namespace topdnn {
 
 namespace {
 
-using Makers = std::map<std::pair<std::string, std::string>, KernelMaker>;
-
-// Registration objects fill it before main, in any order. Therefore it is a function-local object.
-Makers& TheMakers() {
-  static Makers makers;
-  return makers;
-}
+// By operation and backend.
+constinit Registrations<std::pair<std::string, std::string>, KernelMaker> makers("kernel");
 
 // Why an operand is beyond what a library is known to get right: generated code addresses elements
 // with 32-bit offsets in places. The reference counts in 64 bits throughout.
@@ -36,14 +31,13 @@ std::string TooLarge(std::string_view backend, const Op& op, const Execution& ex
 
 KernelRegistration::KernelRegistration(std::string_view kind, std::string_view backend,
                                        KernelMaker maker) {
-  if (!TheMakers().emplace(std::pair{std::string(kind), std::string(backend)}, maker).second) {
-    throw std::logic_error(fmt::format("{} has two kernels on {}: remove one", kind, backend));
-  }
+  makers.Add({std::string(kind), std::string(backend)}, std::move(maker));
 }
 
 KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request) {
-  const auto found = TheMakers().find({std::string(request.op->kind()), std::string(backend)});
-  if (found == TheMakers().end()) {
+  const KernelMaker* make =
+      makers.Find(std::pair{std::string(request.op->kind()), std::string(backend)});
+  if (make == nullptr) {
     return Refusal{fmt::format("backend {} has no {}", backend, request.op->kind())};
   }
   if (!request.op->Has(request.execution)) {
@@ -53,19 +47,15 @@ KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& reques
   if (std::string why = TooLarge(backend, *request.op, request.execution); !why.empty()) {
     return Refusal{std::move(why)};
   }
-  return found->second(request);
+  return (*make)(request);
 }
 
 std::vector<std::string> Backends() {
   std::set<std::string> names;
-  for (const auto& [key, maker] : TheMakers()) names.insert(key.second);
+  for (const auto& [kind, backend] : makers.Keys()) names.insert(backend);
   return {names.begin(), names.end()};
 }
 
-std::vector<std::pair<std::string, std::string>> RegisteredKernels() {
-  std::vector<std::pair<std::string, std::string>> keys;
-  for (const auto& [key, maker] : TheMakers()) keys.push_back(key);
-  return keys;
-}
+std::vector<std::pair<std::string, std::string>> RegisteredKernels() { return makers.Keys(); }
 
 }  // namespace topdnn

@@ -1,27 +1,21 @@
 #include "kernels/variant.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "kernels/registrations.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
 
 namespace {
 
-// Registration objects fill it before main, in any order. Therefore it is a function-local object.
-std::map<std::string, Variant, std::less<>>& TheVariants() {
-  static std::map<std::string, Variant, std::less<>> variants;
-  return variants;
-}
+// By name. Without the variants that are only a backend.
+constinit Registrations<std::string, Variant> registered("variant");
 
 bool IsActivation(const Operand& operand) {
-  switch (operand.arg) {
+  switch (operand.arg.role) {
     case Arg::kWeights:
     case Arg::kDiffWeights:
     case Arg::kWorkspace:
@@ -33,20 +27,19 @@ bool IsActivation(const Operand& operand) {
 
 }  // namespace
 
-VariantRegistration::VariantRegistration(Variant variant) {
-  const std::string name = variant.name;
-  if (!TheVariants().emplace(name, std::move(variant)).second) {
-    throw std::logic_error(fmt::format("two variants are named {}: rename one", name));
-  }
+VariantRegistration::VariantRegistration(const Variant& variant) {
+  registered.Add(variant.name, variant);
 }
 
 std::vector<Variant> Variants() {
-  std::map<std::string, Variant, std::less<>> all = TheVariants();
+  std::vector<Variant> variants = registered.Values();
   for (const std::string& backend : Backends()) {
-    all.try_emplace(backend, Variant{.name = backend, .backend = backend});
+    if (registered.Find(backend) == nullptr) {
+      variants.push_back({.name = backend, .backend = backend});
+    }
   }
-  std::vector<Variant> variants;
-  for (auto& [name, variant] : all) variants.push_back(std::move(variant));
+  std::sort(variants.begin(), variants.end(),
+            [](const Variant& a, const Variant& b) { return a.name < b.name; });
   return variants;
 }
 

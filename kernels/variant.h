@@ -34,7 +34,7 @@ struct Variant {
 
 class VariantRegistration {
  public:
-  explicit VariantRegistration(Variant variant);
+  explicit VariantRegistration(const Variant& variant);
 };
 
 // Every variant, sorted by name.

@@ -10,7 +10,6 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/registry.h"
 #include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
@@ -69,7 +68,7 @@ class StageChecker {
       check.agrees = false;
       check.reason = failure;
     }
-    FollowKink();
+    AdoptReluMask();
     return check;
   }
 
@@ -104,11 +103,15 @@ class StageChecker {
   }
 
   // The scale for relative errors of a result that is a sum over a channel and may be near zero. 0:
-  // use the result's largest entry. The gradient of a bias or shift sums diff_dst, that of a scale
-  // sums products of diff_dst with numbers of unit variance, and the result of a batch
-  // normalization sums to zero. A mean is a sum of src.
+  // use the result's largest entry. The gradient of a bias or shift sums diff_dst, and that of a
+  // scale sums products of diff_dst with numbers of unit variance. A mean is a sum of src.
   double ScaleOf(Arg arg) const {
-    if (arg == Arg::kDst) return ScaleOfNormalized();
+    if (arg == Arg::kDst) {
+      return stage_.op->MagnitudeOfDst(stage_.execution, [this](Arg operand) {
+        const Tensor& tensor = tensors_.at(operand);
+        return ToDouble(tensor.desc(), tensor.data());
+      });
+    }
     const bool gradient = arg == Arg::kDiffBias || arg == Arg::kDiffScale || arg == Arg::kDiffShift;
     if (!gradient && arg != Arg::kMean) return 0;
     const auto summed = tensors_.find(gradient ? Arg::kDiffDst : Arg::kSrc);
@@ -120,38 +123,14 @@ class StageChecker {
                           static_cast<double>(desc.shape.elements());
   }
 
-  // The scale for a batch normalization in training, the largest over all channels. It subtracts
-  // the mean and divides by the deviation, so rounding errors of src are relative to all of src,
-  // divided by the deviation.
-  double ScaleOfNormalized() const {
-    const auto* norm = dynamic_cast<const BatchNormOp*>(stage_.op.get());
-    if (norm == nullptr || !stage_.execution.training) return 0;
-    const auto values = [this](Arg arg) {
-      const Tensor& tensor = tensors_.at(arg);
-      return ToDouble(tensor.desc(), tensor.data());
-    };
-    const std::vector<double> mean = values(Arg::kMean);
-    const std::vector<double> variance = values(Arg::kVariance);
-    const std::vector<double> scale = values(Arg::kScale);
-    double largest = 0;
-    for (std::size_t c = 0; c < mean.size(); ++c) {
-      const double squares = mean[c] * mean[c] + variance[c];
-      const double divisor = variance[c] + static_cast<double>(norm->epsilon());
-      largest = std::max(largest, std::abs(scale[c]) * std::sqrt(squares / divisor));
-    }
-    return largest;
-  }
-
-  // Copies the ReLU mask of a fused batch normalization from the stage to the reference. When an
-  // input of the ReLU is zero except for rounding, stage and reference may round to different
-  // sides, and their backward passes would differ by a whole gradient. Compare has already checked
-  // that the results agree within the tolerance.
-  void FollowKink() {
+  // Copies the ReLU mask that forward saves from the stage to the reference. When an input of the
+  // ReLU is zero except for rounding, stage and reference may round to different sides, and their
+  // backward passes would differ by a whole gradient. Compare has already checked that the results
+  // agree within the tolerance.
+  void AdoptReluMask() {
     const KernelOperand* passed = kernel_->Find(Arg::kWorkspace);
-    if (stage_.op->kind() != "batchnorm" || stage_.execution.pass != Pass::kForward ||
-        passed == nullptr) {
-      return;
-    }
+    const bool forward = stage_.execution.pass == Pass::kForward;
+    if (!forward || !stage_.op->WorkspaceIsReluMask() || passed == nullptr) return;
     const std::vector<double> results = ReadStage(Arg::kDst);
     auto* mask = saved_.at(stage_.buffers.at(Arg::kWorkspace)).as<std::uint8_t>();
     for (std::size_t i = 0; i < results.size(); ++i) mask[i] = results[i] > 0 ? 1 : 0;

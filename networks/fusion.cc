@@ -5,11 +5,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/batchnorm/batchnorm.h"
-#include "kernels/conv/conv.h"
-#include "kernels/dropout/dropout.h"
-#include "kernels/eltwise/add.h"
-
 namespace topdnn {
 
 namespace {
@@ -19,17 +14,6 @@ constexpr Pass kBackwardPasses[] = {Pass::kBackwardData, Pass::kBackwardWeights}
 bool BackwardReads(const Op& op, Arg arg) {
   return std::any_of(std::begin(kBackwardPasses), std::end(kBackwardPasses),
                      [&](Pass pass) { return op.Find({pass}, arg).has_value(); });
-}
-
-// The convolution `op` with the batch normalization `next` folded into its weights and bias.
-std::shared_ptr<const Op> WithNorm(const Op& op, const Op& next) {
-  const auto* conv = dynamic_cast<const ConvOp*>(&op);
-  const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
-  if (conv == nullptr || norm == nullptr || norm->relu()) return nullptr;
-  ConvEpilogue epilogue = conv->epilogue();
-  if (epilogue.relu || epilogue.sum) return nullptr;
-  epilogue.bias = true;
-  return std::make_shared<ConvOp>(conv->extents(), epilogue);
 }
 
 class Fuser {
@@ -57,19 +41,19 @@ class Fuser {
 
  private:
   const GraphNode& NodeAt(int index) const { return graph_.nodes()[index]; }
-  ValueId Canonical(ValueId value) const { return result_.canonical[value]; }
+  ValueId AliasOf(ValueId value) const { return result_.alias_of[value]; }
 
   void DropIdentities() {
-    result_.canonical.resize(graph_.values().size());
-    std::iota(result_.canonical.begin(), result_.canonical.end(), 0);
+    result_.alias_of.resize(graph_.values().size());
+    std::iota(result_.alias_of.begin(), result_.alias_of.end(), 0);
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
-      const bool dropout = dynamic_cast<const DropoutOp*>(NodeAt(node).op.get()) != nullptr;
-      if (!dropout || (request_.training && request_.dropout)) continue;
+      if (!NodeAt(node).op->CopiesInInference()) continue;
+      if (request_.training && request_.dropout) continue;
       const bool input_is_output =
-          NodeAt(node).output == graph_.output() && Canonical(NodeAt(node).inputs.front()) == 0;
+          NodeAt(node).output == graph_.output() && AliasOf(NodeAt(node).inputs.front()) == 0;
       // The input and the output of a network are two pieces of memory: here the layer copies.
       if (input_is_output && !request_.training) continue;
-      result_.canonical[NodeAt(node).output] = Canonical(NodeAt(node).inputs.front());
+      result_.alias_of[NodeAt(node).output] = AliasOf(NodeAt(node).inputs.front());
       consumed_[node] = true;
       result_.dropped.push_back(
           fmt::format("{}: {}", NodeAt(node).name,
@@ -80,7 +64,7 @@ class Fuser {
   void CollectReaders() {
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
       if (consumed_[node]) continue;
-      for (const ValueId input : NodeAt(node).inputs) readers_[Canonical(input)].push_back(node);
+      for (const ValueId input : NodeAt(node).inputs) readers_[AliasOf(input)].push_back(node);
     }
   }
 
@@ -88,7 +72,7 @@ class Fuser {
     ForwardUnit unit;
     unit.node = node;
     unit.op = NodeAt(node).op;
-    for (const ValueId input : NodeAt(node).inputs) unit.sources.push_back(Canonical(input));
+    for (const ValueId input : NodeAt(node).inputs) unit.sources.push_back(AliasOf(input));
     unit.result = NodeAt(node).output;
     consumed_[node] = true;
     while (request_.fuse && FuseNext(unit)) {
@@ -102,13 +86,13 @@ class Fuser {
     if (readers.empty() || unit.own_backward) return false;
     const int index = readers.front();
     const GraphNode& next = NodeAt(index);
-    std::shared_ptr<const Op> fused = request_.training ? nullptr : WithNorm(*unit.op, *next.op);
+    std::shared_ptr<const Op> fused = request_.training ? nullptr : unit.op->FoldedWith(*next.op);
     const bool folds = fused != nullptr;
     if (!folds) fused = unit.op->FusedWith(*next.op);
     if (fused == nullptr) return false;
     const bool adds = next.inputs.size() > 1;
     std::string why;
-    if (readers.size() > 1 || unit.result == Canonical(graph_.output())) {
+    if (readers.size() > 1 || unit.result == AliasOf(graph_.output())) {
       why = "its source is read elsewhere too";
     } else if (adds) {
       why = AdditionRefusal(unit, next, index);
@@ -130,8 +114,8 @@ class Fuser {
   }
 
   ValueId OtherSource(const ForwardUnit& unit, const GraphNode& add) const {
-    const ValueId first = Canonical(add.inputs[0]);
-    return first == unit.result ? Canonical(add.inputs[1]) : first;
+    const ValueId first = AliasOf(add.inputs[0]);
+    return first == unit.result ? AliasOf(add.inputs[1]) : first;
   }
 
   // The reason why a kernel cannot add the other source, or nothing. Such a kernel finds the other
@@ -141,7 +125,7 @@ class Fuser {
     if (other == unit.result) return "both sources are the same value";
     if (other == 0) return "its other source is the network's input, which must not be overwritten";
     if (!computed_[other]) return "its other source is computed later";
-    if (add.output == Canonical(graph_.output()))
+    if (add.output == AliasOf(graph_.output()))
       return "its result is the network's output, which has its own memory";
     if (std::find(unit.sources.begin(), unit.sources.end(), other) != unit.sources.end()) {
       return "its other source is read by the same kernel";
@@ -175,7 +159,7 @@ std::vector<BackwardOp> BackwardOps(const Graph& graph, const FusedGraph& fused,
   const auto sources_of = [&](int node) {
     std::vector<ValueId> sources;
     for (const ValueId input : graph.nodes()[node].inputs) {
-      sources.push_back(fused.canonical[input]);
+      sources.push_back(fused.alias_of[input]);
     }
     return sources;
   };
@@ -192,10 +176,10 @@ std::vector<BackwardOp> BackwardOps(const Graph& graph, const FusedGraph& fused,
 
 bool IsReadInBackward(const Graph& graph, const FusedGraph& fused, ValueId value) {
   for (const GraphNode& node : graph.nodes()) {
-    if (fused.canonical[node.output] != node.output) continue;
+    if (fused.alias_of[node.output] != node.output) continue;
     if (node.output == value && BackwardReads(*node.op, Arg::kDst)) return true;
     const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                   [&](ValueId input) { return fused.canonical[input] == value; });
+                                   [&](ValueId input) { return fused.alias_of[input] == value; });
     if (reads && BackwardReads(*node.op, Arg::kSrc)) return true;
   }
   return false;

@@ -32,7 +32,7 @@ struct ForwardUnit {
 
 struct FusedGraph {
   std::vector<ForwardUnit> units;    // ordered: sources are computed before they are read
-  std::vector<ValueId> canonical;    // per value: itself, or the value that it is an alias of
+  std::vector<ValueId> alias_of;     // per value: itself, or the value that it is an alias of
   std::vector<std::string> dropped;  // removed nodes: "node: reason"
 };
 

@@ -10,11 +10,11 @@ namespace topdnn {
 
 namespace {
 
-// Shapes of an operation's sources, in order: kSrc, or kIndexedSrc + i.
+// Shapes of an operation's sources, in order: kSrc, or IndexedSrc(i).
 std::vector<Shape> SourceShapes(const Op& op) {
   std::vector<Shape> shapes;
   for (const Operand& operand : op.Operands({Pass::kForward, true, DataType::kF32})) {
-    if (IsSource(operand.arg) || operand.arg == Arg::kSum) shapes.push_back(operand.shape);
+    if (operand.arg.role == Arg::kSrc || operand.arg == Arg::kSum) shapes.push_back(operand.shape);
   }
   return shapes;
 }

@@ -37,11 +37,12 @@ std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
 // Adds "3 values are missing: a, b, c" to the report; of many names only the first few.
 void Report(std::string_view what, const std::vector<std::string>& names, std::string& report) {
   if (names.empty()) return;
-  constexpr std::size_t kMost = 8;
+  constexpr std::size_t kMaxNamed = 8;
   const std::vector<std::string> first(
-      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMost)));
+      names.begin(),
+      names.begin() + static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxNamed)));
   report += fmt::format("{}{} {}: {}{}", report.empty() ? "" : "; ", names.size(), what,
-                        fmt::join(first, ", "), names.size() > kMost ? ", ..." : "");
+                        fmt::join(first, ", "), names.size() > kMaxNamed ? ", ..." : "");
 }
 
 Tensor TensorOf(const Shape& shape, const std::vector<double>& values) {

@@ -18,7 +18,7 @@ class BackwardPlanner {
 
   void Plan() {
     MarkNeeded();
-    const ValueId output = draft_.Canonical(draft_.graph.output());
+    const ValueId output = draft_.AliasOf(draft_.graph.output());
     AddGradientPart(output, draft_.gradients[output].front());
     const auto& units = draft_.fused.units;
     for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
@@ -179,7 +179,7 @@ class BackwardPlanner {
       if (follows) return activation(step.result);
       return draft_.gradients[step.result].front();
     }
-    if (IsIndexedDiffSrc(arg)) return activation(step.sources[IndexOfDiffSrc(arg)]);
+    if (arg.role == Arg::kDiffSrc) return activation(step.sources[arg.index]);
     return std::nullopt;
   }
 
@@ -197,9 +197,9 @@ class BackwardPlanner {
     } else if (arg == Arg::kDiffSrc) {
       bound_[arg] = GradientOfSource(step, operand.desc, name);
       AddGradientPart(step.sources.front(), bound_[arg]);
-    } else if (IsIndexedDiffSrc(arg)) {
+    } else if (arg.role == Arg::kDiffSrc) {  // of one of several sources
       bound_[arg] = draft_.NewBuffer(name, operand.desc, BufferRole::kGradient);
-      AddGradientPart(step.sources[IndexOfDiffSrc(arg)], bound_[arg]);
+      AddGradientPart(step.sources[arg.index], bound_[arg]);
     } else if (IsParameter(*step.op, arg)) {
       parameters_.insert(arg);
     } else if (const auto parameter = ParameterOfGradient(*step.op, arg)) {

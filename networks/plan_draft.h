@@ -72,7 +72,7 @@ class PlanDraft {
   Execution ExecutionOf(Pass pass) const { return {pass, request.training, request.type}; }
   const TensorDesc& DescOf(BufferId buffer) const { return buffers[buffer].desc; }
   const GraphNode& NodeAt(int index) const { return graph.nodes()[index]; }
-  ValueId Canonical(ValueId value) const { return fused.canonical[value]; }
+  ValueId AliasOf(ValueId value) const { return fused.alias_of[value]; }
   // f64 in a check in double, otherwise f32: the type of parameters, statistics, input and loss.
   DataType ParameterType() const;
 

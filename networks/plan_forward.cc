@@ -36,7 +36,7 @@ class ForwardPlanner {
     sources_.clear();
     std::size_t next = 0;
     for (const Operand& operand : unit.op->Operands(execution)) {
-      if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
+      if (operand.arg.role == Arg::kSrc) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
     Offered offered = draft_.Choose(name, unit.op, execution, PreferencesOf(unit));
     draft_.forward_backend[unit.node] = offered.backend;
@@ -48,14 +48,14 @@ class ForwardPlanner {
                                          fmt::format("{}.{}", name, NameOf(arg)));
     }
     for (const KernelOperand& operand : offered.kernel->operands()) {
-      if (!IsSource(operand.arg)) Bind(index, operand);
+      if (operand.arg.role != Arg::kSrc) Bind(index, operand);
     }
     Stage stage =
         MakeStage(name, StagePass::kForward, unit.op, execution, std::move(offered), bound_);
     for (const int node : unit.fused) stage.fused.push_back(draft_.NodeAt(node).name);
     stage.not_fused = unit.not_fused;
     draft_.AddStage(unit.node, std::move(stage), parameters_);
-    if (draft_.request.training && unit.op->kind() == "batchnorm") PlanRunningStatistics(unit.node);
+    if (draft_.request.training) PlanRunningStatistics(unit);
   }
 
   // Prefers the layouts of the sources. An operation that needs one layout for all may use the
@@ -102,7 +102,7 @@ class ForwardPlanner {
 
   BufferId Destination(std::size_t index, const TensorDesc& desc) {
     const ForwardUnit& unit = draft_.fused.units[index];
-    const bool is_output = unit.result == draft_.Canonical(draft_.graph.output());
+    const bool is_output = unit.result == draft_.AliasOf(draft_.graph.output());
     if (unit.sum) {
       return draft_.RequireLayout(draft_.activations[*unit.sum], desc,
                                   draft_.NodeAt(unit.node).name + ".sum");
@@ -121,7 +121,7 @@ class ForwardPlanner {
   // unit, no backward pass. Input and output are never overwritten.
   bool MayOverwrite(ValueId value, std::size_t index) const {
     const auto& units = draft_.fused.units;
-    if (value == 0 || value == draft_.Canonical(draft_.graph.output())) return false;
+    if (value == 0 || value == draft_.AliasOf(draft_.graph.output())) return false;
     const auto& own = units[index].sources;
     if (std::count(own.begin(), own.end(), value) != 1) return false;
     const bool read_later = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(index) + 1,
@@ -134,18 +134,21 @@ class ForwardPlanner {
     return !draft_.request.training || !IsReadInBackward(draft_.graph, draft_.fused, value);
   }
 
-  void PlanRunningStatistics(int node) {
-    for (const Arg arg : {Arg::kMean, Arg::kVariance}) {
-      const BufferId batch = draft_.saved.at({node, arg});
-      const TensorDesc desc = draft_.DescOf(batch);
-      const std::string name = fmt::format("{}.running_{}", draft_.NodeAt(node).name, NameOf(arg));
+  // Adds the running average of each statistic that training computes and inference reads.
+  void PlanRunningStatistics(const ForwardUnit& unit) {
+    for (const Operand& operand : unit.op->Operands({Pass::kForward, false, draft_.request.type})) {
+      const auto batch = draft_.saved.find({unit.node, operand.arg});
+      if (batch == draft_.saved.end()) continue;
+      const TensorDesc desc = draft_.DescOf(batch->second);
+      const std::string name =
+          fmt::format("{}.running_{}", draft_.NodeAt(unit.node).name, NameOf(operand.arg));
       auto op = std::make_shared<MovingAverageOp>(desc.shape.elements());
       Execution execution = draft_.ExecutionOf(Pass::kForward);
       execution.type = desc.type;
       Offered offered = draft_.RequireKernel(name, op, execution);
-      const BufferId running = draft_.NewStatistic(node, arg, desc);
+      const BufferId running = draft_.NewStatistic(unit.node, operand.arg, desc);
       draft_.AddStage(-1, MakeStage(name, StagePass::kUpdate, op, execution, std::move(offered),
-                                    {{Arg::kSrc, batch}, {Arg::kDst, running}}));
+                                    {{Arg::kSrc, batch->second}, {Arg::kDst, running}}));
     }
   }
 
@@ -161,7 +164,7 @@ class ForwardPlanner {
 void PlanForward(PlanDraft& draft) { ForwardPlanner(draft).Plan(); }
 
 void PlanLoss(PlanDraft& draft) {
-  const ValueId output = draft.Canonical(draft.graph.output());
+  const ValueId output = draft.AliasOf(draft.graph.output());
   const Shape& logits = draft.graph.shape(output);
   if (logits.rank() != 2) {
     throw PlanError(fmt::format("{} ends in {}: training needs logits of (N, classes)",

@@ -21,10 +21,13 @@ std::optional<std::string> FusionRefusal(const PlanDraft& draft,
                                          const std::shared_ptr<const Op>& fused) {
   const Execution execution = draft.ExecutionOf(Pass::kForward);
   for (const std::string& backend : draft.Backends()) {
-    if (std::holds_alternative<Refusal>(draft.Ask(backend, op, execution, {}))) continue;
-    KernelOrRefusal offer = draft.Ask(backend, fused, execution, {});
-    if (const auto* refusal = std::get_if<Refusal>(&offer)) return refusal->reason;
-    return std::nullopt;
+    const KernelOrRefusal offer = draft.Ask(backend, fused, execution, {});
+    const auto* refusal = std::get_if<Refusal>(&offer);
+    if (refusal == nullptr) return std::nullopt;
+    // A backend without the layer itself does not compute it, so its refusal does not count.
+    if (!std::holds_alternative<Refusal>(draft.Ask(backend, op, execution, {}))) {
+      return refusal->reason;
+    }
   }
   return "no backend has a kernel for the layer itself";
 }
@@ -44,7 +47,7 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
   draft.fused = FuseGraph(graph, request, [&](const auto& op, const auto& fused) {
     return FusionRefusal(draft, op, fused);
   });
-  if (draft.Canonical(graph.output()) == 0) {
+  if (draft.AliasOf(graph.output()) == 0) {
     throw PlanError(graph.name() + " has no layer that computes: give a network with one");
   }
   PlanForward(draft);

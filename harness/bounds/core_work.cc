@@ -30,7 +30,7 @@ constexpr Row kRows[] = {
     {"exact/code_bytes", &CoreWork::code_bytes},
 };
 
-// The events of a width have its name in theirs, whatever the element.
+// The names of a width's events contain the name of the width, for every element type.
 constexpr std::pair<std::string_view, FpWidth> kWidths[] = {
     {".SCALAR_", kScalar}, {".128B_", kPacked128}, {".256B_", kPacked256}, {".512B_", kPacked512}};
 

@@ -17,9 +17,9 @@ constexpr double kSlotsPerInstruction = 2;
 constexpr double kSlowSlots = 100;
 // More than a 64-bit division, an atomic operation or a gather takes.
 constexpr double kSlowCycles = 100;
-// Least values of quantities that are also measured: a misprediction costs 11 to 20 cycles, a load
-// from L1 and a multiply-add after it 9 to 11 (Agner Fog, microarchitecture and instruction
-// tables).
+// Smallest assumed costs of operations that are also measured: a misprediction costs 11 to 20
+// cycles, a load from L1 followed by a multiply-add 9 to 11 (Agner Fog, microarchitecture and
+// instruction tables).
 constexpr double kMispredictCycles = 20;
 constexpr double kLinkCycles = 12;
 // A taken branch that the second level of the target buffer predicts; a line of code from memory.
@@ -27,18 +27,19 @@ constexpr double kBubble = 5;
 constexpr double kColdLineCycles = 300;
 constexpr double kCodeLine = 64;
 constexpr double kWindowBytes = 32;
-// An instruction of AVX-512 with an address: longer ones on average are taken for a miscount.
-constexpr double kMostInstructionBytes = 8;
-// A run is still OK if a neighbour slows a probe down by this share (kLeastQuietRatio).
+// The length of an AVX-512 instruction with an address. A longer average is assumed to be a
+// miscount.
+constexpr double kMaxInstructionBytes = 8;
+// A run is still OK if a neighbour slows a probe down by this share (kMinQuietRatio).
 constexpr double kUnseen = 0.10;
 // A wider interval is omitted.
 constexpr double kInformative = 0.01;
 // A larger spread means that the machine was disturbed.
-constexpr double kMostSpread = 0.05;
-// Instructions issued a cycle, over the slots: the probes reach 0.75 (Zen 5) to 1.
-constexpr double kLeastIssue = 0.6;
+constexpr double kMaxSpread = 0.05;
+// Instructions issued per cycle, divided by the slots: the probes reach 0.75 (Zen 5) to 1.
+constexpr double kMinIssue = 0.6;
 // A run may exceed the rates measured around it by this factor.
-constexpr double kMostBusy = 1.05;
+constexpr double kMaxBusy = 1.05;
 
 double Clamp(double fraction) { return std::clamp(fraction, 0.0, 1.0); }
 
@@ -50,19 +51,21 @@ std::string WhyUnusable(const CoreRates& rates, const CorePipeline& pipeline) {
   const auto widest =
       std::max_element(rates.spreads.begin(), rates.spreads.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (widest->second > kMostSpread) {
-    return fmt::format("the rates of the cores spread over {:.0f} % ({}: {:.1f} %)",
-                       kMostSpread * 100, widest->first, widest->second * 100);
+  if (widest->second > kMaxSpread) {
+    return fmt::format(
+        "the measured rates of the cores spread by more than {:.0f} % ({}: {:.1f} %)",
+        kMaxSpread * 100, widest->first, widest->second * 100);
   }
   const double issue = *rates.slots / pipeline.slots;
   if (issue > 1 + kNoise) {
-    return fmt::format("the cores issue {:.2f} instructions a cycle where their table has {} slots",
-                       *rates.slots, pipeline.slots);
-  }
-  if (issue < kLeastIssue) {
     return fmt::format(
-        "the cores issue {:.2f} instructions a cycle, too few for {} slots: a "
-        "neighbour uses them",
+        "the cores issue {:.2f} instructions per cycle, but their table has only {} slots",
+        *rates.slots, pipeline.slots);
+  }
+  if (issue < kMinIssue) {
+    return fmt::format(
+        "the cores issue {:.2f} instructions per cycle, too few for {} slots: a "
+        "neighbour uses the cores",
         *rates.slots, pipeline.slots);
   }
   return "";
@@ -89,8 +92,7 @@ Busiest BusiestUnit(const CoreWork& work, const CoreRates& rates, double cycles)
   return busiest;
 }
 
-// Upper ends in cycles of a thread, and lower ends, before they are combined. Shares are of the
-// slots.
+// Lower and upper ends before they are combined; shares are of the slots.
 struct Shares {
   double retiring_low = 0, retiring_high = 1;
   double mispredicts = 0, mispredict_cost = 0;  // a cost in cycles of all slots
@@ -123,9 +125,9 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
                    work.slow_instructions * kSlowCycles) /
                   fewest);
   if (work.instruction_bytes > 0) {
-    // (the bytes are also of the OpenMP runtime's instructions, the instructions are not)
+    // The bytes include the OpenMP runtime's instructions; the instructions do not.
     s.code_operations = work.code_bytes /
-                        std::min(kMostInstructionBytes, work.instruction_bytes / work.instructions);
+                        std::min(kMaxInstructionBytes, work.instruction_bytes / work.instructions);
   }
   const bool fits = s.code_operations > 0 && 2 * s.code_operations <= pipeline.op_cache &&
                     2 * work.code_bytes <= time.instruction_cache;
@@ -151,9 +153,9 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
         "{:.0f} % of the cycles",
         s.fp_busy * 100);
   }
-  if (busiest.share > kMostBusy) {
+  if (busiest.share > kMaxBusy) {
     return fmt::format(
-        "the run did more {} a cycle than the rates measured around it ({:.0f} %)",
+        "the run did more {} per cycle ({:.0f} %) than measured before and after it",
         busiest.unit == "floating-point units" ? "floating-point operations" : busiest.unit,
         busiest.share * 100);
   }
@@ -171,7 +173,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   const auto refuse = [](std::string reason) {
     return BoundsOrReason{.bounds = std::nullopt, .reason = std::move(reason)};
   };
-  if (pipeline.slots <= 0) return refuse("no Top-Down table has the slots of this CPU");
+  if (pipeline.slots <= 0) return refuse("the slots of this CPU are in no Top-Down table");
   if (!(work.instructions > 0)) return refuse("no instruction was counted");
   if (!(time.hertz_low > 0) || !(time.seconds > 0)) return refuse("the core clock is not known");
   if (std::string why = WhyUnusable(rates, pipeline); !why.empty()) return refuse(std::move(why));
@@ -185,7 +187,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   const double rest = 1 - s.retiring_low;
   const double core_low =
       s.frontend ? Clamp(s.fp_busy - s.retiring_high - s.bad - *s.frontend) : 0.0;
-  // (the kernel's time looks like a stall)
+  // The kernel's time looks like a stall.
   const double memory_low =
       work.system_calls > 0
           ? 0.0
@@ -194,25 +196,26 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   bool collapsed = false;
   const auto add = [&](const char* name, double low, double high, std::string basis) {
     collapsed = collapsed || !(low < high || (low == 0 && high == 0));
-    // (Retiring is never a remainder)
+    // Retiring is never a remainder.
     const double nothing_known = std::string_view(name) == "Retiring" ? 1.0 : rest;
     if (low < kInformative && high > nothing_known - kInformative) return;
     bounds[name] = {low, high, std::move(basis)};
   };
   add("Retiring", s.retiring_low, std::min(s.retiring_high, 1 - core_low - memory_low),
-      fmt::format("{:.4g} instructions, of which {:.4g} may share a slot; {} slots a cycle ({}) of "
-                  "{:.4g} to {:.4g} cycles; at most {} slots an instruction on average",
-                  work.instructions,
-                  work.conditional_branches + work.fusible_instructions + work.slow_instructions,
-                  pipeline.slots, pipeline.source, fewest, most, kSlotsPerInstruction));
+      fmt::format(
+          "{:.4g} instructions, of which {:.4g} may share a slot; {} slots per cycle ({}) of "
+          "{:.4g} to {:.4g} cycles; at most {} slots an instruction on average",
+          work.instructions,
+          work.conditional_branches + work.fusible_instructions + work.slow_instructions,
+          pipeline.slots, pipeline.source, fewest, most, kSlotsPerInstruction));
   add("Bad_Speculation", 0, std::min(s.bad, rest - core_low - memory_low),
-      fmt::format("at most {:.4g} mispredictions, one for each branch, of {:.0f} cycles; assuming "
+      fmt::format("at most {:.4g} mispredictions, one per branch, of {:.0f} cycles each; assuming "
                   "no machine clears",
                   s.mispredicts, s.mispredict_cost));
   add("Core_Bound", core_low, std::min(s.chain, rest - memory_low),
       fmt::format(
-          "floating-point work for {:.1f} % of the cycles at least; one chain through all "
-          "instructions takes {:.0f} % at most; busiest at the measured rates: {}, {:.0f} %",
+          "floating-point work takes at least {:.1f} % of the cycles; one chain through all "
+          "instructions takes at most {:.0f} %; busiest at the measured rates: {}, {:.0f} %",
           s.fp_busy * 100, s.chain * 100, busiest.unit, busiest.share * 100));
   if (apart) {
     add("Frontend_Bound", 0, std::min(*s.frontend, rest - core_low - memory_low),
@@ -220,11 +223,12 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                     "the micro-op cache",
                     work.taken_branches, work.code_bytes, s.code_operations));
   }
-  std::string memory = apart        ? "what the other nodes leave"
-                       : s.frontend ? "what the other nodes leave; threads that wait for each "
-                                      "other are in it"
-                                    : "what the other nodes leave; the front end is in it, as the "
-                                      "code does not fit the micro-op cache";
+  std::string memory = apart ? "what the other nodes leave"
+                       : s.frontend
+                           ? "what the other nodes leave, including threads that wait "
+                             "for each other"
+                           : "what the other nodes leave, including the front end, because "
+                             "the code does not fit the micro-op cache";
   if (time.memory_bytes > 0 && time.memory_bytes_per_second > 0) {
     memory += fmt::format(
         "; {:.4g} bytes that no cache holds take {:.0f} % of the time at the measured bandwidth",
@@ -233,7 +237,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   add(apart ? "Memory_Bound" : "Memory_And_Frontend_Bound", memory_low, rest - core_low,
       std::move(memory));
   if (collapsed) return refuse("the intervals contradict each other");
-  if (bounds.empty()) return refuse("the counts leave every node open");
+  if (bounds.empty()) return refuse("the counts bound no node");
   return {.bounds = std::move(bounds), .reason = ""};
 }
 

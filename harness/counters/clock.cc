@@ -42,6 +42,7 @@ Availability Probe() {
 
 const SourceRegistration kClock({.name = "clock",
                                  .what = "monotonic clock of the kernel",
+                                 .choice = "clock",
                                  .probe = Probe,
                                  .open = []() -> std::unique_ptr<CounterSource> {
                                    return std::make_unique<ClockSource>();

@@ -30,19 +30,20 @@ Availability ProbeHardware() {
     if (count.value && *count.value > 0) continue;
     return {.works = false,
             .reason =
-                "cycles and instructions can be opened but stay at zero: the PMU is not "
-                "really there, or another user holds all its counters",
+                "cycles and instructions open but stay at zero: there is no real PMU, or "
+                "another program holds all its counters",
             .remedy = ""};
   }
   if (trial.counts.empty()) {
     return {
-        .works = false, .reason = "cycles and instructions open and cannot be read", .remedy = ""};
+        .works = false, .reason = "cycles and instructions open but cannot be read", .remedy = ""};
   }
   return {.works = true, .reason = "cycles and instructions, user mode, one group", .remedy = ""};
 }
 
 const SourceRegistration kHardware({.name = "hardware",
                                     .what = "cycles and instructions of the CPU's PMU",
+                                    .choice = "perf",
                                     .probe = ProbeHardware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
                                       PerfPlan plan = {.passes = {HardwareEvents()}, .absent = {}};

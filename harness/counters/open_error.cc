@@ -21,7 +21,7 @@ namespace {
 constexpr std::uint64_t kCapSysAdmin = 21;  // linux/capability.h
 constexpr std::uint64_t kCapPerfmon = 38;
 
-// A circumstance of the refusal; a row without one always applies.
+// A condition of a table row; a row without one always applies.
 using Circumstance = bool (*)(const PerfSurroundings& here, PerfTarget target);
 
 bool WatchdogRuns(const PerfSurroundings& here, PerfTarget) { return here.watchdog; }
@@ -47,18 +47,19 @@ constexpr const char* kElsewhere =
     "count exactly (--counters exact), or replay counts recorded elsewhere (--counters "
     "replay:FILE)";
 constexpr const char* kNoPmuInVirtualMachine =
-    "no PMU: the hypervisor shows this virtual machine none, so {what} do not exist ({error})";
+    "no PMU: the hypervisor gives this virtual machine none, so it has no {what} ({error})";
 constexpr const char* kShowPmu =
-    "have the host show one (QEMU: -cpu host,pmu=on; clouds: a bare-metal size), or replay counts "
-    "recorded elsewhere";
-constexpr const char* kNoPmu = "no PMU that the kernel knows, so {what} do not exist ({error})";
+    "enable the PMU on the host (QEMU: -cpu host,pmu=on; clouds: a bare-metal size), or replay "
+    "counts recorded elsewhere";
+constexpr const char* kNoPmu = "no PMU that the kernel supports, so there are no {what} ({error})";
 constexpr const char* kContainer =
     "this container lacks CAP_PERFMON, and kernel.perf_event_paranoid is {paranoid}, so {what} are "
     "refused ({error})";
 constexpr const char* kContainerRemedy =
     "run the container with --cap-add PERFMON, or on the host: sysctl kernel.perf_event_paranoid=1";
 constexpr const char* kSockets =
-    "{what} are of whole sockets, which kernel.perf_event_paranoid, at {paranoid}, refuses to this "
+    "{what} count whole sockets, which kernel.perf_event_paranoid at {paranoid} does not allow "
+    "this "
     "user ({error})";
 constexpr const char* kSocketsRemedy =
     "sysctl kernel.perf_event_paranoid=0, or run with CAP_PERFMON";
@@ -84,14 +85,14 @@ constexpr std::array kRows = {
     Row{ENXIO, InVirtualMachine, kNoPmuInVirtualMachine, kShowPmu},
     Row{ENXIO, nullptr, kNoPmu, kElsewhere},
     Row{ENOSYS, nullptr,
-        "perf_event_open does not exist here: a kernel without it, or a sandbox that hides it "
+        "perf_event_open does not exist: the kernel lacks it, or a sandbox hides it "
         "({error})",
         kElsewhere},
 
     Row{EACCES, InPlainContainer, kContainer, kContainerRemedy},
     Row{EACCES, OfSockets, kSockets, kSocketsRemedy},
     Row{EACCES, nullptr,
-        "kernel.perf_event_paranoid is {paranoid}, which refuses {what} to this user ({error})",
+        "kernel.perf_event_paranoid is {paranoid}, which does not allow this user {what} ({error})",
         kParanoidRemedy},
     Row{EPERM, Filtered,
         "a seccomp filter refuses perf_event_open, so {what} cannot be opened ({error})",
@@ -99,38 +100,35 @@ constexpr std::array kRows = {
     Row{EPERM, InPlainContainer, kContainer, kContainerRemedy},
     Row{EPERM, OfSockets, kSockets, kSocketsRemedy},
     Row{EPERM, nullptr,
-        "the kernel refuses {what} to this user, with kernel.perf_event_paranoid at {paranoid} "
+        "the kernel does not allow this user {what}; kernel.perf_event_paranoid is {paranoid} "
         "({error})",
         kParanoidRemedy},
 
     Row{EMFILE, nullptr,
-        "this process may not open as many files as {what} need, one for each event and thread "
-        "({error})",
-        "ulimit -n 65536, or fewer --threads or --metrics"},
+        "this process cannot open enough files for {what}, one per event and thread ({error})",
+        "ulimit -n 65536, or use fewer --threads or --metrics"},
     Row{ENFILE, nullptr,
-        "the system's limit of open files is reached, so {what} are refused ({error})",
-        "sysctl fs.file-max=1000000, or end what holds the files (lsof)"},
-    Row{ENOMEM, nullptr, "the kernel has no memory left for {what} ({error})",
+        "the system has reached its limit of open files, so it refuses {what} ({error})",
+        "sysctl fs.file-max=1000000, or end the programs that hold the files (lsof)"},
+    Row{ENOMEM, nullptr, "the kernel has no memory for {what} ({error})",
         "end other programs, or raise the limit of the control group"},
     Row{ENOSPC, nullptr,
-        "the kernel has no room left for {what}: other users hold all of it ({error})",
-        "end the other profiler or debugger, or ask for fewer --metrics"},
-    Row{EBUSY, nullptr, "someone else holds the PMU exclusively, so {what} are refused ({error})",
+        "the kernel has no space for {what}: other programs use all of it ({error})",
+        "end the other profiler or debugger, or use fewer --metrics"},
+    Row{EBUSY, nullptr,
+        "another program holds the PMU exclusively, so {what} are refused ({error})",
         "end the other profiler"},
 
-    Row{ESRCH, nullptr, "a thread ended while {what} were opened on it ({error})", "start again"},
+    Row{ESRCH, nullptr, "a thread ended while {what} were opened on it ({error})", "run again"},
     Row{ECHILD, nullptr,
-        "the kernel found the members of a group of {what} out of step with their threads "
-        "({error})",
-        "start again; if it stays, ask for less: --metrics instructions"},
-    Row{E2BIG, nullptr,
-        "this kernel is older than the description of {what} that it is given ({error})",
-        "a newer kernel"},
+        "a group of {what} no longer has the same members on every thread ({error})",
+        "run again; if it happens again, use --metrics instructions"},
+    Row{E2BIG, nullptr, "this kernel is too old for the description of {what} ({error})",
+        "use a newer kernel"},
     Row{EINVAL, nullptr,
-        "{what} do not fit this PMU's counters together, or the kernel does not know their "
-        "encoding "
-        "({error})",
-        "ask for fewer or other --metrics"},
+        "{what} do not fit this PMU's counters together, or the kernel does not support their "
+        "encoding ({error})",
+        "use fewer or other --metrics"},
 };
 
 std::string NameOf(int error) {

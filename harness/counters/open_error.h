@@ -1,5 +1,5 @@
 // Why the kernel refuses to open a counter, and what the user can do about it: a table by errno
-// (perf_event_open(2), "ERRORS"), with the circumstances that give one errno several causes.
+// (perf_event_open(2), "ERRORS"), with conditions if an errno has several causes.
 
 #ifndef TOPDNN_HARNESS_COUNTERS_OPEN_ERROR_H_
 #define TOPDNN_HARNESS_COUNTERS_OPEN_ERROR_H_

@@ -19,7 +19,7 @@ perf_event_attr AttributesOf(const ResolvedEvent& event, PerfModes modes, bool l
   attr.size = sizeof attr;
   attr.type = event.type;
   attr.config = event.config;
-  attr.disabled = leads ? 1 : 0;  // (members start with their leader)
+  attr.disabled = leads ? 1 : 0;  // members start with their leader
   attr.exclude_kernel = modes == PerfModes::kUser ? 1 : 0;
   attr.exclude_hv = modes == PerfModes::kAll ? 0 : 1;
   attr.read_format =
@@ -82,7 +82,7 @@ void PerfGroup::Close() {
 
 bool PerfGroup::ReadRaw(std::uint64_t* raw) const noexcept {
   if (fds_.empty()) return false;
-  // (an event that is currently off its counter must be read by the kernel)
+  // The kernel must read an event that is currently off its counter.
   if (!pages_.empty() && ReadUserGroup(pages_, raw)) return true;
   const std::size_t bytes = (3 + fds_.size()) * sizeof *raw;  // events, enabled, running, count...
   return calls_.read(fds_.front(), raw, bytes) == static_cast<ssize_t>(bytes);

@@ -11,7 +11,7 @@ namespace topdnn {
 namespace {
 
 // More general counters than any core has (Intel: 8 with one hardware thread; Arm: up to 31).
-constexpr std::size_t kMostCounters = 32;
+constexpr std::size_t kMaxCounters = 32;
 
 class Planner {
  public:
@@ -55,9 +55,9 @@ class Planner {
         std::find_if(requests_.begin(), requests_.end(), [](const PerfRequest& request) {
           return !request.needs.fixed && !request.needs.paired && ~request.needs.counters == 0;
         });
-    if (free == requests_.end()) return kMostCounters;
+    if (free == requests_.end()) return kMaxCounters;
     std::size_t counters = 0;
-    while (counters < kMostCounters) {
+    while (counters < kMaxCounters) {
       const std::vector<ResolvedEvent> copies(counters + 1, free->event);
       const Trial trial = TryGroup(calls_, copies, work_);
       if (trial.verdict != TrialVerdict::kCounts) break;
@@ -93,7 +93,7 @@ class Planner {
       for (const std::size_t i : pass.events) members.push_back(&requests_[i]);
       plan_.passes.push_back(Members(members));
       const TrialVerdict verdict = TryGroup(calls_, plan_.passes.back(), work_).verdict;
-      // (an event that counts part of the time is kept, with its fraction)
+      // An event that counts part of the time is kept, with its fraction.
       if (verdict == TrialVerdict::kRefused || verdict == TrialVerdict::kNeverRuns) {
         plan_.passes.clear();
         return false;

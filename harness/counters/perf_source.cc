@@ -41,7 +41,7 @@ OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
   if (thread == 0) worker.front()->MapForUser();
   for (const ResolvedEvent& event : plan_.elsewhere) {
     worker.push_back(std::make_unique<PerfGroup>(calls_));
-    // (a refused event has an empty reading, so it is absent)
+    // A refused event has an empty reading, so it is absent.
     worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread));
   }
   return outcome;
@@ -66,7 +66,7 @@ void PerfSource::Begin(std::size_t pass) {
   for (const pid_t thread : threads) {
     Worker worker;
     const OpenOutcome outcome = OpenOn(thread, worker);
-    if (outcome.error == ESRCH && thread != 0) continue;  // (it has ended meanwhile)
+    if (outcome.error == ESRCH && thread != 0) continue;  // the thread has ended
     if (outcome.error != 0) {
       refused_ = fmt::format("{} could not be opened on every thread: {}",
                              plan_.passes[pass][outcome.member].name, RefusalOf(outcome.error));
@@ -91,7 +91,7 @@ void PerfSource::Read(std::uint64_t* raw) noexcept {
   if (workers_.empty()) *raw = 0;
   for (const Worker& worker : workers_) {
     for (const auto& group : worker) {
-      // (Decode refuses a reading without events)
+      // Decode refuses a reading without events.
       if (!group->ReadRaw(raw)) raw[0] = 0;
       raw += group->slots();
     }

@@ -23,7 +23,7 @@ struct PerfKind {
   std::string name = "perf";
   std::string what = "hardware events";  // for messages
   PerfModes modes = PerfModes::kUser;
-  bool by_thread = true;  // whether FoldThreads keeps the threads apart
+  bool by_thread = true;  // whether FoldThreads gives counts by thread
 };
 
 class PerfSource final : public CounterSource {

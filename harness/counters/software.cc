@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-// Switches and migrations happen in the kernel, so counts of user mode alone would be zero.
+// Switches and migrations happen in the kernel, so counts of only user mode would be zero.
 constexpr PerfModes kModes = PerfModes::kUserAndKernel;
 
 const std::vector<ResolvedEvent>& SoftwareEvents() {
@@ -33,6 +33,7 @@ Availability ProbeSoftware() {
 
 const SourceRegistration kSoftware({.name = "software",
                                     .what = "the kernel's software events",
+                                    .choice = "perf",
                                     .probe = ProbeSoftware,
                                     .open = []() -> std::unique_ptr<CounterSource> {
                                       PerfPlan plan = {.passes = {SoftwareEvents()}, .absent = {}};
@@ -72,6 +73,7 @@ class RusageSource final : public CounterSource {
 
 const SourceRegistration kRusage({.name = "rusage",
                                   .what = "the kernel's accounting of the process (getrusage)",
+                                  .choice = "perf",
                                   .probe = []() -> Availability {
                                     return {.works = true,
                                             .reason =

@@ -1,6 +1,9 @@
 #include "harness/counters/source.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace topdnn {
@@ -20,6 +23,10 @@ SourceRegistration::SourceRegistration(SourceOffer offer) {
   const auto place =
       std::lower_bound(offers.begin(), offers.end(), offer,
                        [](const SourceOffer& a, const SourceOffer& b) { return a.name < b.name; });
+  if (place != offers.end() && place->name == offer.name) {
+    throw std::logic_error(fmt::format("the counter source '{}' is registered twice", offer.name));
+  }
+  if (offer.choice.empty()) offer.choice = offer.name;
   offers.insert(place, std::move(offer));
 }
 

@@ -83,12 +83,16 @@ class CounterSource {
 struct SourceOffer {
   std::string name;
   std::string what;  // one phrase for `topdnn machine`
+  // The choice of `--counters` that opens the source: "perf", "clock"; empty: its own name. `auto`
+  // opens every source that works, except those of "clock".
+  std::string choice = {};
   Availability (*probe)();
   std::unique_ptr<CounterSource> (*open)();  // call it only if the probe says that the source works
 };
 
 class SourceRegistration {
  public:
+  // Throws std::logic_error if a source of this name is registered already.
   explicit SourceRegistration(SourceOffer offer);
 };
 

@@ -80,11 +80,11 @@ std::vector<SysfsPmu> CoreTypes(const std::string& sysfs) {
 }
 
 std::vector<int> ParseCpuList(std::string_view text) {
-  constexpr int kMostCpus = 1 << 16;  // more than any kernel is built for
+  constexpr int kMaxCpus = 1 << 16;  // more than any kernel is built for
   std::vector<int> cpus;
   for (const std::string_view part : Split(text, ',')) {
     const auto range = Range(part);
-    if (!range || range->second >= kMostCpus) continue;
+    if (!range || range->second >= kMaxCpus) continue;
     for (int cpu = range->first; cpu <= range->second; ++cpu) cpus.push_back(cpu);
   }
   return cpus;

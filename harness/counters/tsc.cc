@@ -32,7 +32,7 @@ bool IsInvariant() {
 Availability Probe() {
   if (!IsInvariant()) {
     return {.works = false,
-            .reason = "CPUID 80000007H does not promise a time stamp counter of invariant rate",
+            .reason = "CPUID 80000007H does not report a time stamp counter with an invariant rate",
             .remedy = ""};
   }
   if (const std::string reason = TscDistrust(); !reason.empty()) {
@@ -68,6 +68,7 @@ class TscSource final : public CounterSource {
 
 const SourceRegistration kTsc({.name = "tsc",
                                .what = "time stamp counter",
+                               .choice = "clock",
                                .probe = Probe,
                                .open = []() -> std::unique_ptr<CounterSource> {
                                  return std::make_unique<TscSource>();

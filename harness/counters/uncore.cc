@@ -152,7 +152,7 @@ class UncoreSource final : public CounterSource {
     return std::max<std::size_t>(slots, 1);
   }
 
-  // An errno, or 0.
+  // Returns an errno, or 0.
   int OpenPass(std::size_t pass) {
     groups_.clear();
     pass_ = pass;
@@ -176,7 +176,7 @@ class UncoreSource final : public CounterSource {
   void Read(std::uint64_t* raw) noexcept override {
     if (groups_.empty()) *raw = 0;
     for (const ControllerGroup& controller : groups_) {
-      // (Decode refuses a reading without events)
+      // Decode refuses a reading without events.
       if (!controller.group->ReadRaw(raw)) raw[0] = 0;
       raw += controller.group->slots();
     }
@@ -204,7 +204,7 @@ class UncoreSource final : public CounterSource {
     });
   }
 
-  // If one did not count, the sum is absent and stays absent.
+  // If one controller did not count, the sum becomes and stays absent.
   static void AddGroup(const ControllerGroup& controller, std::span<const std::uint64_t> before,
                        std::span<const std::uint64_t> after, std::vector<EventCount>& sums) {
     const auto from = controller.group->Decode(before);
@@ -247,19 +247,20 @@ Availability NoControllers(const UncoreSetting& setting) {
   if (setting.surroundings.virtual_machine) {
     return {
         .works = false,
-        .reason = fmt::format("{} lists no memory controller: the hypervisor shows this virtual "
+        .reason = fmt::format("{} lists no memory controller: the hypervisor gives this virtual "
                               "machine none",
                               setting.sysfs),
         .remedy = "measure on the host, or on a bare-metal size"};
   }
-  return {.works = false,
-          .reason = fmt::format("{} lists no memory controller that is known here (uncore_imc, "
-                                "amd_umc, amd_df of Zen 4 and later)",
-                                setting.sysfs),
-          .remedy = "modprobe intel_uncore, or amd_uncore"};
+  return {
+      .works = false,
+      .reason = fmt::format("{} lists no supported memory controller (uncore_imc, amd_umc, amd_df "
+                            "of Zen 4 and later)",
+                            setting.sysfs),
+      .remedy = "modprobe intel_uncore, or amd_uncore"};
 }
 
-// Whether every pass opens and gets on its counters: an errno, or -1 for a pass that does not.
+// Opens every pass and checks that it counts. Returns 0, an errno, or -1 if a pass never counts.
 int Try(UncoreSource& source) {
   constexpr int kNeverRuns = -1;
   for (std::size_t pass = 0; pass < source.passes(); ++pass) {
@@ -329,6 +330,7 @@ namespace {
 
 const SourceRegistration kUncore({.name = "uncore",
                                   .what = "DRAM traffic of whole sockets",
+                                  .choice = "perf",
                                   .probe = []() -> Availability {
                                     return OpenUncore(UncoreSetting::Here()).availability;
                                   },

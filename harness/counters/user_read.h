@@ -57,7 +57,7 @@ inline void Barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_
 
 // If the lock still changes after this many tries, the page is broken: a thread cannot be switched
 // that often.
-inline constexpr int kMostTries = 1000;
+inline constexpr int kMaxTries = 1000;
 
 }  // namespace user_read
 
@@ -74,7 +74,7 @@ template <class Reads = HardwareReads>
 [[gnu::always_inline]] inline bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages,
                                                  std::uint64_t* raw) noexcept {
   using user_read::Barrier;
-  int tries = user_read::kMostTries;
+  int tries = user_read::kMaxTries;
   const std::size_t events = pages.size();
   for (std::size_t i = 0; i < events; ++i) {
     const perf_event_mmap_page& page = *pages[i];

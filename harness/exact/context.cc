@@ -1,4 +1,4 @@
-// A translator's memory, and the way into translated code.
+// A translator's memory, and the entry to translated code.
 
 #if defined(__x86_64__)
 
@@ -15,11 +15,13 @@
 #include "harness/exact/threads.h"
 
 extern "C" void TopdnnExactSlowPath();
+extern "C" void TopdnnExactQuick();
+extern "C" void TopdnnExactCareful();
 extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* code,
                                  std::uint64_t* entry_rsp);
 
-// The translated code sees a call from here, so that unwinding passes through to C++; it returns to
-// TopdnnExactStop, which the dispatcher knows.
+// A call from here enters translated code, so that exceptions can unwind to C++. It returns to
+// TopdnnExactStop, an address that the dispatcher recognizes.
 asm(R"(
   .text
   .globl TopdnnExactEnter
@@ -57,7 +59,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 512U << 10;
 
-// Reserved, zeroed and page-aligned places, one after the other.
+// Hands out page-aligned ranges of one zeroed mapping.
 class Arena {
  public:
   template <class T>
@@ -70,7 +72,8 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-// The layout; with an arena of no base, its size. (A context is too large for a small stack.)
+// Assigns the arrays. With an arena that has no base it only computes the size. The caller's
+// context is static because it is too large for a small stack.
 void LayOut(Arena* arena, Context* c) {
   c->stack_top = AddressOf(arena->Take<std::uint8_t>(kStackBytes)) + kStackBytes;
   c->xsave_area = AddressOf(arena->Take<std::uint8_t>(kXsaveBytes));
@@ -99,13 +102,14 @@ Context* NewContext(std::string* why) {
   auto* base = static_cast<std::uint8_t*>(mmap(nullptr, total, PROT_READ | PROT_WRITE,
                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
   if (base == MAP_FAILED) {
-    *why = "no address space for the code cache";
+    *why = "cannot reserve address space for the code cache";
     return nullptr;
   }
   auto* c = new (base) Context();
   arena = {base + head, 0};
   LayOut(&arena, c);
-  // The code twice: executable here, writable there; hosts may refuse a mapping that is both.
+  // The code is mapped twice, executable and writable: some systems refuse one mapping with both
+  // rights.
   auto* code = const_cast<std::uint8_t*>(c->code_begin);
   const int file = memfd_create("topdnn-code", MFD_CLOEXEC);
   void* writable = MAP_FAILED;
@@ -132,6 +136,13 @@ void Reset(Context* c) noexcept {
   c->incomplete = nullptr;
   c->children = 0;
   c->entry_rsp = c->return_frame = 0;
+  c->busy = c->deferred = 0;
+  stack_t alternate = {};
+  sigaltstack(nullptr, &alternate);
+  c->alternate_low = AddressOf(alternate.ss_sp);
+  c->alternate_high = c->alternate_low + alternate.ss_size;
+  c->way_in =
+      AddressOf((alternate.ss_flags & SS_ONSTACK) != 0 ? &TopdnnExactCareful : &TopdnnExactQuick);
   Flush(c);
   *c->counts = ExactCounts();
   c->touched.count = c->team_calls.count = c->branches.count = 0;
@@ -143,10 +154,6 @@ Context*& CurrentContext() noexcept {
 }
 
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
-  stack_t alternate = {};
-  sigaltstack(nullptr, &alternate);
-  c->alternate_low = AddressOf(alternate.ss_sp);
-  c->alternate_high = c->alternate_low + alternate.ss_size;
   const std::uint8_t* code = nullptr;
   {
     const DispatchTurn turn(c);
@@ -154,7 +161,7 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
     code = CodeFor(c, function);
   }
   if (code == nullptr) {
-    Miss(c, "an instruction that cannot be followed; the rest ran uncounted", function);
+    Miss(c, "an instruction that cannot be translated; the rest ran uncounted", function);
     code = PointerTo<const std::uint8_t>(function);
   }
   TopdnnExactEnter(argument, code, &c->entry_rsp);

@@ -1,9 +1,9 @@
 // A thread's translator: saved registers, code cache, blocks and their counters.
 //
-// Everything that translated code touches lies within 2 GB of it, so that it is reached relative
-// to RIP: no register, no segment and no stack of the program is taken. While a region runs,
-// nothing here allocates, locks or throws: the region may be in the middle of malloc. The arrays
-// are reserved address space, which costs memory only where it is used.
+// All memory that translated code uses lies within 2 GB of it and is addressed relative to RIP. So
+// translated code needs no register, segment or stack of the program. While a region runs, this
+// code does not allocate, lock or throw, because the region may be in the middle of malloc. The
+// arrays are reserved address space: only the pages in use cost memory.
 
 #ifndef TOPDNN_HARNESS_EXACT_CONTEXT_H_
 #define TOPDNN_HARNESS_EXACT_CONTEXT_H_
@@ -15,16 +15,16 @@
 #include "harness/exact/counts.h"
 #include "harness/exact/decode.h"
 
-extern "C" void TopdnnExactStop();  // where translated code returns to
+extern "C" void TopdnnExactStop();  // return address of translated code
 
 namespace topdnn {
 
 inline constexpr std::uint32_t kNone = 0xffffffffU;
-inline constexpr std::size_t kMaxItems = 1U << 19;  // of each list
+inline constexpr std::size_t kMaxItems = 1U << 19;  // limit of each list
 inline constexpr std::size_t kMarksPerItem = 4;
 inline constexpr std::size_t kLookupSets = 1U << 16;
 inline constexpr std::size_t kCodeBytes = 64U << 20;
-inline constexpr std::size_t kXsaveBytes = 32U << 10;  // no processor saves more
+inline constexpr std::size_t kXsaveBytes = 32U << 10;  // more than any XSAVE area
 inline constexpr std::size_t kMaxBlockInstructions = 48;
 
 // An array that grows in reserved address space.
@@ -38,49 +38,51 @@ struct List {
   T* end() const { return items + count; }
 };
 
-// Executed as a whole, from its first instruction to its last.
+// Code that is always executed from its first instruction to its last.
 struct Block {
   std::uint64_t start, end;
   const std::uint8_t* code;
   std::uint32_t counter;
-  std::uint32_t place;  // in Context::block_of; kNone: entered from the block before it alone
+  std::uint32_t place;  // index in Context::block_of; kNone: reached only from the previous block
   Tally content;
 };
 
-// What a block's count does not tell.
+// An instruction whose effect does not follow from the count of its block.
 struct Site {
   enum Kind : std::uint8_t { kBranch, kRep, kTile } kind;
   std::uint64_t address;    // of the instruction
   std::uint32_t block = 0;  // the counter of its block
-  // kBranch: the counter of the block it falls through to; kRep: those of rcx before and after.
+  // kBranch: counter of the block on the fall-through path. kRep: first of two counters, the sums
+  // of rcx before and after the instruction.
   std::uint32_t own = 0;
   std::uint32_t load = 0, store = 0;                // kRep: bytes per iteration
   ZydisMnemonic mnemonic = ZYDIS_MNEMONIC_INVALID;  // kTile
-  std::uint8_t tiles[2] = {};                       // kTile: their numbers
+  std::uint8_t tiles[2] = {};                       // kTile: tile register numbers
   std::uint64_t folded = 0;                         // kTile: executions already counted
 };
 
 struct Exit {
   enum Kind : std::uint8_t { kLink, kIndirect, kSystemCall, kTile, kStale, kChild } kind;
-  std::uint64_t target;  // address; kIndirect, kSystemCall: of the instruction's end
-  // kSystemCall, kTile: where to go on; others: what to patch (see Patch), or null.
+  std::uint64_t target;  // an address; kIndirect, kSystemCall: the end of the instruction
+  // kSystemCall, kTile: where execution continues. Otherwise: the field to patch (see Patch), or
+  // null.
   const std::uint8_t* field;
 };
 
-// What translated code has done from `code` on, up to the next mark: by it a signal that comes
-// there finds the state of the program (state.cc).
+// What translated code has executed when it reaches `code`; valid up to the next mark. From the
+// mark, MakeNative (state.cc) reconstructs the program's state when a signal arrives.
 struct Mark {
-  std::uint32_t code;           // offset from the cache's begin
-  std::uint32_t block = kNone;  // its index
-  std::uint64_t address = 0;    // of the instruction that comes next
-  bool counted = false;         // the block, or without one the way past a branch
-  bool whole = false;           // all of the block was executed
-  bool alone = false;           // the next instruction was counted, by a block that is not known
-  std::uint8_t spilled = 0;     // bit r: register r is in spill[r]
-  std::uint8_t far = 0;         // a register that is in spill[3]; 0: none
-  std::int16_t popped = 0;      // the stack pointer has moved by as much, too early
-  std::uint32_t branch = 0;     // the site of the branch that falls through to the block, plus 1
-  std::uint32_t rep = 0;        // the counter for rcx after a `rep` that has begun
+  std::uint32_t code;           // offset from the start of the cache
+  std::uint32_t block = kNone;  // index of the block
+  std::uint64_t address = 0;    // of the next instruction
+  bool counted = false;  // the count is done: of the block, or (no block) of the fall-through path
+  bool whole = false;    // the whole block was executed
+  bool alone = false;    // the next instruction was counted, by a block that is not known
+  std::uint8_t spilled = 0;  // bit r: register r is in spill[r]
+  std::uint8_t far = 0;      // register saved in spill[3]; 0: none
+  std::int16_t popped = 0;   // bytes by which the stack pointer has already moved
+  std::uint32_t branch = 0;  // 1 + site of the branch that falls through to this block; 0: none
+  std::uint32_t rep = 0;     // counter for rcx after a started `rep`; 0: none
 };
 
 struct CodeRange {
@@ -91,7 +93,8 @@ struct BranchCount {
   std::uint64_t address, taken, not_taken;
 };
 
-// Two ways of (negated address, code): an addition tells equality without touching the flags.
+// A two-way set of (negated address, code). Adding the target to a negated address gives 0 for a
+// match, and LEA adds without changing the flags.
 struct LookupSet {
   struct {
     std::uint64_t minus_address, code;
@@ -101,81 +104,89 @@ struct LookupSet {
 struct TeamCall;
 
 struct Context {
-  // Reached by assembly at fixed offsets.
+  // Assembly uses these members by their offsets.
   std::uint64_t registers[16];  // 0: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15
   std::uint64_t flags;          // 128
-  std::uint64_t go_to;          // 136: where dispatching ends
-  std::uint64_t stack_top;      // 144: of the dispatcher's own stack
+  std::uint64_t go_to;          // 136: address at which the dispatcher returns
+  std::uint64_t stack_top;      // 144: of the dispatcher's stack
   std::uint64_t xsave_area;     // 152
   std::uint64_t slow_path;      // 160
-  std::uint64_t mask;           // 168: the program's signal mask, while the dispatcher blocks all
-  std::uint64_t spill[4];       // 176: rax, rcx, rdx, and the register of a far memory operand
-  std::uint64_t resume_code;    // 208: the way from the dispatcher into the cache
-  // Of an indirect branch, and its code; the index of the Exit taken.
+  std::uint64_t mask;           // 168: the program's signal mask, where `deferred` is set
+  std::uint64_t spill[4];       // 176: rax, rcx, rdx, and the register that holds a far address
+  std::uint64_t resume_code;    // 208: code that returns from the dispatcher to the cache
+  // Target of an indirect branch, its code, and the index of the exit taken.
   std::uint64_t branch_target, jump_to, exit;
+  std::uint64_t way_in;    // 240: TopdnnExactQuick or TopdnnExactCareful of dispatch.cc
+  std::uint32_t busy;      // 248: the dispatcher runs, and signals are not blocked
+  std::uint32_t deferred;  // 252: signals are blocked, and the way out restores `mask`
 
-  // What the dispatcher goes on with: its address, and whether the instruction there, a system call
-  // or tile configuration, was counted already.
+  // The address at which the program continues, and whether the instruction there (a system call or
+  // a tile configuration) is already counted.
   std::uint64_t resume;
   bool resume_counted;
-  // The signal frame that a system call is about to leave, and where it led.
+  // The signal frame that the next system call leaves, and the address that the frame returned to.
   std::uint64_t return_frame, return_address;
 
-  std::uint64_t entry_rsp;                      // the region's frames are below; 0: it does not run
-  std::uint64_t alternate_low, alternate_high;  // signal stack: not an escape from the region
-  const char* incomplete;                       // first thing missed; null: nothing
+  std::uint64_t entry_rsp;  // the region's frames are below it; 0: no region runs
+  std::uint64_t alternate_low, alternate_high;  // the alternate signal stack is part of the region
+  const char* incomplete;                       // the first thing that was not counted; null: none
   std::uint64_t incomplete_address;
-  // Flushes; changes of code by any thread, as far as followed; threads started by the region.
+  // Number of flushes, of code changes already followed, and of threads or processes started by the
+  // region.
   std::uint64_t generation, changes, children;
   std::uint32_t dispatching;  // dispatch_turn.cc
-  std::uint32_t stale;        // blocks that were dropped because their code changed
+  std::uint32_t stale;        // number of blocks dropped because their code changed
 
-  // The cache; the next free bytes of its halves, for code and for ways to the dispatcher.
+  // The code cache, and the next free bytes of its two halves: blocks, and stubs that lead to the
+  // dispatcher.
   const std::uint8_t *code_begin, *code, *stubs;
   const std::uint8_t *slow_stub, *lookup_code, *fixed_end;
-  std::ptrdiff_t alias;  // from a byte of code to its writable mapping
+  std::ptrdiff_t alias;  // distance from code to its writable mapping
 
   List<Block> blocks;
   List<Site> sites;
   List<Exit> exits;
-  List<Mark> marks;              // in the order of the code
-  Mark mark;                     // of what is being emitted
-  List<std::uint64_t> counters;  // the first stays zero
-  List<BranchCount> branches;    // as folded: an address may be there more than once
-  List<CodeRange> touched;       // of blocks that ran, as folded
+  List<Mark> marks;              // sorted by code address
+  Mark mark;                     // for the code being emitted
+  List<std::uint64_t> counters;  // the first is always zero
+  List<BranchCount> branches;    // filled by Fold; an address may occur more than once
+  List<CodeRange> touched;       // code of executed blocks, filled by Fold
   List<TeamCall> team_calls;
-  std::uint32_t* block_of;  // hash of a start address -> block + 1
+  std::uint32_t* block_of;  // hash table: start address -> 1 + index of the block
   LookupSet* lookup;
-  ExactCounts* counts;  // what was folded so far
+  ExactCounts* counts;  // result of Fold
   Instruction decoded[kMaxBlockInstructions];
 };
 
-// context.cc. Maps a context; null with `*why` where the machine refuses. Contexts are kept: a
-// pool's threads come back.
+// context.cc. Maps a context; null and a reason in `*why` if the system refuses. Contexts are never
+// freed, because the threads of a pool come back.
 Context* NewContext(std::string* why);
-void Reset(Context* context) noexcept;  // ready for a region: nothing translated, nothing counted
-Context*& CurrentContext() noexcept;    // of the calling thread while it runs translated
+void Reset(Context* context) noexcept;  // discards all translations and counts before a region
+Context*& CurrentContext() noexcept;    // of the calling thread; null: it runs natively
 // Runs function(argument) translated.
 void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument);
 void Miss(Context* context, const char* what, std::uint64_t address) noexcept;
 
-// translate.cc: code for the block at `address` (translated now or before); null: it cannot be.
+// translate.cc. Returns code for the block at `address` and translates it if needed; null: it
+// cannot be translated.
 const std::uint8_t* CodeFor(Context* context, std::uint64_t address) noexcept;
-// fixed_code.cc: what every block shares.
+// fixed_code.cc. Emits the code that all blocks share.
 void EmitFixedCode(Context* context) noexcept;
-// translate.cc: a system call, then on to `next`; a child that it starts leaves translation.
+// translate.cc. Emits a system call that continues at `next`. A child that the call starts runs
+// natively.
 enum class ChildOf { kNoCall, kCallThatSharesMemory, kCallThatCopiesMemory };
 void EmitSystemCall(Context* context, std::uint64_t next, ChildOf child) noexcept;
-// From now on the exit goes to `code`, the translation of `target`, without the dispatcher.
+// Makes the exit jump directly to `code`, the translation of `target`, without the dispatcher.
 void Patch(Context* context, const Exit& exit, std::uint64_t target,
            const std::uint8_t* code) noexcept;
-// The code at `address` is no longer what was translated: forgets its block.
+// Discards the block at `address`, because the code there has changed.
 void DropBlock(Context* context, std::uint64_t address) noexcept;
 
-// fold.cc: counters into `counts`, leaving them zero; of tile instructions alone.
+// fold.cc. Adds the counters to `counts` and clears them. FoldTiles: only those of tile
+// instructions.
 void Fold(Context* context) noexcept;
 void FoldTiles(Context* context) noexcept;
-void Flush(Context* context) noexcept;  // folds, then forgets every translation
+void Flush(Context* context) noexcept;  // folds, then discards every translation
 
 }  // namespace topdnn
 

@@ -45,7 +45,7 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
-// Distinct code and branches over every thread.
+// Sums distinct code and branches over all threads.
 void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
@@ -70,8 +70,7 @@ void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   }
 }
 
-// The counter's own state while a region runs; at its end, however that comes, everything is as it
-// was before.
+// The state of a running count. The destructor restores everything, also after an exception.
 class Counting {
  public:
   Counting(Context* context, ExactCounter::Width width)
@@ -79,7 +78,7 @@ class Counting {
     Reset(context);
     if (single_) omp_set_num_threads(1);
     BeginTeam();
-    NoteMappingChange(0, 0);  // (code may have changed since the last region)
+    NoteMappingChange(0, 0);  // code may have changed since the last region
     TakeSignals();
     CurrentContext() = context;
   }
@@ -96,7 +95,7 @@ class Counting {
   int team_width_;
 };
 
-// One count at a time.
+// Allows one count at a time.
 class Turn {
  public:
   Turn() {
@@ -110,7 +109,7 @@ class Turn {
   static inline std::atomic<bool> taken{false};
 };
 
-// What all threads of the region counted.
+// The sum over all threads of the region.
 ExactCounts SumOf(const std::vector<Context*>& contexts) {
   ExactCounts counts;
   for (Context* each : contexts) {
@@ -136,7 +135,7 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
   return counts;
 }
 
-// The context of the thread that counts; null with the reason.
+// The calling thread's context; null with a reason in `*why`.
 Context* MainContext(std::string* why) {
   static std::string reason;
   static Context* const context = NewContext(&reason);
@@ -164,7 +163,7 @@ ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::W
   return counts;
 }
 
-// A region of 1,000 additions: whether it comes out right.
+// Counts a region of 1,000 additions and checks the result.
 bool CountsATrial() {
   double sum = 0;
   const auto region = [](void* to) {
@@ -175,11 +174,12 @@ bool CountsATrial() {
   return counts.complete && counts.fp[kF64][kScalar] == 1000;
 }
 
-// Runs the trial in a process of its own: where an emulated processor, a small stack or a system
-// call that is denied ends it, this process goes on.
+// Counts the trial region in a child process: an emulated processor, a small stack or a denied
+// system call may end it, and this process continues.
 Availability TryInChild() {
   const pid_t child = fork();
-  if (child < 0) return {false, fmt::format("no process for its trial: {}", strerror(errno)), ""};
+  if (child < 0)
+    return {false, fmt::format("cannot start a process for its trial: {}", strerror(errno)), ""};
   if (child == 0) {
     for (const int signal : {SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGSYS, SIGALRM, SIGABRT}) {
       std::signal(signal, SIG_DFL);
@@ -197,19 +197,19 @@ Availability TryInChild() {
   if (waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
     return {true, "counts every instruction by translation, without a PMU", ""};
   }
-  if (!WIFSIGNALED(status)) return {false, "a trial of it counted wrongly here", ""};
+  if (!WIFSIGNALED(status)) return {false, "its trial gave wrong counts on this machine", ""};
   constexpr rlim_t kSmallStack = 1U << 20;
   rlimit stack = {};
   getrlimit(RLIMIT_STACK, &stack);
   return {false,
-          fmt::format("a trial of it ended by signal {} ({})", WTERMSIG(status),
+          fmt::format("its trial was ended by signal {} ({})", WTERMSIG(status),
                       strsignal(WTERMSIG(status))),
           stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
 }
 
 Availability FindOut() {
   if (XsaveSize() == 0 || XsaveSize() > kXsaveBytes) {
-    return {false, "this processor's state cannot be saved by XSAVE", ""};
+    return {false, "XSAVE cannot save this processor's state", ""};
   }
   if (HasShadowStack()) {
     return {false, "shadow stacks are on: translated returns would fault",
@@ -241,7 +241,8 @@ ExactCounts ExactCounter::Count(void (*function)(void*), void* argument, Width w
 namespace topdnn {
 
 Availability ExactCounter::Probe() {
-  return {false, "the exact counter translates x86-64 code, and this is another architecture", ""};
+  return {false, "the exact counter translates x86-64 code; other architectures are not supported",
+          ""};
 }
 
 ExactCounts ExactCounter::Count(void (*)(void*), void*, Width) {

@@ -1,13 +1,13 @@
-// The exact counter: runs a region through a code-cache translator, in the process and on the
-// thread's own stack, and counts every instruction it retires in user space. It needs no PMU.
+// The exact counter runs a region through a code-cache translator, in the same process and on the
+// same stack, and counts every instruction retired in user space. It needs no PMU.
 //
-// The region's result is bit for bit that of a native run; its time is not (some 1.1 to 2 times
-// longer), so a counted pass is never a timed one. Method: dynamic binary translation with block
-// counters, as Pin and DynamoRIO do it (Luk et al., PLDI 2005; Bruening et al., CGO 2003).
+// The region computes the same result, bit for bit, as in a native run. It takes about 1.1 to 2
+// times as long, so a counted pass is never timed. The method is dynamic binary translation with
+// block counters, as in Pin and DynamoRIO (Luk et al., PLDI 2005; Bruening et al., CGO 2003).
 //
-// Teams of libgomp are counted whole: each worker translates its share of a parallel region. What
-// a worker executes while it waits between its shares is not part of the region. Whatever else ran
-// beside the region, or left translation, makes the count incomplete, and the counts say so.
+// Teams of libgomp are counted completely: each worker translates its share of a parallel region.
+// Instructions that a worker executes while it waits for its next share are not counted. If other
+// code ran during the region, or if the region left translation, the count is marked as incomplete.
 
 #ifndef TOPDNN_HARNESS_EXACT_COUNTER_H_
 #define TOPDNN_HARNESS_EXACT_COUNTER_H_
@@ -23,18 +23,18 @@ class ExactCounter {
  public:
   enum class Width {
     kAsIs,    // the OpenMP team that the region asks for
-    kSingle,  // OpenMP held at one thread for the counted pass; `width_forced` says so
+    kSingle,  // one OpenMP thread during the counted pass; sets `width_forced`
   };
 
-  // Whether this machine and build can count; if not, why.
+  // Whether this machine and build can count, and if not, why.
   static Availability Probe();
 
-  // Runs function(argument) once, counted from its first instruction to its return. What it throws
-  // passes through, after the machine state is back to normal (its count is then lost). One count
-  // at a time in a process; a nested one throws std::logic_error, and so does an unavailable one.
+  // Runs function(argument) once and counts from its first instruction to its return. An exception
+  // passes through after the process state is restored; its count is lost. Only one count can run
+  // in a process: a nested call throws std::logic_error, and so does a call where Probe() fails.
   static ExactCounts Count(void (*function)(void*), void* argument, Width width = Width::kAsIs);
 
-  // The same for any callable; its own call is one function deep and is counted with it.
+  // The same for any callable. The call itself adds one function and is counted.
   template <class Callable>
   static ExactCounts Count(Callable& callable, Width width = Width::kAsIs) {
     return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), width);

@@ -13,18 +13,18 @@ enum Kind { kOther, kFp, kX87, kBf16Dot, kVnni, kTileBf16, kTileInt8, kTileLoad,
 
 enum Trait { kSlow = 1, kWritesFlags = 2, kWritesRegister = 4, kOnlyNames = 8, kFusible = 16 };
 
-// What instructions are by their names, which are regular expressions.
+// Classifies instructions by name; `names` is a regular expression.
 struct Rule {
   const char* names = "";
   Kind kind = kOther;
-  std::uint8_t weight = 0;  // operations of a lane
-  Flow flow = Flow::kNext;  // to a near place, and not through a register or memory
+  std::uint8_t weight = 0;  // operations per lane
+  Flow flow = Flow::kNext;  // for a direct near branch
   int traits = 0;
 };
 constexpr Rule kRules[] = {
-    // Arithmetic. kFp and its weights: the list in the descriptions of FP_ARITH_INST_RETIRED (Intel
-    // SDM volume 3, chapter 20), which has no comparison and no conversion. A dot product
-    // multiplies and adds each group of a 32-bit lane.
+    // Arithmetic. kFp and its weights follow the descriptions of FP_ARITH_INST_RETIRED (Intel SDM
+    // volume 3, chapter 20), which exclude comparisons and conversions. A dot product multiplies
+    // and adds each group of a 32-bit lane.
     {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", kFp, 1},
     {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", kFp, 2},
     {"f(i?(add|sub|mul|div)r?p?|sqrt)", kX87, 1},
@@ -35,7 +35,7 @@ constexpr Rule kRules[] = {
     {"tdpb[su]{2}d", kTileInt8, 8},
     {"tileload.*", kTileLoad},
     {"tilestore.*", kTileStore},
-    // Where control goes.
+    // Control flow.
     {.names = "j(?!mp).*|loop.*", .flow = Flow::kConditional},
     {.names = "jmp", .flow = Flow::kJump},
     {.names = "call", .flow = Flow::kCall},
@@ -49,12 +49,12 @@ constexpr Rule kRules[] = {
      .traits = kSlow},
     // Write all the flags and read none.
     {.names = "add|sub|cmp|test|and|or|xor|neg|v?u?comis[sd]", .traits = kWritesFlags},
-    // Write their first operand whole, whatever it held.
+    // Overwrite their first operand completely.
     {.names = "mov|movzx|movsxd?|lea|pop", .traits = kWritesRegister},
-    // Name memory and do not access it, or not so that a load retires.
+    // Name a memory operand but do not access it, or do not retire a load.
     {.names = "nop|prefetch.*|v(gather|scatter)pf.*|cldemote|clflush(opt)?|clwb",
      .traits = kOnlyNames},
-    // Fused with a neighbour by some cores (a move between registers, too).
+    // Some cores fuse them with a neighbour, as they do moves between registers.
     {.names = "nop|endbr(32|64)", .traits = kFusible},
 };
 
@@ -85,7 +85,8 @@ Flow FlowOf(const Instruction& i) {
   const auto& raw = i.raw;
   const Flow flow = classes[raw.mnemonic].flow;
   if (flow == Flow::kNext || flow > Flow::kReturn) return flow;
-  // (the TLS sequence of shared libraries calls with prefixes 66 66 REX.W, of which REX.W counts)
+  // The TLS sequence of shared libraries calls with prefixes 66 66 REX.W; REX.W sets the operand
+  // size.
   if (raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
       ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 && raw.raw.rex.W == 0)) {
     return Flow::kUnknown;
@@ -95,18 +96,18 @@ Flow FlowOf(const Instruction& i) {
   return flow == Flow::kCall && !direct ? Flow::kIndirectCall : flow;
 }
 
-// Bytes of a memory operand; of a gather or scatter, the elements that data and index both have.
+// Bytes of a memory operand. For a gather or scatter: the elements present in both data and index.
 std::uint32_t Bytes(const Instruction& i, const ZydisDecodedOperand& memory) {
   if (memory.mem.type != ZYDIS_MEMOP_TYPE_VSIB) return memory.size / 8;
   const std::string_view name = ZydisMnemonicGetString(i.raw.mnemonic);
-  const bool quad = name.find("rq") != std::string_view::npos;  // (gatherq..., scatterq...)
+  const bool quad = name.find("rq") != std::string_view::npos;  // gatherq..., scatterq...
   const int data = i.operands[i.operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? 0 : 2].size;
   const int index = ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, memory.mem.index);
   const int lanes = std::min(data / memory.size, index / (quad ? 64 : 32));
   return static_cast<std::uint32_t>(lanes * memory.size / 8);
 }
 
-// Fills in what an operand says.
+// Adds the properties of one operand.
 void TakeOperand(const ZydisDecodedOperand& o, Instruction* i) {
   if (o.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && o.imm.is_relative) {
     i->target = i->end() + static_cast<std::uint64_t>(o.imm.value.s);

@@ -1,4 +1,4 @@
-// Decodes and classifies one x86-64 instruction: where control goes, what it counts as.
+// Decodes one x86-64 instruction: its control flow and what it counts as.
 
 #ifndef TOPDNN_HARNESS_EXACT_DECODE_H_
 #define TOPDNN_HARNESS_EXACT_DECODE_H_
@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// An address of the program as a pointer, and back.
+// Converts between an address of the program and a pointer.
 template <class T>
 T* PointerTo(std::uint64_t address) {
   return reinterpret_cast<T*>(address);  // NOLINT(performance-no-int-to-ptr): code is data here
@@ -30,12 +30,13 @@ enum class Flow {
   kIndirectCall,
   kReturn,
   kSystemCall,
-  kTileConfiguration,  // ldtilecfg, tilerelease: what tile instructions count changes
-  kUnknown,            // cannot be decoded, or control goes where it cannot be followed
+  kTileConfiguration,  // ldtilecfg, tilerelease: changes what tile instructions count
+  kUnknown,            // cannot be decoded, or its target cannot be followed
 };
 
-// What an instruction overwrites whole without reading any of it: a general register other than rsp
-// and r12, by its number (0: rax), or CF PF AF ZF SF OF. Before it, that is free to be used.
+// What an instruction overwrites completely without reading it: a general register except rsp and
+// r12, by its number (0: rax), or the flags CF PF AF ZF SF OF. It may be used freely before the
+// instruction.
 enum { kNothing = -1, kFlags = 16 };
 
 struct Instruction {
@@ -45,24 +46,24 @@ struct Instruction {
   Flow flow;
   std::uint64_t target;  // of a direct branch, or of a memory operand relative to RIP
   bool rip_relative;
-  bool rep, tile;             // bytes: of an iteration; by the tile configuration in force
+  bool rep, tile;             // bytes: per iteration; depend on the tile configuration
   bool reads, writes;         // memory
-  std::uint32_t load, store;  // bytes, masked lanes in full
+  std::uint32_t load, store;  // bytes; masked lanes in full
   int overwrites;
 
   std::uint64_t end() const { return address + raw.length; }
 };
 
-// Decodes at `address`, never reading past the instruction. Neither allocates nor throws.
+// Decodes the instruction at `address` and reads no byte after it. Does not allocate or throw.
 void Decode(std::uint64_t address, Instruction* instruction) noexcept;
 
-// What one execution counts as; dynamic parts (rep iterations, branches taken, tiles) left out.
+// Adds one execution to `tally`, without the dynamic parts: rep iterations, branches taken, tiles.
 void Classify(const Instruction& instruction, Tally* tally) noexcept;
 
-// The general registers that the operands from `first` on name, in any width: bit 0 is rax.
+// The general registers named by the operands from `first` on, in any width: bit 0 is rax.
 std::uint32_t RegistersIn(const Instruction& instruction, int first) noexcept;
 
-// Fills the decoder's tables; before the first Decode, outside any counted region.
+// Fills the decoder's tables. Call it before the first Decode and outside any counted region.
 void PrepareDecoder();
 
 // The 64-byte tile configuration that sttilecfg stores (Intel SDM, LDTILECFG).
@@ -72,7 +73,7 @@ struct TileConfiguration {
   std::uint8_t rows[16];
 };
 
-// Adds `times` executions of a tile instruction under a configuration: operations, bytes.
+// Adds the operations and bytes of `times` executions of a tile instruction.
 void AddTiles(ZydisMnemonic mnemonic, int tile0, int tile1, const TileConfiguration& configuration,
               std::uint64_t times, ExactCounts* counts) noexcept;
 

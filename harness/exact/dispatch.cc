@@ -1,5 +1,5 @@
-// The way out of translated code and back: saves the whole state, finds or translates what comes
-// next, chains it, returns.
+// Leaves translated code and returns to it: saves the whole state, finds or translates the next
+// code, links it to the exit, and restores the state.
 
 #if defined(__x86_64__)
 
@@ -24,11 +24,13 @@ __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Con
 }
 
 static_assert(offsetof(topdnn::Context, flags) == 128 && offsetof(topdnn::Context, spill) == 176 &&
-                  offsetof(topdnn::Context, resume_code) == 208,
+                  offsetof(topdnn::Context, resume_code) == 208 &&
+                  offsetof(topdnn::Context, way_in) == 240 &&
+                  offsetof(topdnn::Context, busy) == 248 &&
+                  offsetof(topdnn::Context, deferred) == 252,
               "the assembly below uses these offsets");
 
-// The vsyscall page can be neither read nor copied; this is what it holds: gettimeofday, time,
-// getcpu.
+// A copy of the vsyscall page, which cannot be read: gettimeofday, time, getcpu.
 asm(R"(
   .text
   .balign 16
@@ -41,11 +43,19 @@ TopdnnExactVsyscall:
   .endr
 )");
 
-// Entry: rax = context, the program's rax in spill[0]. The dispatcher runs on a stack of its own:
-// the program's may be full, and its red zone is in use. Signals are blocked meanwhile, for the
-// kernel would put a handler's frame there; where they are not yet or no more, the stack and the
-// flags are the program's, and MakeNative (state.cc) takes the rest from where it is saved. `iretq`
-// sets flags, stack and place at once, and serializes after the code cache was written.
+// On entry, rax holds the context and spill[0] the program's rax. The dispatcher has its own stack,
+// because the program's may be full and its red zone is in use.
+//
+// No handler of the program may run meanwhile: its frame would be on the dispatcher's stack.
+// Blocking signals takes two system calls, which a small region notices. So the dispatcher only
+// sets `busy` at first (Quick). A signal that comes while it is set is queued again and blocked
+// (signals.cc), and the way out then restores the mask and receives it (Mask). Once a handler runs
+// in a region, the thread blocks signals in each dispatch (Careful), because the handler may use
+// the alternate stack, where the kernel would overwrite it.
+//
+// Up to Blocked and from Unblock on, the stack and the flags are the program's, and MakeNative
+// (state.cc) takes the other registers from where they are saved. `iretq` sets flags, stack and
+// instruction pointer at once, and serializes after the cache was written.
 asm(R"(
   .macro save_registers
   .set place, 8
@@ -54,10 +64,24 @@ asm(R"(
   .set place, place + 8
   .endr
   .endm
-  .irp label, SlowPath, Saved, Blocked, Unblock, SlowPathEnd, EnterHandler, AllSignals
+  .macro leave_to place
+  mov %ss, %ecx
+  push %rcx
+  push 32(%rbx)
+  push 128(%rbx)
+  mov %cs, %ecx
+  push %rcx
+  lea \place(%rip), %rdx
+  push %rdx
+  .endm
+  .macro hidden_labels labels:vararg
+  .irp label, \labels
   .globl TopdnnExact\label
   .hidden TopdnnExact\label
   .endr
+  .endm
+  hidden_labels SlowPath, Saved, Quick, Careful, Blocked, Leave, Mask, Unblock, SlowPathEnd
+  hidden_labels EnterHandler, AllSignals
 
   .section .rodata
   .balign 8
@@ -69,12 +93,18 @@ TopdnnExactSlowPath:
   save_registers
 TopdnnExactSaved:
   mov %rax, %rbx
+  jmp *240(%rbx)
+TopdnnExactQuick:
+  movl $1, 248(%rbx)
+  jmp TopdnnExactBlocked
+TopdnnExactCareful:
   mov $0, %edi
   lea TopdnnExactAllSignals(%rip), %rsi
   lea 168(%rbx), %rdx
   mov $8, %r10d
   mov $14, %eax
   syscall
+  movl $1, 252(%rbx)
 TopdnnExactBlocked:
   mov 176(%rbx), %rcx
   mov %rcx, (%rbx)
@@ -93,22 +123,25 @@ TopdnnExactBlocked:
   mov $-1, %eax
   mov $-1, %edx
   xrstor64 (%rdi)
+TopdnnExactLeave:
+  mov 144(%rbx), %rsp
+  cmpl $0, 252(%rbx)
+  jne TopdnnExactMask
+  leave_to TopdnnExactQuickEnd
+  iretq
+TopdnnExactMask:
+  movl $0, 252(%rbx)
   mov $2, %edi
   lea 168(%rbx), %rsi
   mov $8, %r10d
-  mov %ss, %ecx
-  push %rcx
-  push 32(%rbx)
-  push 128(%rbx)
-  mov %cs, %ecx
-  push %rcx
-  lea TopdnnExactUnblock(%rip), %rdx
-  push %rdx
+  leave_to TopdnnExactUnblock
   mov $0, %edx
   mov $14, %eax
   iretq
 TopdnnExactUnblock:
   syscall
+TopdnnExactQuickEnd:
+  movl $0, 248(%rbx)
   mov %rbx, %rax
   .set place, 8
   .irp r, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8, r9, r10, r11, r12, r13, r14, r15
@@ -121,6 +154,7 @@ TopdnnExactSlowPathEnd:
 TopdnnExactEnterHandler:
   save_registers
   mov %rax, %rbx
+  movl $1, 252(%rbx)
   jmp TopdnnExactBlocked
 )");
 
@@ -130,15 +164,15 @@ namespace {
 
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
 
-// Where `address` goes on, with the context's registers; sets *chain when that place may be jumped
-// to directly from now on.
+// Returns the address where execution continues for `address`, in the context's registers. Sets
+// *chain if translated code may jump there directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   c->resume = address;
   *chain = address == AddressOf(&TopdnnExactStop);
   if (*chain) return address;
   const std::uint64_t rsp = c->registers[kRsp];
   const bool alternate = rsp >= c->alternate_low && rsp < c->alternate_high;
-  if (rsp > c->entry_rsp && !alternate) {  // by an exception, longjmp or another stack
+  if (rsp > c->entry_rsp && !alternate) {  // after an exception, longjmp or a stack switch
     Miss(c, "the region left translation", address);
     return address;
   }
@@ -150,11 +184,11 @@ std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   const std::uint8_t* code = CodeFor(c, address);
   *chain = code != nullptr && address == asked && !IsSpecial(asked);
   if (code != nullptr) return AddressOf(code);
-  Miss(c, "an instruction that cannot be followed; the rest ran uncounted", address);
+  Miss(c, "an instruction that cannot be translated; the rest ran uncounted", address);
   return address;
 }
 
-// Goes on with `target`, and chains the exit to it where that can be done.
+// Continues at `target` and links the exit to it where possible.
 void GoOn(Context* c, const Exit& exit, std::uint64_t target) {
   FollowChanges(c);
   const std::uint64_t generation = c->generation;
@@ -171,7 +205,7 @@ void GoOn(Context* c, const Exit& exit, std::uint64_t target) {
   }
 }
 
-// Makes the signal frame that the region is about to leave lead to translated code.
+// Changes the signal frame that the region is about to leave so that it returns to translated code.
 void PrepareReturn(Context* c) {
   c->return_frame = c->registers[kRsp];
   auto* registers = PointerTo<ucontext_t>(c->return_frame)->uc_mcontext.gregs;
@@ -185,13 +219,13 @@ void PrepareReturn(Context* c) {
   const auto native = static_cast<std::uint64_t>(registers[REG_RIP]);
   registers[REG_RIP] = static_cast<greg_t>(Resolve(c, native, &chain));
   c->return_address = c->resume;
-  registers[REG_RDI] = static_cast<greg_t>(c->registers[kRdi]);  // (a team may begin there)
+  registers[REG_RDI] = static_cast<greg_t>(c->registers[kRdi]);  // a team may begin there
   registers[REG_RSI] = static_cast<greg_t>(c->registers[kRsi]);
   std::memcpy(c->registers, handlers, sizeof handlers);
 }
 
-// Emits another copy of a system call that was counted: of one that differs, or whose block is
-// gone.
+// Emits a copy of a system call that is already counted, because the call is special or its block
+// is gone.
 void EmitCountedCall(Context* c, std::uint64_t next, ChildOf child) {
   c->go_to = AddressOf(c->code);
   c->mark = {.code = 0, .address = next - 2, .alone = true};
@@ -199,11 +233,11 @@ void EmitCountedCall(Context* c, std::uint64_t next, ChildOf child) {
   EmitSystemCall(c, next, child);
 }
 
-// Prepares a system call; whether the dispatcher has made it.
+// Prepares a system call. True: the dispatcher already made it.
 bool DispatchCall(Context* c, const Exit& exit) {
   const std::uint64_t generation = c->generation;
   const CallKind kind = PrepareSystemCall(c, exit.target);
-  FollowChanges(c);  // (guarded pages may have been opened)
+  FollowChanges(c);  // the preparation may have opened guarded pages
   switch (kind) {
     case CallKind::kMade:
       return true;
@@ -237,7 +271,7 @@ void Dispatch(Context* c) {
       if (DispatchCall(c, exit)) break;
       c->resume = exit.target - 2;
       return;
-    case Exit::kChild:  // a process of its own, which runs natively
+    case Exit::kChild:  // a child process runs natively
       ReturnSignals();
       CurrentContext() = nullptr;
       c->go_to = exit.target;

@@ -15,16 +15,16 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::uint32_t kMostContexts = 1024;
-std::atomic<Context*> contexts[kMostContexts];
+constexpr std::uint32_t kMaxContexts = 1024;
+std::atomic<Context*> contexts[kMaxContexts];
 std::atomic<std::uint32_t> context_count{0};
-std::atomic<Context*> stopper{nullptr};  // nobody else may dispatch
-Context outsider;                        // stands for a thread that is not translated
+std::atomic<Context*> stopper{nullptr};  // while set, no other thread may dispatch
+Context outsider;                        // represents a thread that is not translated
 
 std::atomic_ref<std::uint32_t> Dispatching(Context* c) { return std::atomic_ref(c->dispatching); }
 
-// The processor may execute `place` meanwhile, and see some bytes old and some new: that is no
-// target at all.
+// Another processor may run this code and see a mix of old and new bytes. No code address matches
+// such a mix.
 void Overwrite(std::uint64_t* place) { *static_cast<volatile std::uint64_t*>(place) = 0; }
 
 void Forget(const Context* c, std::uint64_t low, std::uint64_t high) {
@@ -60,12 +60,12 @@ DispatchTurn::~DispatchTurn() { Dispatching(c_) = 0; }
 
 void RegisterContext(Context* c) noexcept {
   const std::uint32_t place = context_count.fetch_add(1);
-  if (place < kMostContexts) contexts[place] = c;
+  if (place < kMaxContexts) contexts[place] = c;
 }
 
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept {
   if (context_count == 1 && by != nullptr) return;
-  if (by != nullptr) Dispatching(by) = 0;  // two that stop each other must not wait for each other
+  if (by != nullptr) Dispatching(by) = 0;  // two threads that stop each other must not deadlock
   Context* none = nullptr;
   Context* const mark = by != nullptr ? by : &outsider;
   while (!stopper.compare_exchange_weak(none, mark)) {
@@ -73,7 +73,7 @@ void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept 
     sched_yield();
   }
   if (by != nullptr) Dispatching(by) = 1;
-  for (std::uint32_t k = 0; k < std::min(context_count.load(), kMostContexts); ++k) {
+  for (std::uint32_t k = 0; k < std::min(context_count.load(), kMaxContexts); ++k) {
     Context* other = contexts[k];
     if (other == nullptr || other == by) continue;
     while (Dispatching(other) != 0) sched_yield();

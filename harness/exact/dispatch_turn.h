@@ -1,4 +1,4 @@
-// Keeps threads from translating while another one takes back what they have remembered.
+// Stops other threads from translating while one thread removes code addresses that they saved.
 
 #ifndef TOPDNN_HARNESS_EXACT_DISPATCH_TURN_H_
 #define TOPDNN_HARNESS_EXACT_DISPATCH_TURN_H_
@@ -9,7 +9,7 @@
 
 namespace topdnn {
 
-// While it lives, its thread may change its own context, and no other thread may.
+// While an object exists, its thread may change its own context, and no other thread may change it.
 class DispatchTurn {
  public:
   explicit DispatchTurn(Context* context) noexcept;
@@ -21,11 +21,11 @@ class DispatchTurn {
   Context* c_;
 };
 
-void RegisterContext(Context* context) noexcept;  // once; contexts are kept
+void RegisterContext(Context* context) noexcept;  // once per context; contexts are never freed
 
-// Code of [low, high) changes. Makes the indirect branches of all other threads ask their
-// dispatchers before they go there again. In the turn of `by`, or null: by a
-// thread that is not translated.
+// The code in [low, high) changes: the indirect branches of all other threads must ask their
+// dispatchers before they jump there again. `by`: the calling thread's context, which holds the
+// turn, or null for a thread that is not translated.
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept;
 
 }  // namespace topdnn

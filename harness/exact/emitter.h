@@ -1,5 +1,5 @@
-// Appends machine code to a context's cache: the instructions that the translator adds. They keep
-// the flags, unless a comment says otherwise.
+// Appends machine code to a context's cache: the instructions that the translator adds. They
+// preserve the flags unless a comment says otherwise.
 
 #ifndef TOPDNN_HARNESS_EXACT_EMITTER_H_
 #define TOPDNN_HARNESS_EXACT_EMITTER_H_
@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// As instructions encode them.
+// Numbers as in instruction encodings.
 enum Register { kRax, kRcx, kRdx, kRbx, kRsp, kRbp, kRsi, kRdi, kR8, kR9, kR10, kR11 };
 
 inline constexpr int kRaxSpilled = 1 << kRax;
@@ -32,7 +32,8 @@ class Emitter {
   }
   void U32(std::uint32_t v) { Copy(&v, 4); }
   void U64(std::uint64_t v) { Copy(&v, 8); }
-  // The displacement of `target` from the end of the instruction, `after` bytes further on.
+  // The displacement of `target` from the end of the instruction, which is `after` bytes further
+  // on.
   void Displacement(const void* target, int after = 0) {
     U32(static_cast<std::uint32_t>(static_cast<const std::uint8_t*>(target) - c_->code - 4 -
                                    after));
@@ -51,7 +52,7 @@ class Emitter {
     Bytes({0xff, 0x25});
     Displacement(slot);
   }
-  // Marks the code that follows: as the context's mark says, with these registers spilled.
+  // Adds the context's mark for the code that follows, with these registers spilled.
   void Mark(int spilled = 0) {
     c_->mark.code = static_cast<std::uint32_t>(c_->code - c_->code_begin);
     c_->mark.spilled = static_cast<std::uint8_t>(spilled);
@@ -59,7 +60,7 @@ class Emitter {
   }
   void Spill(int r) { Store(&c_->spill[r], r); }
   void Unspill(int r) { Load(r, &c_->spill[r]); }
-  // counter += 1, by means of what is dead here: kFlags, a register, or kNothing.
+  // counter += 1. `dead`: what may be overwritten here: kFlags, a register, or kNothing.
   void Count(std::uint32_t counter, int dead) {
     const void* slot = &c_->counters.items[counter];
     if (dead == kFlags) {
@@ -83,7 +84,7 @@ class Emitter {
     }
     Mark();
   }
-  // counter += rcx; `rep`: of the mark from then on.
+  // counter += rcx. `rep`: value of Mark::rep afterwards.
   void CountRcx(std::uint32_t counter, std::uint32_t rep) {
     Spill(kRax);
     Mark(kRaxSpilled);
@@ -95,8 +96,8 @@ class Emitter {
     Unspill(kRax);
     Mark();
   }
-  // Leaves for the dispatcher. What follows is where it goes on after a system call or a tile
-  // configuration; for other exits, `field` is what to patch.
+  // Jumps to the dispatcher. After a system call or a tile configuration, execution continues at
+  // the code that follows; for other exits, `field` is the field to patch.
   void Leave(Exit::Kind kind, std::uint64_t target, const std::uint8_t* field = nullptr) {
     Bytes({0x48, 0xc7, 0x05});  // mov qword [exit], number
     Displacement(&c_->exit, 4);
@@ -108,7 +109,7 @@ class Emitter {
   std::uint8_t* Writable(const std::uint8_t* code) const {
     return const_cast<std::uint8_t*>(code) + c_->alias;
   }
-  // Makes the jump whose displacement is at `field` go to `code`.
+  // Sets the displacement at `field` so that its jump goes to `code`.
   void SetField(const std::uint8_t* field, const std::uint8_t* code) const {
     const auto displacement = static_cast<std::int32_t>(code - field - 4);
     std::memcpy(Writable(field), &displacement, 4);

@@ -1,5 +1,5 @@
-// The code that every block of a context shares: the ways to the dispatcher and back, and the
-// look-up of an indirect branch's target.
+// The code that all blocks of a context share: the way to the dispatcher and back, and the look-up
+// of an indirect branch's target.
 
 #if defined(__x86_64__)
 
@@ -18,8 +18,8 @@ void EmitFixedCode(Context* c) noexcept {
   c->resume_code = AddressOf(c->code);
   e.Load(kRax, &c->registers[kRax]);
   e.JumpThrough(&c->go_to);
-  // The look-up, where an indirect branch goes elsewhere than before: rax is minus where it went,
-  // rcx the sum of that and of the target; both are spilled.
+  // The look-up runs when the target differs from the previous one. rax holds minus the previous
+  // target, rcx the sum of that and the new target. Both registers are spilled.
   const auto restore = [&] {
     e.Load(kRax, &c->spill[0]);
     e.Load(kRcx, &c->spill[1]);

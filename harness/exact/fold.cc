@@ -1,4 +1,4 @@
-// Turns counters into counts: block count times block content, and what the sites counted.
+// Turns counters into counts: each block's count times its content, plus the sites' own counters.
 
 #if defined(__x86_64__)
 
@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-// What a branch or a `rep` counted.
+// Adds the counts of a branch or a `rep`.
 void FoldSite(Context* c, const Site& site) {
   const std::uint64_t times = c->counters.items[site.block];
   const std::uint64_t own = c->counters.items[site.own];
@@ -49,7 +49,7 @@ void Fold(Context* c) noexcept {
   FoldTiles(c);
   if (c->branches.count + c->sites.count > kMaxItems ||
       c->touched.count + c->blocks.count > kMaxItems) {
-    Miss(c, "more code than there is room for", 0);
+    Miss(c, "the region executes more code than the counter can hold", 0);
     c->branches.count = c->touched.count = 0;
   }
   for (Site& site : c->sites) {
@@ -71,19 +71,20 @@ void Fold(Context* c) noexcept {
 }
 
 void Flush(Context* c) noexcept {
-  // Only what was used is cleared: dropping the pages would make most of translation page faults.
+  // Clears only what was used: dropping the pages instead would cause a page fault for each page
+  // used again.
   for (const Block& block : c->blocks) {
     if (block.place != kNone) c->block_of[block.place] = 0;
     c->lookup[block.start & (kLookupSets - 1)] = {};
   }
-  c->lookup[AddressOf(&TopdnnExactStop) & (kLookupSets - 1)] = {};  // (nothing else is looked up)
+  c->lookup[AddressOf(&TopdnnExactStop) & (kLookupSets - 1)] = {};  // the only other look-up entry
   ++c->generation;
   Fold(c);
   c->blocks.count = c->sites.count = c->exits.count = c->marks.count = 0;
-  c->counters.count = 1;  // the first one stays zero
+  c->counters.count = 1;  // the first is always zero
   c->code = c->code_begin;
   c->stubs = c->code_begin + kCodeBytes / 2;
-  c->exits.Add({Exit::kIndirect, 0, nullptr});  // a handler begins
+  c->exits.Add({Exit::kIndirect, 0, nullptr});  // exit 0: a signal handler begins
   EmitFixedCode(c);
 }
 

@@ -16,8 +16,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMostMappings = 4096;
-constexpr int kMostFiles = 256;
+constexpr int kMaxMappings = 4096;
+constexpr int kMaxFiles = 256;
 constexpr std::uint64_t kChanges = 64;
 
 struct Mapping {
@@ -25,14 +25,14 @@ struct Mapping {
   std::uint64_t file;  // 0: none
   bool readable, changeable, writable;
 };
-Mapping mappings[kMostMappings];  // the executable ones, by address
+Mapping mappings[kMaxMappings];  // executable mappings, sorted by address
 int mapping_count = 0;
-std::uint64_t shared_files[kMostFiles];  // that some mapping shares: it may write to them
+std::uint64_t shared_files[kMaxFiles];  // files of shared mappings, which may be written to
 int shared_count = 0;
-bool kernel_writes = false;  // by a ring, at any time
+bool kernel_writes = false;  // an io_uring or AIO ring exists: the kernel may write at any time
 bool all_changeable = true;  // the mappings could not be read, or are too many
 std::atomic<bool> mappings_changed{true};
-std::atomic_flag busy = ATOMIC_FLAG_INIT;  // of the above
+std::atomic_flag busy = ATOMIC_FLAG_INIT;  // protects the variables above
 
 class Lock {
  public:
@@ -43,14 +43,14 @@ class Lock {
   ~Lock() { busy.clear(std::memory_order_release); }
 };
 
-// The latest changes of code, by number. Each thread follows them at its own pace.
+// The latest code changes, by number. Each thread follows them when it next dispatches.
 struct Change {
   std::atomic<std::uint64_t> low, high, number;
 };
 Change changes[kChanges];
 std::atomic<std::uint64_t> change_count{0};
 
-// Takes a line of /proc/self/maps: "low-high rwxp offset major:minor inode path".
+// Parses a line of /proc/self/maps: "low-high rwxp offset major:minor inode path".
 void ReadMapping(const char* line) {
   char* at = nullptr;
   const std::uint64_t low = std::strtoul(line, &at, 16);
@@ -64,11 +64,11 @@ void ReadMapping(const char* line) {
   const bool shared = access[3] == 's';
   kernel_writes |= std::strstr(at, "[io_uring]") != nullptr || std::strstr(at, "[aio]") != nullptr;
   if (shared && file != 0) {
-    if (shared_count == kMostFiles) all_changeable = true;
-    if (shared_count < kMostFiles) shared_files[shared_count++] = file;
+    if (shared_count == kMaxFiles) all_changeable = true;
+    if (shared_count < kMaxFiles) shared_files[shared_count++] = file;
   }
   if (access[2] != 'x') return;
-  if (mapping_count == kMostMappings) {
+  if (mapping_count == kMaxMappings) {
     all_changeable = true;
     return;
   }
@@ -79,7 +79,7 @@ void ReadMappings() {
   mapping_count = shared_count = 0;
   all_changeable = kernel_writes = false;
   const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-  static char text[8192];  // holds any line: a path has 4096 bytes at most
+  static char text[8192];  // longer than any line: a path has at most 4096 bytes
   std::size_t kept = 0;
   for (ssize_t n = 0; (n = read(file, text + kept, sizeof text - 1 - kept)) > 0;) {
     text[kept + static_cast<std::size_t>(n)] = 0;
@@ -99,11 +99,11 @@ void ReadMappings() {
   }
 }
 
-// Pages of writable code, by address: guarded, or opened since.
+// Pages of writable code: guarded, or opened (bit kOpened).
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint32_t kMostPages = 1U << 14;
+constexpr std::uint32_t kMaxPages = 1U << 14;
 constexpr std::uint64_t kOpened = 1;
-std::atomic<std::uint64_t> pages[kMostPages];  // 0: free
+std::atomic<std::uint64_t> pages[kMaxPages];  // 0: free
 std::uint32_t page_count = 0;
 std::atomic<std::uint32_t> guarded_count{0};
 
@@ -122,11 +122,12 @@ void Open(std::atomic<std::uint64_t>* place) {
   --guarded_count;
 }
 
-// Guards the page at `address` of a writable mapping; false: it was opened, or cannot be guarded.
+// Guards the page of a writable mapping that holds `address`; false: it was opened, or cannot be
+// guarded.
 bool Guard(std::uint64_t address) {
   const std::uint64_t page = address & ~(kPage - 1);
   if (const auto* known = FindPage(page)) return *known == page;
-  if (page_count == kMostPages) return false;
+  if (page_count == kMaxPages) return false;
   if (mprotect(PointerTo<void>(page), kPage, PROT_READ | PROT_EXEC) != 0) return false;
   pages[page_count++] = page;
   ++guarded_count;
@@ -148,7 +149,7 @@ CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
   const bool fresh = mappings_changed.exchange(false);
   if (fresh) ReadMappings();
   const Mapping* mapping = FindMapping(address);
-  if (mapping == nullptr && !fresh) {  // (an executable stack grows without a system call)
+  if (mapping == nullptr && !fresh) {  // an executable stack grows without a system call
     ReadMappings();
     mapping = FindMapping(address);
   }
@@ -157,7 +158,8 @@ CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept {
   if (!mapping->readable) return CodeKind::kNative;
   if (mapping->changeable || all_changeable) return CodeKind::kChangeable;
   const auto* page = page_count == 0 ? nullptr : FindPage(address & ~(kPage - 1));
-  const bool writable = mapping->writable || page != nullptr;  // (a guarded page reads as fixed)
+  const bool writable =
+      mapping->writable || page != nullptr;  // a guarded page looks like fixed code
   if (!writable) return CodeKind::kFixed;
   *end = std::min(*end, (address | (kPage - 1)) + 1);
   return !kernel_writes && Guard(address) ? CodeKind::kFixed : CodeKind::kChangeable;
@@ -167,7 +169,8 @@ bool OpenGuard(std::uint64_t address) noexcept {
   const Lock lock;
   auto* place = FindPage(address & ~(kPage - 1));
   if (place == nullptr) return false;
-  // Another thread's store may have opened it just now: this one is tried again, but not for ever.
+  // Another thread's store may have opened the page just now. The store is then repeated, a bounded
+  // number of times.
   constexpr int kTries = 1000;
   static int tries = 0;
   if ((*place & kOpened) != 0) return ++tries < kTries;
@@ -213,7 +216,7 @@ void ForgetPages(std::uint64_t low, std::uint64_t high) noexcept {
     const std::uint64_t page = pages[k] & ~kOpened;
     if (page < low || page >= high) continue;
     if (pages[k] == page) --guarded_count;
-    pages[k] = kOpened;  // (no page)
+    pages[k] = kOpened;  // no page
   }
 }
 

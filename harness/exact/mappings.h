@@ -1,5 +1,5 @@
-// The process's executable memory: which code can be translated once, and which may change without
-// a system call of the region.
+// The process's executable memory: which code stays as it is, and which may change without a system
+// call of the region.
 
 #ifndef TOPDNN_HARNESS_EXACT_MAPPINGS_H_
 #define TOPDNN_HARNESS_EXACT_MAPPINGS_H_
@@ -11,31 +11,33 @@
 namespace topdnn {
 
 enum class CodeKind {
-  kNative,      // not executable, or not readable: it runs natively
-  kFixed,       // it changes by a system call on its mapping, or by a store to its guarded page
-  kChangeable,  // a store, another mapping or the kernel may change it: its blocks check themselves
+  kNative,      // not executable or not readable: it runs natively
+  kFixed,       // changes only by a system call on its mapping or a store to a guarded page
+  kChangeable,  // a store, another mapping or the kernel may change it: blocks check their code
 };
 
-// Private code that is writable, as just-in-time compilers leave it, is fixed too while its pages
-// are guarded: they are made read-only, and a store to one opens it. From then on it is changeable.
+// Private writable code, as just-in-time compilers create it, is fixed while its pages are guarded.
+// A guarded page is read-only; a store opens it, and from then on its code is changeable.
 
-// Opens the guarded page of `address`; false: it is none.
+// Opens the guarded page that holds `address`; false: no such page.
 bool OpenGuard(std::uint64_t address) noexcept;
-// Whether a page is guarded within a page's length of one of `n` addresses; null: anywhere.
+// Whether a guarded page lies within one page's length of any of `n` addresses. Null: whether any
+// page is guarded.
 bool GuardsAt(const std::uint64_t* addresses, int n) noexcept;
-void OpenGuards() noexcept;    // all: the kernel is about to write, nobody knows where
-void ForgetGuards() noexcept;  // the same at a region's end, and opened pages may be guarded anew
+void OpenGuards() noexcept;    // opens all pages before the kernel writes to an unknown address
+void ForgetGuards() noexcept;  // opens all at a region's end; they may be guarded again
 
-// The kind of the code at `address`; `*end` is where its mapping ends.
+// The kind of the code at `address`. `*end`: the end of its mapping.
 CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept;
 
-// Notes that the mappings of [low, high) changed: threads follow it when they next dispatch.
+// Records that the mappings of [low, high) changed. Threads check for changes when they next
+// dispatch.
 void NoteMappingChange(std::uint64_t low, std::uint64_t high) noexcept;
 
-// The program is about to map or protect [low, high) itself: pages there are guarded no more.
+// The program itself is about to map or protect [low, high): no page there stays guarded.
 void ForgetPages(std::uint64_t low, std::uint64_t high) noexcept;
 
-// Forgets what `context` translated if another thread has changed its code since it last looked.
+// Discards the translations of `context` if another thread changed their code since the last call.
 void FollowChanges(Context* context) noexcept;
 
 // Whether [low, high) holds code that `context` translated.

@@ -11,10 +11,10 @@ namespace topdnn {
 
 namespace {
 
-// Stands before each abort handler: x86's RSEQ_SIG (glibc, sys/rseq.h).
+// Precedes each abort handler: RSEQ_SIG of x86 (glibc, sys/rseq.h).
 constexpr std::uint32_t kSignature = 0x53053053;
 
-// Copies from an address that may not be mapped.
+// Copies from an address that may be unmapped.
 template <class T>
 bool Peek(std::uint64_t address, T* to) {
   const iovec local = {to, sizeof *to};
@@ -30,7 +30,7 @@ bool NamesRestartable(const Instruction& i) noexcept {
   if (i.raw.mnemonic == ZYDIS_MNEMONIC_MOV && i.operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
     address = i.operands[1].imm.value.u;
   }
-  constexpr std::uint64_t kLowest = 1U << 16;  // that is mapped
+  constexpr std::uint64_t kLowest = 1U << 16;  // of any mapping
   if (address < kLowest || address % alignof(rseq_cs) != 0) return false;
   rseq_cs sequence = {};
   std::uint32_t signature = 0;

@@ -1,5 +1,6 @@
-// Restartable sequences (rseq(2)): the kernel aborts one that it interrupts, which it knows by the
-// address it interrupts. Translated code lies elsewhere, so such a sequence runs natively.
+// Restartable sequences (rseq(2)): if the kernel interrupts one, it aborts it. The kernel
+// recognizes a sequence by its address. Translated code has another address, so such a sequence
+// runs natively.
 
 #ifndef TOPDNN_HARNESS_EXACT_RESTARTABLE_H_
 #define TOPDNN_HARNESS_EXACT_RESTARTABLE_H_
@@ -8,7 +9,8 @@
 
 namespace topdnn {
 
-// Whether `instruction` takes the address of a sequence's descriptor, as it does before it enters.
+// Whether `instruction` loads the address of a sequence's descriptor, as programs do before the
+// sequence.
 bool NamesRestartable(const Instruction& instruction) noexcept;
 
 }  // namespace topdnn

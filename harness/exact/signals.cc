@@ -1,7 +1,7 @@
-// A signal that comes while translated code runs finds the state of a native run in its frame (see
-// state.h), and its handler runs translated as the kernel called it: on its own frame, with its own
-// mask, to the system call that leaves the frame. So it may look at the state, change it, jump out,
-// or be interrupted itself. Where else a signal comes, its handler runs natively.
+// When a signal arrives in translated code, its frame gets the state of a native run (see state.h).
+// Its handler runs translated on the kernel's frame and with the kernel's mask, up to the system
+// call that leaves the frame. So a handler may read and change the state, jump out, or be
+// interrupted itself. If a signal arrives anywhere else, its handler runs natively.
 
 #if defined(__x86_64__)
 
@@ -23,18 +23,19 @@ void TopdnnExactOnSignal();
 void TopdnnExactOnSignalBlocked();
 void TopdnnExactReturn();
 void TopdnnExactRestorer();
-void TopdnnExactEnter();  // to TopdnnExactLeft: context.cc
+void TopdnnExactCareful();  // dispatch.cc
+void TopdnnExactEnter();    // up to TopdnnExactLeft, in context.cc
 void TopdnnExactLeft();
 struct TopdnnExactHandling {
-  topdnn::Context* context;  // null: natively
+  topdnn::Context* context;  // null: run natively
   std::uint64_t handler;
 };
 __attribute__((used, visibility("hidden"))) TopdnnExactHandling TopdnnExactSignal(
     int signal, siginfo_t* info, ucontext_t* state, std::uint64_t mask) noexcept;
 }
 
-// Entered by the kernel on the frame that it made for the handler. The old mask goes to the red
-// zone, which no other signal touches.
+// The kernel enters here on the frame that it made for the handler. The old mask is saved in the
+// red zone, which no other signal changes.
 asm(R"(
   .text
   .globl TopdnnExactOnSignal
@@ -84,7 +85,7 @@ namespace topdnn {
 
 namespace {
 
-// As the kernel defines it.
+// The kernel's layout.
 struct KernelAction {
   std::uint64_t handler, flags, restorer, mask;
 };
@@ -97,11 +98,11 @@ bool Exchange(int signal, const KernelAction* now, KernelAction* old) {
   return syscall(SYS_rt_sigaction, signal, now, old, sizeof now->mask) == 0;
 }
 
-bool IsHandler(std::uint64_t handler) { return handler > 1; }  // (0: default, 1: ignored)
+bool IsHandler(std::uint64_t handler) { return handler > 1; }  // 0: default, 1: ignored
 
 std::uint64_t OnSignal() { return AddressOf(&TopdnnExactOnSignal); }
 
-// (SIGSEGV in any case: a store to a guarded page raises it)
+// SIGSEGV is always taken, because a store to a guarded page raises it.
 void Take(int signal, const KernelAction& action) {
   constexpr std::uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
   original[signal] = action;
@@ -116,7 +117,7 @@ void Take(int signal, const KernelAction& action) {
       (IsHandler(action.handler) || signal == SIGSEGV) && Exchange(signal, &ours, nullptr);
 }
 
-// After a store to a guarded page: goes on with it, translated anew where it was translated.
+// Continues after a store to a guarded page; translates the code again if it was translated.
 void StoreAgain(Context* c, ucontext_t* state, std::uint64_t stored) {
   const std::uint64_t page = stored & ~std::uint64_t{4095};
   if (c == nullptr || !MakeNative(c, state)) {
@@ -129,7 +130,7 @@ void StoreAgain(Context* c, ucontext_t* state, std::uint64_t stored) {
   FollowChanges(c);
   const auto address = static_cast<std::uint64_t>(rip);
   const std::uint8_t* code = CodeFor(c, address);
-  if (code == nullptr) Miss(c, "code that cannot be followed", address);
+  if (code == nullptr) Miss(c, "code that cannot be translated", address);
   if (code != nullptr) rip = static_cast<greg_t>(AddressOf(code));
 }
 
@@ -147,11 +148,11 @@ void TakeSignals() {
 
 void FollowHandler(int signal, bool installed, void* old) noexcept {
   const KernelAction before = original[signal];
-  auto* told = static_cast<KernelAction*>(old);
-  const bool ours = told != nullptr && told->handler == OnSignal();
+  auto* returned = static_cast<KernelAction*>(old);
+  const bool ours = returned != nullptr && returned->handler == OnSignal();
   KernelAction now = {};
   if (installed && Exchange(signal, nullptr, &now)) Take(signal, now);
-  if (ours) *told = before;
+  if (ours) *returned = before;
 }
 
 void ReturnSignals() {
@@ -168,32 +169,35 @@ void ReturnSignals() {
 
 TopdnnExactHandling TopdnnExactSignal(int signal, siginfo_t* info, ucontext_t* state,
                                       std::uint64_t mask) noexcept {
-  using namespace topdnn;  // NOLINT: this file's own
+  using namespace topdnn;  // NOLINT: this file's own namespace
   Context* c = CurrentContext();
   const std::uint64_t handler = HandlerOf(signal);
+  if (Defer(c, signal, info, state)) return {nullptr, AddressOf(&TopdnnExactReturn)};
   if (signal == SIGSEGV && OpenGuard(AddressOf(info->si_addr))) {
     StoreAgain(c, state, AddressOf(info->si_addr));
     return {nullptr, AddressOf(&TopdnnExactReturn)};
   }
-  if (!IsHandler(handler)) {  // (SIGSEGV: it comes again, and does what it would have done)
+  if (!IsHandler(handler)) {  // SIGSEGV is raised again and then has its usual effect
     Exchange(signal, &original[signal], nullptr);
     if (info->si_code <= 0) syscall(SYS_tgkill, getpid(), gettid(), signal);
     return {nullptr, AddressOf(&TopdnnExactReturn)};
   }
   const auto found = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
   if (c != nullptr && MakeNative(c, state)) {
-    // (of SIGILL, SIGFPE and SIGTRAP the address of the instruction)
+    // For SIGILL, SIGFPE and SIGTRAP, the address of the instruction.
     const auto native = static_cast<std::uint64_t>(state->uc_mcontext.gregs[REG_RIP]);
     if (info->si_code > 0 && info->si_addr == PointerTo<void>(found)) {
       info->si_addr = PointerTo<void>(native);
     }
     c->mask = mask;
+    c->way_in = AddressOf(&TopdnnExactCareful);
     c->spill[0] = 0;
     c->branch_target = handler;
     c->exit = 0;
     return {c, handler};
   }
-  // (just before and after a region there is nothing to miss, and a first signal sees to itself)
+  // No count is lost if the signal arrives just before or after a region, or before OnSignal has
+  // blocked other signals.
   const auto in = [found](void (*low)(), void (*high)()) {
     return found >= AddressOf(low) && found < AddressOf(high);
   };

@@ -1,4 +1,4 @@
-// The signal handlers of a region, which are run translated.
+// Runs the signal handlers of a region translated.
 
 #ifndef TOPDNN_HARNESS_EXACT_SIGNALS_H_
 #define TOPDNN_HARNESS_EXACT_SIGNALS_H_
@@ -7,15 +7,15 @@
 
 namespace topdnn {
 
-// From now on a signal that has a handler comes to the exact counter first; until the return.
+// Between these two calls, the exact counter gets every signal that has a handler.
 void TakeSignals();
 void ReturnSignals();
 
-// After the system call rt_sigaction: takes the handler that it installed, and gives the caller the
-// program's own where the kernel told it the counter's. `old`: the caller's place for it, or null.
+// Call after rt_sigaction. Replaces the handler that it installed by the counter's, and replaces
+// the counter's handler by the program's own in the result `old` (null: not requested).
 void FollowHandler(int signal, bool installed, void* old) noexcept;
 
-std::uint64_t HandlerOf(int signal) noexcept;  // the program's own
+std::uint64_t HandlerOf(int signal) noexcept;  // the program's handler
 
 }  // namespace topdnn
 

@@ -1,4 +1,4 @@
-// The exact counter as a counter source: it runs each region itself and adds up what it counted.
+// The exact counter as a counter source: runs each region itself and adds up the counts.
 
 #include "harness/counters/source.h"
 
@@ -25,8 +25,8 @@ constexpr std::uint64_t Sum(const std::uint64_t (&by_width)[kFpWidths]) {
   return by_width[kPacked128] + by_width[kPacked256] + by_width[kPacked512];
 }
 
-// Where an event of a PMU counts the same, its name: Intel's (SDM volume 3, chapter 20; the half
-// precision ones are Sapphire Rapids').
+// If an Intel event has the same meaning, the name contains it (SDM volume 3, chapter 20; half
+// precision: Sapphire Rapids).
 constexpr Event kEvents[] = {
     {"exact/instructions", TOPDNN_COUNT(c.instructions)},
     {"exact/openmp_instructions", TOPDNN_COUNT(c.openmp_instructions)},
@@ -79,7 +79,7 @@ class ExactSource final : public CounterSource {
 
   std::string_view name() const override { return "exact"; }
   const std::vector<std::string>& events() const override { return events_; }
-  // The events, then how many regions were not counted whole.
+  // One slot per event, plus one for the number of regions that were not counted completely.
   std::size_t slots() const override { return std::size(kEvents) + 1; }
   void Read(std::uint64_t* raw) noexcept override {
     for (const std::uint64_t total : totals_) *raw++ = total;
@@ -94,12 +94,12 @@ class ExactSource final : public CounterSource {
     reasons_.push_back(counts.incomplete_reason);
   }
 
-  // A count that missed something is no count.
+  // An incomplete count is absent.
   std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                std::span<const std::uint64_t> after) const override {
     const std::size_t n = events_.size();
     std::vector<EventCount> counts = FoldCounts(before.first(n), after.first(n));
-    const std::uint64_t missed = before[n];  // before this reading
+    const std::uint64_t missed = before[n];  // regions missed before this reading
     if (after[n] == missed) return counts;
     for (EventCount& count : counts) {
       count = {.value = std::nullopt, .running_fraction = 0, .reason = reasons_.at(missed)};
@@ -110,7 +110,7 @@ class ExactSource final : public CounterSource {
  private:
   std::vector<std::string> events_;
   std::vector<std::uint64_t> totals_;
-  std::vector<std::string> reasons_;  // of each region that was not counted whole
+  std::vector<std::string> reasons_;  // one reason per region that was not counted completely
 };
 
 const SourceRegistration kExact({.name = "exact",

@@ -3,6 +3,7 @@
 #include "harness/exact/state.h"
 
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,10 +12,10 @@
 #include "harness/exact/signals.h"
 #include "harness/exact/threads.h"
 
-// Places in the assembly of dispatch.cc and signals.cc.
+// Labels in the assembly of dispatch.cc and signals.cc.
 extern "C" {
 extern const std::uint8_t TopdnnExactSlowPath[], TopdnnExactSaved[], TopdnnExactBlocked[],
-    TopdnnExactUnblock[], TopdnnExactSlowPathEnd[];
+    TopdnnExactLeave[], TopdnnExactMask[], TopdnnExactUnblock[], TopdnnExactSlowPathEnd[];
 extern const std::uint8_t TopdnnExactOnSignal[], TopdnnExactSignalSaved[],
     TopdnnExactOnSignalBlocked[];
 }
@@ -39,7 +40,7 @@ class State {
       if ((mask >> r & 1) != 0) Set(r, c_->spill[r]);
     }
   }
-  // From what the dispatcher saved.
+  // Takes the registers that the dispatcher saved.
   void TakeSaved() {
     for (int r = 0; r < 16; ++r) Set(r, c_->registers[r]);
   }
@@ -51,7 +52,7 @@ class State {
   greg_t* registers_;
 };
 
-// Takes what [address, end) counts as out of the counts: it was counted and not executed.
+// Subtracts the instructions in [address, end), which were counted but not executed.
 void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
   Tally rest;
   Instruction& i = c->decoded[0];
@@ -61,17 +62,18 @@ void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
     if (i.raw.length == 0) return;
     Classify(i, &rest);
   }
-  c->counts->Add(rest, ~std::uint64_t{0});  // minus one time
+  c->counts->Add(rest, ~std::uint64_t{0});  // minus once
   if (IsTeamRuntime(start)) c->counts->openmp_instructions -= rest.instructions;
 }
 
-// A branch was counted as taken once too often; it was not taken `not_taken` times more.
+// Corrects a branch that was counted as taken once too often and was not taken `not_taken` times
+// more.
 void CorrectBranch(Context* c, std::uint64_t address, std::uint64_t not_taken) {
   c->counts->conditional_taken -= 1;
   if (c->branches.count < kMaxItems) c->branches.Add({address, ~std::uint64_t{0}, not_taken});
 }
 
-// What was counted, and what of it was executed, where `mark` says.
+// Corrects the counts at `mark` to what was executed.
 void CorrectCounts(Context* c, const Mark& mark, std::uint64_t rcx) {
   if (mark.rep != 0) c->counters.items[mark.rep] += rcx;
   if (mark.alone) Uncount(c, mark.address, mark.address + 1);
@@ -79,7 +81,7 @@ void CorrectCounts(Context* c, const Mark& mark, std::uint64_t rcx) {
   const bool begun = block != nullptr && (mark.whole || mark.address != block->start);
   if (!begun) {
     if (block != nullptr && mark.counted) --c->counters.items[block->counter];
-    // (what follows it is entered by another way, which does not count the branch)
+    // The code after the branch is entered again by a path that does not count the branch.
     if (mark.branch != 0 && (block != nullptr || !mark.counted)) {
       CorrectBranch(c, c->sites.items[mark.branch - 1].address, 1);
     }
@@ -95,13 +97,13 @@ void CorrectCounts(Context* c, const Mark& mark, std::uint64_t rcx) {
   }
 }
 
-// In a block: by its mark.
+// The signal arrived in a block: uses the block's mark.
 void LeaveBlock(Context* c, State* state) {
   const auto place = static_cast<std::uint32_t>(state->rip() - AddressOf(c->code_begin));
   const Mark* next =
       std::upper_bound(c->marks.begin(), c->marks.end(), place,
                        [](std::uint32_t code, const Mark& mark) { return code < mark.code; });
-  const Mark& mark = next[-1];  // (every block begins with one)
+  const Mark& mark = next[-1];  // every block begins with a mark
   state->Unspill(mark.spilled);
   if (mark.far != 0) state->Set(mark.far - 1, c->spill[3]);
   state->Set(kRsp, state->Get(kRsp) - static_cast<std::uint64_t>(std::int64_t{mark.popped}));
@@ -109,7 +111,7 @@ void LeaveBlock(Context* c, State* state) {
   state->GoTo(mark.address);
 }
 
-// On the way to the dispatcher by an exit.
+// The signal arrived on the way to the dispatcher.
 void LeaveByExit(Context* c, const Exit& exit, State* state) {
   std::uint64_t address = exit.kind == Exit::kIndirect ? c->branch_target : exit.target;
   if (exit.kind == Exit::kSystemCall) address -= 2;
@@ -117,14 +119,14 @@ void LeaveByExit(Context* c, const Exit& exit, State* state) {
   state->GoTo(address);
 }
 
-// On the way from the dispatcher.
+// The signal arrived on the way from the dispatcher.
 void Resume(Context* c, State* state) {
   state->Set(kRax, c->registers[kRax]);
   if (c->resume_counted) Uncount(c, c->resume, c->resume + 1);
   state->GoTo(c->resume);
 }
 
-// In the code that all blocks share.
+// The signal arrived in the code that all blocks share.
 void LeaveFixedCode(Context* c, State* state) {
   constexpr int kStub = 7 + 7 + 6;
   if (state->In(c->slow_stub, c->slow_stub + kStub)) {
@@ -137,7 +139,7 @@ void LeaveFixedCode(Context* c, State* state) {
     Resume(c, state);
     return;
   }
-  // The look-up: see EmitFixedCode.
+  // In the look-up: see EmitFixedCode.
   const auto at = static_cast<std::int64_t>(state->rip() - AddressOf(c->lookup_code));
   std::uint64_t target = c->branch_target;
   if (at == 0) target = state->Get(kRcx) - state->Get(kRax);
@@ -148,7 +150,7 @@ void LeaveFixedCode(Context* c, State* state) {
   state->GoTo(target);
 }
 
-// In a way to the dispatcher: "mov qword [exit], number; jmp".
+// The signal arrived in a stub that leads to the dispatcher: "mov qword [exit], number; jmp".
 void LeaveStub(Context* c, State* state) {
   const auto* code = PointerTo<const std::uint8_t>(state->rip());
   std::uint32_t number = 0;
@@ -156,8 +158,9 @@ void LeaveStub(Context* c, State* state) {
   LeaveByExit(c, c->exits.items[number], state);
 }
 
-// At the begin of OnSignal, before it blocks signals: a second one came with the first, or just
-// after it. Natively that finds the first one's handler about to begin.
+// The signal arrived at the start of OnSignal, before it blocks signals: a second signal came with
+// the first or just after it. In a native run the second signal finds the first one's handler about
+// to begin.
 bool LeaveOnSignal(Context* c, State* state) {
   const std::uint64_t frame = state->Get(kRsp) + 8;
   if (!MakeNative(c, PointerTo<ucontext_t>(frame))) return false;
@@ -174,14 +177,37 @@ bool LeaveOnSignal(Context* c, State* state) {
 
 }  // namespace
 
+bool Defer(Context* c, int signal, siginfo_t* info, ucontext_t* saved) noexcept {
+  if (c == nullptr || c->busy == 0) return false;
+  State state(c, saved);
+  // (a second signal comes before the first one's OnSignal blocks it: the first is deferred, too)
+  const bool second = state.In(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked);
+  const State found(c, second ? PointerTo<ucontext_t>(state.Get(kRsp) + 8) : saved);
+  if (found.In(TopdnnExactSlowPath, TopdnnExactBlocked) ||
+      found.In(TopdnnExactUnblock, TopdnnExactSlowPathEnd)) {
+    return false;
+  }
+  if (syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), signal, info) != 0) {
+    Miss(c, "a signal was lost while the dispatcher ran", 0);
+  }
+  c->deferred = 1;
+  if (!second) std::memcpy(&c->mask, &saved->uc_sigmask, sizeof c->mask);
+  std::memset(&saved->uc_sigmask, 0xff, sizeof c->mask);
+  // (the way out has looked at `deferred` perhaps: it looks again)
+  if (state.In(TopdnnExactLeave, TopdnnExactMask)) state.GoTo(AddressOf(TopdnnExactLeave));
+  return true;
+}
+
 bool MakeNative(Context* c, ucontext_t* saved) noexcept {
   State state(c, saved);
   if (state.In(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked)) return LeaveOnSignal(c, &state);
   if (state.In(TopdnnExactSlowPath, TopdnnExactBlocked)) {
     if (state.rip() >= AddressOf(TopdnnExactSaved)) state.TakeSaved();
     state.Unspill(kRaxSpilled);
+    c->busy = 0;
     LeaveByExit(c, c->exits.items[c->exit], &state);
   } else if (state.In(TopdnnExactUnblock, TopdnnExactSlowPathEnd)) {
+    c->busy = 0;
     state.TakeSaved();
     Resume(c, &state);
   } else if (state.In(c->code_begin, c->fixed_end)) {
@@ -193,7 +219,7 @@ bool MakeNative(Context* c, ucontext_t* saved) noexcept {
   } else {
     return false;
   }
-  // A system call that would have left a signal frame was not made: the frame is as it was.
+  // A system call that would have left a signal frame was not made: restores the frame.
   if (c->return_frame != 0 && c->return_frame == state.Get(kRsp) &&
       state.Get(kRax) == SYS_rt_sigreturn) {
     State(c, PointerTo<ucontext_t>(c->return_frame)).GoTo(c->return_address);

@@ -1,25 +1,30 @@
-// The state of the program at a signal: what the processor would hold had the code run natively.
+// Reconstructs the program's native state at a signal.
 
 #ifndef TOPDNN_HARNESS_EXACT_STATE_H_
 #define TOPDNN_HARNESS_EXACT_STATE_H_
 
 #include <ucontext.h>
 
+#include <csignal>
 #include <cstdint>
 
 #include "harness/exact/context.h"
 
 namespace topdnn {
 
-// The number in ucontext_t of each register, in the order of Context::registers.
+// The ucontext_t index of each register, in the order of Context::registers.
 inline constexpr int kSavedAs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP,
                                      REG_RSI, REG_RDI, REG_R8,  REG_R9,  REG_R10, REG_R11,
                                      REG_R12, REG_R13, REG_R14, REG_R15};
 
-// Turns what a signal found in translated code, or on its way to or from the dispatcher, into the
-// state of a native run before its next instruction; counts what was executed and no more. False:
-// the signal found something else, and nothing was changed.
+// Converts the state at a signal in translated code, or on the way to or from the dispatcher, into
+// the state of a native run before its next instruction. Corrects the counts to what was executed.
+// False, with nothing changed: the signal arrived elsewhere.
 bool MakeNative(Context* context, ucontext_t* state) noexcept;
+
+// Whether a signal came while the dispatcher runs and signals are not blocked (dispatch.cc). If so,
+// queues it again for this thread, and blocks all signals until the dispatcher ends.
+bool Defer(Context* context, int signal, siginfo_t* info, ucontext_t* state) noexcept;
 
 }  // namespace topdnn
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kWhole = ~std::uint64_t{0};
 
-// Makes the system call, and leaves the registers as the kernel does.
+// Makes the system call and sets the registers as the kernel does.
 void Make(Context* c, std::uint64_t next) {
   std::uint64_t* r = c->registers;
   register std::uint64_t r10 asm("r10") = r[kR10];
@@ -31,8 +31,8 @@ void Make(Context* c, std::uint64_t next) {
   r[kR11] = c->flags;
 }
 
-// Makes a call that changes the mappings of [low, high). Threads are told before and after: what
-// one translates while the call runs may be old or new.
+// Makes a call that changes the mappings of [low, high). Notes the change before and after it: code
+// that a thread translates during the call may be old or new.
 CallKind Remap(Context* c, std::uint64_t next, std::uint64_t low, std::uint64_t high) {
   NoteMappingChange(low, high);
   ForgetPages(low, high);
@@ -52,12 +52,12 @@ void OpenAll(Context* c) {
   ForgetTargets(c, 0, kWhole);
 }
 
-// Opens guarded pages to which the kernel may write in a call.
+// Opens guarded pages to which the kernel may write during a call.
 void OpenFor(Context* c) {
   const std::uint64_t* r = c->registers;
   if (!GuardsAt(nullptr, 0)) return;
   switch (r[kRax]) {
-    case SYS_futex:  // these write nothing there
+    case SYS_futex:  // these calls do not write to code
     case SYS_sched_yield:
     case SYS_mmap:
     case SYS_munmap:
@@ -73,7 +73,7 @@ void OpenFor(Context* c) {
     case SYS_tgkill:
     case SYS_rt_sigreturn:
       return;
-    case SYS_rt_sigprocmask:  // these write less than a page, where a register says
+    case SYS_rt_sigprocmask:  // these calls write less than a page, at an address in a register
     case SYS_rt_sigaction:
     case SYS_sigaltstack:
     case SYS_clock_gettime:
@@ -98,11 +98,12 @@ CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
   const std::uint64_t high = low + r[kRsi];
   switch (r[kRax]) {
     case SYS_mmap: {
-      // A mapping that shares a file may write to code of that file which is mapped elsewhere.
+      // A shared mapping of a file may write to code of that file that is mapped elsewhere.
       const bool fixed = (r[kR10] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) != 0;
       const bool shares = (r[kR10] & MAP_TYPE) != MAP_PRIVATE && (r[kR10] & MAP_ANONYMOUS) == 0;
       if (shares) return Remap(c, next, 0, kWhole);
-      return fixed ? Remap(c, next, low, high) : Remap(c, next, 0, 0);  // (0: where nothing was)
+      return fixed ? Remap(c, next, low, high)
+                   : Remap(c, next, 0, 0);  // not fixed: the range was free
     }
     case SYS_mremap:
       if ((r[kR10] & MREMAP_FIXED) == 0) return Remap(c, next, low, high);
@@ -115,7 +116,7 @@ CallKind PrepareSystemCall(Context* c, std::uint64_t next) noexcept {
     case SYS_shmat:
     case SYS_shmdt:
       return Remap(c, next, 0, kWhole);
-    case SYS_madvise:  // may empty pages
+    case SYS_madvise:  // may clear pages
       if (!HoldsTranslatedCode(c, low, high)) break;
       return Remap(c, next, low, high);
     case SYS_clone:

@@ -1,4 +1,4 @@
-// The system calls of a region: what they do to its code, its handlers and its threads.
+// System calls of a region: their effect on its code, its handlers and its threads.
 
 #ifndef TOPDNN_HARNESS_EXACT_SYSTEM_CALLS_H_
 #define TOPDNN_HARNESS_EXACT_SYSTEM_CALLS_H_
@@ -10,14 +10,14 @@
 namespace topdnn {
 
 enum class CallKind {
-  kPlain,  // translated code makes it; so it does the following three
+  kPlain,  // translated code makes the call, also for the next three
   kStartsThread,
-  kStartsProcess,  // that has a copy of the memory
+  kStartsProcess,  // with a copy of the memory
   kLeavesHandler,
-  kMade,  // the dispatcher has made it: its result is in the context's registers
+  kMade,  // the dispatcher made the call; its result is in the context's registers
 };
 
-// Prepares the system call that the context's registers ask for; `next` is the address after it.
+// Prepares the system call in the context's registers. `next`: the address after it.
 CallKind PrepareSystemCall(Context* context, std::uint64_t next) noexcept;
 
 }  // namespace topdnn

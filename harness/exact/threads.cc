@@ -22,8 +22,8 @@ namespace topdnn {
 
 namespace {
 
-// libgomp's ways to start a team: (function, data, ...). Those below kOpaque hand work to threads
-// in ways that are not followed.
+// libgomp's functions that start a team: (function, data, ...). Those from index
+// kOpaque on distribute work in ways that cannot be followed.
 constexpr const char* kTeamNames[] = {"GOMP_parallel",
                                       "GOMP_parallel_loop_static",
                                       "GOMP_parallel_loop_dynamic",
@@ -44,22 +44,22 @@ constexpr std::size_t kOpaque = 11;
 constexpr std::size_t kTeams = std::size(kTeamNames);
 std::uint64_t team_address[kTeams];
 
-// Where libgomp's code lies; none where it is part of the program itself.
+// The range of libgomp's code; empty if it is linked into the program.
 std::uint64_t runtime_low = 0;
 std::uint64_t runtime_high = 0;
 
-std::mutex mutex;            // of what follows
+std::mutex mutex;            // protects the following
 std::set<int> pool;          // threads known to belong to libgomp
 std::vector<Context*> team;  // contexts of this region's workers
-bool worker_missed = false;  // for want of memory
+bool worker_missed = false;  // because memory ran out
 std::atomic<std::uint64_t> region{0};
 
-thread_local Context* own = nullptr;  // a worker's, kept between regions
+thread_local Context* own = nullptr;  // a worker's context, kept between regions
 thread_local std::uint64_t own_region = 0;
 
 int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
-// This worker's context, joined to the region's team; null without memory.
+// Adds this worker's context to the region's team; null: no memory.
 Context* Join() {
   if (own != nullptr && own_region == region) return own;
   const std::lock_guard lock(mutex);
@@ -78,7 +78,7 @@ Context* Join() {
   return own;
 }
 
-// dl_iterate_phdr's callback: the executable segment that holds GOMP_parallel.
+// Callback of dl_iterate_phdr: finds the executable segment that holds GOMP_parallel.
 int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
   for (int k = 0; k < object->dlpi_phnum; ++k) {
     const auto& segment = object->dlpi_phdr[k];
@@ -86,7 +86,7 @@ int FindRuntime(dl_phdr_info* object, std::size_t, void*) {
     const std::uint64_t high = low + segment.p_memsz;
     const auto inside = [=](std::uint64_t address) { return address >= low && address < high; };
     if (segment.p_type != PT_LOAD || !inside(team_address[0])) continue;
-    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this very program
+    if (inside(AddressOf(&RunTeamCall))) return 1;  // linked into this program
     runtime_low = low;
     runtime_high = high;
     return 1;
@@ -113,12 +113,12 @@ bool IsSpecial(std::uint64_t address) noexcept {
 }
 
 std::uint64_t EnterTeam(Context* c, std::uint64_t address) noexcept {
-  if (address == AddressOf(&RunTeamCall)) {  // this thread's own share
+  if (address == AddressOf(&RunTeamCall)) {  // this thread's share
     const auto* call = PointerTo<const TeamCall>(c->registers[kRdi]);
     c->registers[kRdi] = AddressOf(call->data);
     return AddressOf(call->function);
   }
-  if (c->registers[kRdi] == AddressOf(&RunTeamCall)) return address;  // (resumed after a signal)
+  if (c->registers[kRdi] == AddressOf(&RunTeamCall)) return address;  // resumed after a signal
   const auto* place = std::find(team_address, team_address + kTeams, address);
   if (place >= team_address + kOpaque || c->team_calls.count == kMaxItems) {
     Miss(c, "OpenMP tasks or teams started", address);
@@ -147,10 +147,10 @@ std::map<int, std::uint64_t> ThreadTimes() {
   std::map<int, std::uint64_t> times;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     const int id = std::stoi(task.path().filename());
-    // The kernel's per-thread scheduling clock (clock_getcpuclockid(3) builds the same number).
+    // The thread's CPU clock, numbered as in clock_getcpuclockid(3).
     const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(id) << 3U) | 6U);
     timespec t = {};
-    if (clock_gettime(clock, &t) != 0) continue;  // it has ended
+    if (clock_gettime(clock, &t) != 0) continue;  // the thread has ended
     times[id] =
         static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
   }
@@ -180,7 +180,7 @@ void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) 
     if (id != ThreadId() && worked > 0 && !pool.contains(id)) strangers.insert(id);
   }
   if (!strangers.empty()) {
-    // Idle workers of libgomp spin: an empty team shows which threads are those.
+    // Idle workers of libgomp spin. An empty team shows which threads these are.
 #pragma omp parallel num_threads(static_cast <int>(strangers.size()) + 1)
     {
       const std::lock_guard lock(mutex);
@@ -189,10 +189,11 @@ void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) 
     }
   }
   if (!strangers.empty()) {
-    Miss(master, "another thread worked beside the region", 0);
+    Miss(master, "a thread outside the region's team used the CPU", 0);
   }
-  if (master->children > started) Miss(master, "a thread or process started and ended inside", 0);
-  if (worker_missed) Miss(master, "a worker had no memory to translate in", 0);
+  if (master->children > started)
+    Miss(master, "a thread or process started and ended inside the region", 0);
+  if (worker_missed) Miss(master, "no memory to translate a worker's code", 0);
 }
 
 }  // namespace topdnn

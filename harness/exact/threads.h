@@ -1,4 +1,4 @@
-// The threads of a region: workers that were counted, and any that worked uncounted.
+// The threads of a region: counted workers, and threads that ran without being counted.
 
 #ifndef TOPDNN_HARNESS_EXACT_THREADS_H_
 #define TOPDNN_HARNESS_EXACT_THREADS_H_
@@ -11,30 +11,30 @@
 
 namespace topdnn {
 
-// A parallel region's function on its way to the team.
+// A parallel region's function and data, as passed to the team.
 struct TeamCall {
   void (*function)(void*);
   void* data;
 };
 
-// A worker's share of a parallel region; its data is a TeamCall.
+// Runs a worker's share of a parallel region; `argument` is a TeamCall.
 void RunTeamCall(void* argument);
 
-// Addresses at which a team starts or a share of its work begins: the dispatcher sees to them each
-// time. EnterTeam does what is due, and tells where to go on.
+// Addresses at which a team starts or a worker's share begins. The dispatcher calls EnterTeam at
+// each of them, which returns the address to continue at.
 void PrepareTeams();
 bool IsSpecial(std::uint64_t address) noexcept;
 std::uint64_t EnterTeam(Context* context, std::uint64_t address) noexcept;
-bool IsTeamRuntime(std::uint64_t address) noexcept;  // in libgomp's code
+bool IsTeamRuntime(std::uint64_t address) noexcept;  // whether the address is in libgomp
 
-// Processor time of each thread of the process, ns by thread id.
+// CPU time of each thread of the process in ns, by thread id.
 std::map<int, std::uint64_t> ThreadTimes();
 
-// Begins a region's team; ends it with the contexts of the workers that took part.
+// BeginTeam starts recording a region's team; EndTeam returns the contexts of its workers.
 void BeginTeam();
 std::vector<Context*> EndTeam();
 
-// Notes in `master` whether threads worked since `before` that were not part of a team.
+// Marks `master` as incomplete if threads outside the team used the CPU since `before`.
 void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before);
 
 }  // namespace topdnn

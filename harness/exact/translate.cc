@@ -1,9 +1,9 @@
-// Translates: copies instructions verbatim into the cache, relocates what depends on their place,
-// counts each block once and chains it to its successors.
+// Translates code: copies instructions unchanged into the cache, relocates those that depend on
+// their address, counts each block once and links it to its successors.
 //
-// Blocks are laid out in lines: after a block comes the one that it jumps or falls through to. The
-// block after a conditional branch is a copy that the line has for itself, so that its count is
-// how often the branch was not taken, and no edge needs a counter.
+// Blocks are laid out in lines: each block is followed by the one that it jumps or falls through
+// to. A line has its own copy of the block after a conditional branch. The count of that copy is
+// the number of times the branch was not taken, so no edge needs a counter.
 
 #if defined(__x86_64__)
 
@@ -21,13 +21,13 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMaxLine = 16;                      // blocks
-constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // of the hash table, 2^20
-constexpr std::uint32_t kMostStale = 256;
-constexpr std::size_t kMostBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
+constexpr int kMaxLine = 16;                      // blocks in a line
+constexpr std::uint32_t kPlaces = 2 * kMaxItems;  // size of the hash table, 2^20
+constexpr std::uint32_t kMaxStale = 256;
+constexpr std::size_t kMaxBlockBytes = kMaxBlockInstructions * ZYDIS_MAX_INSTRUCTION_LENGTH;
 
-// Copies a verbatim instruction; a RIP-relative operand keeps its address: a new displacement, or
-// where that is out of reach the address in a register the instruction does not use.
+// Copies an instruction. A RIP-relative operand keeps its address: it gets a new displacement or,
+// if that is out of reach, a register that the instruction does not use.
 void CopyInstruction(Context* c, const Instruction& i) {
   Emitter e(c);
   std::uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH];
@@ -39,15 +39,16 @@ void CopyInstruction(Context* c, const Instruction& i) {
   if (i.rip_relative) std::memcpy(copy + i.raw.raw.disp.offset, &near, 4);
   if (far) {
     const std::uint32_t used = RegistersIn(i, 0) | 1U << kRsp;
-    while ((used >> r & 1) != 0) ++r;  // (none names all of the low eight)
+    while ((used >> r & 1) != 0) ++r;  // no instruction names all of the low eight
     e.Store(&c->spill[3], r);
     c->mark.far = static_cast<std::uint8_t>(r + 1);
     e.Mark();
     e.Constant(r, i.target);
     auto& modrm = copy[i.raw.raw.modrm.offset];
-    modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + 0], 4 bytes of it
+    modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + disp32]
     std::memset(copy + i.raw.raw.disp.offset, 0, 4);
-    // The base register's high bit, ignored so far, must say "low eight".
+    // RIP-relative addressing ignores the base register's high bit. Now it must select the low
+    // eight.
     const auto has = [&](std::uint64_t attribute) { return (i.raw.attributes & attribute) != 0; };
     if (has(ZYDIS_ATTRIB_HAS_REX)) copy[i.raw.raw.rex.offset] &= 0xfe;
     if (has(ZYDIS_ATTRIB_HAS_EVEX)) copy[i.raw.raw.evex.offset + 1] |= 0x20;
@@ -74,7 +75,8 @@ void LoadBranchOperand(Context* c, const Instruction& i) {
     e.Bytes({0x48, 0x8b, 0x09});  // mov rcx, [rcx]
     return;
   }
-  // FF /2, FF /4 becomes REX.W 8B /r with rcx; segment prefixes stay, others have no meaning.
+  // FF /2 and FF /4 become REX.W 8B /r with rcx. Segment prefixes stay; other prefixes have no
+  // meaning.
   for (std::size_t k = 0; k + 1 < i.raw.raw.modrm.offset; ++k) {
     if (from[k] == 0x64 || from[k] == 0x65 || from[k] == 0x67) e.Byte(from[k]);
   }
@@ -93,15 +95,15 @@ void PushReturnAddress(Context* c, std::uint64_t address) {
   c->stubs += sizeof address;
 }
 
-// What an indirect branch emits from its constant on; Patch fills it in.
+// Offsets from an indirect branch's constant to the fields that Patch sets.
 constexpr int kMissField = 8 + 4 + 2 + 1;
 constexpr int kHitField = kMissField + 4 + 7 + 7 + 1;
 
-// An indirect branch: by the target it had before, else through the look-up. Counts its block if
-// nothing else could.
+// Emits an indirect branch: compares with the previous target, then uses the look-up. Counts the
+// block if no earlier instruction could.
 void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
-  // (a signal on the way undoes what was done of the branch)
+  // If a signal arrives meanwhile, LeaveBlock undoes the parts already executed.
   e.Spill(kRax);
   e.Mark(kRaxSpilled);
   if (counter != kNone) {
@@ -128,17 +130,17 @@ void EmitIndirect(Context* c, const Instruction& i, std::uint32_t counter) {
     }
   }
   e.Mark(kRaxSpilled | kRcxSpilled);
-  e.Constant(kRax, 0);  // minus the target it had
+  e.Constant(kRax, 0);  // minus the previous target
   const std::uint8_t* field = c->code - 8;
   e.Bytes({0x48, 0x8d, 0x0c, 0x08});  // lea rcx, [rax + rcx]
   e.Bytes({0xe3, 5, 0xe9});           // jrcxz over the jump
-  e.U32(7 + 7 + 5);                   // to the departure
+  e.U32(7 + 7 + 5);                   // to the exit below
   e.Unspill(kRax);
   e.Unspill(kRcx);
   e.Byte(0xe9);
   e.U32(0);
   e.Bytes({0x48, 0xf7, 0xd0});           // not rax
-  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]: the target again
+  e.Bytes({0x48, 0x8d, 0x4c, 0x01, 1});  // lea rcx, [rcx + rax + 1]: the target
   e.Store(&c->branch_target, kRcx);
   e.Unspill(kRax);
   e.Unspill(kRcx);
@@ -158,7 +160,8 @@ const Block* Find(const Context* c, std::uint64_t address) {
   }
 }
 
-// The displacement of a jump (opcode already out) to `target`: to its code, or else to a stub.
+// Emits the displacement of a jump (its opcode is already emitted) to the code of `target`, or to a
+// stub.
 void EmitField(Context* c, std::uint64_t target) {
   Emitter e(c);
   const std::uint8_t* field = c->code;
@@ -174,7 +177,7 @@ Site* AddSite(Context* c, Site::Kind kind, const Instruction& i, const Block& bl
   return &c->sites.Add({.kind = kind, .address = i.address, .block = block.counter});
 }
 
-// Emits a block's last instruction; the address that may follow in line, or 0.
+// Emits a block's last instruction. Returns the address that may follow in line, or 0.
 std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
   Emitter e(c);
   switch (i.flow) {
@@ -182,7 +185,7 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       if (i.raw.raw.modrm.offset == 0 && (i.raw.opcode & 0xfc) == 0xe0) {  // loop, jrcxz
         const Mark own = c->mark;
         e.Copy(PointerTo<const std::uint8_t>(i.address), i.raw.length - 1U);
-        e.Byte(2);  // over "jmp next", onto the jump
+        e.Byte(2);  // jumps over "jmp next"
         c->mark = {.code = 0, .address = i.end(), .branch = c->sites.count};
         e.Mark();
         e.Bytes({0xeb, 5});
@@ -218,12 +221,13 @@ std::uint64_t EmitEnd(Context* c, const Instruction& i, std::uint32_t counter) {
       CopyInstruction(c, i);
       return i.end();
     default:
-      return i.end();  // cut for length
+      return i.end();  // the block reached its maximum length
   }
 }
 
-// Decodes a block; how many instructions. `limit`: 0, or where a block that may never run ends.
-// A block that checks itself ends where it writes memory, which may be its own code.
+// Decodes a block and returns its number of instructions. `limit`: where a block that may never run
+// must end, or 0. A block that checks its own code ends after a write to memory, which may change
+// that code.
 std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit, CodeKind kind) {
   std::size_t n = 0;
   while (n < kMaxBlockInstructions) {
@@ -239,16 +243,16 @@ std::size_t DecodeBlock(Context* c, std::uint64_t address, std::uint64_t limit, 
   return n;
 }
 
-// What a block at `address` is, whose last bytes may lie in the mapping that follows.
+// The kind of a block at `address`; its last bytes may lie in the next mapping.
 CodeKind KindOfBlock(std::uint64_t address) {
   std::uint64_t end = 0;
   const CodeKind kind = KindOfCode(address, &end);
-  if (kind != CodeKind::kFixed || address + kMostBlockBytes <= end) return kind;
+  if (kind != CodeKind::kFixed || address + kMaxBlockBytes <= end) return kind;
   return std::max(kind, KindOfCode(end, &end));
 }
 
-// Where a block of `n` decoded instructions is counted at least cost: before which instruction
-// the flags are dead, or else a register; `n`: nowhere.
+// The instruction before which counting is cheapest: where the flags are dead, or else a register.
+// `n`: none.
 std::size_t PlaceOfCount(const Context* c, std::size_t n) {
   const auto dead = [](int what) {
     return [=](const Instruction& i) { return i.overwrites == what; };
@@ -259,7 +263,7 @@ std::size_t PlaceOfCount(const Context* c, std::size_t n) {
   return static_cast<std::size_t>(place - c->decoded);
 }
 
-// Instructions that count more than their block does.
+// Emits an instruction; `rep` and tile instructions also get a site.
 void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   Emitter e(c);
   if (i.rep) {
@@ -285,8 +289,8 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
   CopyInstruction(c, i);
 }
 
-// Compares `code` with what is at `address` now, each time that the block is entered: where it
-// differs, leaves for a new translation. The jump over that departure is what is patched then.
+// Emits a check at the block's entry that the code at `address` still equals `code`. If not, the
+// block leaves for a new translation. Patch then changes the jump over this exit.
 void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std::size_t bytes) {
   Emitter e(c);
   const std::uint8_t* field = c->code + 1;
@@ -326,16 +330,17 @@ void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std:
   restore();
 }
 
-// Translates the block at `*next` to the end of the cache, and tells what follows it; false when it
-// cannot be decoded. `*branch` is the conditional branch that falls through to it, or null: then it
-// may be entered from anywhere. It becomes the one that this block ends in.
+// Translates the block at `*next` to the end of the cache and sets `*next` to the block that
+// follows; false: it cannot be decoded. `*branch`: the conditional branch that falls through to the
+// block, or null if the block may be entered from anywhere. On return: the conditional branch at
+// the block's end, or null.
 bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* next, Site** branch) {
-  std::uint8_t text[kMostBlockBytes];  // taken first: another thread may be writing
+  std::uint8_t text[kMaxBlockBytes];  // copied first, because another thread may write to it
   std::uint64_t end = 0;
   if (kind == CodeKind::kChangeable) {
     KindOfCode(*next, &end);
-    std::size_t known = std::min(kMostBlockBytes, end - *next);
-    if (KindOfCode(end, &end) != CodeKind::kNative) known = kMostBlockBytes;
+    std::size_t known = std::min(kMaxBlockBytes, end - *next);
+    if (KindOfCode(end, &end) != CodeKind::kNative) known = kMaxBlockBytes;
     std::memcpy(text, PointerTo<const void>(*next), known);
   }
   const std::size_t n = DecodeBlock(c, *next, limit, kind);
@@ -369,7 +374,7 @@ bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* ne
   *next = EmitEnd(c, last, place == n ? block.counter : kNone);
   if (kind == CodeKind::kChangeable &&
       std::memcmp(text, PointerTo<const void>(block.start), bytes) != 0) {
-    e.SetField(block.code + 1, block.code + 5);  // changed meanwhile: it differs
+    e.SetField(block.code + 1, block.code + 5);  // changed meanwhile: the check fails
   }
   return true;
 }
@@ -394,7 +399,7 @@ void EmitSystemCall(Context* c, std::uint64_t next, ChildOf child) noexcept {
   }
   c->mark = {.code = 0, .address = next, .whole = true};
   e.Mark();
-  e.Constant(kRcx, next);  // as the kernel leaves it
+  e.Constant(kRcx, next);  // as after a system call
   e.Byte(0xe9);
   EmitField(c, next);
 }
@@ -406,26 +411,27 @@ void Patch(Context* c, const Exit& exit, std::uint64_t target, const std::uint8_
     return;
   }
   e.SetField(exit.field + kMissField, c->lookup_code);
-  if (code < c->code_begin || code >= c->code) return;  // (the region's end)
+  if (code < c->code_begin || code >= c->code) return;  // the end of the region
   const std::uint64_t minus = -target;
   std::memcpy(e.Writable(exit.field), &minus, sizeof minus);
   e.SetField(exit.field + kHitField, code);
 }
 
 void DropBlock(Context* c, std::uint64_t address) noexcept {
-  if (++c->stale % kMostStale == 0) {  // (old translations lead to new ones, one after the other)
+  if (++c->stale % kMaxStale == 0) {  // old translations form a chain to new ones
     Flush(c);
     return;
   }
   for (std::uint32_t h = Hash(address); c->block_of[h % kPlaces] != 0; ++h) {
     Block& block = c->blocks.items[c->block_of[h % kPlaces] - 1];
-    if (block.start == address) block.code = nullptr;  // counted still, found no more
+    if (block.start == address) block.code = nullptr;  // still counted, but not found any more
   }
 }
 
 const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   if (const Block* known = Find(c, address)) return known->code;
-  constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;  // a line needs no more of any
+  // A line needs at most this many entries of each list.
+  constexpr std::size_t kRoom = kMaxLine * kMaxBlockInstructions;
   const auto used = std::max({c->blocks.count, c->exits.count, c->sites.count, c->counters.count,
                               c->marks.count / static_cast<std::uint32_t>(kMarksPerItem)});
   if (c->code + kRoom * 64 > c->code_begin + kCodeBytes / 2 || used + 4 * kRoom > kMaxItems ||
@@ -439,7 +445,7 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
   std::uint64_t limit = 0;
   Site* branch = nullptr;
   for (int blocks = 0; next != 0; ++blocks) {
-    if (branch != nullptr) branch->own = c->counters.count;  // the next one, whoever takes it
+    if (branch != nullptr) branch->own = c->counters.count;  // the counter of the next block
     const bool in_line = blocks == 0 || (blocks < kMaxLine && !IsSpecial(next) &&
                                          kind == CodeKind::kFixed && KindOfBlock(next) == kind &&
                                          (branch != nullptr || Find(c, next) == nullptr));
@@ -456,8 +462,7 @@ const std::uint8_t* CodeFor(Context* c, std::uint64_t address) noexcept {
       EmitField(c, next);
       break;
     }
-    // Code after a branch may never run, and may not even be code: it is not looked for on pages
-    // that are not known to exist.
+    // Code after a branch may never run, and may not be code at all: its page may not exist.
     const std::uint64_t end = c->blocks.items[c->blocks.count - 1].end;
     if (branch != nullptr && limit == 0) limit = ((end - 1) | 4095) + 1;
   }

@@ -139,8 +139,8 @@ std::string TscDistrust(const std::filesystem::path& sysfs) {
   std::string current = "unknown";
   std::ifstream(folder / "current_clocksource") >> current;
   return fmt::format(
-      "the kernel does not offer the time stamp counter as a clock source, so it found it unstable "
-      "(it uses {}; see dmesg)",
+      "the kernel does not offer the time stamp counter as a clock source, because it is unstable "
+      "(the kernel uses {}; see dmesg)",
       current);
 }
 

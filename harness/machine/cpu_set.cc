@@ -15,7 +15,7 @@ namespace topdnn {
 
 CpuSet AllowedCpus(const AffinityCall& affinity, int online) {
   int error = EINVAL;
-  // The kernel refuses a mask shorter than its own with EINVAL: grow until it fits.
+  // The kernel refuses a mask shorter than its own with EINVAL: try larger masks until one fits.
   for (int capacity = 1024; capacity <= 1 << 20 && error == EINVAL; capacity *= 2) {
     const std::size_t bytes = CPU_ALLOC_SIZE(capacity);
     const std::unique_ptr<cpu_set_t, void (*)(cpu_set_t*)> set(CPU_ALLOC(capacity),
@@ -33,8 +33,8 @@ CpuSet AllowedCpus(const AffinityCall& affinity, int online) {
   all.cpus.resize(static_cast<std::size_t>(std::max(online, 1)));
   std::iota(all.cpus.begin(), all.cpus.end(), 0);
   all.doubt = fmt::format(
-      "the allowed CPUs are not known (sched_getaffinity: {}): all {} CPUs that are online are "
-      "taken; allow the system call, or set --threads",
+      "the allowed CPUs are not known (sched_getaffinity: {}), so all {} online CPUs are used; "
+      "allow the system call, or set --threads",
       std::strerror(error), all.cpus.size());
   return all;
 }
@@ -59,10 +59,10 @@ std::string QuotaNote(int threads, int allowed, const std::optional<double>& cpu
                        *cpu_quota);
   }
   return fmt::format(
-      "{} threads under a control group's quota of {:.2f} CPUs: the kernel stops them again and "
-      "again; raise the quota{}",
+      "{} threads under a control group's quota of {:.2f} CPUs: the kernel stops them "
+      "repeatedly; raise the quota{}",
       threads, *cpu_quota,
-      threads > 1 ? fmt::format(", or take --threads {}", DefaultThreads(allowed, cpu_quota)) : "");
+      threads > 1 ? fmt::format(", or use --threads {}", DefaultThreads(allowed, cpu_quota)) : "");
 }
 
 }  // namespace topdnn

@@ -150,7 +150,8 @@ std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) 
   if (!virtual_machine || level < 3 || cache == nullptr) return "";
   if (cache->size / std::max(cache->shared_by, 1) <= kBelievablePerCpu) return "";
   return fmt::format(
-      "L{} is reported as {} MiB for {} CPUs: a physical cache shared with guests not seen here",
+      "L{} is reported as {} MiB for {} CPUs: a physical cache shared with other guests of the "
+      "host",
       level, cache->size >> 20, cache->shared_by);
 }
 

@@ -1,4 +1,4 @@
-// The parts that make up the list of probes: one file of microkernels each.
+// The parts of the list of probes; each is a file of microkernels.
 
 #ifndef TOPDNN_HARNESS_PROBES_CATALOGUE_H_
 #define TOPDNN_HARNESS_PROBES_CATALOGUE_H_
@@ -15,7 +15,7 @@ std::vector<Probe> MemoryProbes();
 std::vector<Probe> ControlProbes();  // branches, clock chain
 std::vector<Probe> CoreProbes();     // issue, units and ports
 
-// Fills the two panels (and clears the results) for a probe with an FmaShape.
+// Fills the two panels and clears the results, for a probe with an FmaShape.
 void PreparePanels(const Probe& probe, ProbeBuffers& buffers, Fill fill, std::uint64_t seed);
 
 }  // namespace topdnn

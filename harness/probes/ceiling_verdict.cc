@@ -10,7 +10,7 @@ namespace topdnn {
 namespace {
 
 double AllowedSpread(const Ceiling& ceiling) {
-  return IsShared(ceiling) ? kMostSharedSpread : kMostSpread;
+  return IsShared(ceiling) ? kMaxSharedSpread : kMaxSpread;
 }
 
 std::string RateText(const Ceiling& ceiling, double rate) {
@@ -19,36 +19,36 @@ std::string RateText(const Ceiling& ceiling, double rate) {
   return ValueText(shown);
 }
 
-// A rate on several threads by what fewer of them reached.
+// Judges a rate on several threads by the rate of fewer threads.
 Verdict JudgeAgainstFewer(const Ceiling& ceiling, double fewer, const std::string& who) {
   if (*ceiling.value >= fewer) return {};
-  const bool lost = *ceiling.value < kLeastOfFewer * fewer;
+  const bool lost = *ceiling.value < kMinOfFewer * fewer;
   return {lost ? Status::kInvalid : Status::kDegraded,
-          fmt::format("{} on {} threads is below the {} of {}", ValueText(ceiling), ceiling.threads,
-                      RateText(ceiling, fewer), who)};
+          fmt::format("{} on {} threads is lower than {} on {}", ValueText(ceiling),
+                      ceiling.threads, RateText(ceiling, fewer), who)};
 }
 
 Verdict JudgeSpread(const Ceiling& ceiling) {
   const double spread = ceiling.spread.value_or(0);
   if (spread <= AllowedSpread(ceiling)) return {};
   return {spread > kInvalidSpread ? Status::kInvalid : Status::kDegraded,
-          fmt::format("the median window is {:.0f} % worse; up to {:.0f} % are usual", 100 * spread,
+          fmt::format("the median window is {:.0f} % worse; up to {:.0f} % is usual", 100 * spread,
                       100 * AllowedSpread(ceiling))};
 }
 
-// Threads on cores of their own by what one of them reached alone.
+// Judges threads on separate cores by the rate of one thread alone.
 Verdict JudgeAgainstOne(const Ceiling& ceiling, int cores) {
   if (ceiling.threads < 2 || !ceiling.alone || IsLatency(ceiling)) return {};
   Verdict verdict = JudgeAgainstFewer(ceiling, *ceiling.alone, "one thread");
   const int busy_cores = std::min(ceiling.threads, cores);
   const double gain = *ceiling.value / *ceiling.alone;
-  if (verdict.status != Status::kOk || IsShared(ceiling) || gain >= kLeastOfCores * busy_cores) {
+  if (verdict.status != Status::kOk || IsShared(ceiling) || gain >= kMinOfCores * busy_cores) {
     return verdict;
   }
-  // What a virtual machine calls two cores may be two hyperthreads of one: every window is then as
-  // slow as the others, and the threads had their CPUs all the time.
+  // A virtual machine may present two hyperthreads of one core as two cores. Then all windows are
+  // equally slow, and the threads have their CPUs all the time.
   const bool steady =
-      ceiling.spread.value_or(1) <= kMostSpread / 2 && ceiling.on_cpu.value_or(0) > 0.99;
+      ceiling.spread.value_or(1) <= kMaxSpread / 2 && ceiling.on_cpu.value_or(0) > 0.99;
   if (steady) return {};
   return {Status::kDegraded,
           fmt::format("{} threads on {} cores reach only {:.2f} x one thread: other work, a power "
@@ -84,16 +84,17 @@ void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, C
 Verdict JudgeCeiling(const Ceiling& ceiling, int cores) {
   if (!ceiling.value) return ceiling.verdict;
   const double on_cpu = ceiling.on_cpu.value_or(1);
-  if (on_cpu < kLeastOnCpu) {
-    return {Status::kInvalid,
-            fmt::format("the threads had a CPU for only {:.0f} % of even the best windows",
-                        100 * on_cpu)};
+  if (on_cpu < kMinOnCpu) {
+    return {
+        Status::kInvalid,
+        fmt::format("the threads had a CPU for only {:.0f} % of the time even in the best windows",
+                    100 * on_cpu)};
   }
   Verdict verdict = JudgeSpread(ceiling);
-  if (ceiling.windows > 0 && ceiling.windows < kLeastWindows) {
+  if (ceiling.windows > 0 && ceiling.windows < kMinWindows) {
     Worsen(verdict, Status::kDegraded,
            fmt::format("only {} of {} windows: the machine was too busy for more", ceiling.windows,
-                       kLeastWindows));
+                       kMinWindows));
   }
   const Verdict against_one = JudgeAgainstOne(ceiling, cores);
   Worsen(verdict, against_one.status, against_one.reason);

@@ -1,5 +1,5 @@
-// Whether a measured ceiling holds: judged by its own windows, by what fewer threads reach, and by
-// a second measurement. Everything here is pure.
+// Whether a measured ceiling is valid: judged by its own windows, by the rate of fewer threads, and
+// by a second measurement. All functions are pure.
 
 #ifndef TOPDNN_HARNESS_PROBES_CEILING_VERDICT_H_
 #define TOPDNN_HARNESS_PROBES_CEILING_VERDICT_H_
@@ -11,54 +11,55 @@
 
 namespace topdnn {
 
-// Windows that a ceiling rests on. A machine that is too busy to give them in a bounded time gives
+// The number of windows that a valid ceiling needs. On a very busy machine there may be time for
 // fewer.
-inline constexpr int kLeastWindows = 5;
+inline constexpr int kMinWindows = 5;
 
-// The share of its value that a ceiling's median window may lack. On a quiet machine it is 1 to 3 %
-// for what a core has to itself, and up to 15 % for memory and the last-level cache, which even a
-// quiet virtual machine shares.
-inline constexpr double kMostSpread = 0.05;
-inline constexpr double kMostSharedSpread = 0.20;
-// Most windows ran at less than two thirds of the value: whether any was undisturbed is not known.
+// The largest relative difference between a ceiling's value and its median window. On a quiet
+// machine it is 1 to 3 % for resources of one core, and up to 15 % for memory and the last-level
+// cache, which other guests use even on a quiet virtual machine.
+inline constexpr double kMaxSpread = 0.05;
+inline constexpr double kMaxSharedSpread = 0.20;
+// Most windows ran at less than two thirds of the value, so it is unknown whether any was
+// undisturbed.
 inline constexpr double kInvalidSpread = 1.0 / 3;
 
-// Threads that had a CPU for less of even their best windows did not work together: other programs
-// ran on their CPUs, and what they reached is no ceiling.
-inline constexpr double kLeastOnCpu = 0.95;
+// If the threads had a CPU for less than this share of even their best windows, other programs ran
+// on their CPUs, and the rate is not a ceiling.
+inline constexpr double kMinOnCpu = 0.95;
 
-// Threads in all reach at least what one of them reaches. Less is a disturbance: within a tenth it
-// may be noise (hyperthreads of one core, a saturated memory), beyond it the value is no ceiling.
-inline constexpr double kLeastOfFewer = 0.90;
-// Of cores times one thread's rate, for what each core has to itself. All-core clocks under vector
-// code go down to 0.65 of one core's, and efficient cores reach half of a fast one's (0.75 of a
-// mixture).
-inline constexpr double kLeastOfCores = 0.60;
+// All threads together reach at least the rate of fewer threads. A rate down to 10 % lower may be
+// noise (hyperthreads of one core, a saturated memory); below that it is not a ceiling.
+inline constexpr double kMinOfFewer = 0.90;
+// Smallest ratio of a rate to (cores x the rate of one thread), for resources of one core. All-core
+// clocks under vector code go down to 0.65 of a single core's clock, and efficient cores reach half
+// the rate of fast ones (0.75 for a mixture).
+inline constexpr double kMinOfCores = 0.60;
 
-// Value, median and spread of windows' rates, or of times for a latency; and of the share of each
-// window in which the threads had a CPU. `windows` is not empty.
+// Sets value, median and spread from the windows' rates (for a latency: times), and the share of
+// time with a CPU from `on_cpu`. `windows` is not empty.
 void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, Ceiling& ceiling);
 
-// Better is higher, except for a latency.
+// For a latency, lower is better; for all others, higher.
 bool IsLatency(const Ceiling& ceiling);
-// Another core, or another guest of the host, works with the same resource.
+// Whether other cores or other guests of the host use the same resource.
 bool IsShared(const Ceiling& ceiling);
-// How much better `a` is than `b`, as the ratio of their rates. Both have values.
+// The ratio of the rates of `a` and `b`: above 1 if `a` is better. Both have values.
 double RatioOfRates(const Ceiling& a, const Ceiling& b);
 
-// By the time that its threads had a CPU, by its spread, and by what one of its threads reached
-// alone. `cores`: physical cores that the threads may use, 0 if not known.
+// Judges by the time that the threads had a CPU, by the spread, and by the rate of one thread
+// alone. `cores`: physical cores that the threads may use; 0: not known.
 Verdict JudgeCeiling(const Ceiling& ceiling, int cores);
 
-// Of two batches of windows taken in one go: the one with the better verdict, or the higher value.
-// A batch that was rejected, but reached more than the better one, leaves a mark.
+// Chooses between two batches of windows: the one with the better verdict, then the higher value.
+// If the rejected batch had a higher rate, the chosen one is marked.
 Ceiling KeepBetter(const Ceiling& first, const Ceiling& again);
 
-// Of two measurements, before a run and after it: the higher value when they agree, with the better
-// verdict of the two; when they differ by more than the spread allowed, DEGRADED.
+// Combines measurements before and after a run. If they agree: the higher value with the better
+// verdict. If they differ by more than the allowed spread: DEGRADED.
 Ceiling Reconcile(const Ceiling& before, const Ceiling& after);
 
-// Marks each rate below that of the same ceiling on fewer threads, unless it has the mark already.
+// Marks each rate below that of the same ceiling with fewer threads, unless it is already marked.
 void JudgeWidths(std::vector<Ceiling>& ceilings);
 
 // "253.1 GFLOP/s", "3.1 ns", "n/a".

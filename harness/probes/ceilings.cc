@@ -18,22 +18,23 @@ namespace topdnn {
 namespace {
 
 constexpr double kWindowSeconds = 1e-3;
-// How often a disturbed ceiling is tried again, while there is time.
-constexpr int kMostRetries = 3;
-// So many times the budget, and 2 s for the buffers, go by before ceilings get a single window.
+// How often a disturbed ceiling is repeated, if time remains.
+constexpr int kMaxRetries = 3;
+// After this many times the budget plus 2 s for the buffers, each remaining ceiling gets one
+// window.
 constexpr double kPatience = 4;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
 std::string LevelName(int level) { return fmt::format("L{}", level); }
 
-// One ceiling still to be measured.
+// A ceiling to measure.
 struct Plan {
   Ceiling ceiling;
-  const Probe* probe = nullptr;  // nullptr: absent, the note says why
+  const Probe* probe = nullptr;  // nullptr: none, the note says why
   std::size_t working_set = 8192;
   double work = 0;  // per iteration, in the ceiling's unit
   bool latency = false;
-  // One thread's own working set lives in the level, too, and not in a nearer one.
+  // The working set of one thread alone also belongs to this level.
   bool comparable_alone = true;
   int cores = 0;  // see JudgeCeiling
 };
@@ -99,7 +100,7 @@ std::vector<Plan> Plans(int threads) {
   return plans;
 }
 
-// Takes at least `least` of the windows, whatever the time that they take.
+// Measures `windows` windows. After twice their total length it stops as soon as there are `least`.
 Ceiling Measure(const Plan& plan, int windows, int least) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
@@ -109,11 +110,11 @@ Ceiling Measure(const Plan& plan, int windows, int least) {
   if (plan.probe == nullptr) return skip(ceiling.note);
   ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
   const bool compared = ceiling.threads > 1 && plan.comparable_alone && !plan.latency;
-  const int between = std::max(1, windows / kLeastWindows);
+  const int between = std::max(1, windows / kMinWindows);
   std::vector<double> values;
   std::vector<double> on_cpu;
-  // On a machine busy with other work a window lasts many times its length, as threads wait for a
-  // CPU: fewer windows are better then than an endless measurement.
+  // On a busy machine a window lasts many times its length, because threads wait for a CPU. Then
+  // fewer windows are better than an endless measurement.
   const auto deadline = Clock::now() + std::chrono::duration<double>(2 * windows * kWindowSeconds);
   for (int window = 0; window < windows; ++window) {
     const bool late = Clock::now() > deadline;
@@ -134,26 +135,26 @@ Ceiling Measure(const Plan& plan, int windows, int least) {
   return ceiling;
 }
 
-// Measures all of them in `budget_seconds` of windows, then those that are marked again, for as
-// long at most.
+// Measures all ceilings in `budget_seconds`, then repeats the marked ones for at most as long
+// again.
 std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_seconds) {
   const auto measured = std::count_if(plans.begin(), plans.end(),
                                       [](const Plan& plan) { return plan.probe != nullptr; });
   const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
-  const int windows = std::max(kLeastWindows, static_cast<int>(each / kWindowSeconds));
+  const int windows = std::max(kMinWindows, static_cast<int>(each / kWindowSeconds));
   std::vector<Ceiling> ceilings;
   ceilings.reserve(plans.size());
-  // Where a window waits for a CPU for tens of milliseconds, so many windows would last minutes.
+  // If windows wait for a CPU for tens of milliseconds, measuring all of them would take minutes.
   const auto hurry = Clock::now() + std::chrono::duration<double>(kPatience * budget_seconds + 2);
   for (const Plan& plan : plans) {
-    ceilings.push_back(Measure(plan, windows, Clock::now() > hurry ? 1 : kLeastWindows));
+    ceilings.push_back(Measure(plan, windows, Clock::now() > hurry ? 1 : kMinWindows));
   }
   const auto deadline = Clock::now() + std::chrono::duration<double>(budget_seconds);
-  for (int retry = 0; retry < kMostRetries; ++retry) {
+  for (int retry = 0; retry < kMaxRetries; ++retry) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!ceilings[i].value || ceilings[i].verdict.status == Status::kOk) continue;
       if (Clock::now() > deadline) return ceilings;
-      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows, kLeastWindows));
+      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows, kMinWindows));
     }
   }
   return ceilings;
@@ -163,14 +164,14 @@ std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_se
 
 std::size_t WorkingSet(const Topology& topology, std::string_view level, int threads,
                        std::size_t memory, std::string& note) {
-  constexpr std::size_t kLeast = 8192;
+  constexpr std::size_t kMinBytes = 8192;
   const auto size = [&](int l) { return static_cast<std::size_t>(CacheSize(topology, l)); };
   const int last = LastCacheLevel(topology);
   const auto team = static_cast<std::size_t>(threads);
   const std::size_t below = size(std::min(last, 2));
   if (level == "l1" || level == "l2") {
     const int number = level == "l1" ? 1 : 2;
-    if (size(number) != 0) return std::max(kLeast, std::bit_floor(size(number) / 2));
+    if (size(number) != 0) return std::max(kMinBytes, std::bit_floor(size(number) / 2));
     note = LevelName(number) + " is not reported";
     return 0;
   }
@@ -179,19 +180,19 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
       note = "no cache beyond L2 is reported";
       return 0;
     }
-    // Well beyond L2, well within a thread's share of the last level.
+    // Much larger than L2, and much smaller than a thread's share of the last level.
     const std::size_t wanted = std::bit_ceil(4 * below);
     if (wanted <= size(last) / team * 3 / 4) return wanted;
     note = fmt::format("a thread's share of {} ({} KiB) is not well above its L2", LevelName(last),
                        size(last) / team >> 10);
     return 0;
   }
-  // Four times the last level in all, as STREAM asks; not more than an eighth of the memory.
-  constexpr std::size_t kMost = std::size_t{512} << 20;
+  // Four times the last level in total, as STREAM requires, but at most an eighth of the memory.
+  constexpr std::size_t kMaxWorkingSet = std::size_t{512} << 20;
   const std::size_t wanted = std::max<std::size_t>(4 * size(last), std::size_t{64} << 20);
-  const std::size_t limit = std::bit_floor(std::min(memory / 8, kMost));
+  const std::size_t limit = std::bit_floor(std::min(memory / 8, kMaxWorkingSet));
   const std::size_t total = std::min(std::bit_ceil(wanted), limit);
-  const std::size_t each = std::max(kLeast, std::bit_floor(total / team));
+  const std::size_t each = std::max(kMinBytes, std::bit_floor(total / team));
   if (each * team < 2 * size(last)) {
     note = fmt::format("working set of {} MiB only, {} is reported as {} MiB: partly cached",
                        each * team >> 20, LevelName(last), size(last) >> 20);

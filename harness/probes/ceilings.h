@@ -1,5 +1,5 @@
-// What this machine can do at best, measured by the probes: a stage's speed is given as a share of
-// these, not of a data sheet, which has another clock and no neighbours.
+// The best rates of this machine, measured by the probes. A stage's speed is given as a share of
+// these, not of a data sheet, which assumes another clock and no neighbours.
 
 #ifndef TOPDNN_HARNESS_PROBES_CEILINGS_H_
 #define TOPDNN_HARNESS_PROBES_CEILINGS_H_
@@ -23,47 +23,49 @@ struct Ceiling {
   std::string type;      // "f32", ...; empty for memory
   std::string operands;  // FMA: "registers" or "l1"; memory: "l1", "l2", "llc", "dram"
   int threads = 1;
-  // The 90th percentile of the windows: a neighbour only ever takes, and one lucky window (a clock
-  // read across a pause) is not a ceiling. A latency's is the 10th. Absent: not measured.
+  // The 90th percentile of the windows. Neighbours only lower a rate, but a single very high window
+  // (such as a clock read across a pause) is not a ceiling. For a latency: the 10th percentile.
+  // Absent: not measured.
   std::optional<double> value;
   std::string unit;              // "FLOP/s" (integer operations: "OP/s"), "B/s", "s"
   std::optional<double> median;  // of the windows
-  // The share that the median window lacks of the value (a latency's value, of its median).
+  // The relative difference between value and median window.
   std::optional<double> spread;
-  // What one of the threads reached by itself between the windows of all; absent on one thread, and
-  // where its own working set is none of that level.
+  // The rate of one thread alone, measured between the other windows. Absent for one thread, and if
+  // its own working set belongs to another level.
   std::optional<double> alone;
-  // The share of the time in which the threads had a CPU, in the windows in which they had it most
-  // (the 90th percentile): without other work it is 1.
+  // The share of time in which the threads had a CPU: the 90th percentile of the windows. 1 without
+  // other work.
   std::optional<double> on_cpu;
   int windows = 0;
-  std::string note;  // what limits its meaning: the working set, ...
-  // SKIPPED: absent, the reason says why. DEGRADED: measured on a disturbed machine. INVALID: it
-  // contradicts itself or another ceiling, and nothing may be held to it.
+  std::string note;  // restrictions: the working set, ...
+  // SKIPPED: no value, the reason says why. DEGRADED: measured on a disturbed machine. INVALID:
+  // contradicts itself or another ceiling; no stage may be compared with it.
   Verdict verdict;
 };
 
-// Every ceiling at one width, with its verdict (ceiling_verdict.h); those that this machine cannot
-// have are included with the reason. `budget_seconds` is for the timed windows, and as much again
-// for those that are disturbed and tried once more; filling the buffers takes some 0.3 s.
+// Measures every ceiling on `threads` threads, with a verdict (ceiling_verdict.h). Ceilings that
+// this machine cannot have are included with the reason. `budget_seconds` is the time for the
+// windows; repeating disturbed ones may take as long again, and filling the buffers takes about 0.3
+// s.
 std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds = 1.0);
 
-// Measures those of these names again, each on as many threads as before, and reconciles them with
-// the earlier values: for the end of a run that started with MeasureCeilings. The other ceilings
-// stay as they are. Each of those in DRAM costs 0.1 s more than the budget.
+// Measures the ceilings of these names again, with the same numbers of threads, and combines them
+// with the earlier values. Used at the end of a run that began with MeasureCeilings. The other
+// ceilings do not change. Each ceiling in DRAM takes 0.1 s more than the budget.
 std::vector<Ceiling> RemeasureCeilings(const std::vector<Ceiling>& previous,
                                        const std::vector<std::string>& names,
                                        double budget_seconds = 0.3);
 
-// The ceiling to put a kernel against: the multiply-add one fed from L1, of the ISA as kernels name
-// theirs ("avx512", "avx2", "amx", "sse41"; an extension is found from its family's name by type:
-// avx512 with bf16 is avx512_bf16), of that type and width. Or nullptr.
+// The ceiling for a kernel: multiply-adds with operands from L1, of this ISA, type and width. `isa`
+// as kernels name it ("avx512", "avx2", "amx", "sse41"); the type selects an extension (avx512 with
+// bf16 is avx512_bf16). nullptr if there is none.
 const Ceiling* CeilingFor(const std::vector<Ceiling>& ceilings, std::string_view isa,
                           std::string_view type, int threads);
 
-// Bytes per thread that make a working set live in a level ("l1", "l2", "llc", "dram"), a power of
-// two, when `threads` work at once; 0 with the reason in `note` when there is none. `memory`: bytes
-// that may be used in all. Pure.
+// Bytes per thread of a working set that fits the level ("l1", "l2", "llc", "dram") but no nearer
+// one when `threads` threads work at once: a power of two. 0 if there is none; `note` then gives
+// the reason. `memory`: bytes that may be used in total. Pure.
 std::size_t WorkingSet(const Topology& topology, std::string_view level, int threads,
                        std::size_t memory, std::string& note);
 

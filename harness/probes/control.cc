@@ -1,4 +1,4 @@
-// Branches whose outcomes are known, and the chain of multiplications that tells the clock.
+// Branches with known outcomes, and the chain of multiplications that measures the core's clock.
 
 #include "harness/probes/catalogue.h"
 
@@ -12,8 +12,8 @@
 namespace topdnn {
 namespace {
 
-// Per iteration one byte decides one branch: taken when it is zero; when not, a counter goes up.
-// The loop's own branch is always taken but for the last.
+// In each iteration one byte decides one branch: taken if zero, otherwise a counter is incremented.
+// The loop's own branch is taken except in the last iteration.
 void Branches(ProbeBuffers& b, std::int64_t n) {
   std::uint64_t position = b.position;
   std::uint64_t not_taken = 0;
@@ -48,7 +48,7 @@ void PrepareTaken(const Probe&, ProbeBuffers& b, Fill, std::uint64_t) {
   b.position = 0;
 }
 
-// The value goes on in `position`, whatever its start.
+// The value is kept in `position`; any start value works.
 void Chain(ProbeBuffers& b, std::int64_t n) { b.position = RunMultiplyChain(b.position, 5, n); }
 
 void PrepareChain(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
@@ -61,7 +61,7 @@ std::vector<Probe> ControlProbes() {
   ProbeWork random;
   random.bytes_loaded = 1;
   random.loads = 1;
-  random.instructions = 6.5;  // on average: the counted half has one more
+  random.instructions = 6.5;  // on average: half of the iterations increment the counter
   random.branches = 2;
   ProbeWork taken = random;
   taken.instructions = 6;

@@ -1,7 +1,7 @@
-// What a core can do in a cycle with its data in L1: instructions issued, floating-point operations
-// by width, loads and stores by width, branches taken. Each saturates one resource, so that a count
-// over the rate measured here is a time that no code can stay below. And a chain of multiply-adds,
-// each waiting for the one before it, which saturates nothing.
+// The highest rates of a core with data in L1: instructions issued, floating-point operations by
+// width, loads and stores by width, taken branches. Each probe saturates one resource, so a count
+// divided by the measured rate is a lower bound for the time of any code. One more probe is a chain
+// of dependent multiply-adds, which saturates nothing.
 
 #include "harness/probes/catalogue.h"
 
@@ -28,9 +28,9 @@ namespace {
   }
 
 // ---- Issue -------------------------------------------------------------------------------------
-// Two mixes, as no single kind of instruction has enough ports: arithmetic with moves, which many
-// cores resolve while renaming, and arithmetic with loads and a store. Not `nop`: Zen 4 fuses it
-// with its neighbour, and 12 a cycle were seen where 6 are issued.
+// Two mixes, because no single kind of instruction has enough ports: arithmetic with moves, which
+// many cores eliminate when renaming, and arithmetic with loads and a store. `nop` is not used: Zen
+// 4 fuses it with its neighbour and retires 12 per cycle where 6 are issued.
 
 CORE(IssueMoves, "xor %%eax, %%eax\n\t",
      REPEAT(20,
@@ -44,7 +44,7 @@ CORE(IssueMemory, "xor %%eax, %%eax\n\t",
      "")
 CORE(Taken, "", REPEAT(30, "jmp 2f\n\tnop\n2:\n\t"), "")
 
-// ---- Floating point: multiply-adds beside additions, which some cores do in units of their own --
+// ---- Floating point: multiply-adds and additions, which some cores execute in separate units ----
 
 #define ZERO                                \
   ".irp r,0,1,2,3,4,5,6,7,12,13,14\n\t"     \
@@ -60,7 +60,7 @@ CORE(Fp128, ZERO, REPEAT(8, MULTIPLY_ADD_AND_ADD("xmm")), "vzeroupper\n\t")
 CORE(Fp256, ZERO, REPEAT(8, MULTIPLY_ADD_AND_ADD("ymm")), "vzeroupper\n\t")
 CORE(Fp512, ZERO, REPEAT(8, MULTIPLY_ADD_AND_ADD("zmm")), "vzeroupper\n\t")
 
-// x = x / 2 + 1, again and again.
+// x = x / 2 + 1, repeated.
 CORE(Chain,
      "mov $0x3f000000, %%eax\n\t"
      "vmovd %%eax, %%xmm1\n\t"
@@ -104,7 +104,7 @@ CORE(Store64, ZERO, REPEAT(20, FOUR_STORES("zmm", "64")), "vzeroupper\n\t")
 
 // ---- The list ----------------------------------------------------------------------------------
 
-// The memory holds nothing that the probes compute with.
+// The contents of the memory do not matter.
 void PrepareMemory(const Probe&, ProbeBuffers& b, Fill, std::uint64_t) {
   std::memset(b.memory.get(), 0x55, b.working_set);
 }
@@ -112,7 +112,7 @@ void PrepareMemory(const Probe&, ProbeBuffers& b, Fill, std::uint64_t) {
 struct Entry {
   const char* name;
   Isa isa;
-  int instructions;  // but for the loop's own two
+  int instructions;  // without the loop's own two
   int loads, load_width;
   int stores, store_width;
   int flops;

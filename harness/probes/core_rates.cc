@@ -27,11 +27,11 @@ double FpCount(const ProbeWork& work) {
   return work.flops / kLanes;
 }
 
-// The rates and costs by name, as in the JSON.
+// The rates and costs by their names in the JSON.
 struct Member {
   const char* name;
   std::optional<double> CoreRates::*value;
-  bool cost = false;  // cycles: the lower, the better
+  bool cost = false;  // in cycles: lower is better
 };
 
 constexpr Member kMembers[] = {{"slots", &CoreRates::slots},
@@ -50,10 +50,10 @@ auto& RateOf(Rates& rates, std::string_view name) {
       std::find(std::begin(kFpNames), std::end(kFpNames), name) - std::begin(kFpNames)));
 }
 
-// A rate is that of the fastest of its probes.
+// A rate is the highest of its probes.
 struct Row {
   const char* probe;
-  double (*amount)(const ProbeWork&);  // of an iteration
+  double (*amount)(const ProbeWork&);  // per iteration
   const char* rate;
 };
 
@@ -70,15 +70,15 @@ constexpr Row kRows[] = {
     {"core/store/8", Stores, "stores"},
 };
 
-// Iterations a cycle of each thread.
+// Iterations per cycle of each thread.
 struct Pace {
   double median = 0, best = 0;  // best: the 90th percentile of the windows
 
   double spread() const { return 1 - median / best; }
 };
 
-// From so many windows that a neighbour disturbs few; the clock is read around each, as it moves.
-// Absent where the probe does not run.
+// Uses enough windows that a neighbour disturbs few of them. The clock is read around each window,
+// because it changes. Absent if the probe cannot run.
 std::optional<Pace> PaceOf(const char* name, int threads, std::size_t working_set) {
   const Probe* probe = FindProbe(name);
   if (probe == nullptr || !WhyAbsent(*probe, MachineIsas()).empty()) return std::nullopt;
@@ -122,7 +122,7 @@ CoreRates MeasureCoreRates(int threads) {
   const std::optional<Pace> predicted = PaceOf("branch/taken", threads, kRandomBytes);
   const std::optional<Pace> random = PaceOf("branch/random", threads, kRandomBytes);
   if (predicted && random) {
-    // Every other iteration mispredicts, on average.
+    // Half of the iterations mispredict, on average.
     rates.mispredict_cycles = 2 * (1 / random->median - 1 / predicted->best);
     rates.spreads["mispredict_cycles"] = std::max(predicted->spread(), random->spread());
   }

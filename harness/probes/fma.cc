@@ -1,13 +1,14 @@
 // Multiply-add throughput by vector ISA and type, in two forms. `registers`: 12 independent
-// accumulators of two operands that never change; the best that the units do, at the clock that
-// idle data lines allow. `l1`: the inner loop of a GEMM: a block of accumulators, its columns
-// loaded as vectors and its rows broadcast from packed panels of real data in L1; what a kernel can
-// hope for, hence the ceiling that stages are put against.
+// accumulators and two constant operands; the highest rate of the units, at the clock that constant
+// data allow. `l1`: the inner loop of a GEMM: a block of accumulators, columns loaded as vectors
+// and rows broadcast from packed panels of real data in L1. This is what a kernel can reach, so
+// stages are compared with it.
 //
-// Blocks: 14x2 of 32 registers (AVX-512) and 6x2 of 16 (AVX2), as BLIS and OpenBLAS use them: 16
-// loads for 28 multiply-adds and 8 for 12, which two loads a cycle feed; and more accumulators than
-// latency times throughput (4 x 2). Assembly, so that nothing is reordered or spilled and every
-// instruction is known; the assembler takes all ISAs, so no file needs flags.
+// Blocks are 14x2 with 32 registers (AVX-512) and 6x2 with 16 (AVX2), as in BLIS and OpenBLAS: 16
+// loads for 28 multiply-adds, and 8 for 12, which two loads per cycle can supply. They have more
+// accumulators than latency times throughput (4 x 2). The code is assembly, so that no compiler
+// reorders or spills and every instruction is known. The assembler accepts all ISAs, so no file
+// needs compiler flags.
 
 #if defined(__x86_64__)
 
@@ -18,12 +19,12 @@
 namespace topdnn {
 namespace {
 
-// Steps per loop of the streamed forms, and rounds over the accumulators of the others.
+// Steps per loop of the streamed forms; rounds over the accumulators of the others.
 constexpr int kSteps = 4;
 constexpr int kRounds = 8;
 
-// Both panels are walked by one offset that wraps: the step times the bytes of rows per step; the
-// columns' offset is a multiple of it (an addressing mode's scale).
+// One offset, which wraps around, addresses both panels: the step times the bytes of rows per step.
+// The offset of the columns is a multiple of it (the scale of the addressing mode).
 #define TOPDNN_LOOP(body)     \
   "xor %%ecx, %%ecx\n\t"      \
   ".p2align 5\n"              \
@@ -39,7 +40,7 @@ constexpr int kRounds = 8;
 
 // ---- AVX-512, 14x2 -----------------------------------------------------------------------------
 
-// One row: broadcast, then a multiply-add into each of its two accumulators. \k is the step.
+// One row: a broadcast, and a multiply-add into each of its two accumulators. \k is the step.
 #define ROW14(row, first, second)                                                        \
   BROADCAST " (" ROW_STEP "*\\k+" #row "*" ROW_BYTES ")(%[rows],%%rcx), %%zmm30\n\t" FMA \
             " %%zmm28, %%zmm30, %%zmm" #first "\n\t" FMA " %%zmm29, %%zmm30, %%zmm" #second "\n\t"
@@ -162,7 +163,7 @@ STREAM_AVX2(StreamAvx2F64, 64)
 #undef COLUMN_SCALE
 #undef ROW_STEP
 
-// ---- SSE2, 8x1: no FMA, no broadcast load; rows are packed four times over ---------------------
+// ---- SSE2, 8x1: no FMA, no broadcast load; rows are stored four times --------------------------
 
 #define ROW8(row)                \
   "movaps (128*\\k+16*" #row     \
@@ -224,7 +225,7 @@ REGISTERS(RegistersAvx512Bf16, "zmm", "vdpbf16ps", "vpbroadcastd")
 REGISTERS(RegistersAvx512S8, "zmm", "vpdpbusd", "vpbroadcastd")
 REGISTERS(RegistersAvx512F16, "zmm", "vfmadd231ph", "vpbroadcastw")
 
-// mulps overwrites an operand: copy, multiply, add, for 8 accumulators.
+// mulps overwrites an operand, so each accumulator takes a copy, a multiplication and an addition.
 void RegistersSse2F32(ProbeBuffers& b, std::int64_t n) {
   asm volatile(
       ".irp r,0,1,2,3,4,5,6,7\n\t"
@@ -284,7 +285,7 @@ Probe StreamedProbe(const Entry& e) {
   const bool sse = e.isa == Isa::kSse2;
   const int lanes = e.vector_bytes / e.accumulator_bytes;
   const int products = e.rows * e.columns;
-  const int per_product = sse ? 2 : 1;  // multiply and add apart
+  const int per_product = sse ? 2 : 1;  // multiply and add are separate
   ProbeWork work;
   work.flops = 2.0 * products * lanes * e.depth * kSteps;
   work.loads = (e.rows + e.columns) * kSteps;

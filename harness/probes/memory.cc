@@ -1,7 +1,8 @@
-// Bandwidth and latency of the memory hierarchy: which level answers is the working set's matter
-// (ProbeBuffers), so one probe serves all levels. The working set is walked in blocks of 512 bytes,
-// its end wrapped by a mask: no branch, nothing to mispredict. Triad and copy as in McCalpin's
-// STREAM; bytes are those the program moves, without the fetch of a line before it is stored to.
+// Bandwidth and latency of the memory hierarchy. The size of the working set (ProbeBuffers) selects
+// the level, so one probe serves all levels. The probe walks the working set in blocks of 512 bytes
+// and wraps around with a mask, so there is no branch to mispredict. Triad and copy as in
+// McCalpin's STREAM. Bytes are those that the program moves, without the fetch of a line before a
+// store.
 
 #include "harness/probes/catalogue.h"
 
@@ -30,8 +31,8 @@ constexpr int kChaseLoads = 8;
   "sub $1, %[n]\n\t"        \
   "jnz 1b\n\t"
 
-// Adds every 32-bit word to four accumulators: the sum proves that every byte was read, and an
-// integer addition is never what a load waits for.
+// Adds all 32-bit words into four accumulators. The sum proves that every byte was read, and no
+// load waits for an integer addition.
 #define READ(name, clear, add, width, offsets, store, end)                                   \
   void name(ProbeBuffers& b, std::int64_t n) {                                               \
     std::uint64_t position = b.position;                                                     \
@@ -67,9 +68,10 @@ READ(ReadSse2, ".irp r,0,1,2,3\n\tpxor %%xmm\\r, %%xmm\\r\n\t.endr\n\t",
      16, "0,1,2,3,4,5,6,7", ".irp r,0,1,2,3\n\tmovups %%xmm\\r, (64*\\r)(%[results])\n\t.endr\n\t",
      "")
 
-// a = b + 3 c. The working set in quarters: a, b, c, and one unused, so that one mask wraps all.
-// The blocks lie a quarter plus a whole number of lines apart, or equal low address bits would make
-// each load look like it depended on the store before (4 KiB aliasing).
+// a = b + 3 c. The working set has four quarters: a, b, c, and one that is unused so that one mask
+// wraps all. The arrays are a quarter plus a whole number of lines apart. Otherwise their low
+// address bits would be equal, and each load would seem to depend on the preceding store (4 KiB
+// aliasing).
 constexpr std::size_t kSkew = 1024;
 
 #define TRIAD(name, body, end)                                                            \
@@ -113,7 +115,7 @@ TRIAD(TriadSse2,
            ".endr\n\t"),
       "")
 
-// Second half to first half, 4 KiB a time.
+// Copies the second half to the first half, 4 KiB at a time.
 void CopyRepMovsb(ProbeBuffers& b, std::int64_t n) {
   const std::size_t half = b.working_set / 2;
   std::byte* const to = b.memory.get();
@@ -136,7 +138,8 @@ void CopyRepMovsb(ProbeBuffers& b, std::int64_t n) {
   b.position = position;
 }
 
-// Each line holds the address of the next one; position keeps the address (0: the first line).
+// Each line holds the address of the next line. `position` is the current address (0: the first
+// line).
 void Chase(ProbeBuffers& b, std::int64_t n) {
   std::uint64_t at = b.position;
   if (at == 0) at = reinterpret_cast<std::uint64_t>(b.memory.get());
@@ -154,8 +157,8 @@ void Chase(ProbeBuffers& b, std::int64_t n) {
   b.position = at;
 }
 
-// Small whole numbers: sums of words stay exact, and read as f32 bit patterns of triad they are
-// replaced by floats below.
+// Fills with small integers, so that sums of words stay exact. For triad, which would read them as
+// f32 bit patterns, floats replace them below.
 void PrepareWords(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
   std::uint64_t state = seed * 2 + 1;
   for (std::size_t at = 0; at < b.working_set; at += 8) {
@@ -176,7 +179,7 @@ void PrepareFloats(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
   b.position = 0;
 }
 
-// One random cycle through all lines (Sattolo), so that no prefetcher guesses the next.
+// One random cycle through all lines (Sattolo), which no prefetcher can predict.
 void PrepareCycle(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
   std::vector<std::uint32_t> order(b.working_set / kLine);
   std::iota(order.begin(), order.end(), 0U);

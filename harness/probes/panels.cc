@@ -1,7 +1,7 @@
-// The operands of the multiply-add probes: a panel of rows and one of columns, as a GEMM packs
-// them. The second half of the row panel is the first with its signs turned, so that sums return
-// to about zero with each pass: no accumulator grows until its additions change nothing (or, in
-// f16, overflow), which would cool the machine and flatter the ceiling.
+// The operands of the multiply-add probes: a panel of rows and a panel of columns, packed as in a
+// GEMM. The second half of the row panel is the negated first half, so that sums return to about
+// zero in each pass. Otherwise an accumulator would grow until additions no longer change it (or
+// overflow, in f16). The units would then use less power, and the ceiling would be too high.
 
 #include <bit>
 #include <cstring>
@@ -18,7 +18,7 @@ std::uint16_t ToBf16(float value) {
   return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
-// IEEE binary16, for |value| in [2^-14, 65504] or 0: smaller ones become 0.
+// IEEE binary16 of a value with |value| in [2^-14, 65504] or 0; smaller values become 0.
 std::uint16_t ToF16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t sign = bits >> 16 & 0x8000;
@@ -72,16 +72,16 @@ void PreparePanels(const Probe& probe, ProbeBuffers& buffers, Fill fill, std::ui
   const FmaShape& shape = *probe.fma;
   const std::size_t size = ElementBytes(shape.type);
   const std::size_t count = ProbeBuffers::kPanelBytes / size;
-  // AMX and VNNI multiply unsigned rows by signed columns: these rows cannot turn their signs, and
-  // need not, for the integer sums wrap around.
+  // AMX and VNNI multiply unsigned rows by signed columns. Their rows cannot be negated, and need
+  // not be, because integer sums wrap around.
   const bool unsigned_rows = shape.type == "s8";
-  // The bytes of the row panel that one pass walks: tiles use all of it.
+  // Bytes of the row panel used in one pass; tiles use all of it.
   const std::size_t pass = (shape.tiles ? ProbeBuffers::kPanelBytes
                                         : static_cast<std::size_t>(shape.row_step) * kPanelSteps) /
                            size;
   Values values(fill, seed, shape.type);
   const std::size_t group =
-      static_cast<std::size_t>(shape.rows_replicated ? shape.lanes : 1);  // equal neighbours
+      static_cast<std::size_t>(shape.rows_replicated ? shape.lanes : 1);  // copies of each value
   std::vector<float> half(pass / 2);
   for (std::size_t i = 0; i < half.size(); ++i)
     half[i] = i % group == 0 ? values.Next() : half[i - 1];

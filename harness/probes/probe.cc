@@ -41,7 +41,7 @@ std::string WhyAbsent(const Probe& probe, const std::vector<IsaVerdict>& isas) {
     if (verdict.isa != probe.isa) continue;
     return verdict.usable ? "" : fmt::format("{}: {}", NameOf(probe.isa), verdict.reason);
   }
-  return fmt::format("{}: not known here", NameOf(probe.isa));
+  return fmt::format("{}: not known on this architecture", NameOf(probe.isa));
 }
 
 }  // namespace topdnn

@@ -15,7 +15,7 @@ namespace {
 constexpr int kWindows = 4;
 constexpr double kWindowSeconds = 0.5e-3;
 
-// Median of a few windows: one interrupt is not a neighbour.
+// The median of a few windows, so that a single interrupt has no effect.
 std::optional<double> Rate(ProbeTeam* team, double work) {
   if (team == nullptr) return std::nullopt;
   std::array<double, kWindows> rates{};

@@ -1,6 +1,6 @@
-// Was the machine quiet? Two short probes to bracket a measurement with: one of the arithmetic
-// units and the clock, one of memory. Both are needed: a neighbour that takes memory bandwidth
-// leaves the arithmetic alone.
+// Checks whether the machine is quiet: two short probes before and after a measurement, one of
+// arithmetic and clock, one of memory. Both are needed, because a neighbour that uses memory
+// bandwidth does not slow arithmetic down.
 
 #ifndef TOPDNN_HARNESS_PROBES_QUIET_H_
 #define TOPDNN_HARNESS_PROBES_QUIET_H_
@@ -13,16 +13,16 @@
 namespace topdnn {
 
 struct QuietReading {
-  std::optional<double> flops_per_second;  // absent where no probe runs
+  std::optional<double> flops_per_second;  // absent if no probe can run
   std::optional<double> bytes_per_second;
 };
 
 class QuietCheck {
  public:
-  // Allocates a working set of DRAM size and fills it (about 0.1 s).
+  // Allocates and fills a working set in DRAM (about 0.1 s).
   explicit QuietCheck(int threads);
 
-  // Takes about 4 ms, and empties the caches: read it before the warm-up and after the last
+  // Takes about 4 ms and empties the caches: call it before the warm-up and after the last
   // iteration, not in between.
   QuietReading Read();
 
@@ -33,15 +33,15 @@ class QuietCheck {
   double bytes_ = 0;
 };
 
-// What memory's rate differs by from one reading to the next on a quiet virtual machine (7 to 25 %
-// seen); arithmetic repeats within 1 %.
+// The relative difference between two readings of memory's rate on a quiet virtual machine (7 to 25
+// % observed). Arithmetic repeats within 1 %.
 inline constexpr double kMemoryNoise = 0.30;
 
-// The worse of the two rates as a share of the best reading known: 1 = undisturbed; a loss of
-// memory within its noise is none. Absent when neither can be compared. Pure.
+// The lower of the two rates as a share of the best known reading; 1: undisturbed. A memory loss
+// within its noise counts as 1. Absent if neither rate can be compared. Pure.
 std::optional<double> QuietRatio(const QuietReading& best, const QuietReading& now);
 
-// The higher of two readings, each rate apart. Pure.
+// The higher of two readings, separately for each rate. Pure.
 QuietReading Best(const QuietReading& a, const QuietReading& b);
 
 }  // namespace topdnn

@@ -10,19 +10,19 @@
 namespace topdnn {
 namespace {
 
-// The clock is read once a part; the cost of that (some 25 ns) vanishes in parts of 40 us and more.
+// The clock is read once per part (about 25 ns), which is negligible in parts of 40 us or more.
 constexpr int kPartsOfWindow = 8;
-// A window ends at the latest when a thread has done so many parts, as the others may have to wait
-// for a CPU for much longer than a window.
-constexpr std::size_t kMostMarks = 16 * kPartsOfWindow;
-// Threads that worked together for less than this share of a window were not measured together.
-constexpr double kLeastInCommon = 0.5;
+// A window also ends when a thread has done this many parts, because other threads may wait for a
+// CPU for much longer than a window.
+constexpr std::size_t kMaxMarks = 16 * kPartsOfWindow;
+// Threads that worked together for a smaller share of a window were not measured together.
+constexpr double kMinInCommon = 0.5;
 
 double Seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// That the calling thread has had a CPU.
+// CPU time of the calling thread.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -35,8 +35,8 @@ double SecondsOf(const Probe& probe, ProbeBuffers& buffers, std::int64_t iterati
   return Seconds() - begin;
 }
 
-// Iterations that last about as long as this. The faster of two runs counts: a thread that loses
-// its CPU in one of them would get parts that are too short.
+// The number of iterations that take about this long. Uses the faster of two runs: if the thread
+// lost its CPU in a run, the parts would be too short.
 std::int64_t Iterations(const Probe& probe, ProbeBuffers& buffers, double wanted_seconds) {
   for (std::int64_t iterations = 1;; iterations *= 2) {
     double seconds = SecondsOf(probe, buffers, iterations);
@@ -50,8 +50,8 @@ std::int64_t Iterations(const Probe& probe, ProbeBuffers& buffers, double wanted
   }
 }
 
-// The iterations that a thread had done at an instant between its first mark and its last: in
-// proportion between two marks.
+// The iterations that a thread had done at a time between its first and last mark: linear
+// interpolation between two marks.
 double IterationsAt(const std::vector<WorkMark>& marks, double seconds) {
   const auto later =
       std::find_if(marks.begin() + 1, marks.end() - 1,
@@ -63,7 +63,7 @@ double IterationsAt(const std::vector<WorkMark>& marks, double seconds) {
          share * static_cast<double>(later->iterations - before.iterations);
 }
 
-// When the threads of a window began and ended.
+// The times at which the threads of a window began and ended.
 struct Span {
   double first_begin, last_begin, first_end, last_end;
   bool Common(double least_seconds) const { return first_end - last_begin > least_seconds; }
@@ -122,7 +122,7 @@ ProbeTeam::ProbeTeam(const Probe& probe, int threads, std::size_t working_set,
       marks_(static_cast<std::size_t>(threads)),
       cpu_seconds_(static_cast<std::size_t>(threads)) {
   for (Member& member : members_) member.buffers = std::make_unique<ProbeBuffers>(working_set);
-  for (std::vector<WorkMark>& marks : marks_) marks.reserve(kMostMarks);
+  for (std::vector<WorkMark>& marks : marks_) marks.reserve(kMaxMarks);
 #pragma omp parallel num_threads(threads)
   {
     const auto thread = static_cast<std::size_t>(omp_get_thread_num());
@@ -131,7 +131,7 @@ ProbeTeam::ProbeTeam(const Probe& probe, int threads, std::size_t working_set,
     probe.prepare(probe, *self.buffers, Fill::kReals, thread + 1);
     self.iterations = Iterations(probe, *self.buffers, window_seconds / kPartsOfWindow);
   }
-  Window();  // warms the clock up to the probe's load
+  Window();  // raises the clock to that of the probe's load
 }
 
 void ProbeTeam::Work(std::size_t thread, int threads) {
@@ -143,7 +143,7 @@ void ProbeTeam::Work(std::size_t thread, int threads) {
   marks.push_back(now);
   const double enough = now.seconds + window_seconds_;
   bool done = false;
-  while (marks.size() < kMostMarks) {
+  while (marks.size() < kMaxMarks) {
     probe_.run(*self.buffers, self.iterations);
     now = {Seconds(), now.iterations + self.iterations};
     marks.push_back(now);
@@ -165,11 +165,11 @@ std::optional<double> ProbeTeam::Window() {
   {
 #pragma omp single
     present = omp_get_num_threads();
-    // (`single` ends in a barrier)
+    // `single` ends with a barrier
     if (present == threads) Work(static_cast<std::size_t>(omp_get_thread_num()), threads);
   }
   if (present != threads) return std::nullopt;
-  const double least = kLeastInCommon * window_seconds_;
+  const double least = kMinInCommon * window_seconds_;
   on_cpu_ = ShareOnCpu(marks_, cpu_seconds_, least);
   return RateInCommon(marks_, least);
 }

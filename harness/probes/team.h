@@ -1,4 +1,4 @@
-// A probe run by several threads at once, in timed windows.
+// Runs a probe on several threads at once, in timed windows.
 
 #ifndef TOPDNN_HARNESS_PROBES_TEAM_H_
 #define TOPDNN_HARNESS_PROBES_TEAM_H_
@@ -15,47 +15,47 @@
 
 namespace topdnn {
 
-// How far a thread was at an instant of its window. The first mark has no iterations.
+// A thread's progress at a time in its window. The first mark has 0 iterations.
 struct WorkMark {
   double seconds = 0;
   std::int64_t iterations = 0;
 };
 
-// Iterations a second of all threads together: the sum of each one's own rate in the time in which
-// all of them worked. Cores of several types each count at their own speed; a thread that lost its
-// CPU within that time lowers the sum. Where the threads had less than `least_seconds` in common,
-// it is all their iterations over the time from the first begin to the last end. Pure.
+// Iterations per second of all threads: the sum of each thread's rate during the time in which all
+// of them worked. So cores of several types count with their own speeds, and a thread that lost its
+// CPU lowers the sum. If the threads had less than `least_seconds` in common: all iterations
+// divided by the time from the first begin to the last end. Pure.
 double RateInCommon(std::span<const std::vector<WorkMark>> threads, double least_seconds);
 
-// The share of a window in which its threads had a CPU, of their `cpu_seconds` each: 1 where
-// nothing else ran on those CPUs. Of each one's own time, or of the time from the first begin to
-// the last end where they had less than `least_seconds` in common. Pure.
+// The share of a window in which the threads had a CPU (`cpu_seconds` of each thread): 1 if nothing
+// else ran on their CPUs. Relative to each thread's own time, or to the time from the first begin
+// to the last end if they had less than `least_seconds` in common. Pure.
 double ShareOnCpu(std::span<const std::vector<WorkMark>> threads,
                   std::span<const double> cpu_seconds, double least_seconds);
 
 class ProbeTeam {
  public:
-  // Each OpenMP thread allocates and fills its own buffers of `working_set` bytes (its pages are
-  // then near it), runs the probe warm and finds how many iterations last a part of a window. The
-  // probe must be one that this machine can run.
+  // Each OpenMP thread allocates and fills buffers of `working_set` bytes (so its pages are on its
+  // own NUMA node), warms the probe up, and finds how many iterations fill a part of a window. This
+  // machine must be able to run the probe.
   ProbeTeam(const Probe& probe, int threads, std::size_t working_set, double window_seconds);
 
-  // Runs one window: every thread crosses a barrier and works until each has worked for the length
-  // of a window. Iterations a second of the whole team (RateInCommon); absent when OpenMP gives
-  // fewer threads than asked for.
+  // Runs one window: all threads start at a barrier, and work until each has worked for the length
+  // of a window. Returns the team's iterations per second (RateInCommon); absent if OpenMP gives
+  // fewer threads than requested.
   std::optional<double> Window();
 
   // ShareOnCpu of the last window.
   double on_cpu() const { return on_cpu_; }
 
-  // The same for the calling thread by itself, while the others rest.
+  // The same for the calling thread alone; the other threads are idle.
   double WindowAlone();
 
  private:
   struct Member {
     std::unique_ptr<ProbeBuffers> buffers;
-    std::int64_t iterations = 1;  // of a part of a window
-    // Two members' state never shares a cache line.
+    std::int64_t iterations = 1;  // iterations in a part of a window
+    // Keeps the states of two threads in separate cache lines.
     std::byte apart[128] = {};
   };
 
@@ -65,9 +65,9 @@ class ProbeTeam {
   double window_seconds_;
   std::vector<Member> members_;
   std::vector<std::vector<WorkMark>> marks_;  // of each thread in the last window
-  std::vector<double> cpu_seconds_;           // likewise
+  std::vector<double> cpu_seconds_;           // of each thread in the last window
   double on_cpu_ = 1;
-  std::atomic<int> done_ = 0;  // threads that have worked for a window's length
+  std::atomic<int> done_ = 0;  // threads that have worked for the length of a window
 };
 
 }  // namespace topdnn

@@ -1,7 +1,8 @@
-// Multiply-add throughput of AMX: four 16x16 accumulator tiles, two tiles of rows and two of
-// columns, as oneDNN's and Intel's own GEMMs block it. A tile multiply takes 16 cycles and a tile
-// load 8 (Intel Optimization Reference Manual, section 20.5), so four loads a step hide below four
-// multiplies. Intel SDM volume 2: TDPBF16PS, TDPBUSD, TILELOADD, LDTILECFG.
+// Multiply-add throughput of AMX with four 16x16 accumulator tiles, two tiles of rows and two of
+// columns, the blocking of oneDNN's and Intel's GEMMs. A tile multiplication takes 16 cycles and a
+// tile load 8 (Intel Optimization Reference Manual, section 20.5), so the four loads of a step run
+// in parallel with its four multiplications. Intel SDM volume 2: TDPBF16PS, TDPBUSD, TILELOADD,
+// LDTILECFG.
 
 #include "harness/probes/catalogue.h"
 
@@ -12,7 +13,7 @@
 namespace topdnn {
 namespace {
 
-// Palette 1, every tile 16 rows of 64 bytes.
+// Palette 1; every tile has 16 rows of 64 bytes.
 struct alignas(64) TileConfiguration {
   std::uint8_t palette = 1;
   std::uint8_t start_row = 0;
@@ -25,7 +26,7 @@ static_assert(sizeof(TileConfiguration) == 64);
 constexpr TileConfiguration kConfiguration;
 constexpr std::int64_t kStride = 64;
 constexpr int kTileBytes = 1024;
-constexpr int kSteps = 4;  // two tiles of 1 KiB each from both panels of 8 KiB: the whole panel
+constexpr int kSteps = 4;  // two 1 KiB tiles from each 8 KiB panel per step: the whole panel
 static_assert(kSteps * 2 * kTileBytes == ProbeBuffers::kPanelBytes);
 
 #define TILES_BEGIN                \

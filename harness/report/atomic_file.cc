@@ -16,8 +16,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel follows at most (path_resolution(7))
-constexpr int kMostTries = 16;  // of random names
+constexpr int kMaxLinks = 40;  // as the kernel follows at most (path_resolution(7))
+constexpr int kMaxTries = 16;  // of random names
 
 [[noreturn]] void Refuse(const std::string& path, std::string_view why, std::string_view fix) {
   throw ReportError(fmt::format("cannot write '{}': {}; {}", path, why, fix));
@@ -52,7 +52,7 @@ int WriteAll(int fd, std::string_view content) {
 // The file that a name leads to over its symbolic links, of which the last may point at nothing.
 std::string RealName(const std::string& path) {
   std::filesystem::path real = path;
-  for (int i = 0; i < kMostLinks; ++i) {
+  for (int i = 0; i < kMaxLinks; ++i) {
     std::error_code error;
     const std::filesystem::path next = std::filesystem::read_symlink(real, error);
     if (error) return real.string();
@@ -76,7 +76,7 @@ void FlushFolderOf(const std::string& path) {
 // Opens a file of a new random name in the folder; the name, or an errno.
 int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
   std::random_device random;
-  for (int i = 0; i < kMostTries; ++i) {
+  for (int i = 0; i < kMaxTries; ++i) {
     name = fmt::format("{}/.topdnn-{:08x}", folder, random());
     const int fd = open(name.c_str(), O_CREAT | O_EXCL | O_NOFOLLOW | O_WRONLY | O_CLOEXEC, mode);
     if (fd >= 0 || errno != EEXIST) return fd;

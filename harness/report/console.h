@@ -1,5 +1,4 @@
-// A run as a table for a person: the stages in their order, the groups with what they leave over,
-// the step.
+// A run for a person: the verdict, the costliest stages, the table of all stages, the step, notes.
 
 #ifndef TOPDNN_HARNESS_REPORT_CONSOLE_H_
 #define TOPDNN_HARNESS_REPORT_CONSOLE_H_
@@ -7,17 +6,18 @@
 #include <string>
 
 #include "harness/record.h"
+#include "harness/report/stage_table.h"
 #include "harness/report/style.h"
 
 namespace topdnn {
 
 struct ConsoleOptions {
   bool explain = false;  // print every note, not only the main ones
+  bool quiet = false;    // neither table nor notes
+  StageTableOptions stages{};
 };
 
-// The verdict, the costliest stages, the table and the notes, with a newline at the end. Lines are
-// cut or wrapped to the style's width. A share is of the step's median; bars are relative to the
-// longest stage.
+// Lines are cut or wrapped to the style's width; the last one ends with a newline.
 std::string ConsoleText(const Report& report, const Style& style,
                         const ConsoleOptions& options = {});
 

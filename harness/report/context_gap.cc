@@ -5,41 +5,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/report/registry.h"
+#include "harness/report/table.h"
 #include "harness/report/text.h"
 
 namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kNameWidth = 20;
-constexpr std::size_t kPassWidth = 16;
-constexpr std::size_t kTimeWidth = 10;
-
 std::string SignedTimeText(double seconds, bool unicode) {
   return (seconds < 0 ? "-" : "+") + TimeText(std::abs(seconds), unicode);
 }
 
-std::string Line(const std::string& name, const std::string& pass,
-                 const std::optional<ContextGap>& gap, const Style& style) {
-  std::string line = PadRight(Cut(name, kNameWidth, style.unicode), kNameWidth) + "  " +
-                     PadRight(Cut(WordsOf(pass), kPassWidth, style.unicode), kPassWidth);
-  const auto add = [&](const std::string& cell) { line += "  " + PadLeft(cell, kTimeWidth); };
-  if (!gap) return line + "  " + PadLeft(kAbsentText, kTimeWidth) + "\n";
-  for (const double seconds : {gap->hot, gap->cold, gap->in_network}) {
-    add(TimeText(seconds, style.unicode));
-  }
-  for (const double seconds : {gap->Added(), gap->CachesAtMost(), gap->Rest()}) {
-    add(SignedTimeText(seconds, style.unicode));
-  }
-  return line + "\n";
+Table EmptyTable() {
+  constexpr Table::Kind kTime = Table::Kind::kTime;
+  return Table({{.name = "stage"},
+                {.name = "pass", .least = 9},
+                {.name = "hot", .kind = kTime},
+                {.name = "cold", .kind = kTime},
+                {.name = "in network", .kind = kTime},
+                {.name = "added", .kind = kTime, .sign = true},
+                {.name = "by caches", .kind = kTime, .sign = true},
+                {.name = "rest", .kind = kTime, .sign = true}});
 }
 
-std::string Head() {
-  std::string line = PadRight("stage", kNameWidth) + "  " + PadRight("pass", kPassWidth);
-  for (const char* title : {"hot", "cold", "in network", "added", "by caches", "rest"}) {
-    line += "  " + PadLeft(title, kTimeWidth);
-  }
-  return line + "\n";
+void AddRow(const std::string& name, const std::string& pass, const std::optional<ContextGap>& gap,
+            Table& table) {
+  const auto figure = [&gap](double value) { return gap ? std::optional(value) : std::nullopt; };
+  const ContextGap g = gap.value_or(ContextGap());
+  table.Add({name, WordsOf(pass), figure(g.hot), figure(g.cold), figure(g.in_network),
+             figure(g.Added()), figure(g.CachesAtMost()), figure(g.Rest())});
 }
 
 void Add(const ContextGap& gap, ContextGap& sum) {
@@ -73,29 +68,44 @@ std::string ContextGapText(const Report& report, const Style& style) {
   ContextGap kernels;
   ContextGap reorders;
   double caches = 0;
-  std::string lines;
+  Table table = EmptyTable();
   bool any = false;
   for (const Record& stage : report.stages) {
     const std::optional<ContextGap> gap = ContextGapOf(stage);
-    lines += Line(stage.name, stage.pass, gap, style);
+    AddRow(stage.name, stage.pass, gap, table);
     if (!gap) continue;
     any = true;
     Add(*gap, stage.pass == "reorder" ? reorders : kernels);
     caches += gap->CachesAtMost();
   }
   if (!any) return "";
-  std::string text = "\nwhat the network adds to each stage's time by itself\n\n" + Head() + lines;
-  text += Line("all kernels", "", kernels, style) + Line("all reorders", "", reorders, style);
+  table.AddRule();
+  AddRow("all kernels", "", kernels, table);
+  AddRow("all reorders", "", reorders, table);
   ContextGap all = kernels;
   Add(reorders, all);
-  text += fmt::format(
-      "\nin the network the stages take {:.2f} x the kernels by themselves with hot caches: {} of "
+  const std::string sentence = fmt::format(
+      "in the network the stages take {:.2f} x the kernels by themselves with hot caches: {} of "
       "reorders, at most {} for colder caches, {} for the rest; with cold caches throughout it "
-      "would be {:.2f} x\n",
+      "would be {:.2f} x",
       all.in_network / kernels.hot, SignedTimeText(reorders.hot, style.unicode),
       SignedTimeText(caches, style.unicode), SignedTimeText(all.Added() - caches, style.unicode),
       all.cold / kernels.hot);
-  return text;
+  return "\nwhat the network adds to each stage's time by itself\n\n" + table.Text(style) + "\n" +
+         Wrap(sentence, style.width, 2);
 }
+
+namespace {
+
+const ReportRegistration kContextGap(TableReport{
+    .name = "context-gap",
+    .help = "time each stage hot, cold and in the network, and explain the difference",
+    .place = 5,
+    .shown = TableReport::Shown::kOnRequest,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return ContextGapText(report, style);
+    }});
+
+}  // namespace
 
 }  // namespace topdnn

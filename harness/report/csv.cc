@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/report/atomic_file.h"
+#include "harness/report/registry.h"
 
 namespace topdnn {
 
@@ -109,5 +110,12 @@ std::string CsvText(const Report& report) {
 void WriteCsv(const Report& report, const std::string& path) {
   WriteFileAtomically(path, CsvText(report));
 }
+
+namespace {
+
+const ReportRegistration kCsv(FileReport{
+    .name = "csv", .help = "write one row per stage to this file as CSV", .text = CsvText});
+
+}  // namespace
 
 }  // namespace topdnn

@@ -5,34 +5,17 @@
 #include <string_view>
 
 #include "harness/counters/source.h"
+#include "harness/report/registry.h"
+#include "harness/report/table.h"
 #include "harness/report/text.h"
 
 namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMostName = 26;
-constexpr std::size_t kFigure = 12;
-
 std::optional<double> EventOf(const Record& record, std::string_view event) {
   const auto found = record.events.find(std::string(event));
   return found == record.events.end() ? std::nullopt : found->second;
-}
-
-std::optional<double> Times(std::optional<double> value, double factor) {
-  if (value) *value *= factor;
-  return value;
-}
-
-std::string Row(const Record& record, const std::string& name, std::size_t width,
-                const Style& style) {
-  std::string line = PadRight(Cut(name, width, style.unicode), width);
-  for (const auto& figure :
-       {Times(EventOf(record, kDramReadEvent), 1e-6), Times(EventOf(record, kDramWriteEvent), 1e-6),
-        Times(record.bytes, 1e-6), Times(record.DramBytesPerSecond(), 1e-9)}) {
-    line += PadLeft(FigureText(figure), kFigure);
-  }
-  return line + "\n";
 }
 
 }  // namespace
@@ -42,20 +25,33 @@ std::string DramTableText(const Report& report, const Style& style) {
     return EventOf(record, kDramReadEvent) || EventOf(record, kDramWriteEvent);
   };
   if (std::none_of(report.stages.begin(), report.stages.end(), counted)) return "";
-  std::size_t width = 12;
-  for (const Record& stage : report.stages) {
-    width = std::max(width, ColumnsOfText(WordsOf(stage.name + " " + stage.pass)));
-  }
-  width = std::min(width, kMostName);
-  std::string text = PadRight("DRAM", width);
-  for (const char* head : {"read MB", "written MB", "least MB", "GB/s"}) {
-    text += PadLeft(head, kFigure);
-  }
-  text += "\n";
-  for (const Record& stage : report.stages) {
-    text += Row(stage, WordsOf(stage.name + " " + stage.pass), width, style);
-  }
-  return text + Row(report.step, "step", width, style);
+  constexpr Table::Kind kFigure = Table::Kind::kFigure;
+  Table table({{.name = "DRAM"},
+               {.name = "pass", .least = 9},
+               {.name = "read", .kind = kFigure, .unit = "MB"},
+               {.name = "written", .kind = kFigure, .unit = "MB"},
+               {.name = "least", .kind = kFigure, .unit = "MB"},
+               {.name = "GB/s", .kind = kFigure}});
+  const auto add = [&table](const Record& record, const std::string& name) {
+    table.Add({name, WordsOf(record.pass), Scaled(EventOf(record, kDramReadEvent), 1e-6),
+               Scaled(EventOf(record, kDramWriteEvent), 1e-6), Scaled(record.bytes, 1e-6),
+               Scaled(record.DramBytesPerSecond(), 1e-9)});
+  };
+  for (const Record& stage : report.stages) add(stage, stage.name);
+  add(report.step, "step");
+  return "\n" + table.Text(style);
 }
+
+namespace {
+
+const ReportRegistration kDram(TableReport{
+    .name = "dram",
+    .help = "",
+    .place = 2,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return DramTableText(report, style);
+    }});
+
+}  // namespace
 
 }  // namespace topdnn

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/report/atomic_file.h"
+#include "harness/report/registry.h"
 
 namespace topdnn {
 
@@ -161,5 +162,14 @@ std::string JsonText(const Json& json) {
 void WriteJson(const Report& report, const std::string& path) {
   WriteFileAtomically(path, JsonText(ToJson(report)));
 }
+
+namespace {
+
+const ReportRegistration kJson(FileReport{
+    .name = "json",
+    .help = "write the whole report to this file as JSON",
+    .text = [](const Report& report) { return JsonText(ToJson(report)); }});
+
+}  // namespace
 
 }  // namespace topdnn

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "harness/report/grouped_names.h"
 #include "harness/report/text.h"
 #include "harness/validity.h"
 
@@ -14,13 +16,33 @@ namespace topdnn {
 
 namespace {
 
-std::string LabelOf(const Record& record) { return record.name + " " + WordsOf(record.pass); }
-
 // "DEGRADED: REASON"
-std::string StatusText(const Record& record) {
-  std::string text(NameOf(record.status));
-  if (!record.reason.empty()) text += ": " + record.reason;
+std::string StatusText(Status status, const std::string& reason) {
+  std::string text(NameOf(status));
+  if (!reason.empty()) text += ": " + reason;
   return text;
+}
+
+// The parts of a reason, which "; " joins.
+std::vector<std::string_view> PartsOf(std::string_view reason) {
+  constexpr std::string_view kJoint = "; ";
+  std::vector<std::string_view> parts;
+  while (!reason.empty()) {
+    const std::size_t end = std::min(reason.find(kJoint), reason.size());
+    parts.push_back(reason.substr(0, end));
+    reason.remove_prefix(std::min(end + kJoint.size(), reason.size()));
+  }
+  return parts;
+}
+
+// The reason without the parts that the step has too.
+std::string OwnReason(const Record& stage, const Record& step) {
+  const std::vector<std::string_view> known = PartsOf(step.reason);
+  std::vector<std::string_view> own;
+  for (const std::string_view part : PartsOf(stage.reason)) {
+    if (std::find(known.begin(), known.end(), part) == known.end()) own.push_back(part);
+  }
+  return fmt::format("{}", fmt::join(own, "; "));
 }
 
 // "Memory_Bound 42 %", the largest node of level 1 but Retiring; empty without a Top-Down profile.
@@ -47,22 +69,20 @@ std::string WhyOf(const Record& record) {
 
 }  // namespace
 
+bool StandsOut(const Record& stage, const Record& step) {
+  return stage.status != step.status || !OwnReason(stage, step).empty();
+}
+
 std::string VerdictText(const Report& report, const Style& style) {
-  std::string text = Wrap("verdict: " + StatusText(report.step), style.width, 2);
-  std::vector<std::pair<std::string, std::vector<std::string>>> others;
+  const Record& step = report.step;
+  std::string text = Wrap("verdict: " + StatusText(step.status, step.reason), style.width, 2);
+  GroupedNames others;
   for (const Record& stage : report.stages) {
-    const std::string status = StatusText(stage);
-    if (status == StatusText(report.step)) continue;
-    auto place = std::find_if(others.begin(), others.end(),
-                              [&](const auto& entry) { return entry.first == status; });
-    if (place == others.end()) place = others.insert(others.end(), {status, {}});
-    place->second.push_back(LabelOf(stage));
+    if (!StandsOut(stage, step)) continue;
+    others.Add(StatusText(stage.status, OwnReason(stage, step)), LabelOf(stage));
   }
-  for (const auto& [status, names] : others) {
-    const std::string stages = names.size() > 3
-                                   ? fmt::format("{} and {} more", names[0], names.size() - 1)
-                                   : fmt::format("{}", fmt::join(names, ", "));
-    text += Wrap(fmt::format("  {}: {}", stages, status), style.width, 4);
+  for (const NamesOfText& group : others.groups()) {
+    text += Wrap(fmt::format("  {}: {}", group.NamesText(), group.text), style.width, 4);
   }
   return text;
 }
@@ -74,8 +94,8 @@ std::string CostliestText(const Report& report, const Style& style) {
     if (stage.seconds && stage.status != Status::kFailed) stages.push_back(&stage);
   }
   if (stages.empty()) return "";
-  constexpr std::size_t kMost = 3;
-  const std::size_t shown = std::min(kMost, stages.size());
+  constexpr std::size_t kMax = 3;
+  const std::size_t shown = std::min(kMax, stages.size());
   std::partial_sort(
       stages.begin(), stages.begin() + static_cast<std::ptrdiff_t>(shown), stages.end(),
       [](const Record* a, const Record* b) { return a->seconds->median > b->seconds->median; });

@@ -11,8 +11,12 @@
 
 namespace topdnn {
 
-// "verdict: OK" or "verdict: DEGRADED: REASON", and the records that differ from it, one line for
-// each status and reason. Lines are wrapped to the style's width.
+// Whether the verdict of a stage has to be printed beside that of the step: its status differs, or
+// its reason has a part that the step's reason lacks.
+bool StandsOut(const Record& stage, const Record& step);
+
+// "verdict: OK" or "verdict: DEGRADED: REASON", and the stages that stand out, one line for each
+// status and reason, without what the step's reason says. Lines are wrapped to the style's width.
 std::string VerdictText(const Report& report, const Style& style);
 
 // "most time: conv2 forward 19.0 % (96.8 % of peak), ...": up to three stages, each with its share

@@ -1,11 +1,15 @@
 #include "harness/report/style.h"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 #include "harness/report/text.h"
 
@@ -23,6 +27,13 @@ bool NamesUtf8(std::string_view locale) {
   return plain.find("utf8") != std::string::npos;
 }
 
+// 0 if the variable is not set or is no number.
+int NumberIn(const char* variable) {
+  int number = 0;
+  if (IsSet(variable)) std::from_chars(variable, variable + std::strlen(variable), number);
+  return number;
+}
+
 }  // namespace
 
 Style StyleFor(const Surroundings& surroundings) {
@@ -35,10 +46,17 @@ Style StyleFor(const Surroundings& surroundings) {
     style.unicode = NamesUtf8(locale);
     break;
   }
-  if (surroundings.is_terminal && surroundings.columns > 0) {
-    style.width = std::clamp(surroundings.columns, 80, 120);
-  }
+  int columns = surroundings.is_terminal ? surroundings.columns : 0;
+  if (columns <= 0) columns = NumberIn(surroundings.columns_variable);
+  style.cut = surroundings.is_terminal || columns > 0;
+  if (columns > 0) style.width = std::clamp(columns, 80, 160);
   return style;
+}
+
+std::string Inked(Ink ink, const std::string& text, const Style& style) {
+  static constexpr std::array<const char*, 6> kCodes = {"0", "1", "2", "31", "33", "36"};
+  if (!style.colour || ink == Ink::kPlain || text.empty()) return text;
+  return fmt::format("\x1b[{}m{}\x1b[0m", kCodes.at(static_cast<std::size_t>(ink)), text);
 }
 
 Style DetectStyle(std::FILE* stream) {
@@ -47,6 +65,7 @@ Style DetectStyle(std::FILE* stream) {
   here.is_terminal = isatty(fd) == 1;
   winsize size{};
   if (ioctl(fd, TIOCGWINSZ, &size) == 0) here.columns = size.ws_col;
+  here.columns_variable = std::getenv("COLUMNS");
   here.no_color = std::getenv("NO_COLOR");
   here.term = std::getenv("TERM");
   here.lc_all = std::getenv("LC_ALL");

@@ -15,12 +15,19 @@ struct Style {
   bool unicode = false;
   bool terminal = false;  // a person watches: progress lines make sense
   int width = 110;        // columns
+  bool cut = true;        // tables are fitted to the width; false: they are as wide as their cells
 };
+
+enum class Ink { kPlain, kBold, kDim, kRed, kYellow, kCyan };
+
+// The text in that ink, or as it is where there is no colour.
+std::string Inked(Ink ink, const std::string& text, const Style& style);
 
 // What the environment says; null where a variable is not set.
 struct Surroundings {
   bool is_terminal = false;
-  int columns = 0;  // 0: not known
+  int columns = 0;                         // of the terminal; 0: not known
+  const char* columns_variable = nullptr;  // COLUMNS
   const char* no_color = nullptr;
   const char* term = nullptr;
   const char* lc_all = nullptr;
@@ -30,14 +37,15 @@ struct Surroundings {
 
 // Pure. Colour only on a terminal that is not "dumb", and without a non-empty NO_COLOR
 // (no-color.org). Unicode when the first non-empty of LC_ALL, LC_CTYPE and LANG, as in
-// setlocale(3), names UTF-8. The width is that of the terminal between 80 and 120, and 110
-// elsewhere.
+// setlocale(3), names UTF-8. The width is that of the terminal, or else the number in COLUMNS,
+// between 80 and 160. Without either it is 110, and tables are not cut: into a pipe or a file goes
+// everything.
 Style StyleFor(const Surroundings& surroundings);
 
 // For what is written to `stream` here and now.
 Style DetectStyle(std::FILE* stream);
 
-// A line on a terminal that tells how far long work is, and is gone afterwards. Does nothing when
+// A line on a terminal that shows how far long work is, and is erased afterwards. Does nothing when
 // the style is not that of a terminal. Writes to stderr, so that stdout stays clean.
 class ProgressLine {
  public:

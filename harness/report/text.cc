@@ -20,10 +20,21 @@ std::string_view FirstCodePoints(std::string_view text, std::size_t n) {
   return text.substr(0, at);
 }
 
+// "53 %" is one word.
+std::size_t EndOfWord(std::string_view text, std::size_t at) {
+  const std::size_t end = std::min(text.find(' ', at), text.size());
+  const bool percent = text.substr(end, 2) == " %";
+  return percent ? std::min(text.find(' ', end + 1), text.size()) : end;
+}
+
 }  // namespace
 
 std::size_t ColumnsOfText(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), StartsCodePoint));
+}
+
+std::string FirstColumns(std::string_view text, std::size_t columns) {
+  return std::string(FirstCodePoints(text, columns));
 }
 
 std::string Cut(std::string_view text, std::size_t columns, bool unicode) {
@@ -34,6 +45,17 @@ std::string Cut(std::string_view text, std::size_t columns, bool unicode) {
          std::string(FirstCodePoints(ellipsis, columns - kept));
 }
 
+std::string CutMiddle(std::string_view text, std::size_t columns, bool unicode) {
+  const std::size_t whole = ColumnsOfText(text);
+  if (whole <= columns) return std::string(text);
+  const std::string_view ellipsis = unicode ? "\u2026" : "..";
+  if (columns < ColumnsOfText(ellipsis) + 2) return Cut(text, columns, unicode);
+  const std::size_t kept = columns - ColumnsOfText(ellipsis);
+  const std::string_view head = FirstCodePoints(text, kept / 2);
+  const std::string_view before_tail = FirstCodePoints(text, whole - (kept - kept / 2));
+  return std::string(head) + std::string(ellipsis) + std::string(text.substr(before_tail.size()));
+}
+
 std::string Wrap(std::string_view text, int columns, std::size_t indent) {
   const auto width = static_cast<std::size_t>(std::max(columns, 1));
   // Leading spaces belong to the first word.
@@ -42,7 +64,7 @@ std::string Wrap(std::string_view text, int columns, std::size_t indent) {
   std::string line(text.substr(0, start));
   bool empty = true;  // the line holds no word
   for (std::size_t at = start; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = EndOfWord(text, at);
     const std::string_view word = text.substr(at, end - at);
     at = std::min(text.find_first_not_of(' ', end), text.size());
     if (!empty && ColumnsOfText(line) + 1 + ColumnsOfText(word) > width) {
@@ -62,6 +84,10 @@ std::string PadLeft(std::string_view text, std::size_t columns) {
 
 std::string PadRight(std::string_view text, std::size_t columns) {
   return std::string(text) + std::string(columns - std::min(columns, ColumnsOfText(text)), ' ');
+}
+
+std::optional<double> Scaled(std::optional<double> value, double factor) {
+  return value ? std::optional(*value * factor) : std::nullopt;
 }
 
 std::string ThreeDigits(double value) {

@@ -17,15 +17,25 @@ inline constexpr std::string_view kAbsentText = "n/a";
 // Code points of UTF-8 text; each is taken to be one column wide.
 std::size_t ColumnsOfText(std::string_view text);
 
+// As many whole code points as fit into the columns.
+std::string FirstColumns(std::string_view text, std::size_t columns);
+
 // At most `columns` wide, a cut shown by an ellipsis ("..." without Unicode).
 std::string Cut(std::string_view text, std::size_t columns, bool unicode);
 
+// The same, cut in the middle: names that differ at their ends stay apart.
+std::string CutMiddle(std::string_view text, std::size_t columns, bool unicode);
+
 // The text in lines of at most `columns`, broken at spaces, with a newline at its end; lines after
-// the first begin with `indent` spaces. A word that is longer than a line stays whole.
+// the first begin with `indent` spaces. A word that is longer than a line stays whole, and so do a
+// number and its "%".
 std::string Wrap(std::string_view text, int columns, std::size_t indent);
 
 std::string PadLeft(std::string_view text, std::size_t columns);   // text at the right
 std::string PadRight(std::string_view text, std::size_t columns);  // text at the left
+
+// The value in another unit; absent if it is absent.
+std::optional<double> Scaled(std::optional<double> value, double factor);
 
 // Three significant digits, no exponent: "0.00123", "12.3", "1235".
 std::string ThreeDigits(double value);

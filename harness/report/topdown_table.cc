@@ -4,33 +4,33 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "harness/report/registry.h"
+#include "harness/report/table.h"
 #include "harness/report/text.h"
 
 namespace topdnn {
 
 namespace {
 
-struct Column {
+struct NodeColumn {
   std::string_view head;
   std::string_view node;
 };
 
 constexpr std::array kColumns = {
-    Column{"frontend", "Frontend_Bound"}, Column{"bad spec", "Bad_Speculation"},
-    Column{"backend", "Backend_Bound"},   Column{"retiring", "Retiring"},
-    Column{"memory", "Memory_Bound"},     Column{"core", "Core_Bound"}};
-constexpr std::size_t kFigure = 9;  // columns of a figure
+    NodeColumn{"frontend", "Frontend_Bound"}, NodeColumn{"bad spec", "Bad_Speculation"},
+    NodeColumn{"backend", "Backend_Bound"},   NodeColumn{"retiring", "Retiring"},
+    NodeColumn{"memory", "Memory_Bound"},     NodeColumn{"core", "Core_Bound"}};
 
-// Of cores that count no slots, whatever they have instead.
-std::vector<std::string> NodesOf(const Report& report) {
+// The nodes of cores that count stalled cycles instead of slots.
+std::vector<std::string> StalledNodes(const Report& report) {
   std::vector<std::string> nodes;
   for (const Record& stage : report.stages) {
     if (!stage.topdown) continue;
     for (const auto& [name, value] : *stage.topdown) {
-      const bool known = std::any_of(kColumns.begin(), kColumns.end(),
-                                     [&](const Column& column) { return column.node == name; });
-      if (name.starts_with("Stalled_") && !known &&
+      if (name.starts_with("Stalled_") &&
           std::find(nodes.begin(), nodes.end(), name) == nodes.end()) {
         nodes.push_back(name);
       }
@@ -39,19 +39,12 @@ std::vector<std::string> NodesOf(const Report& report) {
   return nodes;
 }
 
-std::string Row(const Record& record, const std::string& name, std::size_t width,
-                const std::vector<std::string>& more, const Style& style) {
-  std::string line = PadRight(Cut(name, width, style.unicode), width);
-  const auto add = [&](std::string_view node) {
-    std::optional<double> value;
-    if (record.topdown && record.topdown->contains(std::string(node))) {
-      value = record.topdown->at(std::string(node));
-    }
-    line += PadLeft(PercentText(value), kFigure);
-  };
-  for (const Column& column : kColumns) add(column.node);
-  for (const std::string& node : more) add(node);
-  return line + "\n";
+// In percent.
+std::optional<double> NodeOf(const Record& record, std::string_view node) {
+  if (!record.topdown) return std::nullopt;
+  const auto found = record.topdown->find(std::string(node));
+  if (found == record.topdown->end() || !found->second) return std::nullopt;
+  return 100 * *found->second;
 }
 
 }  // namespace
@@ -60,22 +53,38 @@ std::string TopdownTableText(const Report& report, const Style& style) {
   const bool any = std::any_of(report.stages.begin(), report.stages.end(),
                                [](const Record& stage) { return stage.topdown.has_value(); });
   if (!any) return "";
-  const std::vector<std::string> more = NodesOf(report);
-  std::size_t width = 12;
-  std::vector<std::string> names;
-  for (const Record& stage : report.stages) {
-    names.push_back(WordsOf(stage.name + " " + stage.pass));
-    width = std::max(width, ColumnsOfText(names.back()));
+  std::vector<std::string> nodes;
+  std::vector<Table::Column> columns = {{.name = "Top-Down %"}, {.name = "pass", .least = 9}};
+  for (const NodeColumn& column : kColumns) {
+    nodes.emplace_back(column.node);
+    columns.push_back(
+        {.name = std::string(column.head), .kind = Table::Kind::kFigure, .decimals = 1});
   }
-  width = std::min<std::size_t>(width, 26);
-  std::string text = PadRight("Top-Down", width);
-  for (const Column& column : kColumns) text += PadLeft(column.head, kFigure);
-  for (const std::string& node : more) text += "  " + node;
-  text += "\n";
-  for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    text += Row(report.stages[i], names[i], width, more, style);
+  for (const std::string& node : StalledNodes(report)) {
+    nodes.push_back(node);
+    columns.push_back({.name = node, .kind = Table::Kind::kFigure, .rank = 1, .decimals = 1});
   }
-  return text + Row(report.step, "step", width, more, style);
+  Table table(std::move(columns));
+  const auto add = [&](const Record& record, const std::string& name) {
+    std::vector<Table::Cell> row = {name, WordsOf(record.pass)};
+    for (const std::string& node : nodes) row.emplace_back(NodeOf(record, node));
+    table.Add(std::move(row));
+  };
+  for (const Record& stage : report.stages) add(stage, stage.name);
+  add(report.step, "step");
+  return "\n" + table.Text(style);
 }
+
+namespace {
+
+const ReportRegistration kTopdown(TableReport{
+    .name = "topdown",
+    .help = "",
+    .place = 1,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return TopdownTableText(report, style);
+    }});
+
+}  // namespace
 
 }  // namespace topdnn

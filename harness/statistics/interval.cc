@@ -9,7 +9,7 @@ namespace topdnn {
 std::optional<std::size_t> RankOfMedianInterval(std::size_t n) {
   constexpr double kTail = 0.025;
   const auto trials = static_cast<double>(n);
-  // (by logarithms: 2^-n is below the least double from n = 1075 on)
+  // Computed with logarithms, because 2^-n underflows a double for n >= 1075.
   double tail = 0;
   std::size_t rank = 0;
   for (std::size_t i = 0; 2 * i < n; ++i) {

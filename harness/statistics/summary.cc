@@ -25,7 +25,7 @@ double QuantileOfSorted(std::span<const double> sorted, double q) {
   const auto below = static_cast<std::size_t>(std::floor(place));
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   const double share = place - static_cast<double>(below);
-  // (no arithmetic on equal neighbours: it keeps infinities and exact values as they are)
+  // Equal neighbours are returned unchanged, which keeps infinities and exact values.
   if (share == 0 || sorted[below] == sorted[above]) return sorted[below];
   return sorted[below] + share * (sorted[above] - sorted[below]);
 }

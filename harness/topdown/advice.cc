@@ -17,7 +17,7 @@ struct Rule {
   std::string_view sentence;
 };
 
-// (a node's children before it)
+// A node's children come before it.
 constexpr std::array kRules = {
     Rule{
         "L1_Bound", "Memory_Bound", 0.10,
@@ -34,12 +34,11 @@ constexpr std::array kRules = {
         "narrower data type"},
     Rule{"Store_Bound", "Memory_Bound", 0.20,
          "stores are the limit: write each output once, after the sum over channels is complete"},
-    Rule{
-        "Divider", "Core_Bound", 0.20,
-        "the divider is busy: multiply by a reciprocal that is computed once a channel or a batch"},
+    Rule{"Divider", "Core_Bound", 0.20,
+         "the divider is busy: multiply by a reciprocal computed once per channel or batch"},
     Rule{"Ports_Utilized_0", "Core_Bound", 0.20,
-         "no port works for lack of ready operands: keep more independent accumulators in flight, "
-         "as many as latency times multiply-adds a cycle"},
+         "no port works because no operand is ready: keep more independent accumulators in flight, "
+         "as many as latency times multiply-adds per cycle"},
     Rule{"Ports_Utilized_1", "Core_Bound", 0.20,
          "one port works at a time: instructions wait for each other, so unroll over outputs and "
          "split long sums"},
@@ -76,7 +75,7 @@ constexpr std::array kRules = {
     Rule{"Bad_Speculation", "", 0.15,
          "work is thrown away: replace data-dependent branches by masks"},
     Rule{"Backend_Bound", "", 0.30,
-         "the back end stalls: find out whether for data or for execution units (level 2)"},
+         "the back end stalls: use level 2 to see whether data or execution units are the cause"},
     Rule{
         "Retiring", "", 0.70,
         "slots are well used: only fewer instructions help now, so try wider vectors, Winograd, or "
@@ -100,7 +99,7 @@ std::vector<TopdownAdvice> AdviseOn(const TopdownResult& result) {
   for (const Rule& rule : kRules) {
     const std::optional<double> value = ValueOf(result, rule.node);
     if (!value || *value <= rule.threshold) continue;
-    // (level 3 is in cycles: a node is relevant only if its parent is)
+    // Level 3 is in cycles: a node is relevant only if its parent is.
     const bool level3 = rule.parent == "Memory_Bound" || rule.parent == "Core_Bound";
     if (level3 && !(ValueOf(result, rule.parent).value_or(0) > 0.2)) continue;
     explained.insert(rule.parent);

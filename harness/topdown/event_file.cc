@@ -12,16 +12,16 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-constexpr int kDeepest = 8;  // nesting of a file with any sense
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+constexpr int kMaxDepth = 8;  // deepest nesting of a valid file
 
-// nlohmann keeps the last of two equal keys: refuse them instead.
+// nlohmann keeps the last of two equal keys; here a duplicate key is an error.
 nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
   std::vector<std::set<std::string>> keys;
   const auto check = [&](int depth, nlohmann::json::parse_event_t event, nlohmann::json& value) {
-    if (depth > kDeepest) {
+    if (depth > kMaxDepth) {
       throw TopdownError(fmt::format(
-          "{}: nested deeper than {} levels: give {{\"events\": {{...}}}}", where, kDeepest));
+          "{}: nested deeper than {} levels: give {{\"events\": {{...}}}}", where, kMaxDepth));
     }
     if (event == nlohmann::json::parse_event_t::object_start) keys.emplace_back();
     if (event == nlohmann::json::parse_event_t::object_end) keys.pop_back();
@@ -37,7 +37,7 @@ nlohmann::json ParseStrictly(std::string_view text, const std::string& where) {
   } catch (const nlohmann::json::exception& error) {
     std::string what = error.what();
     what = what.substr(0, what.find('\n'));
-    throw TopdownError(fmt::format("{}: broken JSON ({}): mend it there", where, what));
+    throw TopdownError(fmt::format("{}: invalid JSON ({}): correct it there", where, what));
   }
 }
 
@@ -50,7 +50,7 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
   }
   if (root.contains("smt")) {
     if (!root["smt"].is_boolean()) {
-      throw TopdownError(fmt::format("{}: \"smt\" is not true or false: make it so", where));
+      throw TopdownError(fmt::format("{}: \"smt\" is not a boolean: give true or false", where));
     }
     recorded.smt = root["smt"].get<bool>();
   }
@@ -58,7 +58,7 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
     std::optional<double> value;
     if (count.is_number()) {
       value = count.get<double>();
-      if (!(*value >= 0 && *value <= kMostCount)) {
+      if (!(*value >= 0 && *value <= kMaxCount)) {
         throw TopdownError(
             fmt::format("{}: the count {} of {} is negative or too large: counts are "
                         "numbers from 0 to 2^64",
@@ -74,13 +74,13 @@ RecordedCounts ParseOwnJson(const nlohmann::json& root, const std::string& where
   return recorded;
 }
 
-// perf -j prints one object per line, each with an event.
+// The output of perf -j: one object per line, each with an event.
 bool LooksLikePerfJson(std::string_view text) {
   return text.find("\"counter-value\"") != std::string_view::npos;
 }
 
-// How reliably a recorded name identifies a table's event, best first: the vendor's name, the raw
-// code, perf's name for a similar event.
+// How reliably a recorded name identifies a table's event; 0 is best: the vendor's name, the raw
+// code, perf's name for a similar event. Absent: another event.
 std::optional<int> Match(const TopdownEvent& event, const EventName& name) {
   if (name.code) return *name.code == event.code ? std::optional(1) : std::nullopt;
   if (name.name == ParseEventName(event.name).name) return 0;
@@ -102,11 +102,11 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
   const std::size_t start = text.find_first_not_of(" \t\r\n");
   if (start == std::string_view::npos) {
     throw TopdownError(
-        fmt::format("{}: empty: give JSON, or what `perf stat -x,` or -j printed", where));
+        fmt::format("{}: empty: give JSON, or the output of `perf stat -x,` or -j", where));
   }
   if (const std::size_t null = text.find('\0'); null != std::string_view::npos) {
     throw TopdownError(
-        fmt::format("{}: offset {}: a null byte, so it is no text: record it again", where, null));
+        fmt::format("{}: offset {}: a null byte in a text file: record it again", where, null));
   }
   RecordedCounts recorded;
   if (LooksLikePerfJson(text)) {
@@ -123,14 +123,14 @@ RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& whe
   }
   if (recorded.counts.empty()) {
     throw TopdownError(
-        fmt::format("{}: no event in it: record with `perf stat -x, -e ...`", where));
+        fmt::format("{}: contains no event: record with `perf stat -x, -e ...`", where));
   }
   return recorded;
 }
 
 RecordedCounts ReadRecordedCounts(const std::string& path) {
   const std::string text = ReadInputFile(
-      path, {.most_bytes = kMostBytes, .smaller = "record fewer intervals"},
+      path, {.most_bytes = kMaxBytes, .smaller = "record fewer intervals"},
       [&path](const std::string& why) { throw TopdownError(fmt::format("{}: {}", path, why)); });
   return ParseRecordedCounts(text, path);
 }

@@ -29,7 +29,7 @@ struct RecordedCounts {
 };
 
 // The largest value of a 64-bit counter.
-inline constexpr double kMostCount = 18446744073709551616.0;
+inline constexpr double kMaxCount = 18446744073709551616.0;
 
 // Recognises the format. `where` names the text in messages. Throws TopdownError.
 RecordedCounts ParseRecordedCounts(std::string_view text, const std::string& where);

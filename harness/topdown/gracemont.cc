@@ -8,7 +8,7 @@ namespace {
 
 using C = const TopdownCounts&;
 
-constexpr int kSlots = 5;  // a cycle
+constexpr int kSlots = 5;  // per cycle
 
 MaybeValue Slots(C e) { return kSlots * e("CPU_CLK_UNHALTED.CORE"); }
 
@@ -16,13 +16,13 @@ const TopdownRegistration kGracemont({
     .cpu = "gracemont",
     .alias = {},
     .source = "pmu-tools adl_grt_ratios.py; Linux pmu-events alderlaken",
-    .note = "Core_Bound counts allocation restrictions alone; Resource_Bound is the rest of "
+    .note = "Core_Bound counts only allocation restrictions; Resource_Bound is the rest of "
             "Backend_Bound: full buffers, memory included",
     .efficiency_core = true,
     .pipeline = {.slots = kSlots,
                  .reorder_buffer = 256,
                  .source = "Intel Optimization Reference Manual (248966), chapter 2: Gracemont"},
-    .events = {{"CPU_CLK_UNHALTED.CORE", 0x3C, "cycles", ""},
+    .events = {{"CPU_CLK_UNHALTED.CORE", 0x3C, "cycles", "", kFixedCounter},
                {"TOPDOWN_FE_BOUND.ALL", 0x71, "topdown-fe-bound", ""},
                {"TOPDOWN_BE_BOUND.ALL", 0x74, "topdown-be-bound", ""},
                {"TOPDOWN_RETIRING.ALL", 0xC2, "topdown-retiring", ""},

@@ -1,4 +1,4 @@
-// Granite Rapids: Redwood Cove, six slots a cycle.
+// Granite Rapids: Redwood Cove, six slots per cycle.
 
 #include "harness/topdown/intel_events.h"
 #include "harness/topdown/level2_metrics.h"
@@ -15,7 +15,8 @@ const TopdownRegistration kGraniteRapids({
     .alias = {},
     .source = "pmu-tools gnr_server_ratios.py; Intel perfmon GNR",
     .note = "",
-    // (ports 0 and 1 multiply and add, beside an adder on 5; 0 and 5 with 512 bits)
+    // Ports 0 and 1 multiply and add, and port 5 adds; with 512 bits, ports 0 and 5 multiply and
+    // add.
     .pipeline = {.slots = Formulas::kSlots,
                  .reorder_buffer = 512,
                  .op_cache = 4096,

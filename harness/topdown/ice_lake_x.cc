@@ -10,7 +10,7 @@ namespace {
 
 using C = const TopdownCounts&;
 
-constexpr int kSlots = 5;  // a cycle
+constexpr int kSlots = 5;  // per cycle
 
 MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
 
@@ -92,12 +92,12 @@ const TopdownRegistration kIceLakeX({
                  .source =
                      "Intel Optimization Reference Manual (248966), chapter 2: Ice Lake Client"},
     .events = Joined<TopdownEvent>(
-        {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "icx::UNHALTED_CORE_CYCLES"},
-         {"TOPDOWN.SLOTS", 0x400, "slots", ""},
-         {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
-         {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
-         {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
-         {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
+        {{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "icx::UNHALTED_CORE_CYCLES", kFixedCounter},
+         {"TOPDOWN.SLOTS", 0x400, "slots", "", kFixedCounter},
+         {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", "", kFixedCounter},
+         {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", "", kFixedCounter},
+         {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", "", kFixedCounter},
+         {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", "", kFixedCounter},
          {"INT_MISC.UOP_DROPPING", 0x100D, "", "icx::INT_MISC:UOP_DROPPING"},
          {"INT_MISC.CLEARS_COUNT", 0x104010D, "", "icx::INT_MISC:CLEARS_COUNT"},
          {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "icx::IDQ_UOPS_NOT_DELIVERED:CORE"},
@@ -118,20 +118,21 @@ const TopdownRegistration kIceLakeX({
          {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
          {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "icx::EXE_ACTIVITY:BOUND_ON_STORES"},
          {kDivider, 0x1000914, "", "icx::ARITH:DIVIDER_ACTIVE"},
-         // (an undocumented mask, which pmu-tools spells 3_PORTS_UTIL:u0x80)
+         // An undocumented mask; in pmu-tools: 3_PORTS_UTIL:u0x80.
          {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""},
          {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "icx::UOPS_EXECUTED:CYCLES_GE_3"}},
         Level3::Events("icx", {kBuffersFull, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
-    .paths = {{"PERF_METRICS", Path(
-                                   [](C e) {
-                                     return e("PERF_METRICS.FRONTEND_BOUND") / MetricsSum(e) -
-                                            e("INT_MISC.UOP_DROPPING") / Slots(e);
-                                   },
-                                   [](C e) {
-                                     return e("PERF_METRICS.BACKEND_BOUND") / MetricsSum(e) +
-                                            ClearSlots(e);
-                                   },
-                                   [](C e) { return e("PERF_METRICS.RETIRING") / MetricsSum(e); })},
+    .paths = {{"PERF_METRICS",
+               Path(
+                   [](C e) {
+                     return e("PERF_METRICS.FRONTEND_BOUND") / MetricsSum(e) -
+                            e("INT_MISC.UOP_DROPPING") / Slots(e);
+                   },
+                   [](C e) {
+                     return e("PERF_METRICS.BACKEND_BOUND") / MetricsSum(e) + ClearSlots(e);
+                   },
+                   [](C e) { return e("PERF_METRICS.RETIRING") / MetricsSum(e); }),
+               "topdown-retiring"},
               {"general counters",
                Path(
                    [](C e) {

@@ -20,27 +20,28 @@ class Level2Metrics {
   static constexpr int kSlots = kWidth;
 
   static std::vector<TopdownPath> Paths() {
-    return {{"PERF_METRICS", MetricNodes()}, {"general counters", CounterNodes()}};
+    return {{"PERF_METRICS", MetricNodes(), "topdown-retiring"},
+            {"general counters", CounterNodes()}};
   }
 
   static std::vector<TopdownEvent> Events() {
     std::vector<TopdownEvent> events = {
-        {"TOPDOWN.SLOTS", 0x400, "slots", ""},
-        {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", ""},
-        {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", ""},
-        {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", ""},
-        {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", ""},
-        {"PERF_METRICS.HEAVY_OPERATIONS", 0x8400, "topdown-heavy-ops", ""},
-        {"PERF_METRICS.BRANCH_MISPREDICTS", 0x8500, "topdown-br-mispredict", ""},
-        {"PERF_METRICS.FETCH_LATENCY", 0x8600, "topdown-fetch-lat", ""},
-        {"PERF_METRICS.MEMORY_BOUND", 0x8700, "topdown-mem-bound", ""},
+        {"TOPDOWN.SLOTS", 0x400, "slots", "", kFixedCounter},
+        {"PERF_METRICS.RETIRING", 0x8000, "topdown-retiring", "", kFixedCounter},
+        {"PERF_METRICS.BAD_SPECULATION", 0x8100, "topdown-bad-spec", "", kFixedCounter},
+        {"PERF_METRICS.FRONTEND_BOUND", 0x8200, "topdown-fe-bound", "", kFixedCounter},
+        {"PERF_METRICS.BACKEND_BOUND", 0x8300, "topdown-be-bound", "", kFixedCounter},
+        {"PERF_METRICS.HEAVY_OPERATIONS", 0x8400, "topdown-heavy-ops", "", kFixedCounter},
+        {"PERF_METRICS.BRANCH_MISPREDICTS", 0x8500, "topdown-br-mispredict", "", kFixedCounter},
+        {"PERF_METRICS.FETCH_LATENCY", 0x8600, "topdown-fetch-lat", "", kFixedCounter},
+        {"PERF_METRICS.MEMORY_BOUND", 0x8700, "topdown-mem-bound", "", kFixedCounter},
         {"IDQ_BUBBLES.CORE", 0x19C, "IDQ_UOPS_NOT_DELIVERED.CORE",
          "spr::IDQ_UOPS_NOT_DELIVERED:CORE"},
         {"IDQ_BUBBLES.CYCLES_0_UOPS_DELIV.CORE", (std::uint64_t{kWidth} << 24) | 0x19C,
          "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
          kWidth == 6 ? "spr::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE" : ""},
         {"TOPDOWN.BACKEND_BOUND_SLOTS", 0x2A4, "", ""},
-        {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", ""},  // only on counter 0
+        {"TOPDOWN.BR_MISPREDICT_SLOTS", 0x8A4, "", "", kFirstCounter},
         {"TOPDOWN.MEMORY_BOUND_SLOTS", 0x10A4, "", ""},
         {"UOPS_RETIRED.HEAVY", 0x1C2, "", "spr::UOPS_RETIRED:HEAVY"},
         {"UOPS_RETIRED.SLOTS", 0x2C2, "", "spr::UOPS_RETIRED:SLOTS"}};
@@ -60,7 +61,8 @@ class Level2Metrics {
   // Level 3 (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of cycles. (Lion Cove
   // has one more cache level, and other events.)
   static void AddLevel3Events(std::vector<TopdownEvent>& events) {
-    events.push_back({"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES"});
+    events.push_back(
+        {"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "spr::UNHALTED_CORE_CYCLES", kFixedCounter});
     events.push_back(
         {"EXE_ACTIVITY.BOUND_ON_LOADS", 0x50021A6, "", "spr::EXE_ACTIVITY:BOUND_ON_LOADS"});
     events.push_back(

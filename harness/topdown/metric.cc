@@ -30,7 +30,7 @@ MaybeValue operator*(const MaybeValue& a, const MaybeValue& b) {
 }
 
 MaybeValue operator/(const MaybeValue& a, const MaybeValue& b) {
-  if (!a.value_ || !b.value_ || *b.value_ == 0) return {};
+  if (!a.value_ || !b.value_) return {};
   const double quotient = *a.value_ / *b.value_;
   return std::isfinite(quotient) ? MaybeValue(quotient) : MaybeValue();
 }
@@ -133,7 +133,7 @@ Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
   std::map<std::string_view, std::vector<std::string>> reads;
   std::map<std::string, int> readers;
   const auto common = TopdownEvaluation(path, {}, smt, {}).result().missing;
-  for (const std::string& name : common) readers[name] = 2;  // (shared events prove nothing)
+  for (const std::string& name : common) readers[name] = 2;  // shared events are no evidence
   for (const std::string_view node : AllRefined(path)) {
     reads[node] = TopdownEvaluation(path, {}, smt, {node}).result().missing;
     for (const std::string& name : reads[node]) ++readers[name];

@@ -61,11 +61,22 @@ class TopdownCounts {
   bool smt_ = false;
 };
 
+// Which counters can count an event (SchedulableEvent in harness/counters/schedule.h).
+enum EventCounter {
+  kGeneralCounter,  // any general counter
+  // Its own: Intel's cores (SDM volume 3, 20.2.2 and 20.3.9), and Arm's cycle counter PMCCNTR_EL0
+  // (Arm ARM, D11.5).
+  kFixedCounter,
+  kFirstCounter,  // only general counter 0 (Intel perfmon, SPR events, "Counter")
+  kCounterPair,   // up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events")
+};
+
 struct TopdownEvent {
   std::string name;        // the vendor's spelling; a counter mask as ":c4"
   std::uint64_t code = 0;  // perf_event_attr.config of the core's PMU
   std::string perf;        // perf's other name: "topdown-retiring"; may be empty
   std::string libpfm4;     // "skx::UOPS_ISSUED:ANY"; empty if Debian's 4.13.0 lacks it
+  EventCounter counter = kGeneralCounter;
 };
 
 // An additional event, for a metric by name.
@@ -105,6 +116,7 @@ struct Level2Rest {
 struct TopdownPath {
   std::string name;
   std::vector<TopdownNode> nodes;  // a node after those that it reads
+  std::string needs = {};          // an event that the kernel must list in sysfs; empty: none
 };
 
 struct TopdownTable {

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// `kWidth`: slots a cycle. A mispredicted branch takes kFrontend cycles from Frontend_Bound and
+// `kWidth`: slots per cycle. A mispredicted branch takes kFrontend cycles from Frontend_Bound and
 // kBackend from Backend_Bound, and adds both to Bad_Speculation. `kOvercount`: STALL_SLOT and
 // STALL_SLOT_FRONTEND count one slot too many per cycle (Neoverse N2 before r0p3).
 template <int kWidth, int kFrontend, int kBackend, bool kOvercount>
@@ -20,7 +20,7 @@ class NeoverseSlots {
   static constexpr int kSlots = kWidth;
 
   static std::vector<TopdownEvent> Events() {
-    return {{"CPU_CYCLES", 0x11, "cycles", ""},
+    return {{"CPU_CYCLES", 0x11, "cycles", "", kFixedCounter},
             {"STALL_SLOT", 0x3F, "", ""},
             {"STALL_SLOT_FRONTEND", 0x3E, "", ""},
             {"STALL_SLOT_BACKEND", 0x3D, "", ""},

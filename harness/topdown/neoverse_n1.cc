@@ -16,7 +16,7 @@ const TopdownRegistration kNeoverseN1({
     .source = "Arm Neoverse N1 PMU guide; Linux pmu-events cortex-a76-n1",
     .note = "no Top-Down: Neoverse N1 counts no slots; Stalled_Frontend and Stalled_Backend are "
             "fractions of cycles and do not add up to 1",
-    .events = {{"CPU_CYCLES", 0x11, "cycles", ""},
+    .events = {{"CPU_CYCLES", 0x11, "cycles", "", kFixedCounter},
                {"STALL_FRONTEND", 0x23, "stalled-cycles-frontend", ""},
                {"STALL_BACKEND", 0x24, "stalled-cycles-backend", ""}},
     .paths = {{"stalled cycles",

@@ -1,4 +1,4 @@
-// Neoverse V2: eight slots a cycle.
+// Neoverse V2: eight slots per cycle.
 
 #include "harness/topdown/metric.h"
 #include "harness/topdown/neoverse.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNote =
     "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
-    "defines level 2 of this core in other units than slots";
+    "does not define level 2 of this core in slots";
 
 using Formulas = NeoverseSlots<8, 1, 3, false>;
 

@@ -54,11 +54,11 @@ Attempt TryPath(const std::vector<std::string>& metrics, const RequestContext& c
   return attempt;
 }
 
-// The metrics register exists if the kernel lists its pseudo-events; few guests have it.
+// Intel's metrics register exists if the kernel lists its pseudo-events; few guests have it.
 bool PathIsOffered(const TopdownPath& path, const RequestContext& context) {
   const std::string pmu = context.core_type == nullptr ? "" : context.core_type->name;
-  return path.name != "PERF_METRICS" ||
-         ResolveEvent("topdown-retiring", std::nullopt, context.sysfs, pmu).has_value();
+  return path.needs.empty() ||
+         ResolveEvent(path.needs, std::nullopt, context.sysfs, pmu).has_value();
 }
 
 // The first path for which every event of level 1 counts; otherwise the last path.
@@ -105,8 +105,8 @@ void WatchOtherCoreTypes(const std::vector<SysfsPmu>& core_types, const SysfsPmu
     }
   }
   attempt.notes.push_back(
-      fmt::format("a CPU with several types of cores: the events are those of its {} cores, and "
-                  "stages whose threads leave them are DEGRADED",
+      fmt::format("this CPU has several types of cores: events are counted on its {} cores, and "
+                  "stages with threads on other cores are DEGRADED",
                   own.name));
 }
 
@@ -136,7 +136,7 @@ PerfSetting PerfSetting::Here() {
   do {
     here.on_cpu = sched_getcpu();
     here.cpu = IdentifyCpu();
-  } while (here.on_cpu != sched_getcpu());  // (the thread was moved in between)
+  } while (here.on_cpu != sched_getcpu());  // the thread moved in between
   here.smt = SmtIsActive();
   return here;
 }

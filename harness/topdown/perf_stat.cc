@@ -92,9 +92,8 @@ bool IsEvent(std::string_view field) {
   return !field.empty() && std::isalpha(static_cast<unsigned char>(field.front())) != 0;
 }
 
-// The field that holds the count: a number (or <not ...>) before a unit and an event. Before it
-// stand a time stamp (-I) and a CPU or core (-A, --per-core), whose neighbours are not of that
-// kind.
+// The index of the count: a number (or <not ...>) that a unit and an event follow. A time stamp
+// (-I) and a CPU or core (-A, --per-core) may precede it; other fields follow those.
 std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
   for (std::size_t i = 0; i + 2 < fields.size(); ++i) {
     const bool count = IsUncounted(fields[i]) || ParseLocalNumber(fields[i], true).has_value();
@@ -148,9 +147,9 @@ double RunningFraction(const std::vector<std::string>& fields, std::size_t event
 double CheckedCount(std::string_view text, bool integral, const std::string& event,
                     const std::string& where) {
   const auto value = ParseLocalNumber(text, integral);
-  if (value && *value >= 0 && *value <= kMostCount) return *value;
+  if (value && *value >= 0 && *value <= kMaxCount) return *value;
   throw TopdownError(
-      fmt::format("{}: the count '{}' of {} is no number from 0 to 2^64: record again "
+      fmt::format("{}: the count '{}' of {} is not a number from 0 to 2^64: record again "
                   "with LC_ALL=C perf stat",
                   where, text.substr(0, 40), event));
 }
@@ -178,7 +177,7 @@ void AddJsonLine(std::string_view line, const std::string& where, Totals& totals
   }
   if (!object.is_object()) {
     throw TopdownError(
-        fmt::format("{}: not a JSON object: give what `perf stat -j` printed, whole", where));
+        fmt::format("{}: not a JSON object: give the complete output of `perf stat -j`", where));
   }
   // A line with only a metric has no count.
   if (!object.contains("counter-value") || !object.contains("event")) return;
@@ -258,7 +257,7 @@ RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
     for (const std::string& field : fields) {
       if (!IsNotFinite(field)) continue;
       throw TopdownError(
-          fmt::format("{}: '{}' is no count: record again with LC_ALL=C perf stat", at, field));
+          fmt::format("{}: '{}' is not a count: record again with LC_ALL=C perf stat", at, field));
     }
     const auto count = CountField(fields);
     if (!count) {

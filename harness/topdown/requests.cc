@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "harness/counters/core_types.h"
@@ -13,38 +12,12 @@ namespace topdnn {
 
 namespace {
 
-// Events that cannot use every general counter, and the counters that they can use.
-struct CounterRule {
-  std::string_view name;  // a final * matches any suffix
-  std::uint64_t counters;
-  bool fixed;
-  bool paired;
-};
-
-constexpr std::uint64_t kAny = ~std::uint64_t{0};
-constexpr std::array kRules = {
-    // Fixed counters of Intel's cores (SDM volume 3, 20.2.2 and 20.3.9) and Arm's cycle counter
-    // PMCCNTR_EL0 (Arm ARM, D11.5).
-    CounterRule{"CPU_CLK_UNHALTED.THREAD", kAny, true, false},
-    CounterRule{"CPU_CLK_UNHALTED.CORE", kAny, true, false},
-    CounterRule{"INST_RETIRED.ANY", kAny, true, false},
-    CounterRule{"TOPDOWN.SLOTS", kAny, true, false},
-    CounterRule{"PERF_METRICS.*", kAny, true, false},
-    CounterRule{"CPU_CYCLES", kAny, true, false},
-    // Only counter 0 (Intel perfmon, SPR events, "Counter").
-    CounterRule{"TOPDOWN.BR_MISPREDICT_SLOTS", 1, false, false},
-    // Up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events").
-    CounterRule{"fp_ret_sse_avx_ops.all", kAny, false, true},
-};
-
-SchedulableEvent NeedsOf(const std::string& name) {
-  for (const CounterRule& rule : kRules) {
-    const bool prefix =
-        rule.name.ends_with('*') && name.starts_with(rule.name.substr(0, rule.name.size() - 1));
-    if (!prefix && rule.name != name) continue;
-    return {.name = name, .counters = rule.counters, .fixed = rule.fixed, .paired = rule.paired};
-  }
-  return {.name = name};
+SchedulableEvent NeedsOf(const TopdownEvent& event) {
+  SchedulableEvent needs = {.name = event.name};
+  needs.fixed = event.counter == kFixedCounter;
+  needs.paired = event.counter == kCounterPair;
+  if (event.counter == kFirstCounter) needs.counters = 1;
+  return needs;
 }
 
 class Collector {
@@ -53,7 +26,8 @@ class Collector {
 
   void AddLevel(int level) {
     if (context_.table == nullptr) {
-      requests_.notes.push_back("no Top-Down table for this CPU: cycles and instructions alone");
+      requests_.notes.push_back(
+          "no Top-Down table for this CPU: only cycles and instructions are counted");
       return;
     }
     for (const std::string& name :
@@ -71,10 +45,10 @@ class Collector {
         any = true;
       }
     }
-    if (!any) requests_.notes.push_back(fmt::format("{}: no event for it on this CPU", metric));
+    if (!any) requests_.notes.push_back(fmt::format("{}: this CPU has no event for it", metric));
   }
 
-  // An event by the vendor's name, perf's, libpfm4's or its code.
+  // Adds an event by the vendor's, perf's or libpfm4's name, or by its code.
   void AddNamed(const std::string& name) {
     if (context_.table != nullptr && FindTableEvent(name) != nullptr) {
       AddEvent(*FindTableEvent(name));
@@ -84,15 +58,14 @@ class Collector {
     const auto event = ResolveEvent(name, parsed.code, context_.sysfs, PmuName());
     if (!event) {
       throw TopdownError(
-          fmt::format("--metrics {}: neither a metric ({}) nor an event that this CPU's table, "
-                      "libpfm4 or sysfs "
-                      "knows; give its code as cpu/event=0x..,umask=0x../",
+          fmt::format("--metrics {}: not a metric ({}), and not an event of this CPU's table, "
+                      "libpfm4 or sysfs; give its code as cpu/event=0x..,umask=0x../",
                       name, fmt::join(MetricNames(), ", ")));
     }
-    Add({.event = *event, .needs = NeedsOf(name)});
+    Add({.event = *event, .needs = {.name = name}});
   }
 
-  // The events that every profile counts, and the event that each pass repeats.
+  // Adds the events that every profile counts, and the event that each pass repeats.
   MetricRequests Finish() {
     const bool intel = std::any_of(requests_.events.begin(), requests_.events.end(),
                                    [](const PerfRequest& request) {
@@ -128,7 +101,7 @@ class Collector {
     auto resolved = ResolveEvent(event.libpfm4.empty() ? event.name : event.libpfm4, event.code,
                                  context_.sysfs, PmuName());
     resolved->name = event.name;
-    Add({.event = *resolved, .needs = NeedsOf(event.name)});
+    Add({.event = *resolved, .needs = NeedsOf(event)});
   }
 
   void AddGeneric(const char* name, std::uint64_t config, bool fixed) {
@@ -152,7 +125,7 @@ class Collector {
                        [&](const PerfRequest& request) { return request.event.name == name; });
   }
 
-  // The table's own name for cycles, among what is requested.
+  // The name of the requested event that counts cycles.
   std::string CyclesName() const {
     if (context_.table != nullptr) {
       for (const TopdownEvent& event : context_.table->events) {

@@ -10,7 +10,7 @@ namespace {
 
 using C = const TopdownCounts&;
 
-constexpr int kSlots = 4;  // a cycle
+constexpr int kSlots = 4;  // per cycle
 
 // If both hardware threads work, the count is per core, and each thread has half of the slots.
 MaybeValue Slots(C e) {
@@ -85,19 +85,19 @@ const TopdownRegistration kSkylakeX({
     .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
     .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
     .note = "",
-    // (ports 0 and 1 multiply and add, and 0 and 5 with 512 bits)
+    // Ports 0 and 1 multiply and add; with 512 bits, ports 0 and 5.
     .pipeline = {.slots = kSlots,
                  .reorder_buffer = 224,
                  .op_cache = 1536,
                  .fp_256 = 4,
                  .fp_512 = 4,
                  .source = "Intel Optimization Reference Manual (248966), chapter 2: Skylake"},
-    .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES"},
+    .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES", kFixedCounter},
                {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
                {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
                {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", "skx::UOPS_RETIRED:RETIRE_SLOTS"},
                {"UOPS_RETIRED.MACRO_FUSED", 0x4C2, "", ""},
-               {"INST_RETIRED.ANY", 0xC0, "instructions", "skx::INST_RETIRED:ANY_P"},
+               {"INST_RETIRED.ANY", 0xC0, "instructions", "skx::INST_RETIRED:ANY_P", kFixedCounter},
                {"INT_MISC.RECOVERY_CYCLES", 0x10D, "", "skx::INT_MISC:RECOVERY_CYCLES"},
                {"INT_MISC.RECOVERY_CYCLES_ANY", 0x20010D, "", "skx::INT_MISC:RECOVERY_CYCLES_ANY"},
                {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "skx::IDQ_UOPS_NOT_DELIVERED:CORE"},

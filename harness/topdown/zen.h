@@ -72,10 +72,11 @@ class ZenPipeline {
   }
 
   // FLOPs of SSE and AVX, a multiply-add twice (`operations`: the unit mask of all kinds), and
-  // fills from memory. x87 is not included.
-  static std::vector<ExtraEvent> Extras(std::uint64_t operations) {
-    return {{"flops", {"fp_ret_sse_avx_ops.all", operations << 8 | 0x03, "", ""}, 1},
-            {"memory", {"ls_any_fills_from_sys.dram_io_all", 0x4844, "", ""}, 0}};
+  // fills from memory. x87 is not included. `libpfm4` is its name of the FLOPs, if it has one.
+  static std::vector<ExtraEvent> Extras(std::uint64_t operations, const std::string& libpfm4) {
+    return {
+        {"flops", {"fp_ret_sse_avx_ops.all", operations << 8 | 0x03, "", libpfm4, kCounterPair}, 1},
+        {"memory", {"ls_any_fills_from_sys.dram_io_all", 0x4844, "", ""}, 0}};
   }
 
   static MaybeValue Slots(const TopdownCounts& e) { return kWidth * e("ls_not_halted_cyc"); }

@@ -17,11 +17,11 @@ const TopdownRegistration kZen4({
     .cpu = "zen4",
     .alias = {},
     .source = "Linux pmu-events amdzen4/pipeline.json",
-    .note = "SMT_Contention is a fifth part of level 1: slots that the other hardware thread took",
+    .note = "SMT_Contention is a fifth part of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,
                  .reorder_buffer = 320,
                  .op_cache = 6912,
-                 // (two units multiply and add, two add; 512 bits take two cycles of one)
+                 // Two units multiply and add, two units add; 512 bits take two cycles of a unit.
                  .fp_256 = 6,
                  .fp_512 = 3,
                  .source = "AMD Software Optimization Guide for Zen 4 (57647), chapter 2"},
@@ -31,7 +31,7 @@ const TopdownRegistration kZen4({
                                return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
                                       (e("ex_ret_brn_misp") + e(kRestarts));
                              }),
-    .extras = Pipeline::Extras(0x1F),
+    .extras = Pipeline::Extras(0x1F, "amd64_fam19h_zen4::RETIRED_SSE_AVX_FLOPS:ANY"),
 });
 
 }  // namespace

@@ -17,11 +17,11 @@ const TopdownRegistration kZen5({
     .cpu = "zen5",
     .alias = {},
     .source = "Linux pmu-events amdzen5/pipeline.json",
-    .note = "SMT_Contention is a fifth part of level 1: slots that the other hardware thread took",
+    .note = "SMT_Contention is a fifth part of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,
                  .reorder_buffer = 448,
                  .op_cache = 6144,
-                 // (two units multiply and add, two add)
+                 // Two units multiply and add, two units add.
                  .fp_256 = 6,
                  .fp_512 = 6,
                  .source = "AMD Software Optimization Guide for Zen 5 (58455), chapter 2"},
@@ -31,7 +31,7 @@ const TopdownRegistration kZen5({
                                return e.Node("Bad_Speculation") * e("ex_ret_brn_misp") /
                                       (e("ex_ret_brn_misp") + e(kRestarts));
                              }),
-    .extras = Pipeline::Extras(0x0F),
+    .extras = Pipeline::Extras(0x0F, ""),
 });
 
 }  // namespace

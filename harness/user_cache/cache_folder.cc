@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFolderName = "topdnn";
 constexpr const char* kLockFile = ".lock";
 constexpr std::string_view kTemporarySuffix = ".tmp";
-constexpr std::uintmax_t kMostBytes = 64U << 20;
+constexpr std::uintmax_t kMaxBytes = 64U << 20;
 constexpr std::chrono::milliseconds kBetweenTries(2);
 
 [[noreturn]] void Fail(const fs::path& path, int error) {
@@ -105,13 +105,13 @@ void WriteAll(const File& file, const fs::path& path, std::string_view text) {
 }
 
 void Replace(const fs::path& path, std::string_view text) {
-  // (one name is enough, as the folder is locked)
+  // One name is enough, because the folder is locked.
   const fs::path temporary = path.string() + std::string(kTemporarySuffix);
   if (unlink(temporary.c_str()) != 0 && errno != ENOENT) Fail(temporary, errno);
   try {
     const File file(temporary, O_WRONLY | O_CREAT | O_EXCL);
     WriteAll(file, temporary, text);
-    // (not flushed to the disk: a cache that is lost in a crash is made again)
+    // Not flushed to the disk: a cache lost in a crash is created again.
     if (rename(temporary.c_str(), path.c_str()) != 0) Fail(path, errno);
   } catch (const std::runtime_error&) {
     unlink(temporary.c_str());
@@ -137,7 +137,7 @@ bool IsOwn(const std::string& name) {
 
 CacheFolder CacheFolder::OfUser() {
   const char* const xdg = std::getenv("XDG_CACHE_HOME");
-  // (the specification says to ignore relative paths)
+  // The specification requires that relative paths are ignored.
   if (xdg != nullptr && xdg[0] == '/') return CacheFolder(fs::path(xdg) / kFolderName);
   const char* const home = std::getenv("HOME");
   if (home == nullptr || home[0] != '/') return CacheFolder({});
@@ -149,7 +149,7 @@ std::optional<std::string> CacheFolder::Read(const std::string& name) const {
   const fs::path path = path_ / name;
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes > kMostBytes) return std::nullopt;
+  if (error || bytes > kMaxBytes) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string text(std::istreambuf_iterator<char>(file), {});
@@ -180,7 +180,7 @@ std::vector<std::string> CacheFolder::Forget() const {
     }
     RemoveIfThere(path_ / kLockFile);
   }
-  // (the system refuses this if the folder is not empty)
+  // Fails if the folder is not empty.
   if (rmdir(path_.c_str()) == 0) removed.push_back(path_.string());
   return removed;
 }

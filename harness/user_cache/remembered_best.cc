@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int kSchema = 1;
-constexpr std::size_t kMostMachines = 16;
+constexpr std::size_t kMaxMachines = 16;
 
 std::string NameOf(const Ceiling& ceiling) {
   return fmt::format("{}/t{}", ceiling.name, ceiling.threads);
@@ -29,7 +29,7 @@ std::string QuietName(std::string_view what, int threads) {
 }
 
 double LeastOfBest(const Ceiling& ceiling) {
-  return IsShared(ceiling) ? 1 - kMemoryNoise : kLeastOfBest;
+  return IsShared(ceiling) ? 1 - kMemoryNoise : kMinOfBest;
 }
 
 std::optional<double> NumberAt(const Json& json, const char* key) {
@@ -66,7 +66,7 @@ void DropOldest(Json& machines) {
   const auto seen = [](const Json& machine) {
     return machine.is_object() ? NumberAt(machine, "seen").value_or(0) : 0;
   };
-  while (machines.size() > kMostMachines) {
+  while (machines.size() > kMaxMachines) {
     auto oldest = machines.begin();
     for (auto machine = machines.begin(); machine != machines.end(); ++machine) {
       if (seen(*machine) < seen(*oldest)) oldest = machine;
@@ -118,7 +118,7 @@ void Remember(const std::vector<RateSeen>& seen, RememberedBest& known) {
     if (!std::isfinite(rate) || !(rate > 0)) continue;
     RememberedRate& remembered = known[name];
     if (remembered.best && rate <= *remembered.best) continue;
-    if (remembered.best && rate <= *remembered.best * std::max(kMostGain, 1 + noise)) {
+    if (remembered.best && rate <= *remembered.best * std::max(kMaxGain, 1 + noise)) {
       remembered.best = rate;
       continue;
     }
@@ -142,7 +142,7 @@ std::string JudgeAgainstBest(const Ceiling& ceiling, const RememberedBest& known
   best.value = found->second.best;
   return fmt::format(
       "the machine reaches {:.0f} % of its own best since it was started ({} of {}): a neighbour, "
-      "or another clock (`topdnn forget` starts anew)",
+      "or another clock (`topdnn forget` clears the record)",
       100 * share, ValueText(ceiling), ValueText(best));
 }
 

@@ -38,16 +38,16 @@ struct RateSeen {
 // The differences between two runs on a quiet machine: for resources of one core, and for memory.
 inline constexpr double kRunNoise = 0.05;
 // Below this share of the best (for memory: 1 - kMemoryNoise), other work uses the machine.
-inline constexpr double kLeastOfBest = 0.90;
+inline constexpr double kMinOfBest = 0.90;
 // If two measurements of one ceiling on one machine differ by more, one is wrong.
-inline constexpr double kMostGain = 1.10;
+inline constexpr double kMaxGain = 1.10;
 
 // The rates of the ceilings whose verdict is OK, excluding latencies, and of a reading of the quiet
 // check on this many threads.
 std::vector<RateSeen> RatesOf(const std::vector<Ceiling>& ceilings);
 std::vector<RateSeen> RatesOf(const QuietReading& reading, int threads);
 
-// Keeps the highest rates. A first one, and one that exceeds the best by more than kMostGain, stays
+// Keeps the highest rates. A first one, and one that exceeds the best by more than kMaxGain, stays
 // unconfirmed until another run agrees within the noise, so that a single wrong value does not
 // affect every later run. Pure.
 void Remember(const std::vector<RateSeen>& seen, RememberedBest& known);

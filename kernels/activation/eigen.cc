@@ -4,7 +4,6 @@
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -49,28 +48,16 @@ class ActivationEigen : public eigen::EigenKernel {
   std::int64_t n_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeActivation(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
-        return std::make_unique<ActivationEigen>(settled, functions);
-      });
+KernelOrRefusal MakeActivation(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
+  return std::make_unique<ActivationEigen>(request, functions);
 }
 
-constexpr auto kGebp = MakeActivation<eigen::Variant::kGebp>;
-constexpr auto kSgemm = MakeActivation<eigen::Variant::kSgemm>;
-const KernelRegistration kRelu("relu", "eigen", kGebp);
-const KernelRegistration kReluSgemm("relu", "eigen-sgemm", kSgemm);
-const KernelRegistration kBounded("bounded_relu", "eigen", kGebp);
-const KernelRegistration kBoundedSgemm("bounded_relu", "eigen-sgemm", kSgemm);
-const KernelRegistration kClip("clip", "eigen", kGebp);
-const KernelRegistration kClipSgemm("clip", "eigen-sgemm", kSgemm);
-const KernelRegistration kSigmoid("sigmoid", "eigen", kGebp);
-const KernelRegistration kSigmoidSgemm("sigmoid", "eigen-sgemm", kSgemm);
-const KernelRegistration kHardSigmoid("hard_sigmoid", "eigen", kGebp);
-const KernelRegistration kHardSigmoidSgemm("hard_sigmoid", "eigen-sgemm", kSgemm);
+const eigen::Registration kRelu("relu", MakeActivation);
+const eigen::Registration kBounded("bounded_relu", MakeActivation);
+const eigen::Registration kClip("clip", MakeActivation);
+const eigen::Registration kSigmoid("sigmoid", MakeActivation);
+const eigen::Registration kHardSigmoid("hard_sigmoid", MakeActivation);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -88,6 +89,21 @@ std::shared_ptr<const Op> BatchNormOp::FusedWith(const Op& next) const {
   const auto* relu = dynamic_cast<const ReluOp*>(&next);
   if (relu == nullptr || relu->bound() != 0.0F || relu_ || relu->shape() != shape_) return nullptr;
   return std::make_shared<BatchNormOp>(shape_, epsilon_, true);
+}
+
+double BatchNormOp::MagnitudeOfDst(const Execution& execution,
+                                   const std::function<std::vector<double>(Arg)>& values) const {
+  if (!execution.training) return 0;
+  const std::vector<double> mean = values(Arg::kMean);
+  const std::vector<double> variance = values(Arg::kVariance);
+  const std::vector<double> scale = values(Arg::kScale);
+  double largest = 0;
+  for (std::size_t c = 0; c < mean.size(); ++c) {
+    const double squares = mean[c] * mean[c] + variance[c];
+    const double divisor = variance[c] + static_cast<double>(epsilon_);
+    largest = std::max(largest, std::abs(scale[c]) * std::sqrt(squares / divisor));
+  }
+  return largest;
 }
 
 namespace {

@@ -67,6 +67,11 @@ class BatchNormOp : public Op {
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it; backward_data then covers both.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+  bool WorkspaceIsReluMask() const override { return relu_; }
+  // In training, the largest over all channels: the operation subtracts the mean and divides by the
+  // deviation, so rounding errors of src are relative to all of src, divided by the deviation.
+  double MagnitudeOfDst(const Execution& execution,
+                        const std::function<std::vector<double>(Arg)>& values) const override;
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
 
  private:

@@ -1,11 +1,8 @@
 // Batch normalization as TensorFlow computes it on Eigen: over the rows of (N*H*W, C).
 
-#include <string>
-
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/moving_average.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -30,7 +27,7 @@ class BatchNormEigen : public eigen::EigenKernel {
     norm_.scale = Data(Arg::kScale);
     norm_.shift = Data(Arg::kShift);
     norm_.passed = Data<std::uint8_t>(Arg::kWorkspace);
-    norm_.scratch = scratch();
+    norm_.scratch = Scratch();
   }
 
  private:
@@ -50,22 +47,12 @@ class BatchNormEigen : public eigen::EigenKernel {
   const Execution execution_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const int rank = op.shape().rank();
-        const std::string channels_last = Layout::ChannelsLast(rank).tag();
-        for (const Operand& operand : op.Operands(request.execution)) {
-          if (operand.shape.rank() != rank) continue;
-          if (auto refusal = eigen::Settle(settled, operand.arg, {channels_last})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<BatchNormEigen>(settled, functions, op);
-      });
+KernelOrRefusal MakeBatchNorm(const eigen::Functions& functions, KernelRequest& request) {
+  const int rank = dynamic_cast<const BatchNormOp&>(*request.op).shape().rank();
+  if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
+    return *std::move(refusal);
+  }
+  return eigen::Make<BatchNormEigen, BatchNormOp>(functions, request);
 }
 
 class MovingAverageEigen : public eigen::EigenKernel {
@@ -83,22 +70,9 @@ class MovingAverageEigen : public eigen::EigenKernel {
   const float momentum_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeMovingAverage(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, const KernelRequest& settled) -> KernelOrRefusal {
-        return std::make_unique<MovingAverageEigen>(
-            settled, functions, dynamic_cast<const MovingAverageOp&>(*request.op));
-      });
-}
-
-constexpr auto kGebp = eigen::Variant::kGebp;
-constexpr auto kSgemm = eigen::Variant::kSgemm;
-const KernelRegistration kNorm("batchnorm", "eigen", MakeBatchNorm<kGebp>);
-const KernelRegistration kNormSgemm("batchnorm", "eigen-sgemm", MakeBatchNorm<kSgemm>);
-const KernelRegistration kAverage("moving_average", "eigen", MakeMovingAverage<kGebp>);
-const KernelRegistration kAverageSgemm("moving_average", "eigen-sgemm", MakeMovingAverage<kSgemm>);
+const eigen::Registration kNorm("batchnorm", MakeBatchNorm);
+const eigen::Registration kAverage("moving_average",
+                                   eigen::Make<MovingAverageEigen, MovingAverageOp>);
 
 }  // namespace
 

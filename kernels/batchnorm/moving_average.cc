@@ -88,7 +88,7 @@ std::shared_ptr<const Op> ParseMovingAverage(const ProblemWord& word) {
       word.Field('n'), word.NumberOr("momentum", MovingAverageOp::kDefaultMomentum));
 }
 
-constexpr KernelMaker kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
+constexpr auto kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
 const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
 const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
 const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);

@@ -1,10 +1,7 @@
 // Bias over the rows of (N*H*W, C). Its gradient is the sum of each column.
 
-#include <string>
-
 #include "kernels/bias/bias.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -25,7 +22,7 @@ class BiasEigen : public eigen::EigenKernel {
     if (forward_) {
       functions().add_bias(pool(), rows_, c_, Data(Arg::kSrc), Data(Arg::kBias), Data(Arg::kDst));
     } else {
-      functions().column_sums(pool(), rows_, c_, Data(Arg::kDiffDst), scratch(),
+      functions().column_sums(pool(), rows_, c_, Data(Arg::kDiffDst), Scratch(),
                               Data(Arg::kDiffBias));
     }
   }
@@ -34,24 +31,15 @@ class BiasEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeBias(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const BiasOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const std::string channels_last = Layout::ChannelsLast(op.shape().rank()).tag();
-        for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffDst}) {
-          if (auto refusal = eigen::Settle(settled, arg, {channels_last})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<BiasEigen>(settled, functions, op);
-      });
+KernelOrRefusal MakeBias(const eigen::Functions& functions, KernelRequest& request) {
+  const int rank = dynamic_cast<const BiasOp&>(*request.op).shape().rank();
+  if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
+    return *std::move(refusal);
+  }
+  return eigen::Make<BiasEigen, BiasOp>(functions, request);
 }
 
-const KernelRegistration kGebp("bias", "eigen", MakeBias<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("bias", "eigen-sgemm", MakeBias<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("bias", MakeBias);
 
 }  // namespace
 

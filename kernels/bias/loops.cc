@@ -47,18 +47,12 @@ class BiasLoops : public LoopsKernel {
     // Scratch rows of padded channels. Forward: the bias. Backward: one row of partial sums per
     // thread.
     const std::int64_t rows = pass_ == Pass::kForward ? 1 : threads_;
-    scratch_bytes_ = static_cast<std::size_t>(rows * padded_) * sizeof(float);
-  }
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopsKernel::Prepare(memory);
-    if (scratch_.bytes() == 0) scratch_ = AlignedMemory(scratch_bytes_);
+    ReserveScratch(rows * padded_);
   }
 
   void Run() noexcept override { pass_ == Pass::kForward ? Forward() : Backward(); }
 
  private:
-  float* Scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
   bool InParallel() const { return form_.images * padded_ * form_.pixels >= kMinParallelElements; }
 
   void Forward() const {
@@ -136,7 +130,6 @@ class BiasLoops : public LoopsKernel {
   const std::int64_t padded_, channels_;
   const Pass pass_;
   const int threads_;
-  AlignedMemory scratch_;
 };
 
 // Makes the loops, with one layout for all images.

@@ -14,8 +14,6 @@ namespace {
 
 // The result's shape. Throws std::invalid_argument.
 Shape Concatenated(const std::vector<Shape>& sources, int axis) {
-  constexpr int kMaxSources =
-      static_cast<int>(Arg::kIndexedDiffSrc) - static_cast<int>(Arg::kIndexedSrc);
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(
         fmt::format("concat of {} tensors along axis {}: {}", sources.size(), axis, why));

@@ -6,7 +6,6 @@
 #include "kernels/concat/concat.h"
 #include "kernels/eigen/kernel.h"
 #include "kernels/permutation.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -31,24 +30,18 @@ class ConcatEigen : public eigen::EigenKernel {
     length_ = op.dst_shape()[op.axis()] * inner;
   }
 
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    EigenKernel::Prepare(memory);
-    parts_.clear();
-    for (int i = 0; i < static_cast<int>(lengths_.size()); ++i) {
-      parts_.push_back(
-          static_cast<float*>(memory.at(forward_ ? IndexedSrc(i) : IndexedDiffSrc(i))));
-    }
-  }
-
  private:
   void Compute() override {
     float* whole = Data(forward_ ? Arg::kDst : Arg::kDiffDst);
-    for (std::size_t i = 0; i < parts_.size(); whole += lengths_[i++]) {
+    int source = 0;
+    for (const std::int64_t length : lengths_) {
+      float* part = Indexed(source++);
       if (forward_) {
-        functions().copy_rows(pool(), rows_, lengths_[i], parts_[i], lengths_[i], whole, length_);
+        functions().copy_rows(pool(), rows_, length, part, length, whole, length_);
       } else {
-        functions().copy_rows(pool(), rows_, lengths_[i], whole, length_, parts_[i], lengths_[i]);
+        functions().copy_rows(pool(), rows_, length, whole, length_, part, length);
       }
+      whole += length;
     }
   }
 
@@ -56,26 +49,18 @@ class ConcatEigen : public eigen::EigenKernel {
   std::int64_t rows_ = 1;
   std::vector<std::int64_t> lengths_;  // length of a row, by part
   std::int64_t length_ = 0;            // length of a row of the whole tensor
-  std::vector<float*> parts_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeConcat(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
-        const Layout& layout = settled.layouts.begin()->second;
-        if (!IsUnblocked(layout)) {
-          return Refusal{"eigen concatenates in unblocked layouts only, not in " + layout.tag()};
-        }
-        return std::make_unique<ConcatEigen>(settled, functions,
-                                             dynamic_cast<const ConcatOp&>(*request.op));
-      });
+KernelOrRefusal MakeConcat(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
+  const Layout& layout = request.layouts.begin()->second;
+  if (!IsUnblocked(layout)) {
+    return Refusal{"eigen concatenates in unblocked layouts only, not in " + layout.tag()};
+  }
+  return eigen::Make<ConcatEigen, ConcatOp>(functions, request);
 }
 
-const KernelRegistration kGebp("concat", "eigen", MakeConcat<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("concat", "eigen-sgemm", MakeConcat<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("concat", MakeConcat);
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/activation/relu.h"
+#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/extents.h"
 #include "kernels/problem.h"
@@ -30,8 +31,8 @@ void Check(const ConvExtents& e) {
     refuse("padding must be 0 or more");
   }
   if (std::max({e.r, e.s, e.stride_h, e.stride_w, e.dilation_h, e.dilation_w, e.pad_top, e.pad_left,
-                e.pad_bottom, e.pad_right}) > kMostWindow) {
-    refuse(fmt::format("kernel, stride, dilation and padding must be at most {}", kMostWindow));
+                e.pad_bottom, e.pad_right}) > kMaxWindow) {
+    refuse(fmt::format("kernel, stride, dilation and padding must be at most {}", kMaxWindow));
   }
   CheckExtents("convolution", {e.n, e.c, e.h, e.w});
   CheckExtents("convolution, weights", {e.k, e.c, e.r, e.s});
@@ -171,6 +172,14 @@ std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
     return nullptr;
   }
   return std::make_shared<ConvOp>(extents_, fused);
+}
+
+std::shared_ptr<const Op> ConvOp::FoldedWith(const Op& next) const {
+  const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
+  if (norm == nullptr || norm->relu() || epilogue_.relu || epilogue_.sum) return nullptr;
+  ConvEpilogue folded = epilogue_;
+  folded.bias = true;
+  return std::make_shared<ConvOp>(extents_, folded);
 }
 
 namespace {

@@ -65,6 +65,7 @@ class ConvOp : public Op {
   // Fuses a ReLU after it, with or without a bound, or an addition of two tensors. For an addition
   // the kernel adds its result to dst, which holds the other source before.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+  std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
 
   Shape src_shape() const;
   Shape weights_shape() const;

@@ -9,7 +9,6 @@
 #include "kernels/conv/group_by_group.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -139,7 +138,7 @@ class ConvEigen : public eigen::EigenKernel {
                                   .c = Data(Arg::kDiffSrc)});
     } else {
       functions().conv_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights), images_,
-                                     scratch(), Data(Arg::kDiffSrc));
+                                     Scratch(), Data(Arg::kDiffSrc));
     }
   }
 
@@ -154,10 +153,10 @@ class ConvEigen : public eigen::EigenKernel {
                                   .c = Data(Arg::kDiffWeights)});
     } else {
       functions().conv_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst), images_,
-                                        scratch(), Data(Arg::kDiffWeights));
+                                        Scratch(), Data(Arg::kDiffWeights));
     }
     if (epilogue_.bias) {
-      functions().column_sums(pool(), rows_, e_.k, Data(Arg::kDiffDst), scratch(),
+      functions().column_sums(pool(), rows_, e_.k, Data(Arg::kDiffDst), Scratch(),
                               Data(Arg::kDiffBias));
     }
   }
@@ -195,10 +194,10 @@ class DepthwiseEigen : public eigen::EigenKernel {
         return;
       case Pass::kBackwardWeights:
         functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
-                                               scratch(), Data(Arg::kDiffWeights));
+                                               Scratch(), Data(Arg::kDiffWeights));
         if (epilogue_.bias) {
           functions().column_sums(pool(), e_.n * e_.oh * e_.ow, e_.k, Data(Arg::kDiffDst),
-                                  scratch(), Data(Arg::kDiffBias));
+                                  Scratch(), Data(Arg::kDiffBias));
         }
         return;
     }
@@ -209,34 +208,29 @@ class DepthwiseEigen : public eigen::EigenKernel {
   const Pass pass_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeConv(const KernelRequest& request) {
+KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const bool depthwise = IsDepthwise(op.extents());
-        if (op.extents().groups != 1 && !depthwise) {
-          return MakeGroupByGroup(request, op, MakeConv<kVariant>);
-        }
-        if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
-          return Refusal{
-              "eigen does not support a fused addition: its contraction overwrites the result"};
-        }
-        for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
-          if (auto refusal = eigen::Settle(settled, arg, {"acdb"})) return *std::move(refusal);
-        }
-        for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
-          const std::string_view hwio = depthwise ? "deabc" : "cdba";
-          if (auto refusal = eigen::Settle(settled, arg, {hwio})) return *std::move(refusal);
-        }
-        if (depthwise) return std::make_unique<DepthwiseEigen>(settled, functions, op);
-        return std::make_unique<ConvEigen>(settled, functions, op);
-      });
+  const bool depthwise = IsDepthwise(op.extents());
+  if (op.extents().groups != 1 && !depthwise) {
+    return MakeGroupByGroup(request, op,
+                            [&](KernelRequest one) { return MakeConv(functions, one); });
+  }
+  if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
+    return Refusal{
+        "eigen does not support a fused addition: its contraction overwrites the result"};
+  }
+  for (const Arg arg : {Arg::kSrc, Arg::kDst, Arg::kDiffSrc, Arg::kDiffDst}) {
+    if (auto refusal = eigen::Settle(request, arg, {"acdb"})) return *std::move(refusal);
+  }
+  for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
+    const std::string_view hwio = depthwise ? "deabc" : "cdba";
+    if (auto refusal = eigen::Settle(request, arg, {hwio})) return *std::move(refusal);
+  }
+  if (depthwise) return eigen::Make<DepthwiseEigen, ConvOp>(functions, request);
+  return eigen::Make<ConvEigen, ConvOp>(functions, request);
 }
 
-const KernelRegistration kGebp("conv", "eigen", MakeConv<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("conv", "eigen-sgemm", MakeConv<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("conv", MakeConv);
 
 }  // namespace
 

@@ -13,33 +13,25 @@ namespace topdnn {
 
 namespace {
 
-class ConvOpenBlas : public Kernel {
+class ConvOpenBlas : public openblas::OpenBlasKernel {
  public:
   ConvOpenBlas(const KernelRequest& request, const ConvOp& op)
-      : Kernel(request),
+      : OpenBlasKernel(request, ColIsImage(op.extents()) ? "gemm" : "im2col+gemm"),
         e_(op.extents()),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass),
         patch_(e_.c / e_.groups * e_.r * e_.s),
         kernels_(e_.k / e_.groups),
         positions_(e_.oh() * e_.ow()) {
-    implementation_ = openblas::Implementation(ColIsImage(e_) ? "gemm" : "im2col+gemm");
-    isa_ = openblas::Isa();
-    if (!ColIsImage(e_)) {
-      scratch_bytes_ = static_cast<std::size_t>(patch_ * positions_) * sizeof(float);
-    }
+    if (!ColIsImage(e_)) ReserveScratch(patch_ * positions_);  // the columns of one image's group
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    col_ = AlignedMemory(scratch_bytes_);
-    const auto bound = [&](Arg arg) {
-      const auto found = memory.find(arg);
-      return found == memory.end() ? nullptr : static_cast<float*>(found->second);
-    };
-    src_ = bound(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
-    weights_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
-    bias_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
-    dst_ = bound(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
+    OpenBlasKernel::Prepare(memory);
+    src_ = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
+    weights_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
+    bias_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
+    dst_ = Data(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
   }
 
   void Run() noexcept override {
@@ -56,7 +48,7 @@ class ConvOpenBlas : public Kernel {
     float* image = src_ + (n * e_.c + g * (e_.c / e_.groups)) * e_.h * e_.w;
     float* weights = weights_ + g * kernels_ * patch_;
     float* dst = dst_ + (n * e_.k + g * kernels_) * positions_;
-    float* col = ColIsImage(e_) ? image : reinterpret_cast<float*>(col_.data());
+    float* col = ColIsImage(e_) ? image : Scratch();
     switch (pass_) {
       case Pass::kForward:
         if (col != image) Im2Col(e_, image, col);
@@ -112,7 +104,6 @@ class ConvOpenBlas : public Kernel {
   const ConvEpilogue epilogue_;
   const Pass pass_;
   const std::int64_t patch_, kernels_, positions_;
-  AlignedMemory col_;
   // src or diff_src; weights or diff_weights; bias or diff_bias; dst or diff_dst.
   float* src_ = nullptr;
   float* weights_ = nullptr;
@@ -120,12 +111,7 @@ class ConvOpenBlas : public Kernel {
   float* dst_ = nullptr;
 };
 
-KernelOrRefusal MakeConv(const KernelRequest& request) {
-  if (std::string why = openblas::RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<ConvOpenBlas>(request, dynamic_cast<const ConvOp&>(*request.op));
-}
-
-const KernelRegistration kRegistration("conv", "openblas", MakeConv);
+const KernelRegistration kRegistration("conv", "openblas", openblas::Make<ConvOp, ConvOpenBlas>);
 
 }  // namespace
 

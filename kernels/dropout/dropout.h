@@ -67,6 +67,7 @@ class DropoutOp : public Op {
   // One product per element; none in inference. The generator's integer operations are not counted.
   Work WorkIn(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  bool CopiesInInference() const override { return true; }
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
 
  private:

@@ -3,7 +3,8 @@
 // Eigen chooses its vector instructions at compile time. Therefore its code is compiled once per
 // ISA, each time into a shared library that exports one symbol (kernels/eigen/per_isa/,
 // kernels/eigen/CMakeLists.txt). A library and the program share only this header and operands.h.
-// Every function returns when its work is finished.
+// Every function returns when its work is finished. To add one: an entry here, and its code in a
+// file of per_isa/.
 
 #ifndef TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_
 #define TOPDNN_KERNELS_EIGEN_FUNCTIONS_H_

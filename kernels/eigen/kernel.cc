@@ -2,25 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "kernels/permutation.h"
+#include "kernels/registry.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn::eigen {
 
 EigenKernel::EigenKernel(const KernelRequest& request, const Functions& functions,
                          std::string_view algorithm)
-    : Kernel(request), functions_(functions), threads_(request.threads) {
-  implementation_ =
-      fmt::format("{}:eigen_{}_{}", algorithm, functions.version, functions.contraction);
-  isa_ = functions.isa;
-}
+    : BoundKernel(
+          request,
+          fmt::format("{}:eigen_{}_{}", algorithm, functions.version, functions.contraction),
+          functions.isa),
+      functions_(functions),
+      threads_(request.threads) {}
 
 void EigenKernel::Prepare(const std::map<Arg, void*>& memory) {
-  for (const KernelOperand& operand : operands_) {
-    const auto role = static_cast<std::size_t>(operand.arg);
-    if (role < data_.size()) data_[role] = memory.at(operand.arg);
-  }
+  BoundKernel::Prepare(memory);
   if (pool_ == nullptr) pool_ = SharePool(functions_, threads_);
-  scratch_ = AlignedMemory(scratch_bytes_);
 }
 
 void EigenKernel::Run() noexcept {
@@ -44,6 +47,23 @@ std::optional<Refusal> Settle(KernelRequest& request, Arg arg,
                              *acceptable.begin(), asked.tag())};
 }
 
+std::optional<Refusal> SettleAll(KernelRequest& request, int rank, Layout (*layout)(int rank)) {
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    if (operand.shape.rank() != rank) continue;
+    if (auto refusal = Settle(request, operand.arg, {layout(rank).tag()})) return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg) {
+  const int rank = request.op->Find(request.execution, arg)->shape.rank();
+  Layout& layout = request.layouts[arg];
+  if (layout.is_any()) layout = Layout::Plain(rank);
+  if (IsUnblocked(layout)) return std::nullopt;
+  return Refusal{fmt::format("eigen needs {} of {} in an unblocked layout, not {}", NameOf(arg),
+                             request.op->kind(), layout.tag())};
+}
+
 std::optional<Refusal> SettleOneLayout(KernelRequest& request) {
   const std::optional<Layout> common = CommonLayout(request);
   if (!common) {
@@ -53,6 +73,32 @@ std::optional<Refusal> SettleOneLayout(KernelRequest& request) {
     request.layouts[operand.arg] = common->is_any() ? Layout::Plain(operand.shape.rank()) : *common;
   }
   return std::nullopt;
+}
+
+namespace {
+
+KernelOrRefusal Offer(Variant variant, Maker make, KernelRequest request) {
+  if (request.execution.type != DataType::kF32) {
+    return Refusal{fmt::format("eigen computes in f32, not {}", NameOf(request.execution.type))};
+  }
+  if (!request.algorithm.empty()) {
+    return Refusal{fmt::format("eigen has no algorithm '{}'", request.algorithm)};
+  }
+  auto found = FindFunctions(variant, request.isa);
+  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
+  return make(*std::get<const Functions*>(found), request);
+}
+
+}  // namespace
+
+Registration::Registration(std::string_view kind, Maker make) {
+  for (const auto& [variant, backend] :
+       {std::pair{Variant::kGebp, "eigen"}, std::pair{Variant::kSgemm, "eigen-sgemm"}}) {
+    const KernelRegistration registration(kind, backend,
+                                          [variant = variant, make](const KernelRequest& request) {
+                                            return Offer(variant, make, request);
+                                          });
+  }
 }
 
 }  // namespace topdnn::eigen

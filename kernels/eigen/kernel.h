@@ -1,8 +1,11 @@
-// The base of the Eigen backends' kernels: operands bound by role, the functions for this CPU's
-// ISA, the thread pool, scratch memory, and the choice of layouts.
+// The base of the Eigen backends' kernels: the functions for this CPU's ISA, the thread pool, the
+// choice of layouts, and the registration.
 //
-// Two backends use it, `eigen` and `eigen-sgemm`. They differ in the code that multiplies the
-// packed panels of a contraction (see Variant). All other operations run the same code in both.
+// One registration registers an operation on two backends, `eigen` and `eigen-sgemm`. They differ
+// in the code that multiplies the packed panels of a contraction (see Variant). All other
+// operations run the same code in both.
+//
+//   const eigen::Registration kConv("conv", MakeConv);
 //
 // A pool has its own threads. The OpenMP threads of other backends' kernels spin for a while after
 // their parallel regions and take CPU time away from the pool. A program that uses both should let
@@ -11,25 +14,21 @@
 #ifndef TOPDNN_KERNELS_EIGEN_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_KERNEL_H_
 
-#include <array>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <variant>
 
+#include "kernels/bound_kernel.h"
 #include "kernels/eigen/library.h"
-#include "kernels/kernel.h"
 
 namespace topdnn::eigen {
 
 // An exception to "Run does not allocate or lock": Eigen's evaluators do both in every call. They
 // take packing buffers from a free list, which the first Run fills, and small objects for tasks
 // from the heap; their threads share a mutex.
-class EigenKernel : public Kernel {
+class EigenKernel : public BoundKernel {
  public:
   void Prepare(const std::map<Arg, void*>& memory) override;
   // Sets OpenMP's width to 1 while it runs, so that a contraction's sgemm stays on the thread that
@@ -43,26 +42,13 @@ class EigenKernel : public Kernel {
 
   virtual void Compute() = 0;
 
-  // Memory of an operand, bound by Prepare. nullptr when the request has no such operand.
-  template <typename T = float>
-  T* Data(Arg arg) const {
-    return static_cast<T*>(data_[static_cast<std::size_t>(arg)]);
-  }
   const Functions& functions() const { return functions_; }
   Pool* pool() const { return pool_.get(); }
-  int threads() const { return threads_; }
-  float* scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
-  void ReserveScratch(std::int64_t floats) {
-    scratch_bytes_ = static_cast<std::size_t>(floats) * sizeof(float);
-  }
 
  private:
   const Functions& functions_;
   const int threads_;
   std::shared_ptr<Pool> pool_;
-  AlignedMemory scratch_;
-  // Indexed by role. Kernels of operations with several sources store those themselves.
-  std::array<void*, static_cast<std::size_t>(Arg::kIndexedSrc)> data_ = {};
 };
 
 // Settles the layout of an operand: the first of the `acceptable` tags that the request allows.
@@ -70,23 +56,30 @@ class EigenKernel : public Kernel {
 std::optional<Refusal> Settle(KernelRequest& request, Arg arg,
                               std::initializer_list<std::string_view> acceptable);
 
+// Settles every operand of this rank on one layout. `layout` is Layout::Plain or
+// Layout::ChannelsLast.
+std::optional<Refusal> SettleAll(KernelRequest& request, int rank, Layout (*layout)(int rank));
+
+// Settles an operand on the request's layout, or row-major. Refuses a blocked layout.
+std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
+
 // Settles all operands on one layout: the first one that the request names, or row-major.
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
-// Runs the body of a maker with the functions that serve the request, or returns the reason why
-// there are none. Eigen's code is compiled for f32.
-template <typename Body>
-KernelOrRefusal Offer(Variant variant, const KernelRequest& request, Body body) {
-  if (request.execution.type != DataType::kF32) {
-    return Refusal{"eigen computes in f32, not " + std::string(NameOf(request.execution.type))};
-  }
-  if (!request.algorithm.empty()) {
-    return Refusal{"eigen has no algorithm '" + request.algorithm + "'"};
-  }
-  auto found = FindFunctions(variant, request.isa);
-  if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
-  return body(*std::get<const Functions*>(found), KernelRequest(request));
+// Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
+// settle its layouts. It is in f32 and names no algorithm.
+using Maker = KernelOrRefusal (*)(const Functions& functions, KernelRequest& request);
+
+// The maker of a kernel that accepts any layouts.
+template <typename KernelType, typename OpType>
+KernelOrRefusal Make(const Functions& functions, KernelRequest& request) {
+  return std::make_unique<KernelType>(request, functions, dynamic_cast<const OpType&>(*request.op));
 }
+
+class Registration {
+ public:
+  Registration(std::string_view kind, Maker make);
+};
 
 }  // namespace topdnn::eigen
 

@@ -13,8 +13,6 @@ namespace topdnn {
 AddOp::AddOp(Shape shape, int sources, bool relu)
     : shape_(std::move(shape)), sources_(sources), relu_(relu) {
   CheckExtents("add", shape_);
-  constexpr int kMaxSources =
-      static_cast<int>(Arg::kIndexedDiffSrc) - static_cast<int>(Arg::kIndexedSrc);
   if (sources < 2 || sources > kMaxSources || shape_.rank() == 0) {
     throw std::invalid_argument(fmt::format(
         "add of {} tensors of {}: 2 to {} tensors with one dimension or more are supported",
@@ -46,9 +44,8 @@ Work AddOp::WorkOf(Pass pass, DataType type) const {
 }
 
 std::shared_ptr<const Op> AddOp::FusedWith(const Op& next) const {
-  if (relu_ || next.kind() != "relu" || dynamic_cast<const ReluOp&>(next).shape() != shape_) {
-    return nullptr;
-  }
+  const auto* relu = dynamic_cast<const ReluOp*>(&next);
+  if (relu == nullptr || relu->bound() != 0.0F || relu_ || relu->shape() != shape_) return nullptr;
   return std::make_shared<AddOp>(shape_, sources_, true);
 }
 

@@ -4,7 +4,6 @@
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/eltwise/add.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -21,9 +20,7 @@ class AddEigen : public eigen::EigenKernel {
   void Prepare(const std::map<Arg, void*>& memory) override {
     EigenKernel::Prepare(memory);
     sources_.clear();
-    for (int i = 0; i < count_; ++i) {
-      sources_.push_back(static_cast<const float*>(memory.at(IndexedSrc(i))));
-    }
+    for (int i = 0; i < count_; ++i) sources_.push_back(Indexed(i));
   }
 
  private:
@@ -37,19 +34,12 @@ class AddEigen : public eigen::EigenKernel {
   std::vector<const float*> sources_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeAdd(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        if (auto refusal = eigen::SettleOneLayout(settled)) return *std::move(refusal);
-        return std::make_unique<AddEigen>(settled, functions,
-                                          dynamic_cast<const AddOp&>(*request.op));
-      });
+KernelOrRefusal MakeAdd(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
+  return eigen::Make<AddEigen, AddOp>(functions, request);
 }
 
-const KernelRegistration kGebp("add", "eigen", MakeAdd<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("add", "eigen-sgemm", MakeAdd<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("add", MakeAdd);
 
 }  // namespace
 

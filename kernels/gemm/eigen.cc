@@ -2,7 +2,6 @@
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -38,24 +37,14 @@ class GemmEigen : public eigen::EigenKernel {
   const float alpha_, beta_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeGemm(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        for (const Operand& operand : request.op->Operands(request.execution)) {
-          const Layout row_major = Layout::Plain(operand.shape.rank());
-          if (auto refusal = eigen::Settle(settled, operand.arg, {row_major.tag()})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<GemmEigen>(settled, functions,
-                                           dynamic_cast<const GemmOp&>(*request.op));
-      });
+KernelOrRefusal MakeGemm(const eigen::Functions& functions, KernelRequest& request) {
+  for (const int rank : {2, 3}) {  // without and with a batch
+    if (auto refusal = eigen::SettleAll(request, rank, Layout::Plain)) return *std::move(refusal);
+  }
+  return eigen::Make<GemmEigen, GemmOp>(functions, request);
 }
 
-const KernelRegistration kGebp("gemm", "eigen", MakeGemm<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("gemm", "eigen-sgemm", MakeGemm<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("gemm", MakeGemm);
 
 }  // namespace
 

@@ -9,28 +9,20 @@ namespace topdnn {
 
 namespace {
 
-class GemmOpenBlas : public Kernel {
+class GemmOpenBlas : public openblas::OpenBlasKernel {
  public:
   GemmOpenBlas(const KernelRequest& request, const GemmOp& op)
-      : Kernel(request),
+      : OpenBlasKernel(request, "gemm"),
         e_(op.extents()),
         p_(ProductOf(e_, request.execution.pass)),
-        beta_(request.execution.pass == Pass::kForward ? e_.beta : 0.0F) {
-    implementation_ = openblas::Implementation("gemm");
-    isa_ = openblas::Isa();
-  }
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    lhs_ = static_cast<const float*>(memory.at(p_.lhs));
-    rhs_ = static_cast<const float*>(memory.at(p_.rhs));
-    out_ = static_cast<float*>(memory.at(p_.out));
-  }
+        beta_(request.execution.pass == Pass::kForward ? e_.beta : 0.0F) {}
 
   void Run() noexcept override {
     for (std::int64_t b = 0; b < e_.batch; ++b) {
       openblas::Sgemm(p_.trans_lhs, p_.trans_rhs, p_.rows, p_.columns, p_.inner,
-                      lhs_ + b * p_.rows * p_.inner, rhs_ + b * p_.inner * p_.columns, beta_,
-                      out_ + b * p_.rows * p_.columns, e_.alpha);
+                      Data(p_.lhs) + b * p_.rows * p_.inner,
+                      Data(p_.rhs) + b * p_.inner * p_.columns, beta_,
+                      Data(p_.out) + b * p_.rows * p_.columns, e_.alpha);
     }
   }
 
@@ -38,17 +30,9 @@ class GemmOpenBlas : public Kernel {
   const GemmExtents e_;
   const GemmProduct p_;
   const float beta_;
-  const float* lhs_ = nullptr;
-  const float* rhs_ = nullptr;
-  float* out_ = nullptr;
 };
 
-KernelOrRefusal MakeGemm(const KernelRequest& request) {
-  if (std::string why = openblas::RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<GemmOpenBlas>(request, dynamic_cast<const GemmOp&>(*request.op));
-}
-
-const KernelRegistration kRegistration("gemm", "openblas", MakeGemm);
+const KernelRegistration kRegistration("gemm", "openblas", openblas::Make<GemmOp, GemmOpenBlas>);
 
 }  // namespace
 

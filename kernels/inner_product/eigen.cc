@@ -6,7 +6,6 @@
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -59,7 +58,7 @@ class InnerProductEigen : public eigen::EigenKernel {
                                     .b = inputs_first_ ? Data(Arg::kDiffDst) : Data(Arg::kSrc),
                                     .c = Data(Arg::kDiffWeights)});
         if (epilogue_.bias) {
-          functions().column_sums(pool(), n_, k_, Data(Arg::kDiffDst), scratch(),
+          functions().column_sums(pool(), n_, k_, Data(Arg::kDiffDst), Scratch(),
                                   Data(Arg::kDiffBias));
         }
         return;
@@ -99,27 +98,20 @@ bool SettleOn(const Pairing& pairing, KernelRequest& request) {
   return true;
 }
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
+KernelOrRefusal MakeInnerProduct(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, const KernelRequest& asked) -> KernelOrRefusal {
-        const std::span<const Pairing> pairings =
-            op.src_shape().rank() == 2 ? std::span<const Pairing>(kOfMatrices) : kOfImages;
-        for (const Pairing& pairing : pairings) {
-          KernelRequest settled = asked;
-          if (!SettleOn(pairing, settled)) continue;
-          return std::make_unique<InnerProductEigen>(settled, functions, op, pairing.inputs_first);
-        }
-        return Refusal{
-            "eigen needs src row-major or NHWC, and weights with their inputs in the same order"};
-      });
+  const std::span<const Pairing> pairings =
+      op.src_shape().rank() == 2 ? std::span<const Pairing>(kOfMatrices) : kOfImages;
+  for (const Pairing& pairing : pairings) {
+    KernelRequest settled = request;
+    if (!SettleOn(pairing, settled)) continue;
+    return std::make_unique<InnerProductEigen>(settled, functions, op, pairing.inputs_first);
+  }
+  return Refusal{
+      "eigen needs src row-major or NHWC, and weights with their inputs in the same order"};
 }
 
-const KernelRegistration kGebp("inner_product", "eigen", MakeInnerProduct<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("inner_product", "eigen-sgemm",
-                                MakeInnerProduct<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("inner_product", MakeInnerProduct);
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/activation/relu.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
@@ -92,7 +93,8 @@ std::vector<Parameter> InnerProductOp::Parameters() const {
 }
 
 std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {
-  if (next.kind() != "relu" || epilogue_.relu) return nullptr;
+  const auto* relu = dynamic_cast<const ReluOp*>(&next);
+  if (relu == nullptr || relu->bound() != 0.0F || epilogue_.relu) return nullptr;
   InnerProductEpilogue fused = epilogue_;
   fused.relu = true;
   return std::make_shared<InnerProductOp>(src_, outputs_, fused);

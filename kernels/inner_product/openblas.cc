@@ -10,28 +10,22 @@ namespace topdnn {
 
 namespace {
 
-class InnerProductOpenBlas : public Kernel {
+class InnerProductOpenBlas : public openblas::OpenBlasKernel {
  public:
   InnerProductOpenBlas(const KernelRequest& request, const InnerProductOp& op)
-      : Kernel(request),
+      : OpenBlasKernel(request, "gemm"),
         n_(op.batch()),
         c_(op.inputs()),
         k_(op.outputs()),
         relu_(op.epilogue().relu),
-        pass_(request.execution.pass) {
-    implementation_ = openblas::Implementation("gemm");
-    isa_ = openblas::Isa();
-  }
+        pass_(request.execution.pass) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    const auto bound = [&](Arg arg) {
-      const auto found = memory.find(arg);
-      return found == memory.end() ? nullptr : static_cast<float*>(found->second);
-    };
-    src_ = bound(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
-    weights_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
-    bias_ = bound(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
-    dst_ = bound(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
+    OpenBlasKernel::Prepare(memory);
+    src_ = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc);
+    weights_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights);
+    bias_ = Data(pass_ == Pass::kBackwardWeights ? Arg::kDiffBias : Arg::kBias);
+    dst_ = Data(pass_ == Pass::kForward ? Arg::kDst : Arg::kDiffDst);
   }
 
   void Run() noexcept override {
@@ -80,13 +74,8 @@ class InnerProductOpenBlas : public Kernel {
   float* dst_ = nullptr;
 };
 
-KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
-  if (std::string why = openblas::RefusalOf(request); !why.empty()) return Refusal{std::move(why)};
-  return std::make_unique<InnerProductOpenBlas>(request,
-                                                dynamic_cast<const InnerProductOp&>(*request.op));
-}
-
-const KernelRegistration kRegistration("inner_product", "openblas", MakeInnerProduct);
+const KernelRegistration kRegistration("inner_product", "openblas",
+                                       openblas::Make<InnerProductOp, InnerProductOpenBlas>);
 
 }  // namespace
 

@@ -1,11 +1,8 @@
 // Local response normalization with Eigen's arrays over the rows of (N*H*W, C). The workspace holds
 // `scale`.
 
-#include <string>
-
 #include "kernels/eigen/kernel.h"
 #include "kernels/lrn/lrn.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -29,7 +26,7 @@ class LrnEigen : public eigen::EigenKernel {
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     EigenKernel::Prepare(memory);
-    norm_.scratch = scratch();
+    norm_.scratch = Scratch();
   }
 
  private:
@@ -47,24 +44,15 @@ class LrnEigen : public eigen::EigenKernel {
   eigen::ResponseNorm norm_ = {};
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeLrn(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const LrnOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const std::string channels_last = Layout::ChannelsLast(op.shape().rank()).tag();
-        for (const Operand& operand : op.Operands(request.execution)) {
-          if (auto refusal = eigen::Settle(settled, operand.arg, {channels_last})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<LrnEigen>(settled, functions, op);
-      });
+KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& request) {
+  const int rank = dynamic_cast<const LrnOp&>(*request.op).shape().rank();
+  if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
+    return *std::move(refusal);
+  }
+  return eigen::Make<LrnEigen, LrnOp>(functions, request);
 }
 
-const KernelRegistration kGebp("lrn", "eigen", MakeLrn<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("lrn", "eigen-sgemm", MakeLrn<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("lrn", MakeLrn);
 
 }  // namespace
 

@@ -37,13 +37,7 @@ class LrnLoops : public LoopsKernel {
         beta_(op.settings().beta),
         pass_(request.execution.pass) {
     // Per thread: a block of `scale`, or of the gradient's terms.
-    scratch_bytes_ =
-        static_cast<std::size_t>(request.threads * op.channels() * kPixels) * sizeof(float);
-  }
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopsKernel::Prepare(memory);
-    scratch_ = AlignedMemory(scratch_bytes_);
+    ReserveScratch(request.threads * op.channels() * kPixels);
   }
 
   void Run() noexcept override { beta_ == 0.75F ? Blocks<true>() : Blocks<false>(); }
@@ -67,9 +61,8 @@ class LrnLoops : public LoopsKernel {
   }
 
   // (C, kPixels), of the calling thread.
-  float* Scratch() const {
-    return reinterpret_cast<float*>(scratch_.data()) +
-           omp_get_thread_num() * op_.channels() * kPixels;
+  float* ScratchOfThread() const {
+    return Scratch() + omp_get_thread_num() * op_.channels() * kPixels;
   }
 
   // `first` is the position of the first of `pixels` elements in channel 0.
@@ -79,7 +72,7 @@ class LrnLoops : public LoopsKernel {
     for (std::int64_t c = 0; c < op_.channels(); ++c) {
       const std::int64_t at = first + c * image_;
       float* workspace = Data<float>(Arg::kWorkspace);
-      float* scale = workspace != nullptr ? workspace + at : Scratch();
+      float* scale = workspace != nullptr ? workspace + at : ScratchOfThread();
       std::fill(scale, scale + pixels, 0.0F);
       const LrnWindow window = op_.WindowOf(c);
       for (std::int64_t d = window.first; d < window.end; ++d) {
@@ -98,7 +91,7 @@ class LrnLoops : public LoopsKernel {
 
   template <bool kThreeQuarters>
   void Backward(std::int64_t first, std::int64_t pixels) const {
-    float* terms = Scratch();
+    float* terms = ScratchOfThread();
     for (std::int64_t c = 0; c < op_.channels(); ++c) {
       const std::int64_t at = first + c * image_;
       const float* src = Data<float>(Arg::kSrc) + at;
@@ -132,7 +125,6 @@ class LrnLoops : public LoopsKernel {
   const float alpha_;  // factor of one term of the sum
   const float beta_;
   const Pass pass_;
-  AlignedMemory scratch_;
 };
 
 const KernelRegistration kRegistration("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);

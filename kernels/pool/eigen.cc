@@ -5,7 +5,6 @@
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/pool/pool.h"
-#include "kernels/registry.h"
 #include "kernels/window.h"
 
 namespace topdnn {
@@ -109,23 +108,14 @@ class PoolEigen : public eigen::EigenKernel {
   eigen::Pooling pooling_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakePool(const KernelRequest& request) {
-  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        for (const Operand& operand : op.Operands(request.execution)) {
-          if (auto refusal = eigen::Settle(settled, operand.arg, {"acdb"})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<PoolEigen>(settled, functions, op);
-      });
+KernelOrRefusal MakePool(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleAll(request, 4, Layout::ChannelsLast)) {
+    return *std::move(refusal);
+  }
+  return eigen::Make<PoolEigen, PoolOp>(functions, request);
 }
 
-const KernelRegistration kGebp("pool", "eigen", MakePool<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("pool", "eigen-sgemm", MakePool<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("pool", MakePool);
 
 }  // namespace
 

@@ -38,12 +38,7 @@ class PoolLoops : public LoopsKernel {
     for (std::int64_t r = 0; r < e_.r; ++r) {
       for (std::int64_t s = 0; s < e_.s; ++s) tap_offsets_.push_back(r * e_.w + s);
     }
-    if (Scales()) scratch_bytes_ = static_cast<std::size_t>(threads_ * ow_) * sizeof(float);
-  }
-
-  void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopsKernel::Prepare(memory);
-    if (Scales()) scratch_ = AlignedMemory(scratch_bytes_);
+    if (Scales()) ReserveScratch(threads_ * ow_);  // (threads, OW)
   }
 
   void Run() noexcept override {
@@ -185,7 +180,7 @@ class PoolLoops : public LoopsKernel {
   }
 
   void SpreadAverageRow(const float* diff_dst, std::int64_t y, float* diff_src) const {
-    float* share = reinterpret_cast<float*>(scratch_.data()) + omp_get_thread_num() * ow_;
+    float* share = Scratch() + omp_get_thread_num() * ow_;
     const AxisWindow rows = RowWindow(y);
     const float height = Counted(rows);
     const float* widths = widths_.data();
@@ -212,7 +207,6 @@ class PoolLoops : public LoopsKernel {
   std::vector<OutputRange> columns_;       // by tap S
   std::vector<float> widths_;              // by output column: elements that its windows count
   std::vector<std::int64_t> tap_offsets_;  // (R, S): offset from a window's corner, in elements
-  AlignedMemory scratch_;                  // (threads, OW)
 };
 
 const KernelRegistration kRegistration("pool", "openblas", MakeLoops<PoolOp, PoolLoops>);

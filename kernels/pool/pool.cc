@@ -36,8 +36,8 @@ void Check(const PoolExtents& e) {
   if (std::min({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) < 0) {
     refuse("padding must be 0 or more");
   }
-  if (std::max({e.r, e.s, e.stride_h, e.stride_w}) > kMostWindow) {
-    refuse(fmt::format("window and stride must be at most {}", kMostWindow));
+  if (std::max({e.r, e.s, e.stride_h, e.stride_w}) > kMaxWindow) {
+    refuse(fmt::format("window and stride must be at most {}", kMaxWindow));
   }
   CheckExtents("pooling", {e.n, e.c, e.h, e.w});
   if (std::max(e.pad_top, e.pad_bottom) >= e.r || std::max(e.pad_left, e.pad_right) >= e.s) {

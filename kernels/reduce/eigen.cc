@@ -10,7 +10,6 @@
 #include "kernels/eigen/kernel.h"
 #include "kernels/permutation.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 
@@ -95,12 +94,12 @@ class ReduceEigen : public eigen::EigenKernel {
     if (forward_) {
       const float* src = Data(Arg::kSrc);
       if (shuffles) {
-        functions().shuffle(pool(), extents_, order_, src, scratch());
-        src = scratch();
+        functions().shuffle(pool(), extents_, order_, src, Scratch());
+        src = Scratch();
       }
       functions().sum(pool(), reduction_, src, Data(Arg::kDst));
     } else {
-      float* diff_src = shuffles ? scratch() : Data(Arg::kDiffSrc);
+      float* diff_src = shuffles ? Scratch() : Data(Arg::kDiffSrc);
       functions().sum_backward(pool(), reduction_, Data(Arg::kDiffDst), diff_src);
       if (shuffles) functions().shuffle(pool(), extents_, order_, diff_src, Data(Arg::kDiffSrc));
     }
@@ -127,39 +126,30 @@ Layout ResultLayout(const ReduceOp& op, const Layout& src) {
   return tag.empty() ? Layout::Plain(0) : *Layout::Parse(tag);
 }
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeReduce(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
-        const bool forward = request.execution.pass == Pass::kForward;
-        const Arg whole = forward ? Arg::kSrc : Arg::kDiffSrc;
-        const Arg result = forward ? Arg::kDst : Arg::kDiffDst;
-        Layout& layout = settled.layouts[whole];
-        if (layout.is_any()) layout = Layout::Plain(op.src_shape().rank());
-        if (!IsUnblocked(layout)) {
-          return Refusal{"eigen reduces tensors in unblocked layouts only, not in " + layout.tag()};
-        }
-        const Layout of_result = ResultLayout(op, layout);
-        if (!of_result.is_any()) {
-          if (auto refusal = eigen::Settle(settled, result, {of_result.tag()})) {
-            return *std::move(refusal);
-          }
-        }
-        const std::vector<Group> groups = GroupsOf(op, layout);
-        if (groups.size() > kMaxGroups) {
-          return Refusal{
-              fmt::format("eigen supports at most {} alternating groups of reduced and kept "
-                          "dimensions, not {}",
-                          kMaxGroups, groups.size())};
-        }
-        return std::make_unique<ReduceEigen>(settled, functions, op, groups);
-      });
+KernelOrRefusal MakeReduce(const eigen::Functions& functions, KernelRequest& request) {
+  const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+  const bool forward = request.execution.pass == Pass::kForward;
+  const Arg whole = forward ? Arg::kSrc : Arg::kDiffSrc;
+  const Arg result = forward ? Arg::kDst : Arg::kDiffDst;
+  if (auto refusal = eigen::SettleUnblocked(request, whole)) return *std::move(refusal);
+  const Layout layout = request.LayoutOf(whole);
+  const Layout of_result = ResultLayout(op, layout);
+  if (!of_result.is_any()) {
+    if (auto refusal = eigen::Settle(request, result, {of_result.tag()})) {
+      return *std::move(refusal);
+    }
+  }
+  const std::vector<Group> groups = GroupsOf(op, layout);
+  if (groups.size() > kMaxGroups) {
+    return Refusal{
+        fmt::format("eigen supports at most {} alternating groups of reduced and kept "
+                    "dimensions, not {}",
+                    kMaxGroups, groups.size())};
+  }
+  return std::make_unique<ReduceEigen>(request, functions, op, groups);
 }
 
-const KernelRegistration kGebp("reduce", "eigen", MakeReduce<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("reduce", "eigen-sgemm", MakeReduce<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("reduce", MakeReduce);
 
 }  // namespace
 

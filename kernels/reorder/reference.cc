@@ -1,6 +1,8 @@
 // Reorder by tables of offsets: from any layout with a letter tag to any other, rounded to the
 // result's type. Padding inside blocks is zeroed, as every reader of a blocked layout expects.
 
+#include "kernels/reference.h"
+
 #include <cstring>
 
 #include "kernels/registry.h"
@@ -10,32 +12,29 @@ namespace topdnn {
 
 namespace {
 
-class ReorderReference : public Kernel {
+class ReorderReference : public ReferenceKernel {
  public:
-  explicit ReorderReference(const KernelRequest& request) : Kernel(request) {
-    implementation_ = "plain loops";
+  explicit ReorderReference(const KernelRequest& request) : ReferenceKernel(request) {
     from_ = Find(Arg::kSrc)->desc;
     to_ = Find(Arg::kDst)->desc;
     scratch_bytes_ = static_cast<std::size_t>(from_.shape.elements()) * 2 * sizeof(std::int64_t);
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    src_ = memory.at(Arg::kSrc);
-    dst_ = memory.at(Arg::kDst);
+    ReferenceKernel::Prepare(memory);
     src_offsets_ = from_.layout.Offsets(from_.shape);
     dst_offsets_ = to_.layout.Offsets(to_.shape);
   }
 
   void Run() noexcept override {
-    if (to_.bytes() != src_offsets_.size() * SizeOf(to_.type)) std::memset(dst_, 0, to_.bytes());
-    CopyElements(from_.type, src_, src_offsets_, to_.type, dst_, dst_offsets_);
+    void* dst = Data<void>(Arg::kDst);
+    if (to_.bytes() != src_offsets_.size() * SizeOf(to_.type)) std::memset(dst, 0, to_.bytes());
+    CopyElements(from_.type, Data<void>(Arg::kSrc), src_offsets_, to_.type, dst, dst_offsets_);
   }
 
  private:
   TensorDesc from_, to_;
   std::vector<std::int64_t> src_offsets_, dst_offsets_;  // per element, row-major
-  void* src_ = nullptr;
-  void* dst_ = nullptr;
 };
 
 KernelOrRefusal MakeReorder(const KernelRequest& request) {

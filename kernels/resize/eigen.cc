@@ -1,7 +1,6 @@
 // Resize on Eigen, all channels of a pixel at a time.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {
@@ -34,23 +33,14 @@ class ResizeEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeResize(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        const auto& op = dynamic_cast<const ResizeOp&>(*request.op);
-        for (const Operand& operand : op.Operands(request.execution)) {
-          if (auto refusal = eigen::Settle(settled, operand.arg, {"acdb"})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<ResizeEigen>(settled, functions, op);
-      });
+KernelOrRefusal MakeResize(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleAll(request, 4, Layout::ChannelsLast)) {
+    return *std::move(refusal);
+  }
+  return eigen::Make<ResizeEigen, ResizeOp>(functions, request);
 }
 
-const KernelRegistration kGebp("resize", "eigen", MakeResize<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("resize", "eigen-sgemm", MakeResize<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("resize", MakeResize);
 
 }  // namespace
 

@@ -15,13 +15,13 @@ namespace {
 
 Shape Resized(const Shape& src, std::int64_t scale_h, std::int64_t scale_w) {
   CheckExtents("resize", src);
-  if (src.rank() != 4 || scale_h < 1 || scale_w < 1 || scale_h > kMostElements ||
-      scale_w > kMostElements || src[2] > kMostElements / scale_h ||
-      src[3] > kMostElements / scale_w) {
+  if (src.rank() != 4 || scale_h < 1 || scale_w < 1 || scale_h > kMaxElements ||
+      scale_w > kMaxElements || src[2] > kMaxElements / scale_h ||
+      src[3] > kMaxElements / scale_w) {
     throw std::invalid_argument(
         fmt::format("resize of {} by {} and {}: it needs (N, C, H, W) and whole factors of 1 or "
                     "more that leave at most {} elements",
-                    src.ToString(), scale_h, scale_w, kMostElements));
+                    src.ToString(), scale_h, scale_w, kMaxElements));
   }
   Shape dst{src[0], src[1], src[2] * scale_h, src[3] * scale_w};
   CheckExtents("resize to a result", dst);
@@ -58,7 +58,7 @@ namespace {
 std::shared_ptr<const Op> ParseResize(const ProblemWord& word) {
   const std::vector<double> scales = word.Numbers("scale");
   const auto is_factor = [](double scale) {
-    return scale == std::floor(scale) && std::abs(scale) <= static_cast<double>(kMostElements);
+    return scale == std::floor(scale) && std::abs(scale) <= static_cast<double>(kMaxElements);
   };
   if (scales.size() != 2 || !is_factor(scales[0]) || !is_factor(scales[1])) {
     throw std::invalid_argument("write two whole factors, such as _scale2x2");

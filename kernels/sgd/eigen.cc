@@ -1,7 +1,6 @@
 // Updates of parameters as Eigen device expressions.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 
@@ -46,22 +45,8 @@ class AdamEigen : public eigen::EigenKernel {
   const AdamSettings settings_;
 };
 
-template <eigen::Variant kVariant, typename KernelType, typename OpType>
-KernelOrRefusal MakeUpdate(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, const KernelRequest& settled) -> KernelOrRefusal {
-        return std::make_unique<KernelType>(settled, functions,
-                                            dynamic_cast<const OpType&>(*request.op));
-      });
-}
-
-constexpr auto kGebp = eigen::Variant::kGebp;
-constexpr auto kSgemm = eigen::Variant::kSgemm;
-const KernelRegistration kSgd("sgd", "eigen", MakeUpdate<kGebp, SgdEigen, SgdOp>);
-const KernelRegistration kAdam("adam", "eigen", MakeUpdate<kGebp, AdamEigen, AdamOp>);
-const KernelRegistration kSgdSgemm("sgd", "eigen-sgemm", MakeUpdate<kSgemm, SgdEigen, SgdOp>);
-const KernelRegistration kAdamSgemm("adam", "eigen-sgemm", MakeUpdate<kSgemm, AdamEigen, AdamOp>);
+const eigen::Registration kSgd("sgd", eigen::Make<SgdEigen, SgdOp>);
+const eigen::Registration kAdam("adam", eigen::Make<AdamEigen, AdamOp>);
 
 }  // namespace
 

@@ -1,7 +1,6 @@
 // Softmax as Eigen device expressions, row-major.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/registry.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {
@@ -30,23 +29,12 @@ class SoftmaxEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-template <eigen::Variant kVariant>
-KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
-  return eigen::Offer(
-      kVariant, request,
-      [&](const eigen::Functions& functions, KernelRequest settled) -> KernelOrRefusal {
-        for (const Operand& operand : request.op->Operands(request.execution)) {
-          if (auto refusal = eigen::Settle(settled, operand.arg, {"ab"})) {
-            return *std::move(refusal);
-          }
-        }
-        return std::make_unique<SoftmaxEigen>(settled, functions,
-                                              dynamic_cast<const SoftmaxOp&>(*request.op));
-      });
+KernelOrRefusal MakeSoftmax(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleAll(request, 2, Layout::Plain)) return *std::move(refusal);
+  return eigen::Make<SoftmaxEigen, SoftmaxOp>(functions, request);
 }
 
-const KernelRegistration kGebp("softmax", "eigen", MakeSoftmax<eigen::Variant::kGebp>);
-const KernelRegistration kSgemm("softmax", "eigen-sgemm", MakeSoftmax<eigen::Variant::kSgemm>);
+const eigen::Registration kRegistration("softmax", MakeSoftmax);
 
 }  // namespace
 

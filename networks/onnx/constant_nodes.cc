@@ -16,11 +16,11 @@ namespace topdnn {
 namespace {
 
 // Far larger than any shape. Larger constants are data, which the import does not compute on.
-constexpr std::int64_t kMostElements = 65536;
+constexpr std::int64_t kMaxElements = 65536;
 
 const ModelTensor& SmallAt(const NodeImport& node, std::size_t input) {
   const ModelTensor& constant = node.ConstantAt(input);
-  if (constant.elements() > kMostElements) {
+  if (constant.elements() > kMaxElements) {
     throw UnsupportedNode(fmt::format("arithmetic on constants of {}", constant.shape.ToString()));
   }
   return constant;
@@ -62,8 +62,6 @@ void FoldUnary(NodeImport& node, double (*compute)(double)) {
   node.Produce(MakeTensor(constant.shape, constant.type, std::move(values)));
 }
 
-}  // namespace
-
 void FoldConstant(NodeImport& node) {
   for (const auto& [name, attribute] : node.node().attributes) {
     if (attribute.tensor) {
@@ -93,7 +91,7 @@ void FoldConstantOfShape(NodeImport& node) {
   for (const std::int64_t extent : shape.extents()) {
     if (extent < 0) throw UnsupportedNode(fmt::format("invalid extent {}", extent));
   }
-  if (shape.rank() > 32 || shape.elements() > kMostElements) {
+  if (shape.rank() > 32 || shape.elements() > kMaxElements) {
     throw UnsupportedNode(fmt::format("a constant of {}", shape.ToString()));
   }
   DataType type = DataType::kF32;
@@ -179,7 +177,7 @@ void FoldConcat(NodeImport& node) {
     all_integers &= IsInteger(part);
     const std::vector<double> more = ValuesOf(part);
     values.insert(values.end(), more.begin(), more.end());
-    if (values.size() > static_cast<std::size_t>(kMostElements)) {
+    if (values.size() > static_cast<std::size_t>(kMaxElements)) {
       throw UnsupportedNode("the constant is too long");
     }
   }
@@ -225,5 +223,21 @@ void FoldReduceProd(NodeImport& node) {
   const Shape shape = node.node().Int("keepdims", 1) != 0 ? Shape{1} : Shape{};
   node.Produce(MakeTensor(shape, constant.type, {product}));
 }
+
+const ConstantNodeRegistration kAdd("Add", FoldAdd);
+const ConstantNodeRegistration kCast("Cast", FoldCast);
+const ConstantNodeRegistration kCeil("Ceil", FoldCeil);
+const ConstantNodeRegistration kConcat("Concat", FoldConcat);
+const ConstantNodeRegistration kConstant("Constant", FoldConstant);
+const ConstantNodeRegistration kConstantOfShape("ConstantOfShape", FoldConstantOfShape);
+const ConstantNodeRegistration kDiv("Div", FoldDiv);
+const ConstantNodeRegistration kFloor("Floor", FoldFloor);
+const ConstantNodeRegistration kGather("Gather", FoldGather);
+const ConstantNodeRegistration kMul("Mul", FoldMul);
+const ConstantNodeRegistration kReduceProd("ReduceProd", FoldReduceProd);
+const ConstantNodeRegistration kSlice("Slice", FoldSlice);
+const ConstantNodeRegistration kSub("Sub", FoldSub);
+
+}  // namespace
 
 }  // namespace topdnn

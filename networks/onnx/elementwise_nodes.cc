@@ -85,8 +85,6 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
   node.Produce({result, node.ShapeOf(result)});
 }
 
-}  // namespace
-
 void ImportRelu(NodeImport& node) {
   ImportElementwise(node, [](const Shape& shape) { return std::make_shared<ReluOp>(shape); });
 }
@@ -184,5 +182,19 @@ void ImportCastOfValue(NodeImport& node) {
   }
   node.Produce(node.SourceAt(0));
 }
+
+const NodeRegistration kAdd("Add", ImportAdd);
+const NodeRegistration kCast("Cast", ImportCastOfValue);
+const NodeRegistration kClip("Clip", ImportClip);
+const NodeRegistration kConcat("Concat", ImportConcat);
+const NodeRegistration kDropout("Dropout", ImportDropout);
+const NodeRegistration kHardSigmoid("HardSigmoid", ImportHardSigmoid);
+const NodeRegistration kReduceMean("ReduceMean", ImportReduceMean);
+const NodeRegistration kReduceSum("ReduceSum", ImportReduceSum);
+const NodeRegistration kRelu("Relu", ImportRelu);
+const NodeRegistration kSigmoid("Sigmoid", ImportSigmoid);
+const NodeRegistration kSum("Sum", ImportAdd);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -45,16 +45,16 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values) {
   proto.set_name(graph.name());
   std::vector<std::string> names(graph.values().size());
   names.front() = "input";
-  std::set<std::string> taken = {"input", "output"};
+  std::set<std::string> used_names = {"input", "output"};
   for (const GraphNode& layer : graph.nodes()) {
-    const auto writer = NodeWriters().find(layer.op->kind());
-    if (writer == NodeWriters().end()) {
+    const NodeWriter* write = FindWriter(layer.op->kind());
+    if (write == nullptr) {
       throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX's opset {}", layer.name,
                                   layer.op->kind(), kExportedOpset));
     }
-    NodeExport work(graph, layer, values, names, taken, proto);
+    NodeExport work(graph, layer, values, names, used_names, proto);
     try {
-      writer->second(work);
+      (*write)(work);
     } catch (const std::invalid_argument& error) {
       throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX: {}", layer.name,
                                   layer.op->kind(), error.what()));

@@ -160,22 +160,20 @@ void Importer::Translate(const ModelNode& node, int index) {
     has_double |= constant != nullptr && (*constant)->type == DataType::kF64;
     unknown |= std::holds_alternative<std::monostate>(value);
   }
-  const auto& translators = NodeTranslators();
-  const auto& folders = ConstantTranslators();
-  const auto layer = translators.find(node.op_type);
-  const auto fold = folders.find(node.op_type);
-  if (layer == translators.end() && fold == folders.end()) {
+  const NodeTranslator* layer = FindTranslator(node.op_type);
+  const NodeTranslator* fold = FindConstantTranslator(node.op_type);
+  if (layer == nullptr && fold == nullptr) {
     throw UnsupportedNode("not among topdnn's operations");
   }
   if (unknown) return;  // what it reads is refused already
   if (node.outputs.front().empty()) throw UnsupportedNode("its result has no name");
   NodeImport work(state_, index);
-  if (all_constant && fold != folders.end()) {
-    fold->second(work);
+  if (all_constant && fold != nullptr) {
+    (*fold)(work);
   } else if (has_double) {
     throw UnsupportedNode("of double, and topdnn computes in f32: export the model in float");
-  } else if (layer != translators.end()) {
-    layer->second(work);
+  } else if (layer != nullptr) {
+    (*layer)(work);
   } else {
     throw UnsupportedNode("all its inputs are constants");
   }
@@ -200,11 +198,11 @@ void Importer::ImportNode(int index) {
 
 void Importer::ThrowRefused() const {
   if (refused_.empty()) return;
-  constexpr std::size_t kMostNodesNamed = 200;
+  constexpr std::size_t kMaxNodesNamed = 200;
   std::string list;
   std::size_t named = 0, left = 0;
   for (const auto& [key, nodes] : refused_) {
-    const std::size_t count = std::min(nodes.size(), kMostNodesNamed - named);
+    const std::size_t count = std::min(nodes.size(), kMaxNodesNamed - named);
     left += nodes.size() - count;
     named += count;
     if (count == 0) continue;

@@ -1,7 +1,7 @@
 // Imports an ONNX model as a graph and the values of its parameters.
 //
-// The network must have one image input and one output, and consist of the operations in
-// NodeTranslators() (node_import.h). Some nodes become part of another layer: a padding before a
+// The network must have one image input and one output, and consist of operations that
+// have a translator (node_import.h). Some nodes become part of another layer: a padding before a
 // convolution, an addition of a bias after it, a flattening before an inner product. Nodes that
 // depend only on shapes are computed at import.
 

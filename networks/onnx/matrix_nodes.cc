@@ -80,8 +80,6 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-}  // namespace
-
 void ImportGemm(NodeImport& node) {
   if (node.node().Int("transA", 0) != 0) throw UnsupportedNode("transA");
   InnerProduct product{node.ConstantAt(1), node.node().Int("transB", 0) != 0};
@@ -100,5 +98,10 @@ void ImportMatMul(NodeImport& node) {
   if (shape.rank() == 2) product.bias = node.AbsorbBias(shape[1], 0);
   AddInnerProduct(node, product);
 }
+
+const NodeRegistration kGemm("Gemm", ImportGemm);
+const NodeRegistration kMatMul("MatMul", ImportMatMul);
+
+}  // namespace
 
 }  // namespace topdnn

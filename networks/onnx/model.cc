@@ -257,9 +257,9 @@ Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
   Model model;
   model.opset = OpsetOf(proto);
   onnx::GraphProto& graph = *proto.mutable_graph();
-  if (static_cast<std::size_t>(graph.node_size()) > kMostNodes) {
+  if (static_cast<std::size_t>(graph.node_size()) > kMaxNodes) {
     throw OnnxError(
-        fmt::format("{} nodes: at most {} are supported", graph.node_size(), kMostNodes));
+        fmt::format("{} nodes: at most {} are supported", graph.node_size(), kMaxNodes));
   }
   if (graph.sparse_initializer_size() > 0) {
     throw OnnxError("sparse weights are not supported; save them dense");
@@ -281,12 +281,12 @@ Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
 }
 
 std::string Printable(std::string_view name) {
-  constexpr std::size_t kMost = 80;
-  std::string text(name.substr(0, kMost));
+  constexpr std::size_t kMaxLength = 80;
+  std::string text(name.substr(0, kMaxLength));
   for (char& c : text) {
     if (c < ' ' || c > '~') c = '?';
   }
-  if (name.size() > kMost) text += "...";
+  if (name.size() > kMaxLength) text += "...";
   return text;
 }
 

@@ -86,7 +86,7 @@ inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt32 = 6, kOnnxInt64 = 7, kO
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 17;
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
-inline constexpr std::size_t kMostNodes = 20000;
+inline constexpr std::size_t kMaxNodes = 20000;
 
 // Parses a model. Throws OnnxError for bytes that are not a model, for damaged files, for weights
 // in other files, and when reading would need more than `memory_limit` bytes (0: no limit).

@@ -19,12 +19,15 @@
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
+#include "kernels/registrations.h"
 #include "kernels/resize/resize.h"
 #include "kernels/transpose/transpose.h"
 
 namespace topdnn {
 
 namespace {
+
+constinit Registrations<std::string, NodeWriter> writers("writer of ONNX nodes for");
 
 // Fields that ConvExtents and PoolExtents have in common.
 template <typename Extents>
@@ -222,7 +225,33 @@ void WriteResize(NodeExport& layer) {
   layer.Finish();
 }
 
+const NodeWriterRegistration kAdd("add", WriteAdd);
+const NodeWriterRegistration kBatchnorm("batchnorm", WriteBatchNorm);
+const NodeWriterRegistration kBias("bias", WriteBias);
+const NodeWriterRegistration kBoundedRelu("bounded_relu", WriteRelu);
+const NodeWriterRegistration kClip("clip", WriteClip);
+const NodeWriterRegistration kConcat("concat", WriteConcat);
+const NodeWriterRegistration kConv("conv", WriteConv);
+const NodeWriterRegistration kDropout("dropout", WriteDropout);
+const NodeWriterRegistration kFlatten("flatten", WriteFlatten);
+const NodeWriterRegistration kInnerProduct("inner_product", WriteInnerProduct);
+const NodeWriterRegistration kLrn("lrn", WriteLrn);
+const NodeWriterRegistration kPool("pool", WritePool);
+const NodeWriterRegistration kReduce("reduce", WriteReduce);
+const NodeWriterRegistration kRelu("relu", WriteRelu);
+const NodeWriterRegistration kSoftmax("softmax", WriteSoftmax);
+const NodeWriterRegistration kHardSigmoid("hard_sigmoid", WriteHardSigmoid);
+const NodeWriterRegistration kResize("resize", WriteResize);
+const NodeWriterRegistration kSigmoid("sigmoid", WriteSigmoid);
+const NodeWriterRegistration kTranspose("transpose", WriteTranspose);
+
 }  // namespace
+
+NodeWriterRegistration::NodeWriterRegistration(std::string_view kind, NodeWriter write) {
+  writers.Add(std::string(kind), write);
+}
+
+const NodeWriter* FindWriter(std::string_view kind) { return writers.Find(kind); }
 
 void SetInt(onnx::NodeProto& node, const char* name, std::int64_t value) {
   onnx::AttributeProto& attribute = *node.add_attribute();
@@ -262,7 +291,7 @@ std::vector<std::string> NodeExport::Sources() const {
 
 std::string NodeExport::NewName(const std::string& requested) {
   std::string name = requested;
-  for (int i = 2; !taken_.insert(name).second; ++i) name = fmt::format("{}_{}", requested, i);
+  for (int i = 2; !used_names_.insert(name).second; ++i) name = fmt::format("{}_{}", requested, i);
   return name;
 }
 
@@ -305,31 +334,6 @@ std::string NodeExport::AddParameter(std::string_view name, const Shape& shape, 
   if (found != values_.end()) return AddFloats(name, shape, found->second.as<float>());
   const std::vector<float> filled(static_cast<std::size_t>(shape.elements()), otherwise);
   return AddFloats(name, shape, filled.data());
-}
-
-const std::map<std::string_view, NodeWriter>& NodeWriters() {
-  static const std::map<std::string_view, NodeWriter> table = {
-      {"add", WriteAdd},
-      {"batchnorm", WriteBatchNorm},
-      {"bias", WriteBias},
-      {"bounded_relu", WriteRelu},
-      {"clip", WriteClip},
-      {"concat", WriteConcat},
-      {"conv", WriteConv},
-      {"dropout", WriteDropout},
-      {"flatten", WriteFlatten},
-      {"inner_product", WriteInnerProduct},
-      {"lrn", WriteLrn},
-      {"pool", WritePool},
-      {"reduce", WriteReduce},
-      {"relu", WriteRelu},
-      {"softmax", WriteSoftmax},
-      {"hard_sigmoid", WriteHardSigmoid},
-      {"resize", WriteResize},
-      {"sigmoid", WriteSigmoid},
-      {"transpose", WriteTranspose},
-  };
-  return table;
 }
 
 }  // namespace topdnn

@@ -6,7 +6,6 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -19,14 +18,16 @@ namespace topdnn {
 
 class NodeExport {
  public:
-  // `names` are the names of the graph's values in the model. `taken` are all names in the model.
+  // `names` are the names of the graph's values in the model. `used_names` are all names in the
+  // model.
   NodeExport(const Graph& graph, const GraphNode& layer, const ParameterValues& values,
-             std::vector<std::string>& names, std::set<std::string>& taken, onnx::GraphProto& model)
+             std::vector<std::string>& names, std::set<std::string>& used_names,
+             onnx::GraphProto& model)
       : graph_(graph),
         layer_(layer),
         values_(values),
         names_(names),
-        taken_(taken),
+        used_names_(used_names),
         model_(model) {}
 
   template <typename T>
@@ -56,7 +57,7 @@ class NodeExport {
   const GraphNode& layer_;
   const ParameterValues& values_;
   std::vector<std::string>& names_;
-  std::set<std::string>& taken_;
+  std::set<std::string>& used_names_;
   onnx::GraphProto& model_;
 };
 
@@ -67,8 +68,14 @@ void SetInts(onnx::NodeProto& node, const char* name, const std::vector<std::int
 
 using NodeWriter = void (*)(NodeExport& layer);
 
-// Writers by the kind of operation.
-const std::map<std::string_view, NodeWriter>& NodeWriters();
+// Registers the writer of an operation, by its kind.
+class NodeWriterRegistration {
+ public:
+  NodeWriterRegistration(std::string_view kind, NodeWriter write);
+};
+
+// The writer of an operation, or nullptr.
+const NodeWriter* FindWriter(std::string_view kind);
 
 }  // namespace topdnn
 

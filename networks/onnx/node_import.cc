@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/flatten/flatten.h"
+#include "kernels/registrations.h"
 
 namespace topdnn {
 
@@ -151,66 +152,29 @@ void NodeImport::Produce(ModelTensor constant) {
   state_.values[node_.outputs.front()] = std::make_shared<ModelTensor>(std::move(constant));
 }
 
-const std::map<std::string, NodeTranslator>& NodeTranslators() {
-  static const std::map<std::string, NodeTranslator> table = {
-      {"Add", ImportAdd},
-      {"AveragePool", ImportAveragePool},
-      {"BatchNormalization", ImportBatchNormalization},
-      {"Cast", ImportCastOfValue},
-      {"Clip", ImportClip},
-      {"Concat", ImportConcat},
-      {"Conv", ImportConv},
-      {"Dropout", ImportDropout},
-      {"Flatten", ImportFlatten},
-      {"Gemm", ImportGemm},
-      {"GlobalAveragePool", ImportGlobalAveragePool},
-      {"GlobalMaxPool", ImportGlobalMaxPool},
-      {"HardSigmoid", ImportHardSigmoid},
-      {"Identity", ImportIdentity},
-      {"LRN", ImportLrn},
-      {"MatMul", ImportMatMul},
-      {"MaxPool", ImportMaxPool},
-      {"Pad", ImportPad},
-      {"ReduceMean", ImportReduceMean},
-      {"ReduceSum", ImportReduceSum},
-      {"Relu", ImportRelu},
-      {"Reshape", ImportReshape},
-      {"Resize", ImportResize},
-      {"Shape", ImportShape},
-      {"Sigmoid", ImportSigmoid},
-      {"Softmax", ImportSoftmax},
-      {"Squeeze", ImportSqueeze},
-      {"Sum", ImportAdd},
-      {"Transpose", ImportTranspose},
-      {"Unsqueeze", ImportUnsqueeze},
-  };
-  return table;
+namespace {
+
+constinit Registrations<std::string, NodeTranslator> translators("ONNX translator");
+constinit Registrations<std::string, NodeTranslator> constant_translators(
+    "ONNX translator of constants");
+
+}  // namespace
+
+NodeRegistration::NodeRegistration(std::string_view op_type, NodeTranslator translate) {
+  translators.Add(std::string(op_type), translate);
 }
 
-const std::map<std::string, NodeTranslator>& ConstantTranslators() {
-  static const std::map<std::string, NodeTranslator> table = {
-      {"Add", FoldAdd},
-      {"Cast", FoldCast},
-      {"Ceil", FoldCeil},
-      {"Concat", FoldConcat},
-      {"Constant", FoldConstant},
-      {"ConstantOfShape", FoldConstantOfShape},
-      {"Div", FoldDiv},
-      {"Flatten", ImportFlatten},
-      {"Floor", FoldFloor},
-      {"Gather", FoldGather},
-      {"Identity", ImportIdentity},
-      {"Mul", FoldMul},
-      {"ReduceProd", FoldReduceProd},
-      {"Reshape", ImportReshape},
-      {"Shape", ImportShape},
-      {"Slice", FoldSlice},
-      {"Squeeze", ImportSqueeze},
-      {"Sub", FoldSub},
-      {"Transpose", ImportTranspose},
-      {"Unsqueeze", ImportUnsqueeze},
-  };
-  return table;
+ConstantNodeRegistration::ConstantNodeRegistration(std::string_view op_type,
+                                                   NodeTranslator translate) {
+  constant_translators.Add(std::string(op_type), translate);
 }
+
+const NodeTranslator* FindTranslator(std::string_view op_type) { return translators.Find(op_type); }
+
+const NodeTranslator* FindConstantTranslator(std::string_view op_type) {
+  return constant_translators.Find(op_type);
+}
+
+std::vector<std::string> ImportedOperations() { return translators.Keys(); }
 
 }  // namespace topdnn

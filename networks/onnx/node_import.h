@@ -131,58 +131,28 @@ class NodeImport {
 // The name of a node in messages: "conv1", or "node 3" for a node without a name.
 std::string NameOfNode(const ModelNode& node, int index);
 
+// Translators register themselves, by ONNX's op_type:
+//
+//   const NodeRegistration kConv("Conv", ImportConv);
 using NodeTranslator = void (*)(NodeImport& node);
 
-// Translators by ONNX's op_type.
-const std::map<std::string, NodeTranslator>& NodeTranslators();
-// Translators for nodes whose inputs are all constants, or that need only the shape of their input.
-const std::map<std::string, NodeTranslator>& ConstantTranslators();
+// For nodes that read a value of the network.
+class NodeRegistration {
+ public:
+  NodeRegistration(std::string_view op_type, NodeTranslator translate);
+};
 
-// One file each in this folder.
-void ImportConv(NodeImport& node);
-void ImportMaxPool(NodeImport& node);
-void ImportAveragePool(NodeImport& node);
-void ImportGlobalMaxPool(NodeImport& node);
-void ImportGlobalAveragePool(NodeImport& node);
-void ImportPad(NodeImport& node);
-void ImportResize(NodeImport& node);
-void ImportGemm(NodeImport& node);
-void ImportMatMul(NodeImport& node);
-void ImportBatchNormalization(NodeImport& node);
-void ImportLrn(NodeImport& node);
-void ImportSoftmax(NodeImport& node);
-void ImportRelu(NodeImport& node);
-void ImportSigmoid(NodeImport& node);
-void ImportHardSigmoid(NodeImport& node);
-void ImportClip(NodeImport& node);
-void ImportDropout(NodeImport& node);
-void ImportAdd(NodeImport& node);
-void ImportConcat(NodeImport& node);
-void ImportReduceMean(NodeImport& node);
-void ImportReduceSum(NodeImport& node);
-void ImportCastOfValue(NodeImport& node);
-// Operations on shapes, of a value or of a constant.
-void ImportIdentity(NodeImport& node);
-void ImportReshape(NodeImport& node);
-void ImportFlatten(NodeImport& node);
-void ImportSqueeze(NodeImport& node);
-void ImportUnsqueeze(NodeImport& node);
-void ImportTranspose(NodeImport& node);
-void ImportShape(NodeImport& node);
-// Operations on constants only.
-void FoldConstant(NodeImport& node);
-void FoldConstantOfShape(NodeImport& node);
-void FoldCast(NodeImport& node);
-void FoldGather(NodeImport& node);
-void FoldSlice(NodeImport& node);
-void FoldConcat(NodeImport& node);
-void FoldAdd(NodeImport& node);
-void FoldSub(NodeImport& node);
-void FoldMul(NodeImport& node);
-void FoldDiv(NodeImport& node);
-void FoldFloor(NodeImport& node);
-void FoldCeil(NodeImport& node);
-void FoldReduceProd(NodeImport& node);
+// For nodes whose inputs are all constants.
+class ConstantNodeRegistration {
+ public:
+  ConstantNodeRegistration(std::string_view op_type, NodeTranslator translate);
+};
+
+// The registered translators, or nullptr.
+const NodeTranslator* FindTranslator(std::string_view op_type);
+const NodeTranslator* FindConstantTranslator(std::string_view op_type);
+// The operations that may read a value of the network, sorted.
+std::vector<std::string> ImportedOperations();
 
 }  // namespace topdnn
 

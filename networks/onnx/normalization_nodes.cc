@@ -11,6 +11,8 @@
 
 namespace topdnn {
 
+namespace {
+
 void ImportBatchNormalization(NodeImport& node) {
   if (node.node().Int("training_mode", 0) != 0) throw UnsupportedNode("training_mode");
   if (node.node().Int("spatial", 1) != 1) throw UnsupportedNode("spatial 0");
@@ -60,5 +62,11 @@ void ImportSoftmax(NodeImport& node) {
   const ValueId result = node.AddLayer(std::make_shared<SoftmaxOp>(rows, columns), {matrix});
   node.Produce({result, shape});
 }
+
+const NodeRegistration kBatchNormalization("BatchNormalization", ImportBatchNormalization);
+const NodeRegistration kLrn("LRN", ImportLrn);
+const NodeRegistration kSoftmax("Softmax", ImportSoftmax);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -44,8 +44,6 @@ std::vector<double> Factors(const NodeImport& node, const Shape& image) {
   return factors;
 }
 
-}  // namespace
-
 void ImportResize(NodeImport& node) {
   if (const std::string mode = node.node().String("mode", "nearest"); mode != "nearest") {
     throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
@@ -55,9 +53,9 @@ void ImportResize(NodeImport& node) {
   const Shape image = node.ShapeOf(source);
   if (image.rank() != 4) throw UnsupportedNode(fmt::format("of {}", image.ToString()));
   const std::vector<double> factors = Factors(node, image);
-  constexpr double kMost = 1 << 20;
+  constexpr double kMaxFactor = 1 << 20;
   for (std::size_t d = 0; d < 4; ++d) {
-    const bool whole = factors[d] >= 1 && factors[d] <= (d < 2 ? 1 : kMost) &&
+    const bool whole = factors[d] >= 1 && factors[d] <= (d < 2 ? 1 : kMaxFactor) &&
                        factors[d] == std::floor(factors[d]);
     if (!whole) throw UnsupportedNode(fmt::format("a factor of {}", factors[d]));
   }
@@ -66,5 +64,9 @@ void ImportResize(NodeImport& node) {
   const ValueId result = node.AddLayer(op, {source});
   node.Produce({result, node.ShapeOf(result)});
 }
+
+const NodeRegistration kResize("Resize", ImportResize);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -81,8 +81,6 @@ ModelTensor Transposed(const ModelTensor& from, const std::vector<int>& order, S
   return to;
 }
 
-}  // namespace
-
 void ImportIdentity(NodeImport& node) {
   if (node.IsConstant(0)) {
     ProduceUnder(node, node.ConstantAt(0).shape);
@@ -137,8 +135,8 @@ void ImportUnsqueeze(NodeImport& node) {
   const std::size_t more =
       node.Has(1) ? IntsOf(node.ConstantAt(1)).size() : node.node().Ints("axes", {}).size();
   const auto rank = static_cast<std::size_t>(from.rank()) + more;
-  constexpr std::size_t kMostAdded = 32;
-  if (more > kMostAdded) throw UnsupportedNode(fmt::format("{} dimensions", rank));
+  constexpr std::size_t kMaxAdded = 32;
+  if (more > kMaxAdded) throw UnsupportedNode(fmt::format("{} dimensions", rank));
   const std::vector<int> axes = node.Axes(1, "axes", static_cast<int>(rank));
   std::vector<std::int64_t> extents;
   int next = 0;
@@ -190,5 +188,22 @@ void ImportShape(NodeImport& node) {
   const auto count = static_cast<std::int64_t>(extents.size());
   node.Produce(MakeTensor(Shape{count}, DataType::kS64, std::move(extents)));
 }
+
+const NodeRegistration kFlatten("Flatten", ImportFlatten);
+const NodeRegistration kIdentity("Identity", ImportIdentity);
+const NodeRegistration kReshape("Reshape", ImportReshape);
+const NodeRegistration kShape("Shape", ImportShape);
+const NodeRegistration kSqueeze("Squeeze", ImportSqueeze);
+const NodeRegistration kTranspose("Transpose", ImportTranspose);
+const NodeRegistration kUnsqueeze("Unsqueeze", ImportUnsqueeze);
+const ConstantNodeRegistration kFlattenOfConstants("Flatten", ImportFlatten);
+const ConstantNodeRegistration kIdentityOfConstants("Identity", ImportIdentity);
+const ConstantNodeRegistration kReshapeOfConstants("Reshape", ImportReshape);
+const ConstantNodeRegistration kShapeOfConstants("Shape", ImportShape);
+const ConstantNodeRegistration kSqueezeOfConstants("Squeeze", ImportSqueeze);
+const ConstantNodeRegistration kTransposeOfConstants("Transpose", ImportTranspose);
+const ConstantNodeRegistration kUnsqueezeOfConstants("Unsqueeze", ImportUnsqueeze);
+
+}  // namespace
 
 }  // namespace topdnn

@@ -168,8 +168,6 @@ void ImportGlobalPool(NodeImport& node, PoolAlgorithm algorithm) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-}  // namespace
-
 void ImportConv(NodeImport& node) {
   const ModelTensor& weights = node.ConstantAt(1);
   if (weights.shape.rank() != 4) {
@@ -260,5 +258,14 @@ void ImportPad(NodeImport& node) {
                static_cast<float>(fill)};
   node.Produce(std::move(value));
 }
+
+const NodeRegistration kAveragePool("AveragePool", ImportAveragePool);
+const NodeRegistration kConv("Conv", ImportConv);
+const NodeRegistration kGlobalAveragePool("GlobalAveragePool", ImportGlobalAveragePool);
+const NodeRegistration kGlobalMaxPool("GlobalMaxPool", ImportGlobalMaxPool);
+const NodeRegistration kMaxPool("MaxPool", ImportMaxPool);
+const NodeRegistration kPad("Pad", ImportPad);
+
+}  // namespace
 
 }  // namespace topdnn

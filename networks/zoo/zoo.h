@@ -35,11 +35,11 @@ struct NetworkOffer {
 
 class NetworkRegistration {
  public:
-  explicit NetworkRegistration(NetworkOffer offer);
+  explicit NetworkRegistration(const NetworkOffer& offer);
 };
 
 // All registered networks, sorted by full name.
-const std::vector<NetworkOffer>& Networks();
+std::vector<NetworkOffer> Networks();
 // The network of this full name, or nullptr.
 const NetworkOffer* FindNetwork(std::string_view full_name);
 

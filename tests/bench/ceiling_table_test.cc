@@ -1,4 +1,4 @@
-#include "bench/ceiling_table.h"
+#include "bench/commands/ceiling_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,8 @@ namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
+
+constexpr Style kPlain = {.colour = false, .unicode = false, .terminal = false, .width = 80};
 
 Ceiling Made(const char* name, const char* isa, const char* type, const char* operands, int threads,
              std::optional<double> value, Verdict verdict = {}) {
@@ -40,14 +41,14 @@ std::vector<Ceiling> Some() {
 }
 
 TEST(CeilingTable, HasThreadsAsColumnsAndMarks) {
-  EXPECT_EQ(CeilingTable(Some()),
-            "  multiply and add       1 thread   2 threads \n"
-            "  avx2 f32                  100.0       150.0* GFLOP/s\n"
+  EXPECT_EQ(CeilingTable(Some(), kPlain),
+            "  multiply and add  1 thread   2 threads\n"
+            "  avx2 f32             100.0       150.0*  GFLOP/s\n"
             "  n/a: amx_bf16 bf16 (the ISA is not usable, above)\n"
             "\n"
-            "  memory                       l1          l2         llc        dram \n"
-            "  read    1 thread          200.0                     n/a              GB/s\n"
-            "  read    2 threads       INVALID                     n/a              GB/s\n"
+            "  memory                  l1   llc\n"
+            "  read    1 thread     200.0   n/a   GB/s\n"
+            "  read    2 threads  INVALID   n/a   GB/s\n"
             "  n/a: read/llc: no such cache\n"
             "  *: DEGRADED, for the reason below\n"
             "  INVALID read/l1, 2 threads: below one thread\n"
@@ -60,17 +61,25 @@ TEST(CeilingTable, FitsAScreenWhateverIsWrong) {
     ceilings.push_back(
         Made("fma/avx2/f32/l1", "avx2", "f32", "l1", i + 1, 1e9, {Status::kInvalid, "a reason"}));
   }
-  const std::string text = CeilingTable(ceilings);
+  const std::string text = CeilingTable(ceilings, kPlain);
   EXPECT_THAT(text, HasSubstr("and 6 more (--all lists them)"));
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 20);
 }
 
 TEST(CeilingList, NamesEveryOne) {
-  const std::string text = CeilingList(Some());
-  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 9);
-  EXPECT_THAT(text, HasSubstr("fma/avx2/f32/registers"));
-  EXPECT_THAT(text, HasSubstr("INVALID: below one thread"));
-  EXPECT_THAT(text, HasSubstr("SKIPPED: amx_bf16: CPUID does not report it"));
+  EXPECT_EQ(CeilingList(Some(), kPlain),
+            "  ceiling                 threads          value  status    reason\n"
+            "  fma/avx2/f32/l1               1  100.0 GFLOP/s  OK\n"
+            "  fma/avx2/f32/registers        1  123.0 GFLOP/s  OK\n"
+            "  fma/amx_bf16/bf16/l1          1            n/a  SKIPPED   amx_bf16: CPUID does\n"
+            "                                                            not report it\n"
+            "  read/l1                       1     200.0 GB/s  OK\n"
+            "  read/llc                      1            n/a  SKIPPED   no such cache\n"
+            "  fma/avx2/f32/l1               2  150.0 GFLOP/s  DEGRADED  a neighbour\n"
+            "  fma/amx_bf16/bf16/l1          2            n/a  SKIPPED   amx_bf16: CPUID does\n"
+            "                                                            not report it\n"
+            "  read/l1                       2      27.0 GB/s  INVALID   below one thread\n"
+            "  read/llc                      2            n/a  SKIPPED   no such cache\n");
 }
 
 }  // namespace

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/command.h"
-#include "bench/nearest.h"
-#include "bench/npz.h"
+#include "bench/command_line/command.h"
+#include "bench/command_line/nearest.h"
+#include "bench/formats/npz.h"
 #include "kernels/tolerance.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"

@@ -1,6 +1,6 @@
 // The account of executed operations, on convolutions small enough to count by hand.
 
-#include "bench/convolution_account.h"
+#include "bench/profile/convolution_account.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "bench/efficiency.h"
+#include "bench/profile/efficiency.h"
 
 #include <gtest/gtest.h>
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/kernel_validation.h"
+#include "bench/validation/kernel_validation.h"
 #include "harness/exact/counter.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"

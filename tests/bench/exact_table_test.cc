@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "bench/kernel_case.h"
+#include "bench/cases/kernel_case.h"
 #include "harness/exact/counter.h"
 #include "kernels/problem.h"
 #include "kernels/thread_width.h"

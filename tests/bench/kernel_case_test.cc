@@ -1,4 +1,4 @@
-#include "bench/kernel_case.h"
+#include "bench/cases/kernel_case.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // What is said to be needed is what a command takes.
 
-#include "bench/memory_needs.h"
+#include "bench/workload/memory_needs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include <string>
 
-#include "bench/command.h"
-#include "bench/workload.h"
+#include "bench/command_line/command.h"
+#include "bench/workload/workload.h"
 #include "networks/zoo/zoo.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"

@@ -1,33 +1,34 @@
-#include "bench/network_choice.h"
+#include "bench/choice/network_choice.h"
 
 #include <gtest/gtest.h>
 
-#include "bench/images.h"
+#include "bench/workload/images.h"
 #include "networks/check.h"
 
 namespace topdnn {
 namespace {
 
-TEST(FastestWaysTest, EachProblemTakesTheWayInWhichItsOwnStagesTookTheLeast) {
-  const WayTimes ways[] = {{{1, 1, 1}, {{"small", {0.1, 0.2, 0.1}}, {"large", {0.5, 0.5, 0.9}}}},
-                           {{1, 1, 1}, {{"small", {0.3, 0.3, 0.3}}, {"large", {0.4, 0.4, 0.1}}}}};
-  const auto fastest = FastestWays(ways);
+TEST(FastestVariantsTest, EachProblemTakesTheWayInWhichItsOwnStagesTookTheLeast) {
+  const VariantTimes ways[] = {
+      {{1, 1, 1}, {{"small", {0.1, 0.2, 0.1}}, {"large", {0.5, 0.5, 0.9}}}},
+      {{1, 1, 1}, {{"small", {0.3, 0.3, 0.3}}, {"large", {0.4, 0.4, 0.1}}}}};
+  const auto fastest = FastestVariants(ways);
   EXPECT_EQ(fastest.at("small"), 0U);
   EXPECT_EQ(fastest.at("large"), 1U);
 }
 
-TEST(FastestWaysTest, TheFirstStaysWhereAnotherGainsNextToNothing) {
-  const WayTimes ways[] = {{{1}, {{"conv", {0.100}}}}, {{1}, {{"conv", {0.099}}}}};
-  EXPECT_EQ(FastestWays(ways).at("conv"), 0U);
+TEST(FastestVariantsTest, TheFirstStaysWhereAnotherGainsNextToNothing) {
+  const VariantTimes ways[] = {{{1}, {{"conv", {0.100}}}}, {{1}, {{"conv", {0.099}}}}};
+  EXPECT_EQ(FastestVariants(ways).at("conv"), 0U);
 }
 
 TEST(FastestStepTest, IsTheLeastMedian) {
-  const WayTimes ways[] = {{{1.0, 1.0, 1.0}, {}}, {{0.8, 0.8, 3.0}, {}}, {{0.5, 1.2, 1.2}, {}}};
+  const VariantTimes ways[] = {{{1.0, 1.0, 1.0}, {}}, {{0.8, 0.8, 3.0}, {}}, {{0.5, 1.2, 1.2}, {}}};
   EXPECT_EQ(FastestStep(ways), 1U);
 }
 
 TEST(FastestStepTest, TheFirstStaysWhereAnotherGainsNextToNothing) {
-  const WayTimes ways[] = {{{1.0}, {}}, {{0.995}, {}}};
+  const VariantTimes ways[] = {{{1.0}, {}}, {{0.995}, {}}};
   EXPECT_EQ(FastestStep(ways), 0U);
 }
 

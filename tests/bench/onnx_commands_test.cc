@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/command.h"
-#include "bench/npz.h"
+#include "bench/command_line/command.h"
+#include "bench/formats/npz.h"
 #include "networks/parameters.h"
 #include "tests/bench/program.h"
 #include "tests/networks/onnx/model_builder.h"
@@ -149,7 +149,7 @@ TEST_F(OnnxCommandsTest, WeightsAreHeldAgainstTheNetworkBeforeTheyAreUnpacked) {
                 "conv1/bias is 8589934592, not 32");
 }
 
-TEST_F(OnnxCommandsTest, WeightsThatAreNoNumbersAreRefused) {
+TEST_F(OnnxCommandsTest, NonFiniteWeightsAreRefused) {
   ExpectGood({"step", "cnn", "--batch", "2", "--data", "synthetic", "--dump", Path("good.npz")});
   NamedArrays arrays = ReadNpz(Path("good.npz"));
   for (auto& [name, array] : arrays) {

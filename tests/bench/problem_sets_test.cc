@@ -1,4 +1,4 @@
-#include "bench/problem_sets.h"
+#include "bench/cases/problem_sets.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "bench/command.h"
+#include "bench/command_line/command.h"
 #include "kernels/conv/conv.h"
 #include "kernels/registry.h"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/command.h"
+#include "bench/command_line/command.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/benchmark_flags.h"
-#include "bench/command.h"
+#include "bench/command_line/benchmark_flags.h"
+#include "bench/command_line/command.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 

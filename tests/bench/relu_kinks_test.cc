@@ -1,4 +1,4 @@
-#include "bench/relu_kinks.h"
+#include "bench/validation/relu_kinks.h"
 
 #include <gtest/gtest.h>
 

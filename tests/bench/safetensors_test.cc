@@ -1,4 +1,4 @@
-#include "bench/safetensors.h"
+#include "bench/formats/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <random>
 #include <string>
 
-#include "bench/command.h"
+#include "bench/command_line/command.h"
 
 namespace topdnn {
 namespace {

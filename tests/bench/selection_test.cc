@@ -1,4 +1,4 @@
-#include "bench/selection.h"
+#include "bench/choice/selection.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/selection_cache.h"
+#include "bench/choice/selection_cache.h"
 #include "kernels/problem.h"
 #include "tests/process/test_folder.h"
 

@@ -1,6 +1,6 @@
-// A libFuzzer target (https://llvm.org/docs/LibFuzzer.html): the ONNX importer on any bytes. Right
-// is a network or a refusal by OnnxError; anything else, and more memory or time than the limits
-// that libFuzzer is given, is a finding.
+// A libFuzzer target (https://llvm.org/docs/LibFuzzer.html): the ONNX importer with arbitrary
+// bytes. The importer must return a network or throw OnnxError. Anything else is a finding, and so
+// is exceeding libFuzzer's limits of memory and time.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Runs the fuzz target for a minute from a corpus of exported networks.
+// Runs the fuzz target for a minute, starting from a corpus of exported networks.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,12 +16,13 @@
 namespace topdnn {
 namespace {
 
-// TOPDNN_FUZZ_SECONDS asks for another time: 600 before a release.
-TEST(OnnxFuzzTest, AMinuteFromExportedNetworks) {
+// TOPDNN_FUZZ_SECONDS sets another duration: 600 before a release.
+TEST(OnnxFuzzTest, RunsForAMinuteFromExportedNetworks) {
   const std::filesystem::path fuzzer = TOPDNN_BINARY_DIR "/tests/fuzz/onnx_fuzzer";
   if (!std::filesystem::exists(fuzzer)) {
-    GTEST_SKIP() << "it is built where clang and libclang-rt-14-dev are installed, and "
-                    "without g++'s sanitizers";
+    GTEST_SKIP()
+        << "the fuzzer is not built: it needs clang and libclang-rt-14-dev, and a build without "
+           "g++'s sanitizers";
   }
   const TestFolder folder;
   const std::filesystem::path corpus = folder.path() / "corpus";

@@ -1,5 +1,4 @@
-// What a file that is written whole keeps: links, permissions, neighbours, and the last good
-// content.
+// Atomic writing keeps links, permissions, other files, and the last complete content.
 
 #include "harness/report/atomic_file.h"
 
@@ -45,7 +44,7 @@ class AtomicFileTest : public testing::Test {
   TestFolder folder_;
 };
 
-TEST_F(AtomicFileTest, ALinkToNothingStaysAndItsTargetAppears) {
+TEST_F(AtomicFileTest, ADanglingLinkStaysAndItsTargetIsCreated) {
   std::filesystem::create_directory(In("below"));
   std::filesystem::create_symlink("below/real", In("link"));
   std::filesystem::create_symlink("link", In("link2"));
@@ -99,7 +98,7 @@ TEST_F(AtomicFileTest, TwoWritersHaveTwoTemporaryFiles) {
   EXPECT_EQ(Files(), 1u);
 }
 
-TEST_F(AtomicFileTest, WhatIsNotPublishedIsRemoved) {
+TEST_F(AtomicFileTest, AnUnpublishedFileIsRemoved) {
   { AtomicFile(In("file")).Write("new"); }
   EXPECT_EQ(Files(), 0u);
 }
@@ -112,7 +111,7 @@ TEST_F(AtomicFileTest, ANameMayBeAsLongAsTheFileSystemAllows) {
   EXPECT_THROW(CheckWritable(In(std::string(256, 'n'))), ReportError);
 }
 
-TEST_F(AtomicFileTest, APipeThatNobodyReadsIsRefusedAtOnce) {
+TEST_F(AtomicFileTest, APipeWithoutAReaderIsRefusedAtOnce) {
   ASSERT_EQ(mkfifo(In("pipe").c_str(), 0600), 0);
   EXPECT_THAT(WhyRefused(In("pipe")), HasSubstr("without a reader"));
   EXPECT_THROW(CheckWritable(In("pipe")), ReportError);
@@ -125,7 +124,7 @@ TEST_F(AtomicFileTest, APipeThatNobodyReadsIsRefusedAtOnce) {
   close(reader);
 }
 
-TEST_F(AtomicFileTest, ALimitOfFileSizesIsAWriteErrorThatLeavesTheOldFile) {
+TEST_F(AtomicFileTest, AFileSizeLimitIsAWriteErrorAndKeepsTheOldFile) {
   folder_.Write("file", "old");
   rlimit before{};
   getrlimit(RLIMIT_FSIZE, &before);
@@ -149,7 +148,7 @@ TEST_F(AtomicFileTest, AFullDeviceIsAWriteError) {
   EXPECT_THROW(WriteFileAtomically("/dev/full", "x"), WriteError);
 }
 
-TEST_F(AtomicFileTest, OutputsMeetNeitherInputsNorEachOther) {
+TEST_F(AtomicFileTest, OutputsDifferFromInputsAndEachOther) {
   folder_.Write("input", "in");
   std::filesystem::create_symlink("input", In("link"));
   std::filesystem::create_hard_link(In("input"), In("hard"));

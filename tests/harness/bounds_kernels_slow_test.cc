@@ -1,8 +1,8 @@
-// Top-Down bounds of kernels that really run, alone and beside busy neighbours: they contain the
-// truth, or they are absent with a reason. The truth is from what a kernel was written to execute
-// and the cycles that the instruction tables give it (Agner Fog, instruction tables; uops.info);
-// where memory or a predictor decides, from the run's time by this file's own clock, a chain of
-// multiplications. It takes nothing from the rates, the clock or the tables under test.
+// Top-Down bounds of kernels that really run, alone and next to busy neighbours: they contain the
+// true values, or they are absent with a reason. The true values follow from the instructions of
+// the kernel and their cycles in instruction tables (Agner Fog, instruction tables; uops.info).
+// Where memory or a predictor decides, they follow from the run's time, with a clock of this file,
+// a chain of multiplications. They use neither the rates nor the clock nor the tables under test.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -37,12 +37,12 @@
 namespace topdnn {
 namespace {
 
-// ---- The manual, written down again ------------------------------------------------------------
+// ---- The manual's values, independent of the tables under test ---------------------------------
 
 struct Manual {
   const char* cpu;
-  double slots;  // a cycle
-  double alus;   // additions of registers a cycle
+  double slots;  // per cycle
+  double alus;   // register additions per cycle
 };
 
 constexpr Manual kManuals[] = {{"skylake_x", 4, 4},
@@ -71,7 +71,7 @@ struct Data {
   std::uint64_t position = 0;
 };
 
-// A loop of `body`; its counter and jump fuse into one slot, or take two.
+// A loop of `body`. The loop's counter and jump take one slot if they fuse, otherwise two.
 #define KERNEL(name, begin, body, end)                                                        \
   void name(Data&, std::int64_t n) {                                                          \
     asm volatile(begin ".p2align 6\n1:\n\t" body "sub $1, %[n]\n\tjnz 1b\n\t" end             \
@@ -103,7 +103,7 @@ KERNEL(IndependentFma, ZERO,
        "vfmadd231ps %%ymm12, %%ymm13, %%ymm\\r\n\t.endr\n\t.endr\n\t",
        "vzeroupper\n\t")
 
-// One branch an iteration goes as the data says; the loop's own is always taken.
+// One branch per iteration depends on the data; the loop's branch is always taken.
 void Branches(Data& data, std::int64_t n) {
   std::uint64_t count = 0;
   asm volatile(
@@ -115,8 +115,8 @@ void Branches(Data& data, std::int64_t n) {
       : "cc", "memory");
 }
 
-// Eight loads, each at the address that the one before it read.
-constexpr double kLoads = 8, kMostL1Cycles = 5;
+// Eight loads; each address is the result of the load before it.
+constexpr double kLoads = 8, kMaxL1Cycles = 5;
 void Chase(Data& data, std::int64_t n) {
   asm volatile(
       ".p2align 6\n1:\n\t.rept 8\n\tmov (%[at]), %[at]\n\t.endr\n\tsub $1, %[n]\n\tjnz 1b\n\t"
@@ -125,7 +125,7 @@ void Chase(Data& data, std::int64_t n) {
       : "cc", "memory");
 }
 
-// ---- The truth ---------------------------------------------------------------------------------
+// ---- The true values ---------------------------------------------------------------------------
 
 struct Truth {
   double low, high;
@@ -138,7 +138,7 @@ double TicksOf(void (*run)(Data&, std::int64_t), Data& data, std::int64_t n) {
   return static_cast<double>(ReadTsc() - begin);
 }
 
-// The core's clock by this file's own chain of multiplications of 3 cycles: the fastest of some
+// The core's clock, from a chain of multiplications of 3 cycles each: the fastest of several
 // windows.
 double OwnHertz() {
   double ticks = 1e30;
@@ -149,15 +149,15 @@ double OwnHertz() {
   return 200 * kMultiplications * kMultiplyCycles / ticks * TscFrequency().hz;
 }
 
-// Cycles of an iteration: the fastest of some windows.
+// Cycles per iteration: the fastest of several windows.
 double CyclesOf(void (*run)(Data&, std::int64_t), Data& data, std::int64_t n) {
   double ticks = 1e30;
   for (int window = 0; window < 40; ++window) ticks = std::min(ticks, TicksOf(run, data, n));
   return ticks / TscFrequency().hz * OwnHertz() / static_cast<double>(n);
 }
 
-// Of a kernel that is `slots` micro-ops in `cycles` and waits for its units otherwise. The loop's
-// own pair may take one slot more; 3 % for what the tables do not have.
+// For a kernel of `slots` micro-ops in `cycles` that otherwise waits for its units. The loop's
+// counter and jump may take one more slot; 3 % allow for effects that the tables omit.
 Truths CoreBoundTruth(double slots, double cycles, double width) {
   const double retiring = slots / (cycles * width);
   const double most = std::min(1.0, (slots + 1) / (cycles * width));
@@ -174,7 +174,7 @@ struct Kernel {
   void (*run)(Data&, std::int64_t);
   Data data;
   std::int64_t iterations;
-  // Of a run in which an iteration took so many cycles.
+  // The true values of a run with this many cycles per iteration.
   std::function<Truths(const Manual&, double cycles)> truths;
 };
 
@@ -213,7 +213,7 @@ std::vector<Kernel> KernelsOf(Buffers& buffers) {
        {},
        60000,
        [](const Manual& manual, double) {
-         // (the loop's pair shares a unit with them, or has one of its own)
+         // The loop's counter and jump may share a unit with the additions.
          Truths truths =
              CoreBoundTruth(kAdditions + 1, (kAdditions + 1) / manual.alus, manual.slots);
          truths["Retiring"].low *= 0.9;
@@ -242,8 +242,8 @@ std::vector<Kernel> KernelsOf(Buffers& buffers) {
          Data same = {.bytes = buffers.zeros.data(), .mask = kRandomBytes - 1};
          const double predicted = CyclesOf(Branches, same, 20000);
          const double lost = 1 - predicted / cycles;
-         // 6.5 instructions on average, of which two pairs may fuse. Half of the branches
-         // mispredict; some cores count the refill as the front end's.
+         // 6.5 instructions on average; two pairs of them may fuse. Half of the branches
+         // mispredict; some cores count the refill for the front end.
          return Truths{{"Retiring", {4.5 / (manual.slots * cycles), 6.5 / (manual.slots * cycles)}},
                        {"Bad_Speculation", {0.25 * lost, lost}},
                        {"Memory_Bound", {0, 0.05}}};
@@ -256,7 +256,7 @@ std::vector<Kernel> KernelsOf(Buffers& buffers) {
                        3000,
                        [](const Manual& manual, double cycles) {
                          const double retiring = (kLoads + 1) / (manual.slots * cycles);
-                         const double hit = kLoads * kMostL1Cycles / cycles;
+                         const double hit = kLoads * kMaxL1Cycles / cycles;
                          return Truths{{"Retiring", {0.9 * retiring, 1.1 * retiring}},
                                        {"Memory_Bound", {1 - hit - 1.3 * retiring, 1}},
                                        {"Memory_And_Frontend_Bound", {1 - hit, 1}},
@@ -312,12 +312,12 @@ BoundsOrReason BoundsOf(const KernelRun& run, const CoreRates& rates) {
                       rates);
 }
 
-// The truths that lie outside of their bounds; empty: none does.
+// The true values outside of their bounds; empty if there are none.
 std::string Outside(const TopdownBounds& bounds, const Truths& truths) {
   std::string outside;
   for (const auto& [node, truth] : truths) {
     const auto found = bounds.find(node);
-    if (found == bounds.end()) continue;  // nothing is claimed
+    if (found == bounds.end()) continue;  // no bounds
     if (truth.high < found->second.low || truth.low > found->second.high) {
       outside += fmt::format("{} is {:.3g} to {:.3g}, outside {:.3g} to {:.3g}; ", node, truth.low,
                              truth.high, found->second.low, found->second.high);
@@ -326,7 +326,7 @@ std::string Outside(const TopdownBounds& bounds, const Truths& truths) {
   return outside;
 }
 
-// Processes that do nothing but work, on every CPU that they get.
+// Processes that keep every CPU busy.
 class Neighbours {
  public:
   explicit Neighbours(int count) {
@@ -356,12 +356,12 @@ class BoundsKernels : public ::testing::Test {
  protected:
   void SetUp() override {
     manual_ = ManualOfThisCpu();
-    if (manual_ == nullptr) GTEST_SKIP() << "this CPU's manual is not written down here";
+    if (manual_ == nullptr) GTEST_SKIP() << "this test has no manual values for this CPU";
     if (!WhyAbsent(*FindProbe("core/fp/chain"), MachineIsas()).empty()) GTEST_SKIP() << "no FMA";
     for (const SourceOffer& offer : CounterSources()) {
       if (offer.name == "exact" && offer.probe().works) exact_ = offer.open();
     }
-    if (exact_ == nullptr) GTEST_SKIP() << "the exact counter does not work here";
+    if (exact_ == nullptr) GTEST_SKIP() << "the exact counter does not work on this machine";
     kernels_ = KernelsOf(buffers_);
   }
 
@@ -415,14 +415,14 @@ class BoundsKernels : public ::testing::Test {
   std::map<std::string, bool> shown_;
 };
 
-// The fastest of the runs is undisturbed on most machines, and rates by the manual spread nowhere:
-// so there are bounds, and they contain the truth.
-TEST_F(BoundsKernels, OfTheFastestRunContainTheTruth) {
+// On most machines the fastest run is undisturbed, and the manual's rates have no spread. So there
+// are bounds, and they contain the true values.
+TEST_F(BoundsKernels, OfTheFastestRunContainTheTrueValues) {
   CoreRates rates;
   rates.slots = manual_->slots;
   rates.mispredict_cycles = 20;
   rates.link_cycles = 12;
-  rates.spreads = {{"none, by the manual", 0.0}};
+  rates.spreads = {{"none, from the manual", 0.0}};
   for (Kernel& kernel : kernels_) {
     KernelRun run = Measure(kernel, *exact_, quiet_, quietest_);
     for (int again = 0; again < 4; ++again) {
@@ -438,12 +438,12 @@ TEST_F(BoundsKernels, OfTheFastestRunContainTheTruth) {
   }
 }
 
-TEST_F(BoundsKernels, ContainTheTruthOrAreAbsent) {
+TEST_F(BoundsKernels, ContainTheTrueValuesOrAreAbsent) {
   for (int round = 0; round < 5; ++round) Round();
   Summary();
 }
 
-TEST_F(BoundsKernels, ContainTheTruthOrAreAbsentBesideBusyNeighbours) {
+TEST_F(BoundsKernels, ContainTheTrueValuesOrAreAbsentNextToBusyNeighbours) {
   const Neighbours neighbours(2 * omp_get_num_procs());
   for (int round = 0; round < 20; ++round) Round();
   Summary();

@@ -23,13 +23,13 @@ Ceiling Made(double value, int threads = 1, const char* operands = "l1") {
 
 Ceiling Marked(double value, Status status) {
   Ceiling ceiling = Made(value);
-  ceiling.verdict = {status, status == Status::kOk ? "" : "by hand"};
+  ceiling.verdict = {status, status == Status::kOk ? "" : "set by the test"};
   return ceiling;
 }
 
-TEST(SummarizeWindows, ValueIsNearTheBestAndSpreadIsWhatTheMedianLacks) {
+TEST(SummarizeWindows, ValueIsNearTheBestAndSpreadIsTheDifferenceToTheMedian) {
   Ceiling rate = Made(0);
-  // Eleven windows: the quantiles fall on windows 1, 5 and 9 of the sorted ones.
+  // Eleven windows: the quantiles are windows 1, 5 and 9 in sorted order.
   SummarizeWindows({100, 98, 97, 96, 95, 90, 80, 70, 60, 50, 40},
                    {1, 0.98, 0.9, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.4}, rate);
   EXPECT_EQ(rate.value, 98);
@@ -54,7 +54,7 @@ TEST(JudgeCeiling, RejectsBySpread) {
   };
   EXPECT_EQ(status(0.03, "l1"), Status::kOk);
   EXPECT_EQ(status(0.06, "l1"), Status::kDegraded);
-  EXPECT_EQ(status(0.06, "dram"), Status::kOk);  // a quiet memory differs by more than a core
+  EXPECT_EQ(status(0.06, "dram"), Status::kOk);  // memory varies more than a core
   EXPECT_EQ(status(0.06, "registers"), Status::kDegraded);
   EXPECT_EQ(status(0.25, "llc"), Status::kDegraded);
   EXPECT_EQ(status(0.40, "l1"), Status::kInvalid);
@@ -64,17 +64,17 @@ TEST(JudgeCeiling, RejectsBySpread) {
   EXPECT_THAT(JudgeCeiling(ceiling, 4).reason, HasSubstr("12 % worse"));
 }
 
-TEST(JudgeCeiling, RejectsThreadsThatHadNoCpu) {
+TEST(JudgeCeiling, RejectsThreadsWithoutACpu) {
   Ceiling ceiling = Made(100, 2);
   ceiling.on_cpu = 0.97;
   EXPECT_EQ(JudgeCeiling(ceiling, 2).status, Status::kOk);
   ceiling.on_cpu = 0.52;
-  EXPECT_EQ(
-      JudgeCeiling(ceiling, 2),
-      (Verdict{Status::kInvalid, "the threads had a CPU for only 52 % of even the best windows"}));
+  EXPECT_EQ(JudgeCeiling(ceiling, 2),
+            (Verdict{Status::kInvalid,
+                     "the threads had a CPU for only 52 % of the time even in the best windows"}));
 }
 
-TEST(JudgeCeiling, MarksWhatRestsOnFewWindows) {
+TEST(JudgeCeiling, MarksCeilingsWithFewWindows) {
   Ceiling ceiling = Made(100);
   ceiling.windows = 1;
   EXPECT_EQ(JudgeCeiling(ceiling, 2).status, Status::kDegraded);
@@ -83,7 +83,7 @@ TEST(JudgeCeiling, MarksWhatRestsOnFewWindows) {
   EXPECT_EQ(JudgeCeiling(ceiling, 2).status, Status::kOk);
 }
 
-TEST(JudgeCeiling, KeepsTheReasonOfWhatIsAbsent) {
+TEST(JudgeCeiling, KeepsTheReasonOfAnAbsentCeiling) {
   Ceiling ceiling = Made(1);
   ceiling.value.reset();
   ceiling.verdict = {Status::kSkipped, "no such cache"};
@@ -96,26 +96,26 @@ Verdict OfTeam(double value, int threads, double alone, int cores, const char* o
   return JudgeCeiling(ceiling, cores);
 }
 
-TEST(JudgeCeiling, ManyThreadsReachAtLeastWhatOneOfThemReaches) {
+TEST(JudgeCeiling, ManyThreadsReachAtLeastTheRateOfOne) {
   EXPECT_EQ(OfTeam(500e9, 2, 256e9, 2).status, Status::kOk);
   const Verdict lost = OfTeam(27e9, 2, 256e9, 2);
   EXPECT_EQ(lost.status, Status::kInvalid);
-  EXPECT_THAT(lost.reason, HasSubstr("27.0 GB/s on 2 threads is below the 256.0 GB/s of one"));
+  EXPECT_THAT(lost.reason, HasSubstr("27.0 GB/s on 2 threads is lower than 256.0 GB/s on one"));
   EXPECT_EQ(OfTeam(27e9, 2, 256e9, 2, "dram").status, Status::kInvalid);
-  // Within a tenth of it, noise may have done it.
+  // A rate up to a tenth lower may be noise.
   EXPECT_EQ(OfTeam(95e9, 2, 100e9, 2, "dram").status, Status::kDegraded);
   EXPECT_EQ(OfTeam(101e9, 2, 100e9, 2, "dram").status, Status::kOk);
   EXPECT_EQ(OfTeam(89e9, 2, 100e9, 2, "dram").status, Status::kInvalid);
 }
 
-TEST(JudgeCeiling, ThreadsDoNotAddUpLatencies) {
+TEST(JudgeCeiling, LatenciesAreNotSummedOverThreads) {
   Ceiling latency = Made(4.1e-9, 2, "l2");
   latency.unit = "s";
   latency.alone = 4.0e-9;
   EXPECT_EQ(JudgeCeiling(latency, 2).status, Status::kOk);
 }
 
-TEST(JudgeCeiling, ThreadsOnCoresOfTheirOwnReachMostOfTheirSum) {
+TEST(JudgeCeiling, ThreadsOnSeparateCoresReachMostOfTheirSum) {
   EXPECT_EQ(OfTeam(110, 2, 100, 2).status, Status::kDegraded);
   EXPECT_EQ(OfTeam(110, 2, 100, 1).status, Status::kOk);         // two hyperthreads of a core
   EXPECT_EQ(OfTeam(110, 2, 100, 2, "llc").status, Status::kOk);  // shared by the cores
@@ -124,27 +124,27 @@ TEST(JudgeCeiling, ThreadsOnCoresOfTheirOwnReachMostOfTheirSum) {
   EXPECT_EQ(OfTeam(450, 8, 100, 8).status, Status::kDegraded);
 }
 
-TEST(KeepBetter, TakesTheBetterVerdictThenTheHigherValue) {
+TEST(KeepBetter, PrefersTheBetterVerdictThenTheHigherValue) {
   const Ceiling kept = KeepBetter(Marked(90, Status::kInvalid), Marked(100, Status::kOk));
   EXPECT_EQ(kept.value, 100);
   EXPECT_EQ(kept.verdict.status, Status::kOk);
   EXPECT_EQ(KeepBetter(Marked(90, Status::kDegraded), Marked(80, Status::kDegraded)).value, 90);
   EXPECT_EQ(KeepBetter(Marked(80, Status::kDegraded), Marked(90, Status::kDegraded)).value, 90);
   EXPECT_EQ(KeepBetter(Marked(99, Status::kOk), Marked(98, Status::kInvalid)).value, 99);
-  // A little more than the steady batch is within its spread.
+  // A slightly higher rate is within the spread of the steady batch.
   EXPECT_EQ(KeepBetter(Marked(99, Status::kOk), Marked(101, Status::kInvalid)).verdict.status,
             Status::kOk);
 }
 
-TEST(KeepBetter, MarksASteadyBatchBelowOneThatWasRejected) {
-  // A neighbour came between the batches, and then stayed.
+TEST(KeepBetter, MarksASteadyBatchBelowARejectedOne) {
+  // A neighbour started between the batches and kept running.
   const Ceiling kept = KeepBetter(Marked(200e9, Status::kDegraded), Marked(100e9, Status::kOk));
   EXPECT_EQ(kept.value, 100e9);
   EXPECT_EQ(kept.verdict.status, Status::kDegraded);
   EXPECT_THAT(kept.verdict.reason, HasSubstr("another batch of windows reached 200.0 GB/s"));
 }
 
-TEST(Reconcile, TakesTheHigherOfTwoThatAgree) {
+TEST(Reconcile, KeepsTheHigherOfTwoThatAgree) {
   const Ceiling kept = Reconcile(Marked(100, Status::kOk), Marked(103, Status::kOk));
   EXPECT_EQ(kept.value, 103);
   EXPECT_EQ(kept.verdict.status, Status::kOk);
@@ -156,7 +156,7 @@ TEST(Reconcile, TakesTheHigherOfTwoThatAgree) {
             Status::kInvalid);
 }
 
-TEST(Reconcile, MarksWhatDiffers) {
+TEST(Reconcile, MarksMeasurementsThatDiffer) {
   for (const bool fell : {true, false}) {
     const Ceiling high = Marked(100e9, Status::kOk);
     const Ceiling low = Marked(90e9, Status::kOk);
@@ -173,7 +173,7 @@ TEST(Reconcile, MarksWhatDiffers) {
   EXPECT_EQ(Reconcile(memory, less).value, 90);
 }
 
-TEST(Reconcile, KeepsTheOneThatWasMeasured) {
+TEST(Reconcile, KeepsTheOnlyMeasurement) {
   Ceiling absent = Made(1);
   absent.value.reset();
   EXPECT_EQ(Reconcile(Marked(7, Status::kOk), absent).value, 7);
@@ -182,7 +182,7 @@ TEST(Reconcile, KeepsTheOneThatWasMeasured) {
 
 TEST(JudgeWidths, MarksEveryRateBelowThatOfFewerThreads) {
   std::vector<Ceiling> ceilings = {Made(100, 1), Made(99, 2), Made(180, 4), Made(50, 8)};
-  ceilings.push_back(Made(60, 2, "dram"));  // nothing to compare it with
+  ceilings.push_back(Made(60, 2, "dram"));  // nothing to compare with
   Ceiling latency = Made(10, 1, "l2");
   latency.unit = "s";
   ceilings.push_back(latency);
@@ -194,18 +194,18 @@ TEST(JudgeWidths, MarksEveryRateBelowThatOfFewerThreads) {
   EXPECT_EQ(ceilings[1].verdict.status, Status::kDegraded);
   EXPECT_EQ(ceilings[2].verdict.status, Status::kOk);
   EXPECT_EQ(ceilings[3].verdict.status, Status::kInvalid);
-  EXPECT_THAT(ceilings[3].verdict.reason, HasSubstr("of one thread"));
+  EXPECT_THAT(ceilings[3].verdict.reason, HasSubstr("on one thread"));
   EXPECT_THAT(ceilings[3].verdict.reason, testing::Not(HasSubstr(";"))) << "marked once";
   for (std::size_t i = 4; i < ceilings.size(); ++i) {
     EXPECT_EQ(ceilings[i].verdict.status, Status::kOk) << i;
   }
 }
 
-TEST(RemeasureCeilings, MeasuresTheNamedOnesOnly) {
+TEST(RemeasureCeilings, MeasuresOnlyTheNamedCeilings) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "the probes are written for x86-64";
 #endif
-  // Values that no machine has: the one measured again cannot agree.
+  // Impossible values, so that the second measurement cannot agree.
   Ceiling named;
   named.name = "fma/sse2/f32/l1";
   named.operands = "l1";

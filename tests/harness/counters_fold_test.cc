@@ -19,7 +19,7 @@ namespace {
 
 using Raw = std::vector<std::uint64_t>;
 
-TEST(RefusalTest, NamesTheCauseAndTheRemedy) {
+TEST(RefusalTest, GivesTheCauseAndTheRemedy) {
   PerfSurroundings here{.paranoid = 3, .seccomp_filtered = false, .virtual_machine = true};
   const auto none = ExplainRefusal(ENOENT, here, "hardware events");
   EXPECT_FALSE(none.works);
@@ -40,7 +40,7 @@ TEST(RefusalTest, NamesTheCauseAndTheRemedy) {
   EXPECT_FALSE(ExplainRefusal(EINVAL, here, "x").reason.empty());
 }
 
-TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
+TEST(RefusalTest, EveryCauseHasItsReasonAndRemedy) {
   struct Case {
     int error;
     PerfSurroundings here;
@@ -49,15 +49,15 @@ TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
   const PerfSurroundings plain{.paranoid = 3};
   for (const Case& c : std::vector<Case>{
            {EACCES, plain, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"},
-           {EPERM, plain, "perf_event_paranoid at 3", "sysctl kernel.perf_event_paranoid=1"},
+           {EPERM, plain, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"},
            {EACCES, {.paranoid = 4, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
            {EPERM, {.paranoid = 2, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
            {EPERM, {.seccomp_filtered = true, .container = true}, "seccomp", "seccomp=unconfined"},
            {ENOENT,
             {.virtual_machine = true},
-            "hypervisor shows this virtual machine none",
+            "hypervisor gives this virtual machine none",
             "pmu=on"},
-           {ENOSYS, plain, "does not exist here", "--counters exact"},
+           {ENOSYS, plain, "does not exist", "--counters exact"},
            {ENOENT, plain, "no PMU", "--counters exact"},
            {EMFILE, plain, "EMFILE", "ulimit -n"},
            {ENFILE, plain, "ENFILE", "fs.file-max"},
@@ -70,17 +70,17 @@ TEST(RefusalTest, EveryCauseHasItsOwnReasonAndTheExactRemedy) {
            {EBUSY, plain, "EBUSY", "end the other profiler"},
            {0, {.watchdog = true}, "NMI watchdog", "sysctl kernel.nmi_watchdog=0"},
            {0, plain, "another profiler holds", "end the other profiler"}}) {
-    const Availability told = ExplainRefusal(c.error, c.here, "hardware events");
-    EXPECT_FALSE(told.works);
-    EXPECT_NE(told.reason.find(c.reason), std::string::npos) << told.reason;
-    EXPECT_EQ(told.reason.find('\n'), std::string::npos);
-    EXPECT_NE(told.remedy.find(c.remedy), std::string::npos) << told.remedy;
-    EXPECT_FALSE(told.remedy.empty());
-    EXPECT_EQ(told.reason.find('{'), std::string::npos) << told.reason;
+    const Availability refusal = ExplainRefusal(c.error, c.here, "hardware events");
+    EXPECT_FALSE(refusal.works);
+    EXPECT_NE(refusal.reason.find(c.reason), std::string::npos) << refusal.reason;
+    EXPECT_EQ(refusal.reason.find('\n'), std::string::npos);
+    EXPECT_NE(refusal.remedy.find(c.remedy), std::string::npos) << refusal.remedy;
+    EXPECT_FALSE(refusal.remedy.empty());
+    EXPECT_EQ(refusal.reason.find('{'), std::string::npos) << refusal.reason;
   }
 }
 
-// The least limit of open files while it lives: nothing can be opened.
+// Sets the limit of open files so low that nothing can be opened, for the object's lifetime.
 class NoFilesLeft {
  public:
   NoFilesLeft() {
@@ -96,13 +96,13 @@ class NoFilesLeft {
   rlimit before_{};
 };
 
-TEST(RefusalTest, ASourceThatHasNoFilesLeftSaysSoWithEachCount) {
+TEST(RefusalTest, ASourceWithoutFilesGivesTheReasonWithEachCount) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "failed once under AddressSanitizer; the cause is not known";
 #endif
   for (const SourceOffer& offer : CounterSources()) {
     if (offer.name != "software" && offer.name != "hardware") continue;
-    // (the source is opened in any case: a refusal here is the subject of the test)
+    // Opens the source without its probe, because the test is about a refusal.
     const auto source = offer.open();
     {
       const NoFilesLeft none;
@@ -119,7 +119,7 @@ TEST(RefusalTest, ASourceThatHasNoFilesLeftSaysSoWithEachCount) {
   }
 }
 
-TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
+TEST(SourceTest, EverySourceOpensOrGivesTheReason) {
   std::set<std::string> names;
   for (const SourceOffer& offer : CounterSources()) {
     names.insert(offer.name);
@@ -133,7 +133,7 @@ TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
     Raw before(source->slots());
     Raw after(source->slots());
     source->Read(before.data());
-    std::vector<char> pages(1 << 22, 'x');  // some faults and some time
+    std::vector<char> pages(1 << 22, 'x');  // causes page faults and takes time
     source->Read(after.data());
     EXPECT_EQ(pages.back(), 'x');
     const auto counts = source->Fold(before, after);
@@ -147,7 +147,7 @@ TEST(SourceTest, EverySourceOpensOrSaysWhyNot) {
   }
 }
 
-TEST(SourceTest, RusageSeesPageFaults) {
+TEST(SourceTest, RusageCountsPageFaults) {
   for (const SourceOffer& offer : CounterSources()) {
     if (offer.name != "rusage") continue;
     const auto source = offer.open();
@@ -165,7 +165,7 @@ TEST(ClockTest, ClocksAgreeOnALongPause) {
   const TickClock raw = MonotonicRawClock();
   const std::optional<TickClock> tsc = TscClock();
   if (!tsc) GTEST_SKIP() << "no invariant time stamp counter";
-  // One interval within the other, twice: whatever delays the readings cannot break the order.
+  // One interval contains the other, twice. Delays of the readings cannot change this order.
   const auto seconds = [](const TickClock& clock, std::uint64_t from, std::uint64_t to) {
     return static_cast<double>(to - from) * clock.seconds_per_tick;
   };
@@ -188,9 +188,9 @@ TEST(ClockTest, ABackwardClockHasNoTime) {
   EXPECT_FALSE(clock.SecondsBetween(5, 4));
 }
 
-TEST(ClockTest, TheTimeStampCounterIsTrustedWhereTheKernelOffersIt) {
+TEST(ClockTest, TheTimeStampCounterIsTrustedIfTheKernelOffersIt) {
   const TestFolder sysfs;
-  EXPECT_EQ(TscDistrust(sysfs.path()), "");  // nothing said about it
+  EXPECT_EQ(TscDistrust(sysfs.path()), "");  // no information
   const std::string folder = "devices/system/clocksource/clocksource0/";
   sysfs.Write(folder + "available_clocksource", "kvm-clock tsc acpi_pm \n");
   sysfs.Write(folder + "current_clocksource", "kvm-clock\n");
@@ -198,8 +198,8 @@ TEST(ClockTest, TheTimeStampCounterIsTrustedWhereTheKernelOffersIt) {
   sysfs.Write(folder + "available_clocksource", "hpet acpi_pm \n");
   sysfs.Write(folder + "current_clocksource", "hpet\n");
   const std::string reason = TscDistrust(sysfs.path());
-  EXPECT_NE(reason.find("it uses hpet"), std::string::npos) << reason;
-  // A name that only contains it is another clock ("hyperv_clocksource_tsc_page").
+  EXPECT_NE(reason.find("the kernel uses hpet"), std::string::npos) << reason;
+  // A longer name that contains "tsc" is another clock ("hyperv_clocksource_tsc_page").
   sysfs.Write(folder + "available_clocksource", "hyperv_clocksource_tsc_page acpi_pm\n");
   EXPECT_NE(TscDistrust(sysfs.path()), "");
 }

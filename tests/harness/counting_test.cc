@@ -1,4 +1,4 @@
-// Every vector is worked out by hand in its comment.
+// The comments compute each expected value by hand.
 
 #include "harness/counting.h"
 
@@ -20,9 +20,9 @@ TEST(CountingTest, CountsAreDifferences) {
 }
 
 TEST(CountingTest, ResetsAndCountersThatNeverRanAreAbsent) {
-  EXPECT_FALSE(CountBetween({100, 0, 0}, {99, 10, 10}).value);  // the count went back
-  EXPECT_FALSE(CountBetween({0, 10, 0}, {1, 9, 5}).value);      // the time did
-  EXPECT_FALSE(CountBetween({0, 0, 10}, {1, 20, 9}).value);     // the running time did
+  EXPECT_FALSE(CountBetween({100, 0, 0}, {99, 10, 10}).value);  // the count decreased
+  EXPECT_FALSE(CountBetween({0, 10, 0}, {1, 9, 5}).value);      // the time enabled decreased
+  EXPECT_FALSE(CountBetween({0, 0, 10}, {1, 20, 9}).value);     // the time running decreased
   EXPECT_FALSE(CountBetween({0, 0, 0}, {0, 10, 0}).value);      // never on a counter
   EXPECT_FALSE(CountBetween({0, 0, 0}, {5, 10, 11}).value);     // longer than enabled
   EXPECT_FALSE(Scaled(CountBetween({0, 0, 0}, {0, 10, 0})));
@@ -53,7 +53,7 @@ TEST(CountingFoldTest, CountsAreDifferences) {
   const auto counts = FoldCounts(Raw{10, 100}, Raw{15, 100});
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_EQ(counts[0].value, 5.0);
-  EXPECT_EQ(counts[1].value, 0.0);  // counted, and none happened
+  EXPECT_EQ(counts[1].value, 0.0);  // counted, and no event happened
   EXPECT_EQ(counts[1].running_fraction, 1.0);
 }
 
@@ -78,14 +78,14 @@ TEST(CountingTest, AFractionIsOfTheThreadsTime) {
   EXPECT_FALSE(SumOverThreads(before, starved).value);
   const std::vector<CounterReading> reset = {{10, 100, 100}, {10, 300, 150}, {4, 8, 8}};
   EXPECT_FALSE(SumOverThreads(before, reset).value);
-  // A count in no time is no idle thread.
+  // A count without any time does not mean that the thread was idle.
   const std::vector<CounterReading> timeless = {{10, 100, 100}, {10, 300, 150}, {6, 7, 7}};
   EXPECT_FALSE(SumOverThreads(before, timeless).value);
 }
 
 // ---- Wrap.
 
-TEST(CountingTest, ACounterOf48BitsGoesOnWhenItWraps) {
+TEST(CountingTest, ACounterOf48BitsContinuesWhenItWraps) {
   // 0xFFFFFFFFFFFE of 48 bits is -2, and 3 comes five counts later. With the page's offset at 1000
   // the two readings are 998 and 1003.
   const std::uint64_t offset = 1000;
@@ -109,16 +109,16 @@ TEST(CountingTest, ThreadsOnTwoTypesOfCores) {
   EXPECT_EQ(count.value, 2600);                           // 600 + 2000
   EXPECT_DOUBLE_EQ(count.running_fraction, 260.0 / 300);  // (60 + 200) of 300 ns
   EXPECT_NEAR(Scaled(count).value(), 2600 * 300.0 / 260, 1e-9);
-  // The cycles on E cores: thread 0 for the other 40 ns, thread 1 for none, which is no count of 0.
+  // The cycles on E cores: thread 0 for the other 40 ns, thread 1 for no time, which is not a count
+  // of 0.
   const std::vector<CounterReading> on_e = {{80, 100, 40}, {50, 700, 500}};
   const EventCount elsewhere = SumOverThreadsThatRan(before, on_e);
   EXPECT_EQ(elsewhere.value, 80);
   EXPECT_DOUBLE_EQ(elsewhere.running_fraction, 40.0 / 300);
-  // A thread that was never on a P core makes the sum absent: what it would have counted is
-  // unknown.
+  // A thread that was never on a P core makes the sum absent, because its count is unknown.
   const std::vector<CounterReading> never = {{600, 100, 60}, {50, 700, 500}};
   EXPECT_FALSE(SumOverThreads(before, never).value);
-  // Nobody on an E core.
+  // No thread on an E core.
   const std::vector<CounterReading> nobody = {{0, 100, 0}, {50, 700, 500}};
   EXPECT_FALSE(SumOverThreadsThatRan(before, nobody).value);
 }
@@ -126,8 +126,8 @@ TEST(CountingTest, ThreadsOnTwoTypesOfCores) {
 // ---- The cost of a reading.
 
 TEST(CountingTest, TheCostOfAReadingIsTheMedianOfScaledPairs) {
-  // The first event: 10 of the whole time, 6 of half of it (12), 11, and one absent: median of
-  // 10, 11, 12. The second was never counted.
+  // The first event: 10 for the whole time, 6 for half the time (12), 11, and one absent: the
+  // median of 10, 11, 12. The second was never counted.
   const EventCount none = AbsentCount();
   const std::vector<std::vector<EventCount>> pairs = {
       {{10.0, 1.0}, none}, {{6.0, 0.5}, none}, {none, none}, {{11.0, 1.0}, none}};
@@ -135,9 +135,9 @@ TEST(CountingTest, TheCostOfAReadingIsTheMedianOfScaledPairs) {
   EXPECT_TRUE(CostOfReading({}).empty());
 }
 
-TEST(CountingTest, ReadingsAreTakenFromTheShareThatWasCounted) {
+TEST(CountingTest, ReadingsAreSubtractedFromTheCountedShare) {
   EXPECT_EQ(WithoutReadings({130.0, 1.0}, 10, 3).value, 100);
-  // Half the time: 65 seen, of which 15 are of the readings; scaled it is 100 again.
+  // Half the time: 65 counted, 15 of them by the readings; scaled it is 100 again.
   const EventCount half = WithoutReadings({65.0, 0.5}, 10, 3);
   EXPECT_EQ(half.value, 50);
   EXPECT_EQ(Scaled(half), 100);
@@ -147,19 +147,20 @@ TEST(CountingTest, ReadingsAreTakenFromTheShareThatWasCounted) {
 
 // ---- Means over iterations.
 
-TEST(CountingTest, AnIterationWithoutACountIsScaledForOnce) {
-  // A true 100 per iteration, seen whole, half, not at all, and whole: 250 of 4 iterations, 2.5 of
-  // which were counted. Scaling each iteration and then dividing by 4 would give 75.
+TEST(CountingTest, AnIterationWithoutACountIsScaledOnce) {
+  // 100 events per iteration, counted completely, half, not at all, and completely: 250 in 4
+  // iterations, of which 2.5 were counted. Scaling each iteration and then dividing by 4 would
+  // give 75.
   const std::array<EventCount, 4> counts = {
       {{100.0, 1.0}, {50.0, 0.5}, AbsentCount(), {100.0, 1.0}}};
   const EventCount mean = MeanCount(counts);
   EXPECT_DOUBLE_EQ(*mean.value, 62.5);
   EXPECT_DOUBLE_EQ(mean.running_fraction, 0.625);
   EXPECT_DOUBLE_EQ(Scaled(mean).value(), 100);
-  // Every other iteration only: a true 100 is scaled to 100, not to 50.
+  // Only every other iteration is counted: 100 events are scaled to 100, not to 50.
   const std::array<EventCount, 2> every_other = {{{100.0, 1.0}, AbsentCount()}};
   EXPECT_DOUBLE_EQ(Scaled(MeanCount(every_other)).value(), 100);
-  // Long shares weigh more: 90 of 0.9 and 30 of 0.1 are 120, not the mean of 100 and 300.
+  // Longer shares have more weight: 90 in 0.9 and 30 in 0.1 are 120, not the mean of 100 and 300.
   const std::array<EventCount, 2> unlike = {{{90.0, 0.9}, {30.0, 0.1}}};
   EXPECT_DOUBLE_EQ(Scaled(MeanCount(unlike)).value(), 120);
   EXPECT_FALSE(MeanCount({}).value);

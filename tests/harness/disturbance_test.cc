@@ -1,4 +1,4 @@
-// What is read of the kernel's accounts, and which disturbances a median does not tolerate.
+// Reads the kernel's accounts, and decides which disturbances change a median.
 
 #include "harness/disturbance.h"
 
@@ -30,7 +30,7 @@ Disturbance Quiet() {
   return seen;
 }
 
-TEST(DisturbanceTest, NothingWatchedIsOk) {
+TEST(DisturbanceTest, WithoutObservationsItIsOk) {
   EXPECT_EQ(JudgeDisturbance(Quiet()).status, Status::kOk);
   EXPECT_EQ(JudgeDisturbance({}).status, Status::kOk);
   EXPECT_TRUE(JudgeDisturbance(Quiet()).reason.empty());
@@ -39,7 +39,7 @@ TEST(DisturbanceTest, NothingWatchedIsOk) {
 TEST(DisturbanceTest, StealCountsAboveItsShareAndItsResolution) {
   Disturbance seen = Quiet();
   seen.machine_time = MachineTime{.stolen = 20, .wanted = 1000};
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 2 %, not more
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // exactly 2 %
   seen.machine_time->stolen = 21;
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
   seen.machine_time = MachineTime{.stolen = 4, .wanted = 20};  // 20 %, but 4 ticks
@@ -52,12 +52,12 @@ TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
   Disturbance seen = Quiet();
   seen.switched_iterations = 10;
   seen.involuntary_switches = 100;
-  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // 10 %, not more
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);  // exactly 10 %
   seen.switched_iterations = 11;
   const Verdict verdict = JudgeDisturbance(seen);
   EXPECT_EQ(verdict.status, Status::kDegraded);
   EXPECT_NE(verdict.reason.find("11 of 100"), std::string::npos);
-  seen.switched_excess = 0.009;  // the undisturbed iterations say that it did not matter
+  seen.switched_excess = 0.009;  // the undisturbed iterations have nearly the same median
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
   seen.switched_excess = 0.02;
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
@@ -65,7 +65,7 @@ TEST(DisturbanceTest, SwitchesCountWhenManyIterationsLoseTime) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
 }
 
-TEST(DisturbanceTest, ClockMovesBothWays) {
+TEST(DisturbanceTest, AClockChangeInEitherDirectionCounts) {
   Disturbance seen = Quiet();
   seen.core_hertz_before = 3e9;
   for (const double factor : {0.975, 1.0, 1.025}) {
@@ -80,7 +80,7 @@ TEST(DisturbanceTest, ClockMovesBothWays) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
 }
 
-TEST(DisturbanceTest, EveryReasonIsNamed) {
+TEST(DisturbanceTest, EveryReasonIsGiven) {
   Disturbance seen = Quiet();
   seen.quiet_ratio = 0.9;
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
@@ -91,7 +91,7 @@ TEST(DisturbanceTest, EveryReasonIsNamed) {
   EXPECT_NE(verdict.reason.find("80 %"), std::string::npos);
 }
 
-// What the kernel writes for a thread: time on a CPU, time waiting for one, time slices.
+// The kernel's line for a thread: time on a CPU, time waiting for a CPU, time slices.
 TEST(DisturbanceTest, ParsesSchedstat) {
   const auto time = ParseSchedulerTime("176011 42331833 2\n");
   ASSERT_TRUE(time);
@@ -101,13 +101,13 @@ TEST(DisturbanceTest, ParsesSchedstat) {
   EXPECT_FALSE(ParseSchedulerTime(""));
 }
 
-TEST(DisturbanceTest, SchedulerTimesOfThreadsAreAdded) {
+TEST(DisturbanceTest, SchedulerTimesOfThreadsAreSummed) {
   const TestFolder folder;
   for (const auto& [thread, text] : {std::pair{"11", "100 7 3"}, {"12", "200 5 1"}}) {
     std::filesystem::create_directories(folder.path() / thread);
     std::ofstream(folder.path() / thread / "schedstat") << text << "\n";
   }
-  std::filesystem::create_directories(folder.path() / "13");  // ended meanwhile
+  std::filesystem::create_directories(folder.path() / "13");  // the thread ended
   const auto time = ReadSchedulerTime(folder.path());
   ASSERT_TRUE(time);
   EXPECT_EQ(time->running, 300u);
@@ -138,14 +138,14 @@ TEST(DisturbanceTest, OnlyAccountsThatGrewAreSpent) {
   EXPECT_EQ(seen.scheduler_time->running, 3000u);
   EXPECT_EQ(seen.scheduler_time->waiting, 20u);
   EXPECT_DOUBLE_EQ(*seen.throttled_seconds, 0.25);
-  Disturbance backwards;  // a thread ended, a group was left
+  Disturbance backwards;  // a thread ended, and the process left a group
   AddSpent(after, before, backwards);
   EXPECT_FALSE(backwards.machine_time);
   EXPECT_FALSE(backwards.scheduler_time);
   EXPECT_FALSE(backwards.throttled_seconds);
 }
 
-TEST(DisturbanceTest, AccountsOfWhichOneSideWentBackAreLeftOut) {
+TEST(DisturbanceTest, AccountsWithAValueThatDecreasedAreOmitted) {
   KernelAccounts before;
   before.machine = MachineTime{.stolen = 5, .wanted = 100};
   before.scheduler = SchedulerTime{.running = 1000, .waiting = 10};
@@ -171,7 +171,7 @@ TEST(DisturbanceTest, WaitingForACpuCountsAboveTwoPercent) {
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
   seen.scheduler_time = SchedulerTime{.running = 979, .waiting = 21};
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
-  seen.switched_excess = 0.005;  // the median is that of the iterations without a switch
+  seen.switched_excess = 0.005;  // the median equals that of the iterations without a switch
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
   seen.scheduler_time = SchedulerTime{.running = 890, .waiting = 110};
   const Verdict verdict = JudgeDisturbance(seen);
@@ -183,12 +183,14 @@ TEST(DisturbanceTest, ThrottlingByAQuotaCounts) {
   Disturbance seen = Quiet();
   seen.throttled_seconds = 0.01;
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kOk);
-  seen.throttled_seconds = 0.25;  // beside the second that it ran
+  seen.throttled_seconds = 0.03;
+  EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
+  seen.throttled_seconds = 0.25;  // in addition to the second that it ran
   Verdict verdict = JudgeDisturbance(seen);
   EXPECT_EQ(verdict.status, Status::kDegraded);
   EXPECT_NE(verdict.reason.find("CPU quota of the control group stopped it for 20 %"),
             std::string::npos);
-  // Two threads that ran for 3 s, stopped for 1 s on both of their CPUs.
+  // Two threads ran for 3 s and were stopped for 1 s on both CPUs.
   seen.scheduler_time = SchedulerTime{.running = 6'000'000'000, .waiting = 0};
   seen.throttled_seconds = 2.0;
   verdict = JudgeDisturbance(seen);

@@ -1,4 +1,4 @@
-#include "harness/evolution.h"
+#include "harness/report/evolution.h"
 
 #include <gtest/gtest.h>
 
@@ -64,9 +64,14 @@ TEST(EvolutionTest, PhasesAreTheGroupsOfWarmUpAndSteadyIterations) {
   EXPECT_EQ(phases[3].group, "backward");
   EXPECT_EQ(phases[3].events.at("cycles"), 21);
   EXPECT_THROW(PhasesOf(Example(), {}), std::invalid_argument);
-  const std::string text = PhasesText(phases, Style{});
-  EXPECT_NE(text.find("steady   forward"), std::string::npos) << text;
-  EXPECT_NE(text.find("75.0 %"), std::string::npos) << text;
+  const std::string text = PhasesText(EvolutionJson(Example(), phases), Style{});
+  EXPECT_EQ(text,
+            "\n"
+            "phase    group     iterations  time s  of the step %\n"
+            "warm-up  forward            3   12.0            75.0\n"
+            "warm-up  backward           3    4.00           25.0\n"
+            "steady   forward            2    6.00           75.0\n"
+            "steady   backward           2    2.00           25.0\n");
 }
 
 TEST(EvolutionTest, TheJsonHasEachStagesSeries) {

@@ -1,5 +1,5 @@
-// Code that changes while a region runs, in ways that no system call on its mapping announces: the
-// region's result is the native one, and the count is whole.
+// Code that changes while a region runs, without a system call on its mapping: the region's result
+// is that of a native run, and the count is complete.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ int Call(const void* code) {
   return function();
 }
 
-// One file mapped twice: to be written, and to be run.
+// One file mapped twice: writable and executable.
 class TwoViews {
  public:
   explicit TwoViews(int kind) {
@@ -103,7 +103,7 @@ int SumOfTwoViews(int kind) {
 }
 
 TEST(ExactChanging, CodeOfTwoSharedViews) { EXPECT_EQ(SumOfTwoViews(MAP_SHARED), 210); }
-// (a page of a private view is the file's until it is written by itself)
+// A page of a private view shows the file until the view itself writes to it.
 TEST(ExactChanging, CodeOfAPrivateAndASharedView) { EXPECT_EQ(SumOfTwoViews(MAP_PRIVATE), 210); }
 
 TEST(ExactChanging, AViewMappedInsideTheRegion) {
@@ -127,7 +127,7 @@ TEST(ExactChanging, AViewMappedInsideTheRegion) {
   close(file);
 }
 
-// A call of the kernel writes `function`, which `send` made ready, to `code`; its result.
+// A system call writes `function`, prepared by `send`, to `code`. Returns the function's result.
 using Send = void (*)(const int* pipe, const Function& function);
 using Receive = long (*)(const int* pipe, std::uint8_t* code);
 
@@ -195,7 +195,7 @@ TEST(ExactChanging, CodeReceivedAsAMessage) {
   });
 }
 
-TEST(ExactChanging, CodeReadFromAPlaceInAFile) {
+TEST(ExactChanging, CodeReadFromAnOffsetInAFile) {
   int file = memfd_create("code", 0);
   int ends[2] = {file, dup(file)};
   ExpectReceived(
@@ -208,7 +208,7 @@ TEST(ExactChanging, CodeReadFromAPlaceInAFile) {
       });
 }
 
-TEST(ExactChanging, CodeReadInPartsFromAPlaceInAFile) {
+TEST(ExactChanging, CodeReadInPartsFromAnOffsetInAFile) {
   int file = memfd_create("code", 0);
   int ends[2] = {file, dup(file)};
   ExpectReceived(
@@ -251,7 +251,7 @@ TEST(ExactChanging, AConstantDrawnByTheKernel) {
   for (int k = 0; k < 20; ++k) EXPECT_EQ(returned[k], drawn[k]);
 }
 
-// A ring of the kernel's own: it reads into code without a call that names the place.
+// An io_uring ring: the kernel reads into code without a system call that gives the address.
 class Ring {
  public:
   Ring() {
@@ -274,7 +274,7 @@ class Ring {
     reinterpret_cast<unsigned*>(queue_ + p_.sq_off.array)[*tail & mask] = 0;
     tail->fetch_add(1);
     syscall(SYS_io_uring_enter, file_, 1, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
-    // (completions are not taken: the ring forgets what does not fit)
+    // Completions are not consumed: the ring drops those that do not fit.
   }
 
  private:
@@ -310,10 +310,10 @@ TEST(ExactChanging, CodeReadByARing) {
   close(ends[1]);
 }
 
-// A store that changes the instruction after it, in the same run of straight code.
+// A store that changes the next instruction, without a branch between them.
 TEST(ExactChanging, TheNextInstruction) {
   const WritableCode code;
-  // mov byte [rip + 1], dil; mov eax, 0 (the low byte of which was written); ret
+  // mov byte [rip + 1], dil; mov eax, 0 (whose low byte was written); ret
   const std::uint8_t text[] = {0x40, 0x88, 0x3d, 1, 0, 0, 0, 0xb8, 0, 0, 0, 0, 0xc3};
   std::memcpy(code.code, text, sizeof text);
   int (*function)(int) = nullptr;
@@ -332,8 +332,8 @@ TEST(ExactChanging, TheNextInstruction) {
   EXPECT_EQ(counts.instructions, stepped);
 }
 
-// Another thread writes code while this one runs it: it runs the old or the new, and after the
-// writer is done, the new.
+// Another thread writes code while this thread runs it. This thread runs the old or the new code,
+// and the new code after the writer has finished.
 TEST(ExactChanging, CodeWrittenByAnotherThread) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "failed once under AddressSanitizer; the cause is not known";
@@ -358,7 +358,7 @@ TEST(ExactChanging, CodeWrittenByAnotherThread) {
       const int before = written;
       const int got = Call(code.code);
       const int after = written;
-      // (in a byte, which wraps)
+      // in a byte, which wraps around
       const int behind = (got - before) & 255;
       agrees = agrees && (after - before > 200 || behind <= after - before + 1);
     }

@@ -1,4 +1,4 @@
-// The exact counter against single-stepping, and against counts known by construction.
+// Compares the exact counter with single-stepping and with known counts.
 
 #include <gtest/gtest.h>
 
@@ -34,37 +34,37 @@
 namespace topdnn {
 namespace {
 
-// Counts both ways after warming up; a region that is not the same on each run has no known count.
+// Counts both ways after a warm-up. The region must execute the same instructions in each run.
 template <class Region>
 void ExpectAsStepped(Region region) {
-  // How memcpy goes about it depends on alignment: the same for every run.
+  // memcpy's instructions depend on alignment, which is the same in every run.
   const auto call = [](void* r) {
     alignas(4096) char aligns_the_stack = 0;
     (*static_cast<Region*>(r))();
     asm volatile("" : : "r"(&aligns_the_stack));
   };
   for (int k = 0; k < 3; ++k) call(&region);
-  // The first count of a process allocates: malloc then takes another path in the region's next
+  // The first count of a process allocates memory, which changes malloc's path in the region's next
   // run.
   ExactCounter::Count(call, &region);
   const std::uint64_t stepped = SingleStep(call, &region);
   const ExactCounts counts = ExactCounter::Count(call, &region);
   EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_EQ(counts.instructions, stepped);
-  EXPECT_EQ(SingleStep(call, &region), stepped) << "the region itself varies";
+  EXPECT_EQ(SingleStep(call, &region), stepped) << "the region's instructions vary";
 }
 
-// AddressSanitizer walks the stack at each allocation, and the oracle's is not as deep.
+// AddressSanitizer walks the stack at each allocation, and the stack of the reference is less deep.
 #if defined(__SANITIZE_ADDRESS__)
 #define SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK() \
-  GTEST_SKIP() << "allocating takes another number of instructions from another depth"
+  GTEST_SKIP() << "the instructions of an allocation depend on the stack's depth"
 #else
 #define SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK() static_cast<void>(0)
 #endif
 
 volatile double sink;
 
-TEST(ExactCounter, WorksHere) {
+TEST(ExactCounter, WorksOnThisMachine) {
   const Availability available = ExactCounter::Probe();
   EXPECT_TRUE(available.works) << available.reason;
 }
@@ -106,7 +106,7 @@ TEST(ExactCounter, LoopOfKnownLength) {
 
 TEST(ExactCounter, HashMapAndStrings) {
   ExpectAsStepped([] {
-    // (the heap's state differs from run to run)
+    // without the heap, whose state differs from run to run
     static char memory[100000];
     std::pmr::monotonic_buffer_resource pool(memory, sizeof memory);
     std::pmr::unordered_map<std::string, int> map(&pool);
@@ -131,7 +131,7 @@ TEST(ExactCounter, Exceptions) {
 TEST(ExactCounter, ExceptionThatLeavesTheRegion) {
   EXPECT_THROW(ExactCounter::Count([](void*) { throw std::runtime_error("out"); }, nullptr),
                std::runtime_error);
-  // And the next count is whole again.
+  // The next count is complete again.
   EXPECT_TRUE(ExactCounter::Count([](void*) { sink = 1; }, nullptr).complete);
 }
 
@@ -307,7 +307,7 @@ void WriteFunction(std::uint8_t* code, std::uint32_t value) {
   code[5] = 0xc3;
 }
 
-TEST(ExactCounter, CodeMadeInsideTheRegion) {
+TEST(ExactCounter, CodeGeneratedInsideTheRegion) {
   ExpectAsStepped([] {
     auto* code = static_cast<std::uint8_t*>(
         mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -388,7 +388,7 @@ double Chain(int n) {
   return x;
 }
 
-TEST(ExactCounter, TeamsAreCountedWhole) {
+TEST(ExactCounter, TeamsAreCountedCompletely) {
   omp_set_num_threads(2);
 #pragma omp parallel
   { sink = Chain(1); }
@@ -442,7 +442,7 @@ TEST(ExactCounter, WidthOne) {
   EXPECT_EQ(omp_get_max_threads(), 2);
 }
 
-TEST(ExactCounter, AnotherThreadsWorkMakesItIncomplete) {
+TEST(ExactCounter, WorkOfAnotherThreadMakesItIncomplete) {
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};
   std::thread stranger([&] {
@@ -460,7 +460,7 @@ TEST(ExactCounter, AnotherThreadsWorkMakesItIncomplete) {
   stop = true;
   stranger.join();
   EXPECT_FALSE(counts.complete);
-  EXPECT_NE(counts.incomplete_reason.find("another thread"), std::string::npos)
+  EXPECT_NE(counts.incomplete_reason.find("a thread outside"), std::string::npos)
       << counts.incomplete_reason;
 }
 
@@ -476,15 +476,15 @@ TEST(ExactCounter, NestedCountsAreRefused) {
       std::logic_error);
 }
 
-TEST(ExactCounter, WhatCannotBeFollowedIsIncomplete) {
-  // int $0x80 enters the kernel by a way that is not followed: 20 is getpid there.
+TEST(ExactCounter, CodeThatCannotBeTranslatedIsIncomplete) {
+  // int $0x80 enters the kernel in a way that the counter does not translate; 20 is getpid.
   const ExactCounts counts = ExactCounter::Count(
       [](void*) {
         asm volatile("mov $20, %%eax\n int $0x80" ::: "rax", "r8", "r9", "r10", "r11", "memory");
       },
       nullptr);
   EXPECT_FALSE(counts.complete);
-  EXPECT_NE(counts.incomplete_reason.find("cannot be followed"), std::string::npos);
+  EXPECT_NE(counts.incomplete_reason.find("cannot be translated"), std::string::npos);
 }
 
 }  // namespace

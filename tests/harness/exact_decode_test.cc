@@ -1,4 +1,4 @@
-// What instructions count as, read from their bytes: also those that this machine cannot execute.
+// Decodes instructions, including those that this machine cannot execute, and checks their counts.
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ TEST(ExactDecode, FloatingPointClasses) {
   EXPECT_EQ(Classified({0xc4, 0xe2, 0xf1, 0x9f, 0xc2}).fp[kF64][kScalar], 2U);
   // dpps xmm0, xmm1, 0xff
   EXPECT_EQ(Classified({0x66, 0x0f, 0x3a, 0x40, 0xc1, 0xff}).fp[kF32][kPacked128], 2U);
-  // vsqrtpd ymm0, ymm1: also of those that take long
+  // vsqrtpd ymm0, ymm1: also a slow instruction
   EXPECT_EQ(Classified({0xc5, 0xfd, 0x51, 0xc1}).fp[kF64][kPacked256], 1U);
   EXPECT_EQ(Classified({0xc5, 0xfd, 0x51, 0xc1}).slow_instructions, 1U);
   // rcpss xmm0, xmm1
@@ -123,12 +123,13 @@ TEST(ExactDecode, RepeatedStrings) {
   EXPECT_TRUE(movsq.rep);
   EXPECT_EQ(movsq.load, 8U);
   EXPECT_EQ(movsq.store, 8U);
-  EXPECT_EQ(Classified({0xf3, 0x48, 0xa5}).load_bytes, 0U) << "its iterations are counted apart";
+  EXPECT_EQ(Classified({0xf3, 0x48, 0xa5}).load_bytes, 0U)
+      << "its iterations are counted separately";
   EXPECT_FALSE(Decoded({0x48, 0xa5}).rep);
   EXPECT_EQ(Classified({0x48, 0xa5}).load_bytes, 8U);
 }
 
-TEST(ExactDecode, WhereControlGoes) {
+TEST(ExactDecode, ControlFlow) {
   const Code branch = {0x74, 0x10};
   EXPECT_EQ(Decoded(branch).flow, Flow::kConditional);
   EXPECT_EQ(Decoded(branch).target, AddressOf(branch.data()) + 0x12);
@@ -147,8 +148,8 @@ TEST(ExactDecode, WhereControlGoes) {
   EXPECT_EQ(Decoded({0xc4, 0xe2, 0x78, 0x49, 0x00}).flow, Flow::kTileConfiguration);
 }
 
-// What may be used to count before an instruction: nothing that it reads.
-TEST(ExactDecode, WhatIsDeadBefore) {
+// The register or flags that may be overwritten before an instruction: none that it reads.
+TEST(ExactDecode, DeadRegistersAndFlags) {
   EXPECT_EQ(Decoded({0x48, 0x39, 0xc8}).overwrites, kFlags);          // cmp rax, rcx
   EXPECT_EQ(Decoded({0x48, 0x11, 0xc8}).overwrites, kNothing);        // adc rax, rcx
   EXPECT_EQ(Decoded({0x48, 0xff, 0xc0}).overwrites, kNothing);        // inc: not CF
@@ -164,7 +165,7 @@ TEST(ExactDecode, WhatIsDeadBefore) {
   EXPECT_EQ(Decoded({0x48, 0x0f, 0x44, 0xc1}).overwrites, kNothing);  // cmove rax, rcx
 }
 
-TEST(ExactDecode, TilesByTheConfigurationInForce) {
+TEST(ExactDecode, TilesUseTheCurrentConfiguration) {
   TileConfiguration configuration = {};
   configuration.rows[0] = 10;
   configuration.row_bytes[0] = 48;  // C: 10 x 12

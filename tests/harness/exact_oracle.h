@@ -1,5 +1,5 @@
-// The oracle of the exact counter's tests: the processor's own single-step trap (EFLAGS.TF), some
-// 4 us an instruction.
+// The reference of the exact counter's tests: the processor's single-step trap (EFLAGS.TF), about 4
+// us per instruction.
 
 #ifndef TOPDNN_TESTS_HARNESS_EXACT_ORACLE_H_
 #define TOPDNN_TESTS_HARNESS_EXACT_ORACLE_H_
@@ -28,9 +28,9 @@ struct Stepping {
     auto& registers = static_cast<ucontext_t*>(state)->uc_mcontext.gregs;
     const auto rip = static_cast<std::uint64_t>(registers[REG_RIP]);
     if (previous != 0) {
-      // A trap comes for each iteration of a `rep`; it is one instruction.
+      // Each iteration of a `rep` traps, but it is one instruction.
       if (rip != previous || !IsRep(rip)) ++instructions;
-      // None comes for the instruction after a system call: the kernel returns beyond it.
+      // The instruction after a system call does not trap, because the kernel returns after it.
       const auto* code = reinterpret_cast<const std::uint8_t*>(previous);
       if (previous < 0x800000000000U && code[0] == 0x0f && code[1] == 0x05) ++instructions;
     }
@@ -39,7 +39,7 @@ struct Stepping {
   }
 };
 
-// Instructions of function(argument), its return included.
+// The number of instructions of function(argument), including its return.
 inline std::uint64_t SingleStep(void (*function)(void*), void* argument) {
   struct sigaction ours = {};
   struct sigaction old = {};

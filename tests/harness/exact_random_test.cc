@@ -1,6 +1,5 @@
-// Seeded random instruction sequences, translated and stepped: the same count, and the same
-// registers, flags and memory as a native run leaves. TOPDNN_EXACT_SECONDS=600 compares for ten
-// minutes.
+// Random instruction sequences, translated and single-stepped: the counts are equal, and registers,
+// flags and memory equal those of a native run. TOPDNN_EXACT_SECONDS=600 runs for ten minutes.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +26,7 @@ namespace {
 
 constexpr std::size_t kCodeSize = 1U << 16;
 
-// What a sequence works on; the code gets its address in rdi.
+// The data of a sequence; rdi holds its address.
 struct State {
   std::uint64_t registers[8];  // in the order of kRegisters
   std::uint64_t flags;
@@ -35,7 +34,7 @@ struct State {
   alignas(16) float vectors[4][4];
 };
 
-// rax rcx rdx rbx rsi r8 r9 r10: never rsp, rbp (kept whole for the unwinder) or rdi.
+// rax rcx rdx rbx rsi r8 r9 r10; not rsp, rbp (needed by the unwinder) or rdi.
 constexpr int kRegisters[] = {0, 1, 2, 3, 6, 8, 9, 10};
 
 class Generator {
@@ -44,7 +43,7 @@ class Generator {
   Generator(std::uint8_t* code, std::uint64_t seed, bool changes_itself)
       : code_(code), random_(seed), changes_itself_(changes_itself) {}
 
-  // Loads the state, does `n` random things, stores the state.
+  // Loads the state, executes `n` random pieces, stores the state.
   void Generate(int n) {
     Bytes({0x53});  // push rbx
     for (int k = 0; k < 8; ++k) MoveState(0x8b, k);
@@ -105,7 +104,7 @@ class Generator {
     Bytes({0xc1});
     static constexpr int kKinds[] = {0, 1, 2, 3, 4, 5, 7};  // rol ror rcl rcr shl shr sar
     ModRm(3, kKinds[Below(7)], rm);
-    Bytes({1});  // (by 1: every flag is defined)
+    Bytes({1});  // by 1, so that every flag is defined
   }
   void ByCondition() {
     const int reg = AnyRegister();
@@ -130,7 +129,7 @@ class Generator {
     Rex(0, 0, to);
     Bytes({0x58 | (to & 7)});
   }
-  // Over one instruction that is executed or not.
+  // A branch over one instruction, which may be executed or not.
   void BranchForward() {
     const int condition = Below(16);
     const bool near = Below(2) == 0;
@@ -156,7 +155,7 @@ class Generator {
       Bytes({0xff, 0xc9, 0x75, 0xf9});
     }
   }
-  // call over a function in line, which returns; or through a register
+  // calls an inline function, directly or through a register
   void Call() {
     Bytes({0xeb, 4});                 // jmp over it
     Bytes({0x48, 0xff, 0xc0, 0xc3});  // function: inc rax; ret
@@ -174,7 +173,7 @@ class Generator {
       Bytes({0x52, 0xff, 0x14, 0x24, 0x58});  // push rdx; call [rsp]; pop rax
     }
   }
-  // A load relative to RIP: of the code just before.
+  // A load relative to RIP, from the preceding code.
   void RipRelative() {
     const int reg = AnyRegister();
     switch (Below(3)) {
@@ -239,8 +238,8 @@ class Generator {
     }
   }
 
-  // rep stosb, or movsb by one place: of the state's memory. (Addresses differ between the runs,
-  // and must not stay in a register.)
+  // rep stosb, or rep movsb by one byte, in the state's memory. Addresses differ between runs, so
+  // they must not remain in a register.
   void Repeat() {
     const bool copies = Below(2) == 0;
     Bytes({0x57, 0x48, 0x8d, 0x7f, MemoryOffset()});  // push rdi; lea rdi, [rdi + offset]
@@ -259,7 +258,7 @@ class Generator {
     ModRm(1, reg, 7);
     Bytes({MemoryOffset()});
   }
-  // A load relative to RIP in the encodings that came later: VEX of two and three bytes, EVEX.
+  // A load relative to RIP in the newer encodings: VEX of two and three bytes, EVEX.
   void WideRipRelative() {
     const int v = Below(4);
     const int kind = Below(3);
@@ -271,7 +270,7 @@ class Generator {
     ModRm(0, v, 5);
     U32(static_cast<std::uint32_t>(-10));
   }
-  // lea rdx, [two instructions on]; jmp rdx, or push rdx; ret; over an instruction
+  // lea rdx, [after the next instruction]; then jmp rdx, or push rdx; ret
   void JumpThroughRegister() {
     const bool returns = Below(2) == 0;
     Bytes({0x48, 0x8d, 0x15});
@@ -283,8 +282,8 @@ class Generator {
     }
     Bytes({0x48, 0xff, 0xc0});  // inc rax
   }
-  // Writes the constant of a `mov` that follows: at once, or after other instructions, one of which
-  // may be a branch.
+  // Writes the constant of a later `mov`: the next instruction, or after others, one of which may
+  // be a branch.
   void ChangeNext() {
     const int filler = Below(4);
     const int sizes[] = {0, 3, 2, 4};
@@ -318,7 +317,7 @@ struct Totals {
   std::uint64_t cases = 0, instructions = 0;
 };
 
-// Where and how the code lies. Far away, operands relative to RIP are out of the cache's reach.
+// The location of the code. If it is far away, the cache cannot reach its RIP-relative operands.
 struct Place {
   std::uintptr_t hint;
   bool writable;
@@ -335,7 +334,7 @@ void RunSeeds(Place place, std::uint64_t from, std::uint64_t to, Totals* totals)
     Generator(text.data(), seed, place.writable).Generate(40);
     void (*function)(void*) = nullptr;
     std::memcpy(&function, &code, sizeof code);
-    // (it may have changed itself)
+    // The code may have changed itself.
     const auto renew = [&] {
       mprotect(code, kCodeSize, PROT_READ | PROT_WRITE);
       std::memcpy(code, text.data(), kCodeSize);
@@ -359,7 +358,7 @@ void RunSeeds(Place place, std::uint64_t from, std::uint64_t to, Totals* totals)
   munmap(code, kCodeSize);
 }
 
-// 200 sequences, then for as long as TOPDNN_EXACT_SECONDS says, from other seeds on each day.
+// Runs 200 sequences, then continues for TOPDNN_EXACT_SECONDS, with different seeds each day.
 void RunFor(Place place, std::uint64_t from) {
   Totals totals;
   RunSeeds(place, from, from + 200, &totals);
@@ -380,7 +379,7 @@ void RunFor(Place place, std::uint64_t from) {
 
 constexpr std::uintptr_t kFar = 0x10000000000;
 TEST(ExactRandom, NearTheCodeCache) { RunFor({0, false}, 0); }
-TEST(ExactRandom, OutOfItsReach) { RunFor({kFar, false}, 500); }
+TEST(ExactRandom, OutOfTheCachesReach) { RunFor({kFar, false}, 500); }
 TEST(ExactRandom, CodeThatChangesItself) { RunFor({0, true}, 1000); }
 TEST(ExactRandom, CodeThatChangesItselfOutOfReach) { RunFor({kFar, true}, 1500); }
 

@@ -1,4 +1,4 @@
-// The exact counter under signals: counts stay exact, and handlers see what they see natively.
+// The exact counter under signals: counts stay exact, and handlers find the state of a native run.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace topdnn {
 namespace {
 
-// Installs a handler for as long as it lives.
+// Installs a handler for the object's lifetime.
 class Handler {
  public:
   Handler(int signal, void (*function)(int, siginfo_t*, void*), int flags = 0) : signal_(signal) {
@@ -41,7 +41,7 @@ class Handler {
   struct sigaction old_ = {};
 };
 
-// Sends a signal to the thread that makes it, again and again, as long as it lives.
+// Sends a signal repeatedly to the thread that creates the object, during its lifetime.
 class Storm {
  public:
   explicit Storm(std::vector<int> signals)
@@ -65,15 +65,15 @@ class Storm {
   std::thread sender_;
 };
 
-// What the signals of a storm found.
+// Counts the signals of a storm.
 struct Seen {
-  // The region runs in this thread. (A timer's signal may come to any thread of the process.)
+  // True if the region runs in this thread: a timer's signal may go to any thread of the process.
   static inline thread_local volatile bool inside = false;
-  std::atomic<long> times{0};  // handlers that began inside
+  std::atomic<long> times{0};  // handlers that began inside the region
 };
 Seen seen;
 
-// One scalar addition in a function of its own, which the region calls as well.
+// One scalar addition in a separate function, which the region also calls.
 [[gnu::noinline]] void AddOnce() { asm volatile("addsd %%xmm0, %%xmm0" ::: "xmm0"); }
 
 void Count1000(int, siginfo_t*, void*) {
@@ -82,7 +82,8 @@ void Count1000(int, siginfo_t*, void*) {
   for (int k = 0; k < 1000; ++k) AddOnce();
 }
 
-// Every kind of block: calls, branches both ways, `rep`, indirect branches, flags in use, a loop.
+// Every kind of block: calls, branches in both directions, `rep`, indirect branches, live flags, a
+// loop.
 constexpr long kRounds = 40000;
 void Mixture(void* result) {
   static void (*volatile indirect)() = AddOnce;
@@ -110,7 +111,7 @@ void Mixture(void* result) {
   *static_cast<std::uint64_t*>(result) = sum;
 }
 
-// Counts of the mixture alone, which its result and its signals do not change.
+// Only counts of the mixture that depend neither on its result nor on signals.
 void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
   std::uint64_t expected = 0;
   long handled = 0;
@@ -120,10 +121,10 @@ void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
     const ExactCounts counts = ExactCounter::Count(Mixture, &result);
     if (repeat == 0) expected = result;
     ASSERT_EQ(result, expected);
-    // (the sender is a thread that works beside the region: the counts are this thread's)
+    // The sender is a thread outside the region. The counts are those of this thread.
     if (!counts.complete) {
       ASSERT_NE(storm, nullptr) << counts.incomplete_reason;
-      ASSERT_NE(counts.incomplete_reason.find("another thread"), std::string::npos)
+      ASSERT_NE(counts.incomplete_reason.find("a thread outside"), std::string::npos)
           << counts.incomplete_reason;
     }
     ASSERT_EQ(counts.fp[kF64][kScalar],
@@ -173,10 +174,10 @@ TEST(ExactSignals, ATimer) {
   setitimer(ITIMER_REAL, &never, nullptr);
 }
 
-// Instructions, branches and bytes of a region do not depend on how often it was interrupted: the
-// handler's own are counted at another time and taken off.
+// Instructions, branches and bytes of a region do not depend on the number of interruptions. The
+// handler's counts are measured separately and subtracted.
 TEST(ExactSignals, EveryCountUnderAStorm) {
-  // (without a branch: a signal at the region's first or last instructions counts the same)
+  // Without a branch, so that a signal at the region's first or last instructions counts the same.
   static const auto empty = [](int, siginfo_t*, void*) { seen.times += seen.inside; };
   const Handler handler(SIGUSR1, empty);
   std::uint64_t result = 0;
@@ -184,7 +185,7 @@ TEST(ExactSignals, EveryCountUnderAStorm) {
   const ExactCounts quiet = ExactCounter::Count(Mixture, &result);
   ASSERT_EQ(seen.times, 0);
   ASSERT_TRUE(quiet.complete) << quiet.incomplete_reason;
-  // A handler's own counts: of a region that raises it a known number of times.
+  // The handler's counts: those of a region that raises the signal a known number of times.
   const auto raising = [](int times) {
     const auto region = [](void* n) {
       const pid_t process = getpid();
@@ -217,7 +218,7 @@ TEST(ExactSignals, EveryCountUnderAStorm) {
   for (int repeat = 0; repeat < 1000 && handled < 500; ++repeat) {
     seen.times = 0;
     const ExactCounts stormy = ExactCounter::Count(Mixture, &result);
-    // Each leaves its handler by a system call.
+    // Each handler ends with one system call.
     const std::uint64_t handlers = stormy.system_calls - quiet.system_calls;
     EXPECT_GE(handlers, static_cast<std::uint64_t>(seen.times));
     EXPECT_LE(handlers, static_cast<std::uint64_t>(seen.times + 10));
@@ -237,7 +238,7 @@ TEST(ExactSignals, EveryCountUnderAStorm) {
   EXPECT_GE(handled, 500);
 }
 
-// A fault's handler finds the address of the instruction and its registers, and goes on after it.
+// A fault's handler finds the address of the instruction and its registers, and continues after it.
 TEST(ExactSignals, AHandlerThatStepsOverAFault) {
   static std::uint64_t faults;
   static bool agrees;
@@ -279,7 +280,7 @@ TEST(ExactSignals, AHandlerThatStepsOverAFault) {
   }
 }
 
-// An instruction that the handler writes anew, where it was interrupted.
+// The handler replaces the instruction that it interrupted.
 TEST(ExactSignals, AHandlerThatRepairsTheCode) {
   static std::uint8_t* code;
   code = static_cast<std::uint8_t*>(
@@ -359,7 +360,7 @@ TEST(ExactSignals, AHandlerThatIsInstalledOnce) {
   EXPECT_TRUE(reset);
 }
 
-// The mask in force while a handler runs, and how many run during one wait.
+// The signal mask while a handler runs, and the number of handlers during one wait.
 TEST(ExactSignals, AWaitForSeveralSignals) {
   static volatile int calls;
   static volatile bool masked;
@@ -412,7 +413,7 @@ TEST(ExactSignals, JumpsOutOfHandlersUnderAStorm) {
     siglongjmp(place, 1);
   });
   auto region = [] {
-    // (the signal that is jumped out of comes from the region itself)
+    // The region itself raises the signal whose handler jumps out.
     static volatile int k;
     k = 0;
     while (k < 300) {

@@ -1,5 +1,5 @@
-// The exact counter as a source, and how a sequence is measured with a source that runs the regions
-// itself.
+// The exact counter as a source, and the measurement of a sequence with a source that runs the
+// regions itself.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(ExactSource, CountsWhatItRan) {
 TEST(ExactSource, AnIncompleteCountIsAbsentWithItsReason) {
   const auto source = OpenExact();
   if (source == nullptr) GTEST_SKIP() << ExactOffer()->probe().reason;
-  // int $0x80 enters the kernel by a way that is not followed: 20 is getpid there.
+  // int $0x80 enters the kernel in a way that the counter does not translate; 20 is getpid.
   const auto counts = Count(*source, [](void*) {
     Add(10);
     asm volatile("mov $20, %%eax\n int $0x80" ::: "rax", "r8", "r9", "r10", "r11", "memory");
@@ -87,13 +87,13 @@ TEST(ExactSource, AnIncompleteCountIsAbsentWithItsReason) {
   for (const EventCount& count : counts) {
     EXPECT_EQ(count.value, std::nullopt);
     EXPECT_EQ(count.running_fraction, 0.0);
-    EXPECT_THAT(count.reason, testing::HasSubstr("cannot be followed"));
+    EXPECT_THAT(count.reason, testing::HasSubstr("cannot be translated"));
   }
-  // The next region is counted whole again.
+  // The next region is counted completely again.
   EXPECT_EQ(Find(*source, Count(*source, [](void*) { Add(7); }), kFlopsEvent).value, 7.0);
 }
 
-TEST(ExactSource, AStageThatItCannotFollowHasNoCountButATime) {
+TEST(ExactSource, AStageThatCannotBeTranslatedHasATimeButNoCount) {
   const auto source = OpenExact();
   if (source == nullptr) GTEST_SKIP() << ExactOffer()->probe().reason;
   auto whole = [] { Add(50); };
@@ -116,7 +116,7 @@ TEST(ExactSource, AStageThatItCannotFollowHasNoCountButATime) {
   EXPECT_EQ(records[0].flops_counted, 50.0);
   EXPECT_EQ(records[0].counts_reason, "");
   EXPECT_EQ(records[1].flops_counted, std::nullopt);
-  EXPECT_THAT(records[1].counts_reason, testing::HasSubstr("cannot be followed"));
+  EXPECT_THAT(records[1].counts_reason, testing::HasSubstr("cannot be translated"));
   EXPECT_TRUE(ToJson(records[1])["flops_counted"].is_null());
   EXPECT_EQ(ToJson(records[0])["flops_counted"], 50);
   Record step = RecordOf(samples.step, samples.events, {}, "in-network");
@@ -126,7 +126,7 @@ TEST(ExactSource, AStageThatItCannotFollowHasNoCountButATime) {
 
 #endif
 
-// Counts how often it ran regions, and tells 10 FLOPs for each.
+// Counts the regions that it ran, and reports 10 FLOPs for each.
 class FakeRunner final : public CounterSource {
  public:
   std::string_view name() const override { return "fake"; }
@@ -167,7 +167,7 @@ class FakeReader final : public CounterSource {
   std::vector<std::string> events_ = {"readings"};
 };
 
-TEST(MeasureWithARunner, CountsOneIterationOfItsOwn) {
+TEST(MeasureWithARunner, CountsOneSeparateIteration) {
   int first = 0;
   int second = 0;
   auto a = [&] { ++first; };

@@ -1,5 +1,5 @@
-// The exact counter among what a process may do besides computing: processes, threads, the kernel's
-// own pages, contexts, libraries that come and go.
+// The exact counter with other activities of a process: processes, threads, the kernel's pages,
+// contexts, libraries that are loaded and unloaded.
 
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ TEST(ExactSurroundings, AProcessStartedInsideMakesItIncomplete) {
   EXPECT_FALSE(counts.complete);
 }
 
-TEST(ExactSurroundings, AForkedChildRunsOn) {
+TEST(ExactSurroundings, AForkedChildContinues) {
   int status = -1;
   auto region = [&] {
     const pid_t child = fork();
@@ -97,7 +97,7 @@ TEST(ExactSurroundings, AForkedChildHasTheProgramsHandlers) {
 
 volatile int written_by_children = 0;
 
-// In a function of its own without arguments or loops: vfork may clobber registers.
+// A separate function without arguments or loops, because vfork may clobber registers.
 [[gnu::noinline]] pid_t StartChildThatWrites() {
   const pid_t child = vfork();
   if (child == 0) {
@@ -140,7 +140,7 @@ int Deeper(int depth, bool throws, std::jmp_buf* place) {
   std::longjmp(*place, 43);
 }
 
-// Over frames that were translated, native ones of qsort among them.
+// Exceptions and jumps over translated frames, with native frames of qsort between them.
 TEST(ExactSurroundings, WaysOutOfManyFrames) {
   int caught = 0;
   int jumped = 0;
@@ -165,10 +165,11 @@ TEST(ExactSurroundings, WaysOutOfManyFrames) {
   EXPECT_EQ(jumped, 43);
 }
 
-// A thread maps new code where another has run old code, and tells it through memory alone.
-TEST(ExactSurroundings, CodeMappedAnewWhileAWorkerRunsIt) {
+// A thread maps new code where another thread has run old code, and notifies it only through
+// memory.
+TEST(ExactSurroundings, CodeMappedAgainWhileAWorkerRunsIt) {
 #if defined(__SANITIZE_ADDRESS__)
-  GTEST_SKIP() << "AddressSanitizer has no shadow for memory that is mapped anew";
+  GTEST_SKIP() << "AddressSanitizer has no shadow for memory that is mapped again";
 #endif
   auto* place = reinterpret_cast<std::uint8_t*>(0x21000000000);
   const auto map = [&](int value) {
@@ -208,7 +209,7 @@ TEST(ExactSurroundings, CodeMappedAnewWhileAWorkerRunsIt) {
     }
   };
   const ExactCounts counts = ExactCounter::Count(region);
-  if (threads != 2) GTEST_SKIP() << "no team of two threads";
+  if (threads != 2) GTEST_SKIP() << "OpenMP gives no team of two threads";
   EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_EQ(sum, kTimes * (kTimes + 1));
   munmap(place, 4096);
@@ -300,7 +301,7 @@ TEST(ExactSurroundings, AContextOnAnotherStack) {
   };
   const ExactCounts counts = ExactCounter::Count(region);
   EXPECT_EQ(visits, 2);
-  // The other stack lies above or below this one: above, it looks as if the region were left.
+  // The other stack is above or below this one. If above, the region seems to be left.
   const char here = 0;
   if (stack.data() > &here) {
     EXPECT_FALSE(counts.complete);
@@ -311,7 +312,7 @@ TEST(ExactSurroundings, AContextOnAnotherStack) {
   }
 }
 
-TEST(ExactSurroundings, ALibraryThatComesAndGoes) {
+TEST(ExactSurroundings, ALibraryThatIsLoadedAndUnloaded) {
   if (dlopen("libz.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) {
     GTEST_SKIP() << "zlib is part of this program";
   }
@@ -331,8 +332,8 @@ TEST(ExactSurroundings, ALibraryThatComesAndGoes) {
   EXPECT_EQ(sums[1], sums[2]);
 }
 
-// Code of another kind at the address of code that was translated.
-TEST(ExactSurroundings, MemoryOfCodeUsedAgain) {
+// Different code at the address of translated code.
+TEST(ExactSurroundings, MemoryOfCodeIsReused) {
   int sum = 0;
   auto region = [&] {
     for (int value = 1; value <= 20; ++value) {
@@ -352,8 +353,8 @@ TEST(ExactSurroundings, MemoryOfCodeUsedAgain) {
   EXPECT_EQ(sum, 210);
 }
 
-// What follows a branch is written anew: the branch is counted on, on both its ways.
-TEST(ExactSurroundings, CodeRewrittenBehindABranch) {
+// The code after a branch is rewritten. Both directions of the branch are still counted.
+TEST(ExactSurroundings, CodeRewrittenAfterABranch) {
   auto* code = static_cast<std::uint8_t*>(
       mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(code, MAP_FAILED);
@@ -383,7 +384,7 @@ TEST(ExactSurroundings, CodeRewrittenBehindABranch) {
   const ExactCounts counts = ExactCounter::Count(region);
   EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
   EXPECT_TRUE(agrees);
-  // 140 times: 60 taken, 80 not. The region's own loops and conditions are the compiler's.
+  // 140 times: 60 taken, 80 not. The compiler adds the region's own loops and conditions.
   EXPECT_GE(counts.conditional_branches, 140U);
   EXPECT_GE(counts.conditional_taken, 60U);
   EXPECT_GE(counts.branches_not_taken(), 80U);
@@ -393,7 +394,7 @@ TEST(ExactSurroundings, CodeRewrittenBehindABranch) {
   munmap(code, 4096);
 }
 
-// An indirect branch with more targets than a look-up has ways for them.
+// An indirect branch with more targets than the ways of a look-up set.
 TEST(ExactSurroundings, TargetsThatCollide) {
   constexpr std::size_t kStride = 1U << 16;
   constexpr int kFunctions = 5;

@@ -1,5 +1,5 @@
-// A scripted PMU behind the perf_event system calls: so many counters, so many of them held by
-// somebody else, refusals by event, and counts that grow with the work that a test does.
+// A simulated PMU for the perf_event system calls, with a number of counters, of which another user
+// may hold some, refusals by event, and counts that grow with the work that a test does.
 
 #ifndef TOPDNN_TESTS_HARNESS_FAKE_PMU_H_
 #define TOPDNN_TESTS_HARNESS_FAKE_PMU_H_
@@ -19,18 +19,18 @@ namespace topdnn {
 class FakePmu {
  public:
   std::size_t counters = 6;
-  std::size_t held = 0;                         // of them, by a watchdog: a fuller group never runs
-  std::map<std::uint64_t, int> refused;         // errno by config
-  int refuse_all = 0;                           // errno of every event
-  std::map<pid_t, int> refused_threads;         // errno by thread
-  std::set<std::uint64_t> fixed;                // configs with a counter of their own
-  std::map<std::uint64_t, std::uint64_t> rate;  // counts a unit of work; 1 unless told
+  std::size_t held = 0;                  // held by a watchdog: a group that needs them never runs
+  std::map<std::uint64_t, int> refused;  // errno by config
+  int refuse_all = 0;                    // errno of every event
+  std::map<pid_t, int> refused_threads;  // errno by thread
+  std::set<std::uint64_t> fixed;         // configs with a dedicated counter
+  std::map<std::uint64_t, std::uint64_t> rate;  // counts per unit of work; default: 1
   std::set<pid_t> idle;                         // threads that do not run
   bool needs_slots = false;                     // metrics without slots as their leader are refused
   std::set<std::uint32_t> core_types;           // PMU types of a hybrid CPU; none: all cores alike
-  std::uint32_t on_type = 0;                    // of the cores that all threads are on now
+  std::uint32_t on_type = 0;                    // type of the cores that all threads run on
 
-  // Work that every thread which is not idle does.
+  // Every thread that is not idle does this work.
   void Work(std::uint64_t units) {
     work_ += units;
     work_on_[on_type] += units;
@@ -55,7 +55,7 @@ class FakePmu {
     pid_t thread;
     int leader;
     std::uint64_t since;
-    std::uint32_t type;  // of the core's PMU, told by either way
+    std::uint32_t type;  // of the core's PMU, given in type or config
     std::uint64_t since_on_type;
   };
 
@@ -81,7 +81,7 @@ class FakePmu {
     return fd;
   }
 
-  // Members of a group that take a general counter.
+  // The number of members of a group that need a general counter.
   std::size_t General(int leader) const {
     return static_cast<std::size_t>(
         std::count_if(events_.begin(), events_.end(), [&](const auto& entry) {
@@ -90,7 +90,7 @@ class FakePmu {
   }
 
   ssize_t Read(int fd, std::uint64_t* values, std::size_t bytes) {
-    // A reading is a little work of the thread that reads, and lets a trial's time pass.
+    // A reading is a small amount of work, so that time passes in a trial.
     Work(1);
     const Event leader = events_.at(fd);
     const bool runs = General(fd) + held <= counters && !idle.contains(leader.thread);
@@ -109,7 +109,7 @@ class FakePmu {
     return static_cast<ssize_t>(size);
   }
 
-  // The work since it was opened, on the cores that it counts.
+  // The work since the event was opened, on the cores that it counts.
   std::uint64_t Done(const Event& event) {
     return core_types.contains(event.type) ? work_on_[event.type] - event.since_on_type
                                            : work_ - event.since;

@@ -1,4 +1,4 @@
-// Flushing memory out of the caches: seen by how much longer the memory then takes to read.
+// Flushes memory from the caches, and checks that reading it then takes longer.
 
 #include "harness/flush.h"
 
@@ -16,12 +16,12 @@ namespace topdnn {
 namespace {
 
 constexpr std::size_t kLine = 64;
-constexpr std::size_t kLines = 256;  // a half of a first-level cache
+constexpr std::size_t kLines = 256;  // half of a first-level cache
 
-// Cache lines that each hold the number of the next one, in an order that no prefetcher follows.
+// Cache lines that each hold the number of the next line, in an order that no prefetcher predicts.
 class Chain {
  public:
-  // Of the lines `first`, `first` + `step`, ...
+  // Uses the lines `first`, `first` + `step`, ...
   Chain(std::size_t first, std::size_t step) : at_(first) {
     std::vector<std::size_t> order;
     for (std::size_t line = first; line < kLines; line += step) order.push_back(line);
@@ -32,7 +32,7 @@ class Chain {
 
   std::span<const std::byte> bytes() const { return std::as_bytes(std::span(lines_)); }
 
-  // Seconds to follow the chain once.
+  // Follows the chain once and returns the seconds.
   double Follow() {
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t i = 0; i < length_; ++i) at_ = lines_[at_].next;
@@ -49,8 +49,8 @@ class Chain {
   std::size_t at_;
 };
 
-// How many times longer the chain takes after `flush`, by the fastest of several readings of each
-// kind: another program lengthens some of them, and shortens none.
+// The slowdown of the chain after `flush`: the ratio of the fastest of several readings with and
+// without it. Other programs can only make readings longer.
 template <class Flush>
 double Slowdown(Chain& chain, Flush flush) {
   double hot = 1;
@@ -65,18 +65,18 @@ double Slowdown(Chain& chain, Flush flush) {
 }
 
 // A line from memory takes 50 times as long as one from the first level.
-constexpr double kLeastSlowdown = 3;
+constexpr double kMinSlowdown = 3;
 
-TEST(FlushTest, TheBytesComeFromMemoryAfterwards) {
+TEST(FlushTest, AfterwardsTheBytesComeFromMemory) {
   Chain chain(0, 1);
   if (!FlushFromCaches(chain.bytes())) {
     GTEST_SKIP() << "this architecture cannot flush caches from user mode";
   }
-  EXPECT_GT(Slowdown(chain, [&] { FlushFromCaches(chain.bytes()); }), kLeastSlowdown);
-  EXPECT_LT(Slowdown(chain, [&] { FlushFromCaches({}); }), kLeastSlowdown);
+  EXPECT_GT(Slowdown(chain, [&] { FlushFromCaches(chain.bytes()); }), kMinSlowdown);
+  EXPECT_LT(Slowdown(chain, [&] { FlushFromCaches({}); }), kMinSlowdown);
 }
 
-TEST(FlushTest, TheFirstAndTheLastLineAreAmongThem) {
+TEST(FlushTest, TheFirstAndTheLastLineAreFlushed) {
   for (const std::size_t first : {0, 1}) {
     Chain chain(first, 2);
     if (!FlushFromCaches(chain.bytes())) {
@@ -88,11 +88,11 @@ TEST(FlushTest, TheFirstAndTheLastLineAreAmongThem) {
         FlushFromCaches(chain.bytes().subspan(line * kLine + kLine - 4, 8));
       }
     };
-    EXPECT_GT(Slowdown(chain, flush), kLeastSlowdown) << "lines from " << first;
+    EXPECT_GT(Slowdown(chain, flush), kMinSlowdown) << "lines from " << first;
   }
 }
 
-TEST(FlushTest, LeavesTheBytesAsTheyWere) {
+TEST(FlushTest, DoesNotChangeTheBytes) {
   std::vector<std::byte> bytes(1000, std::byte{42});
   FlushFromCaches(std::span(bytes).subspan(3, 900));
   for (const std::byte byte : bytes) ASSERT_EQ(byte, std::byte{42});

@@ -20,7 +20,7 @@ Record Stage(const std::string& pass, const StageSamples& samples) {
   return record;
 }
 
-// Three iterations of two forward stages that are slow by turns, and an update.
+// Three iterations of an update and two forward stages, which are slow in different iterations.
 struct Example {
   std::vector<StageSamples> samples = {Samples({1, 1, 9}), Samples({1, 9, 1}), Samples({2, 2, 2})};
   Report report;
@@ -48,15 +48,15 @@ TEST(GroupsTest, AGroupsTimeIsTheMedianOfItsSumsPerIteration) {
   EXPECT_EQ(example.report.remainder_seconds, 0);  // 12 - 10 - 2
 }
 
-TEST(GroupsTest, StagesByThemselvesHaveASumOfMediansAndNoSpread) {
+TEST(GroupsTest, IsolatedStagesHaveASumOfMediansAndNoSpread) {
   Example example;
   AddGroups({}, example.report);
   EXPECT_EQ(example.report.groups[0].seconds, 2);
   EXPECT_FALSE(example.report.groups[0].per_iteration);
   EXPECT_EQ(example.report.remainder_seconds, 8);  // 12 - 2 - 2
-  // Samples of fewer stages, or of unlike lengths, are not those of the report.
+  // Samples with fewer stages or different lengths do not belong to the report.
   AddGroups(std::span(example.samples).first(2), example.report);
-  EXPECT_EQ(example.report.groups.size(), 2u) << "those of before are replaced";
+  EXPECT_EQ(example.report.groups.size(), 2u) << "the earlier groups are replaced";
   EXPECT_EQ(example.report.groups[0].seconds, 2);
   example.samples[1].seconds.pop_back();
   AddGroups(example.samples, example.report);

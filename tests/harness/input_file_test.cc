@@ -1,4 +1,4 @@
-// Files given by the user: what is read, what is refused, and that nothing blocks.
+// Files given by the user: which are read, which are refused, and that nothing blocks.
 
 #include "harness/input_file.h"
 
@@ -34,7 +34,7 @@ std::string WhyRefused(const std::string& path, std::size_t most = 0) {
   return "it was read";
 }
 
-TEST(InputFileTest, ReadsARegularFileWhole) {
+TEST(InputFileTest, ReadsARegularFileCompletely) {
   const TestFolder folder;
   std::string bytes(200'000, 'x');
   bytes[7] = '\0';
@@ -46,7 +46,7 @@ TEST(InputFileTest, ReadsARegularFileWhole) {
   EXPECT_THAT(WhyRefused(folder.path() / "file", bytes.size() - 1), HasSubstr("make it smaller"));
 }
 
-TEST(InputFileTest, WhatIsNoFileIsRefusedAtOnce) {
+TEST(InputFileTest, OtherThanRegularFilesAreRefusedAtOnce) {
   const TestFolder folder;
   const std::string pipe = folder.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -71,7 +71,7 @@ TEST(InputFileTest, AnOpenPipeIsReadToItsEnd) {
   });
   EXPECT_EQ(Read(fmt::format("/dev/fd/{}", ends[0])), bytes);
   writer.join();
-  // Without a writer it is at its end.
+  // A pipe without a writer is at its end.
   EXPECT_EQ(Read(fmt::format("/proc/self/fd/{}", ends[0])), "");
   close(ends[0]);
 }

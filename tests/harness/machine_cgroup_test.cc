@@ -56,7 +56,7 @@ TEST(CgroupParsers, KeyedNumbers) {
   EXPECT_FALSE(ParseKeyedNumber(text, "file"));
 }
 
-// A file system of a few files below a temporary folder.
+// A file system with a few files in a temporary folder.
 class CgroupTree : public ::testing::Test {
  protected:
   void Write(const std::string& path, const std::string& text) const { folder_.Write(path, text); }
@@ -65,7 +65,7 @@ class CgroupTree : public ::testing::Test {
   const std::filesystem::path root_ = folder_.path();
 };
 
-TEST_F(CgroupTree, Version2TakesTheLeastAlongThePath) {
+TEST_F(CgroupTree, Version2UsesTheSmallestLimitAlongThePath) {
   Write("proc/self/cgroup", "0::/a/b\n");
   Write("proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   Write("sys/fs/cgroup/a/memory.max", "1000000\n");
@@ -81,7 +81,7 @@ TEST_F(CgroupTree, Version2TakesTheLeastAlongThePath) {
   EXPECT_EQ(limits.cpu_quota, 2.5);
 }
 
-TEST_F(CgroupTree, Version1InAContainerThatSeesItsGroupAsRoot) {
+TEST_F(CgroupTree, Version1InAContainerWithItsGroupAsRoot) {
   Write("proc/self/cgroup", "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1\n0::/\n");
   Write("proc/self/mountinfo",
         "32 31 0:29 /docker/1 /cg/cpu ro - cgroup cgroup rw,cpu,cpuacct\n"
@@ -110,13 +110,13 @@ TEST(CgroupParsers, Throttling) {
   ASSERT_TRUE(v1);
   EXPECT_EQ(v1->periods, 7U);
   EXPECT_DOUBLE_EQ(v1->seconds, 0.04);
-  // Version 2 without the controller counts the time used only.
+  // Version 2 without the controller counts only the time used.
   EXPECT_FALSE(ParseCgroupThrottling("usage_usec 9000000\nuser_usec 1\nsystem_usec 2\n"));
   EXPECT_FALSE(ParseCgroupThrottling(""));
   EXPECT_FALSE(ParseCgroupThrottling("nr_periods x\nnr_throttled 2\nthrottled_usec 1\n"));
 }
 
-TEST_F(CgroupTree, ThrottlingOfTheGroupAndOfThoseAboveIt) {
+TEST_F(CgroupTree, ThrottlingOfTheGroupAndItsParents) {
   Write("proc/self/cgroup", "0::/a/b\n");
   Write("proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   Write("sys/fs/cgroup/cpu.stat", "usage_usec 5\n");

@@ -21,7 +21,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-TEST(AllowedCpus, GrowsItsMaskUntilTheKernelTakesIt) {
+TEST(AllowedCpus, GrowsItsMaskUntilTheKernelAcceptsIt) {
   std::vector<std::size_t> sizes;
   const CpuSet set = AllowedCpus(
       [&sizes](std::size_t bytes, void* mask) {
@@ -37,7 +37,7 @@ TEST(AllowedCpus, GrowsItsMaskUntilTheKernelTakesIt) {
   EXPECT_THAT(sizes, ElementsAre(128, 256, 512));
 }
 
-TEST(AllowedCpus, AreThoseOnlineWhereTheCallIsDenied) {
+TEST(AllowedCpus, AreTheOnlineOnesIfTheCallIsDenied) {
   for (const int error : {EPERM, ENOSYS, EINVAL}) {
     int calls = 0;
     const CpuSet set = AllowedCpus(
@@ -68,15 +68,15 @@ TEST(DefaultThreads, StayWithinTheQuota) {
   EXPECT_EQ(DefaultThreads(8, 0.5), 1);
 }
 
-TEST(QuotaNote, SaysWhatTheQuotaDoes) {
+TEST(QuotaNote, ExplainsTheQuota) {
   EXPECT_EQ(QuotaNote(8, 8, {}), "");
   EXPECT_EQ(QuotaNote(8, 8, 8.0), "");
   EXPECT_EQ(QuotaNote(2, 8, 2.5), "2 of 8 CPUs: the control group's quota is 2.50 CPUs");
-  EXPECT_THAT(QuotaNote(8, 8, 2.5), HasSubstr("take --threads 2"));
+  EXPECT_THAT(QuotaNote(8, 8, 2.5), HasSubstr("use --threads 2"));
   EXPECT_THAT(QuotaNote(1, 8, 0.5), HasSubstr("raise the quota"));
 }
 
-// From here on the kernel answers the system call of this thread with ENOSYS.
+// After this call the kernel refuses sched_getaffinity to this thread with ENOSYS.
 bool DenyAffinity() {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -89,13 +89,13 @@ bool DenyAffinity() {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-TEST(ReadTopology, EndsWhereASeccompFilterDeniesTheAffinity) {
+TEST(ReadTopology, EndsIfASeccompFilterDeniesTheAffinity) {
   constexpr int kNoFilter = 77;
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     if (!DenyAffinity()) _exit(kNoFilter);
-    alarm(20);  // (hwloc would ask for ever)
+    alarm(20);  // hwloc would repeat the call forever
     const Topology topology = ReadTopology();
     const bool good = !topology.allowed.empty() && !topology.allowed_doubt.empty() &&
                       topology.cpus > 0 && topology.allowed_cores > 0;

@@ -1,4 +1,4 @@
-// Decisions from CPUID leaves, on the leaves of CPUs that are not at hand.
+// Decisions from the CPUID leaves of other CPUs.
 
 #include <gtest/gtest.h>
 
@@ -84,7 +84,7 @@ TEST(DecideIsas, FollowsTheFeatureBitsOfRecordedCpus) {
   EXPECT_TRUE(Usable(DecideIsas(CpuidLeaves(), 0, false)).empty());
 }
 
-TEST(DecideIsas, DeniesWhatTheOperatingSystemDoesNotSave) {
+TEST(DecideIsas, DeniesIsasWithRegistersThatAreNotSaved) {
   const auto verdicts = DecideIsas(SapphireRapids(), kAvxXcr0, true);
   EXPECT_EQ(Usable(verdicts), (Names{"sse2", "sse41", "avx2"}));
   EXPECT_NE(ReasonOf(verdicts, Isa::kAvx512).find("XCR0 0x7"), std::string::npos);
@@ -98,7 +98,7 @@ TEST(DecideIsas, DeniesAmxWithoutTheKernelsPermission) {
 }
 
 TEST(DecideIsas, ExtensionsNeedTheirBase) {
-  // A hypervisor that hides AVX512F and forgets VNNI.
+  // A hypervisor that hides AVX512F but not VNNI.
   Leaves leaves = {{{0, 0}, kIntel},
                    {{1, 0}, {0x000806F8, 0, 0x7FFEFBFF, 0xBFEBFBFF}},
                    {{7, 0}, {0, 0x00000028, 0x00000800, 0}}};
@@ -132,7 +132,7 @@ TEST(IdentifyX86, NamesRecordedCpus) {
   EXPECT_FALSE(plain.invariant_tsc);
 }
 
-TEST(IdentifyX86, TellsSteppingsAndHybridCoresApart) {
+TEST(IdentifyX86, DistinguishesSteppingsAndHybridCores) {
   const auto named = [](std::uint32_t signature, std::uint32_t core_type) {
     return IdentifyX86(CpuidLeaves(Leaves{{{0, 0}, kIntel},
                                           {{1, 0}, {signature, 0, 0, 0}},
@@ -186,7 +186,7 @@ TEST(DescribeMachine, DescribesThisOne) {
   EXPECT_EQ(json.dump().find("NaN"), std::string::npos);
 }
 
-TEST(Clock, AgreesWithItself) {
+TEST(Clock, IsConsistent) {
   const Frequency tsc = CalibrateTsc(0.002);
   EXPECT_GT(tsc.hz, 1e6);
   const std::uint64_t before = ReadTsc();

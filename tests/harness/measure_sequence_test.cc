@@ -26,7 +26,7 @@ void* Allocate(std::size_t bytes) {
 // The program's allocation functions, counted.
 void* operator new(std::size_t bytes) { return Allocate(bytes); }
 void* operator new[](std::size_t bytes) { return Allocate(bytes); }
-// (std::stable_partition asks for its buffer this way)
+// std::stable_partition allocates its buffer with this function.
 void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(bytes == 0 ? 1 : bytes);
@@ -39,13 +39,13 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 namespace topdnn {
 namespace {
 
-// Time that only the stages move, in nanoseconds.
+// The time in nanoseconds. Only the stages advance it.
 std::uint64_t fake_now = 0;
 TickClock FakeClock() {
   return {.name = "fake", .now = []() noexcept { return fake_now; }, .seconds_per_tick = 1e-9};
 }
 
-// Counts what the stages add to it.
+// Counts the work that the stages add.
 class FakeSource final : public CounterSource {
  public:
   std::string_view name() const override { return "fake"; }
@@ -78,8 +78,8 @@ struct Toy {
   }
 };
 
-// The first look is at 24 steps, the second at 30.
-constexpr int kLeastWarmup = 30;
+// The first check is after 24 steps, the second after 30.
+constexpr int kMinWarmup = 30;
 
 class MeasureTest : public ::testing::Test {
  protected:
@@ -111,19 +111,19 @@ TEST_F(MeasureTest, TimesAndCountsAreThoseOfTheStages) {
   EXPECT_EQ(samples.stages[1].counts[38].value, 5.0);
   EXPECT_EQ(samples.step.counts[0].value, 8.0);
   EXPECT_TRUE(samples.warmup.steady);
-  EXPECT_EQ(samples.warmup.iterations, kLeastWarmup);
-  EXPECT_NEAR(samples.warmup.seconds, kLeastWarmup * 400e-9, 1e-15);
-  EXPECT_EQ(a.runs, kLeastWarmup + 20 + 20);
+  EXPECT_EQ(samples.warmup.iterations, kMinWarmup);
+  EXPECT_NEAR(samples.warmup.seconds, kMinWarmup * 400e-9, 1e-15);
+  EXPECT_EQ(a.runs, kMinWarmup + 20 + 20);
   EXPECT_FALSE(samples.cancelled);
   EXPECT_EQ(samples.clock, "fake");
 }
 
-TEST_F(MeasureTest, RecordsCarryMeansAndAbsence) {
+TEST_F(MeasureTest, RecordsHaveMeansAndAbsentValues) {
   const SequenceSamples samples = MeasureSequence(stages, options);
   const Record record = RecordOf(samples.stages[1], samples.events, {}, "in-network");
   EXPECT_EQ(record.name, "b");
   EXPECT_EQ(record.regime, "in-network");
-  // (the fake source counts half of the time)
+  // The fake source counts half of the time.
   EXPECT_EQ(record.status, Status::kDegraded);
   EXPECT_NE(record.reason.find("work was on a counter for 50 %"), std::string::npos);
   ASSERT_TRUE(record.seconds);
@@ -150,7 +150,7 @@ TEST_F(MeasureTest, TheBudgetBoundsTheIterations) {
   EXPECT_EQ(MeasureSequence(stages, options).step.seconds.size(), 17u);
 }
 
-TEST_F(MeasureTest, AWarmUpThatNeverSettlesIsBoundedAndSaysSo) {
+TEST_F(MeasureTest, AWarmUpThatIsNeverSteadyIsBoundedAndMarked) {
   auto slower = [this] { fake_now += 100 * static_cast<std::uint64_t>(++a.runs); };
   const std::array<TimedStage, 1> rising = {{{"slower", Action::Of(slower)}}};
   options.most_warmup_iterations = 30;
@@ -173,11 +173,11 @@ TEST_F(MeasureTest, TheHookRunsOncePerIterationAndIsNotTimed) {
   EXPECT_NEAR(samples.step.seconds[0], 400e-9, 1e-15);
 }
 
-TEST_F(MeasureTest, CancellingKeepsWholeIterations) {
+TEST_F(MeasureTest, CancellingKeepsCompleteIterations) {
   std::atomic<bool> cancel = false;
   auto stop = [&] {
     fake_now += 10;
-    if (a.runs == kLeastWarmup + 5) cancel = true;
+    if (a.runs == kMinWarmup + 5) cancel = true;
   };
   stages.push_back({"stop", Action::Of(stop)});
   options.cancel = &cancel;
@@ -200,7 +200,7 @@ TEST_F(MeasureTest, MeasuredIterationsAllocateNothing) {
   options.most_counted_iterations = 10;
   MeasureSequence(stages, options);
   ASSERT_EQ(hooks, 1u + 20 + 10);
-  EXPECT_GT(seen[1], seen[0]);  // the count works: the warm-up's judgement allocates
+  EXPECT_GT(seen[1], seen[0]);  // the counting works: the warm-up's checks allocate
   for (std::size_t i = 2; i <= 20; ++i) EXPECT_EQ(seen[i], seen[1]) << i;
   for (std::size_t i = 22; i <= 30; ++i) EXPECT_EQ(seen[i], seen[21]) << i;
 }
@@ -225,7 +225,7 @@ TEST_F(MeasureTest, IsolatedRunsSetUpOnceAndFlushesEachTime) {
   EXPECT_NEAR(cold.stages[0].seconds[0], 100e-9, 1e-15);
 }
 
-TEST_F(MeasureTest, WatchesWhatTheCallerSupplies) {
+TEST_F(MeasureTest, UsesTheCallersProbes) {
   double hertz = 3e9;
   double ratio = 0.95;
   options.core_hertz = [&] { return std::optional(hertz -= 0.5e9); };
@@ -233,13 +233,13 @@ TEST_F(MeasureTest, WatchesWhatTheCallerSupplies) {
   const Disturbance seen = MeasureSequence(stages, options).disturbance;
   EXPECT_EQ(seen.core_hertz_before, 2.5e9);
   EXPECT_EQ(seen.core_hertz_after, 2.0e9);
-  EXPECT_DOUBLE_EQ(*seen.quiet_ratio, 0.91);  // the worse of the two
+  EXPECT_DOUBLE_EQ(*seen.quiet_ratio, 0.91);  // the lower of the two
   EXPECT_EQ(seen.iterations, 20);
   EXPECT_NEAR(seen.seconds, 20 * 400e-9, 1e-12);
   EXPECT_EQ(JudgeDisturbance(seen).status, Status::kDegraded);
 }
 
-TEST_F(MeasureTest, ProgressNamesItsPhasesAndStaysInBounds) {
+TEST_F(MeasureTest, ProgressHasPhasesAndStaysInBounds) {
   std::vector<std::string> phases;
   options.progress = [&](const MeasureProgress& progress) {
     phases.emplace_back(progress.phase);
@@ -250,7 +250,7 @@ TEST_F(MeasureTest, ProgressNamesItsPhasesAndStaysInBounds) {
   EXPECT_EQ(phases, (std::vector<std::string>{"warm-up", "timing", "counting"}));
 }
 
-TEST_F(MeasureTest, RefusesWhatCannotBeMeasured) {
+TEST_F(MeasureTest, RefusesInvalidSequencesAndOptions) {
   EXPECT_THROW(MeasureSequence({}, options), MeasureError);
   const std::array<TimedStage, 1> hollow = {{{"hollow", {}}}};
   EXPECT_THROW(MeasureSequence(hollow, options), MeasureError);
@@ -260,12 +260,12 @@ TEST_F(MeasureTest, RefusesWhatCannotBeMeasured) {
   EXPECT_THROW(MeasureSequence(stages, options), MeasureError);
 }
 
-// A clock whose reading costs 10 ns.
-TEST_F(MeasureTest, OverheadIsThatOfTheInnerMarks) {
+// Each reading of the clock takes 10 ns.
+TEST_F(MeasureTest, TheOverheadIsThatOfTheInnerMarks) {
   options.clock->now = []() noexcept { return fake_now += 10; };
   const auto overhead = MeasureMarkOverhead(stages, options);
   ASSERT_TRUE(overhead);
-  // bare: 400 + the last mark; marked: one inner mark more
+  // without inner marks: 400 + the last mark; with them: one more mark
   EXPECT_NEAR(overhead->ratio, 10.0 / 410, 1e-12);
   ASSERT_TRUE(overhead->interval);
   EXPECT_NEAR(overhead->interval->low, 10.0 / 410, 1e-12);
@@ -280,15 +280,15 @@ TEST(OverheadTest, AnIntervalNeedsSixPairs) {
   const MarkOverhead overhead = OverheadOf(with, without);
   EXPECT_NEAR(overhead.ratio, 0.15, 1e-12);  // between 1.1 and 1.2
   ASSERT_TRUE(overhead.interval);
-  EXPECT_NEAR(overhead.interval->low, 0, 1e-12);  // 6 pairs: the least and the largest
+  EXPECT_NEAR(overhead.interval->low, 0, 1e-12);  // 6 pairs: the smallest and the largest
   EXPECT_NEAR(overhead.interval->high, 2, 1e-12);
   EXPECT_FALSE(OverheadOf(std::span(with).first(5), std::span(without).first(5)).interval);
   EXPECT_FALSE(OverheadOf(std::span(with).first(1), std::span(without).first(1)).interval);
   EXPECT_THROW(OverheadOf({}, {}), std::invalid_argument);
 }
 
-// Two threads whose counters see 500 in a region. A reading costs 1000 of the second thread, which
-// waits for it, and 10 of the first.
+// Two threads that each count 500 in a region. A reading adds 1000 to the second thread, which
+// waits for it, and 10 to the first.
 class TwoThreads final : public CounterSource {
  public:
   std::string_view name() const override { return "two"; }
@@ -299,7 +299,7 @@ class TwoThreads final : public CounterSource {
     raw[1] = second_ += 1000;
     raw[2] = regions_;
   }
-  // In every other region neither is on a counter.
+  // In every other region neither thread is on a counter.
   std::vector<ThreadCounts> FoldThreads(std::span<const std::uint64_t> before,
                                         std::span<const std::uint64_t> after) const override {
     std::vector<ThreadCounts> threads;
@@ -330,7 +330,7 @@ class TwoThreads final : public CounterSource {
   std::vector<std::string> events_ = {"work"};
 };
 
-TEST_F(MeasureTest, EachThreadIsWithoutTheReadingsOnItself) {
+TEST_F(MeasureTest, EachThreadExcludesItsOwnReadings) {
   TwoThreads threads;
   auto work = [&] {
     fake_now += 100;
@@ -346,7 +346,7 @@ TEST_F(MeasureTest, EachThreadIsWithoutTheReadingsOnItself) {
   EXPECT_EQ(record.thread_events.at(1).at("work"), 500);
 }
 
-TEST_F(MeasureTest, IterationsThatWereNeverCountedAreScaledForOnce) {
+TEST_F(MeasureTest, IterationsThatWereNeverCountedAreScaledOnce) {
   TwoThreads threads;
   threads.starved = true;
   auto work = [&] {
@@ -370,11 +370,11 @@ TEST_F(MeasureTest, IterationsThatWereNeverCountedAreScaledForOnce) {
 
 // ---- A clock that goes backwards.
 
-TEST_F(MeasureTest, AnIterationInWhichTheClockGoesBackIsLeftOut) {
+TEST_F(MeasureTest, AnIterationWithABackwardClockIsOmitted) {
   options.sources.clear();
   options.most_warmup_iterations = 1;
   auto step_back = [&] {
-    // (the third and the eighth timed iteration)
+    // the third and the eighth timed iteration
     if (b.runs == 1 + 3 || b.runs == 1 + 8) fake_now -= 1'000'000;
   };
   stages.push_back({"step back", Action::Of(step_back)});
@@ -385,7 +385,7 @@ TEST_F(MeasureTest, AnIterationInWhichTheClockGoesBackIsLeftOut) {
   for (std::size_t i = 0; i < 18; ++i) EXPECT_NEAR(samples.step.seconds[i], 400e-9, 1e-15);
   const Record record = RecordOf(samples.stages[0], {}, {}, "");
   EXPECT_EQ(record.status, Status::kDegraded);
-  EXPECT_EQ(record.reason, "the clock went backwards in 2 of 20 iterations, which are left out");
+  EXPECT_EQ(record.reason, "the clock went backwards in 2 of 20 iterations, which are omitted");
 }
 
 TEST_F(MeasureTest, AClockThatAlwaysGoesBackGivesNoTime) {
@@ -401,7 +401,7 @@ TEST_F(MeasureTest, AClockThatAlwaysGoesBackGivesNoTime) {
   EXPECT_FALSE(MeasureMarkOverhead(one, options));
 }
 
-TEST_F(MeasureTest, TheQuietCheckStandsBeforeTheWarmUpAndAfterTheTiming) {
+TEST_F(MeasureTest, TheQuietCheckRunsBeforeTheWarmUpAndAfterTheTiming) {
   options.sources.clear();
   std::vector<std::int64_t> runs;
   options.quiet_ratio = [&] {
@@ -413,7 +413,7 @@ TEST_F(MeasureTest, TheQuietCheckStandsBeforeTheWarmUpAndAfterTheTiming) {
   EXPECT_EQ(runs, (std::vector<std::int64_t>{0, warmup + 20}));
 }
 
-TEST_F(MeasureTest, AWarmUpLastsItsLeastTime) {
+TEST_F(MeasureTest, AWarmUpLastsItsMinimumTime) {
   options.sources.clear();
   options.least_warmup_seconds = 100 * 400e-9;
   const SequenceSamples samples = MeasureSequence(stages, options);

@@ -1,13 +1,13 @@
-// Text from outside stays one line and cannot steer the terminal.
+// Text from outside becomes one line and cannot control the terminal.
 
-#include "harness/report/one_line.h"
+#include "harness/one_line.h"
 
 #include <gtest/gtest.h>
 
 namespace topdnn {
 namespace {
 
-TEST(OneLineTest, OrdinaryTextStaysAsItIs) {
+TEST(OneLineTest, OrdinaryTextDoesNotChange) {
   for (const char* text : {"", "conv1", "C:\\x", "a b", "\u00B5s", "\u7DB2\u8DEF", "\U0001F600"}) {
     EXPECT_EQ(OneLine(text), text);
   }
@@ -26,10 +26,10 @@ TEST(OneLineTest, SeparatorsAndDirectionsAreEscaped) {
   EXPECT_EQ(OneLine("\u2066x\u2069"), "\\u{2066}x\\u{2069}");
 }
 
-TEST(OneLineTest, BytesThatAreNoUtf8AreShown) {
+TEST(OneLineTest, InvalidUtf8IsShownAsBytes) {
   EXPECT_EQ(OneLine("\xff"), "\\xff");
-  EXPECT_EQ(OneLine("\xc3"), "\\xc3");                    // cut short
-  EXPECT_EQ(OneLine("\xc0\x8a"), "\\xc0\\x8a");           // a newline in more bytes than it needs
+  EXPECT_EQ(OneLine("\xc3"), "\\xc3");                    // incomplete
+  EXPECT_EQ(OneLine("\xc0\x8a"), "\\xc0\\x8a");           // a newline in an overlong encoding
   EXPECT_EQ(OneLine("\xed\xa0\x80"), "\\xed\\xa0\\x80");  // a surrogate
   EXPECT_EQ(OneLine("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");
   EXPECT_EQ(OneLine("\x9b"

@@ -1,4 +1,4 @@
-// The perf_event layer over scripted system calls: each failure, and that nothing stays open.
+// The perf_event layer with scripted system calls: each failure, and that nothing stays open.
 
 #include "harness/counters/perf_group.h"
 
@@ -11,13 +11,14 @@
 namespace topdnn {
 namespace {
 
-// A kernel that refuses the event `refused` with `error`, and else gives file descriptors from 10.
+// A kernel that refuses the event `refused` with `error`, and otherwise returns file descriptors
+// from 10.
 struct Script {
   int refused = -1;
   int error = 0;
   int control_error = 0;
   ssize_t read_error = 0;
-  std::vector<std::vector<std::uint64_t>> reads = {};  // answers in turn
+  std::vector<std::vector<std::uint64_t>> reads = {};  // results, in order
   std::size_t next_read = 0;
   int opened = 0;
   std::set<int> alive = {};
@@ -46,7 +47,7 @@ struct Script {
 const std::vector<ResolvedEvent> kThree = {
     {"a", 4, 1, "raw"}, {"b", 4, 2, "raw"}, {"c", 4, 3, "raw"}};
 
-TEST(PerfEvent, ARefusalNamesItsMemberAndLeavesNothingOpen) {
+TEST(PerfEvent, ARefusalGivesItsMemberAndLeavesNothingOpen) {
   for (const int error : {EPERM, EACCES, ENOENT, ECHILD, EINVAL, EMFILE}) {
     for (const int member : {0, 1, 2}) {
       Script script{.refused = member, .error = error};

@@ -1,4 +1,4 @@
-// From metrics by name to counts of every thread, over a scripted PMU.
+// From metrics by name to counts of every thread, with a simulated PMU.
 
 #include "harness/counters/perf_source.h"
 
@@ -55,13 +55,13 @@ std::set<std::string> NamesOf(const CounterSource& source) {
   return names;
 }
 
-TEST(PerfPlan, CountsInPassesWhatDoesNotFitAtOnce) {
+TEST(PerfPlan, CountsInPassesIfEventsDoNotFitAtOnce) {
   FakePmu pmu;
   const OpenedPerf perf = OpenPerf({"topdown-l2"}, SettingOf(pmu, "zen4"));
   ASSERT_TRUE(perf.source) << perf.availability.reason;
   EXPECT_THAT(perf.availability.reason, HasSubstr("6 free counters; Top-Down of zen4"));
   EXPECT_TRUE(perf.notes.empty());
-  // Twelve events of the table and instructions: cycles and five more in each pass.
+  // Twelve events of the table, and instructions. Each pass has cycles and five more.
   EXPECT_EQ(perf.source->passes(), 3u);
   EXPECT_EQ(NamesOf(*perf.source).size(), 13u);
   EXPECT_EQ(perf.source->events().size(), 13u + 2u);
@@ -73,7 +73,7 @@ TEST(PerfPlan, CountsInPassesWhatDoesNotFitAtOnce) {
   EXPECT_EQ(pmu.open_events(), 0u);
 }
 
-TEST(PerfPlan, AHeldCounterCostsAPassAndNothingElse) {
+TEST(PerfPlan, AHeldCounterOnlyAddsAPass) {
   FakePmu pmu;
   pmu.held = 1;
   PerfSetting setting = SettingOf(pmu, "zen4");
@@ -85,7 +85,7 @@ TEST(PerfPlan, AHeldCounterCostsAPassAndNothingElse) {
   EXPECT_EQ(NamesOf(*perf.source).size(), 13u);
 }
 
-TEST(PerfPlan, ARefusedEventIsLeftOutWithItsErrno) {
+TEST(PerfPlan, ARefusedEventIsOmittedWithItsErrno) {
   FakePmu pmu;
   pmu.refused[0x1000000C2] = EOPNOTSUPP;  // ex_ret_ucode_ops
   const OpenedPerf perf = OpenPerf({"topdown-l2"}, SettingOf(pmu, "zen4"));
@@ -94,7 +94,7 @@ TEST(PerfPlan, ARefusedEventIsLeftOutWithItsErrno) {
   EXPECT_FALSE(NamesOf(*perf.source).contains("ex_ret_ucode_ops"));
 }
 
-TEST(PerfPlan, NothingAtAllSaysWhy) {
+TEST(PerfPlan, WithoutAnyEventItGivesTheReason) {
   struct Case {
     int error;
     PerfSurroundings here;
@@ -126,7 +126,23 @@ TEST(PerfPlan, NothingAtAllSaysWhy) {
   EXPECT_THAT(perf.availability.reason, HasSubstr("NMI watchdog"));
 }
 
-TEST(PerfPlan, AnUnknownCpuCountsCyclesAndInstructionsAndSaysSo) {
+TEST(PerfPlan, TheReasonOfTheCommonEventComesFirst) {
+  FakePmu pmu;
+  pmu.refused = {{1, ENOENT}, {2, EACCES}};
+  const PerfPlan plan = PlanPerf(pmu.Calls(),
+                                 {{.event = {"a", PERF_TYPE_RAW, 1, "raw"}, .needs = {.name = "a"}},
+                                  {.event = {"cycles", PERF_TYPE_RAW, 2, "raw"},
+                                   .needs = {.name = "cycles", .fixed = true},
+                                   .common = true}},
+                                 SpinForATrial);
+  EXPECT_TRUE(plan.passes.empty());
+  ASSERT_EQ(plan.absent.size(), 2u);
+  EXPECT_EQ(plan.absent[0].name, "cycles");
+  EXPECT_EQ(plan.absent[0].error, EACCES);
+  EXPECT_EQ(plan.absent[1].error, ENOENT);
+}
+
+TEST(PerfPlan, AnUnknownCpuCountsOnlyCyclesAndInstructions) {
   FakePmu pmu;
   const OpenedPerf perf = OpenPerf({}, SettingOf(pmu, "haswell"));
   ASSERT_TRUE(perf.source);
@@ -135,7 +151,7 @@ TEST(PerfPlan, AnUnknownCpuCountsCyclesAndInstructionsAndSaysSo) {
   EXPECT_THAT(perf.availability.remedy, HasSubstr("--metrics"));
 }
 
-TEST(PerfPlan, SlotsLeadTheMetricsWhereTheKernelListsThem) {
+TEST(PerfPlan, SlotsLeadTheMetricsIfTheKernelListsThem) {
   FakePmu pmu;
   pmu.counters = 8;
   pmu.needs_slots = true;
@@ -150,7 +166,6 @@ TEST(PerfPlan, SlotsLeadTheMetricsWhereTheKernelListsThem) {
   EXPECT_EQ(perf.source->passes(), 1u);
   EXPECT_EQ(perf.source->events().front(), "TOPDOWN.SLOTS");
   EXPECT_TRUE(perf.notes.empty());
-  // A guest without them takes the general counters.
   setting.sysfs = kNoSysfs;
   const OpenedPerf guest = OpenPerf({"topdown-l2"}, setting);
   ASSERT_TRUE(guest.source);
@@ -164,7 +179,7 @@ TEST(Requests, SplitAtCommasOutsideOfTerms) {
   EXPECT_TRUE(SplitMetrics("").empty());
 }
 
-TEST(Requests, AnEventIsAVendorsNameOrACodeOrAnError) {
+TEST(Requests, AnEventIsAVendorsNameOrACode) {
   const RequestContext context = {.table = &FindTopdownTable("skylake_x"), .sysfs = kNoSysfs};
   const auto requests = RequestsFor({"UOPS_ISSUED.ANY", "r1c2"}, context);
   std::map<std::string, std::uint64_t> codes;
@@ -204,11 +219,11 @@ PerfPlan TwoPasses() {
   return {.passes = {{a, b}, {a, c}}, .absent = {}, .counters = 2};
 }
 
-TEST(PerfSourceTest, SumsThreadsAndKeepsThemApart) {
+TEST(PerfSourceTest, GivesTheSumAndEachThread) {
   FakePmu pmu;
   pmu.rate = {{1, 10}, {2, 20}};
   pmu.idle = {102};
-  pmu.refused_threads = {{103, ESRCH}};  // it has ended meanwhile
+  pmu.refused_threads = {{103, ESRCH}};  // it has ended
   PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101, 102, 103}; });
   EXPECT_EQ(source.events(), (std::vector<std::string>{"a", "b", "a#2", "c"}));
   source.Begin(0);
@@ -219,7 +234,7 @@ TEST(PerfSourceTest, SumsThreadsAndKeepsThemApart) {
   pmu.Work(100);
   source.Read(after.data());
   const auto counts = source.Fold(before, after);
-  // (three readings pass between two of one thread)
+  // three other readings lie between two readings of a thread
   EXPECT_EQ(counts[0].value, 2 * 103 * 10.0);
   EXPECT_EQ(counts[1].value, 2 * 103 * 20.0);
   EXPECT_EQ(counts[1].running_fraction, 1);
@@ -234,7 +249,7 @@ TEST(PerfSourceTest, SumsThreadsAndKeepsThemApart) {
   EXPECT_EQ(pmu.open_events(), 0u);
 }
 
-TEST(PerfSourceTest, AWorkerThatRefusesMakesThePassAbsentAndSaysWhy) {
+TEST(PerfSourceTest, ARefusedWorkerMakesThePassAbsentWithTheReason) {
   FakePmu pmu;
   pmu.refused_threads = {{101, EMFILE}};
   PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101}; });
@@ -249,7 +264,7 @@ TEST(PerfSourceTest, AWorkerThatRefusesMakesThePassAbsentAndSaysWhy) {
   }
 }
 
-TEST(PerfSourceTest, ThreadsThatCannotBeListedMakeThePassAbsentAndSayWhy) {
+TEST(PerfSourceTest, UnlistedThreadsMakeThePassAbsentWithTheReason) {
   FakePmu pmu;
   PerfSource source(pmu.Calls(), TwoPasses(), []() -> std::vector<pid_t> {
     throw std::filesystem::filesystem_error("tasks",
@@ -266,7 +281,25 @@ TEST(PerfSourceTest, ThreadsThatCannotBeListedMakeThePassAbsentAndSayWhy) {
   }
 }
 
-TEST(PerfSourceTest, ASequenceIsCountedPassAfterPassWithoutTheReadingsOwnCounts) {
+TEST(PerfSourceTest, AFailedReadingIsAbsentForAnyEarlierContent) {
+  FakePmu pmu;
+  bool fails = false;
+  PerfSyscalls calls = pmu.Calls();
+  calls.read = [&fails, read = calls.read](int fd, void* buffer, std::size_t bytes) {
+    return fails ? static_cast<ssize_t>(-EIO) : read(fd, buffer, bytes);
+  };
+  PerfSource source(calls, TwoPasses(), [] { return std::vector<pid_t>{0}; });
+  source.Begin(0);
+  std::vector<std::uint64_t> before(source.slots()), after(source.slots());
+  source.Read(before.data());
+  source.Read(after.data());
+  EXPECT_TRUE(source.Fold(before, after)[0].value);
+  fails = true;
+  source.Read(after.data());
+  EXPECT_FALSE(source.Fold(before, after)[0].value);
+}
+
+TEST(PerfSourceTest, ASequenceIsCountedInPassesWithoutTheReadings) {
   FakePmu pmu;
   pmu.rate = {{1, 10}, {2, 20}, {3, 30}};
   PerfSource source(pmu.Calls(), TwoPasses(), [] { return std::vector<pid_t>{0, 101}; });
@@ -292,7 +325,7 @@ TEST(PerfSourceTest, ASequenceIsCountedPassAfterPassWithoutTheReadingsOwnCounts)
   EXPECT_NEAR(first.thread_events.at(1).at("c").value(), 1000 * 30.0, 100);
 }
 
-TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
+TEST(PerfSourceTest, AMultiplexedEventDegradesTheRecord) {
   StageSamples samples;
   samples.name = "s";
   samples.seconds = {1, 1};
@@ -302,7 +335,7 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   EXPECT_EQ(record.status, Status::kDegraded);
   EXPECT_THAT(record.reason, HasSubstr("a was on a counter for 60 % of the time"));
   EXPECT_EQ(record.events.at("a"), 10);  // not scaled
-  // It is when asked for, once, and flagged all the same; what was elsewhere was counted in full.
+  // On request it is scaled once, and still marked. Cycles on other core types are not scaled.
   samples.counts.insert(samples.counts.begin() + 1, {.value = 8.0, .running_fraction = 0.25});
   samples.counts.push_back({.value = 8.0, .running_fraction = 0.25});
   const std::vector<std::string> events = {"a", "cycles@cpu_atom"};
@@ -316,7 +349,7 @@ TEST(PerfSourceTest, AnEventThatIsDisplacedDegradesTheRecord) {
   EXPECT_THAT(RecordOf(samples, {"a"}, {}, "").reason, HasSubstr("of the time and is scaled"));
 }
 
-TEST(PerfSourceTest, ARegionTooShortForTheMarksIsFlagged) {
+TEST(PerfSourceTest, ARegionTooShortForTheMarksIsMarked) {
   StageSamples samples;
   samples.name = "s";
   samples.empty_seconds = 20e-9;
@@ -336,7 +369,7 @@ class HybridSysfs {
     Add("cpu_atom", 10, "4-7");
     folder_.Write("power/type", "9\n");
     folder_.Write("power/cpumask", "0\n");
-    // The two types give one name to two events.
+    // The two types use the same name for different events.
     folder_.Write("cpu_atom/events/topdown-retiring", "event=0xc2,umask=0x0\n");
     folder_.Write("cpu_core/events/topdown-retiring", "event=0x00,umask=0x80\n");
   }
@@ -383,7 +416,7 @@ TEST(HybridTest, CpuListsAndFieldsOfBits) {
   EXPECT_EQ(ConfigOf("event=0x3c,ldlat=3", kNoSysfs), std::nullopt);
 }
 
-// What three regions of one stage say while the thread is on the core type that `where` names.
+// The record of three regions of one stage; `where` gives the core type of the thread in each.
 Record RecordOnTypes(FakePmu& pmu, CounterSource& source, const std::vector<std::uint32_t>& where) {
   std::size_t run = 0;
   auto work = [&] {
@@ -399,11 +432,11 @@ Record RecordOnTypes(FakePmu& pmu, CounterSource& source, const std::vector<std:
   pmu.on_type = where[0];
   const SequenceSamples samples = MeasureSequence(stages, options);
   StageSamples stage = samples.stages[0];
-  stage.empty_seconds = 0;  // (work of no time is too short for any mark)
+  stage.empty_seconds = 0;  // regions without time would be too short for the marks
   return RecordOf(stage, samples.events, {}, "in-network");
 }
 
-TEST(HybridTest, AStageThatLeavesItsCoreTypeIsDegradedAndOneThatStaysIsNot) {
+TEST(HybridTest, OnlyAStageThatLeavesItsCoreTypeIsDegraded) {
   const HybridSysfs sysfs;
   for (const auto& [cpu, on_cpu, own, other, other_name] :
        {std::tuple{"sapphire_rapids", 1, 4u, 10u, "cpu_atom"},
@@ -415,7 +448,7 @@ TEST(HybridTest, AStageThatLeavesItsCoreTypeIsDegradedAndOneThatStaysIsNot) {
     PerfSetting setting = SettingOf(pmu, cpu);
     setting.sysfs = sysfs.path();
     setting.on_cpu = on_cpu;
-    // (a trial's work is what passes between its readings)
+    // The work of a trial is the work between its readings.
     const OpenedPerf perf = OpenPerf({"topdown-l1"}, setting);
     ASSERT_TRUE(perf.source) << perf.availability.reason;
     EXPECT_THAT(perf.notes, testing::Contains(HasSubstr("several types of cores")));
@@ -433,19 +466,19 @@ TEST(HybridTest, AStageThatLeavesItsCoreTypeIsDegradedAndOneThatStaysIsNot) {
   }
 }
 
-TEST(HybridTest, EventsGoToThePmuOfTheCoreTypeTheyAreAskedOf) {
+TEST(HybridTest, EventsUseThePmuOfTheRequestedCoreType) {
   const HybridSysfs sysfs;
   FakePmu pmu;
   pmu.core_types = {4, 10};
   pmu.on_type = 4;
   PerfSetting setting = SettingOf(pmu, "gracemont");
   setting.sysfs = sysfs.path();
-  setting.on_cpu = 4;  // an efficiency core, whose PMU counts nothing of what runs elsewhere
+  setting.on_cpu = 4;  // an efficiency core, whose PMU does not count on other cores
   const OpenedPerf perf = OpenPerf({"topdown-l1"}, setting);
   EXPECT_FALSE(perf.source);
   pmu.on_type = 10;
   EXPECT_TRUE(OpenPerf({"topdown-l1"}, setting).source);
-  // An event of the kernel's own names one in the upper half of its code.
+  // A generic event of the kernel has the core type in the upper half of its code.
   const auto types = CoreTypes(sysfs.path());
   EXPECT_EQ(CyclesElsewhere(types[0]).config, std::uint64_t{10} << 32);
   EXPECT_EQ(OnCoreType({"r1c2", PERF_TYPE_RAW, 0x1C2, "raw"}, types[0]).type, 10u);
@@ -455,7 +488,7 @@ TEST(HybridTest, EventsGoToThePmuOfTheCoreTypeTheyAreAskedOf) {
   EXPECT_FALSE(ElsewhereOf("cycles"));
 }
 
-TEST(PerfSourceTest, ThreadsOfTheProcessBeginWithTheCallingOne) {
+TEST(PerfSourceTest, TheCallingThreadIsFirst) {
   const auto threads = ThreadsOfProcess();
   ASSERT_FALSE(threads.empty());
   EXPECT_EQ(threads[0], 0);

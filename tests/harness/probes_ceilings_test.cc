@@ -9,11 +9,11 @@
 namespace topdnn {
 namespace {
 
-TEST(MeasureCeilings, EachIsNamedAndMeasuredOrSaysWhyNot) {
+TEST(MeasureCeilings, EachHasANameAndAValueOrAReason) {
   const std::vector<Ceiling> ceilings = MeasureCeilings(1, 0.05);
   std::set<std::string> names;
   for (const Ceiling& ceiling : ceilings) {
-    EXPECT_TRUE(names.insert(ceiling.name).second) << ceiling.name << " twice";
+    EXPECT_TRUE(names.insert(ceiling.name).second) << ceiling.name << " is a duplicate";
     EXPECT_EQ(ceiling.threads, 1);
     EXPECT_FALSE(ceiling.unit.empty());
     const auto json = ToJson(ceiling);
@@ -46,7 +46,7 @@ Ceiling Made(std::string isa, std::string type, std::string operands, int thread
   return ceiling;
 }
 
-TEST(CeilingFor, TakesTheOneFedFromL1) {
+TEST(CeilingFor, UsesTheCeilingFedFromL1) {
   const std::vector<Ceiling> ceilings = {Made("avx2", "f32", "registers", 1, 9.0),
                                          Made("avx2", "f32", "l1", 1, 1.0),
                                          Made("avx2", "f32", "l1", 2, 2.0),
@@ -80,7 +80,7 @@ Topology Caches(std::int64_t l1, std::int64_t l2, std::int64_t l3) {
   return topology;
 }
 
-TEST(WorkingSet, LivesInItsLevel) {
+TEST(WorkingSet, FitsItsLevel) {
   constexpr std::size_t kMany = std::size_t{64} << 30;
   const Topology zen = Caches(32 << 10, 1 << 20, 32 << 20);
   std::string note;
@@ -93,7 +93,7 @@ TEST(WorkingSet, LivesInItsLevel) {
   EXPECT_EQ(note, "");
 }
 
-TEST(WorkingSet, SaysWhatALevelLacks) {
+TEST(WorkingSet, GivesTheReasonForAMissingLevel) {
   constexpr std::size_t kMany = std::size_t{64} << 30;
   std::string note;
   EXPECT_EQ(WorkingSet(Caches(32 << 10, 1 << 20, 0), "llc", 1, kMany, note), 0U);
@@ -102,7 +102,7 @@ TEST(WorkingSet, SaysWhatALevelLacks) {
   EXPECT_EQ(WorkingSet(Caches(32 << 10, 2 << 20, 16 << 20), "llc", 8, kMany, note), 0U);
   EXPECT_NE(note, "");
   note.clear();
-  // A cache reported larger than what may be allocated: measured, and said to be partly cached.
+  // A cache larger than the memory that may be allocated: measured, with a note (partly cached).
   EXPECT_EQ(WorkingSet(Caches(48 << 10, 2 << 20, 480 << 20), "dram", 1, kMany, note), 512U << 20);
   EXPECT_NE(note.find("partly cached"), std::string::npos);
   note.clear();
@@ -110,9 +110,9 @@ TEST(WorkingSet, SaysWhatALevelLacks) {
   EXPECT_NE(note, "");
 }
 
-TEST(QuietRatio, IsTheWorseOfBothProbes) {
+TEST(QuietRatio, IsTheLowerOfBothProbes) {
   const QuietReading best = {100.0, 50.0};
-  EXPECT_EQ(QuietRatio(best, {100.0, 25.0}), 0.5);  // arithmetic alone would call this quiet
+  EXPECT_EQ(QuietRatio(best, {100.0, 25.0}), 0.5);  // arithmetic alone would seem quiet
   EXPECT_EQ(QuietRatio(best, {75.0, 50.0}), 0.75);
   EXPECT_EQ(QuietRatio(best, {100.0, 40.0}), 1.0);  // within memory's noise
   EXPECT_EQ(QuietRatio(best, {120.0, 60.0}), 1.0);

@@ -7,32 +7,32 @@ namespace {
 
 using Marks = std::vector<WorkMark>;
 
-TEST(RateInCommon, OfOneThreadIsItsOwn) {
+TEST(RateInCommon, OfOneThreadIsItsRate) {
   const std::vector<Marks> one = {{{1.0, 0}, {1.5, 100}, {2.0, 200}}};
   EXPECT_DOUBLE_EQ(RateInCommon(one, 0.5), 200);
 }
 
 TEST(RateInCommon, SumsCoresOfTwoSpeeds) {
-  // A fast core beside one of half its speed: 200 + 100, not twice the slower one.
+  // A fast core and one of half its speed: 200 + 100, not twice the slower one.
   const std::vector<Marks> hybrid = {{{0.0, 0}, {0.5, 100}, {1.0, 200}}, {{0.0, 0}, {1.0, 100}}};
   EXPECT_DOUBLE_EQ(RateInCommon(hybrid, 0.5), 300);
 }
 
 TEST(RateInCommon, CountsTheTimeInWhichAllWorked) {
-  // The second begins at 0.5 and ends at 2; the first works from 0 to 1.5: 0.5 to 1.5 is common.
+  // The second thread works from 0.5 to 2, the first from 0 to 1.5: they have 0.5 to 1.5 in common.
   const std::vector<Marks> shifted = {{{0.0, 0}, {1.0, 100}, {1.5, 150}},
                                       {{0.5, 0}, {1.0, 50}, {2.0, 450}}};
   EXPECT_DOUBLE_EQ(RateInCommon(shifted, 0.5), (150 - 50) + (50 + 200));
 }
 
 TEST(RateInCommon, ShowsAThreadThatLostItsCpu) {
-  // Both do 100 a second; the second stands still for 3 s within its second part.
+  // Both do 100 per second; the second stops for 3 s within its second part.
   const std::vector<Marks> stopped = {{{0, 0}, {1, 100}, {2, 200}, {3, 300}, {4, 400}, {5, 500}},
                                       {{0, 0}, {1, 100}, {5, 200}}};
   EXPECT_DOUBLE_EQ(RateInCommon(stopped, 0.5), (500 + 200) / 5.0);
 }
 
-TEST(RateInCommon, ThreadsThatWorkedOneAfterTheOtherAreNoTeam) {
+TEST(RateInCommon, ThreadsThatWorkedInTurnsAreNotATeam) {
   const std::vector<Marks> apart = {{{0, 0}, {1, 100}}, {{3, 0}, {4, 100}}};
   EXPECT_DOUBLE_EQ(RateInCommon(apart, 0.5), 200 / 4.0);
   const std::vector<Marks> hardly = {{{0, 0}, {1, 100}}, {{0.75, 0}, {2, 100}}};
@@ -43,12 +43,12 @@ TEST(ShareOnCpu, IsOfTheTimeThatTheThreadsWorked) {
   const std::vector<Marks> together = {{{0, 0}, {10, 1}}, {{0, 0}, {10, 1}}};
   EXPECT_DOUBLE_EQ(ShareOnCpu(together, std::vector<double>{10, 10}, 0.5), 1);
   EXPECT_DOUBLE_EQ(ShareOnCpu(together, std::vector<double>{10, 4}, 0.5), 0.7);
-  // One after the other on one CPU: each had it while it worked, but not while the other did.
+  // In turns on one CPU: each thread had the CPU for half of the time.
   const std::vector<Marks> apart = {{{0, 0}, {1, 100}}, {{1, 0}, {2, 100}}};
   EXPECT_DOUBLE_EQ(ShareOnCpu(apart, std::vector<double>{1, 1}, 0.5), 0.5);
 }
 
-TEST(ProbeTeam, MeasuresAllAndOne) {
+TEST(ProbeTeam, MeasuresAllThreadsAndOneAlone) {
   const Probe* probe = WidestProbe(ProbeKind::kFma, "f32");
   if (probe == nullptr) GTEST_SKIP() << "no multiply-add probe runs on this machine";
   ProbeTeam team(*probe, 2, 8192, 1e-3);

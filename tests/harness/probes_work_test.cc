@@ -1,5 +1,5 @@
-// Each probe that this machine can run does what it says: its result is computed again by plain
-// loops, its instructions are counted by single-stepping.
+// Checks each probe that this machine can run: plain loops compute its result again, and
+// single-stepping counts its instructions.
 
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
@@ -43,7 +43,7 @@ double Element(const std::string& type, const std::byte* place, bool is_unsigned
     std::memcpy(&value, &bits, sizeof value);
     return value;
   }
-  // binary16, normal numbers and zero only
+  // binary16: only normal numbers and zero
   const int exponent = half >> 10 & 0x1F;
   const double magnitude = exponent == 0 ? 0 : std::ldexp(1024 + (half & 0x3FF), exponent - 25);
   return (half & 0x8000) != 0 ? -magnitude : magnitude;
@@ -113,7 +113,8 @@ void CheckFma(const Probe& probe) {
   const FmaShape& shape = *probe.fma;
   ProbeBuffers buffers(8192);
   probe.prepare(probe, buffers, Fill::kWholeNumbers, 42);
-  // 21 = one pass over the panel (16 iterations of 4 steps) and a part of the next, of another sum.
+  // 21: one pass over the panel (16 iterations of 4 steps) and a part of the next, with another
+  // sum.
   const std::int64_t iterations = shape.streamed ? 21 : kIterations;
   probe.run(buffers, iterations);
   const int bytes = AccumulatorBytes(shape.type);
@@ -133,7 +134,7 @@ void CheckFma(const Probe& probe) {
       }
     }
   }
-  EXPECT_TRUE(any) << "a test of nothing but zeros";
+  EXPECT_TRUE(any) << "all results are zero, which tests nothing";
   const double tile = shape.tiles ? 16 : 1;
   EXPECT_EQ(probe.work.flops,
             2.0 * shape.rows * shape.columns * shape.lanes * shape.depth * shape.steps * tile);
@@ -181,7 +182,7 @@ void CheckCopy(const Probe& probe) {
   EXPECT_EQ(std::memcmp(buffers.memory.get(), buffers.memory.get() + 8192, 8192), 0);
 }
 
-// The chase visits every line once and comes back.
+// The chase visits every line once and returns to the first.
 void CheckChase(const Probe& probe) {
   ProbeBuffers buffers(8192);
   probe.prepare(probe, buffers, Fill::kWholeNumbers, 42);
@@ -217,7 +218,7 @@ void CheckClock(const Probe& probe) {
   EXPECT_EQ(buffers.position, expected);
 }
 
-// A store puts zero where it says, and nothing else is written; the chain nears its fixed point.
+// A store writes zero to its address and nothing else; the chain converges to its fixed point.
 void CheckCore(const Probe& probe) {
   ProbeBuffers buffers(8192);
   probe.prepare(probe, buffers, Fill::kWholeNumbers, 42);
@@ -237,7 +238,7 @@ void CheckCore(const Probe& probe) {
 
 class EachProbe : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EachProbe, ComputesWhatItSays) {
+TEST_P(EachProbe, ComputesItsResult) {
   const Probe* probe = FindProbe(GetParam());
   ASSERT_NE(probe, nullptr);
   const std::string reason = WhyAbsent(*probe, MachineIsas());
@@ -262,7 +263,7 @@ TEST_P(EachProbe, ComputesWhatItSays) {
   }
 }
 
-// Instructions that a child executes from its first stop to its end; -1 where tracing is refused.
+// The instructions that a child executes from its first stop to its end; -1 if tracing is refused.
 long CountBySteps(const Probe& probe, ProbeBuffers& buffers, std::int64_t iterations) {
   const pid_t child = fork();
   if (child == 0) {
@@ -284,7 +285,7 @@ long CountBySteps(const Probe& probe, ProbeBuffers& buffers, std::int64_t iterat
   }
 }
 
-TEST_P(EachProbe, ExecutesTheInstructionsItSays) {
+TEST_P(EachProbe, ExecutesItsNumberOfInstructions) {
   const Probe* probe = FindProbe(GetParam());
   ASSERT_NE(probe, nullptr);
   const std::string reason = WhyAbsent(*probe, MachineIsas());
@@ -298,7 +299,7 @@ TEST_P(EachProbe, ExecutesTheInstructionsItSays) {
   if (few < 0 || many < 0) GTEST_SKIP() << "this process may not trace its children";
   double expected = more * probe->work.instructions;
   if (probe->name == "branch/random") {
-    // Known only on average: count the branches of these very bytes.
+    // Known only on average, so count the branches of these bytes.
     expected = more * 6.0;
     for (std::int64_t i = 1; i <= more; ++i) {
       expected += buffers.memory[static_cast<std::size_t>(i)] != std::byte{0} ? 1 : 0;
@@ -321,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(Probes, EachProbe, ::testing::ValuesIn(ProbeNames()),
                          });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EachProbe);
 
-TEST(Probes, AnAbsentOneSaysWhy) {
+TEST(Probes, AnAbsentProbeGivesTheReason) {
   const Probe* fp16 = FindProbe("fma/avx512_fp16/f16/l1");
 #if defined(__x86_64__)
   ASSERT_NE(fp16, nullptr);

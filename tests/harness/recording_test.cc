@@ -49,7 +49,7 @@ Recording Example() {
   return recording;
 }
 
-TEST(RecordingTest, GivesBackWhatWasRecorded) {
+TEST(RecordingTest, ReadsBackARecording) {
   const Recording read = ParseRecording(FormatRecording(Example()), "r");
   EXPECT_EQ(FormatRecording(read), FormatRecording(Example()));
   const SequenceSamples& samples = read.in_network;
@@ -70,8 +70,8 @@ TEST(RecordingTest, GivesBackWhatWasRecorded) {
   EXPECT_FALSE(read.checks[1].agrees);
 }
 
-// Written only where there are any, so that recordings of before are read.
-TEST(RecordingTest, KeepsTheIterationsThatWereLeftOut) {
+// Written only if there are any, so that recordings of earlier versions can be read.
+TEST(RecordingTest, KeepsTheNumberOfOmittedIterations) {
   Recording recording = Example();
   EXPECT_EQ(FormatRecording(recording).find("left_out"), std::string::npos);
   recording.in_network.step.left_out = 4;
@@ -90,7 +90,7 @@ TEST(RecordingTest, AnOverheadOfFewPairsHasNoInterval) {
   EXPECT_FALSE(read.overhead->interval);
 }
 
-TEST(RecordingTest, RefusesEveryCutInOneLine) {
+TEST(RecordingTest, RefusesEveryTruncationInOneLine) {
   const std::string good = FormatRecording(Example());
   for (std::size_t size = 0; size + 2 < good.size(); ++size) {
     try {
@@ -104,7 +104,7 @@ TEST(RecordingTest, RefusesEveryCutInOneLine) {
   }
 }
 
-// Every part taken away, and every part of another type.
+// Removes every part, and replaces every part by one of another type.
 void Spoil(nlohmann::ordered_json& root, nlohmann::ordered_json& part, int& spoilt) {
   if (part.is_object()) {
     const nlohmann::ordered_json whole = part;

@@ -8,14 +8,14 @@
 namespace topdnn {
 namespace {
 
-TEST(Schedule, MovesAnUnboundEventOffACounterThatAnotherNeeds) {
+TEST(Schedule, MovesAnUnconstrainedEventFromANeededCounter) {
   const std::vector<SchedulableEvent> events = {{.name = "any"}, {.name = "zero", .counters = 1}};
   const std::vector<std::size_t> both = {0, 1};
   EXPECT_TRUE(FitsAtOnce(events, both, 2));
   EXPECT_FALSE(FitsAtOnce(events, both, 1));
 }
 
-TEST(Schedule, EventsOfOneCounterTakePassesInTurn) {
+TEST(Schedule, EventsOfOneCounterUseSeparatePasses) {
   const std::vector<SchedulableEvent> events = {{.name = "slots", .fixed = true},
                                                 {.name = "a", .counters = 1},
                                                 {.name = "b", .counters = 1},
@@ -27,7 +27,7 @@ TEST(Schedule, EventsOfOneCounterTakePassesInTurn) {
   EXPECT_EQ(schedule.passes[1].events, (std::vector<std::size_t>{0, 2}));
 }
 
-TEST(Schedule, APairTakesAnEvenCounterAndItsNeighbour) {
+TEST(Schedule, APairUsesAnEvenCounterAndItsNeighbour) {
   const std::vector<SchedulableEvent> events = {{.name = "flops", .paired = true},
                                                 {.name = "a"},
                                                 {.name = "b"},
@@ -46,7 +46,7 @@ TEST(Schedule, APairTakesAnEvenCounterAndItsNeighbour) {
   EXPECT_TRUE(schedule.impossible.empty());
 }
 
-TEST(Schedule, NamesWhatNoCounterCanCount) {
+TEST(Schedule, ListsEventsThatNoCounterCanCount) {
   const std::vector<SchedulableEvent> events = {{.name = "far", .counters = 1u << 7},
                                                 {.name = "a"}};
   const auto schedule = PlanPasses(events, 4, {});
@@ -54,7 +54,7 @@ TEST(Schedule, NamesWhatNoCounterCanCount) {
   ASSERT_EQ(schedule.passes.size(), 1u);
 }
 
-TEST(Schedule, EachEventStandsInOnePassThatFits) {
+TEST(Schedule, EachEventIsInOnePassThatFits) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 300; ++round) {
     const std::size_t counters = 1 + random() % 8;

@@ -12,15 +12,15 @@
 namespace topdnn {
 namespace {
 
-TEST(IntervalTest, BelowSixSamplesThereIsNone) {
-  // The least and the largest of 5 miss the median with probability 2 / 2^5 = 6.25 %.
+TEST(IntervalTest, BelowSixSamplesItIsAbsent) {
+  // The smallest and the largest of 5 miss the median with probability 2 / 2^5 = 6.25 %.
   for (std::size_t n = 0; n < 6; ++n) EXPECT_FALSE(RankOfMedianInterval(n)) << n;
   EXPECT_FALSE(MedianInterval(std::array{1.0}));
   EXPECT_FALSE(MedianInterval(std::array{1.0, 2.0, 3.0, 4.0, 5.0}));
 }
 
 TEST(IntervalTest, RanksAreThoseOfTheBinomialDistribution) {
-  // From sums of binomial coefficients in whole numbers (python: math.comb).
+  // From sums of binomial coefficients in integers (Python's math.comb).
   for (const auto& [n, rank] : std::vector<std::pair<std::size_t, std::size_t>>{{6, 1},
                                                                                 {7, 1},
                                                                                 {8, 1},
@@ -41,7 +41,7 @@ TEST(IntervalTest, RanksAreThoseOfTheBinomialDistribution) {
   }
 }
 
-TEST(IntervalTest, TakesOrderStatistics) {
+TEST(IntervalTest, ConsistsOfOrderStatistics) {
   const auto six = MedianInterval(std::array{5.0, 1.0, 9.0, 3.0, 7.0, 2.0});
   ASSERT_TRUE(six);
   EXPECT_EQ(six->low, 1);
@@ -69,9 +69,9 @@ TEST(IntervalTest, Covers95PercentOrMore) {
     }
     const double share = static_cast<double>(covered) / kRuns;
     std::printf("%8zu %8.1f %%\n", n, 100 * share);
-    // (three standard errors of a share of 95 % in so many runs)
+    // Minus three standard errors of a share of 95 % in this many runs.
     EXPECT_GE(share, 0.95 - 3 * std::sqrt(0.95 * 0.05 / kRuns)) << n;
-    EXPECT_LE(share, 0.995) << n;  // rounded outward, but by one rank only
+    EXPECT_LE(share, 0.995) << n;  // rounded outward by only one rank
   }
 }
 

@@ -42,12 +42,12 @@ std::optional<std::size_t> SteadyAfter(const std::vector<double>& series) {
   return std::nullopt;
 }
 
-TEST(SteadyTest, AConstantSeriesIsSteadyAtTheSecondLook) {
+TEST(SteadyTest, AConstantSeriesIsSteadyAtTheSecondCheck) {
   EXPECT_EQ(SteadyAfter(std::vector<double>(40, 2.0)), 30u);
   EXPECT_FALSE(SteadyAfter(std::vector<double>(29, 2.0)));
 }
 
-TEST(SteadyTest, ATrendIsNotSteadyHoweverWeak) {
+TEST(SteadyTest, AWeakTrendIsNotSteady) {
   for (const double slope : {0.001, 0.05, 1.0, 100.0}) {
     std::vector<double> rising;
     rising.reserve(200);
@@ -63,38 +63,38 @@ TEST(SteadyTest, SingleOutliersDoNotMatter) {
   EXPECT_EQ(SteadyAfter(series), 30u);
 }
 
-TEST(SteadyTest, NoiseMustBeAveragedBeforeItIsBelieved) {
-  // Without a trend, but so wide that a change of 2 % could not be seen.
+TEST(SteadyTest, NoiseNeedsMoreSamples) {
+  // No trend, but so much noise that a change of 2 % cannot be detected.
   std::vector<double> series;
   series.reserve(30);
   for (int i = 0; i < 30; ++i) series.push_back(1.0 + 0.05 * (i * 7 % 5));
   EXPECT_FALSE(LooksSteady(series));
   EXPECT_TRUE(LooksSteady(std::vector<double>(30, 1.0)));
-  EXPECT_FALSE(LooksSteady(std::vector<double>(5, 1.0)));  // too few to tell
+  EXPECT_FALSE(LooksSteady(std::vector<double>(5, 1.0)));  // too few samples
 }
 
 // ---- Error rates.
 
 struct Scenario {
   std::string name;
-  std::function<double(double)> level;  // true time of step i over the final one
+  std::function<double(double)> level;  // true time of step i divided by the final time
 };
 
 struct Noise {
   std::string name;
   double sigma;
   double outliers = 0;     // share of steps that take 1.5 to 5 times as long
-  double correlation = 0;  // of a step's noise with that of the step before
+  double correlation = 0;  // of the noise of consecutive steps
 };
 
-constexpr std::size_t kMostSteps = 2000;  // as MeasureOptions::most_warmup_iterations
-// Enough to tell 3.5 % from 5 %, and fast.
+constexpr std::size_t kMaxSteps = 2000;  // as MeasureOptions::most_warmup_iterations
+// Enough to distinguish 3.5 % from 5 %, and fast.
 constexpr int kSimulatedRuns = 100;
 
 struct Rates {
-  double false_steady = 0;  // steady where the level is 2 % off the final one
+  double false_steady = 0;  // share of runs that were steady at a level 2 % off the final one
   double never = 0;
-  std::size_t half = 0, most = 0;  // steps by which 50 and 95 % were steady
+  std::size_t half = 0, most = 0;  // steps after which 50 and 95 % were steady
 };
 
 Rates Simulate(const Scenario& scenario, const Noise& noise, int runs, std::mt19937_64& random) {
@@ -106,7 +106,7 @@ Rates Simulate(const Scenario& scenario, const Noise& noise, int runs, std::mt19
     SteadyWatch watch;
     double error = normal(random);
     std::size_t step = 0;
-    for (; step < kMostSteps && !watch.steady(); ++step) {
+    for (; step < kMaxSteps && !watch.steady(); ++step) {
       const double rest = std::sqrt(1 - noise.correlation * noise.correlation);
       error = noise.correlation * error + rest * normal(random);
       double time = scenario.level(static_cast<double>(step)) * (1 + noise.sigma * error);
@@ -171,7 +171,7 @@ void PrintHead() {
   std::puts(line.c_str());
 }
 
-TEST(SteadySimulationTest, NoiseAloneIsSteadySoon) {
+TEST(SteadySimulationTest, OnlyNoiseIsSteadySoon) {
   const Scenario flat{"noise alone", [](double) { return 1.0; }};
   std::mt19937_64 random(3);
   constexpr int kRuns = 100;
@@ -205,9 +205,9 @@ TEST(SteadySimulationTest, FalseSteadyIsRare) {
   }
   PrintHead();
   EXPECT_LT(PrintRates(scenarios, kSimulatedRuns), 0.05);
-  // Less than 0.05 % a step, below noise of 1 %: no rule sees that within a warm-up. And a step
-  // that comes after the last look cannot be seen at all.
-  std::puts("beyond what can be seen:");
+  // Less than 0.05 % per step with noise of 1 %: no rule detects that within a warm-up. A change
+  // after the last check cannot be detected at all.
+  std::puts("not detectable:");
   PrintRates({Decay(0.05, 100), Drift(0.1, 300), Step(0.1, 40)}, kSimulatedRuns);
 }
 

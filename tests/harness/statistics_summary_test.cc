@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -9,7 +10,7 @@
 namespace topdnn {
 namespace {
 
-TEST(SummaryTest, AgreesWithHandValues) {
+TEST(SummaryTest, AgreesWithValuesComputedByHand) {
   const std::vector<double> samples = {5, 1, 4, 2, 3, 6, 10, 8, 9, 7};
   const Summary summary = Summarize(samples);
   EXPECT_DOUBLE_EQ(summary.median, 5.5);
@@ -26,7 +27,12 @@ TEST(SummaryTest, OneSampleIsEveryQuantile) {
   EXPECT_EQ(summary.n, 1);
 }
 
-TEST(SummaryTest, RefusesNoSamplesAndQuantilesOutside) {
+TEST(SummaryTest, EqualNeighboursStayAsTheyAre) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(QuantileOfSorted(std::array{1.0, kInfinity, kInfinity}, 0.75), kInfinity);
+}
+
+TEST(SummaryTest, RefusesNoSamplesAndInvalidQuantiles) {
   EXPECT_THROW(Summarize({}), std::invalid_argument);
   EXPECT_THROW(Median({}), std::invalid_argument);
   EXPECT_THROW(QuantileOfSorted(std::array{1.0}, 1.5), std::invalid_argument);

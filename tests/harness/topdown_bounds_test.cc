@@ -1,5 +1,5 @@
-// Top-Down bounds worked out by hand: each end, each reason for having none, and that a disturbed
-// rate never makes an interval narrower. Kernels that really run: bounds_kernels_slow_test.cc.
+// Top-Down bounds computed by hand: each end, each reason for absent bounds, and that a disturbed
+// rate never makes an interval narrower. bounds_kernels_slow_test.cc has kernels that really run.
 
 #include "harness/bounds/topdown_bounds.h"
 
@@ -40,7 +40,7 @@ CoreRates QuietRates() {
   return rates;
 }
 
-// 1e6 cycles: 0.98e6 to 1.02e6 with the noise that the bounds allow for.
+// 1e6 cycles; with the noise that the bounds assume, 0.98e6 to 1.02e6.
 CoreTime OneMillionCycles() {
   return {.seconds = 1e-3,
           .threads = 1,
@@ -75,7 +75,7 @@ void ExpectInterval(const BoundsOrReason& made, const char* node, double low, do
   EXPECT_FALSE(made.bounds->at(node).basis.empty()) << node;
 }
 
-TEST(TopdownBounds, AreWorkedOutFromCountsAndTheManual) {
+TEST(TopdownBounds, FollowFromCountsAndTheManual) {
   const BoundsOrReason made = Bounded(MixedWork());
   EXPECT_EQ(made.reason, "");
   // 1,049,900 instructions that cannot fuse in 6.12e6 slots; 2.41e6 slots at most in 5.88e6.
@@ -90,7 +90,7 @@ TEST(TopdownBounds, AreWorkedOutFromCountsAndTheManual) {
   EXPECT_THAT(made.bounds->at("Bad_Speculation").basis, HasSubstr("assuming no machine clears"));
 }
 
-TEST(TopdownBounds, MemoryIsWhatNothingElseExplains) {
+TEST(TopdownBounds, MemoryIsTheRemainder) {
   CoreWork work;
   work.instructions = 0.02e6;
   work.instruction_bytes = 0.1e6;
@@ -106,8 +106,8 @@ TEST(TopdownBounds, MemoryIsWhatNothingElseExplains) {
   ExpectInterval(made, "Memory_Bound", 0.5796259, 1 - 0.0032680);
 }
 
-// The kernel's time is not the region's, and looks like a stall.
-TEST(TopdownBounds, MemoryHasNoLowerEndBesideSystemCalls) {
+// The kernel's time does not belong to the region, and looks like a stall.
+TEST(TopdownBounds, MemoryHasNoLowerEndWithSystemCalls) {
   CoreWork work;
   work.instructions = 0.02e6;
   work.instruction_bytes = 0.1e6;
@@ -117,12 +117,12 @@ TEST(TopdownBounds, MemoryHasNoLowerEndBesideSystemCalls) {
   EXPECT_FALSE(Bounded(work).bounds->contains("Memory_Bound"));
 }
 
-// The clock moved during the run: each end takes the clock that makes the interval wider.
-TEST(TopdownBounds, LowerEndsAreOfTheFastestClockAndUpperOnesOfTheSlowest) {
+// The clock changed during the run: each end uses the clock that makes the interval wider.
+TEST(TopdownBounds, LowerEndsUseTheFastestClockAndUpperEndsTheSlowest) {
   CoreTime time = OneMillionCycles();
   time.hertz_high = 1.1e9;  // at most 1.122e6 cycles
   const auto made = BoundTopdown(MixedWork(), time, SixWide(), QuietRates());
-  // 1,049,900 instructions in 6.732e6 slots; the upper end is that of a still clock.
+  // 1,049,900 instructions in 6.732e6 slots; the upper end is that of a constant clock.
   ExpectInterval(made, "Retiring", 0.1559566, 0.4098639);
   // 0.9e6 of 1.122e6 cycles, less 0.4098639, 0.1428571 and 0.0484864.
   ExpectInterval(made, "Core_Bound", 0.2009316, 1 - 0.1559566);
@@ -132,12 +132,12 @@ TEST(TopdownBounds, EachThreadLoadsItsCode) {
   CoreTime time = OneMillionCycles();
   time.threads = 2;
   time.seconds = 0.5e-3;
-  // As of one thread, less the 15,000 cycles that 50 more cold lines may take in 0.98e6.
+  // As for one thread, minus the 15,000 cycles that 50 more cold lines may take in 0.98e6.
   const auto made = BoundTopdown(MixedWork(), time, SixWide(), QuietRates());
   ExpectInterval(made, "Core_Bound", 0.2658394, 0.8284477);
 }
 
-TEST(TopdownBounds, AMeasuredCostBelowTheManualsDoesNotCount) {
+TEST(TopdownBounds, AMeasuredCostBelowTheManualsIsNotUsed) {
   CoreRates cheap = QuietRates();
   cheap.mispredict_cycles = 1;
   cheap.link_cycles = 2;
@@ -150,7 +150,7 @@ TEST(TopdownBounds, AMeasuredCostBelowTheManualsDoesNotCount) {
               0.1571429, 1e-6);
 }
 
-TEST(TopdownBounds, FrontEndAndMemoryAreOneNodeWhereTheyCannotBeToldApart) {
+TEST(TopdownBounds, FrontEndAndMemoryAreOneNodeIfTheyCannotBeSeparated) {
   const auto has = [](const CoreWork& work, const CoreTime& time, const char* node) {
     const auto made = BoundTopdown(work, time, SixWide(), QuietRates());
     EXPECT_TRUE(made.bounds) << made.reason;
@@ -174,15 +174,15 @@ TEST(TopdownBounds, FrontEndAndMemoryAreOneNodeWhereTheyCannotBeToldApart) {
   EXPECT_TRUE(has(work, time, "Frontend_Bound"));
 }
 
-TEST(TopdownBounds, CoreBoundHasNoLowerEndWithoutAnUpperOneOfTheFrontEnd) {
+TEST(TopdownBounds, CoreBoundHasNoLowerEndWithoutABoundedFrontEnd) {
   CoreWork work = MixedWork();
   work.code_bytes = 40000;
   const auto made = Bounded(work);
   ASSERT_TRUE(made.bounds);
-  EXPECT_FALSE(made.bounds->contains("Core_Bound"));  // nothing is known of it
+  EXPECT_FALSE(made.bounds->contains("Core_Bound"));  // it would be 0 to 1
 }
 
-TEST(TopdownBounds, ANodeOfWhichNothingIsKnownIsLeftOut) {
+TEST(TopdownBounds, AnUninformativeNodeIsOmitted) {
   CoreWork work = MixedWork();
   work.predicted_branches = 0.5e6;
   work.fp = {};
@@ -227,7 +227,8 @@ TEST(TopdownBounds, AreAbsentWithTheReason) {
   EXPECT_THAT(reason(MixedWork(), time, SixWide(), taken), HasSubstr("a neighbour"));
   CoreRates other_core = QuietRates();
   other_core.slots = 6.2;
-  EXPECT_THAT(reason(MixedWork(), time, SixWide(), other_core), HasSubstr("table has 6 slots"));
+  EXPECT_THAT(reason(MixedWork(), time, SixWide(), other_core),
+              HasSubstr("table has only 6 slots"));
   CoreWork too_many = MixedWork();
   too_many.instructions = 6.5e6;
   EXPECT_THAT(reason(too_many, time, SixWide(), QuietRates()), HasSubstr("contradict"));
@@ -239,11 +240,11 @@ TEST(TopdownBounds, AreAbsentWithTheReason) {
   loads.loads = 1.2e6;
   EXPECT_TRUE(BoundTopdown(loads, time, SixWide(), slow_loads).bounds);
   slow_loads.loads = 1.1;  // 1.2e6 loads take 1.09e6 cycles then
-  EXPECT_THAT(reason(loads, time, SixWide(), slow_loads), HasSubstr("more loads a cycle"));
+  EXPECT_THAT(reason(loads, time, SixWide(), slow_loads), HasSubstr("more loads per cycle"));
   EXPECT_THAT(reason(CoreWork(), time, SixWide(), QuietRates()), HasSubstr("no instruction"));
 }
 
-TEST(TopdownBounds, AreOfUndisturbedRecordsOnly) {
+TEST(TopdownBounds, ExistOnlyForUndisturbedRecords) {
   EXPECT_EQ(WhyNoBounds(Status::kOk), "");
   EXPECT_THAT(WhyNoBounds(Status::kDegraded), HasSubstr("DEGRADED"));
   EXPECT_THAT(WhyNoBounds(Status::kInvalid), HasSubstr("INVALID"));
@@ -251,7 +252,7 @@ TEST(TopdownBounds, AreOfUndisturbedRecordsOnly) {
   EXPECT_NE(WhyNoBounds(Status::kSkipped), "");
 }
 
-// ---- What a disturbed measurement does ----------------------------------------------------------
+// ---- The effect of disturbances ----------------------------------------------------------------
 
 bool Holds(const BoundsOrReason& wide, const TopdownBounds& narrow) {
   if (!wide.bounds) return !wide.reason.empty();
@@ -330,16 +331,30 @@ TEST(TopdownBounds, StayFractionsInOrder) {
   }
 }
 
-// ---- The counts and the tables they are made of -------------------------------------------------
+// ---- The inputs: counts and tables -------------------------------------------------------------
 
-TEST(CoreWork, IsAbsentWhenAnyOfItsCountsIs) {
+TEST(CoreWork, IsAbsentIfAnyCountIsAbsent) {
   std::map<std::string, std::optional<double>> events;
-  for (const char* name :
-       {"instructions", "openmp_instructions", "conditional_branches", "branches_taken",
-        "openmp_branches", "indirect_branches", "loads", "stores", "load_bytes", "store_bytes",
-        "code_bytes", "slow_instructions", "system_calls", "fusible_instructions",
-        "instruction_bytes", "FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE",
-        "FP_ARITH_INST_RETIRED2.512B_PACKED_HALF"}) {
+  for (const char* name : {"instructions",
+                           "openmp_instructions",
+                           "conditional_branches",
+                           "branches_taken",
+                           "openmp_branches",
+                           "indirect_branches",
+                           "loads",
+                           "stores",
+                           "load_bytes",
+                           "store_bytes",
+                           "code_bytes",
+                           "slow_instructions",
+                           "system_calls",
+                           "fusible_instructions",
+                           "instruction_bytes",
+                           "FP_ARITH_INST_RETIRED.SCALAR_SINGLE",
+                           "FP_ARITH_INST_RETIRED.128B_PACKED_SINGLE",
+                           "FP_ARITH_INST_RETIRED.256B_PACKED_DOUBLE",
+                           "FP_ARITH_INST_RETIRED.512B_PACKED_SINGLE",
+                           "FP_ARITH_INST_RETIRED2.512B_PACKED_HALF"}) {
     events[std::string("exact/") + name] = 5;
   }
   events["exact/openmp_instructions"] = 2;
@@ -347,6 +362,9 @@ TEST(CoreWork, IsAbsentWhenAnyOfItsCountsIs) {
   ASSERT_TRUE(CoreWorkOf(events));
   EXPECT_EQ(CoreWorkOf(events)->instructions, 3);        // 5 less the OpenMP runtime's 2
   EXPECT_EQ(CoreWorkOf(events)->predicted_branches, 9);  // 5 conditional, 5 indirect, less 1
+  EXPECT_EQ(CoreWorkOf(events)->fp[kScalar], 5);
+  EXPECT_EQ(CoreWorkOf(events)->fp[kPacked128], 5);
+  EXPECT_EQ(CoreWorkOf(events)->fp[kPacked256], 5);
   EXPECT_EQ(CoreWorkOf(events)->fp[kPacked512], 10);
   EXPECT_EQ(CoreWorkOf(events)->loads, 5);
   for (auto& [name, value] : events) {
@@ -379,7 +397,7 @@ TEST(CorePipeline, HasTheSlotsOfEachTablesFormulas) {
   }
 }
 
-TEST(CoreRates, ThoseBeforeAndAfterARunAreJoined) {
+TEST(CoreRates, RatesBeforeAndAfterARunAreJoined) {
   CoreRates before = QuietRates();
   CoreRates after = QuietRates();
   before.spreads = {{"slots", 0.01}, {"link_cycles", 0.03}};
@@ -394,7 +412,7 @@ TEST(CoreRates, ThoseBeforeAndAfterARunAreJoined) {
   EXPECT_NEAR(joined.spreads.at("link_cycles"), 1.0 / 12, 1e-12);
   EXPECT_EQ(joined.fp[kPacked512], 3);
   EXPECT_FALSE(joined.stores);
-  EXPECT_FALSE(joined.spreads.contains("loads"));  // of neither
+  EXPECT_FALSE(joined.spreads.contains("loads"));  // absent in both
 }
 
 TEST(CoreRates, GoToJsonAndBack) {

@@ -1,4 +1,4 @@
-// Counts recorded elsewhere: each format, each spelling, and what is refused.
+// Counts recorded elsewhere: each format, each spelling, and refused input.
 
 #include <gtest/gtest.h>
 
@@ -78,17 +78,17 @@ TEST(EventFile, SumsIntervalsAndCpus) {
             1300);
   EXPECT_EQ(Resolve("sapphire_rapids", "S0-D0-C0,2,600,,slots,10,100.00,,\n").at("TOPDOWN.SLOTS"),
             600);
-  // Twice for one interval is one event in two groups.
+  // Two counts for one interval are one event in two groups.
   EXPECT_EQ(
       Resolve("sapphire_rapids", "600,,slots,10,100,,\n601,,slots,10,100,,\n").at("TOPDOWN.SLOTS"),
       600);
-  // Not counted in one interval: the sum of the rest would be an undercount.
+  // Not counted in one interval: the sum of the other intervals would be too low.
   EXPECT_TRUE(
       Resolve("sapphire_rapids", "1.0,600,,slots,10,100,,\n2.0,<not counted>,,slots,0,0,,\n")
           .empty());
 }
 
-TEST(EventFile, KeepsTheCoreTypesOfHybridCpusApart) {
+TEST(EventFile, SeparatesTheCoreTypesOfHybridCpus) {
   const std::string text =
       "600,,cpu_core/cycles/,10,100.00,,\n500,,cpu_atom/cycles/,10,100.00,,\n"
       "80,,cpu_core/slots/,10,100.00,,\n";
@@ -140,7 +140,7 @@ TEST(EventFile, PrefersTheVendorsNameToAnAlias) {
                TopdownError);
 }
 
-TEST(EventFile, RefusesNonsenseInOneLine) {
+TEST(EventFile, RefusesInvalidInputInOneLine) {
   const std::string deep(100000, '[');
   for (const std::string& text : std::vector<std::string>{
            "", "  \n", "{", "[]", "[1]", "{}", R"({"events": []})", R"({"events": {}})",

@@ -1,4 +1,4 @@
-// Every table against counts whose fractions are worked by hand.
+// Checks every table with counts whose fractions are computed by hand.
 
 #include <gtest/gtest.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -28,7 +28,7 @@ std::map<std::string, double> AllOf(const TopdownResult& result) {
   return values;
 }
 
-TEST(TopdownTables, GiveTheFractionsWorkedByHand) {
+TEST(TopdownTables, GiveTheFractionsComputedByHand) {
   for (const Vector& vector : Vectors()) {
     SCOPED_TRACE(vector.cpu + " " + vector.label);
     const auto result = EvaluateTopdown(FindTopdownTable(vector.cpu), vector.counts, vector.smt);
@@ -53,7 +53,7 @@ TEST(TopdownTables, EveryTableHasAVector) {
   }
 }
 
-TEST(TopdownTables, AnAbsentEventMakesItsNodesNullAndLeavesTheOthers) {
+TEST(TopdownTables, AnAbsentEventMakesOnlyItsNodesNull) {
   for (const Vector& vector : Vectors()) {
     const TopdownTable& table = FindTopdownTable(vector.cpu);
     for (const auto& [absent, count] : vector.counts) {
@@ -85,8 +85,8 @@ TEST(TopdownTables, ReadOnlyEventsThatTheyDeclare) {
   }
 }
 
-// An event that refines is not missed where nobody counted any of its like.
-TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
+// The events of a refinement are reported as missing only if some of them were counted.
+TEST(TopdownTables, AnIncompleteRefinementIsReported) {
   const TopdownTable& table = FindTopdownTable("sapphire_rapids");
   EXPECT_TRUE(EvaluateTopdown(table, Metrics(6, 300), false).level3.empty());
   Counts begun = Plus(Metrics(6, 300), kRapidsStalls);
@@ -94,7 +94,7 @@ TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
   const auto result = EvaluateTopdown(table, begun, false);
   EXPECT_EQ(result.level3.size(), 5u);
   EXPECT_EQ(result.missing, (std::vector<std::string>{"MEMORY_ACTIVITY.STALLS_L2_MISS"}));
-  // Each node is begun for itself, and not by what is counted for the FLOPs.
+  // Each node is judged separately; the events of FLOPs do not count for it.
   Counts ports = Plus(Metrics(6, 300), kSapphirePorts);
   EXPECT_EQ(EvaluateTopdown(table, ports, false).level3.size(), 6u);
   EXPECT_TRUE(EvaluateTopdown(table, ports, false).missing.empty());
@@ -104,7 +104,7 @@ TEST(TopdownTables, WhatRefinesIsMissedOnlyOnceItIsBegun) {
   EXPECT_EQ(deeper.size(), EventsOfPath(table, 0, 2, false).size() + 6 + 9);
 }
 
-TEST(TopdownAdvice, ADeeperNodeSpeaksForItsParentAndOnlyWhereThatMatters) {
+TEST(TopdownAdvice, ADeeperNodeReplacesItsParentIfTheParentIsRelevant) {
   TopdownResult result;
   result.level1 = {{"Backend_Bound", .5}};
   result.level2 = {{"Memory_Bound", .1}, {"Core_Bound", .4}};
@@ -131,7 +131,7 @@ TEST(TopdownTables, FlopEventsCountLanes) {
   EXPECT_EQ(widest, 32);  // half precision in 512 bits
 }
 
-// Where Bad_Speculation is the remainder or all slots are counted, level 1 adds up to 1.
+// If Bad_Speculation is the remainder, or all slots are counted, level 1 adds up to 1.
 TEST(TopdownTables, LevelOneAddsUpToOne) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> share(0.05, 1);
@@ -169,7 +169,7 @@ TEST(TopdownTables, FractionsAreNeverNegativeNorDividedByZero) {
   }
 }
 
-TEST(TopdownTables, AnUnknownCpuIsAnErrorThatListsTheKnown) {
+TEST(TopdownTables, AnUnknownCpuIsAnErrorThatListsTheKnownOnes) {
   try {
     FindTopdownTable("haswell");
     FAIL();
@@ -182,7 +182,7 @@ TEST(TopdownTables, AnUnknownCpuIsAnErrorThatListsTheKnown) {
   }
 }
 
-// The raw codes were typed from the vendors' lists: libpfm4 has its own copy of these.
+// The raw codes were copied from the vendors' lists by hand; libpfm4 has an independent copy.
 TEST(TopdownTables, RawCodesAgreeWithLibpfm4) {
   // libpfm4 reads its environment once, at the first use in the process.
   pfm_terminate();

@@ -1,5 +1,4 @@
-// Counts for every Top-Down table, with the fractions that they give worked by hand in the
-// comments.
+// Counts for every Top-Down table; the comments compute the fractions by hand.
 
 #ifndef TOPDNN_TESTS_HARNESS_TOPDOWN_VECTORS_H_
 #define TOPDNN_TESTS_HARNESS_TOPDOWN_VECTORS_H_
@@ -51,7 +50,7 @@ inline Counts With(Counts counts, const Counts& more) {
   return counts;
 }
 
-// The same core with both threads at work: S = 4 * 2000/2, recovery 100/2.
+// The same core with both threads in use: S = 4 * 2000/2, recovery 100/2.
 inline Counts SkylakeSmt() {
   Counts counts = With(
       kSkylake, {{"CPU_CLK_UNHALTED.THREAD_ANY", 2000}, {"INT_MISC.RECOVERY_CYCLES_ANY", 100}});
@@ -112,7 +111,7 @@ inline const std::map<std::string, double> kLunarNodes = {
     {"Memory_Bound", .2},        {"Core_Bound", .1},
     {"Heavy_Operations", .1},    {"Light_Operations", .3}};
 
-// `s`: slots a cycle, over 1000 cycles.
+// `s`: slots per cycle, over 1000 cycles.
 inline Counts Metrics(double s, double drop) {
   Counts counts = {{"TOPDOWN.SLOTS", 1000 * s},
                    {"PERF_METRICS.FRONTEND_BOUND", 200 * s},
@@ -162,8 +161,8 @@ inline const std::map<std::string, double> kZenNodes = {
     {"Memory_Bound", .1},     {"Core_Bound", .2},           {"Heavy_Operations", .05},
     {"Light_Operations", .25}};
 
-// N = s * 1000; a quarter of N stalls at each end, so half is used, 9 in 10 of that retires; ten
-// mispredicted branches in 1000 cycles. `extra`: the cycles that early N2 counts besides.
+// N = s * 1000; a quarter of N stalls at each end, so half is used, 90 % of that retires; ten
+// mispredicted branches in 1000 cycles. `extra`: the additional cycles that early N2 counts.
 inline Counts Neoverse(double s, double extra) {
   return {{"CPU_CYCLES", 1000},
           {"STALL_SLOT", 500 * s + extra},
@@ -176,7 +175,7 @@ inline Counts Neoverse(double s, double extra) {
 // V1 moves 4 cycles a branch from the front end: .25 - .04, .1*.5 + .04.
 inline const std::map<std::string, double> kV1Nodes = {
     {"Frontend_Bound", .21}, {"Bad_Speculation", .09}, {"Backend_Bound", .25}, {"Retiring", .45}};
-// N2 and V2 move 1 from the front end and 3 from the back end.
+// N2 and V2 move 1 cycle from the front end and 3 from the back end.
 inline const std::map<std::string, double> kV2Nodes = {
     {"Frontend_Bound", .24}, {"Bad_Speculation", .09}, {"Backend_Bound", .22}, {"Retiring", .45}};
 
@@ -214,10 +213,10 @@ inline const std::map<std::string, double> kRapidsLevel3 = {{"L1_Bound", .05},
                                                             {"L3_Bound", .05},
                                                             {"DRAM_Bound", .07},
                                                             {"Store_Bound", .01}};
-// Of 1000 cycles the divider works in 50, no port in 90, one in 100, two in 100, more in 600; AMX
-// in 250. On Granite Rapids a serializing instruction has 30 of those without a port. On Sapphire
-// Rapids its 30 are of the 40 without anything to issue, and (90 + 40 - 30) is taken of the 700
-// stalls less the 200 for loads.
+// In 1000 cycles: the divider works in 50, no port in 90, one port in 100, two in 100, more in 600;
+// AMX works in 250. On Granite Rapids a serializing instruction causes 30 of the 90 idle cycles. On
+// Sapphire Rapids it causes 30 of the 40 cycles with nothing to issue, and (90 + 40 - 30) is
+// divided by the 700 stalls minus the 200 for loads.
 inline const Counts kPorts = {{"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 90}};
 inline const Counts kSkylakePorts =
     With(kPorts, {{"ARITH.DIVIDER_ACTIVE", 50}, {"UOPS_EXECUTED.CORE_CYCLES_GE_3", 600}});
@@ -271,7 +270,8 @@ inline const std::vector<Vector>& Vectors() {
       {"granite_rapids", "level 3", false, Plus(Guest(6, 300), kRapidsStalls),
        And(kRapidsNodes, kRapidsLevel3)},
       {"skylake_x", "ports", false, Plus(kSkylake, kSkylakePorts), And(kSkylakeNodes, kPortNodes)},
-      // Of 2000 cycles of the core: 1900 with a port at work, 1700 with two, 1500 with three.
+      // In 2000 cycles of the core: 1900 with at least one port in use, 1700 with two, 1500 with
+      // three.
       {"skylake_x", "ports, two threads", true,
        Plus(SkylakeSmt(), {{"CPU_CLK_UNHALTED.THREAD", 1000},
                            {"ARITH.DIVIDER_ACTIVE", 50},
@@ -284,7 +284,7 @@ inline const std::vector<Vector>& Vectors() {
                            {"Ports_Utilized_1", .1},
                            {"Ports_Utilized_2", .1},
                            {"Ports_Utilized_3m", .75}})},
-      // (150 and 250 cycles with one and two ports are in Ice Lake's vector)
+      // Ice Lake's vector already has 150 and 250 cycles with one and two ports.
       {"ice_lake_x", "ports", false,
        Plus(With(With(kIceLakeBoth, kIceLakeMetrics), kIceLakePorts),
             {{"CPU_CLK_UNHALTED.THREAD", 1000}}),

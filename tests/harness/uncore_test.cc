@@ -1,4 +1,5 @@
-// DRAM traffic over scripted memory controllers: what sysfs lists, and what the kernel answers.
+// DRAM traffic with simulated memory controllers: the content of sysfs and the results of the
+// kernel.
 
 #include "harness/counters/uncore.h"
 
@@ -31,7 +32,7 @@ class ControllerSysfs {
     if (!cpumask.empty()) Write(pmu + "/cpumask", cpumask);
   }
   void Write(const std::string& file, const std::string& text) { folder_.Write(file, text + "\n"); }
-  // As uncore_snbep.c describes a server's controller.
+  // A server's controller as in uncore_snbep.c.
   void AddImc(int number, int type) {
     const std::string pmu = "uncore_imc_" + std::to_string(number);
     Add(pmu, type, "0,28");
@@ -51,14 +52,14 @@ class ControllerSysfs {
   TestFolder folder_;
 };
 
-// Controllers that count `rate` lines a unit of work, by type, CPU and code.
+// Controllers that count `rate` lines per unit of work, by type, CPU and code.
 class FakeControllers {
  public:
   using Key = std::tuple<std::uint32_t, int, std::uint64_t>;
   int refuse = 0;                      // errno of every event
   std::set<std::uint32_t> starved;     // types whose events never get on a counter
   std::size_t counters = 4;            // of each controller
-  std::map<Key, std::uint64_t> rates;  // 1 unless told
+  std::map<Key, std::uint64_t> rates;  // default: 1
 
   void Work(std::uint64_t units) { work_ += units; }
   std::size_t open_events() const { return events_.size(); }
@@ -121,7 +122,7 @@ UncoreSetting SettingOf(FakeControllers& controllers, const ControllerSysfs& sys
   return setting;
 }
 
-TEST(UncoreTest, ServersNameTheirReadsAndWrites) {
+TEST(UncoreTest, ServersHaveNamesForReadsAndWrites) {
   ControllerSysfs sysfs;
   sysfs.AddImc(0, 20);
   sysfs.AddImc(1, 21);
@@ -159,7 +160,7 @@ TEST(UncoreTest, SubChannelsAreSummedAndClientsHaveOtherNames) {
   EXPECT_DOUBLE_EQ(client[0].bytes, 61.03515625);
 }
 
-TEST(UncoreTest, AmdsControllersAreCodes) {
+TEST(UncoreTest, AmdsControllersUseCodes) {
   ControllerSysfs sysfs;
   sysfs.Add("amd_df", 11, "0");
   sysfs.Write("amd_df/format/event", "config:0-7,32-37");
@@ -205,7 +206,7 @@ TEST(UncoreTest, TheBytesOfEachStageAreSummedOverSockets) {
   stage.seconds = {1e-3};
   stage.empty_seconds = 0;
   const Record record = RecordOf(stage, samples.events, {}, "in-network");
-  // Reads: 5 and three times 1 a unit; writes: four times 1.
+  // Reads: 5 and three times 1 per unit; writes: four times 1.
   EXPECT_DOUBLE_EQ(record.events.at("dram/read_bytes").value(), 3000 * 8 * 64.0);
   EXPECT_DOUBLE_EQ(record.events.at("dram/write_bytes").value(), 3000 * 4 * 64.0);
   EXPECT_DOUBLE_EQ(record.DramBytesPerSecond().value(), 3000 * 12 * 64 / 1e-3);
@@ -214,7 +215,7 @@ TEST(UncoreTest, TheBytesOfEachStageAreSummedOverSockets) {
   EXPECT_FALSE(RecordOf(stage, {}, {}, "").DramBytesPerSecond());
 }
 
-TEST(UncoreTest, TheDataFabricCountsReadsAndWritesInPassesOfTheirOwn) {
+TEST(UncoreTest, TheDataFabricCountsReadsAndWritesInSeparatePasses) {
   ControllerSysfs sysfs;
   sysfs.Add("amd_df", 11, "0");
   sysfs.Write("amd_df/format/event", "config:0-7,32-37");
@@ -234,7 +235,7 @@ TEST(UncoreTest, TheDataFabricCountsReadsAndWritesInPassesOfTheirOwn) {
   const auto counts = uncore.source->Fold(before, after);
   EXPECT_FALSE(counts[0].value);
   EXPECT_DOUBLE_EQ(counts[1].value.value(), 12 * 10 * 64);
-  // A failed reading is no count.
+  // A failed reading gives no count.
   std::fill(after.begin(), after.end(), 0);
   EXPECT_FALSE(uncore.source->Fold(before, after)[1].value);
 }
@@ -276,7 +277,7 @@ TEST(UncoreTest, AControllerThatIsRefusedLaterGivesAbsentCountsWithTheReason) {
   }
 }
 
-TEST(UncoreTest, WhatDoesNotWorkSaysWhyAndWhatWould) {
+TEST(UncoreTest, AFailureGivesTheReasonAndTheRemedy) {
   struct Case {
     int error;
     PerfSurroundings here;
@@ -285,13 +286,14 @@ TEST(UncoreTest, WhatDoesNotWorkSaysWhyAndWhatWould) {
   ControllerSysfs sysfs;
   FakeControllers controllers;
   UncoreSetting setting = SettingOf(controllers, sysfs);
-  EXPECT_THAT(OpenUncore(setting).availability.reason, HasSubstr("lists no memory controller"));
+  EXPECT_THAT(OpenUncore(setting).availability.reason,
+              HasSubstr("lists no supported memory controller"));
   EXPECT_THAT(OpenUncore(setting).availability.remedy, HasSubstr("modprobe"));
   setting.surroundings.virtual_machine = true;
   EXPECT_THAT(OpenUncore(setting).availability.reason, HasSubstr("hypervisor"));
   sysfs.AddImc(0, 20);
   for (const Case& c : std::vector<Case>{
-           {EACCES, {.paranoid = 1}, "paranoid, at 1", "perf_event_paranoid=0"},
+           {EACCES, {.paranoid = 1}, "paranoid at 1", "perf_event_paranoid=0"},
            {EPERM, {.seccomp_filtered = true}, "seccomp", "--cap-add PERFMON"},
            {EACCES, {.paranoid = 2, .container = true}, "CAP_PERFMON", "--cap-add PERFMON"},
            {EINVAL, {}, "EINVAL", "--metrics"}}) {

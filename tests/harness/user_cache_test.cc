@@ -1,4 +1,4 @@
-// The cache folder, and what is remembered in it.
+// The cache folder and the remembered best rates.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ mode_t ModeOf(const std::filesystem::path& path) {
 
 std::string Always(const std::optional<std::string>&) { return "text\n"; }
 
-TEST(CacheFolder, IsForItsOwnerAlone) {
+TEST(CacheFolder, IsOnlyForItsOwner) {
   const TestFolder home;
   const CacheFolder folder(home.path() / ".cache" / "topdnn");
   EXPECT_EQ(folder.Update("selection.json", Always), "");
@@ -39,13 +39,13 @@ TEST(CacheFolder, IsForItsOwnerAlone) {
   EXPECT_EQ(ModeOf(folder.path()), 0700U);
   EXPECT_EQ(ModeOf(folder.path() / "selection.json"), 0600U);
   EXPECT_EQ(folder.Read("selection.json"), "text\n");
-  // One that an earlier version made for everyone.
+  // A folder that an earlier version created for everyone.
   ASSERT_EQ(chmod(folder.path().c_str(), 0755), 0);
   EXPECT_EQ(folder.Update("selection.json", Always), "");
   EXPECT_EQ(ModeOf(folder.path()), 0700U);
 }
 
-TEST(CacheFolder, LeavesAloneWhatOthersMade) {
+TEST(CacheFolder, DoesNotChangeFilesOfOthers) {
   const TestFolder home;
   const std::filesystem::path folder = home.path() / "shared";
   std::filesystem::create_directory(folder);
@@ -54,7 +54,7 @@ TEST(CacheFolder, LeavesAloneWhatOthersMade) {
   EXPECT_EQ(ModeOf(folder), 0755U);
 }
 
-TEST(CacheFolder, SaysWhyNothingIsKept) {
+TEST(CacheFolder, GivesTheReasonIfNothingIsStored) {
   EXPECT_THAT(CacheFolder({}).Update("best.json", Always), HasSubstr("no cache folder"));
   const TestFolder home;
   const auto file = home.Write("file", "");
@@ -68,7 +68,7 @@ TEST(CacheFolder, SaysWhyNothingIsKept) {
   EXPECT_EQ(folder.Read("best.json"), "text\n");
 }
 
-TEST(CacheFolder, WaitsForOthersForABoundedTime) {
+TEST(CacheFolder, WaitsForTheLockForABoundedTime) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn", std::chrono::milliseconds(50));
   ASSERT_EQ(folder.Update("best.json", Always), "");
@@ -81,11 +81,11 @@ TEST(CacheFolder, WaitsForOthersForABoundedTime) {
   close(lock);
 }
 
-TEST(CacheFolder, LosesNoEntryOfManyProcesses) {
+TEST(CacheFolder, KeepsTheEntriesOfManyProcesses) {
   constexpr int kProcesses = 8;
   constexpr int kEntries = 25;
   const TestFolder home;
-  // (a machine busy with other tests may stop the process that holds the lock)
+  // Long, because other tests may delay the process that holds the lock.
   const CacheFolder folder(home.path() / "topdnn", std::chrono::minutes(5));
   std::vector<pid_t> children;
   for (int process = 0; process < kProcesses; ++process) {
@@ -117,13 +117,13 @@ TEST(CacheFolder, LosesNoEntryOfManyProcesses) {
   EXPECT_EQ(entries.size(), static_cast<std::size_t>(kProcesses * kEntries));
 }
 
-TEST(CacheFolder, ForgetsItsOwnFilesOnly) {
+TEST(CacheFolder, ForgetsOnlyItsOwnFiles) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn");
   EXPECT_THAT(folder.Forget(), IsEmpty());
   ASSERT_EQ(folder.Update("best.json", Always), "");
   ASSERT_EQ(folder.Update("selection.json", Always), "");
-  home.Write("topdnn/selection.json.123.tmp", "left by a killed process");
+  home.Write("topdnn/selection.json.123.tmp", "the rest of a killed process");
   home.Write("topdnn/notes.txt", "the user's");
   EXPECT_THAT(folder.Forget(),
               UnorderedElementsAre((folder.path() / "best.json").string(),
@@ -132,7 +132,7 @@ TEST(CacheFolder, ForgetsItsOwnFilesOnly) {
   EXPECT_EQ(folder.Read("notes.txt"), "the user's");
   std::filesystem::remove(folder.path() / "notes.txt");
   ASSERT_EQ(folder.Update("best.json", Always), "");
-  EXPECT_EQ(folder.Forget().size(), 2U);  // with the folder
+  EXPECT_EQ(folder.Forget().size(), 2U);  // including the folder
   EXPECT_FALSE(std::filesystem::exists(folder.path()));
 }
 
@@ -142,20 +142,20 @@ std::optional<double> BestAfter(const std::vector<double>& rates, double noise =
   return known["r"].best;
 }
 
-TEST(Remember, KeepsTheHighestThatASecondRunConfirms) {
+TEST(Remember, KeepsTheHighestRateThatASecondRunConfirms) {
   EXPECT_FALSE(BestAfter({100}));
   EXPECT_EQ(BestAfter({100, 98}), 98);
   EXPECT_EQ(BestAfter({100, 98, 103}), 103);
   EXPECT_EQ(BestAfter({100, 98, 60}), 98);
-  // 105 is too far above 95.1, and the 100 has confirmed that already.
+  // 105 is too far above 95.1, and 100 has already confirmed 95.1.
   EXPECT_EQ(BestAfter({100, 95.1, 105}), 95.1);
 }
 
-TEST(Remember, ForgetsAnAbsurdValue) {
+TEST(Remember, ForgetsAnImplausibleValue) {
   EXPECT_EQ(BestAfter({900, 100, 99}), 99);    // at first
   EXPECT_EQ(BestAfter({100, 100, 900}), 100);  // later
   EXPECT_EQ(BestAfter({100, 100, 900, 100}), 100);
-  EXPECT_EQ(BestAfter({100, 100, 120, 119}), 119);  // twice is no accident
+  EXPECT_EQ(BestAfter({100, 100, 120, 119}), 119);  // two runs agree
   EXPECT_EQ(BestAfter({100, 100, 120, 60, 150}), 100);
   EXPECT_EQ(BestAfter({100, 100, 125}, 0.30), 125);  // within the noise of memory
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -175,7 +175,7 @@ Ceiling Made(const char* operands, double value, Status status = Status::kOk) {
   return ceiling;
 }
 
-TEST(RatesOf, AreThoseThatHold) {
+TEST(RatesOf, AreThoseWithVerdictOk) {
   Ceiling latency = Made("l2", 1e-9);
   latency.unit = "s";
   const auto seen = RatesOf(std::vector<Ceiling>{Made("l1", 5), Made("llc", 6, Status::kDegraded),
@@ -187,7 +187,7 @@ TEST(RatesOf, AreThoseThatHold) {
   EXPECT_GT(seen[1].noise, seen[0].noise);
 }
 
-TEST(JudgeAgainstBest, MarksWhatIsBelowNineTenths) {
+TEST(JudgeAgainstBest, MarksCeilingsBelowNineTenths) {
   const RememberedBest known = {{"read/l1/t2", {100e9, {}}}, {"read/dram/t2", {100e9, {}}}};
   EXPECT_EQ(JudgeAgainstBest(Made("l1", 91e9), known), "");
   EXPECT_THAT(JudgeAgainstBest(Made("l1", 71e9), known),
@@ -205,7 +205,7 @@ TEST(JudgeAgainstBest, MarksWhatIsBelowNineTenths) {
   EXPECT_EQ(ceilings[1].verdict.status, Status::kOk);
 }
 
-TEST(RememberedBestFile, KeepsMachinesApart) {
+TEST(RememberedBestFile, SeparatesMachines) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn");
   const auto seen = RatesOf(QuietReading{100.0, 50.0}, 2);
@@ -219,7 +219,7 @@ TEST(RememberedBestFile, KeepsMachinesApart) {
   EXPECT_THAT(ReadRememberedBest(folder, "b"), IsEmpty());
 }
 
-TEST(RememberedBestFile, IsReplacedWhenItIsNone) {
+TEST(RememberedBestFile, IsReplacedIfItIsInvalid) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn");
   for (const char* text :
@@ -236,7 +236,7 @@ TEST(RememberedBestFile, IsReplacedWhenItIsNone) {
   }
 }
 
-TEST(RememberedBestFile, KeepsTheMachinesSeenLast) {
+TEST(RememberedBestFile, KeepsTheMostRecentMachines) {
   const TestFolder home;
   const CacheFolder folder(home.path() / "topdnn");
   nlohmann::json json = {{"schema", 1}, {"machines", nlohmann::json::object()}};
@@ -253,7 +253,7 @@ TEST(RememberedBestFile, KeepsTheMachinesSeenLast) {
   EXPECT_TRUE(kept.contains("m19"));
 }
 
-TEST(MachineKey, HoldsWhatARateDependsOn) {
+TEST(MachineKey, ContainsWhatARateDependsOn) {
   Cpu cpu;
   cpu.vendor = "V";
   cpu.family = 6;

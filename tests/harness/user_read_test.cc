@@ -1,4 +1,4 @@
-// Counters read through their mapped page: a page that a test writes, and a counter that it plays.
+// Counters read through their mapped page, with a page and a counter that the test simulates.
 
 #include "harness/counters/user_read.h"
 
@@ -14,7 +14,7 @@
 namespace topdnn {
 namespace {
 
-// The counter's bits, the cycles, and a page that changes under the first so many readings.
+// The counter's bits, the cycles, and a page that changes during the first readings.
 struct Played {
   static inline std::uint64_t counter = 0;
   static inline std::uint64_t cycles = 0;
@@ -51,7 +51,7 @@ perf_event_mmap_page Page() {
   page.cap_user_rdpmc = 1;
   page.cap_user_time = 1;
   page.time_shift = 4;
-  page.time_mult = 8;  // half a nanosecond a cycle
+  page.time_mult = 8;  // half a nanosecond per cycle
   page.time_offset = 11;
   return page;
 }
@@ -65,7 +65,7 @@ class UserReadTest : public testing::Test {
   }
 };
 
-// One page as a group of one.
+// One page as a group with one event.
 struct Group {
   bool good;
   std::array<std::uint64_t, UserSlots(1)> raw{};
@@ -77,7 +77,7 @@ struct Group {
   std::uint64_t value() const { return raw[3]; }
 };
 
-TEST_F(UserReadTest, AddsTheCounterToWhatTheKernelKept) {
+TEST_F(UserReadTest, AddsTheCounterToTheKernelsCount) {
   const perf_event_mmap_page page = Page();
   Played::counter = 500;
   Played::cycles = 77;
@@ -95,7 +95,7 @@ TEST_F(UserReadTest, AddsTheCounterToWhatTheKernelKept) {
   EXPECT_EQ(SignedCounter(5, 0x7FFF), 0x7FFF'0000'0005u);
 }
 
-TEST_F(UserReadTest, AnEventOffItsCounterIsTheKernels) {
+TEST_F(UserReadTest, AnEventOffItsCounterIsReadByTheKernel) {
   perf_event_mmap_page page = Page();
   page.index = 0;
   EXPECT_FALSE(Group(page).good);
@@ -109,23 +109,23 @@ TEST_F(UserReadTest, AChangedPageIsReadAgain) {
   ASSERT_TRUE(group.good);
   EXPECT_EQ(group.value(), 1'003'000u);
   EXPECT_EQ(group.raw[1], 700u + 3 * 5);
-  // One whose lock never rests is given up.
+  // A page whose lock keeps changing is not read.
   Played::changes = 1 << 30;
   EXPECT_FALSE(Group(page).good);
 }
 
-TEST_F(UserReadTest, TimesGoOnSinceThePage) {
+TEST_F(UserReadTest, TimesContinueAfterThePageWasWritten) {
   const UserTimes times = UserTimesOf(700, 600, 11, 1003, Page());
   const std::uint64_t since = 11 + 1003 / 2;
   EXPECT_EQ(times.enabled, 700 + since);
   EXPECT_EQ(times.running, 600 + since);
-  // Beyond what the cycles times the scale hold in 64 bits.
+  // The product of cycles and scale exceeds 64 bits.
   EXPECT_EQ(UserTimesOf(0, 0, 0, std::uint64_t{1} << 63, Page()).enabled, std::uint64_t{1} << 62);
 }
 
 TEST_F(UserReadTest, OnlyAPageThatAllowsItIsRead) {
 #if !defined(__x86_64__)
-  GTEST_SKIP() << "user reads are for x86";
+  GTEST_SKIP() << "user reads exist only on x86";
 #endif
   EXPECT_TRUE(IsReadableByUser(Page()));
   perf_event_mmap_page no_rdpmc = Page();
@@ -139,7 +139,7 @@ TEST_F(UserReadTest, OnlyAPageThatAllowsItIsRead) {
   EXPECT_FALSE(IsReadableByUser(no_width));
 }
 
-// A kernel that maps `page`, and counts what is mapped and read.
+// A kernel that maps `page` and counts mappings and reads.
 struct Mapping {
   perf_event_mmap_page page = Page();
   bool refuse = false;
@@ -171,7 +171,7 @@ const std::vector<ResolvedEvent> kTwo = {{"a", PERF_TYPE_RAW, 1, "raw"},
 
 TEST_F(UserReadTest, AGroupFallsBackToTheKernel) {
 #if !defined(__x86_64__)
-  GTEST_SKIP() << "user reads are for x86";
+  GTEST_SKIP() << "user reads exist only on x86";
 #endif
   Mapping mapping;
   {
@@ -192,6 +192,30 @@ TEST_F(UserReadTest, AGroupFallsBackToTheKernel) {
   mapping.refuse = true;
   EXPECT_FALSE(group.MapForUser());
   EXPECT_EQ(mapping.mapped, 0);
+}
+
+TEST_F(UserReadTest, AReadingByUserIsDecodedWithItsTimes) {
+#if !defined(__x86_64__)
+  GTEST_SKIP() << "user reads exist only on x86";
+#endif
+  Mapping mapping;
+  PerfGroup group(mapping.Calls());
+  group.Open(kTwo);
+  ASSERT_TRUE(group.MapForUser());
+  ASSERT_EQ(group.slots(), UserSlots(2));
+  // The page's times, two counts, the page's offset, and 1,000 cycles of half a nanosecond.
+  const std::vector<std::uint64_t> raw = {kUserReading | 2, 700, 600, 41, 42, 11, 1000};
+  const auto readings = group.Decode(raw);
+  ASSERT_EQ(readings.size(), 2u);
+  EXPECT_EQ(readings[0].value, 41u);
+  EXPECT_EQ(readings[1].value, 42u);
+  EXPECT_EQ(readings[1].enabled, 700u + 11 + 500);
+  EXPECT_EQ(readings[1].running, 600u + 11 + 500);
+  // A reading by the kernel has no such offset.
+  const std::vector<std::uint64_t> by_kernel = {2, 700, 600, 41, 42, 0, 0};
+  ASSERT_EQ(group.Decode(by_kernel).size(), 2u);
+  EXPECT_EQ(group.Decode(by_kernel)[1].enabled, 700u);
+  EXPECT_TRUE(group.Decode(std::vector<std::uint64_t>{kUserReading | 3, 0, 0, 0, 0, 0, 0}).empty());
 }
 
 TEST_F(UserReadTest, NeitherMetricsNorOtherThreadsAreReadByUser) {
@@ -247,14 +271,14 @@ struct PairOfMarks {
 TEST_F(UserReadTest, APairOfMarksIsAtMost250Instructions) {
   if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-  GTEST_SKIP() << "the instructions of an instrumented build are not those of the program";
+  GTEST_SKIP() << "an instrumented build executes other instructions";
 #endif
   PairOfMarks marks;
   const ExactCounts counts = ExactCounter::Count(marks);
   EXPECT_TRUE(marks.good);
   EXPECT_EQ(marks.raw[UserSlots(5)], kUserReading | 5);
   EXPECT_EQ(marks.raw[UserSlots(5) + 7],
-            1'000'002u);  // index 3 less 1, as OneInstruction gives it back
+            1'000'002u);  // index 3 less 1, as OneInstruction returns it
   ASSERT_TRUE(counts.complete) << counts.incomplete_reason;
   std::printf("two marks of five events by RDPMC: %llu instructions\n",
               static_cast<unsigned long long>(counts.instructions));

@@ -1,6 +1,6 @@
-// Verdicts on counters whose faults are known, and on the exact counter.
+// Verdicts on counters with known faults, and on the exact counter.
 
-#include "harness/validation.h"
+#include "harness/report/validation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,22 +31,22 @@ TEST(Judge, OneInstructionTooManyIsWrong) {
   EXPECT_EQ(CaseOf(1000, 1000, std::nullopt).verdict, Status::kOk);
   const ValidationCase wrong = CaseOf(1000, 1001, std::nullopt);
   EXPECT_EQ(wrong.verdict, Status::kFailed);
-  EXPECT_EQ(wrong.reason, "exact counts +1 against known");
+  EXPECT_EQ(wrong.reason, "the exact count differs by +1");
 }
 
-TEST(Judge, ThePmuIsHeldToItsOwnAllowance) {
+TEST(Judge, ThePmuHasItsOwnAllowance) {
   EXPECT_EQ(CaseOf(1000, 1000, 1010).verdict, Status::kOk);
   EXPECT_EQ(CaseOf(1000, 1000, 989).verdict, Status::kFailed);
   EXPECT_EQ(CaseOf(1000, std::nullopt, 1010).verdict, Status::kOk);
 }
 
-TEST(Judge, NothingCountedIsNoAgreement) {
+TEST(Judge, WithoutACountThereIsNoAgreement) {
   const ValidationCase none = CaseOf(1000, std::nullopt, std::nullopt);
   EXPECT_EQ(none.verdict, Status::kSkipped);
   EXPECT_NE(none.reason, "");
 }
 
-TEST(Judge, AnIncompleteCountIsInvalidEvenBesideAPmuThatAgrees) {
+TEST(Judge, AnIncompleteCountIsInvalidEvenIfThePmuAgrees) {
   ValidationCase c;
   c.known = 10;
   c.pmu = 10;
@@ -71,7 +71,7 @@ TEST(KnownCounts, OfABranchFollowTheData) {
   EXPECT_EQ(known["exact/conditional_taken"], 20);
 }
 
-// A source that runs the region and tells the same of everything.
+// A source that runs the region and reports the same count for everything.
 class Liar final : public CounterSource {
  public:
   std::string_view name() const override { return "liar"; }
@@ -129,7 +129,7 @@ TEST_P(ExactOnProbe, AgreesToTheInstruction) {
   for (const SourceOffer& offer : CounterSources()) {
     if (offer.name == "exact" && offer.probe().works) exact = offer.open();
   }
-  if (exact == nullptr) GTEST_SKIP() << "the exact counter does not work here";
+  if (exact == nullptr) GTEST_SKIP() << "the exact counter does not work on this machine";
   for (const ValidationCase& c : ValidateProbe(*probe, {exact.get(), nullptr})) {
     EXPECT_EQ(c.verdict, Status::kOk) << c.quantity << ": " << c.reason;
     EXPECT_EQ(c.exact, c.known) << c.quantity;
@@ -150,15 +150,19 @@ INSTANTIATE_TEST_SUITE_P(Probes, ExactOnProbe, testing::ValuesIn(ProbeNames()),
                          });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ExactOnProbe);
 
-TEST(ValidationText, TellsWhatIsAbsentAndWhy) {
+TEST(ValidationText, ShowsAbsentCountsWithTheReason) {
   ValidationCase skipped;
   skipped.name = "fma/amx";
   skipped.quantity = "all";
   skipped.reason = "no AMX";
-  const std::string text = ValidationText({skipped, CaseOf(1000, 999, std::nullopt)});
-  EXPECT_THAT(text, testing::HasSubstr("SKIPPED (no AMX)"));
-  EXPECT_THAT(text, testing::HasSubstr("FAILED (exact counts -1 against known)"));
-  EXPECT_THAT(text, testing::HasSubstr("n/a"));
+  ValidationCase differs = CaseOf(1000, 999, std::nullopt);
+  differs.name = "fma/avx2";
+  differs.quantity = "fp64";
+  EXPECT_EQ(ValidationText({skipped, differs}, {.unicode = false, .width = 80}),
+            "case      quantity  known  exact  PMU   ratio  verdict\n"
+            "fma/amx   all         n/a    n/a  n/a     n/a  SKIPPED (no AMX)\n"
+            "fma/avx2  fp64       1000    999  n/a  0.9990  FAILED (the exact count differs\n"
+            "                                               by -1)\n");
   const auto json = ToJson(skipped);
   EXPECT_TRUE(json["exact"].is_null());
   EXPECT_TRUE(json["ratio"].is_null());

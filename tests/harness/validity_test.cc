@@ -1,4 +1,4 @@
-// Which figures the validity pass removes or marks. The expectations are worked out by hand.
+// Which figures the validity pass removes or marks. The expected values are computed by hand.
 
 #include "harness/validity.h"
 
@@ -35,7 +35,7 @@ Record RecordUnder(double ceiling) {
   return record;
 }
 
-TEST(ValidityTest, ARecordBelowItsCeilingStaysAsItIs) {
+TEST(ValidityTest, ARecordBelowItsCeilingDoesNotChange) {
   Record record = RecordUnder(250e9);
   JudgeRecord(std::vector{CeilingNamed(kFma, 250e9)}, record);
   EXPECT_EQ(record.status, Status::kOk);
@@ -44,7 +44,7 @@ TEST(ValidityTest, ARecordBelowItsCeilingStaysAsItIs) {
   EXPECT_TRUE(record.topdown_bounds);
 }
 
-TEST(ValidityTest, TwoPercentAboveTheCeilingAreAllowedAndNotMore) {
+TEST(ValidityTest, AtMostTwoPercentAboveTheCeilingAreAllowed) {
   Record allowed = RecordUnder(200e9 / 1.0199);
   JudgeRecord(std::vector{CeilingNamed(kFma, 200e9 / 1.0199)}, allowed);
   EXPECT_EQ(allowed.status, Status::kOk);
@@ -57,7 +57,7 @@ TEST(ValidityTest, TwoPercentAboveTheCeilingAreAllowedAndNotMore) {
   EXPECT_TRUE(above.seconds) << "the time itself was measured";
 }
 
-TEST(ValidityTest, ExecutedOperationsCountWhereFewerThanDefined) {
+TEST(ValidityTest, ExecutedOperationsCountIfFewerThanDefined) {
   Record winograd = RecordUnder(150e9);  // 1.33 x as defined
   winograd.implementation = "jit_wino_4x3:avx512_core";
   winograd.flops_counted = 1e9;  // 0.67 x as executed
@@ -67,7 +67,7 @@ TEST(ValidityTest, ExecutedOperationsCountWhereFewerThanDefined) {
   EXPECT_DOUBLE_EQ(*winograd.Gflops(), 200);
   Record padded = RecordUnder(250e9);
   padded.flops_counted = 4e9;
-  EXPECT_DOUBLE_EQ(*padded.PeakFraction(), 0.8) << "padding is no use of the machine";
+  EXPECT_DOUBLE_EQ(*padded.PeakFraction(), 0.8) << "padding does not count as use of the machine";
   Record maxima = RecordUnder(250e9);
   maxima.flops_counted = 0.0;
   EXPECT_DOUBLE_EQ(*maxima.PeakFraction(), 0.8) << "comparisons are not counted";
@@ -90,7 +90,7 @@ TEST(ValidityTest, ACountedWinogradAboveTheCeilingIsInvalid) {
   EXPECT_THAT(record.reason, HasSubstr("1.20 x its ceiling"));
 }
 
-TEST(ValidityTest, ACeilingThatDoesNotHoldGivesNoShare) {
+TEST(ValidityTest, AnInvalidCeilingGivesNoShare) {
   for (const Status status : {Status::kInvalid, Status::kSkipped}) {
     Record record = RecordUnder(250e9);
     JudgeRecord(std::vector{CeilingNamed(kFma, 250e9, {status, "spread"})}, record);
@@ -103,7 +103,7 @@ TEST(ValidityTest, ACeilingThatDoesNotHoldGivesNoShare) {
   Record zero = RecordUnder(0);
   JudgeRecord(std::vector{CeilingNamed(kFma, 0)}, zero);
   EXPECT_FALSE(zero.PeakFraction());
-  EXPECT_FALSE(zero.ceiling_flops_per_second) << "0 is no ceiling, and is not printed as one";
+  EXPECT_FALSE(zero.ceiling_flops_per_second) << "0 is not a ceiling";
 }
 
 TEST(ValidityTest, ADegradedCeilingDegradesTheRecord) {
@@ -160,7 +160,7 @@ TEST(ValidityTest, RoofsOfCeilingsThatAreNotOkAreRemoved) {
   EXPECT_TRUE(record.roofline->dram);
 }
 
-TEST(ValidityTest, ARegionAboveTheRoofOfMemoryIsServedByCaches) {
+TEST(ValidityTest, ARegionAboveTheRoofOfMemoryUsesCaches) {
   const std::vector ceilings = {CeilingNamed(kFma, 250e9), CeilingNamed("read/l1", 30e9),
                                 CeilingNamed("read/dram", 30e9)};
   Record record = RecordWithRoofs(250e9, 30e9, 30e9);  // 150 GFLOP/s by DRAM, 300 by L1
@@ -244,7 +244,7 @@ TEST(ValidityTest, AStepOfNoTimeIsInvalid) {
   EXPECT_FALSE(report.step.seconds);
 }
 
-TEST(ValidityTest, AGroupHasAShareWhereItsStagesHave) {
+TEST(ValidityTest, AGroupHasAShareIfItsStagesHaveOne) {
   Report report = ReportWithNotes();
   report.stages[0].pass = "forward";
   report.groups = {{.name = "forward", .stages = 1, .peak_fraction = 0.8}};
@@ -264,47 +264,47 @@ TEST(ValidityTest, AGroupHasAShareWhereItsStagesHave) {
   EXPECT_FALSE(report.groups[0].peak_fraction) << "the stage lost its ceiling";
 }
 
-TEST(ValidityTest, NotesStayWhereTheirBasisHolds) {
+TEST(ValidityTest, NotesWithAValidBasisStay) {
   Report report = ReportWithNotes();
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
   EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "step", "isolated", "ceiling"));
 }
 
-TEST(ValidityTest, NotesOnADisturbedStepGoAndOneLineSaysSo) {
+TEST(ValidityTest, NotesOnADisturbedStepAreRemovedWithOneLine) {
   Report report = ReportWithNotes();
   report.step.status = Status::kDegraded;
   report.step.reason = "interrupted";
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
-  EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "3 notes are left out: interrupted"));
+  EXPECT_THAT(TextsOf(report), testing::ElementsAre("fact", "3 notes are omitted: interrupted"));
 }
 
-TEST(ValidityTest, NotesOnAStepWithoutATimeGo) {
+TEST(ValidityTest, NotesOnAStepWithoutATimeAreRemoved) {
   Report report = ReportWithNotes();
   report.step.seconds.reset();
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {}}, report);
   ASSERT_EQ(report.notes.size(), 2U);
   EXPECT_EQ(report.notes[0].text, "fact");
-  EXPECT_THAT(report.notes[1].text, HasSubstr("3 notes are left out"));
+  EXPECT_THAT(report.notes[1].text, HasSubstr("3 notes are omitted"));
 }
 
-TEST(ValidityTest, NotesOnDisturbedIsolatedTimesGoAlone) {
+TEST(ValidityTest, OnlyNotesOnDisturbedIsolatedTimesAreRemoved) {
   Report report = ReportWithNotes();
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {Status::kDegraded, "busy"}},
               report);
   EXPECT_THAT(TextsOf(report),
-              testing::ElementsAre("fact", "step", "ceiling", "1 note is left out: busy"));
+              testing::ElementsAre("fact", "step", "ceiling", "1 note is omitted: busy"));
 }
 
-TEST(ValidityTest, NotesOnARemovedCeilingGoAlone) {
+TEST(ValidityTest, OnlyNotesOnARemovedCeilingAreRemoved) {
   Report report = ReportWithNotes();
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9, {Status::kInvalid, "low"})}, .isolated = {}},
               report);
   EXPECT_THAT(TextsOf(report),
               testing::ElementsAre("fact", "step", "isolated",
-                                   "1 note is left out: the step has no ceiling that holds"));
+                                   "1 note is omitted: the step has no valid ceiling"));
 }
 
-TEST(ValidityTest, ACeilingThatOneStageExceedsHoldsForNone) {
+TEST(ValidityTest, ACeilingThatOneStageExceedsIsInvalidForAll) {
   Report report;
   report.step = RecordUnder(250e9);
   report.stages = {RecordUnder(250e9), RecordUnder(250e9)};
@@ -321,7 +321,7 @@ TEST(ValidityTest, ACeilingThatOneStageExceedsHoldsForNone) {
   EXPECT_EQ(report.stages[1].ceiling_verdict.status, Status::kInvalid);
 }
 
-TEST(ValidityTest, TimesByRegimeOfADisturbedRunAreLeftOut) {
+TEST(ValidityTest, TimesByRegimeOfADisturbedRunAreOmitted) {
   Report report = ReportWithNotes();
   report.stages[0].seconds_by_regime["isolated-hot"] = *report.step.seconds;
   Report disturbed = report;
@@ -330,10 +330,10 @@ TEST(ValidityTest, TimesByRegimeOfADisturbedRunAreLeftOut) {
   JudgeReport({.ceilings = {CeilingNamed(kFma, 250e9)}, .isolated = {Status::kDegraded, "busy"}},
               disturbed);
   EXPECT_TRUE(disturbed.stages[0].seconds_by_regime.empty());
-  EXPECT_THAT(TextsOf(disturbed), testing::Contains("the times by regime are left out: busy"));
+  EXPECT_THAT(TextsOf(disturbed), testing::Contains("the times by regime are omitted: busy"));
 }
 
-TEST(StatusTest, TheWorseStatusStaysAndReasonsAreJoinedOnce) {
+TEST(StatusTest, TheWorseStatusStaysAndReasonsAreJoined) {
   Verdict verdict;
   Worsen(verdict, Status::kDegraded, "a");
   Worsen(verdict, Status::kOk, "");

@@ -1,4 +1,4 @@
-// The translator of the exact counter stays small enough to be read and trusted as a whole.
+// The translator of the exact counter must stay small enough to be read completely.
 
 #include <gtest/gtest.h>
 
@@ -13,17 +13,17 @@
 namespace topdnn {
 namespace {
 
-constexpr std::size_t kMostLines = 1300;       // of the translator
-constexpr std::size_t kMostLinesInAll = 3000;  // of the folder
+constexpr std::size_t kMaxLines = 1300;       // of the translator
+constexpr std::size_t kMaxLinesInAll = 3000;  // of the folder
 
-// Decode and classify, translate and relocate, dispatch and chain, count and fold: the four rooms
-// and what they share. The rest of the folder maps their memory, follows mappings, signals, system
-// calls and threads, and is the counter source.
+// The translator: decode and classify, translate and relocate, dispatch and link, count and fold,
+// and what they share. The other files of the folder map memory, follow mappings, signals, system
+// calls and threads, or are the counter source.
 constexpr std::string_view kTranslator[] = {"decode.h",     "decode.cc",    "emitter.h",
                                             "translate.cc", "dispatch.cc",  "fold.cc",
                                             "context.h",    "fixed_code.cc"};
 
-// Lines that are neither blank nor all comment.
+// Lines other than blank lines and comments.
 std::size_t CodeLines(std::string_view text) {
   const std::vector<std::string> lines = LinesOf(text);
   return static_cast<std::size_t>(std::count_if(lines.begin(), lines.end(), [](const auto& line) {
@@ -37,8 +37,8 @@ TEST(ExactSizeTest, TheTranslatorIsSmall) {
   for (const std::string_view name : kTranslator) {
     lines += CodeLines(ReadSource("harness/exact/" + std::string(name)).text);
   }
-  EXPECT_LT(lines, kMostLines);
-  EXPECT_GT(lines, kMostLines / 4) << "is the list of its files still right?";
+  EXPECT_LT(lines, kMaxLines);
+  EXPECT_GT(lines, kMaxLines / 4) << "the list of its files is out of date";
 }
 
 TEST(ExactSizeTest, TheWholeFolderIsSmall) {
@@ -46,7 +46,7 @@ TEST(ExactSizeTest, TheWholeFolderIsSmall) {
   for (const SourceFile& file : CppFiles()) {
     if (file.path.starts_with("harness/exact/")) lines += CodeLines(file.text);
   }
-  EXPECT_LT(lines, kMostLinesInAll);
+  EXPECT_LT(lines, kMaxLinesInAll);
 }
 
 TEST(ExactSizeTest, OnlyLinesOfCodeCount) {

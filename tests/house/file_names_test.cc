@@ -1,4 +1,4 @@
-// A file is named after its concept, guarded by its path and short enough to read at one sitting.
+// A file is named after its concept, guarded by its path, and short.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 namespace topdnn {
 namespace {
 
-constexpr std::size_t kMostLines = 500;
+constexpr std::size_t kMaxLines = 500;
 
-// Nothing that is called so holds one concept.
+// A file with one of these names does not hold one concept.
 bool NamesNoConcept(const std::string& path) {
   static const std::regex pattern("(^|[/_.])(utils?|common|misc|helpers?)([/_.]|$)");
   return std::regex_search(path, pattern);
@@ -34,7 +34,7 @@ std::string GuardOf(const std::string& path) {
   return guard + "_";
 }
 
-// The file opens with comments, then the guard; the guard's name closes it.
+// The file begins with comments and the guard, and ends with the guard's name.
 bool IsGuarded(const SourceFile& header) {
   const std::string guard = GuardOf(header.path);
   std::vector<std::string> lines = LinesOf(header.text);
@@ -47,7 +47,7 @@ TEST(FileNamesTest, EveryFileIsNamedAfterAConcept) {
   for (const SourceFile& file : AllFiles()) EXPECT_FALSE(NamesNoConcept(file.path)) << file.path;
 }
 
-TEST(FileNamesTest, WordsThatNameNoConceptAreFound) {
+TEST(FileNamesTest, NamesWithoutAConceptAreFound) {
   for (const char* path : {"kernels/utils.h", "bench/util/x.h", "kernels/conv_helpers.cc",
                            "harness/common/time.h", "misc.cc", "kernels/common.avx2.cc"}) {
     EXPECT_TRUE(NamesNoConcept(path)) << path;
@@ -67,7 +67,7 @@ TEST(FileNamesTest, NamesAreLowerCase) {
 TEST(FileNamesTest, HeadersAreGuardedByTheirPath) {
   for (const SourceFile& file : CppFiles()) {
     if (file.path.ends_with(".h")) {
-      EXPECT_TRUE(IsGuarded(file)) << file.path << " must be guarded by " << GuardOf(file.path);
+      EXPECT_TRUE(IsGuarded(file)) << file.path << " expected guard: " << GuardOf(file.path);
     }
   }
 }
@@ -81,7 +81,7 @@ TEST(FileNamesTest, AWrongGuardIsFound) {
   EXPECT_FALSE(IsGuarded({"a/b.avx2.h", "#pragma once\nint x;\n"}));
 }
 
-TEST(FileNamesTest, HeadersOpenWithTheirPurpose) {
+TEST(FileNamesTest, HeadersBeginWithTheirPurpose) {
   for (const SourceFile& file : CppFiles()) {
     if (file.path.ends_with(".h")) {
       EXPECT_TRUE(file.text.starts_with("// ")) << file.path;
@@ -91,12 +91,12 @@ TEST(FileNamesTest, HeadersOpenWithTheirPurpose) {
 
 TEST(FileNamesTest, FilesAreShort) {
   for (const SourceFile& file : CppFiles()) {
-    EXPECT_LE(LinesOf(file.text).size(), kMostLines) << file.path << ": split it by concept";
+    EXPECT_LE(LinesOf(file.text).size(), kMaxLines) << file.path << ": split it by concept";
   }
 }
 
-// A name that two tests share is a race: ctest runs neighbours at once.
-TEST(FileNamesTest, TestsWriteIntoFoldersOfTheirOwn) {
+// Two tests that use the same file name are a race, because ctest runs several tests at once.
+TEST(FileNamesTest, TestsUseTestFolderForTheirFiles) {
   for (const SourceFile& file : CppFiles()) {
     if (!file.path.starts_with("tests/") || file.path == "tests/process/test_folder.h" ||
         file.path == "tests/house/file_names_test.cc") {
@@ -109,7 +109,7 @@ TEST(FileNamesTest, TestsWriteIntoFoldersOfTheirOwn) {
   }
 }
 
-// A test stands under the folder of what it tests, or is found by no one.
+// CMake builds only tests in these folders; another test would never run.
 TEST(FileNamesTest, EveryTestIsInAFolderThatIsBuilt) {
   const std::string list = ReadSource("tests/CMakeLists.txt").text;
   for (const SourceFile& file : CppFiles()) {

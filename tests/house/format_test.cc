@@ -1,4 +1,4 @@
-// Every source file is formatted as .clang-format says.
+// Every source file has the format of .clang-format.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ class FormatTest : public testing::Test {
  protected:
   void SetUp() override {
     if (RunShell("command -v clang-format").exit_status != 0) {
-      GTEST_SKIP() << "clang-format is not installed; .ci/run installs it and checks the same";
+      GTEST_SKIP() << "clang-format is not installed; .ci/run installs it and makes the same check";
     }
   }
 };
@@ -21,7 +21,7 @@ TEST_F(FormatTest, EverySourceIsFormatted) {
   std::string command = "cd " + Quoted(TOPDNN_SOURCE_DIR) + " && clang-format --dry-run -Werror";
   for (const SourceFile& file : CppFiles()) command += " " + Quoted(file.path);
   const Outcome outcome = RunShell(command);
-  EXPECT_EQ(outcome.exit_status, 0) << "clang-format -i mends it\n" << outcome.output;
+  EXPECT_EQ(outcome.exit_status, 0) << "run clang-format -i\n" << outcome.output;
 }
 
 TEST_F(FormatTest, AnUnformattedLineIsFound) {

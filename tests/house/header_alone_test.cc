@@ -1,6 +1,6 @@
-// Each header compiles alone. Its own .cc file proves it by including it first, or the target
-// headers_alone when `all` is built; here: that one of the two covers every header there is, and
-// that what they do would find a header that leans on another.
+// Each header compiles alone. The check is either its own .cc file, which includes it first, or the
+// target headers_alone, a part of `all`. These tests check that one of the two covers every header,
+// and that the method finds a header that depends on another include.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST(HeaderAloneTest, EveryHeaderIsCovered) {
   EXPECT_THAT(covered, testing::UnorderedElementsAreArray(headers));
 }
 
-TEST(HeaderAloneTest, AHeaderThatLeansOnAnotherIsFound) {
+TEST(HeaderAloneTest, AHeaderThatDependsOnAnotherIncludeIsFound) {
   EXPECT_EQ(
       CompileAlone("#ifndef G\n#define G\n#include <vector>\nstd::vector<int> F();\n#endif\n"), 0);
   EXPECT_NE(CompileAlone("#ifndef G\n#define G\nstd::vector<int> F();\n#endif\n"), 0);

@@ -10,7 +10,7 @@ namespace topdnn {
 
 namespace {
 
-// What each floor may include: a folder (with its slash) or one file.
+// The includes that each floor may have: folders (with a slash) and single files.
 const std::map<std::string, std::vector<std::string>>& Allowed() {
   static const std::map<std::string, std::vector<std::string>> table = {
       {"kernels", {"kernels/"}},
@@ -23,7 +23,46 @@ const std::map<std::string, std::vector<std::string>>& Allowed() {
   return table;
 }
 
+// The rooms of a floor, from top to bottom: a folder includes its own files and the rooms below.
+// "bench" stands for the files directly in bench/.
+const std::vector<std::vector<std::string>>& Rooms() {
+  static const std::vector<std::vector<std::string>> floors = {
+      {"bench", "bench/commands", "bench/speed", "bench/choice", "bench/cases", "bench/profile",
+       "bench/validation", "bench/workload", "bench/formats", "bench/command_line"},
+      {"harness/report", "harness", "harness/bounds", "harness/user_cache", "harness/probes",
+       "harness/exact", "harness/topdown", "harness/counters", "harness/machine", "harness/ground",
+       "harness/statistics"}};
+  return floors;
+}
+
+// The files directly in harness/ that its rooms use.
+bool IsGround(const std::string& path) {
+  static const std::vector<std::string> ground = {"harness/counting", "harness/input_file",
+                                                  "harness/one_line", "harness/status"};
+  return std::any_of(ground.begin(), ground.end(), [&](const std::string& name) {
+    return path == name + ".h" || path == name + ".cc";
+  });
+}
+
+std::string RoomOf(const std::string& path) {
+  return IsGround(path) ? "harness/ground" : path.substr(0, path.rfind('/'));
+}
+
 std::string FloorOf(const std::string& path) { return path.substr(0, path.find('/')); }
+
+// Why a file may not include another of the same floor; empty: it may.
+std::string RoomBreach(const std::string& from, const std::string& to) {
+  const std::string floor = FloorOf(from);
+  for (const std::vector<std::string>& rooms : Rooms()) {
+    if (FloorOf(rooms.front() + "/") != floor || FloorOf(to) != floor) continue;
+    const auto room = std::find(rooms.begin(), rooms.end(), RoomOf(from));
+    const auto target = std::find(rooms.begin(), rooms.end(), RoomOf(to));
+    if (room == rooms.end()) return "stands in " + RoomOf(from) + "/, which is no known room";
+    if (target == rooms.end()) return "includes " + to + ", which is in no known room";
+    if (target < room) return "includes " + to + ", which is in a room above " + *room + "/";
+  }
+  return "";
+}
 
 bool IsAllowed(const std::string& floor, const std::string& target) {
   const std::vector<std::string>& allowed = Allowed().at(floor);
@@ -34,7 +73,7 @@ bool IsAllowed(const std::string& floor, const std::string& target) {
 
 using Graph = std::map<std::string, std::vector<std::string>>;
 
-// Depth first: a file that is met again while it is still on the path closes a circle.
+// Depth first: a file that is already on the current path closes a circle.
 void FindCircles(const Graph& graph, const std::string& file, std::map<std::string, bool>& finished,
                  std::vector<std::string>& path, std::vector<std::string>& breaches) {
   const auto seen = finished.find(file);
@@ -82,7 +121,7 @@ std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files) {
   for (const SourceFile& file : files) {
     const std::string floor = FloorOf(file.path);
     if (!Allowed().contains(floor)) {
-      breaches.push_back(file.path + ": stands on no known floor");
+      breaches.push_back(file.path + ": is on no known floor");
       continue;
     }
     for (const Include& include : IncludesOf(file.text)) {
@@ -99,9 +138,12 @@ std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files) {
                            ", which is on no known floor; paths start at the repository root");
       } else if (!IsAllowed(floor, include.target)) {
         breaches.push_back(where + "includes " + include.target + ", which " + floor +
-                           "/ must not know");
+                           "/ must not include");
+      } else if (const std::string breach = RoomBreach(file.path, include.target);
+                 !breach.empty()) {
+        breaches.push_back(where + breach);
       } else if (!graph.contains(include.target)) {
-        breaches.push_back(where + "includes " + include.target + ", which is not there");
+        breaches.push_back(where + "includes " + include.target + ", which does not exist");
       } else {
         graph[file.path].push_back(include.target);
       }

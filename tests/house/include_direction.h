@@ -1,4 +1,4 @@
-// Which floor may include which, and who breaks it.
+// Checks which floor may include which.
 
 #ifndef TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_
 #define TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_
@@ -20,9 +20,10 @@ struct Include {
 
 std::vector<Include> IncludesOf(std::string_view text);
 
-// Every breach, one line each ("harness/a.cc:3: includes kernels/op.h, ..."): an include that runs
-// upward, one of an unknown floor or of a file that is not there, one of ours in angle brackets,
-// and a circle of includes between files. Empty: the house stands.
+// Every breach, one line each ("harness/a.cc:3: includes kernels/op.h, ..."): an upward
+// include between floors or between the rooms of a floor, an include of an unknown floor or a
+// missing file, an own header in angle brackets, and a circle of includes between files. Empty: no
+// breach.
 std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files);
 
 }  // namespace topdnn

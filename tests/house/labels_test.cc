@@ -1,4 +1,4 @@
-// The labels by which people run a part of the tests, as ctest itself lists them.
+// The ctest labels that select a part of the tests, as ctest lists them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace topdnn {
 namespace {
 
-// From a folder apart: even a listing begins ctest's log anew, which is being written.
+// Runs in a separate folder, because even listing tests overwrites the log of the running ctest.
 std::string Listed(const std::string& arguments) {
   const TestFolder folder;
   folder.Write("CTestTestfile.cmake", "subdirs(\"" TOPDNN_BINARY_DIR "\")\n");
@@ -21,21 +21,21 @@ std::string Listed(const std::string& arguments) {
   return outcome.output;
 }
 
-TEST(LabelsTest, EachIsThere) {
+TEST(LabelsTest, EachExists) {
   const std::string labels = Listed("--print-labels");
   for (const char* label : {"exact", "kernel", "network", "pmu", "slow", "unit"}) {
     EXPECT_THAT(labels, testing::HasSubstr("  " + std::string(label) + "\n"));
   }
 }
 
-TEST(LabelsTest, ASlowTestHasBothOfItsLabels) {
+TEST(LabelsTest, ASlowTestHasBothLabels) {
   const std::string name = "ReadmeCommandsTest.TheTwoScriptsAreShownFirst";
   EXPECT_THAT(Listed("-L slow"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));
   EXPECT_THAT(Listed("-L unit -LE slow"), testing::Not(testing::HasSubstr(name)));
 }
 
-TEST(LabelsTest, TheExactCountersTestsHaveBothOfTheirs) {
+TEST(LabelsTest, ATestOfTheExactCounterHasBothLabels) {
   for (const std::string name : {"ExactSignals.ATimer", "ExactRandom.NearTheCodeCache"}) {
     EXPECT_THAT(Listed("-L exact"), testing::HasSubstr(name));
     EXPECT_THAT(Listed("-L unit"), testing::HasSubstr(name));

@@ -1,5 +1,5 @@
-// The list of tests/mutate follows the sources: each mutation's text stands in its file just once.
-// Running them takes a build of its own; this takes a moment.
+// The mutations of tests/mutate match the sources: each mutation's text occurs exactly once in its
+// file. This check is fast; running the mutations needs a separate build.
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 namespace topdnn {
 namespace {
 
-TEST(MutationsTest, EachStillApplies) {
+TEST(MutationsTest, EachApplies) {
   const Outcome outcome =
       RunShell("python3 " + Quoted(TOPDNN_SOURCE_DIR "/tests/mutate") + " --check");
   EXPECT_EQ(outcome.exit_status, 0) << outcome.output;

@@ -1,5 +1,5 @@
-// The commands that README.md and docs/ show do what they say: each one that calls topdnn is run
-// with the program just built, and must end well. A page's commands share a folder.
+// The topdnn commands in README.md and docs/ work: each one runs with the program just built and
+// must succeed. The commands of a page share a folder.
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ constexpr std::string_view kProgram = "build/release/topdnn";
 
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
-TEST_P(CommandsOfDocument, EachEndsWell) {
+TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
   for (std::string command : ShellCommands(ReadSource(GetParam()).text)) {
     if (!command.starts_with(kProgram)) continue;
@@ -39,11 +39,11 @@ TEST(ReadmeCommandsTest, TheTwoScriptsAreShownFirst) {
   EXPECT_EQ(commands[1], "tests/run");
 }
 
-// A second run of the set-up and build script builds nothing, and passes arguments and status on.
+// A second run of bench/run builds nothing, and passes on arguments and status.
 TEST(ReadmeCommandsTest, BenchRunBuildsNothingTheSecondTime) {
   const std::filesystem::path root = TOPDNN_SOURCE_DIR;
   if (std::filesystem::path(TOPDNN_BINARY_DIR) != root / "build/release") {
-    GTEST_SKIP() << "bench/run builds build/release, which is not what is tested here";
+    GTEST_SKIP() << "bench/run builds build/release, but this test runs in another build folder";
   }
   const std::string script = Quoted((root / "bench/run").string());
   const Outcome good = RunShell("TOPDNN_NO_INSTALL=1 " + script + " --help");

@@ -1,4 +1,4 @@
-// The commands that README.md, CONTRIBUTING.md and docs/ show begin with programs that exist.
+// The commands in README.md, CONTRIBUTING.md and docs/ start programs that exist.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 namespace topdnn {
 namespace {
 
-// What a command may start with besides a script of the repository. topdnn itself stands where
-// bench/run puts it.
+// Programs that a command may start, besides scripts of the repository. topdnn is where bench/run
+// builds it.
 const std::set<std::string>& KnownPrograms() {
   static const std::set<std::string> names = {
       "build/release/topdnn", "cmake", "ctest", "git", "cd", "clang-format", "python3", "perf"};
@@ -47,7 +47,7 @@ TEST(DocumentsTest, EachPageOfDocsIsLinkedFromTheReadme) {
   }
 }
 
-TEST(ShellBlocksTest, FindsCommandsInShBlocksAlone) {
+TEST(ShellBlocksTest, FindsCommandsOnlyInShBlocks) {
   EXPECT_THAT(ShellCommands("text\n"
                             "```sh\n"
                             "# first\n"
@@ -70,7 +70,7 @@ TEST(ShellBlocksTest, FindsCommandsInShBlocksAlone) {
                                    "CI=true tests/run -R 'a#b'"));
 }
 
-TEST(ShellBlocksTest, VariablesInFrontAreNoProgram) {
+TEST(ShellBlocksTest, LeadingVariablesAreSkipped) {
   EXPECT_EQ(ProgramOf("CI=true X= tests/run -R x=y"), "tests/run");
   EXPECT_EQ(ProgramOf("bench/run"), "bench/run");
   EXPECT_EQ(ProgramOf(""), "");

@@ -1,5 +1,5 @@
-// What announces itself is there: a registration object that the linker dropped would leave its
-// operation, network or counter source missing without a word.
+// Everything that registers itself is present. If the linker drops a registration object, its
+// operation, network or counter source is missing without any message.
 
 #include "kernels/registry.h"
 
@@ -13,7 +13,7 @@
 namespace topdnn {
 namespace {
 
-// What a training step of `cnn` is made of, on each backend that runs all of it.
+// The operations of a training step of `cnn`; each listed backend has all of them.
 constexpr const char* kOperations[] = {
     "conv", "pool", "inner_product", "relu", "softmax_cross_entropy", "sgd", "adam", "reorder"};
 constexpr const char* kBackends[] = {"onednn", "openblas", "reference"};
@@ -27,7 +27,7 @@ TEST(RegistryTest, EveryOperationOfATrainingStepIsOnEachBackend) {
   }
 }
 
-TEST(RegistryTest, EveryOperationHasTheReferenceThatChecksIt) {
+TEST(RegistryTest, EveryOperationHasAReference) {
   const auto registered = RegisteredKernels();
   for (const auto& [operation, backend] : registered) {
     EXPECT_THAT(registered, testing::Contains(testing::Pair(operation, "reference"))) << backend;
@@ -38,7 +38,7 @@ TEST(RegistryTest, BackendsAreThoseOfTheRegisteredKernels) {
   EXPECT_THAT(Backends(), testing::IsSupersetOf(kBackends));
 }
 
-TEST(RegistryTest, CounterSourcesAreThereNamedAndSorted) {
+TEST(RegistryTest, CounterSourcesAreNamedAndSorted) {
   const std::vector<SourceOffer>& sources = CounterSources();
   EXPECT_FALSE(sources.empty());
   for (const SourceOffer& source : sources) {
@@ -51,8 +51,7 @@ TEST(RegistryTest, CounterSourcesAreThereNamedAndSorted) {
                              [](const auto& a, const auto& b) { return a.name < b.name; }));
 }
 
-// A source that does not work says why.
-TEST(RegistryTest, EverySourceWorksOrSaysWhyNot) {
+TEST(RegistryTest, EverySourceWorksOrGivesTheReason) {
   for (const SourceOffer& source : CounterSources()) {
     const Availability availability = source.probe();
     EXPECT_TRUE(availability.works || !availability.reason.empty()) << source.name;

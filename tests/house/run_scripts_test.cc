@@ -1,7 +1,6 @@
-// setup/install, setup/build, bench/run and tests/run on a copy of theirs, in a folder whose path
-// has a space, with every outside program (dpkg, apt-get, sudo, cmake, ctest) played by a script
-// that writes down how it was called. So also what this machine is not can be tested: no root, no
-// sudo, no Debian.
+// Tests copies of setup/install, setup/build, bench/run and tests/run in a folder whose path has a
+// space. Scripts replace every outside program (dpkg, apt-get, sudo, cmake, ctest) and log their
+// calls. So the tests also cover other systems: without root, without sudo, without Debian.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +95,7 @@ class RunScriptsTest : public testing::Test {
     Play("id", "echo 0\n");
   }
 
-  // Puts a script in the place of an outside program.
+  // Replaces an outside program by a script.
   void Play(const std::string& program, const std::string& body) {
     const fs::path path = stage_ / "bin" / program;
     WriteFile(path, "#!/bin/bash\n" + body);
@@ -104,7 +103,7 @@ class RunScriptsTest : public testing::Test {
   }
   void Remove(const std::string& program) { fs::remove(stage_ / "bin" / program); }
 
-  // Runs a script of the tree from another folder, with `variables` (NAME=value ...) set.
+  // Runs a script of the tree from another folder, with the given variables (NAME=value ...).
   Outcome Run(const std::string& script, const std::string& variables = "",
               const std::string& arguments = "") {
     return RunShell(
@@ -114,7 +113,7 @@ class RunScriptsTest : public testing::Test {
         " " + Quoted((tree_ / script).string()) + " " + arguments);
   }
 
-  // How the outside programs were called so far.
+  // The calls of outside programs so far.
   std::vector<std::string> Log() const {
     if (!fs::exists(stage_ / "log")) return {};
     std::ifstream file(stage_ / "log");
@@ -128,7 +127,7 @@ class RunScriptsTest : public testing::Test {
   fs::path tree_ = stage_ / "the tree";
 };
 
-TEST_F(RunScriptsTest, NoInstallNamesWhatIsMissingAndTouchesNothing) {
+TEST_F(RunScriptsTest, NoInstallPrintsMissingPackagesAndChangesNothing) {
   const Outcome outcome = Run("setup/install", "TOPDNN_NO_INSTALL=1");
   EXPECT_EQ(outcome.exit_status, 2);
   EXPECT_THAT(LinesOf(outcome.output),
@@ -140,14 +139,14 @@ TEST_F(RunScriptsTest, NoInstallNamesWhatIsMissingAndTouchesNothing) {
   EXPECT_THAT(Log(), IsEmpty());
 }
 
-TEST_F(RunScriptsTest, NoInstallIsContentWhenNothingIsMissing) {
+TEST_F(RunScriptsTest, NoInstallSucceedsIfNothingIsMissing) {
   WriteFile(stage_ / "installed", "here\ngone-dev\n");
   const Outcome outcome = Run("setup/install", "TOPDNN_NO_INSTALL=1");
   EXPECT_EQ(outcome.exit_status, 0);
   EXPECT_EQ(outcome.output, "");
 }
 
-TEST_F(RunScriptsTest, RootInstallsOnceThenIsSilent) {
+TEST_F(RunScriptsTest, RootInstallsOnceAndThenPrintsNothing) {
   const Outcome first = Run("setup/install");
   EXPECT_EQ(first.exit_status, 0) << first.output;
   EXPECT_THAT(first.output, HasSubstr("gone-dev"));
@@ -160,7 +159,7 @@ TEST_F(RunScriptsTest, RootInstallsOnceThenIsSilent) {
   EXPECT_THAT(Log(), calls);
 }
 
-TEST_F(RunScriptsTest, PackagesForCiAreInstalledForCiAlone) {
+TEST_F(RunScriptsTest, PackagesForCiAreInstalledOnlyForCi) {
   EXPECT_EQ(Run("setup/install", "", "--ci").exit_status, 0);
   EXPECT_THAT(Log().back(), testing::EndsWith(" gone-dev checker"));
 }
@@ -172,18 +171,19 @@ TEST_F(RunScriptsTest, OthersInstallThroughSudo) {
                                  StartsWith("apt-get -qq install")));
 }
 
-TEST_F(RunScriptsTest, NeitherRootNorSudoIsOneClearLine) {
+TEST_F(RunScriptsTest, WithoutRootAndSudoOneLineSaysSo) {
   Play("id", "echo 1000\n");
   Remove("sudo");
   const Outcome outcome = Run("setup/install");
   EXPECT_EQ(outcome.exit_status, 2);
-  EXPECT_THAT(LinesOf(outcome.output),
-              ElementsAre(testing::AllOf(HasSubstr("gone-dev"), HasSubstr("neither root nor sudo"),
-                                         HasSubstr("apt-get install"))));
+  EXPECT_THAT(
+      LinesOf(outcome.output),
+      ElementsAre(testing::AllOf(HasSubstr("gone-dev"), HasSubstr("not root and has no sudo"),
+                                 HasSubstr("apt-get install"))));
   EXPECT_THAT(Log(), IsEmpty());
 }
 
-TEST_F(RunScriptsTest, NoAptOrNoDebianIsOneClearLine) {
+TEST_F(RunScriptsTest, WithoutAptOrDebianOneLineSaysSo) {
   Remove("apt-get");
   const Outcome no_apt = Run("setup/install");
   EXPECT_EQ(no_apt.exit_status, 2);
@@ -218,26 +218,26 @@ TEST_F(RunScriptsTest, BenchRunBuildsOnceAndPassesArgumentsFolderAndStatus) {
   EXPECT_THAT(first.output, HasSubstr("Configuring"));
   EXPECT_THAT(first.output, HasSubstr("Building topdnn"));
   EXPECT_THAT(Log(), ElementsAre("cmake --preset release", StartsWith("cmake --build ")));
-  // The second time neither configures nor says anything of its own.
+  // The second run does not configure and prints nothing itself.
   const Outcome second = Run("bench/run", "", "machine --json 'a b.json'");
   EXPECT_EQ(second.exit_status, 7);
   EXPECT_EQ(second.output, from_topdnn);
   EXPECT_THAT(Log(), SizeIs(3));
 }
 
-TEST_F(RunScriptsTest, BenchRunAloneIsTheMainJob) {
+TEST_F(RunScriptsTest, BenchRunWithoutArgumentsProfiles) {
   const Outcome outcome = Run("bench/run");
   EXPECT_THAT(outcome.output, testing::EndsWith("[profile][cnn][--train]"));
 }
 
-TEST_F(RunScriptsTest, AFailedBuildIsStatusOneAndRunsNothing) {
+TEST_F(RunScriptsTest, AFailedBuildHasStatusOneAndRunsNothing) {
   const Outcome outcome = Run("bench/run", "BUILD_FAILS=1");
   EXPECT_EQ(outcome.exit_status, 1);
   EXPECT_THAT(outcome.output, HasSubstr("error: broken"));
   EXPECT_THAT(LinesOf(outcome.output).back(), HasSubstr("the build failed"));
 }
 
-TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAfresh) {
+TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAgain) {
   Run("bench/run");
   fs::rename(tree_, stage_ / "moved");
   tree_ = stage_ / "moved";
@@ -256,11 +256,11 @@ TEST_F(RunScriptsTest, TestsRunBuildsAllAndPassesArguments) {
                                      testing::EndsWith("-R a b")));
 }
 
-TEST_F(RunScriptsTest, AFailedTestIsStatusOne) {
+TEST_F(RunScriptsTest, AFailedTestHasStatusOne) {
   EXPECT_EQ(Run("tests/run", "CTEST_STATUS=8").exit_status, 1);
 }
 
-TEST_F(RunScriptsTest, CasesThatTestsCountedAreAddedUpWhateverTheStatus) {
+TEST_F(RunScriptsTest, CasesThatTestsCountedAreSummedForEveryStatus) {
   const std::string log =
       "CTEST_LOG='Output:\\ncases | randomised | 7\\ncases | ONNX | 2\\n"
       "left out | ONNX | a | 3-D\\nleft out | ONNX | b | it is u8\\nleft out | ONNX | c | 3-D\\n"
@@ -278,12 +278,12 @@ TEST_F(RunScriptsTest, CasesThatTestsCountedAreAddedUpWhateverTheStatus) {
   const Outcome failed = Run("tests/run", log + " CTEST_STATUS=8");
   EXPECT_EQ(failed.exit_status, 1);
   EXPECT_THAT(failed.output, HasSubstr("randomised: 12"));
-  // What an earlier run left is not counted again.
+  // The log of an earlier run is not counted again.
   EXPECT_THAT(Run("tests/run", "CTEST_STATUS=8").output, testing::Not(HasSubstr("Cases")));
 }
 
-// The log as ctest 3.25 writes it of a test that passed, of one that failed, and of one of many
-// lines none of which tells why.
+// The log of ctest 3.25 for a test that passed, one that failed, and one with many lines, none of
+// which gives the reason.
 TEST_F(RunScriptsTest, FailuresAreExcerptsOfTheLog) {
   const auto block = [](const std::string& name, const std::string& output,
                         const std::string& end) {
@@ -296,15 +296,15 @@ TEST_F(RunScriptsTest, FailuresAreExcerptsOfTheLog) {
   WriteFile(log, block("good", "a.cc:1: Failure\n", "Passed") +
                      block("bad", "[ RUN ]\na.cc:7: Failure\nValue of: x\n", "Failed") +
                      block("silent", many, "Failed"));
-  const Outcome told =
+  const Outcome result =
       RunShell(Quoted(TOPDNN_SOURCE_DIR "/tests/failures") + " " + Quoted(log.string()));
-  EXPECT_EQ(told.exit_status, 0);
-  EXPECT_THAT(told.output, testing::StartsWith("bad, 0.50 s:\n    a.cc:7: Failure\n"
-                                               "    Value of: x\nsilent, 0.50 s:\n    line 9\n"));
-  EXPECT_THAT(told.output, testing::EndsWith("    line 20\n"));
+  EXPECT_EQ(result.exit_status, 0);
+  EXPECT_THAT(result.output, testing::StartsWith("bad, 0.50 s:\n    a.cc:7: Failure\n"
+                                                 "    Value of: x\nsilent, 0.50 s:\n    line 9\n"));
+  EXPECT_THAT(result.output, testing::EndsWith("    line 20\n"));
 }
 
-TEST_F(RunScriptsTest, UnderCiWarningsAreErrors) {
+TEST_F(RunScriptsTest, CiMakesWarningsErrors) {
   Run("tests/run");
   Run("tests/run", "CI=true");
   Run("tests/run", "CI=true");

@@ -1,4 +1,4 @@
-// The Markdown documents of the repository, and the commands that they show in ```sh blocks.
+// The Markdown documents of the repository, and the commands in their ```sh blocks.
 
 #ifndef TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
 #define TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
@@ -15,11 +15,11 @@ std::vector<std::string> DocumentPaths();
 // "docs/exact-counting.md" as a part of a test's name: "docs_exact_counting".
 std::string TestNameOf(const std::string& document);
 
-// One entry per command, in order: lines ending in a backslash are joined, comments (from a `#` at
-// the start of a word) and blank lines left out, spaces at the ends trimmed.
+// The commands, in order. Lines that end in a backslash are joined; comments (from a `#` at the
+// start of a word), blank lines and surrounding spaces are removed.
 std::vector<std::string> ShellCommands(std::string_view markdown);
 
-// The program that a command starts, variables set in front of it (NAME=value) passed over.
+// The program that a command starts, after leading variables (NAME=value).
 std::string ProgramOf(std::string_view command);
 
 }  // namespace topdnn

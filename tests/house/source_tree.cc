@@ -20,8 +20,8 @@ std::string Read(const fs::path& path) {
   return text.str();
 }
 
-// Folders that hold what is made, not what is written.
-bool IsMade(const fs::path& folder) {
+// Folders with generated files.
+bool IsGenerated(const fs::path& folder) {
   const std::string name = folder.filename().string();
   return name == ".git" || name == "build" || name == ".cache" || name == "__pycache__";
 }
@@ -31,7 +31,7 @@ std::vector<SourceFile> Collect(const Wanted& wanted) {
   const fs::path root = TOPDNN_SOURCE_DIR;
   std::vector<SourceFile> files;
   for (auto entry = fs::recursive_directory_iterator(root); entry != fs::end(entry); ++entry) {
-    if (entry->is_directory() && IsMade(entry->path())) {
+    if (entry->is_directory() && IsGenerated(entry->path())) {
       entry.disable_recursion_pending();
     } else if (entry->is_regular_file()) {
       const fs::path path = entry->path().lexically_relative(root);

@@ -1,4 +1,4 @@
-// The repository's own files, as the tests of the house read them.
+// Reads the repository's files for the house tests.
 
 #ifndef TOPDNN_TESTS_HOUSE_SOURCE_TREE_H_
 #define TOPDNN_TESTS_HOUSE_SOURCE_TREE_H_
@@ -17,11 +17,10 @@ struct SourceFile {
 // The C++ files (.h, .cc) of the five floors and of tests/, sorted by path.
 std::vector<SourceFile> CppFiles();
 
-// Everything that is written by hand: the C++ files, CMake's, scripts, tables and documents. Sorted
-// by path.
+// All files that are written by hand: C++, CMake, scripts, tables and documents; sorted by path.
 std::vector<SourceFile> AllFiles();
 
-// One file by its path. Throws std::runtime_error when it cannot be read.
+// One file by its path. Throws std::runtime_error if it cannot be read.
 SourceFile ReadSource(std::string_view path);
 
 std::vector<std::string> LinesOf(std::string_view text);

@@ -1,4 +1,4 @@
-// What any text file of the repository must not hold.
+// Text that no file of the repository may contain.
 
 #include <gtest/gtest.h>
 
@@ -13,13 +13,13 @@
 namespace topdnn {
 namespace {
 
-// What is wrong with a line; empty: nothing. The words are put together here so that this file does
-// not hold them.
+// The fault of a line; empty if there is none. The words are composed here, so that this file does
+// not contain them.
 std::string FaultOf(std::string_view line) {
   for (const std::string_view folder : {"home", "root", "Users"}) {
     const std::string path = "/" + std::string(folder) + "/";
     const std::size_t at = line.find(path);
-    // A path starts a word; "src/home/x" is no absolute path.
+    // Only at the start of a word: "src/home/x" is not an absolute path.
     if (at != std::string_view::npos &&
         (at == 0 || std::string_view(" \"'`=:(").find(line[at - 1]) != std::string_view::npos)) {
       return "a path of one machine: " + path;
@@ -39,7 +39,7 @@ std::string FaultOf(std::string_view line) {
   return {};
 }
 
-TEST(TextTest, NoFileHoldsAMachinesPathOrUnfinishedWork) {
+TEST(TextTest, NoFileContainsAMachinesPathOrUnfinishedWork) {
   const std::vector<SourceFile> files = AllFiles();
   ASSERT_GT(files.size(), 20u);
   for (const SourceFile& file : files) {
@@ -51,8 +51,8 @@ TEST(TextTest, NoFileHoldsAMachinesPathOrUnfinishedWork) {
   }
 }
 
-// Phrases that a reader of technical English stops at; each has a plain form. Checked in the
-// folders whose prose has been rewritten.
+// Phrases that are hard to read, with a plain form of each. Checked in the folders whose prose has
+// been rewritten.
 struct Phrase {
   std::string_view phrase, plain;
 };
@@ -80,16 +80,51 @@ constexpr Phrase kPhrases[] = {
     {"as accelerators tell", "as papers report it"},
     {"of its ways", "of its variants"},
     {"file for the same as", "write the results to this file as"},
+    {"again and again", "repeatedly"},
+    {"somebody else", "another program"},
+    {"for want of", "without"},
+    {"sees to", "handles"},
+    {"goes on with", "continues with"},
+    {"goes about", "works"},
+    {"told apart", "distinguished"},
+    {"held against", "compared with"},
+    {"put against", "compared with"},
+    {"leans on", "depends on"},
+    {"whole again", "complete again"},
+    {"cut short", "incomplete"},
+    {"stands on", "is on"},
+    {"stands beside", "is next to"},
+    {"make it so", "give ..."},
+    {"worked out apart", "computed by hand"},
 };
 
 TEST(TextTest, CommentsAndMessagesArePlainEnglish) {
-  constexpr std::string_view kFolders[] = {"kernels/",        "networks/",      "datasets/",
-                                           "harness/",        "bench/",         "tests/kernels/",
-                                           "tests/networks/", "tests/datasets/"};
+  constexpr std::string_view kFolders[] = {"kernels/",
+                                           "networks/",
+                                           "datasets/",
+                                           "harness/",
+                                           "bench/",
+                                           "tests/kernels/",
+                                           "tests/networks/",
+                                           "tests/datasets/",
+                                           "tests/harness/",
+                                           "tests/house/",
+                                           "tests/pmu/",
+                                           "tests/process/",
+                                           "tests/fuzz/",
+                                           "tests/mutate",
+                                           "tests/busy_neighbour",
+                                           "tests/CMakeLists.txt",
+                                           "cmake/",
+                                           "setup/",
+                                           "docs/",
+                                           "CONTRIBUTING.md",
+                                           "CMakeLists.txt"};
   int files = 0;
   for (const SourceFile& file : AllFiles()) {
     const auto in_folder = [&](std::string_view folder) { return file.path.starts_with(folder); };
     if (std::none_of(std::begin(kFolders), std::end(kFolders), in_folder)) continue;
+    if (file.path == "tests/house/text_test.cc") continue;  // contains the phrases
     ++files;
     int number = 0;
     for (const std::string& line : LinesOf(file.text)) {

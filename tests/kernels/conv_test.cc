@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "kernels/activation/relu.h"
+#include "kernels/eltwise/add.h"
 #include "kernels/window.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
@@ -89,6 +91,18 @@ TEST(ConvOpTest, WorkOfGroupsStridesAndDilation) {
   EXPECT_EQ(op.AccumulationLength(Pass::kForward), 2 * 3 * 2);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardData), 3 * 3 * 2);
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 2 * 2 * 5);
+}
+
+TEST(ConvOpTest, AReluIsAppliedLast) {
+  const ConvOp plain(LopsidedExtents());
+  const ReluOp relu(plain.dst_shape(), 6);
+  const auto rectified = plain.FusedWith(relu);
+  ASSERT_NE(rectified, nullptr);
+  const auto& fused = dynamic_cast<const ConvOp&>(*rectified);
+  EXPECT_TRUE(fused.epilogue().relu);
+  EXPECT_EQ(fused.epilogue().bound, 6);
+  EXPECT_EQ(fused.FusedWith(ReluOp(plain.dst_shape())), nullptr);
+  EXPECT_EQ(fused.FusedWith(AddOp(plain.dst_shape(), 2, false)), nullptr);
 }
 
 TEST(ConvOpTest, ImpossibleGeometryIsRefused) {

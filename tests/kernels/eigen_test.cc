@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -20,7 +19,6 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
-#include "kernels/eigen/library.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/gemm/gemm.h"
@@ -455,28 +453,6 @@ TEST(EigenRequestTest, UnsupportedRequestsAreRefusedWithAReason) {
     blocked.layouts[Arg::kSrc] = *Layout::Parse("aBcd16b");
     EXPECT_NE(KernelRun("eigen", blocked).refusal().find("unblocked"), std::string::npos);
   }
-}
-
-TEST(EigenPoolTest, KernelsOfOneWidthShareTheirThreads) {
-  const auto found = eigen::FindFunctions(eigen::Variant::kGebp, "");
-  const eigen::Functions& functions = *std::get<const eigen::Functions*>(found);
-  const auto two = eigen::SharePool(functions, 2);
-  EXPECT_EQ(eigen::SharePool(functions, 2), two);
-  EXPECT_NE(eigen::SharePool(functions, 1), two);
-}
-
-// Two threads run kernels of one pool at the same time.
-TEST(EigenPoolTest, CallersMayShareAPool) {
-  const auto op = std::make_shared<ConvOp>(
-      ConvExtents{.n = 2, .c = 16, .h = 20, .w = 20, .k = 32, .r = 3, .s = 3});
-  const auto check = [&] {
-    for (std::uint64_t i = 0; i < 5; ++i) {
-      CheckAgainstReference("eigen", RequestFor(op, {Pass::kForward}, 2), i);
-    }
-  };
-  std::thread other(check);
-  check();
-  other.join();
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ namespace {
 TEST(ExtentsTest, TensorsUpToTheLimitAreAccepted) {
   EXPECT_NO_THROW(CheckExtents("relu", Shape{}));
   EXPECT_NO_THROW(CheckExtents("relu", Shape{1, 1, 1}));
-  EXPECT_NO_THROW(CheckExtents("relu", Shape{kMostElements}));
+  EXPECT_NO_THROW(CheckExtents("relu", Shape{kMaxElements}));
   EXPECT_NO_THROW(CheckExtents("relu", Shape{1 << 24, 1 << 24}));
 }
 
-TEST(ExtentsTest, OthersAreRefusedByNameAndShape) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  for (const Shape& shape : {Shape{0}, Shape{3, -1}, Shape{kMostElements + 1},
-                             Shape{(1 << 24) + 1, 1 << 24}, Shape{kMost, kMost, kMost}}) {
+TEST(ExtentsTest, ImpossibleShapesAreRefusedWithNameAndShape) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  for (const Shape& shape : {Shape{0}, Shape{3, -1}, Shape{kMaxElements + 1},
+                             Shape{(1 << 24) + 1, 1 << 24}, Shape{kMax, kMax, kMax}}) {
     try {
       CheckExtents("relu", shape);
       ADD_FAILURE() << shape.ToString();
@@ -33,15 +33,15 @@ TEST(ExtentsTest, OthersAreRefusedByNameAndShape) {
   }
 }
 
-TEST(ExtentsTest, StepsAreCountedOnlyWhereTheyFit) {
+TEST(ExtentsTest, WorkThatDoesNotFit64BitsIsRefused) {
   EXPECT_NO_THROW(CheckWork("conv", {std::int64_t{1} << 30, std::int64_t{1} << 30}));
   EXPECT_THROW(CheckWork("conv", {std::int64_t{1} << 30, std::int64_t{1} << 30, 2}),
                std::invalid_argument);
-  EXPECT_THROW(CheckWork("conv", {kMostElements, kMostElements}), std::invalid_argument);
+  EXPECT_THROW(CheckWork("conv", {kMaxElements, kMaxElements}), std::invalid_argument);
 }
 
 // Extents that overflow in a formula would be printed as what they wrapped around to.
-TEST(ExtentsTest, WindowsBeyondAllBoundsAreRefusedByTheirOwnNumbers) {
+TEST(ExtentsTest, HugeWindowsAreRefusedWithTheirExtents) {
   const std::string huge = "9223372036854775807";
   for (const std::string& problem :
        {"conv/n1c1h" + huge + "w1k1r1p1", "conv/n1c1h8w8k1r3p" + huge, "conv/n1c1h8k1r3u" + huge,

@@ -88,7 +88,7 @@ TEST_P(GemmBackendTest, AgreesWithTheReferenceOnRandomProblems) {
   }
 }
 
-TEST_P(GemmBackendTest, NotANumberInCIsNotReadWithBetaZero) {
+TEST_P(GemmBackendTest, WithBetaZeroANanInCIsIgnored) {
   KernelRun run(GetParam(),
                 RequestFor(std::make_shared<GemmOp>(GemmExtents{.m = 20, .n = 20, .k = 3}), {}, 1));
   ASSERT_NE(run.kernel(), nullptr) << run.refusal();

@@ -14,9 +14,9 @@
 namespace topdnn {
 
 std::pair<Pass, Arg> GradientOf(Arg input) {
-  switch (input) {
+  switch (input.role) {
     case Arg::kSrc:
-      return {Pass::kBackwardData, Arg::kDiffSrc};
+      return {Pass::kBackwardData, {Arg::kDiffSrc, input.index}};
     case Arg::kWeights:
       return {Pass::kBackwardWeights, Arg::kDiffWeights};
     case Arg::kBias:
@@ -26,10 +26,6 @@ std::pair<Pass, Arg> GradientOf(Arg input) {
     case Arg::kShift:
       return {Pass::kBackwardData, Arg::kDiffShift};
     default:
-      if (input >= Arg::kIndexedSrc && input < Arg::kIndexedDiffSrc) {
-        const int i = static_cast<int>(input) - static_cast<int>(Arg::kIndexedSrc);
-        return {Pass::kBackwardData, IndexedDiffSrc(i)};
-      }
       ADD_FAILURE() << NameOf(input) << " has no gradient";
       return {};
   }

@@ -25,6 +25,12 @@ TEST(InnerProductOpTest, WorkAndShapes) {
   EXPECT_EQ(op.weights_shape(), (Shape{64, 64, 4, 4}));
   EXPECT_EQ(op.Parameters().front().shape, (Shape{64, 1024}));
   EXPECT_EQ(op.AccumulationLength(Pass::kBackwardWeights), 64);
+  const InnerProductOp small(Shape{2, 3}, 5);
+  EXPECT_EQ(small.WorkOf(Pass::kForward, DataType::kF32).flops, 2 * 2 * 3 * 5);
+  EXPECT_EQ(small.WorkOf(Pass::kForward, DataType::kF32).bytes, 4 * (2 * 3 + 3 * 5 + 5 + 2 * 5));
+  EXPECT_EQ(small.AccumulationLength(Pass::kForward), 3);
+  EXPECT_EQ(small.AccumulationLength(Pass::kBackwardData), 5);
+  EXPECT_EQ(small.AccumulationLength(Pass::kBackwardWeights), 2);
 }
 
 TEST(InnerProductOpTest, ImpossibleExtentsAreRefused) {

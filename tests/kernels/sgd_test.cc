@@ -28,6 +28,7 @@ TEST(SgdOpTest, OperandsAndWork) {
   EXPECT_EQ(SgdOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).bytes, 4 * (100 + 1 + 200));
   EXPECT_FALSE(SgdOp(100, {}).Find({}, Arg::kMomentum));
   EXPECT_EQ(AdamOp(100, {}).WorkOf(Pass::kForward, DataType::kF32).flops, 1200);
+  EXPECT_EQ(AdamOp(100, {.weight_decay = 0.1F}).WorkOf(Pass::kForward, DataType::kF32).flops, 1400);
   EXPECT_THROW(SgdOp(0, {}), std::invalid_argument);
   EXPECT_THROW(AdamOp(-1, {}), std::invalid_argument);
 }

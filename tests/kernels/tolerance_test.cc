@@ -46,7 +46,7 @@ TEST(RelativeErrorTest, IsOfTheLargestEntry) {
   EXPECT_EQ(Error({0, 1e-300}, {0, 0}), kInfinity);
 }
 
-TEST(RelativeErrorTest, WhatIsNotFiniteMustBeTheSame) {
+TEST(RelativeErrorTest, NonFiniteElementsMustBeTheSame) {
   EXPECT_EQ(Error({kNan, 1}, {kNan, 1}), 0);
   EXPECT_EQ(Error({kInfinity, 1}, {kInfinity, 1}), 0);
   EXPECT_EQ(Error({kNan, 1}, {2, 1}), kInfinity);

@@ -81,7 +81,7 @@ TEST_P(AllocationTest, AStepAllocatesNothing) {
 INSTANTIATE_TEST_SUITE_P(Backends, AllocationTest,
                          testing::Values("onednn", "eigen", "eigen-sgemm", "reference"));
 
-TEST(AllocationWatchTest, TheWatchSeesAnAllocation) {
+TEST(AllocationWatchTest, AnAllocationIsCounted) {
   own_allocations = 0;
   watching = true;
   void* memory = operator new(100);  // (a new expression may be optimized away)

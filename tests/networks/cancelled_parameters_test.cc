@@ -45,13 +45,13 @@ Graph Bottlenecks() {
   return std::move(net).Take();
 }
 
-TEST(CancelledParametersTest, AreThoseThatOnlyBatchNormalizationsRead) {
+TEST(CancelledParametersTest, OnlyBatchNormalizationsReadThem) {
   EXPECT_THAT(NamesOf(Bottlenecks()),
               testing::UnorderedElementsAre("cancelled0.bias", "cancelled1.shift", "project.bias",
                                             "cancelled2.shift"));
 }
 
-TEST(CancelledParametersTest, TheLossIgnoresThemAndTheirGradientIsZero) {
+TEST(CancelledParametersTest, TheyDoNotChangeTheLossAndTheirGradientIsZero) {
   PlanRequest request;
   request.backend = "reference";
   request.type = DataType::kF64;

@@ -107,7 +107,7 @@ TEST(CnnTest, TrainingLowersTheLoss) {
   }
 }
 
-TEST(CnnTest, ParametersDependOnTheSeedAlone) {
+TEST(CnnTest, ParametersDependOnlyOnTheSeed) {
   const auto onednn = MakeCnn("onednn");
   const auto reference = MakeCnn("reference");
   for (std::size_t i = 0; i < onednn->parameters().size(); ++i) {

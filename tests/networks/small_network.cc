@@ -26,6 +26,17 @@ double Largest(const std::vector<double>& values) {
 
 }  // namespace
 
+std::vector<std::string> NetworksOf(NetworkClass wanted) {
+  constexpr std::int64_t kLargeFrom = 20'000'000;
+  std::vector<std::string> names;
+  for (const NetworkOffer& network : Networks()) {
+    const Graph graph = network.build({1, network.image, network.classes});
+    const bool large = graph.Totals().parameters >= kLargeFrom;
+    if (large == (wanted == NetworkClass::kLarge)) names.push_back(network.FullName());
+  }
+  return names;
+}
+
 std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, ParameterDraw draw) {
   const NetworkOffer& network = *FindNetwork(name);
   request.threads = 2;

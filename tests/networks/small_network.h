@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "networks/parameters.h"
 #include "networks/plan.h"
@@ -27,6 +28,11 @@ void ExpectStagesAgree(Plan& plan);
 // statistics of the reference backend, within `tolerance` of each array's largest entry. A gradient
 // that is only rounding (see the definition) must only be small compared with the largest of them.
 void ExpectStepAgrees(const std::string& name, const PlanRequest& request, double tolerance);
+
+// The full names of the zoo's networks that have at least 20 million parameters (kLarge), or fewer.
+// The tests of the large ones are slow.
+enum class NetworkClass { kSmall, kLarge };
+std::vector<std::string> NetworksOf(NetworkClass wanted);
 
 // "googlenet:bn" in the form of a test name.
 std::string NameOfCase(const testing::TestParamInfo<std::string>& tested);

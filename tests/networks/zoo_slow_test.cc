@@ -25,9 +25,7 @@ TEST_P(LargeNetworkTest, EveryStageOfInferenceAgrees) {
   ExpectStagesAgree(*plan);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, LargeNetworkTest,
-                         testing::Values("alexnet", "alexnet:one-tower", "vgg16", "vgg19",
-                                         "resnet50", "resnet50:v1"),
+INSTANTIATE_TEST_SUITE_P(Zoo, LargeNetworkTest, testing::ValuesIn(NetworksOf(NetworkClass::kLarge)),
                          NameOfCase);
 
 // bf16 kernels are compared with f32 arithmetic on the same rounded operands.

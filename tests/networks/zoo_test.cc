@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,10 @@ TEST(ZooTest, TotalsAreThePublishedOnes) {
     EXPECT_EQ(graph.Totals().parameters, row.parameters);
   }
   EXPECT_EQ(published.size(), Networks().size());
+}
+
+TEST(ZooTest, AFullNameIsRegisteredOnce) {
+  EXPECT_THROW(NetworkRegistration(*FindNetwork("cnn")), std::logic_error);
 }
 
 // Runs the step and checks that each stage's result has a plausible scale.
@@ -114,9 +119,7 @@ TEST(FusionTest, ABoundedReluIsComputedByTheConvolution) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest,
-                         testing::Values("lenet5", "lenet", "googlenet", "googlenet:bn",
-                                         "mobilenet_v1", "mobilenet_v2", "resnet18"),
+INSTANTIATE_TEST_SUITE_P(Zoo, ZooNetworkTest, testing::ValuesIn(NetworksOf(NetworkClass::kSmall)),
                          NameOfCase);
 
 }  // namespace

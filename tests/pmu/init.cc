@@ -1,8 +1,8 @@
 // The first and only process of the emulated machine: counts loops of known length through the
 // harness's perf_event layer (sources, plans, groups, folds) on a real PMU, prints each check with
 // the expected value and the one it read, and powers off. The emulation counts instructions
-// exactly. Two readings of a source add a constant number of instructions of their own, which a
-// loop of one round shows.
+// exactly. Two readings of a source add a constant number of instructions, which a loop of one
+// round measures.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -30,9 +30,10 @@ namespace topdnn {
 namespace {
 
 constexpr char kSysfs[] = "/sys/bus/event_source/devices";
-constexpr std::size_t kCounters = 6;  // general ones of a Neoverse N1; cycles have one of their own
-constexpr double kReading = 2000;     // most instructions of user mode in two readings of a source
-constexpr double kWaking = 20000;     // and of a thread that is woken, ends a loop and waits again
+constexpr std::size_t kCounters =
+    6;                             // general counters of a Neoverse N1; cycles have a dedicated one
+constexpr double kReading = 2000;  // limit of user-mode instructions in two readings of a source
+constexpr double kWaking = 20000;  // limit of a thread that wakes, ends a loop and waits again
 int failures = 0;
 
 void Check(bool good, const char* what, double expected, double read) {
@@ -81,19 +82,19 @@ std::size_t IndexOf(const CounterSource& source, const std::string& event) {
   return at;
 }
 
-// What two readings count around a loop. Not inlined: a length that the compiler knows takes one or
-// two instructions to load, by its size.
+// The count of two readings around a loop. Not inlined: loading a constant length would take one or
+// two instructions, depending on its size.
 [[gnu::noinline]] EventCount CountOfLoop(CounterSource& source, std::size_t event,
                                          std::uint64_t n) {
   return Region(source, [n] { Loop(n); }).counts.at(event);
 }
 
-// The instructions of the readings alone.
+// The instructions of the readings themselves.
 double Beside(CounterSource& source, std::size_t event) {
   return CountOfLoop(source, event, 1).value.value_or(-1) - 2;
 }
 
-// Loops of several lengths: what lies beside each is the same few instructions of the readings.
+// Loops of several lengths: the readings add the same few instructions to each.
 void KnownLoops(CounterSource& source, std::size_t event) {
   const double beside = Beside(source, event);
   Check(beside >= 0 && beside < kReading, "instructions of two readings", 0, beside);
@@ -125,7 +126,7 @@ void HardwareSource() {
   source->End();
 }
 
-// Software events have no counter: their times say nothing, and the kernel's mode is among them.
+// Software events have no counter, so their times mean nothing, and they include kernel mode.
 void SoftwareSource() {
   constexpr std::size_t kPages = 64;
   const auto source = OpenByName("software");
@@ -148,7 +149,7 @@ void Resolvers(const ResolvedEvent& instructions) {
   CheckEqual("sysfs's code is the manual's", 0x8,
              listed ? static_cast<double>(listed->config) : -1);
   const auto raw = ResolveEvent("NO_SUCH_NAME", 0x8, kSysfs);
-  Check(raw && raw->by == "raw", "a raw code where no name helps", 1, raw ? 1 : 0);
+  Check(raw && raw->by == "raw", "a raw code if no name is known", 1, raw ? 1 : 0);
 }
 
 void Refusals(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
@@ -160,7 +161,7 @@ void Refusals(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   CheckEqual("member refused", kCounters + 1, static_cast<double>(outcome.member));
   const ResolvedEvent none{"L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000, ""};
   CheckEqual("errno of an event this PMU lacks", ENOENT, group.Open(std::span(&none, 1)).error);
-  // 0x3F (STALL_SLOT) is no event of this emulation: it opens and stays at 0.
+  // The emulation does not support 0x3F (STALL_SLOT): it opens and stays at 0.
   const std::vector<ResolvedEvent> silent = {instructions, {"raw", PERF_TYPE_RAW, 0x3F, "raw"}};
   const Trial trial = TryGroup(PerfSyscalls::Real(), silent, [] { Loop(100'000); });
   Check(trial.verdict == TrialVerdict::kCounts, "verdict on a group with a silent event", 0,
@@ -168,7 +169,7 @@ void Refusals(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   CheckEqual("its count", 0, trial.counts.size() == 2 ? trial.counts[1].value.value_or(-1) : -1);
 }
 
-// One request for cycles, common to all passes, and so many for instructions.
+// One request for cycles, common to all passes, and the given number of requests for instructions.
 std::vector<PerfRequest> RequestsOf(const ResolvedEvent& cycles, const ResolvedEvent& instructions,
                                     std::size_t events) {
   std::vector<PerfRequest> requests = {
@@ -181,13 +182,13 @@ std::vector<PerfRequest> RequestsOf(const ResolvedEvent& cycles, const ResolvedE
   return requests;
 }
 
-// More events than counters: planned into passes, each of which counts all the time.
+// More events than counters: they are planned into passes, each of which counts all the time.
 void Passes(const std::vector<PerfRequest>& requests, std::size_t free, double passes) {
   const PerfSyscalls calls = PerfSyscalls::Real();
   PerfPlan plan = PlanPerf(calls, requests, SpinForATrial);
   CheckEqual("counters found free", static_cast<double>(free), static_cast<double>(plan.counters));
   CheckEqual("passes", passes, static_cast<double>(plan.passes.size()));
-  CheckEqual("events left out", 0, static_cast<double>(plan.absent.size()));
+  CheckEqual("events omitted", 0, static_cast<double>(plan.absent.size()));
   PerfSource source(calls, std::move(plan));
   std::size_t counted = 0, instructions = 0;
   for (std::size_t pass = 0; pass < source.passes(); ++pass) {
@@ -207,7 +208,7 @@ void Passes(const std::vector<PerfRequest>& requests, std::size_t free, double p
              static_cast<double>(instructions));
 }
 
-// A counter that somebody else has pinned to is not there for a plan.
+// A plan does not use a counter that another event is pinned to.
 void HeldCounter(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   const PerfSyscalls calls = PerfSyscalls::Real();
   perf_event_attr attr{};
@@ -221,8 +222,8 @@ void HeldCounter(const ResolvedEvent& cycles, const ResolvedEvent& instructions)
   calls.close(held);
 }
 
-// Two sources of a full group each share the counters by time: unscaled counts are too small,
-// scaled ones nearly right.
+// Two sources with a full group each share the counters in turns: unscaled counts are too small,
+// and scaled counts are nearly correct.
 void Multiplexing(const ResolvedEvent& instructions) {
   const PerfPlan plan = {.passes = {std::vector<ResolvedEvent>(kCounters, instructions)},
                          .absent = {}};
@@ -241,7 +242,7 @@ void Multiplexing(const ResolvedEvent& instructions) {
         count.value.value_or(-1));
 }
 
-// Threads that run a loop of their own length when they are let go, and wait again.
+// Threads that each run a loop of a different length when released, and then wait again.
 class Pool {
  public:
   explicit Pool(std::vector<std::uint64_t> lengths) : lengths_(std::move(lengths)) {
@@ -276,14 +277,14 @@ class Pool {
   std::atomic<int> started_{0}, go_{0}, done_{0};
 };
 
-// Threads that existed before the source began: each is counted in a group of its own.
+// Threads that existed before the source began: each is counted in a separate group.
 void Threads(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   Pool pool({1'000'000, 3'000'000});
   PerfSource source(PerfSyscalls::Real(), {.passes = {{cycles, instructions}}, .absent = {}});
   source.Begin(0);
   const Region region(source, [&] {
     pool.Run();
-    pool.End();  // (what a thread counted is kept when it has ended)
+    pool.End();  // the counts of a thread remain after it ends
   });
   const auto threads = source.FoldThreads(region.before, region.after);
   CheckEqual("threads counted", 3, static_cast<double>(threads.size()));
@@ -292,12 +293,12 @@ void Threads(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   for (std::size_t t = 0; t < threads.size(); ++t) {
     const double read = threads[t].counts[1].value.value_or(-1);
     sum += read;
-    if (t == 0) continue;  // (it waits for the others by yielding)
+    if (t == 0) continue;  // it yields while it waits for the others
     const double known = t == 1 ? 2e6 : 6e6;
     Check(read >= known && read < known + kWaking, "a worker's instructions", known, read);
   }
   CheckEqual("sum over the threads", sum, region.value(1));
-  // One that starts later has no group.
+  // A thread that starts later has no group.
   const Region later(source, [] { std::thread([] { Loop(5'000'000); }).join(); });
   Check(later.value(1) < 5e6, "instructions without those of a later thread", 0, later.value(1));
 }
@@ -312,7 +313,7 @@ int PmuInterrupts() {
 }
 
 // The counters are narrower than the counts: the kernel presets each so that it overflows after
-// `period` events, and goes on from there in an interrupt. Nothing may be lost at it.
+// `period` events, and continues from there in an interrupt. No count may be lost.
 void Overflows(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   for (const std::uint64_t period : {1'000'003u, 100'003u}) {
     PerfSyscalls calls = PerfSyscalls::Real();
@@ -338,10 +339,10 @@ std::size_t OpenFiles() {
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     files += entry.path().empty() ? 0 : 1;
   }
-  return files - 1;  // (the folder itself)
+  return files - 1;  // without the folder itself
 }
 
-// A limit of open files that some of the threads still fit.
+// A limit of open files that is enough for only some of the threads.
 void TooManyFiles(const ResolvedEvent& cycles, const ResolvedEvent& instructions) {
   Pool pool({1, 1, 1});
   rlimit old{};
@@ -378,7 +379,7 @@ void TooManyFiles(const ResolvedEvent& cycles, const ResolvedEvent& instructions
   }
   source.Begin(0);
   CheckEqual(
-      "counts again with files enough", 2000,
+      "counts again with enough files", 2000,
       Region(source, [] { Loop(1001); }).value(1) - Region(source, [] { Loop(1); }).value(1));
 }
 

@@ -1,4 +1,4 @@
-// Runs a shell command and keeps what it said: for tests of scripts and outside programs.
+// Runs a shell command and captures its output, for tests of scripts and other programs.
 
 #ifndef TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
 #define TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
@@ -13,10 +13,10 @@ struct Outcome {
   std::string output;    // standard output and standard error together
 };
 
-// Runs `command` by /bin/sh. Throws std::runtime_error when no process can be started.
+// Runs `command` with /bin/sh. Throws std::runtime_error if no process can be started.
 Outcome RunShell(const std::string& command);
 
-// `word` as one word of the shell.
+// Quotes `word` as a single word for the shell.
 std::string Quoted(std::string_view word);
 
 }  // namespace topdnn

@@ -1,1 +1,1 @@
-// Nothing: a precompiled header needs a file to be compiled with.
+// Empty: CMake needs a source file to compile the precompiled header.

@@ -1,5 +1,5 @@
-// Where a test writes its files: no two tests share a folder, for ctest runs neighbours at once,
-// each in a process of its own.
+// A separate folder for the files of each test. Tests must not share folders, because ctest runs
+// several test processes at once.
 
 #ifndef TOPDNN_TESTS_PROCESS_TEST_FOLDER_H_
 #define TOPDNN_TESTS_PROCESS_TEST_FOLDER_H_
@@ -14,10 +14,10 @@
 
 namespace topdnn {
 
-// A new folder with all that is written into it, removed at its end.
+// Creates a new folder; the destructor removes it with its contents.
 class TestFolder {
  public:
-  // Its name begins with `prefix`. Throws std::system_error when none can be made.
+  // Its name begins with `prefix`. Throws std::system_error if it cannot be created.
   explicit TestFolder(const std::string& prefix = "topdnn-") {
     std::string name = (std::filesystem::temp_directory_path() / (prefix + "XXXXXX")).string();
     if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category());
@@ -29,7 +29,7 @@ class TestFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  // Writes `name`, with the folders above it, and returns its path.
+  // Writes the file `name`, creates its parent folders, and returns its path.
   std::filesystem::path Write(const std::string& name, const std::string& bytes) const {
     const std::filesystem::path path = path_ / name;
     std::filesystem::create_directories(path.parent_path());

@@ -1,7 +1,7 @@
 // Activations as device expressions.
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -35,6 +35,8 @@ struct Eigen::internal::functor_traits<topdnn::eigen::PassedGradient> {
 };
 
 namespace topdnn::eigen {
+
+namespace {
 
 void Activate(Pool* pool, const Activation& activation, std::int64_t n, const float* src,
               float* dst) {
@@ -81,5 +83,10 @@ void ActivateBackward(Pool* pool, const Activation& activation, std::int64_t n,
       break;
   }
 }
+
+const Entry kActivate(&Functions::activate, Activate);
+const Entry kActivateBackward(&Functions::activate_backward, ActivateBackward);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
 namespace {
 
 constexpr Index kPiece = 4096;  // elements
-
-}  // namespace
 
 void Add(Pool* pool, std::int64_t n, std::int64_t sources, const float* const* src, bool relu,
          float* dst) {
@@ -55,5 +53,11 @@ void AddBias(Pool* pool, std::int64_t rows, std::int64_t channels, const float* 
     }
   });
 }
+
+const Entry kAdd(&Functions::add, Add);
+const Entry kAddBias(&Functions::add_bias, AddBias);
+const Entry kCopyRows(&Functions::copy_rows, CopyRows);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

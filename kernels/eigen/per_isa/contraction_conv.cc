@@ -7,7 +7,7 @@
 
 #include "kernels/eigen/per_isa/contraction.h"
 #include "kernels/eigen/per_isa/patches.h"
-#include "kernels/eigen/per_isa/products.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -59,8 +59,6 @@ void MultiplyInOneThread(const Convolution& conv, const float* diff_dst, const f
       Map<const MatrixXf>(diff_dst, conv.k, outputs);
 #endif
 }
-
-}  // namespace
 
 void ConvForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                  const Epilogue& epilogue, float* dst) {
@@ -125,5 +123,11 @@ void ConvBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst
     }
   });
 }
+
+const Entry kConvForward(&Functions::conv_forward, ConvForward);
+const Entry kConvBackwardWeights(&Functions::conv_backward_weights, ConvBackwardWeights);
+const Entry kConvBackwardData(&Functions::conv_backward_data, ConvBackwardData);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

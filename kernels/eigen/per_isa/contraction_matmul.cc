@@ -2,7 +2,7 @@
 // on one thread, as in TensorFlow's MatMul.
 
 #include "kernels/eigen/per_isa/contraction.h"
-#include "kernels/eigen/per_isa/products.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -26,8 +26,6 @@ Factor RightFactor(const float* data, Index rows, Index columns, bool transposed
   return {ConstMatrix(data, columns, rows), 1};
 }
 
-}  // namespace
-
 void ComputeMatMul(Pool* pool, const MatMul& p) {
   const Factor a = LeftFactor(p.a, p.m, p.k, p.transpose_a);
   const Factor b = RightFactor(p.b, p.k, p.n, p.transpose_b);
@@ -46,5 +44,9 @@ void ComputeMatMul(Pool* pool, const MatMul& p) {
     c.device(pool->device) = c * p.beta + product;
   }
 }
+
+const Entry kMatMul(&Functions::matmul, ComputeMatMul);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "kernels/eigen/per_isa/epilogue.h"
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -64,8 +64,6 @@ void ForEachOutput(const Convolution& conv, Index h, Index w, Body body) {
 double WorkOfRow(const Convolution& conv) {
   return static_cast<double>(conv.ow * conv.r * conv.s * conv.k);
 }
-
-}  // namespace
 
 void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                       const Epilogue& epilogue, float* dst) {
@@ -131,5 +129,12 @@ void DepthwiseBackwardWeights(Pool* pool, const Convolution& conv, const float* 
     for (Index i = 0; i < size; ++i) diff_weights[i] += partial[part * size + i];
   }
 }
+
+const Entry kDepthwiseForward(&Functions::depthwise_forward, DepthwiseForward);
+const Entry kDepthwiseBackwardData(&Functions::depthwise_backward_data, DepthwiseBackwardData);
+const Entry kDepthwiseBackwardWeights(&Functions::depthwise_backward_weights,
+                                      DepthwiseBackwardWeights);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -68,8 +68,6 @@ void Statistics(const Pool& pool, const BatchNorm& norm, const Scratch& scratch,
   });
   Row(norm.variance, channels) = scratch.Total(1) / count;
 }
-
-}  // namespace
 
 void BatchNormInference(Pool* pool, const BatchNorm& norm, const float* src, float* dst) {
   const Scratch scratch(*pool, norm);
@@ -145,5 +143,12 @@ void MovingAverage(Pool* pool, std::int64_t n, float momentum, const float* src,
   Flat average(dst, n);
   average.device(pool->device) = average * momentum + ConstFlat(src, n) * (1.0F - momentum);
 }
+
+const Entry kBatchNormTraining(&Functions::batchnorm_training, BatchNormTraining);
+const Entry kBatchNormInference(&Functions::batchnorm_inference, BatchNormInference);
+const Entry kBatchNormBackward(&Functions::batchnorm_backward, BatchNormBackward);
+const Entry kMovingAverage(&Functions::moving_average, MovingAverage);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -7,7 +7,7 @@
 #include <new>
 #include <utility>
 
-#include "kernels/eigen/per_isa/operations.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -52,8 +52,11 @@ Eigen::StlThreadEnvironment::EnvThread* SerialOpenMpThreads::CreateThread(
   });
 }
 
-Pool* MakePool(int threads) { return new Pool(threads); }
+namespace {
 
-void ReleasePool(Pool* pool) { delete pool; }
+const Entry kMakePool(&Functions::make_pool, [](int threads) { return new Pool(threads); });
+const Entry kReleasePool(&Functions::release_pool, [](Pool* pool) { delete pool; });
+
+}  // namespace
 
 }  // namespace topdnn::eigen

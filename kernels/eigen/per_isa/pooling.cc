@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -48,8 +48,6 @@ void TakeMaxima(Index channels, const float* column, float* best) {
     best[c] = wins ? column[c] : best[c];
   }
 }
-
-}  // namespace
 
 void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst, std::int32_t* winners) {
   ForEachRow(*pool, p.n, p.oh, TouchedPerRow(p, p.oh), [&](Index n, Index y) {
@@ -133,5 +131,12 @@ void AveragePoolBackward(Pool* pool, const Pooling& p, const float* diff_dst, fl
     }
   });
 }
+
+const Entry kMaxPool(&Functions::max_pool, MaxPool);
+const Entry kMaxPoolBackward(&Functions::max_pool_backward, MaxPoolBackward);
+const Entry kAveragePool(&Functions::average_pool, AveragePool);
+const Entry kAveragePoolBackward(&Functions::average_pool_backward, AveragePoolBackward);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -20,8 +20,6 @@ using ConstBlock = Eigen::TensorMap<Eigen::Tensor<const float, kRank, Eigen::Row
 // The summed dimensions are template arguments, so that Eigen uses its vector code.
 template <int... kDimensions>
 constexpr Eigen::IndexList<Eigen::type2index<kDimensions>...> kOver = {};
-
-}  // namespace
 
 void Sum(Pool* pool, const Reduction& r, const float* src, float* dst) {
   const auto& device = pool->device;
@@ -78,5 +76,11 @@ void ColumnSums(Pool* pool, std::int64_t rows, std::int64_t columns, const float
   total = ConstRow(partial, columns);
   for (Index part = 1; part < parts; ++part) total += ConstRow(partial + part * columns, columns);
 }
+
+const Entry kSum(&Functions::sum, Sum);
+const Entry kSumBackward(&Functions::sum_backward, SumBackward);
+const Entry kColumnSums(&Functions::column_sums, ColumnSums);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

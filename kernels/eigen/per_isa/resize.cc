@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
+
+namespace {
 
 void Resize(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
             std::int64_t scale_h, std::int64_t scale_w, const float* src, float* dst) {
@@ -44,5 +46,10 @@ void ResizeBackward(Pool* pool, std::int64_t rows, std::int64_t width, std::int6
     }
   });
 }
+
+const Entry kResize(&Functions::resize, Resize);
+const Entry kResizeBackward(&Functions::resize_backward, ResizeBackward);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -39,8 +39,6 @@ void ForEachRow(const Pool& pool, const ResponseNorm& norm, Body body) {
   });
 }
 
-}  // namespace
-
 void NormalizeResponses(Pool* pool, const ResponseNorm& norm, const float* src, float* dst,
                         float* scale) {
   const Index channels = norm.channels;
@@ -73,5 +71,10 @@ void NormalizeResponsesBackward(Pool* pool, const ResponseNorm& norm, const floa
     dx -= 2 * norm.alpha * norm.beta * x * sums;
   });
 }
+
+const Entry kNormalizeResponses(&Functions::lrn, NormalizeResponses);
+const Entry kNormalizeResponsesBackward(&Functions::lrn_backward, NormalizeResponsesBackward);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -1,9 +1,11 @@
 // Permutation of a tensor's dimensions, which also is a reorder between unblocked layouts.
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
+
+namespace {
 
 void Shuffle(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
              float* dst) {
@@ -14,5 +16,9 @@ void Shuffle(Pool* pool, const std::int64_t extents[4], const int order[4], cons
   To to(dst, extents[order[0]], extents[order[1]], extents[order[2]], extents[order[3]]);
   to.device(pool->device) = from.shuffle(permutation);
 }
+
+const Entry kShuffle(&Functions::shuffle, Shuffle);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

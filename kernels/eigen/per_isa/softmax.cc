@@ -1,8 +1,8 @@
 // Softmax as device expressions, in the steps of TensorFlow's SoftmaxEigenImpl, and softmax
 // cross-entropy.
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -18,8 +18,6 @@ struct PerRow {
   const Eigen::array<Index, 1> classes_axis = {1};
   const Eigen::DSizes<Index, 2> column, spread;
 };
-
-}  // namespace
 
 void Softmax(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src, float* dst) {
   const PerRow per_row(batch, classes);
@@ -75,5 +73,11 @@ void CrossEntropy(Pool* pool, std::int64_t batch, std::int64_t classes, const fl
     }
   });
 }
+
+const Entry kSoftmax(&Functions::softmax, Softmax);
+const Entry kSoftmaxBackward(&Functions::softmax_backward, SoftmaxBackward);
+const Entry kCrossEntropy(&Functions::cross_entropy, CrossEntropy);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -1,8 +1,8 @@
 // Updates of parameters as device expressions, as in TensorFlow's training_ops.cc. Without decay
 // its arithmetic is left out, so that the work counted is the work done.
 
-#include "kernels/eigen/per_isa/operations.h"
 #include "kernels/eigen/per_isa/pool.h"
+#include "kernels/eigen/per_isa/table.h"
 
 namespace topdnn::eigen {
 
@@ -28,8 +28,6 @@ void ByAdam(const Eigen::ThreadPoolDevice& device, const Adam& s, const Gradient
   weights.device(device) -= first * s.rate / (second.sqrt() + s.epsilon);
 }
 
-}  // namespace
-
 void UpdateBySgd(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
                  const float* gradient, float* weights, float* momentum) {
   const ConstFlat g(gradient, n);
@@ -53,5 +51,10 @@ void UpdateByAdam(Pool* pool, std::int64_t n, const Adam& settings, const float*
     ByAdam(pool->device, settings, g + w * settings.weight_decay, w, m, v);
   }
 }
+
+const Entry kUpdateBySgd(&Functions::sgd, UpdateBySgd);
+const Entry kUpdateByAdam(&Functions::adam, UpdateByAdam);
+
+}  // namespace
 
 }  // namespace topdnn::eigen

@@ -30,7 +30,7 @@ void ExpectReadOrRefused(const std::string& bytes) {
   }
 }
 
-TEST(HostileModelTest, SamplesAreTaken) {
+TEST(HostileModelTest, SamplesAreImported) {
   for (const std::string& sample : SampleModels()) {
     EXPECT_NO_THROW(ImportOnnx(sample, {.memory_limit = kLimit}));
   }
@@ -207,7 +207,7 @@ TEST(HostileModelTest, ALongChainInTheWrongOrderIsSorted) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("no layer leads from its input"));
 }
 
-TEST(HostileModelTest, WeightsThatAreNoNumbersAreRefused) {
+TEST(HostileModelTest, NonFiniteWeightsAreRefused) {
   for (const float bad :
        {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()}) {
     ModelBuilder model;
@@ -225,7 +225,7 @@ TEST(HostileModelTest, WeightsThatAreNoNumbersAreRefused) {
   EXPECT_THAT(RefusalOf(norm.Bytes()), HasSubstr("y/variance has -1 at element 1"));
 }
 
-TEST(HostileModelTest, AKernelShapeThatIsNotThatOfTheWeightsIsRefused) {
+TEST(HostileModelTest, AKernelShapeThatDiffersFromTheWeightsIsRefused) {
   const auto with_kernel = [](const std::vector<std::int64_t>& kernel) {
     ModelBuilder model;
     model.Input("x", {1, 2, 8, 8}).Output("y");
@@ -260,7 +260,7 @@ TEST(HostileModelTest, NamesArePrintedOnOneLine) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("Re?lu?[31m at a?b"));
 }
 
-TEST(HostileModelTest, OtherFilesAreRefused) {
+TEST(HostileModelTest, FilesOfOtherFormatsAreRefused) {
   for (const std::string& bytes :
        {std::string(), std::string("not a model"), std::string(1000, '\0'), std::string("\x08\x07"),
         std::string(200, '\x3a')}) {

@@ -295,7 +295,7 @@ TEST(ImporterTest, DoubleIsRefused) {
 }
 
 // As programs leave them that edit models: a node is appended, whatever reads it.
-TEST(ImporterTest, NodesMayStandInAnyOrder) {
+TEST(ImporterTest, NodesMayBeInAnyOrder) {
   const auto model_of = [](bool sorted) {
     ModelBuilder model;
     model.Input("x", {1, 2, 4, 4}).Output("y");

@@ -1,66 +1,89 @@
-// The ONNX project's node tests (Debian package libonnx-testdata) as whole models: imported,
-// planned and run by a backend, they must give the published results. All inputs but the first are
-// made initializers, as they are in networks.
+// The ONNX project's node tests (see node_case.h) on every backend. A case runs as a network of one
+// layer, if the importer takes it, and as single operations, if it has a translator
+// (node_translation.h). Otherwise it is counted as left out with the reason.
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <fstream>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
-#include "networks/plan.h"
+#include "kernels/registry.h"
+#include "networks/onnx/node_import.h"
 #include "tests/kernels/case_count.h"
-#include "tests/networks/onnx/run_model.h"
+#include "tests/networks/onnx/node_case.h"
+#include "tests/networks/onnx/node_translation.h"
+#include "tests/networks/onnx/node_verdict.h"
 
 namespace topdnn {
 namespace {
 
-namespace fs = std::filesystem;
+bool HasCases() { return std::filesystem::is_directory(kOnnxNodeTests); }
+constexpr const char* kNoCases = "the Debian package libonnx-testdata is not installed";
 
-const fs::path kCases = "/usr/share/libonnx-testdata/data/node";
-
-template <typename Message>
-bool Read(const fs::path& path, Message& message) {
-  std::ifstream file(path, std::ios::binary);
-  return file && message.ParseFromIstream(&file);
+// How many of the published cases of an operation must at least run as networks on every backend
+// (libonnx-testdata 1.12). The cases of Add, Concat and Sum make a tensor of each input: as a
+// constant the second is none that a network has. Those of Cast change the type, and those of Pad
+// have no convolution or pooling after them.
+const std::map<std::string, int>& LeastImported() {
+  static const std::map<std::string, int> cases = {{"Add", 0},
+                                                   {"AveragePool", 11},
+                                                   {"BatchNormalization", 2},
+                                                   {"Cast", 0},
+                                                   {"Clip", 8},
+                                                   {"Concat", 0},
+                                                   {"Conv", 6},
+                                                   {"Dropout", 6},
+                                                   {"Flatten", 9},
+                                                   {"Gemm", 8},
+                                                   {"GlobalAveragePool", 2},
+                                                   {"GlobalMaxPool", 2},
+                                                   {"HardSigmoid", 3},
+                                                   {"Identity", 1},
+                                                   {"LRN", 2},
+                                                   {"MatMul", 1},
+                                                   {"MaxPool", 11},
+                                                   {"Pad", 0},
+                                                   {"ReduceMean", 8},
+                                                   {"ReduceSum", 7},
+                                                   {"Relu", 1},
+                                                   {"Reshape", 9},
+                                                   {"Resize", 1},
+                                                   {"Sigmoid", 2},
+                                                   {"Shape", 0},
+                                                   {"Softmax", 2},
+                                                   {"Squeeze", 2},
+                                                   {"Sum", 0},
+                                                   {"Transpose", 7},
+                                                   {"Unsqueeze", 8}};
+  return cases;
 }
 
-// What the importer takes, and how many of the published cases of each must at least run with the
-// published result (libonnx-testdata 1.12). The cases of Add and Sum make a tensor of each input:
-// as a constant the second is none that a network has.
-const std::map<std::string, int>& Operations() {
-  static const std::map<std::string, int> operations = {
-      {"Add", 0},           {"AveragePool", 11}, {"BatchNormalization", 2},
-      {"Clip", 8},          {"Conv", 6},         {"Dropout", 6},
-      {"Flatten", 9},       {"Gemm", 8},         {"GlobalAveragePool", 2},
-      {"GlobalMaxPool", 2}, {"HardSigmoid", 3},  {"Identity", 1},
-      {"LRN", 2},           {"MatMul", 1},       {"MaxPool", 11},
-      {"ReduceMean", 8},    {"ReduceSum", 7},    {"Relu", 1},
-      {"Reshape", 9},       {"Resize", 1},       {"Sigmoid", 2},
-      {"Softmax", 2},       {"Squeeze", 2},      {"Sum", 0},
-      {"Transpose", 7},     {"Unsqueeze", 8}};
-  return operations;
-}
-
-// What may be left out: an operation's refusals, each by a part of its words. Any other is a
-// failure.
+// What may be left out because the case cannot be read or imported: each reason by a part of its
+// words. Any other is a failure.
 const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
       {"Add", "an addition of a constant"},
       {"AveragePool", "topdnn supports 2-D windows"},
       {"BatchNormalization", "training_mode"},
+      {"Cast", "a cast to"},
+      {"Cast", "has no counterpart in topdnn"},
+      {"Concat", "is a constant"},
       {"Dropout", "training_mode: export the network for inference"},
       {"Gemm", "transA"},
       {"Gemm", "a bias of 3x4"},
       {"Identity", "not of float"},
+      {"Identity", "elements, not the"},  // an optional tensor
       {"MatMul", "topdnn supports only matrices"},
       {"MaxPool", "dilated windows"},
       {"MaxPool", "topdnn supports 2-D windows"},
+      {"Pad", "no layer leads from its input"},
       {"ReduceSum", "no layer leads from its input"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "mode cubic"},
@@ -69,6 +92,7 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"Resize", "asymmetric with round_prefer_ceil"},
       {"Resize", "align_corners with floor"},
       {"Resize", "a factor of"},
+      {"Shape", "no layer leads from its input"},
       {"Softmax", "topdnn supports only the last axis"},
       {"Softmax", "a reshape of 3x4x5 to 12x5"},
       {"Sum", "its input 1 is a constant"},
@@ -84,119 +108,182 @@ bool IsKnownRefusal(const std::string& op_type, const std::string& reason) {
   });
 }
 
-std::vector<double> Floats(const onnx::TensorProto& tensor) {
-  std::vector<double> values(tensor.float_data().begin(), tensor.float_data().end());
-  const auto count = tensor.raw_data().size() / sizeof(float);
-  const auto* raw = reinterpret_cast<const float*>(tensor.raw_data().data());
-  for (std::size_t i = 0; i < count; ++i) values.push_back(static_cast<double>(raw[i]));
-  return values;
-}
+// A backend and a type in which it computes the cases. The reference in f64 is what all other tests
+// compare with.
+struct Target {
+  std::string backend;
+  DataType type = DataType::kF32;
 
-// The model with its other inputs as initializers, the first input and the first output; nothing
-// when the case is not of floats throughout.
-struct Case {
-  onnx::ModelProto model;
-  onnx::TensorProto input, output;
+  std::string name() const { return backend + " in " + std::string(NameOf(type)); }
 };
 
-bool ComputesNothing(const std::string& op_type) {
-  static const std::set<std::string> operations = {"Dropout", "Flatten",   "Identity", "Reshape",
-                                                   "Squeeze", "Transpose", "Unsqueeze"};
-  return operations.count(op_type) > 0;
+std::vector<Target> Targets() {
+  std::vector<Target> targets = {{"reference", DataType::kF64}};
+  for (const std::string& backend : Backends()) targets.push_back({backend});
+  return targets;
 }
 
-// A network needs a layer that computes: one without bounds, before the node.
-void InsertClip(onnx::GraphProto& graph, std::int64_t opset) {
-  ASSERT_GE(opset, kOldestOpset);
-  graph.mutable_node(0)->set_input(0, "clipped");
-  onnx::NodeProto& clip = *graph.add_node();
-  clip.set_op_type("Clip");
-  clip.add_input(graph.input(0).name());
-  clip.add_output("clipped");
-  graph.mutable_node()->SwapElements(0, 1);
-}
-
-std::optional<Case> ReadCase(const fs::path& folder) {
-  Case c;
-  if (!Read(folder / "model.onnx", c.model)) return std::nullopt;
-  onnx::GraphProto& graph = *c.model.mutable_graph();
-  if (graph.input_size() == 0 || !Read(folder / "test_data_set_0/input_0.pb", c.input) ||
-      !Read(folder / "test_data_set_0/output_0.pb", c.output)) {
-    return std::nullopt;
+// The worst outcome of the runs whose operation the backend has. Nothing when it has none of them.
+std::optional<NodeOutcome> WorstOutcome(const std::vector<NodeRun>& runs, const Target& target) {
+  std::optional<NodeOutcome> worst;
+  for (const NodeRun& run : runs) {
+    EXPECT_TRUE(HasKernel("reference", *run.op)) << run.op->kind();
+    if (!HasKernel(target.backend, *run.op)) continue;
+    const NodeOutcome outcome = RunOn(target.backend, run, target.type);
+    if (!worst || outcome.verdict > worst->verdict) worst = outcome;
   }
-  for (int i = 1; i < graph.input_size(); ++i) {
-    onnx::TensorProto& tensor = *graph.add_initializer();
-    if (!Read(folder / fmt::format("test_data_set_0/input_{}.pb", i), tensor)) return std::nullopt;
-    tensor.set_name(graph.input(i).name());
-  }
-  while (graph.output_size() > 1) graph.mutable_output()->RemoveLast();
-  // Cases of operations that never changed name the first opset of all.
-  auto& opset = *c.model.mutable_opset_import(0);
-  opset.set_version(std::max<std::int64_t>(opset.version(), kOldestOpset));
-  if (ComputesNothing(graph.node(0).op_type())) InsertClip(graph, opset.version());
-  return c;
+  return worst;
 }
 
-// Runs a case; the reason why the importer refuses it, or nothing. What is imported is planned,
-// too: the reference takes what a backend lacks.
-std::string RunCase(const std::string& name, const Case& c, const std::string& backend) {
-  std::vector<double> actual;
-  Shape shape;
-  try {
-    const ImportedNetwork network = ImportOnnx(c.model.SerializeAsString(), {});
-    shape = network.output;
-    actual = RunGraph(network.graph, network.parameters, Floats(c.input), backend);
-  } catch (const OnnxError& error) {
-    return error.what();
-  } catch (const PlanError& error) {
-    ADD_FAILURE() << name << ": " << error.what();
+// Counts an outcome. Returns whether the results agree.
+bool Count(const NodeOutcome& outcome, const std::string& kind, const std::string& name,
+           const Target& target) {
+  if (outcome.verdict == NodeVerdict::kRefused) {
+    EXPECT_NE(target.backend, "reference") << name << " refused: " << outcome.why;
+    CountLeftOut(kind + target.name(), name, outcome.why);
+    return false;
+  }
+  if (outcome.verdict == NodeVerdict::kDiffers) {
+    ADD_FAILURE() << name << " on " << target.name() << ": " << outcome.why;
+    return false;
+  }
+  CountCase(kind + target.name());
+  const std::string bound = "ONNX results within the bound of kernels/tolerance.h";
+  if (outcome.verdict == NodeVerdict::kWithinTolerance) {
+    CountCase(bound);
+  } else {
+    CountLeftOut(bound, name + " on " + target.name(),
+                 "within ONNX's rtol 1e-3 and atol 1e-7 alone");
+  }
+  return true;
+}
+
+class OnnxNodeTest : public testing::TestWithParam<std::string> {
+ protected:
+  // The cases of a folder; none when a tensor of it is of a type that is known to be missing here.
+  static std::vector<NodeCase> Read(const CaseFolder& folder) {
+    try {
+      return ReadCases(folder.name);
+    } catch (const std::runtime_error& error) {
+      EXPECT_TRUE(IsKnownRefusal(folder.op_type, error.what())) << error.what();
+      CountLeftOut("ONNX cases", folder.name, error.what());
+      return {};
+    }
+  }
+
+  // Runs the case as a network. Returns the reason why the importer refuses it, or nothing.
+  std::string RunImported(const NodeCase& node) {
+    if (node.Input(0)->type != DataType::kF32) return "not of float";
+    const ImportedCase imported(node);
+    if (!imported.refusal().empty()) {
+      EXPECT_TRUE(IsKnownRefusal(node.op_type, imported.refusal()))
+          << node.name << ": " << imported.refusal();
+      return imported.refusal();
+    }
+    for (const Target& target : Targets()) {
+      const NodeOutcome outcome = imported.RunOn(target.backend, target.type);
+      if (Count(outcome, "ONNX cases as networks on ", node.name, target)) {
+        ++imported_[target.name()];
+      }
+    }
     return "";
   }
-  const std::vector<double> expected = Floats(c.output);
-  EXPECT_EQ(shape, Shape(std::vector<std::int64_t>(c.output.dims().begin(), c.output.dims().end())))
-      << name;
-  EXPECT_EQ(actual.size(), expected.size()) << name;
-  if (actual.size() != expected.size()) return "";
-  for (std::size_t i = 0; i < actual.size(); ++i) {
-    // ONNX's own tolerance.
-    EXPECT_NEAR(actual[i], expected[i], 1e-7 + 1e-3 * std::abs(expected[i])) << name << " at " << i;
+
+  // Runs the case as single operations. Returns the reason why it is left out, or nothing.
+  static std::string RunTranslated(const NodeCase& node) {
+    const Translation translation = Translate(node);
+    if (!translation.left_out.empty()) return translation.left_out;
+    EXPECT_FALSE(translation.runs.empty()) << node.name << " checks nothing";
+    for (const Target& target : Targets()) {
+      if (const auto worst = WorstOutcome(translation.runs, target)) {
+        Count(*worst, "ONNX cases as operations on ", node.name, target);
+      }
+    }
+    if (!translation.not_compared.empty()) {
+      CountLeftOut("ONNX outputs", node.name, translation.not_compared);
+    }
+    return "";
   }
-  return "";
-}
 
-class NodeCasesTest : public testing::TestWithParam<std::string> {};
+  // Number of cases that ran as networks, by target.
+  std::map<std::string, int> imported_;
+};
 
-TEST_P(NodeCasesTest, ImportedModelsGiveThePublishedResults) {
-  if (!fs::is_directory(kCases)) GTEST_SKIP() << "libonnx-testdata is not installed";
-  std::map<std::string, int> run;
-  for (const auto& entry : fs::directory_iterator(kCases)) {
-    const std::string name = entry.path().filename().string();
-    const auto c = ReadCase(entry.path());
-    if (!c) continue;
-    const onnx::GraphProto& graph = c->model.graph();
-    const std::string& op_type = graph.node(graph.node_size() - 1).op_type();
-    if (graph.node_size() != (ComputesNothing(op_type) ? 2 : 1)) continue;
-    if (Operations().count(op_type) == 0) continue;
-    const std::string what = "ONNX node models on " + GetParam();
-    if (c->input.data_type() != onnx::TensorProto::FLOAT) {
-      CountLeftOut(what, name, "not of float");
+TEST_P(OnnxNodeTest, EveryCaseAgreesOnEveryBackend) {
+  if (!HasCases()) GTEST_SKIP() << kNoCases;
+  int cases = 0;
+  const bool is_imported = FindTranslator(GetParam()) != nullptr;
+  for (const CaseFolder& folder : FindCaseFolders()) {
+    if (folder.op_type != GetParam()) continue;
+    ++cases;
+    if (folder.expanded) {
+      CountLeftOut("ONNX cases", folder.name,
+                   "the node expanded into a function of several other nodes");
       continue;
     }
-    const std::string reason = RunCase(name, *c, GetParam());
-    if (reason.empty()) {
-      ++run[op_type];
-      CountCase(what);
-    } else {
-      EXPECT_TRUE(IsKnownRefusal(op_type, reason)) << name << " (" << op_type << "): " << reason;
-      CountLeftOut(what, name, reason);
+    for (const NodeCase& node : Read(folder)) {
+      const std::string not_imported = is_imported ? RunImported(node) : "no importer";
+      const std::string not_translated = RunTranslated(node);
+      if (not_imported.empty() || not_translated.empty()) {
+        CountCase("ONNX cases");
+      } else {
+        CountLeftOut("ONNX cases", node.name, not_imported + "; " + not_translated);
+      }
     }
   }
-  for (const auto& [op_type, least] : Operations()) {
-    EXPECT_GE(run[op_type], least) << op_type;
+  EXPECT_GT(cases, 0) << "no case has a node " << GetParam();
+  if (!is_imported) return;
+  ASSERT_TRUE(LeastImported().contains(GetParam())) << "say how many cases must run";
+  for (const Target& target : Targets()) {
+    EXPECT_GE(imported_[target.name()], LeastImported().at(GetParam())) << target.name();
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, NodeCasesTest, testing::Values("reference", "onednn"));
+std::vector<std::string> Operations() {
+  std::set<std::string> operations;
+  for (const std::string& op_type : ImportedOperations()) operations.insert(op_type);
+  for (const std::string& op_type : TranslatedOperations()) operations.insert(op_type);
+  return {operations.begin(), operations.end()};
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, OnnxNodeTest, testing::ValuesIn(Operations()));
+
+TEST(OnnxNodeCheckTest, AWrongResultIsFound) {
+  if (!HasCases()) GTEST_SKIP() << kNoCases;
+  Translation sum = Translate(ReadCases("test_add").at(0));
+  EXPECT_EQ(RunOn("reference", sum.runs.at(0), DataType::kF32).verdict,
+            NodeVerdict::kWithinTolerance);
+  sum.runs[0].expected[Arg::kDst][17] += 0.01;
+  const NodeOutcome wrong = RunOn("reference", sum.runs[0], DataType::kF32);
+  EXPECT_EQ(wrong.verdict, NodeVerdict::kDiffers);
+  EXPECT_NE(wrong.why.find("dst[17] is "), std::string::npos) << wrong.why;
+  sum.runs[0].expected[Arg::kDst].pop_back();
+  EXPECT_EQ(RunOn("reference", sum.runs[0], DataType::kF32).verdict, NodeVerdict::kDiffers);
+  sum.runs[0].inputs.clear();
+  EXPECT_EQ(RunOn("reference", sum.runs[0], DataType::kF32).verdict, NodeVerdict::kDiffers);
+}
+
+TEST(OnnxNodeCheckTest, ReportsTheTightestBoundThatHolds) {
+  const std::vector<double> expected = {1, 0.001};
+  const auto verdict = [&](std::vector<double> actual) {
+    return Compare(actual, expected, 1e-5).verdict;
+  };
+  EXPECT_EQ(verdict({1 + 1e-6, 0.001 + 1e-6}), NodeVerdict::kWithinTolerance);
+  EXPECT_EQ(verdict({1 + 1e-4, 0.001}), NodeVerdict::kWithinOnnx);
+  EXPECT_EQ(verdict({1 + 1e-2, 0.001}), NodeVerdict::kDiffers);
+  EXPECT_EQ(verdict({1 + 1e-4, 0.0011}), NodeVerdict::kDiffers);
+  EXPECT_EQ(verdict({std::numeric_limits<double>::quiet_NaN(), 0.001}), NodeVerdict::kDiffers);
+}
+
+TEST(OnnxNodeCheckTest, AxesMoveAndTensorsRepeat) {
+  const AxisView view = Around({2, 3, 2}, -2);
+  EXPECT_EQ(AxisLast({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}, view),
+            (std::vector<double>{0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11}));
+  const OnnxTensor column{{2, 1}, DataType::kF32, {1, 2}};
+  EXPECT_EQ(Broadcast(column, {2, 2, 3}),
+            (std::vector<double>{1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2}));
+  EXPECT_THROW(Broadcast(column, {3, 3}), std::invalid_argument);
+}
 
 }  // namespace
 }  // namespace topdnn

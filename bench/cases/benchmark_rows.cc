@@ -1,0 +1,32 @@
+#include "bench/cases/benchmark_rows.h"
+
+#include <fmt/format.h>
+
+namespace topdnn {
+
+void ReplaySamples(std::span<const double> samples, benchmark::State& state) {
+  std::size_t next = 0;
+  for (auto iteration : state) {
+    static_cast<void>(iteration);
+    state.SetIterationTime(samples[next]);
+    next = (next + 1) % samples.size();
+  }
+}
+
+void SetCounter(const std::string& name, std::optional<double> value, benchmark::State& state) {
+  if (value) state.counters[name] = *value;
+}
+
+void SetRecord(const Record& record, const std::string& what, benchmark::State& state) {
+  state.SetLabel(record.status == Status::kOk
+                     ? what
+                     : fmt::format("{} {}: {}", what, NameOf(record.status), record.reason));
+  SetCounter("median_s", record.seconds->median, state);
+  SetCounter("min_s", record.seconds->min, state);
+  SetCounter("p90_s", record.seconds->p90, state);
+  SetCounter("GFLOP/s", record.Gflops(), state);
+  SetCounter("peak_fraction", record.PeakFraction(), state);
+  for (const auto& [event, count] : record.events) SetCounter(event, count, state);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,230 @@
+#include "bench/cases/kernel_benchmarks.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "bench/cases/benchmark_rows.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/workload/measured_ceilings.h"
+#include "bench/workload/workload.h"
+#include "harness/disturbance.h"
+#include "harness/measure.h"
+#include "harness/stage_record.h"
+#include "harness/validity.h"
+#include "kernels/registry.h"
+#include "kernels/run_failure.h"
+#include "kernels/thread_width.h"
+#include "kernels/variant.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::string_view kAuto = "auto";
+
+struct CaseKey {
+  std::shared_ptr<const Op> op;
+  Execution execution;
+  std::string variant;
+  int threads = 1;
+  bool cold = false;
+};
+
+// The case that is running, kept while Google Benchmark calls it again with more iterations. Only
+// one is kept, since a problem may take gigabytes.
+struct LoadedCase {
+  std::string name;
+  std::unique_ptr<KernelCase> kernel;
+  CaseCheck check;
+  std::string chosen;   // what `auto` reports about its choice
+  std::string refusal;  // why it is SKIPPED
+  std::string failure;  // why it FAILED
+};
+
+// Why a case cannot run, checked before the problem's values are computed: most refusals do not
+// need them. Empty if it may run.
+std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& variant) {
+  const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
+  if (const std::size_t limit = MemoryLimit(); needed > limit) {
+    constexpr double kGiB = 1 << 30;
+    return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
+                       static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
+  }
+  // A pass that reads a workspace needs its layout, which the forward kernel chooses.
+  if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
+  const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
+  const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
+  const auto* refusal = std::get_if<Refusal>(&answer);
+  return refusal == nullptr ? std::string() : refusal->reason;
+}
+
+// Makes the kernel and checks it.
+void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) {
+  std::optional<Variant> variant = FindVariant(key.variant);
+  loaded.refusal = EarlyRefusal(key, variant);
+  if (!loaded.refusal.empty()) return;
+  const KernelProblem problem(key.op, key.execution);
+  if (key.variant == kAuto) {
+    const AutoVariant::Chosen chosen = automatic.choose(problem, key.threads);
+    variant = chosen.variant;
+    loaded.chosen = chosen.text;
+    loaded.refusal = chosen.reason;
+    if (!variant) return;
+  }
+  auto made = KernelCase::Make(*variant, problem, key.threads);
+  if (auto* refusal = std::get_if<Refusal>(&made)) {
+    loaded.refusal = refusal->reason;
+    return;
+  }
+  loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
+  loaded.check = loaded.kernel->Check(problem);
+  if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
+}
+
+Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool warm,
+                   std::vector<double>& samples) {
+  KernelCase& kernel = *loaded.kernel;
+  const ThreadWidth width(kernel.threads());
+  auto run = [&kernel]() noexcept { kernel.Run(); };
+  auto flush = [&kernel] { kernel.FlushInputs(); };
+  const TimedStage stage{loaded.name, Action::Of(run)};
+  MeasureOptions options;
+  options.iterations = iterations;
+  options.cancel = &InterruptFlag();
+  if (warm) options.most_warmup_iterations = 1;
+  options.most_warmup_seconds = 0.5;
+  const SequenceSamples measured = cold ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
+                                        : MeasureIsolatedHot(stage, {}, options);
+  samples = measured.step.seconds;
+  Record record =
+      RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
+               cold ? "isolated-cold" : "isolated-hot");
+  record.implementation = kernel.kernel().implementation();
+  record.isa = kernel.kernel().isa();
+  const Work work = kernel.work();
+  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  record.bytes = static_cast<double>(work.bytes);
+  return record;
+}
+
+void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
+  HoldTo(CeilingOfKernel(record.isa, type, loaded.kernel->threads()), record);
+  JudgeRecord(MeasuredCeilings(loaded.kernel->threads()), record);
+  const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
+  SetRecord(record, record.implementation + chosen, state);
+  SetCounter("error", loaded.check.error, state);
+}
+
+void RunCase(benchmark::State& state, const CaseKey& key, const std::string& name,
+             const AutoVariant& automatic, BenchmarkCases& cases) {
+  static LoadedCase loaded;
+  const bool again = loaded.name == name;
+  try {
+    if (!again) {
+      loaded = LoadedCase();
+      loaded.name = name;
+      Load(key, automatic, loaded);
+    }
+  } catch (const std::exception& error) {
+    loaded.failure = error.what();
+  }
+  if (!loaded.refusal.empty()) {
+    ++cases.skipped;
+    state.SkipWithError(("SKIPPED: " + loaded.refusal).c_str());
+    return;
+  }
+  if (!loaded.failure.empty()) {
+    ++cases.failed;
+    state.SkipWithError(("FAILED: " + loaded.failure).c_str());
+    return;
+  }
+  std::vector<double> samples;
+  Record record = MeasureCase(loaded, key.cold, static_cast<std::int64_t>(state.max_iterations),
+                              again, samples);
+  if (const std::string failure = TakeRunFailure(); !failure.empty()) {
+    ++cases.failed;
+    state.SkipWithError(("FAILED: " + failure).c_str());
+    return;
+  }
+  if (!record.seconds || Interrupted()) {
+    ++cases.failed;
+    const std::string reason =
+        Interrupted() ? "interrupted" : fmt::format("{}: {}", NameOf(record.status), record.reason);
+    state.SkipWithError(reason.c_str());
+    return;
+  }
+  ReplaySamples(samples, state);
+  Report(loaded, key.execution.type, record, state);
+  ++cases.timed;
+}
+
+class Registrar {
+ public:
+  Registrar(int threads, const AutoVariant& automatic, BenchmarkCases& cases)
+      : threads_(threads), automatic_(automatic), cases_(cases) {}
+
+  void Add(const ProblemSet& set, const CountedProblem& problem, Pass pass) {
+    for (const Variant& variant : variants_) {
+      for (const DataType type : variant.types) {
+        const bool whole = type == DataType::kU8 || type == DataType::kS8;
+        const Execution execution{pass, set.training && !whole, type};
+        if (!problem.op->Has(execution)) continue;
+        if (!RequestOf(variant, problem.op, execution, threads_)) continue;
+        Add(set, {problem.op, execution, variant.name, threads_, false});
+      }
+    }
+    if (!automatic_.applies(*problem.op)) return;
+    for (const DataType type : {DataType::kF32, DataType::kBF16}) {
+      const Execution execution{pass, set.training, type};
+      if (!problem.op->Has(execution)) continue;
+      Add(set, {problem.op, execution, std::string(kAuto), threads_, false});
+    }
+  }
+
+ private:
+  void Add(const ProblemSet& set, CaseKey key) {
+    for (const bool cold : {false, true}) {
+      key.cold = cold;
+      const std::string name =
+          fmt::format("{}/{}/{}/{}/{}/{}/t{}{}", set.name, key.op->kind(), key.op->Problem(),
+                      NameOf(key.execution.pass), key.variant, NameOf(key.execution.type),
+                      key.threads, cold ? "/cold" : "");
+      // A set may contain a problem twice.
+      if (!known_.insert(name).second) continue;
+      cases_.all.push_back(
+          {name + "/manual_time", [key, name, automatic = automatic_, cases = &cases_] {
+             benchmark::RegisterBenchmark(name.c_str(),
+                                          [key, name, automatic, cases](benchmark::State& state) {
+                                            RunCase(state, key, name, automatic, *cases);
+                                          })
+                 ->UseManualTime()
+                 ->Unit(benchmark::kMicrosecond);
+           }});
+    }
+  }
+
+  int threads_;
+  AutoVariant automatic_;
+  BenchmarkCases& cases_;
+  std::vector<Variant> variants_ = Variants();
+  std::set<std::string> known_;
+};
+
+}  // namespace
+
+void AddKernels(const std::vector<ProblemSet>& sets, int threads, const AutoVariant& automatic,
+                BenchmarkCases& cases) {
+  Registrar registrar(threads, automatic, cases);
+  for (const ProblemSet& set : sets) {
+    for (const CountedProblem& problem : set.problems) {
+      for (const Pass pass : problem.passes) registrar.Add(set, problem, pass);
+    }
+  }
+}
+
+}  // namespace topdnn

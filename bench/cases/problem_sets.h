@@ -1,0 +1,57 @@
+// Named sets of problems to run kernels on. A set is a text file in bench/problems, compiled into
+// the program. A user's own file has the same format.
+//
+//   # what it is, and its source
+//   passes: forward backward_data backward_weights
+//   conv/n8c64h56w56k64r3s3u1v1p1q1 x3
+//
+// A line is a problem (kernels/problem.h), followed by its number of occurrences if there are
+// several. `passes:` names the passes to run for the problems below it.
+
+#ifndef TOPDNN_BENCH_CASES_PROBLEM_SETS_H_
+#define TOPDNN_BENCH_CASES_PROBLEM_SETS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace topdnn {
+
+struct CountedProblem {
+  std::shared_ptr<const Op> op;
+  std::int64_t count = 1;
+  std::vector<Pass> passes = {std::begin(kAllPasses), std::end(kAllPasses)};
+};
+
+struct ProblemSet {
+  std::string name;  // "deepbench-training"
+  std::vector<CountedProblem> problems;
+  // True if the problem has backward passes: the forward pass then keeps what backward needs.
+  bool training = false;
+};
+
+// Registers a text that the build has compiled in.
+class ProblemSetRegistration {
+ public:
+  ProblemSetRegistration(std::string_view name, std::string_view text);
+};
+
+// Every set of the program, sorted by name; each network's own layers, once each with their count,
+// as "NETWORK-layers".
+std::vector<ProblemSet> ProblemSets();
+// The set of this name. Throws std::out_of_range if there is none.
+ProblemSet ProblemSetNamed(std::string_view name);
+
+// Reads a set. `origin` names the text in errors. Throws UsageError with the line number of an
+// error.
+ProblemSet ParseProblemSet(std::string name, std::string_view text, std::string_view origin);
+// The set in a file, named after it. Throws UsageError.
+ProblemSet ReadProblemSet(const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_CASES_PROBLEM_SETS_H_

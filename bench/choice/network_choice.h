@@ -1,0 +1,40 @@
+// `auto` for a whole network: finds, by timing steps, the variant of each convolution with which
+// the step is fastest. The fastest kernel by itself may be slower in a network, because of the
+// reorders that its layouts need and of what it leaves in the caches.
+
+#ifndef TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
+#define TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/workload/workload.h"
+
+namespace topdnn {
+
+// If options.backend is `auto`, sets options.variants to those of the fastest plan found, and
+// returns a line about it; otherwise does nothing and returns "". Plans the network several times
+// and runs about twenty steps of each plan: seconds to a minute. Throws UsageError as PlanWorkload
+// does, and std::runtime_error when interrupted.
+std::string ChooseInNetwork(WorkloadOptions& options, bool training);
+
+// The times of one variant for all convolutions, in seconds.
+struct VariantTimes {
+  std::vector<double> step;  // one per round
+  std::map<std::string, std::vector<double>>
+      layers;  // by problem: all its stages, including reorders
+};
+
+// Pure. For each problem, the index of the variant with the smallest median time of its stages: the
+// first, unless another takes 2 % less.
+std::map<std::string, std::size_t> FastestVariants(std::span<const VariantTimes> candidates);
+// Pure. The index of the variant with the smallest median time of the step: the first, unless
+// another takes 1 % less.
+std::size_t FastestStep(std::span<const VariantTimes> candidates);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_

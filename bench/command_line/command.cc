@@ -1,0 +1,154 @@
+#include "bench/command_line/command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <system_error>
+#include <typeinfo>
+#include <utility>
+
+#include "bench/command_line/nearest.h"
+#include "bench/command_line/process_setup.h"
+#include "bench/command_line/program_parser.h"
+#include "harness/one_line.h"
+#include "harness/report/atomic_file.h"
+#include "kernels/registrations.h"
+
+namespace topdnn {
+
+namespace {
+
+constinit Registrations<std::string, Command> registered("command");
+
+std::string& TheCommandLine() {
+  static std::string line;
+  return line;
+}
+
+// Long flags of a parser, "--batch".
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> flags;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+  }
+  return flags;
+}
+
+std::string Suggestion(const std::string& given, const std::vector<std::string>& names) {
+  const std::string nearest = NearestName(given, names);
+  return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+// Prints the message in one line, whatever characters the names in it contain.
+int Fail(int status, const std::string& message) {
+  // (fmt::print throws where standard error is closed)
+  std::fputs(fmt::format("topdnn: {}\n", OneLine(message)).c_str(), stderr);
+  return status;
+}
+
+int Refuse(const std::string& message) { return Fail(kExitUsage, message); }
+
+// Whether an error is about the user's input. True for the program's own error types, and for
+// errors about an impossible shape or size. Other exceptions of the standard library, and plain
+// runtime and logic errors, are failures of the system or of the program.
+bool IsAboutInput(const std::exception& error) {
+  const std::type_info& type = typeid(error);
+  if (dynamic_cast<const WriteError*>(&error) != nullptr) return false;
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) return false;
+  if (dynamic_cast<const std::runtime_error*>(&error) != nullptr) {
+    return type != typeid(std::runtime_error);
+  }
+  return type == typeid(std::invalid_argument);
+}
+
+// Prints why the command failed. Returns the exit status.
+int Explain(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
+    return Fail(kExitWrong,
+                "out of memory: use a smaller --batch, or raise the limit (ulimit -v, -d, or the "
+                "control group's)");
+  }
+  if (dynamic_cast<const NothingMeasured*>(&error) != nullptr) {
+    return Fail(kExitNothing, error.what());
+  }
+  if (IsAboutInput(error)) return Refuse(error.what());
+  if (dynamic_cast<const WriteError*>(&error) != nullptr) return Fail(kExitWrong, error.what());
+  if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
+    return Fail(kExitWrong, fmt::format("{} (an input/output error); look at the file, the disk "
+                                        "and the limits of this process (ulimit -a)",
+                                        error.what()));
+  }
+  return Fail(kExitWrong,
+              fmt::format("internal error: {}; report it with the command line", error.what()));
+}
+
+// One line for an error of the parser.
+int ExplainParseError(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  const auto chosen = app.get_subcommands();
+  if (chosen.empty()) {
+    std::vector<std::string> names;
+    for (const Command& command : Commands()) names.push_back(command.name);
+    if (argc < 2) return Refuse("say a command; `topdnn --help` lists them");
+    return Refuse(fmt::format("no command '{}'{} (`topdnn --help` lists them)", argv[1],
+                              Suggestion(argv[1], names)));
+  }
+  const CLI::App& command = *chosen.front();
+  for (const std::string& extra : command.remaining()) {
+    return Refuse(fmt::format("{}: no argument '{}'{} (`topdnn {} --help` lists them)",
+                              command.get_name(), extra, Suggestion(extra, FlagsOf(command)),
+                              command.get_name()));
+  }
+  return Refuse(fmt::format("{}: {}", command.get_name(), error.what()));
+}
+
+}  // namespace
+
+CommandRegistration::CommandRegistration(const Command& command) {
+  registered.Add(command.name, command);
+}
+
+std::vector<Command> Commands() { return registered.Values(); }
+
+const std::string& CommandLine() { return TheCommandLine(); }
+
+namespace {
+
+// `output`: why standard output could not be written, if that ended the command.
+int Run(int argc, char** argv, std::error_code& output) {
+  TheCommandLine() = "topdnn";
+  for (int i = 1; i < argc; ++i) TheCommandLine() += fmt::format(" {}", argv[i]);
+
+  ProgramParser parser;
+  CLI::App& app = parser.app();
+  try {
+    app.parse(argc, argv);
+    return parser.RunChosen();
+  } catch (const CLI::CallForHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::CallForAllHelp& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return ExplainParseError(app, error, argc, argv);
+  } catch (const std::system_error& error) {
+    if (std::ferror(stdout) == 0) return Explain(error);
+    output = error.code();
+    return kExitGood;
+  } catch (const std::exception& error) {
+    return Explain(error);
+  }
+}
+
+}  // namespace
+
+int RunCommandLine(int argc, char** argv) {
+  SetUpProcess();
+  std::error_code output;
+  const int status = Run(argc, argv, output);
+  return FinishOutput(status, output);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,68 @@
+// A command of the program (`topdnn NAME ...`). Each command's file registers it:
+//
+//   const CommandRegistration kMachine({"machine", "what this machine is, can reach and can count",
+//                                       Configure, "topdnn machine --json machine.json"});
+//
+// so adding a command means adding one file.
+
+#ifndef TOPDNN_BENCH_COMMAND_LINE_COMMAND_H_
+#define TOPDNN_BENCH_COMMAND_LINE_COMMAND_H_
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+
+class CommandParser;
+
+// Exit statuses of the program (a contract with scripts).
+inline constexpr int kExitGood = 0;
+inline constexpr int kExitWrong = 1;          // a result is wrong, invalid or failed; input and
+                                              // output, memory or the program itself failed
+inline constexpr int kExitUsage = 2;          // bad usage or input
+inline constexpr int kExitNothing = 3;        // nothing could be measured
+inline constexpr int kExitInterrupted = 130;  // SIGINT; finished results are written
+
+// Bad usage or input: one line that says what is wrong, where, and how to fix it. Ends the program
+// with kExitUsage.
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Nothing of what was requested can be measured on this machine: one line that says why and what
+// would help. Ends the program with kExitNothing.
+class NothingMeasured : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct Command {
+  std::string name;
+  std::string summary;
+  // Adds the command's options to its parser. Returns the function to run once they are parsed,
+  // which returns the exit status.
+  std::function<int()> (*configure)(CommandParser& parser);
+  std::string example;  // a command line, for the help
+};
+
+class CommandRegistration {
+ public:
+  explicit CommandRegistration(const Command& command);
+};
+
+// Every registered command, sorted by name.
+std::vector<Command> Commands();
+
+// The complete command line, for records.
+const std::string& CommandLine();
+
+// Parses the command line and runs the command. Returns the exit status; errors are printed to
+// standard error in one line each.
+int RunCommandLine(int argc, char** argv);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_LINE_COMMAND_H_

@@ -1,0 +1,26 @@
+// Completion of the command line in a shell. The scripts are written from what the parser knows.
+
+#ifndef TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
+#define TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/command_line/command_info.h"
+
+namespace topdnn {
+
+// `networks`: what NET can be, besides an .onnx file.
+std::string BashCompletion(std::span<const CommandInfo> commands,
+                           const std::vector<std::string>& networks);
+std::string ZshCompletion(std::span<const CommandInfo> commands,
+                          const std::vector<std::string>& networks);
+
+// The names that a value like "sgd|adam" offers, of "replay:FILE" the part before the file; empty
+// for any other value.
+std::vector<std::string> ChoicesOf(const std::string& value);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_

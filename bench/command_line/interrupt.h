@@ -1,0 +1,18 @@
+// SIGINT as a flag. The first SIGINT asks the command to write its results and end with status 130;
+// the second ends the program at once.
+
+#ifndef TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
+#define TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
+
+#include <atomic>
+
+namespace topdnn {
+
+// Installs the handler (once) and returns the flag.
+const std::atomic<bool>& InterruptFlag();
+
+inline bool Interrupted() { return InterruptFlag().load(std::memory_order_relaxed); }
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_

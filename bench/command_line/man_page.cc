@@ -1,0 +1,102 @@
+#include "bench/command_line/man_page.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace topdnn {
+
+namespace {
+
+// Text of the page: a backslash and a hyphen have a meaning, a dot or quote at the start of a line,
+// too.
+std::string Roff(std::string_view text) {
+  std::string safe;
+  for (const char c : text) {
+    if (c == '\\') {
+      safe += "\\e";
+    } else if (c == '-') {
+      safe += "\\-";
+    } else {
+      safe += c;
+    }
+  }
+  const bool control = safe.starts_with('.') || safe.starts_with('\'');
+  return control ? "\\&" + safe : safe;
+}
+
+std::string SynopsisOf(const CommandInfo& command) {
+  std::string text = "topdnn " + command.name + " [OPTIONS]";
+  for (const OptionInfo& option : command.options) {
+    if (!option.positional && option.required) text += " " + option.name + " " + option.value;
+  }
+  for (const OptionInfo& option : command.options) {
+    if (option.positional) text += option.required ? " " + option.name : " [" + option.value + "]";
+  }
+  return text;
+}
+
+std::string SectionOf(const CommandInfo& command) {
+  std::string text = fmt::format(".SS {}\n{}.\n.PP\n.nf\n.B {}\n.fi\n", Roff(command.name),
+                                 Roff(command.summary), Roff(SynopsisOf(command)));
+  for (const OptionInfo& option : command.options) {
+    text += fmt::format(".TP\n\\fB{}\\fR", Roff(option.name));
+    if (!option.positional && !option.value.empty()) {
+      text += fmt::format(" \\fI{}\\fR", Roff(option.value));
+    }
+    text += fmt::format("\n{}\n", Roff(option.help));
+  }
+  return text + fmt::format(".PP\nExample:\n.PP\n.RS\n.nf\n{}\n.fi\n.RE\n", Roff(command.example));
+}
+
+}  // namespace
+
+std::string ManPage(std::span<const CommandInfo> commands) {
+  std::string text = R"(.TH TOPDNN 1
+.ad l
+.nh
+.SH NAME
+topdnn \- where a CNN's time goes on this CPU, stage by stage, forward and backward
+.SH SYNOPSIS
+.B topdnn
+.I COMMAND
+[OPTIONS]
+.SH DESCRIPTION
+Times the stages of a network on this CPU, each in the network and by itself, checks each result against
+a reference first, and compares each time with ceilings that it measures on the same machine.
+.SH COMMANDS
+)";
+  for (const CommandInfo& command : commands) text += SectionOf(command);
+  return text + R"(.SH EXIT STATUS
+.TP
+0
+good
+.TP
+1
+a result is wrong, invalid or failed, or the run itself failed
+.TP
+2
+bad usage or input; one line says what, where, and the fix
+.TP
+3
+nothing could be measured
+.TP
+130
+interrupted; finished results are written
+.SH ENVIRONMENT
+.TP
+COLUMNS
+the width of tables where standard output is no terminal; without it nothing is cut
+.TP
+NO_COLOR
+if not empty: no colours
+.SH FILES
+.TP
+~/.cache/topdnn (or $XDG_CACHE_HOME/topdnn)
+what earlier runs remembered: the best rates of this machine, and what
+.B \-\-backend auto
+chose
+)";
+}
+
+}  // namespace topdnn

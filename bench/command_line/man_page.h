@@ -1,0 +1,18 @@
+// The manual page, written from what the parser knows.
+
+#ifndef TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
+#define TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
+
+#include <span>
+#include <string>
+
+#include "bench/command_line/command_info.h"
+
+namespace topdnn {
+
+// topdnn(1), in the macros of man(7).
+std::string ManPage(std::span<const CommandInfo> commands);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_

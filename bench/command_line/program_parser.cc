@@ -1,0 +1,122 @@
+#include "bench/command_line/program_parser.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_info.h"
+#include "harness/report/style.h"
+#include "harness/report/text.h"
+
+namespace topdnn {
+
+namespace {
+
+OptionInfo InfoOf(const CLI::Option& option) {
+  OptionInfo info;
+  info.positional = option.get_positional();
+  info.name = info.positional ? option.get_name(true) : "--" + option.get_lnames().front();
+  if (option.get_type_size() != 0) info.value = option.get_type_name();
+  info.help = option.get_description();
+  if (const std::string given = option.get_default_str(); !given.empty()) {
+    info.help += fmt::format(" (default: {})", given);
+  }
+  info.required = option.get_required();
+  return info;
+}
+
+// Help that fits the width: descriptions are wrapped.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  explicit WrappedHelp(int width) : width_(width) {}
+
+  std::string make_option(const CLI::Option* option, bool positional) const override {
+    const OptionInfo info = InfoOf(*option);
+    std::string name = info.name;
+    for (const std::string& letter : option->get_snames()) name = "-" + letter + ", " + name;
+    if (!positional && !info.value.empty()) name += " " + info.value;
+    return Entry(name, info.help + (info.required && !positional ? " (required)" : ""));
+  }
+
+  std::string make_subcommand(const CLI::App* command) const override {
+    return Entry(command->get_name(), command->get_description());
+  }
+
+ private:
+  static constexpr std::size_t kColumn = 26;
+
+  std::string Entry(const std::string& name, const std::string& help) const {
+    const std::string start = "  " + name;
+    const std::string indent(kColumn, ' ');
+    const std::string text = Wrap(indent + help, width_, kColumn);
+    if (ColumnsOfText(start) + 2 > kColumn) return WrapAtBars(start) + text;
+    return start + text.substr(start.size());
+  }
+
+  // Breaks "a|b|c" after a bar.
+  std::string WrapAtBars(const std::string& text) const {
+    const std::string open = Replaced(text, "|", "| ");
+    return Replaced(Wrap(open, width_, 4), "| ", "|");
+  }
+
+  static std::string Replaced(std::string text, std::string_view from, std::string_view to) {
+    for (std::size_t at = text.find(from); at != std::string::npos;
+         at = text.find(from, at + to.size())) {
+      text.replace(at, from.size(), to);
+    }
+    return text;
+  }
+
+  int width_;
+};
+
+std::string FooterOf(const CLI::App& app, const Command& command, int width) {
+  const std::string footer = app.get_footer();
+  return footer + (footer.empty() ? "" : "\n\n") + "Example:\n" +
+         Wrap("  " + command.example, width, 4);
+}
+
+}  // namespace
+
+ProgramParser::ProgramParser()
+    : app_("Where a CNN's time goes on this CPU, stage by stage, forward and backward", "topdnn") {
+  const int width = DetectStyle(stdout).width;
+  app_.require_subcommand(1);
+  app_.set_help_flag("-h,--help", "print this help");
+  app_.formatter(std::make_shared<WrappedHelp>(width));
+  for (const Command& command : Commands()) {
+    CLI::App* own = app_.add_subcommand(command.name, command.summary);
+    bodies_.emplace_back(own, command.configure(parsers_.emplace_back(*own)));
+    own->footer(FooterOf(*own, command, width));
+  }
+  app_.footer(
+      Wrap("topdnn COMMAND --help lists the options of a command with their defaults, and "
+           "an example.",
+           width, 2));
+}
+
+int ProgramParser::RunChosen() const {
+  for (const auto& [own, body] : bodies_) {
+    if (own->parsed()) return body();
+  }
+  return kExitUsage;
+}
+
+std::vector<CommandInfo> CommandInfos() {
+  ProgramParser parser;
+  std::vector<CommandInfo> infos;
+  for (const Command& command : Commands()) {
+    CommandInfo info{command.name, command.summary, command.example, {}};
+    for (const CLI::Option* option : parser.app().get_subcommand(command.name)->get_options()) {
+      info.options.push_back(InfoOf(*option));
+    }
+    infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+}  // namespace topdnn

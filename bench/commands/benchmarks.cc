@@ -1,0 +1,202 @@
+// `topdnn bench`: every case under Google Benchmark, with its flags, console and JSON.
+//
+// This file also does what Google Benchmark 1.7.1 leaves to its caller: the exit status when a
+// filter matches nothing or a case fails, and an output file that is complete, valid JSON or does
+// not exist.
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <regex.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "bench/cases/cases.h"
+#include "bench/cases/kernel_benchmarks.h"
+#include "bench/cases/network_benchmarks.h"
+#include "bench/cases/problem_sets.h"
+#include "bench/choice/selection.h"
+#include "bench/command_line/benchmark_flags.h"
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/speed/speed.h"
+#include "bench/workload/libraries.h"
+#include "bench/workload/workload.h"
+#include "harness/report/atomic_file.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+namespace {
+
+// The cases that --benchmark_filter selects: an extended POSIX regular expression, negated by a
+// leading '-'. If there are none, Google Benchmark itself would run nothing and exit with 0.
+std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
+  std::string filter = benchmark::GetBenchmarkFilter();
+  if (filter.empty() || filter == "all") filter = ".";
+  const bool negated = filter.front() == '-';
+  if (negated) filter.erase(0, 1);
+  regex_t expression;
+  if (regcomp(&expression, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
+    throw UsageError(fmt::format("bench: --benchmark_filter={}: no regular expression", filter));
+  }
+  std::vector<const BenchmarkCase*> selected;
+  for (const BenchmarkCase& one : cases.all) {
+    if ((regexec(&expression, one.name.c_str(), 0, nullptr, 0) == 0) != negated) {
+      selected.push_back(&one);
+    }
+  }
+  regfree(&expression);
+  if (selected.empty()) {
+    throw UsageError(
+        "bench: --benchmark_filter matches no case; --benchmark_list_tests lists them");
+  }
+  return selected;
+}
+
+// Holds Google Benchmark's output file in memory, so that the requested file appears complete or
+// not at all.
+class OutputInMemory {
+ public:
+  OutputInMemory() : fd_(memfd_create("benchmark_out", MFD_CLOEXEC)) {
+    if (fd_ < 0) {
+      throw std::system_error(errno, std::generic_category(), "a file in memory for the results");
+    }
+  }
+  ~OutputInMemory() { close(fd_); }
+  OutputInMemory(const OutputInMemory&) = delete;
+  OutputInMemory& operator=(const OutputInMemory&) = delete;
+
+  std::string path() const { return fmt::format("/proc/self/fd/{}", fd_); }
+  std::string Text() const {
+    std::ifstream file(path(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+ private:
+  int fd_;
+};
+
+// Writes the complete results to the requested file.
+void Publish(const std::string& text, const BenchmarkFlags& flags) {
+  if (flags.out_format == "console") return WriteFileAtomically(flags.out, text);
+  if (!nlohmann::json::accept(text)) {
+    throw std::runtime_error(
+        fmt::format("{}: Google Benchmark made no valid JSON for it", flags.out));
+  }
+  WriteFileAtomically(flags.out, flags.out_format == "csv" ? CsvOfBenchmarks(text) : text);
+}
+
+struct BenchOptions {
+  std::vector<std::string> problems;
+  std::vector<std::string> files;
+  int threads = 0;
+};
+
+// The problem sets that the command line names.
+std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
+  std::vector<ProblemSet> sets;
+  for (const std::string& file : options.files) sets.push_back(ReadProblemSet(file));
+  if (options.problems.empty()) return sets;
+  ProblemSet given{"given", {}, true};
+  for (const std::string& problem : options.problems) {
+    try {
+      given.problems.push_back({.op = ParseProblem(problem)});
+    } catch (const ProblemError& error) {
+      throw UsageError(fmt::format("--problem: {}", error.what()));
+    }
+  }
+  sets.push_back(std::move(given));
+  return sets;
+}
+
+// Running every case takes days. Without a filter, the given problems run, or the networks if none
+// are given.
+void AddCases(const BenchOptions& options, bool everything, BenchmarkCases& cases) {
+  WorkloadOptions workload;
+  workload.threads = options.threads;
+  const int threads = ThreadsOf(workload);
+  const std::vector<ProblemSet> given = GivenSets(options);
+  if (!given.empty()) return AddKernels(given, threads, SelectingAuto(), cases);
+  AddNetworks(cases);
+  if (!everything) return;
+  AddKernels(ProblemSets(), threads, SelectingAuto(), cases);
+  AddSpeed(threads, cases);
+}
+
+int ExitStatusOf(const BenchmarkCases& cases) {
+  if (Interrupted()) return kExitInterrupted;
+  if (cases.failed > 0) return kExitWrong;
+  return cases.timed == 0 && cases.skipped > 0 ? kExitNothing : kExitGood;
+}
+
+int RunBench(const CommandParser& parser, const BenchOptions& options) {
+  InterruptFlag();
+  BenchmarkFlags flags = ReadBenchmarkFlags(parser.OtherArguments());
+  std::optional<OutputInMemory> output;
+  if (!flags.out.empty()) {
+    CheckOutputs({flags.out}, options.files);
+    output.emplace();
+    flags.passed_on.push_back("--benchmark_out=" + output->path());
+    const bool console = flags.out_format == "console";
+    flags.passed_on.emplace_back(console ? "--benchmark_out_format=console"
+                                         : "--benchmark_out_format=json");
+  }
+  std::string program = "topdnn bench";
+  std::vector<char*> argv = {program.data()};
+  for (std::string& argument : flags.passed_on) argv.push_back(argument.data());
+  int argc = static_cast<int>(argv.size());
+  benchmark::Initialize(&argc, argv.data());
+  BenchmarkCases cases;
+  AddCases(options, flags.list || !benchmark::GetBenchmarkFilter().empty(), cases);
+  for (const BenchmarkCase* one : Selected(cases)) {
+    if (flags.list) {
+      fmt::print("{}\n", one->name);
+    } else {
+      one->register_case();
+    }
+  }
+  if (flags.list) return kExitGood;
+  benchmark::AddCustomContext("command", CommandLine());
+  benchmark::AddCustomContext("libraries", LibraryVersions().dump());
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::Shutdown();
+  if (output) Publish(output->Text(), flags);
+  return ExitStatusOf(cases);
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<BenchOptions>();
+  parser.Add("--problem", options->problems,
+             "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
+  parser.Add("--problems FILE", options->files, "run the problems of a file, one a line");
+  parser.Add("--threads", options->threads,
+             "OpenMP threads of the kernels (default: all allowed CPUs)");
+  parser.AllowOthers();
+  parser.AddFooter(
+      "Takes Google Benchmark's flags: --benchmark_filter=REGEX, --benchmark_out=FILE, ... "
+      "Without a filter the networks run; --benchmark_filter=deepbench, resnet50, smoke or speed "
+      "runs kernels, and --benchmark_list_tests=true lists everything.");
+  return [&parser, options] { return RunBench(parser, *options); };
+}
+
+const CommandRegistration kBench(
+    {"bench", "networks' stages and kernels as Google Benchmark cases, with its flags", Configure,
+     "topdnn bench --problem conv/n1c64h28w28k64r3s3u1v1p1q1 --benchmark_filter=forward"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,25 @@
+// The measured ceilings as `topdnn machine` prints them: a table of multiply-adds by ISA and type,
+// a table of memory by level, and what is wrong with any of them.
+
+#ifndef TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_
+#define TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_
+
+#include <string>
+#include <vector>
+
+#include "harness/probes/ceilings.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+// One screen. A DEGRADED value is marked with a star; an INVALID value is not shown. The first few
+// reasons are listed below the table. Pure.
+std::string CeilingTable(const std::vector<Ceiling>& ceilings, const Style& style);
+
+// One row for each ceiling, with its spread, verdict and note; absent ceilings are listed, too.
+// Pure.
+std::string CeilingList(const std::vector<Ceiling>& ceilings, const Style& style);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_

@@ -1,0 +1,69 @@
+// `topdnn export NET FILE.onnx`: a network with its weights for other programs.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/workload/memory_needs.h"
+#include "bench/workload/network_source.h"
+#include "bench/workload/workload.h"
+#include "harness/one_line.h"
+#include "harness/report/atomic_file.h"
+#include "networks/onnx/exporter.h"
+
+namespace topdnn {
+
+namespace {
+
+struct ExportOptions {
+  NetworkRequest request;
+  std::uint64_t seed = 1;
+  std::string path;
+};
+
+int RunExport(ExportOptions options) {
+  const std::string& network = options.request.network;
+  CheckOutputs({options.path}, {options.request.weights, IsOnnxPath(network) ? network : ""});
+  options.request.memory_limit = MemoryLimit();
+  const NetworkSource source = OpenNetwork(options.request);
+  RequireMemory(BytesToExport(source.graph), "the export", "free memory");
+  const bool drawn = !source.parameters.has_value();
+  const ParameterValues values =
+      drawn ? DrawnParameters(source.graph, options.seed) : ParameterValues();
+  try {
+    const std::string bytes = ExportOnnx(source.graph, drawn ? values : *source.parameters);
+    WriteFileAtomically(options.path, bytes);
+    fmt::print(options.path == kStandardOutput ? stderr : stdout,
+               "{}: {} layers, {} parameters{}, {:.1f} MiB in {} (ONNX opset {})\n",
+               source.graph.name(), source.graph.nodes().size(), source.graph.Totals().parameters,
+               drawn ? fmt::format(" drawn by seed {}", options.seed) : "",
+               static_cast<double>(bytes.size()) / (1 << 20), OneLine(options.path),
+               kExportedOpset);
+  } catch (const OnnxError& error) {
+    throw UsageError(fmt::format("{}: {}", options.request.network, error.what()));
+  }
+  return kExitGood;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<ExportOptions>();
+  parser.RequireNetwork(options->request.network);
+  parser.Require("FILE FILE", options->path, "the .onnx file to write");
+  parser.Add("--weights FILE", options->request.weights, "an .npz or .safetensors file");
+  parser.Add("--size", options->request.size,
+             "height and width of the images, of a zoo network (default: the network's)");
+  parser.Add("--classes", options->request.classes,
+             "number of classes, of a zoo network (default: the network's)");
+  parser.Add("--seed", options->seed, "seed of the parameters (without --weights)");
+  return [options] { return RunExport(*options); };
+}
+
+const CommandRegistration kExport({"export", "a network and its weights as an ONNX file", Configure,
+                                   "topdnn export cnn cnn.onnx"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,103 @@
+// `topdnn kernels`: which operations run here, in which pass, on which backend and in which type,
+// found by running and checking each on a small problem.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "bench/cases/kernel_case.h"
+#include "bench/cases/problem_sets.h"
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "kernels/registry.h"
+#include "kernels/variant.h"
+
+namespace topdnn {
+
+namespace {
+
+// (operation, pass) -> backend -> the types that work, in their order.
+using WhatWorks =
+    std::map<std::pair<std::string, Pass>, std::map<std::string, std::vector<DataType>>>;
+
+constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kU8, DataType::kS8};
+
+bool Agrees(const Variant& variant, const KernelProblem& problem) {
+  auto made = KernelCase::Make(variant, problem, 1);
+  if (std::holds_alternative<Refusal>(made)) return false;
+  return std::get<std::unique_ptr<KernelCase>>(made)->Check(problem).agrees;
+}
+
+// A type works if any variant of the backend supports it.
+void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& works) {
+  const bool training = type == DataType::kF32 || type == DataType::kBF16;
+  const Execution execution{pass, training, type};
+  if (!counted.op->Has(execution)) return;
+  const KernelProblem problem(counted.op, execution);
+  for (const Variant& variant : Variants()) {
+    auto& of_backend = works[{std::string(counted.op->kind()), pass}][variant.backend];
+    const bool known = std::find(of_backend.begin(), of_backend.end(), type) != of_backend.end();
+    if (!known && Agrees(variant, problem)) of_backend.push_back(type);
+  }
+}
+
+WhatWorks FindWhatWorks() {
+  WhatWorks works;
+  for (const CountedProblem& problem : ProblemSetNamed("smoke").problems) {
+    for (const Pass pass : problem.passes) {
+      for (const DataType type : kTypes) Try(problem, pass, type, works);
+    }
+  }
+  return works;
+}
+
+std::string TypesText(const std::vector<DataType>& types) {
+  std::string text;
+  for (const DataType type : kTypes) {
+    if (std::find(types.begin(), types.end(), type) == types.end()) continue;
+    if (!text.empty()) text += " ";
+    text += NameOf(type);
+  }
+  return text;
+}
+
+// A Markdown table, which is also readable as plain text.
+void Print(const WhatWorks& works) {
+  const std::vector<std::string> backends = Backends();
+  std::string header = fmt::format("| {:21} | {:16} |", "operation", "pass");
+  std::string rule = fmt::format("| {:-<21} | {:-<16} |", "", "");
+  for (const std::string& backend : backends) {
+    header += fmt::format(" {:14} |", backend);
+    rule += fmt::format(" {:-<14} |", "");
+  }
+  fmt::print("{}\n{}\n", header, rule);
+  for (const auto& [key, of_backends] : works) {
+    std::string row = fmt::format("| {:21} | {:16} |", key.first, NameOf(key.second));
+    for (const std::string& backend : backends) {
+      const auto found = of_backends.find(backend);
+      row += fmt::format(" {:14} |", found == of_backends.end() ? "" : TypesText(found->second));
+    }
+    fmt::print("{}\n", row);
+  }
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  parser.AddFooter("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
+  return [] {
+    Print(FindWhatWorks());
+    return kExitGood;
+  };
+}
+
+const CommandRegistration kKernels({"kernels",
+                                    "which operations work here, by pass, backend and type",
+                                    Configure, "topdnn kernels"});
+
+}  // namespace
+
+}  // namespace topdnn

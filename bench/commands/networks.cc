@@ -1,0 +1,80 @@
+// `topdnn networks`: the networks that a command's NET can name.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+#include "harness/report/table.h"
+#include "networks/graph.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+struct NetworksOptions {
+  std::string json;
+};
+
+// "3x32x32"
+std::string ImageText(const Shape& image) {
+  return fmt::format("{}", fmt::join(image.extents(), "x"));
+}
+
+int RunNetworks(const NetworksOptions& options) {
+  if (!options.json.empty()) CheckWritable(options.json);
+  constexpr Table::Kind kFigure = Table::Kind::kFigure;
+  Table table({{.name = "network", .least = 17},
+               {.name = "image", .kind = Table::Kind::kRight},
+               {.name = "classes", .kind = kFigure, .decimals = 0},
+               {.name = "layers", .kind = kFigure, .rank = 2, .decimals = 0},
+               {.name = "parameters", .kind = kFigure, .unit = "M", .decimals = 3},
+               {.name = "GMAC", .kind = kFigure, .decimals = 4},
+               {.name = "source", .kind = Table::Kind::kText, .least = 14}});
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const NetworkOffer& offer : Networks()) {
+    const Graph graph = offer.build({.batch = 1, .image = offer.image, .classes = offer.classes});
+    const GraphTotals totals = graph.Totals();
+    const auto real = [](auto count) { return static_cast<double>(count); };
+    table.Add({offer.FullName(), ImageText(offer.image), real(offer.classes),
+               real(graph.nodes().size()), real(totals.parameters) * 1e-6, real(totals.macs) * 1e-9,
+               offer.source});
+    rows.push_back({{"name", offer.FullName()},
+                    {"image", offer.image.extents()},
+                    {"classes", offer.classes},
+                    {"layers", graph.nodes().size()},
+                    {"parameters", totals.parameters},
+                    {"macs", totals.macs},
+                    {"source", offer.source}});
+  }
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", table.Text(DetectStyle(stream)));
+  fmt::print(stream, "GMAC: multiply-accumulates of one image forward, without biases\n");
+  if (!options.json.empty()) {
+    WriteFileAtomically(options.json, JsonText({{"schema", 1}, {"networks", rows}}));
+  }
+  return kExitGood;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<NetworksOptions>();
+  parser.Add("--json FILE", options->json,
+             "write the list to this file as JSON; - is standard output");
+  return [options] { return RunNetworks(*options); };
+}
+
+const CommandRegistration kNetworks(
+    {"networks", "the networks that can be named: size, parameters, operations, source", Configure,
+     "topdnn networks"});
+
+}  // namespace
+
+}  // namespace topdnn

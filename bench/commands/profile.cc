@@ -1,0 +1,99 @@
+// `topdnn profile NET`: where a step's time goes, stage by stage.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "bench/choice/network_choice.h"
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/profile/measured_profile.h"
+#include "bench/profile/profile_options.h"
+#include "bench/profile/profile_report.h"
+#include "harness/report/registry.h"
+#include "harness/report/stage_table.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+namespace {
+
+int RunProfile(const ProfileOptions& options) {
+  CheckOptions(options);
+  InterruptFlag();
+  Style progress_style = DetectStyle(stderr);
+  progress_style.terminal = progress_style.terminal && !options.console.quiet;
+  ProgressLine progress(progress_style);
+  const std::string replayed = ReplayedFile(options.counters);
+  MeasuredProfile measured = replayed.empty() ? MeasureProfile(options, ChooseInNetwork, progress)
+                                              : ReplayProfile(options, replayed);
+  if (options.scale_counts) ScaleAllCounts(measured.profile);
+  const Report report = MakeReport(options, measured);
+  progress.Erase();
+  WriteReport(options, measured, report);
+  if (Interrupted()) return kExitInterrupted;
+  if (report.stages.empty()) return kExitNothing;
+  const Status status = report.step.status;
+  return status == Status::kFailed || status == Status::kInvalid ? kExitWrong : kExitGood;
+}
+
+// What is printed, and to which files it is written.
+void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
+  parser.AddFlag("--explain", options.console.explain,
+                 "print every note, including the explanations of the counts");
+  parser.AddFlag("--quiet", options.console.quiet,
+                 "print the verdict, the costliest stages and the step; no table, notes or "
+                 "progress");
+  parser.Add(fmt::format("--sort {}", fmt::join(StageSortNames(), "|")),
+             options.console.stages.sort,
+             "order of the stages, largest first (default: as they run)");
+  parser.Add("--top", options.top,
+             "print this many stages, and one row for all others; the costliest without --sort");
+  parser.Add("--columns NAME,...", options.columns,
+             fmt::format("columns of the table: {}", fmt::join(StageColumnNames(), " ")));
+  for (const TableReport& table : TableReports()) {
+    if (table.shown != TableReport::Shown::kOnRequest) continue;
+    parser.AddFlag("--" + table.name, options.tables[table.name], table.help);
+  }
+  parser.Add("--record FILE", options.record,
+             "write the raw samples to this file, for replay; - is standard output");
+  for (const FileReport& file : FileReports()) {
+    parser.Add("--" + file.name + " FILE", options.files[file.name],
+               file.help + "; - is standard output");
+  }
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<ProfileOptions>();
+  AddWorkloadOptions(parser, options->workload);
+  parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
+  parser.AddFlag("--infer", options->infer, "an inference step: forward only");
+  parser.Add("--iterations", options->iterations,
+             "timed steps (default: as many as fit in --seconds)");
+  constexpr Range kSeconds{0, 1e6};
+  parser.Add("--seconds", options->seconds, "seconds of timed steps (without --iterations)",
+             kSeconds);
+  parser.Add(fmt::format("--regime {}", fmt::join(RegimeNames(), "|")), options->regime,
+             "where the stages are timed: in the network, or by themselves with hot or cold "
+             "caches");
+  parser.Add("--counters auto|perf|exact|clock|none|replay:FILE", options->counters,
+             "what counts; replay: the samples of an earlier --record");
+  parser.Add("--metrics", options->metrics,
+             "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  parser.AddFlag("--scale-counts", options->scale_counts,
+                 "scale up the counts of events that shared a counter and ran for part of the "
+                 "time");
+  AddReportOptions(parser, *options);
+  return [options] { return RunProfile(*options); };
+}
+
+const CommandRegistration kProfile({"profile",
+                                    "where a network's step spends its time, stage by stage",
+                                    Configure,
+                                    "topdnn profile cnn --train --batch 64 --json out.json"});
+
+}  // namespace
+
+}  // namespace topdnn

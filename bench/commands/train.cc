@@ -1,0 +1,216 @@
+// `topdnn train NET`: trains on real images, and prints loss and accuracy after each epoch.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/choice/network_choice.h"
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/profile/interval_rows.h"
+#include "bench/workload/images.h"
+#include "bench/workload/workload.h"
+#include "kernels/run_failure.h"
+#include "networks/learning_rate.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+struct TrainOptions {
+  WorkloadOptions workload;
+  int epochs = 3;
+  std::int64_t interval = 0;  // steps per additional row; 0: no such rows
+  std::string schedule = "constant";
+  double warmup_epochs = 0;
+};
+
+// Copies parameters and running statistics from a training plan to an inference plan of the same
+// network. Layouts may differ.
+void CopyParameters(const Plan& from, const Plan& to) {
+  std::map<std::pair<std::string, std::string>, BufferId> buffers;
+  for (const PlanParameter& parameter : from.parameters()) {
+    buffers[{parameter.layer, parameter.spec.name}] = parameter.value;
+  }
+  for (const PlanStatistic& statistic : from.statistics()) {
+    buffers[{statistic.layer, statistic.name}] = statistic.buffer;
+  }
+  for (const PlanParameter& parameter : to.parameters()) {
+    to.Write(parameter.value, from.Read(buffers.at({parameter.layer, parameter.spec.name})));
+  }
+  for (const PlanStatistic& statistic : to.statistics()) {
+    to.Write(statistic.buffer, from.Read(buffers.at({statistic.layer, statistic.name})));
+  }
+  to.PrepareParameters();
+}
+
+// Images of the batch whose label has the largest logit.
+std::int64_t CountCorrect(const Plan& plan, const Batch& batch, std::int64_t classes) {
+  const std::vector<double> logits = plan.Read(plan.Find(BufferRole::kOutput));
+  std::int64_t correct = 0;
+  for (std::int64_t n = 0; n < batch.valid; ++n) {
+    const auto row = logits.begin() + n * classes;
+    const auto best = std::max_element(row, row + classes) - row;
+    correct += best == batch.labels[static_cast<std::size_t>(n)] ? 1 : 0;
+  }
+  return correct;
+}
+
+// The training diverged and cannot continue; the message is one line.
+class Diverged : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The last update of an epoch can make parameters useless although the last loss is finite.
+void CheckLogits(const Plan& inference) {
+  for (const double logit : inference.Read(inference.Find(BufferRole::kOutput))) {
+    if (!std::isfinite(logit)) {
+      throw Diverged(fmt::format("the trained network gives {} for a test image", logit));
+    }
+  }
+}
+
+double TestAccuracy(Plan& inference, const Dataset& test, const Workload& workload) {
+  BatchLoader loader(test, {.image = workload.image,
+                            .batch = workload.batch,
+                            .seed = 1,
+                            .shuffle = false,
+                            .drop_last = false});
+  std::int64_t correct = 0;
+  for (bool last = false; !last && !Interrupted();) {
+    const Batch batch = loader.Next();
+    FeedBatch(inference, batch);
+    inference.Run();
+    CheckLogits(inference);
+    correct += CountCorrect(inference, batch, workload.classes);
+    last = batch.last_of_epoch;
+  }
+  return static_cast<double>(correct) / static_cast<double>(test.size());
+}
+
+// The mean loss of one epoch. `first` is the index of its first step in the run. Throws Diverged
+// for a loss that is not finite.
+double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
+                  std::int64_t first, IntervalRows& rows) {
+  const BufferId loss = plan.FindByName("loss");
+  const BufferId rate = plan.FindByName("learning_rate");
+  double sum = 0;
+  std::int64_t steps = 0;
+  for (bool last = false; !last && !Interrupted(); ++steps) {
+    const Batch batch = loader.Next();
+    FeedBatch(plan, batch);
+    plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
+    rows.RunStep();
+    ThrowOnRunFailure();
+    const double own = plan.Read(loss).front();
+    if (!std::isfinite(own)) {
+      throw Diverged(fmt::format("the loss is {} at step {}", own, first + steps + 1));
+    }
+    rows.Add(own);
+    sum += own;
+    last = batch.last_of_epoch;
+  }
+  return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
+}
+
+int RunTrain(TrainOptions options) {
+  if (options.epochs < 1) {
+    throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
+  }
+  if (options.interval < 0) {
+    throw UsageError(fmt::format("--interval {}: must be 1 or more", options.interval));
+  }
+  const auto kind = ParseSchedule(options.schedule);
+  if (!kind) {
+    throw UsageError(
+        fmt::format("no schedule '{}'; there are: constant step cosine", options.schedule));
+  }
+  if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
+  InterruptFlag();
+  FitToData(options.workload);
+  const auto workload_for = [&](bool train) {
+    WorkloadOptions chosen = options.workload;
+    ChooseInNetwork(chosen, train);
+    return MakeWorkload(chosen, train);
+  };
+  Workload training = workload_for(true);
+  Workload inference = workload_for(false);
+  const DatasetPair data = OpenImages(options.workload, training);
+  BatchLoader loader(
+      *data.train,
+      {.image = training.image, .batch = training.batch, .seed = options.workload.seed});
+  const std::int64_t steps = loader.batches_per_epoch();
+  const LearningRateSchedule schedule{
+      .kind = *kind,
+      .base = options.workload.learning_rate,
+      .steps = steps * options.epochs,
+      .warmup_steps = std::llround(options.warmup_epochs * static_cast<double>(steps))};
+  fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}, {}\n",
+             training.network, data.train->name(), data.train->size(), training.batch,
+             training.plan->threads(), options.workload.optimizer, options.workload.learning_rate,
+             options.schedule);
+  fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
+             "images/s");
+  IntervalRows rows(*training.plan, options.interval);
+  rows.PrintHead();
+  for (int epoch = 1; epoch <= options.epochs; ++epoch) {
+    const auto start = std::chrono::steady_clock::now();
+    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (Interrupted()) break;
+    CopyParameters(*training.plan, *inference.plan);
+    const double accuracy = TestAccuracy(*inference.plan, *data.test, inference);
+    if (Interrupted()) break;
+    const auto images = static_cast<double>(loader.batches_per_epoch() * training.batch);
+    fmt::print("{:>5}  {:>10.4f}  {:>12.2f} %  {:>9.1f}  {:>10.0f}\n", epoch, loss, accuracy * 100,
+               seconds, images / seconds);
+    std::fflush(stdout);
+  }
+  return Interrupted() ? kExitInterrupted : kExitGood;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<TrainOptions>();
+  options->workload.default_batch = 64;
+  options->workload.learning_rate = 0.02;
+  AddWorkloadOptions(parser, options->workload);
+  parser.Add("--epochs", options->epochs, "passes over the training images");
+  parser.Add("--interval", options->interval,
+             "print a row of loss and milliseconds by phase every so many steps, besides the rows "
+             "of epochs");
+  parser.Add("--schedule constant|step|cosine", options->schedule, "schedule of the learning rate");
+  parser.Add("--warmup-epochs", options->warmup_epochs,
+             "epochs over which the learning rate rises from 0", Range{0, 1e6});
+  return [options] {
+    try {
+      return RunTrain(*options);
+    } catch (const Diverged& diverged) {
+      std::fflush(stdout);
+      fmt::print(stderr, "topdnn: train: {}: take a smaller --learning-rate than {}\n",
+                 diverged.what(), options->workload.learning_rate);
+      return kExitWrong;
+    }
+  };
+}
+
+const CommandRegistration kTrain(
+    {"train", "trains a network on real images: loss and test accuracy per epoch", Configure,
+     "topdnn train lenet5 --epochs 2"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,156 @@
+// `topdnn validate`: compares counters with known counts, case by case, with a verdict.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/validation/kernel_validation.h"
+#include "bench/validation/network_validation.h"
+#include "bench/workload/workload.h"
+#include "harness/counters/source.h"
+#include "harness/machine/machine.h"
+#include "harness/probes/probe.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+#include "harness/report/validation.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The sources that count on this machine, and the reasons why the others do not.
+struct Opened {
+  std::unique_ptr<CounterSource> exact, pmu;
+  std::vector<std::string> notes;
+
+  ValidationSources sources() const { return {exact.get(), pmu.get()}; }
+};
+
+Opened OpenThem() {
+  Opened opened;
+  for (const SourceOffer& offer : CounterSources()) {
+    if (offer.name != "exact" && offer.name != "hardware") continue;
+    const Availability availability = offer.probe();
+    if (!availability.works) {
+      opened.notes.push_back(fmt::format("{}: {}", offer.name, availability.reason));
+    } else {
+      (offer.name == "exact" ? opened.exact : opened.pmu) = offer.open();
+    }
+  }
+  return opened;
+}
+
+std::int64_t CountOf(const std::vector<ValidationCase>& cases, Status verdict) {
+  return std::count_if(cases.begin(), cases.end(),
+                       [&](const ValidationCase& c) { return c.verdict == verdict; });
+}
+
+int ExitStatus(const std::vector<ValidationCase>& cases) {
+  if (CountOf(cases, Status::kFailed) + CountOf(cases, Status::kInvalid) > 0) return kExitWrong;
+  return CountOf(cases, Status::kOk) > 0 ? kExitGood : kExitNothing;
+}
+
+std::string Summary(const std::vector<ValidationCase>& cases) {
+  return fmt::format("{} cases: {} agree, {} differ, {} not counted whole, {} skipped\n",
+                     cases.size(), CountOf(cases, Status::kOk), CountOf(cases, Status::kFailed),
+                     CountOf(cases, Status::kInvalid), CountOf(cases, Status::kSkipped));
+}
+
+struct ValidateOptions {
+  std::string json;
+  std::string kernels_of;  // a backend; empty: everything
+};
+
+// The backends whose kernels are validated.
+std::vector<std::string> BackendsOf(const ValidateOptions& options) {
+  std::vector<std::string> all = Backends();
+  if (options.kernels_of.empty()) return all;
+  if (std::find(all.begin(), all.end(), options.kernels_of) == all.end()) {
+    throw UsageError(
+        fmt::format("--kernels-of {}: there are {}", options.kernels_of, fmt::join(all, ", ")));
+  }
+  return {options.kernels_of};
+}
+
+int RunValidate(const ValidateOptions& options) {
+  const std::vector<std::string> backends = BackendsOf(options);
+  const bool to_output = options.json == kStandardOutput;
+  if (!options.json.empty()) CheckWritable(options.json);
+  InterruptFlag();
+  ProgressLine progress(DetectStyle(stderr));
+  const Opened opened = OpenThem();
+  std::vector<ValidationCase> cases;
+  const auto add = [&](std::vector<ValidationCase> more) {
+    for (ValidationCase& c : more) cases.push_back(std::move(c));
+  };
+  for (const Probe& probe : Probes()) {
+    if (Interrupted()) return kExitInterrupted;
+    if (!options.kernels_of.empty()) break;
+    progress.Show(probe.name);
+    add(ValidateProbe(probe, opened.sources()));
+  }
+  const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
+  add(ValidateKernels(opened.sources(), backends, ThreadsOf({}), say));
+  for (const std::string& backend : backends) {
+    if (Interrupted()) return kExitInterrupted;
+    if (!options.kernels_of.empty()) break;
+    WorkloadOptions step;
+    step.network = "cnn";
+    step.backend = backend;
+    step.batch = 4;
+    step.fallback = true;
+    step.data = "synthetic";
+    say(fmt::format("a training step of {} on {}", step.network, backend));
+    ValidationCase c = ValidateStep(opened.sources(), step);
+    if (c.verdict == Status::kInvalid) {  // the workers of this pool are not followed
+      step.threads = 1;
+      c = ValidateStep(opened.sources(), step);
+      c.name += " (1 thread)";
+    }
+    add({c});
+  }
+  if (options.kernels_of.empty() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
+  progress.Erase();
+  if (!to_output) {
+    fmt::print("{}{}", ValidationText(cases, DetectStyle(stdout)), Summary(cases));
+    for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
+  }
+  const int status = ExitStatus(cases);
+  if (options.json.empty()) return status;
+  Json json = {{"schema", 1}, {"command", CommandLine()}};
+  json["machine"] = ToJson(DescribeMachine());
+  json["not_counting"] = opened.notes;
+  json["good"] = status == kExitGood;
+  json["cases"] = Json::array();
+  for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
+  WriteFileAtomically(options.json, JsonText(json));
+  return status;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<ValidateOptions>();
+  parser.Add("--json FILE", options->json,
+             "write the results to this file as JSON; - is standard output");
+  parser.Add("--kernels-of", options->kernels_of, "validate only this backend's kernels");
+  return [options] { return RunValidate(*options); };
+}
+
+const CommandRegistration kValidate({"validate", "counters against known counts, with a verdict",
+                                     Configure, "topdnn validate --json validate.json"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,50 @@
+// Efficiency as papers on accelerators report it: the multiply-accumulates of a network's
+// definition, two operations each, divided by the time of a whole inference step and by the
+// machine's ceiling.
+
+#ifndef TOPDNN_BENCH_PROFILE_EFFICIENCY_H_
+#define TOPDNN_BENCH_PROFILE_EFFICIENCY_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/record.h"
+#include "networks/plan.h"
+
+namespace topdnn {
+
+struct Efficiency {
+  double operations = 0;  // per step: 2 x multiply-accumulates of convolutions and dense layers
+  double seconds = 0;     // of the step, median
+  double ceiling = 0;     // operations per second
+  std::string ceiling_name;
+  double images_per_second = 0;
+
+  double Rate() const { return operations / seconds; }
+  // Above 1 if an algorithm (Winograd) or a kernel (padding) skips defined operations.
+  double Share() const { return Rate() / ceiling; }
+};
+
+// Absent without a time or a ceiling.
+std::optional<Efficiency> EfficiencyOf(const Plan& plan, const Report& report);
+
+// What an accelerator's paper claims for the network, for any of its variants.
+struct PublishedEfficiency {
+  std::string_view network;
+  double operations_per_second;
+  double peak_operations_per_second;
+  std::string_view source;
+
+  double Share() const { return operations_per_second / peak_operations_per_second; }
+};
+
+// Absent for a network that the paper does not list.
+std::optional<PublishedEfficiency> PublishedFor(std::string_view full_name);
+
+// "efficiency: 2 x 4.09 G multiply-accumulates x ... = 81.2 % of ..."
+std::string EfficiencyNote(std::string_view network, const Efficiency& efficiency);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PROFILE_EFFICIENCY_H_

@@ -1,0 +1,194 @@
+#include "bench/profile/measured_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/profile/width_one_count.h"
+#include "bench/workload/images.h"
+#include "bench/workload/libraries.h"
+#include "bench/workload/measured_ceilings.h"
+#include "bench/workload/sources.h"
+#include "harness/counting.h"
+#include "harness/machine/machine.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/stage_record.h"
+#include "harness/topdown/perf_events.h"
+#include "harness/validity.h"
+
+namespace topdnn {
+
+namespace {
+
+nlohmann::ordered_json MachineJson(const Machine& machine, const std::vector<Ceiling>& ceilings) {
+  nlohmann::ordered_json json = ToJson(machine);
+  json["libraries"] = LibraryVersions();
+  json["ceilings"] = nlohmann::ordered_json::array();
+  for (const Ceiling& ceiling : ceilings) json["ceilings"].push_back(ToJson(ceiling));
+  return json;
+}
+
+// The options in which a replay must equal its recording.
+nlohmann::ordered_json SubjectOf(const ProfileOptions& options, const Workload& workload) {
+  return {{"network", workload.network},
+          {"batch", workload.batch},
+          {"dtype", workload.dtype},
+          {"backend", workload.backend},
+          {"threads", workload.plan->threads()},
+          {"mode", options.infer ? "inference" : "training"},
+          {"regime", options.regime}};
+}
+
+ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress) {
+  ProfileSettings settings;
+  settings.regime = RegimeOf(options.regime);
+  settings.iterations = options.iterations;
+  settings.seconds = options.seconds;
+  settings.context_gap = options.Shows(kContextGap);
+  settings.cancel = &InterruptFlag();
+  settings.progress = [&progress](std::string_view what, double share) {
+    progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));
+  };
+  return settings;
+}
+
+// Prints once, also without a terminal, that a run takes long, with an estimate. The progress line
+// appears only on terminals, and a single step of a large batch may take minutes.
+void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
+                     ProgressLine& progress) {
+  constexpr double kLongSeconds = 30;
+  constexpr double kAssumedRate = 1e11;    // FLOP/s a thread: nothing has been measured yet
+  constexpr std::int64_t kOtherSteps = 4;  // of the warm-up, and those for the counter sources
+  double flops = 0;
+  for (const Stage& stage : workload.plan->stages()) {
+    flops += static_cast<double>(stage.work().flops);
+  }
+  const std::int64_t timed = options.iterations.value_or(MeasureOptions().least_iterations);
+  const std::int64_t steps = timed + kOtherSteps;
+  const double seconds =
+      static_cast<double>(steps) * flops / (kAssumedRate * workload.plan->threads());
+  if (seconds < kLongSeconds) return;
+  progress.Erase();
+  std::fputs(fmt::format("topdnn: this takes about {:.0f} min or more (an estimate): some {} steps "
+                         "of {:.1f} TFLOP at {:.0f} GFLOP/s a thread; a smaller --batch takes "
+                         "less\n",
+                         std::max(1.0, seconds / 60), steps, flops * 1e-12, kAssumedRate * 1e-9)
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace
+
+MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& choose,
+                               ProgressLine& progress) {
+  ProfileSettings settings = SettingsOf(options, progress);
+  const OpenedSources sources = OpenSources(options.counters, options.metrics);
+  // `auto` continues with the sources that work; `perf` without a PMU is an error.
+  if (options.counters == "perf" && !sources.without_pmu.empty()) {
+    throw NothingMeasured(
+        fmt::format("--counters perf: nothing can be counted: {}", sources.without_pmu));
+  }
+  settings.sources = sources.Pointers();
+  settings.progress("planning", 0);
+  FitToData(options.workload);
+  const std::string chosen = choose(options.workload, options.training());
+  MeasuredProfile measured;
+  Workload& workload = measured.workload;
+  workload = PlanWorkload(options.workload, options.training());
+  AnnounceLongRun(options, workload, progress);
+  PrepareWorkload(options.workload, workload);
+  TrainingImages images(options.workload, workload);
+  settings.progress("measuring the machine's ceilings", 0);
+  const int threads = workload.plan->threads();
+  const Machine machine = DescribeMachine();
+  measured.ceilings = MeasureCeilingsOfThisMachine(threads);
+  measured.rates = MeasureCoreRates(threads);
+  measured.caches = machine.topology.caches;
+  settings.best_reading = BestQuietReading(BestOfThisMachine(), threads);
+  measured.profile =
+      ProfilePlan(options.workload, options.training(), *workload.plan, images, settings);
+  if (JudgeDisturbance(measured.profile.in_network.disturbance).status == Status::kOk) {
+    RememberRates(RatesOf(measured.profile.best_reading, threads));
+  }
+  CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
+  settings.progress("measuring the machine's ceilings again", 0);
+  measured.ceilings =
+      RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));
+  MarkAgainstBest(BestOfThisMachine(), measured.ceilings);
+  measured.rates = Joined(*measured.rates, MeasureCoreRates(threads));
+  measured.machine = MachineJson(machine, measured.ceilings);
+  measured.machine["core_rates"] = ToJson(*measured.rates);
+  measured.subject = SubjectOf(options, workload);
+  measured.subject["data"] = images.source();
+  measured.subject["seed"] = options.workload.seed;
+  measured.smt = SmtIsActive();
+  measured.source_notes = sources.notes;
+  if (options.workload.variants) measured.choice = {chosen, *options.workload.variants};
+  return measured;
+}
+
+MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
+  const Recording recording = ReadRecording(file);
+  // (the recording's machine may have had more CPUs: nothing runs here)
+  options.workload.oversubscribe = true;
+  options.workload.planned_only = true;
+  const auto threads = recording.subject.find("threads");
+  if (options.workload.threads == 0 && threads != recording.subject.end() &&
+      threads->is_number_integer()) {
+    const auto recorded = threads->get<std::int64_t>();
+    if (recorded < 1 || recorded > kMaxThreads) {
+      throw RecordingError(
+          fmt::format("{}: subject: {} threads: must be 1 to {}: record it again "
+                      "with --record",
+                      file, threads->dump(), kMaxThreads));
+    }
+    options.workload.threads = static_cast<int>(recorded);
+  }
+  MeasuredProfile measured;
+  if (options.workload.backend == kAutoBackend) {
+    measured.choice = ChoiceOf(recording, file);
+    options.workload.variants = measured.choice->variants;
+  }
+  Workload& workload = measured.workload;
+  workload = PlanWorkload(options.workload, options.training());
+  CheckSubject(recording, SubjectOf(options, workload), file);
+  measured.profile = ProfileOf(recording, *workload.plan, file);
+  measured.ceilings = CeilingsOf(recording, file);
+  measured.rates = CoreRatesOf(recording, file);
+  measured.caches = CachesOf(recording, file);
+  measured.machine = recording.machine;
+  measured.subject = recording.subject;
+  measured.subject.erase(kChoice);
+  measured.smt = recording.smt;
+  measured.source_notes = recording.source_notes;
+  return measured;
+}
+
+void ScaleAllCounts(PlanProfile& profile) {
+  const auto scale = [](SequenceSamples& samples) {
+    for (StageSamples& stage : samples.stages) ScaleCounts(stage);
+    ScaleCounts(samples.step);
+  };
+  scale(profile.in_network);
+  for (SequenceSamples& samples : profile.isolated) scale(samples);
+}
+
+void WriteRecording(const MeasuredProfile& measured, const std::string& path) {
+  Recording recording = RecordingOf(measured.profile);
+  recording.command = CommandLine();
+  recording.machine = measured.machine;
+  recording.subject = measured.subject;
+  if (measured.choice) recording.subject[kChoice] = ToJson(*measured.choice);
+  recording.smt = measured.smt;
+  recording.source_notes = measured.source_notes;
+  WriteFileAtomically(path, FormatRecording(recording));
+}
+
+}  // namespace topdnn

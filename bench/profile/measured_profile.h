@@ -1,0 +1,58 @@
+// Acquires the measurements that `topdnn profile` presents: from a run on this machine, or from a
+// recording of an earlier run.
+
+#ifndef TOPDNN_BENCH_PROFILE_MEASURED_PROFILE_H_
+#define TOPDNN_BENCH_PROFILE_MEASURED_PROFILE_H_
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/profile/plan_profile.h"
+#include "bench/profile/profile_options.h"
+#include "bench/profile/recorded_profile.h"
+#include "bench/workload/workload.h"
+#include "harness/machine/topology.h"
+#include "harness/probes/ceilings.h"
+#include "harness/probes/core_rates.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+struct MeasuredProfile {
+  Workload workload;
+  PlanProfile profile;
+  std::vector<Ceiling> ceilings;
+  std::optional<CoreRates> rates;  // absent in a recording of a version without them
+  std::vector<Cache> caches;
+  nlohmann::ordered_json machine;
+  nlohmann::ordered_json subject;
+  bool smt = false;
+  std::vector<std::string> source_notes;
+  std::optional<RecordedChoice> choice;  // of `auto`
+};
+
+// Sets options.variants for the backend `auto`, and returns a line about the choice, as
+// ChooseInNetwork of bench/choice/ does.
+using ChooseVariants = std::function<std::string(WorkloadOptions& options, bool training)>;
+
+// Plans, checks and measures the network, with the machine's ceilings before and after. Throws
+// UsageError, and NothingMeasured if --counters perf finds no PMU.
+MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& choose,
+                               ProgressLine& progress);
+
+// Plans the network and reads the measurements from `file`; nothing is measured. Throws
+// RecordingError.
+MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file);
+
+// Scales the counts of events that were on a counter for part of the time.
+void ScaleAllCounts(PlanProfile& profile);
+
+// Writes the raw samples to a file that ReplayProfile reads.
+void WriteRecording(const MeasuredProfile& measured, const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PROFILE_MEASURED_PROFILE_H_

@@ -1,0 +1,400 @@
+#include "bench/profile/plan_profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <span>
+
+#include "bench/profile/convolution_account.h"
+#include "bench/workload/measured_ceilings.h"
+#include "harness/flush.h"
+#include "harness/groups.h"
+#include "harness/machine/clock.h"
+#include "harness/probes/quiet.h"
+#include "harness/stage_record.h"
+#include "kernels/run_failure.h"
+#include "kernels/thread_width.h"
+#include "networks/parameters.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kRegimeNames = {"in-network", "isolated-hot",
+                                                          "isolated-cold"};
+
+class Profiler {
+ public:
+  Profiler(const WorkloadOptions& options, bool training, Plan& plan, TrainingImages& images,
+           const ProfileSettings& settings)
+      : options_(options),
+        training_(training),
+        plan_(plan),
+        images_(images),
+        settings_(settings),
+        calls_(plan),
+        timed_(calls_.stages()),
+        quiet_(plan.threads()) {}
+
+  PlanProfile Profile() {
+    PlanProfile profile = Measure();
+    profile.best_reading = quietest_;
+    return profile;
+  }
+
+ private:
+  PlanProfile Measure() {
+    const ThreadWidth width(plan_.threads());
+    PlanProfile profile;
+    SpeedNow();
+    Say("checking every stage against the reference", 0);
+    NextImages();
+    profile.checks = CheckStep(options_, training_, plan_);
+    NextImages();
+    if (Cancelled()) return profile;
+    profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
+    if (Cancelled() || !settings_.isolate) return profile;
+    profile.overhead = MeasureMarkOverhead(timed_, OverheadOptions());
+    const bool cold = settings_.regime == Regime::kIsolatedCold;
+    if (!Cancelled()) profile.isolated = ProfileIsolated(cold);
+    if (!Cancelled() && settings_.context_gap) {
+      profile.isolated_otherwise = ProfileIsolated(!cold);
+    }
+    return profile;
+  }
+
+  bool Cancelled() const { return settings_.cancel != nullptr && settings_.cancel->load(); }
+  void Say(std::string_view what, double share) const {
+    if (settings_.progress) settings_.progress(what, share);
+  }
+  void NextImages() { images_.FillNext(plan_); }
+
+  MeasureOptions OptionsFor(std::string_view what) {
+    MeasureOptions options;
+    options.iterations = settings_.iterations;
+    options.seconds = settings_.seconds;
+    options.sources = settings_.sources;
+    options.cancel = settings_.cancel;
+    Watch(options);
+    options.before_iteration = Action::Of(feed_);
+    options.progress = [this, what](const MeasureProgress& progress) {
+      Say(fmt::format("{}: {}", what, progress.phase), progress.share);
+    };
+    return options;
+  }
+
+  // Reads the clock and the probes before and after the measurement.
+  void Watch(MeasureOptions& options) {
+    options.core_hertz = []() -> std::optional<double> {
+      const Frequency clock = CoreClock();
+      return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
+    };
+    options.quiet_ratio = [this] { return SpeedNow(); };
+  }
+
+  // Speed of the probes now, as a share of the best reading of this profile or of earlier runs.
+  std::optional<double> SpeedNow() {
+    const QuietReading now = quiet_.Read();
+    quietest_ = Best(quietest_, now);
+    return QuietRatio(Best(quietest_, settings_.best_reading), now);
+  }
+
+  MeasureOptions OverheadOptions() {
+    MeasureOptions options = OptionsFor("cost of the marks");
+    options.sources.clear();
+    options.seconds = settings_.seconds / 2;
+    return options;
+  }
+
+  // Runs one step and repeats each stage at its place in the order, where its operands are intact.
+  std::vector<SequenceSamples> ProfileIsolated(bool cold) {
+    std::vector<SequenceSamples> isolated;
+    NextImages();
+    for (std::size_t i = 0; i < timed_.size() && !Cancelled(); ++i) {
+      MeasureOptions options;
+      options.seconds = settings_.isolated_seconds;
+      options.iterations = settings_.iterations;
+      options.most_warmup_seconds = settings_.isolated_seconds;
+      options.cancel = settings_.cancel;
+      Watch(options);
+      Say(fmt::format("{} by itself{}", timed_[i].name, cold ? ", caches cold" : ""),
+          static_cast<double>(i) / static_cast<double>(timed_.size()));
+      auto flush = [this, i] { FlushOperands(plan_.stages()[i]); };
+      isolated.push_back(cold ? MeasureIsolatedCold(timed_[i], {}, Action::Of(flush), options)
+                              : MeasureIsolatedHot(timed_[i], {}, options));
+    }
+    return isolated;
+  }
+
+  void FlushOperands(const Stage& stage) const {
+    for (const KernelOperand& operand : stage.kernel->operands()) {
+      const auto* data = static_cast<const std::byte*>(plan_.Data(stage.buffers.at(operand.arg)));
+      FlushFromCaches({data, operand.desc.bytes()});
+    }
+  }
+
+  struct Feed {
+    Profiler* profiler;
+    void operator()() const { profiler->NextImages(); }
+  };
+
+  const WorkloadOptions& options_;
+  bool training_;
+  Plan& plan_;
+  TrainingImages& images_;
+  const ProfileSettings& settings_;
+  StageCalls calls_;
+  const std::vector<TimedStage>& timed_;
+  Feed feed_{this};
+  QuietCheck quiet_;
+  QuietReading quietest_;
+};
+
+// The ceiling for the ISA that the stage's code really uses, in its type and at the plan's width.
+const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
+  return CeilingOfKernel(ceilings, stage.kernel->isa(), stage.execution.type, threads);
+}
+
+void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings,
+                   Record& record) {
+  record.name = stage.name;
+  record.op = stage.op->kind();
+  record.pass = NameOf(stage.pass);
+  record.implementation = stage.kernel->implementation();
+  for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
+  record.isa = stage.kernel->isa();
+  const Work work = stage.work();
+  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  record.bytes = static_cast<double>(work.bytes);
+  if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);
+}
+
+void AddRegimes(const PlanProfile& profile, Regime regime, std::size_t stage, Record& record) {
+  const auto add = [&](const std::vector<double>& seconds, Regime measured) {
+    if (seconds.empty()) return;
+    record.seconds_by_regime[std::string(NameOf(measured))] = Summarize(seconds);
+  };
+  if (stage >= profile.isolated_otherwise.size()) return;
+  const bool cold = regime == Regime::kIsolatedCold;
+  add(profile.in_network.stages[stage].seconds, Regime::kInNetwork);
+  add(profile.isolated[stage].stages.front().seconds,
+      cold ? Regime::kIsolatedCold : Regime::kIsolatedHot);
+  add(profile.isolated_otherwise[stage].stages.front().seconds,
+      cold ? Regime::kIsolatedHot : Regime::kIsolatedCold);
+}
+
+// No time is published for a result that disagrees with the reference.
+void ApplyCheck(const StageCheck& check, Record& record) {
+  if (check.agrees) return;
+  record.status = Status::kFailed;
+  record.reason = check.reason;
+  record.seconds.reset();
+}
+
+double MedianOf(const StageSamples& samples) {
+  return samples.seconds.empty() ? 0.0 : Summarize(samples.seconds).median;
+}
+
+// "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ...";
+// empty if a recording has impossible times.
+std::string GapNote(const Plan& plan, const PlanProfile& profile) {
+  double kernels = 0;
+  double reorders = 0;
+  for (std::size_t i = 0; i < profile.isolated.size(); ++i) {
+    const double seconds = MedianOf(profile.isolated[i].stages.front());
+    (plan.stages()[i].pass == StagePass::kReorder ? reorders : kernels) += seconds;
+  }
+  const double step = MedianOf(profile.in_network.step);
+  constexpr double kMaxSeconds = 1e9;
+  const bool possible =
+      step > 0 && step < kMaxSeconds && kernels + reorders > 0 && kernels + reorders < kMaxSeconds;
+  if (!possible) return "";
+  constexpr double kMs = 1e3;
+  return fmt::format(
+      "in the network the step takes {:.3f} ms, {:.2f} x its stages by themselves with hot caches: "
+      "{:.3f} ms of kernels, {:.3f} ms of reorders, {:+.3f} ms for colder caches and the rest",
+      step * kMs, step / (kernels + reorders), kernels * kMs, reorders * kMs,
+      (step - kernels - reorders) * kMs);
+}
+
+// How the exact counts differ from the analytic FLOPs, or why they are absent.
+std::vector<Note> CountNotes(const Plan& plan, const PlanProfile& profile) {
+  std::map<std::string, std::vector<std::string>> stages_of_reason;
+  std::vector<CountedConvolution> convolutions;
+  double executed = 0;
+  double defined = 0;
+  for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    Record record;
+    AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
+    if (!record.counts_reason.empty()) {
+      const std::string how = record.flops_counted ? "counted exactly" : "not counted exactly";
+      stages_of_reason[how + " " + record.counts_reason].push_back(LabelOf(stage));
+    }
+    const Work work = stage.work();
+    if (!record.flops_counted || work.macs == 0) continue;
+    if (const auto* convolution = dynamic_cast<const ConvOp*>(stage.op.get())) {
+      convolutions.push_back({convolution, stage.execution, *record.flops_counted});
+    }
+    executed += *record.flops_counted;
+    defined += static_cast<double>(work.flops);
+  }
+  std::vector<Note> notes;
+  for (const auto& [reason, stages] : stages_of_reason) {
+    notes.push_back({.text = fmt::format("{} ({})", reason, fmt::join(stages, ", "))});
+  }
+  if (defined > 0) {
+    notes.push_back(
+        {.text = fmt::format("executed over defined FLOPs of the stages that multiply and add: "
+                             "{:.4f}. Biases, partial sums, maxima, padded channels and masked "
+                             "lanes are added; padding may be skipped",
+                             executed / defined)});
+  }
+  for (std::string& text : ConvolutionNotes(convolutions)) notes.push_back({std::move(text)});
+  return notes;
+}
+
+// "-0.03 to +0.28 %"; few samples have no interval.
+std::string IntervalText(const std::optional<Interval>& interval) {
+  if (!interval) return "n/a";
+  return fmt::format("{:+.2f} to {:+.2f} %", interval->low * 100, interval->high * 100);
+}
+
+std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
+  std::vector<Note> notes;
+  if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
+  const Warmup& warmup = profile.in_network.warmup;
+  // The rule needs two looks at the series (harness/statistics/steady.h).
+  const bool few = warmup.iterations < SteadyRule{}.least * 3 / 2;
+  const std::string_view outcome =
+      warmup.steady ? "steady" : (few ? "too few to tell whether it is steady," : "not steady");
+  notes.push_back({.text = fmt::format("warm-up: {} after {} steps, {:.2f} s", outcome,
+                                       warmup.iterations, warmup.seconds),
+                   .main = !warmup.steady && !few});
+  if (!profile.in_network.stages.empty()) {
+    notes.push_back({.text = fmt::format("an empty stage takes {:.0f} ns; every time excludes it",
+                                         profile.in_network.stages.front().empty_seconds * 1e9)});
+  }
+  if (profile.overhead) {
+    notes.push_back(
+        {.text = fmt::format("marks around the stages: {:+.2f} % of the step (95 % interval {}, {} "
+                             "pairs of steps with and without them)",
+                             profile.overhead->ratio * 100,
+                             IntervalText(profile.overhead->interval), profile.overhead->pairs)});
+  }
+  for (Note& note : CountNotes(plan, profile)) notes.push_back(std::move(note));
+  const bool whole = profile.isolated.size() == plan.stages().size();
+  const std::string gap = whole && regime != Regime::kIsolatedCold ? GapNote(plan, profile) : "";
+  if (!gap.empty()) {
+    notes.push_back({.text = gap, .basis = Note::Basis::kIsolated, .main = true});
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string_view NameOf(Regime regime) { return kRegimeNames[static_cast<std::size_t>(regime)]; }
+
+std::vector<std::string> RegimeNames() { return {kRegimeNames.begin(), kRegimeNames.end()}; }
+
+std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings) {
+  std::set<std::string> names;
+  for (const Stage& stage : plan.stages()) {
+    const Ceiling* ceiling = CeilingOf(stage, plan.threads(), ceilings);
+    if (ceiling != nullptr) names.insert(ceiling->name);
+  }
+  for (const char* level : {"l1", "dram"}) {
+    if (const std::optional<Roof> roof = BandwidthRoof(ceilings, level)) names.insert(roof->name);
+  }
+  return {names.begin(), names.end()};
+}
+
+Verdict IsolatedVerdict(const PlanProfile& profile) {
+  // One disturbed stage of a hundred does not move what they take together.
+  constexpr double kMaxDisturbed = 0.1;
+  Verdict worst;
+  for (const auto* samples : {&profile.isolated, &profile.isolated_otherwise}) {
+    Verdict own;
+    double seconds = 0;
+    double disturbed = 0;
+    for (const SequenceSamples& stage : *samples) {
+      const Verdict verdict = JudgeDisturbance(stage.disturbance);
+      const double median = MedianOf(stage.stages.front());
+      seconds += median;
+      if (verdict.status == Status::kOk) continue;
+      disturbed += median;
+      if (own.status == Status::kOk) own = verdict;
+    }
+    if (disturbed > kMaxDisturbed * seconds && worst.status == Status::kOk) worst = own;
+  }
+  return worst;
+}
+
+PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
+                        TrainingImages& images, const ProfileSettings& settings) {
+  PlanProfile profile = Profiler(options, training, plan, images, settings).Profile();
+  ThrowOnRunFailure();
+  return profile;
+}
+
+Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<Ceiling>& ceilings,
+                Regime regime) {
+  Report report;
+  const Verdict verdict = JudgeDisturbance(profile.in_network.disturbance);
+  const auto& stages = plan.stages();
+  double flops = 0;
+  const Ceiling* step_ceiling = nullptr;
+  double most_flops = 0;
+  for (std::size_t i = 0; i < stages.size(); ++i) {
+    Record record;
+    if (regime == Regime::kInNetwork) {
+      if (i < profile.in_network.stages.size()) {
+        record = RecordOf(profile.in_network.stages[i], profile.in_network.events, verdict,
+                          NameOf(regime));
+      }
+    } else if (i < profile.isolated.size()) {
+      const SequenceSamples& own = profile.isolated[i];
+      record = RecordOf(own.stages.front(), own.events, JudgeDisturbance(own.disturbance),
+                        NameOf(regime));
+    }
+    if (!record.seconds && record.status != Status::kInvalid) {
+      report.partial = true;
+      continue;
+    }
+    // The executed operations of a stage do not depend on the regime.
+    if (i < profile.in_network.stages.size()) {
+      AddRunCounts(profile.in_network.stages[i], profile.in_network.run_events, record);
+    }
+    AddRegimes(profile, regime, i, record);
+    DescribeStage(stages[i], plan.threads(), ceilings, record);
+    if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
+    flops += record.flops.value_or(0);
+    if (record.flops.value_or(0) > most_flops && !record.ceiling_name.empty()) {
+      most_flops = *record.flops;
+      step_ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
+    }
+    report.stages.push_back(std::move(record));
+  }
+  report.step = RecordOf(profile.in_network.step, profile.in_network.events, verdict,
+                         NameOf(Regime::kInNetwork));
+  AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
+  report.step.flops = flops;
+  HoldTo(step_ceiling, report.step);
+  const bool failed = std::any_of(report.stages.begin(), report.stages.end(),
+                                  [](const Record& r) { return r.status == Status::kFailed; });
+  if (failed) {
+    report.step.status = Status::kFailed;
+    report.step.reason = "a stage's result disagrees with the reference";
+    report.step.seconds.reset();
+  }
+  std::span<const StageSamples> in_sequence;
+  if (regime == Regime::kInNetwork) in_sequence = profile.in_network.stages;
+  AddGroups(in_sequence, report);
+  if (!profile.in_network.step.seconds.empty()) report.notes = NotesOf(plan, profile, regime);
+  return report;
+}
+
+}  // namespace topdnn

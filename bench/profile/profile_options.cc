@@ -1,0 +1,74 @@
+#include "bench/profile/profile_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+#include <string_view>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/nearest.h"
+#include "bench/workload/network_source.h"
+#include "harness/report/atomic_file.h"
+
+namespace topdnn {
+
+namespace {
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream rest(text);
+  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::string> ProfileOptions::Outputs() const {
+  std::vector<std::string> paths = {record};
+  for (const auto& [name, path] : files) paths.push_back(path);
+  return paths;
+}
+
+StageTableOptions StageTableOf(const ProfileOptions& options) {
+  StageTableOptions table = options.console.stages;
+  if (!table.sort.empty()) CheckName("order for --sort", table.sort, StageSortNames());
+  if (options.top && *options.top < 1) {
+    throw UsageError(fmt::format("--top {}: must be 1 or more", *options.top));
+  }
+  if (options.top) table.top = static_cast<std::size_t>(*options.top);
+  table.columns = SplitAtCommas(options.columns);
+  for (const std::string& column : table.columns) {
+    CheckName("column", column, StageColumnNames());
+  }
+  return table;
+}
+
+Regime RegimeOf(const std::string& name) {
+  const std::vector<std::string> names = RegimeNames();
+  CheckName("regime", name, names);
+  return static_cast<Regime>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+std::string ReplayedFile(const std::string& counters) {
+  constexpr std::string_view kReplay = "replay:";
+  return counters.starts_with(kReplay) ? counters.substr(kReplay.size()) : "";
+}
+
+void CheckOptions(const ProfileOptions& options) {
+  if (options.train && options.infer) {
+    throw UsageError("--train and --infer: take one of them");
+  }
+  RegimeOf(options.regime);
+  if (options.iterations && *options.iterations < 1) {
+    throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
+  }
+  if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
+  StageTableOf(options);
+  CheckOutputs(options.Outputs(),
+               {options.workload.weights,
+                IsOnnxPath(options.workload.network) ? options.workload.network : "",
+                ReplayedFile(options.counters)});
+}
+
+}  // namespace topdnn

@@ -1,0 +1,59 @@
+// The options of `topdnn profile`.
+
+#ifndef TOPDNN_BENCH_PROFILE_PROFILE_OPTIONS_H_
+#define TOPDNN_BENCH_PROFILE_PROFILE_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/profile/plan_profile.h"
+#include "bench/workload/workload.h"
+#include "harness/report/console.h"
+
+namespace topdnn {
+
+struct ProfileOptions {
+  WorkloadOptions workload;
+  bool train = false;
+  bool infer = false;
+  std::optional<std::int64_t> iterations;
+  double seconds = 5.0;
+  std::string regime = "in-network";
+  std::string counters = "auto";
+  std::string metrics;
+  bool scale_counts = false;
+  std::string record;
+  std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
+  std::map<std::string, bool> tables;        // those shown on request
+  ConsoleOptions console;
+  std::optional<std::int64_t> top;
+  std::string columns;  // names with commas between them
+
+  bool training() const { return !infer; }
+  bool Shows(const std::string& table) const { return tables.contains(table) && tables.at(table); }
+  // The paths of all files to write; empty for those not asked for.
+  std::vector<std::string> Outputs() const;
+};
+
+// Tables that need measurements of their own.
+inline constexpr const char* kContextGap = "context-gap";
+inline constexpr const char* kSeries = "series";
+
+// What the table of stages shows. Throws UsageError for an unknown name or a number below 1.
+StageTableOptions StageTableOf(const ProfileOptions& options);
+
+// The regime of this name. Throws UsageError for an unknown name.
+Regime RegimeOf(const std::string& name);
+
+// The file of `--counters replay:FILE`; empty for other values.
+std::string ReplayedFile(const std::string& counters);
+
+// Checks all options before the long work starts. Throws UsageError or ReportError.
+void CheckOptions(const ProfileOptions& options);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PROFILE_PROFILE_OPTIONS_H_

@@ -1,0 +1,129 @@
+#include "bench/profile/profile_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/profile/efficiency.h"
+#include "bench/profile/stage_bounds.h"
+#include "bench/profile/stage_topdown.h"
+#include "harness/groups.h"
+#include "harness/one_line.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/console.h"
+#include "harness/report/evolution.h"
+#include "harness/report/registry.h"
+#include "harness/report/style.h"
+#include "harness/topdown/perf_events.h"
+#include "harness/validity.h"
+
+namespace topdnn {
+
+namespace {
+
+// Gives the description's ceilings, in the same order, their verdicts.
+void MarkCeilings(const std::vector<Ceiling>& ceilings, nlohmann::ordered_json& machine) {
+  const auto described = machine.find("ceilings");
+  if (described == machine.end() || described->size() != ceilings.size()) return;
+  for (std::size_t i = 0; i < ceilings.size(); ++i) {
+    const nlohmann::ordered_json verdict = ToJson(ceilings[i]);
+    for (const char* key : {"status", "reason"}) (*described)[i][key] = verdict[key];
+  }
+}
+
+// The Top-Down table of the measured CPU, if there is one.
+const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
+  try {
+    const auto& cpu = machine.at("cpu");
+    Cpu known;
+    known.microarchitecture = cpu.at("microarchitecture").get<std::string>();
+    known.stepping = cpu.at("stepping").get<int>();
+    return &FindTopdownTable(TopdownNameOf(known));
+  } catch (const nlohmann::json::exception&) {
+    return nullptr;  // an unknown CPU
+  } catch (const TopdownError&) {
+    return nullptr;  // a CPU without a table
+  }
+}
+
+std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples) {
+  std::vector<std::string> groups;
+  for (const Stage& stage : plan.stages()) {
+    groups.push_back(GroupOfPass(NameOf(stage.pass)));
+  }
+  return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
+}
+
+void PrintTables(const ProfileOptions& options, const Report& report) {
+  const std::vector<std::string> paths = options.Outputs();
+  const bool taken = std::find(paths.begin(), paths.end(), kStandardOutput) != paths.end();
+  std::FILE* const stream = taken ? stderr : stdout;
+  ConsoleOptions console = options.console;
+  console.stages = StageTableOf(options);
+  std::set<std::string> requested;
+  for (const auto& [name, shown] : options.tables) {
+    if (shown) requested.insert(name);
+  }
+  fmt::print(stream, "{}", TablesText(report, DetectStyle(stream), console, requested));
+}
+
+}  // namespace
+
+Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured) {
+  const PlanProfile& profile = measured.profile;
+  const Workload& workload = measured.workload;
+  Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
+  const TopdownTable* table = TableOf(measured.machine);
+  AddBounds({.rates = measured.rates,
+             .pipeline = table == nullptr ? CorePipeline{} : table->pipeline,
+             .ceilings = measured.ceilings,
+             .caches = measured.caches,
+             .seen = measured.profile.in_network.disturbance},
+            report);
+  report.command = CommandLine();
+  report.machine = measured.machine;
+  report.items_per_step = static_cast<double>(workload.batch);
+  report.partial = report.partial || Interrupted();
+  for (const auto& [key, value] : measured.subject.items()) report.subject.emplace_back(key, value);
+  if (table != nullptr) {
+    AddTopdown(*table, measured.smt, measured.profile.in_network, report);
+  }
+  if (!report.step.counts_reason.empty()) {
+    report.notes.push_back({.text = "not counted: " + report.step.counts_reason, .main = true});
+  }
+  if (measured.choice) report.notes.push_back({.text = measured.choice->text, .main = true});
+  if (const auto efficiency = EfficiencyOf(*workload.plan, report)) {
+    report.notes.push_back(
+        {.text = EfficiencyNote(workload.network, *efficiency), .basis = Note::Basis::kCeiling});
+  }
+  for (const std::string& line : measured.source_notes) {
+    report.notes.push_back({.text = "counters: " + OneLine(line)});
+  }
+  const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
+  MarkCeilings(ceilings, report.machine);
+  JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
+  if (options.Shows(kSeries)) {
+    report.evolution =
+        EvolutionJson(profile.in_network, PhasesOfPlan(*workload.plan, profile.in_network));
+  }
+  return report;
+}
+
+void WriteReport(const ProfileOptions& options, const MeasuredProfile& measured,
+                 const Report& report) {
+  for (const FileReport& file : FileReports()) {
+    const std::string& path = options.files.at(file.name);
+    if (!path.empty()) WriteFileAtomically(path, file.text(report));
+  }
+  if (!options.record.empty()) WriteRecording(measured, options.record);
+  PrintTables(options, report);
+}
+
+}  // namespace topdnn

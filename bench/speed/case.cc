@@ -1,0 +1,110 @@
+#include "bench/speed/case.h"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bench/command_line/interrupt.h"
+#include "kernels/thread_width.h"
+#include "kernels/variant.h"
+
+namespace topdnn {
+
+namespace {
+
+void RunSpeed(benchmark::State& state, const std::function<Findings()>& measure,
+              BenchmarkCases& cases) {
+  try {
+    const TickClock clock = BestClock();
+    Findings findings;
+    const double seconds = SecondsOf(clock, [&] { findings = measure(); });
+    for (auto iteration : state) {
+      static_cast<void>(iteration);
+      state.SetIterationTime(seconds);
+    }
+    for (const auto& [name, value] : findings.counters) state.counters[name] = value;
+    state.SetLabel(findings.label);
+    ++cases.timed;
+  } catch (const Skipped& skipped) {
+    ++cases.skipped;
+    state.SkipWithError((std::string("SKIPPED: ") + skipped.what()).c_str());
+  } catch (const std::exception& error) {
+    ++cases.failed;
+    state.SkipWithError((std::string("FAILED: ") + error.what()).c_str());
+  }
+}
+
+}  // namespace
+
+MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs) {
+  constexpr int kPairs = 31;
+  std::vector<double> a;
+  std::vector<double> b;
+  ours();
+  theirs();
+  for (int i = 0; i < kPairs && !Interrupted(); ++i) {
+    if (i % 2 == 0) a.push_back(ours());
+    b.push_back(theirs());
+    if (i % 2 == 1) a.push_back(ours());
+  }
+  return OverheadOf(a, b);
+}
+
+void SetRatio(const MarkOverhead& ratio, Findings& findings) {
+  findings.counters["ratio"] = 1 + ratio.ratio;
+  if (!ratio.interval) return;
+  findings.counters["ratio_low"] = 1 + ratio.interval->low;
+  findings.counters["ratio_high"] = 1 + ratio.interval->high;
+}
+
+std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
+                                  double most_warmup_seconds) {
+  const ThreadWidth width(threads);
+  const TimedStage stage{"", run};
+  MeasureOptions options;
+  options.seconds = seconds;
+  options.least_iterations = 9;
+  options.most_warmup_seconds = most_warmup_seconds;
+  options.cancel = &InterruptFlag();
+  std::vector<double> runs = MeasureSequence({&stage, 1}, options).step.seconds;
+  if (runs.empty()) throw std::runtime_error("interrupted");
+  return runs;
+}
+
+double SecondsOf(const TickClock& clock, const std::function<void()>& work) {
+  const std::uint64_t start = clock.now();
+  work();
+  const std::optional<double> seconds = clock.SecondsBetween(start, clock.now());
+  if (!seconds) throw std::runtime_error("the clock went backwards: run it again");
+  return *seconds;
+}
+
+std::unique_ptr<KernelCase> MakeSpeedCase(const std::string& variant, const KernelProblem& problem,
+                                          int threads) {
+  const auto found = FindVariant(variant);
+  if (!found) throw Skipped(fmt::format("there is no {}", variant));
+  auto made = KernelCase::Make(*found, problem, threads);
+  if (auto* refusal = std::get_if<Refusal>(&made)) throw Skipped(refusal->reason);
+  auto kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
+  const CaseCheck check = kernel->Check(problem);
+  if (!check.agrees) throw std::runtime_error(check.reason);
+  return kernel;
+}
+
+void AddSpeedCase(const std::string& name, std::function<Findings()> measure,
+                  BenchmarkCases& cases) {
+  auto run = [measure = std::move(measure), &cases](benchmark::State& state) {
+    RunSpeed(state, measure, cases);
+  };
+  cases.all.push_back({name + "/iterations:1/manual_time", [name, run = std::move(run)] {
+                         benchmark::RegisterBenchmark(name.c_str(), run)
+                             ->UseManualTime()
+                             ->Iterations(1)
+                             ->Unit(benchmark::kSecond);
+                       }});
+}
+
+}  // namespace topdnn

@@ -1,0 +1,32 @@
+// Kernels whose FLOPs are known from their shapes, counted and judged.
+
+#ifndef TOPDNN_BENCH_VALIDATION_KERNEL_VALIDATION_H_
+#define TOPDNN_BENCH_VALIDATION_KERNEL_VALIDATION_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/report/validation.h"
+
+namespace topdnn {
+
+// Convolutions and matrix products on these backends at `threads`, one case each. `say` is called
+// with a line of progress.
+std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
+                                            const std::vector<std::string>& backends, int threads,
+                                            const std::function<void(std::string_view)>& say);
+
+// Waits until the workers of idle pools sleep. Eigen's workers spin for a while first, and the
+// counter would see that as work outside its region.
+void LetPoolsPark();
+
+// oneDNN's kernels at each ISA below the machine's own, each in a child process: oneDNN chooses its
+// ISA once per process. The levels have the names of DNNL_MAX_CPU_ISA.
+std::vector<ValidationCase> ValidateOneDnnAtLevels(
+    const std::function<void(std::string_view)>& say);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_VALIDATION_KERNEL_VALIDATION_H_

@@ -1,0 +1,32 @@
+// The check before timing, for networks of any size: large ones are checked as the same graph on
+// smaller images.
+
+#ifndef TOPDNN_BENCH_VALIDATION_STEP_CHECK_H_
+#define TOPDNN_BENCH_VALIDATION_STEP_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "bench/workload/images.h"
+#include "bench/workload/workload.h"
+#include "networks/check.h"
+
+namespace topdnn {
+
+struct StepChecks {
+  std::vector<StageCheck> stages;  // of the plan, one per stage
+  std::string note;                // what was checked, where it was not the plan itself; or empty
+};
+
+// Checks every stage of the plan against the reference, on the data in the plan. A step of more
+// than kMaxCheckedMacs would take the reference too long. It is checked as the same network on
+// NetworkOffer::small, with a batch of two and ten classes: stages are matched by name and pass,
+// and the note says how many use another implementation there. Reorders are always checked in the
+// plan itself.
+StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan);
+
+inline constexpr std::int64_t kMaxCheckedMacs = std::int64_t{4} * 1000 * 1000 * 1000;
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_VALIDATION_STEP_CHECK_H_

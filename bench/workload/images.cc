@@ -1,0 +1,86 @@
+#include "bench/workload/images.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::int64_t kMaxSmallImage = 64;
+
+// Small images are used only with networks of a similar input size: a 28x28 image in 224x224 would
+// be almost all border.
+bool TakesSmallImages(const Workload& workload) {
+  return workload.classes == 10 && workload.image[1] <= kMaxSmallImage &&
+         workload.image[2] <= kMaxSmallImage;
+}
+
+// Batches kept for feeding: a few, and at most this many bytes.
+constexpr std::int64_t kMaxBatches = 8;
+constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
+
+}  // namespace
+
+void FitToData(WorkloadOptions& options) {
+  const NetworkOffer* network = FindNetwork(options.network);
+  if (options.data.empty() || options.data == "synthetic" || network == nullptr) return;
+  constexpr std::int64_t kImageSize = 32;  // CIFAR-10's; (Fashion-)MNIST's 28 and a border
+  if (network->image[1] <= kMaxSmallImage) return;
+  if (options.size == 0) options.size = kImageSize;
+  if (options.classes == 0) options.classes = OpenFolder(options.data).train->classes();
+}
+
+DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload) {
+  const bool synthetic =
+      options.data == "synthetic" || (options.data.empty() && !TakesSmallImages(workload));
+  if (synthetic) {
+    return OpenSynthetic(workload.image, static_cast<int>(workload.classes), options.seed);
+  }
+  DatasetPair pair = OpenFolder(options.data.empty() ? kFashionMnistFolder : options.data);
+  if (pair.train->classes() != workload.classes) {
+    throw DatasetError(pair.train->name() + " has " + std::to_string(pair.train->classes()) +
+                       " classes, the network " + std::to_string(workload.classes) +
+                       "; give --data synthetic");
+  }
+  return pair;
+}
+
+TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& workload) {
+  const DatasetPair pair = OpenImages(options, workload);
+  source_ = pair.train->name();
+  if (pair.train->size() < workload.batch) {
+    source_ += fmt::format(" ({} image{}, repeated to fill the batch of {})", pair.train->size(),
+                           pair.train->size() == 1 ? "" : "s", workload.batch);
+  }
+  BatchLoader loader(*pair.train, {.image = workload.image,
+                                   .batch = workload.batch,
+                                   .seed = options.seed,
+                                   .shuffle = true,
+                                   .drop_last = false,
+                                   .prefetch = false});
+  const std::int64_t bytes = workload.batch * workload.image.elements() * 4;
+  const std::int64_t count = std::clamp<std::int64_t>(
+      kMaxBytes / bytes, 1, std::min(kMaxBatches, loader.batches_per_epoch()));
+  for (std::int64_t i = 0; i < count; ++i) batches_.push_back(loader.Next());
+}
+
+void TrainingImages::FillNext(const Plan& plan) {
+  const Batch& batch = batches_[next_];
+  next_ = (next_ + 1) % batches_.size();
+  FeedBatch(plan, batch);
+}
+
+void FeedBatch(const Plan& plan, const Batch& batch) {
+  std::memcpy(plan.Data(plan.Find(BufferRole::kInput)), batch.images.data(),
+              batch.images.size() * sizeof(float));
+  if (!plan.Has(BufferRole::kLabels)) return;
+  std::memcpy(plan.Data(plan.Find(BufferRole::kLabels)), batch.labels.data(),
+              batch.labels.size() * sizeof(std::int32_t));
+}
+
+}  // namespace topdnn

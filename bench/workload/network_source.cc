@@ -1,0 +1,110 @@
+#include "bench/workload/network_source.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/nearest.h"
+#include "bench/formats/whole_file.h"
+#include "bench/workload/weights.h"
+#include "harness/one_line.h"
+#include "networks/onnx/importer.h"
+#include "networks/zoo/zoo.h"
+
+namespace topdnn {
+
+namespace {
+
+void CheckSizes(const NetworkRequest& request) {
+  for (const auto& [name, value] :
+       {std::pair("--size", request.size), std::pair("--classes", request.classes)}) {
+    if (value < 0) throw UsageError(fmt::format("{} {}: must be 1 or more", name, value));
+  }
+}
+
+NetworkSource OpenOnnx(const NetworkRequest& request) {
+  if (request.classes != 0) {
+    throw UsageError(fmt::format("{} has its own classes: leave --classes out", request.network));
+  }
+  CheckSizes(request);
+  ImportOptions options;
+  options.name = OneLine(std::filesystem::path(request.network).stem().string());
+  options.input = request.input;
+  if (!request.input) options.batch = request.batch;
+  options.open_batch = request.default_batch;
+  if (request.size != 0) options.open_size = request.size;
+  options.drop_final_softmax = request.training;
+  options.memory_limit = request.memory_limit;
+  try {
+    ImportedNetwork network =
+        ImportOnnx(ReadWholeFile(request.network, request.memory_limit), options);
+    return {std::move(network.graph), std::move(network.parameters), network.input_name,
+            network.output_name, network.output};
+  } catch (const OnnxError& error) {
+    throw UsageError(fmt::format("{}: {}", request.network, error.what()));
+  }
+}
+
+NetworkSource OpenZoo(const NetworkRequest& request) {
+  const NetworkOffer* offer = FindNetwork(request.network);
+  if (offer == nullptr) {
+    std::vector<std::string> names;
+    for (const NetworkOffer& network : Networks()) names.push_back(network.FullName());
+    const std::string nearest = NearestName(request.network, names);
+    throw UsageError(fmt::format(
+        "no network '{}'{}; there are: {}, or give a FILE.onnx", request.network,
+        nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest), fmt::join(names, " ")));
+  }
+  CheckSizes(request);
+  NetworkSize size{request.batch.value_or(request.default_batch), offer->image, offer->classes};
+  if (request.size != 0) size.image = {offer->image[0], request.size, request.size};
+  if (request.classes != 0) size.classes = request.classes;
+  if (request.input) {
+    const Shape& input = *request.input;
+    if (input.rank() != 4 || input[1] != offer->image[0]) {
+      throw UsageError(fmt::format("{} takes images (N, {}, H, W), not {}", request.network,
+                                   offer->image[0], input.ToString()));
+    }
+    size.batch = input[0];
+    size.image = Shape{input[1], input[2], input[3]};
+  }
+  // Checks the input first, so that an impossible batch does not reach the libraries.
+  const Shape input{size.batch, size.image[0], size.image[1], size.image[2]};
+  if (request.memory_limit != 0 &&
+      input.elements() > static_cast<std::int64_t>(request.memory_limit / sizeof(float))) {
+    throw UsageError(
+        fmt::format("--batch {}: an input of {} does not fit the memory that may be "
+                    "used; take a smaller --batch",
+                    size.batch, input.ToString()));
+  }
+  try {
+    NetworkSource source{offer->build(size), std::nullopt};
+    source.output = source.graph.shape(source.graph.output());
+    return source;
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{} does not take images of {}: {}; take a larger --size",
+                                 request.network, size.image.ToString(), error.what()));
+  }
+}
+
+}  // namespace
+
+bool IsOnnxPath(const std::string& network) { return network.ends_with(".onnx"); }
+
+NetworkSource OpenNetwork(const NetworkRequest& request) {
+  NetworkSource source = IsOnnxPath(request.network) ? OpenOnnx(request) : OpenZoo(request);
+  if (!request.weights.empty()) {
+    try {
+      source.parameters = ReadWeights(request.weights, source.graph, request.memory_limit);
+    } catch (const ParameterError& error) {
+      throw UsageError(fmt::format("{}: {}", request.weights, error.what()));
+    }
+  }
+  return source;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,218 @@
+#include "bench/workload/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/nearest.h"
+#include "bench/workload/memory_needs.h"
+#include "bench/workload/network_source.h"
+#include "bench/workload/thread_team.h"
+#include "harness/machine/cgroup.h"
+#include "harness/machine/cpu_set.h"
+#include "harness/machine/machine.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// The limits on threads, read once per run.
+struct ThreadLimits {
+  int allowed = 1;              // CPUs
+  std::optional<double> quota;  // of CPU time, in CPUs
+};
+
+const ThreadLimits& TheThreadLimits() {
+  static const ThreadLimits limits = {static_cast<int>(AllowedCpus().cpus.size()),
+                                      ReadCgroupLimits().cpu_quota};
+  return limits;
+}
+
+// Prints the note about the quota once per run, on standard error, since the quota affects the
+// figures.
+void SayQuota(int threads, const ThreadLimits& limits) {
+  static bool said = false;
+  const std::string note = QuotaNote(threads, limits.allowed, limits.quota);
+  if (!said && !note.empty()) fmt::print(stderr, "topdnn: {}\n", note);
+  said = said || !note.empty();
+}
+
+Optimizer OptimizerOf(const WorkloadOptions& options) {
+  CheckName("optimizer", options.optimizer, {"sgd", "adam"});
+  Optimizer optimizer;
+  optimizer.kind = options.optimizer == "adam" ? Optimizer::Kind::kAdam : Optimizer::Kind::kSgd;
+  optimizer.learning_rate = static_cast<float>(options.learning_rate);
+  optimizer.momentum = static_cast<float>(options.momentum);
+  optimizer.weight_decay = static_cast<float>(options.weight_decay);
+  return optimizer;
+}
+
+// Plans the network, and keeps what the commands need.
+void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& request) {
+  const Graph& graph = source.graph;
+  const Shape& input = graph.shape(0);
+  const Shape& output = graph.shape(graph.output());
+  if (IsOnnxPath(workload.network)) workload.network = graph.name();
+  workload.batch = input[0];
+  workload.image =
+      Shape(std::vector<std::int64_t>(input.extents().begin() + 1, input.extents().end()));
+  workload.classes = output[output.rank() - 1];
+  workload.totals = graph.Totals();
+  workload.plan = MakePlan(graph, request);
+  workload.parameters = std::move(source.parameters);
+  workload.input_name = std::move(source.input_name);
+  workload.output_name = std::move(source.output_name);
+  workload.output = std::move(source.output);
+}
+
+}  // namespace
+
+void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
+  parser.RequireNetwork(options.network);
+  parser.Add("--weights FILE", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
+  parser.Add(fmt::format("--backend {}|{}", kAutoBackend, fmt::join(Backends(), "|")),
+             options.backend,
+             "implementation of the operations; auto: oneDNN, with the fastest variant of each "
+             "convolution in this network");
+  parser.Add("--dtype f32|bf16|f16", options.dtype, "element type of activations");
+  parser.Add("--threads", options.threads,
+             "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
+  parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
+  parser.AddFlag("--fallback", options.fallback,
+                 "use another backend for operations that this one lacks, and report it");
+  parser.Add(
+      "--size", options.size,
+      "height and width of the image (default: the network's), where a file leaves them open");
+  parser.Add("--classes", options.classes,
+             "number of classes, of a zoo network (default: the network's)");
+  parser.Add("--seed", options.seed, "seed of the parameters and of the order of images");
+}
+
+void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
+  AddNetworkOptions(parser, options);
+  parser.Add("--batch", options.batch,
+             fmt::format("images per step (default: {}, or what an ONNX file fixes)",
+                         options.default_batch));
+  parser.Add("--data DIR", options.data,
+             "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
+  parser.Add("--optimizer sgd|adam", options.optimizer, "of the training step");
+  parser.Add("--learning-rate", options.learning_rate, "learning rate of the optimizer", kRates);
+  parser.Add("--momentum", options.momentum, "of sgd", kRates);
+  parser.Add("--weight-decay", options.weight_decay, "weight decay of the optimizer", kRates);
+}
+
+int ThreadsOf(const WorkloadOptions& options) {
+  const ThreadLimits& limits = TheThreadLimits();
+  const int allowed = limits.allowed;
+  const int threads =
+      options.threads == 0 ? DefaultThreads(allowed, limits.quota) : options.threads;
+  if (threads < 0) {
+    throw UsageError(fmt::format("--threads {}: must be 1 or more", threads));
+  }
+  if (threads > allowed && !options.oversubscribe) {
+    throw UsageError(
+        fmt::format("--threads {}: this process may run on {} CPUs; take {} or fewer, "
+                    "or add --oversubscribe",
+                    threads, allowed, allowed));
+  }
+  constexpr int kMaxPerCpu = 4;
+  const int most = options.planned_only ? kMaxThreads
+                                        : static_cast<int>(std::min<std::int64_t>(
+                                              std::int64_t{allowed} * kMaxPerCpu, kMaxThreads));
+  if (threads > most) {
+    throw UsageError(
+        fmt::format("--threads {}: must be {} or fewer, {}", threads, most,
+                    options.planned_only
+                        ? "on any machine"
+                        : fmt::format("{} for each CPU that this process may run on", kMaxPerCpu)));
+  }
+  if (!options.planned_only) CheckTeam(threads);
+  SayQuota(threads, limits);
+  return threads;
+}
+
+std::size_t MemoryLimit() {
+  return static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
+}
+
+Workload PlanWorkload(const WorkloadOptions& options, bool training) {
+  // A choice that was made is oneDNN's variants (network_choice.h).
+  const bool chosen = options.backend == kAutoBackend && options.variants;
+  if (!chosen) CheckName("backend", options.backend, Backends());
+  const std::vector<std::string> types = {"f32", "bf16", "f16"};
+  CheckName("dtype", options.dtype, types);
+  if (options.batch && *options.batch < 1) {
+    throw UsageError(fmt::format("--batch {}: must be 1 or more", *options.batch));
+  }
+  PlanRequest request;
+  request.dropout = options.dropout;
+  request.backend = chosen ? "onednn" : options.backend;
+  request.variants = options.variants.value_or(request.variants);
+  request.training = training;
+  request.type = *ParseDataType(options.dtype);
+  request.threads = ThreadsOf(options);
+  request.optimizer = OptimizerOf(options);
+  if (options.fallback) request.fallback = {"onednn", "openblas", "eigen", "reference"};
+  request.memory_limit = MemoryLimit();
+
+  Workload workload{.network = options.network,
+                    .backend = options.backend,
+                    .dtype = options.dtype,
+                    .batch = 0,
+                    .image = {},
+                    .classes = 0,
+                    .totals = {},
+                    .plan = nullptr,
+                    .parameters = {},
+                    .input_name = {},
+                    .output_name = {},
+                    .output = {}};
+  try {
+    NetworkSource source = OpenNetwork({.network = options.network,
+                                        .weights = options.weights,
+                                        .batch = options.batch,
+                                        .default_batch = options.default_batch,
+                                        .size = options.size,
+                                        .classes = options.classes,
+                                        .training = training,
+                                        .input = options.input,
+                                        .memory_limit = request.memory_limit});
+    if (!options.input && source.graph.shape(0).rank() != 4) {
+      throw UsageError(fmt::format("{} takes {}, no images: give it to `topdnn run`",
+                                   options.network, source.graph.shape(0).ToString()));
+    }
+    request.memory_limit = MemoryLimit();  // less what the weights of a file take
+    TakeSource(std::move(source), workload, request);
+    RequireMemory(workload.plan->bytes() + BytesToFill(*workload.plan) + kLibraryBytes,
+                  fmt::format("{} with its libraries", workload.network), "take a smaller --batch");
+  } catch (const std::overflow_error& error) {
+    throw UsageError(fmt::format("--batch {}: {}; take a smaller one",
+                                 options.batch.value_or(options.default_batch), error.what()));
+  } catch (const PlanError& error) {
+    throw UsageError(error.what());
+  }
+  return workload;
+}
+
+void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
+  workload.plan->Allocate();
+  if (workload.parameters) {
+    WriteParameters(*workload.plan, *workload.parameters);
+    workload.parameters.reset();  // they are in the plan now
+  } else {
+    InitializeParameters(*workload.plan, options.seed, options.draw);
+  }
+}
+
+Workload MakeWorkload(const WorkloadOptions& options, bool training) {
+  Workload workload = PlanWorkload(options, training);
+  PrepareWorkload(options, workload);
+  return workload;
+}
+
+}  // namespace topdnn

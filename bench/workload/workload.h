@@ -1,0 +1,97 @@
+// A network, its plan and its data, as the commands' options specify them.
+
+#ifndef TOPDNN_BENCH_WORKLOAD_WORKLOAD_H_
+#define TOPDNN_BENCH_WORKLOAD_WORKLOAD_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datasets/dataset.h"
+#include "networks/parameter_values.h"
+#include "networks/parameters.h"
+#include "networks/plan.h"
+#include "networks/planner.h"
+
+namespace topdnn {
+
+class CommandParser;
+
+// The value of --backend that chooses by measurement (network_choice.h).
+inline constexpr std::string_view kAutoBackend = "auto";
+
+// The options that profile, step, train and bench share.
+struct WorkloadOptions {
+  std::string network;  // of the zoo, or a path that ends in .onnx
+  std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
+  std::string backend = "onednn";
+  // PlanRequest::variants: the choice of `auto` (network_choice.h).
+  std::optional<std::map<LayerPass, std::vector<std::string>>> variants = {};
+  std::string dtype = "f32";
+  // Images per step: `batch`, otherwise the number that an ONNX file fixes, otherwise
+  // `default_batch`.
+  std::optional<std::int64_t> batch = {};
+  std::int64_t default_batch = 128;
+  int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
+  bool oversubscribe = false;
+  bool planned_only = false;  // nothing runs: the recording's machine may have had other CPUs
+  bool fallback = false;
+  std::uint64_t seed = 1;
+  std::optional<Shape> input;  // (N, C, H, W), if images are given
+  std::string data;            // see OpenDatasets
+  std::string optimizer = "sgd";
+  double learning_rate = 0.01;
+  double momentum = 0.9;
+  double weight_decay = 0.0;
+  bool dropout = true;  // in training
+  ParameterDraw draw = ParameterDraw::kTraining;
+  std::int64_t size = 0;     // height and width of the image; 0: the network's own
+  std::int64_t classes = 0;  // 0: the network's own
+};
+
+// Adds the options for the network and how it runs to a command's parser.
+void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
+// Adds all options.
+void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
+
+// The widest team of any machine; a recording may not claim more.
+inline constexpr int kMaxThreads = 4096;
+
+// Checks the number of threads. The first call also tries to start the team, since the OpenMP
+// runtime ends the program if it cannot. Allows at most four threads per CPU, and kMaxThreads.
+// Throws UsageError, in one line, for an impossible number. If a quota of CPU time limits the
+// threads, a line on standard error says so, once per run.
+int ThreadsOf(const WorkloadOptions& options);
+
+struct Workload {
+  std::string network;
+  std::string backend;
+  std::string dtype;
+  std::int64_t batch = 0;
+  Shape image;  // (C, H, W)
+  std::int64_t classes = 0;
+  GraphTotals totals;
+  std::unique_ptr<Plan> plan;
+  std::optional<ParameterValues> parameters;  // absent: drawn from the seed
+  std::string input_name, output_name;
+  Shape output;  // as in the file; the plan's may have the same elements in another shape
+};
+
+// Builds and plans. Throws UsageError.
+Workload PlanWorkload(const WorkloadOptions& options, bool training);
+// Allocates the plan of the workload and sets its parameters; it is then ready to run.
+void PrepareWorkload(const WorkloadOptions& options, Workload& workload);
+// Calls both.
+Workload MakeWorkload(const WorkloadOptions& options, bool training);
+
+// Bytes that the process may still allocate. A plan's needs are compared with it before it
+// allocates.
+std::size_t MemoryLimit();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_WORKLOAD_WORKLOAD_H_

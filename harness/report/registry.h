@@ -1,0 +1,57 @@
+// The reports of a run. Each report's file registers it, so adding a report means adding one file:
+//
+//   const ReportRegistration kJson(FileReport{
+//       .name = "json", .help = "write the whole report to this file as JSON", .text = JsonText});
+//
+// A program offers each of them as the option --NAME.
+
+#ifndef TOPDNN_HARNESS_REPORT_REGISTRY_H_
+#define TOPDNN_HARNESS_REPORT_REGISTRY_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/record.h"
+#include "harness/report/console.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+// A report for other programs: a file. The option takes its path.
+struct FileReport {
+  std::string name;
+  std::string help;
+  std::string (*text)(const Report& report);
+};
+
+// A report for a person: a table, or nothing if the run has no figures for it.
+struct TableReport {
+  enum class Shown { kAlways, kUnlessQuiet, kOnRequest };  // on request: by the flag --NAME
+
+  std::string name;
+  std::string help;  // empty unless kOnRequest
+  int place = 0;     // tables are printed in this order
+  Shown shown = Shown::kUnlessQuiet;
+  std::string (*text)(const Report& report, const Style& style, const ConsoleOptions& options);
+};
+
+// Throws std::logic_error if a report of that name is registered.
+class ReportRegistration {
+ public:
+  explicit ReportRegistration(FileReport report);
+  explicit ReportRegistration(TableReport report);
+};
+
+// Sorted by name.
+const std::vector<FileReport>& FileReports();
+// Sorted by place, those of the same place by name.
+const std::vector<TableReport>& TableReports();
+
+// All tables that are to be shown. `requested`: names of tables.
+std::string TablesText(const Report& report, const Style& style, const ConsoleOptions& options,
+                       const std::set<std::string>& requested);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_REPORT_REGISTRY_H_

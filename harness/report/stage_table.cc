@@ -1,0 +1,292 @@
+#include "harness/report/stage_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+#include "harness/report/opening.h"
+#include "harness/report/table.h"
+#include "harness/report/text.h"
+
+namespace topdnn {
+
+namespace {
+
+using Kind = Table::Kind;
+using Cell = Table::Cell;
+
+std::optional<double> MedianOf(const Record& record) {
+  if (record.status == Status::kFailed || !record.seconds) return std::nullopt;
+  return record.seconds->median;
+}
+
+std::optional<double> Ratio(std::optional<double> part, std::optional<double> whole) {
+  if (!part || !whole || !(*whole > 0)) return std::nullopt;
+  return *part / *whole;
+}
+
+// A row: a stage, or a sum of stages. What a sum has no figure for is empty text.
+struct Row {
+  std::string name, pass;
+  Cell share, time, gflops, peak;
+  double bar = 0;                 // of the longest
+  const Record* stage = nullptr;  // null: a sum
+  bool stands_out = false;        // its status is not that of the step
+};
+
+struct StageColumn {
+  std::string_view name;
+  Table::Column column;
+  Cell (*cell)(const Row& row);
+  bool usual = true;
+};
+
+// The cell of a stage; empty in other rows.
+template <class Function>
+Cell OfStage(const Row& row, const Function& function) {
+  return row.stage == nullptr ? Cell("") : Cell(function(*row.stage));
+}
+
+// One of the times of a stage that did not fail.
+Cell TimeOf(const Row& row, double Summary::*time) {
+  return OfStage(row, [time](const Record& stage) {
+    return MedianOf(stage) ? std::optional((*stage.seconds).*time) : std::nullopt;
+  });
+}
+
+Cell StatusCell(const Row& row) {
+  if (row.stage == nullptr || !row.stands_out) return "";
+  const Status status = row.stage->status;
+  const bool wrong = status == Status::kFailed || status == Status::kInvalid;
+  return {std::string(NameOf(status)), wrong ? Ink::kRed : Ink::kYellow};
+}
+
+constexpr double kMiB = 1 << 20;
+
+const std::vector<StageColumn>& StageColumns() {
+  static const std::vector<StageColumn> columns = {
+      {"stage", {.name = "stage"}, [](const Row& row) -> Cell { return row.name; }},
+      {"pass", {.name = "pass", .least = 16}, [](const Row& row) -> Cell { return row.pass; }},
+      {"op",
+       {.name = "op", .kind = Kind::kWord, .rank = 1},
+       [](const Row& row) { return OfStage(row, [](const Record& stage) { return stage.op; }); },
+       false},
+      {"share",
+       {.name = "share", .kind = Kind::kPercent},
+       [](const Row& row) { return row.share; }},
+      {"time", {.name = "time", .kind = Kind::kTime}, [](const Row& row) { return row.time; }},
+      {"min",
+       {.name = "min", .kind = Kind::kTime, .rank = 1},
+       [](const Row& row) { return TimeOf(row, &Summary::min); },
+       false},
+      {"p90",
+       {.name = "p90", .kind = Kind::kTime, .rank = 1},
+       [](const Row& row) { return TimeOf(row, &Summary::p90); },
+       false},
+      {"gflops",
+       {.name = "GFLOP/s", .kind = Kind::kFigure},
+       [](const Row& row) { return row.gflops; }},
+      {"peak", {.name = "peak", .kind = Kind::kPercent}, [](const Row& row) { return row.peak; }},
+      // FLOPs executed over those of the definition: padding, masked lanes, partial sums and
+      // cheaper algorithms show here.
+      {"executed",
+       {.name = "executed", .kind = Kind::kFigure, .rank = 1, .decimals = 3},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& r) { return Ratio(r.flops_counted, r.flops); });
+       }},
+      {"mflop",
+       {.name = "MFLOP", .kind = Kind::kFigure, .rank = 1},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& r) { return Scaled(r.flops, 1e-6); });
+       },
+       false},
+      {"mib",
+       {.name = "MiB", .kind = Kind::kFigure, .rank = 1},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& r) { return Scaled(r.bytes, 1 / kMiB); });
+       },
+       false},
+      {"bar", {.name = "", .kind = Kind::kBar}, [](const Row& row) -> Cell { return row.bar; }},
+      {"implementation",
+       {.name = "implementation", .least = 14, .rank = 2},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& stage) { return stage.implementation; });
+       }},
+      {"status", {.name = "status", .kind = Kind::kWord}, StatusCell},
+      {"reason",
+       {.name = "reason", .kind = Kind::kText, .least = 24, .rank = 2},
+       [](const Row& row) {
+         return OfStage(row, [](const Record& stage) { return stage.reason; });
+       },
+       false},
+  };
+  return columns;
+}
+
+// What stages are sorted by, largest first; absent values come last.
+struct SortKey {
+  std::string_view name;
+  std::optional<double> (*value)(const Record& stage);  // null: by name
+};
+
+constexpr std::array kSortKeys = {
+    SortKey{"time", MedianOf}, SortKey{"share", MedianOf},
+    SortKey{"peak", [](const Record& stage) { return stage.PeakFraction(); }},
+    SortKey{"name", nullptr}};
+
+std::vector<const Record*> SortedStages(const Report& report, std::string_view sort) {
+  std::vector<const Record*> stages;
+  for (const Record& stage : report.stages) stages.push_back(&stage);
+  if (sort.empty()) return stages;
+  const auto* const key = std::find_if(kSortKeys.begin(), kSortKeys.end(),
+                                       [&](const SortKey& k) { return k.name == sort; });
+  if (key == kSortKeys.end()) {
+    throw std::invalid_argument(fmt::format("stages cannot be sorted by '{}'; there are: {}", sort,
+                                            fmt::join(StageSortNames(), " ")));
+  }
+  if (key->value == nullptr) {
+    std::stable_sort(stages.begin(), stages.end(),
+                     [](const Record* a, const Record* b) { return a->name < b->name; });
+    return stages;
+  }
+  constexpr double kLast = -std::numeric_limits<double>::infinity();
+  std::stable_sort(stages.begin(), stages.end(), [&](const Record* a, const Record* b) {
+    return key->value(*a).value_or(kLast) > key->value(*b).value_or(kLast);
+  });
+  return stages;
+}
+
+bool AnyCounted(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(),
+                     [](const Record& stage) { return stage.flops_counted.has_value(); });
+}
+
+std::vector<const StageColumn*> ChosenColumns(const Report& report,
+                                              const std::vector<std::string>& names) {
+  std::vector<const StageColumn*> chosen;
+  for (const StageColumn& column : StageColumns()) {
+    const bool empty = column.name == "executed" && !AnyCounted(report);
+    if (names.empty() && column.usual && !empty) chosen.push_back(&column);
+  }
+  for (const std::string& name : names) {
+    const auto found = std::find_if(StageColumns().begin(), StageColumns().end(),
+                                    [&](const StageColumn& column) { return column.name == name; });
+    if (found == StageColumns().end()) {
+      throw std::invalid_argument(
+          fmt::format("no column '{}'; there are: {}", name, fmt::join(StageColumnNames(), " ")));
+    }
+    chosen.push_back(&*found);
+  }
+  return chosen;
+}
+
+std::string StagesText(std::size_t n) { return fmt::format("{} stage{}", n, n == 1 ? "" : "s"); }
+
+// The stages that --top leaves out, as one row: the sums of their medians.
+Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
+  std::optional<double> seconds = 0;
+  for (const Record* stage : rest) {
+    const std::optional<double> median = MedianOf(*stage);
+    seconds = seconds && median ? std::optional(*seconds + *median) : std::nullopt;
+  }
+  return {.name = "all others",
+          .pass = StagesText(rest.size()),
+          .share = Ratio(seconds, step),
+          .time = seconds,
+          .gflops = "",
+          .peak = ""};
+}
+
+// The row that makes the groups' shares add up to 100 %.
+Row RemainderRow(double seconds, std::optional<double> step) {
+  return {.name = "remainder",
+          .pass = "",
+          .share = Ratio(seconds, step),
+          .time = seconds,
+          .gflops = "",
+          .peak = ""};
+}
+
+std::vector<Row> RowsOfStages(const Report& report, const StageTableOptions& options) {
+  const std::optional<double> step = MedianOf(report.step);
+  double longest = 0;
+  for (const Record& stage : report.stages) {
+    longest = std::max(longest, MedianOf(stage).value_or(0));
+  }
+  const bool by_time = options.sort.empty() && options.top;
+  const std::vector<const Record*> stages = SortedStages(report, by_time ? "time" : options.sort);
+  const std::size_t shown = std::min(options.top.value_or(stages.size()), stages.size());
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Record& stage = *stages[i];
+    const std::optional<double> median = MedianOf(stage);
+    rows.push_back({.name = stage.name,
+                    .pass = WordsOf(stage.pass),
+                    .share = Ratio(median, step),
+                    .time = median,
+                    .gflops = stage.Gflops(),
+                    .peak = stage.PeakFraction(),
+                    .bar = Ratio(median, longest).value_or(0),
+                    .stage = &stage,
+                    .stands_out = StandsOut(stage, report.step)});
+  }
+  if (shown < stages.size()) rows.push_back(RestRow(std::span(stages).subspan(shown), step));
+  return rows;
+}
+
+std::vector<Row> RowsOfGroups(const Report& report) {
+  const std::optional<double> step = MedianOf(report.step);
+  std::vector<Row> rows;
+  for (const GroupSummary& group : report.groups) {
+    const std::optional<double> share = Ratio(group.seconds, step);
+    rows.push_back({.name = group.name,
+                    .pass = StagesText(static_cast<std::size_t>(group.stages)),
+                    .share = share,
+                    .time = group.seconds,
+                    .gflops = group.gflops,
+                    .peak = group.peak_fraction,
+                    .bar = share.value_or(0)});
+  }
+  if (report.remainder_seconds) rows.push_back(RemainderRow(*report.remainder_seconds, step));
+  return rows;
+}
+
+}  // namespace
+
+std::vector<std::string> StageSortNames() {
+  std::vector<std::string> names;
+  for (const SortKey& key : kSortKeys) names.emplace_back(key.name);
+  return names;
+}
+
+std::vector<std::string> StageColumnNames() {
+  std::vector<std::string> names;
+  for (const StageColumn& column : StageColumns()) names.emplace_back(column.name);
+  return names;
+}
+
+std::string StageTableText(const Report& report, const Style& style,
+                           const StageTableOptions& options) {
+  const std::vector<const StageColumn*> chosen = ChosenColumns(report, options.columns);
+  std::vector<Table::Column> columns;
+  for (const StageColumn* column : chosen) columns.push_back(column->column);
+  Table table(std::move(columns));
+  const auto add = [&](const Row& row) {
+    std::vector<Cell> cells;
+    for (const StageColumn* column : chosen) cells.push_back(column->cell(row));
+    table.Add(std::move(cells));
+  };
+  table.AddRule();
+  for (const Row& row : RowsOfStages(report, options)) add(row);
+  table.AddRule();
+  for (const Row& row : RowsOfGroups(report)) add(row);
+  table.AddRule();
+  return table.Text(style);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,57 @@
+// The base of kernels that work on plain pointers: it binds each operand to its memory by role and
+// owns scratch memory. Loops, Eigen's functions and BLAS calls use it.
+
+#ifndef TOPDNN_KERNELS_BOUND_KERNEL_H_
+#define TOPDNN_KERNELS_BOUND_KERNEL_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/kernel.h"
+
+namespace topdnn {
+
+class BoundKernel : public Kernel {
+ public:
+  void Prepare(const std::map<Arg, void*>& memory) override;
+
+ protected:
+  BoundKernel(const KernelRequest& request, std::string implementation, std::string isa = {});
+
+  // Memory of the only operand in a role, bound by Prepare. nullptr when the computation has none.
+  template <typename T = float>
+  T* Data(Arg arg) const {
+    return static_cast<T*>(data_[static_cast<std::size_t>(arg.role)]);
+  }
+  // Memory of IndexedSrc(i) or IndexedDiffSrc(i), whichever operand the pass has.
+  template <typename T = float>
+  T* Indexed(int i) const {
+    return static_cast<T*>(indexed_[static_cast<std::size_t>(i)]);
+  }
+
+  // Call it in the constructor. The first Prepare allocates the memory, zeroed.
+  void ReserveScratch(std::int64_t floats) {
+    scratch_floats_ = static_cast<std::size_t>(floats);
+    scratch_bytes_ = scratch_floats_ * sizeof(float);
+  }
+  float* Scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
+
+ private:
+  std::array<void*, Arg::kRoles> data_ = {};  // by role
+  std::vector<void*> indexed_;                // by index
+  std::size_t scratch_floats_ = 0;
+  AlignedMemory scratch_;
+};
+
+// The reason why row-major loops (named `whose` in the message) cannot use the request's layouts;
+// empty when they can.
+std::string RowMajorRefusal(const KernelRequest& request, std::string_view whose);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_BOUND_KERNEL_H_

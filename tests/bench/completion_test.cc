@@ -1,0 +1,156 @@
+#include "bench/command_line/completion.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "bench/command_line/command_info.h"
+#include "bench/command_line/man_page.h"
+#include "tests/process/child_process.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<CommandInfo> Commands() {
+  return {{.name = "plan",
+           .summary = "the network's stages: layouts",
+           .example = "topdnn plan cnn",
+           .options = {{.name = "--json", .value = "FILE", .help = "a file [- is output]"},
+                       {.name = "--dtype", .value = "f32|bf16", .help = "type (default: f32)"},
+                       {.name = "--quiet", .value = "", .help = "print less"},
+                       {.name = "NET",
+                        .value = "NET",
+                        .help = "network",
+                        .positional = true,
+                        .required = true}}},
+          {.name = "topdown",
+           .summary = "counts",
+           .example = "topdnn topdown --cpu zen4",
+           .options = {{.name = "--cpu",
+                        .value = "TEXT",
+                        .help = "the CPU",
+                        .positional = false,
+                        .required = true}}}};
+}
+
+// What bash offers for the last of the words. `script` defines the completion.
+std::string OfferedBy(const std::string& script, const std::string& words) {
+  const std::string command = script + "\nCOMP_WORDS=(" + words +
+                              ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_topdnn\n"
+                              "printf '%s ' \"${COMPREPLY[@]}\"\n";
+  const Outcome outcome = RunShell("cd / && bash -c " + Quoted(command));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  return outcome.output;
+}
+
+TEST(BashCompletionTest, OffersCommandsOptionsValuesAndNetworks) {
+  const std::string script = BashCompletion(Commands(), {"cnn", "resnet50", "resnet50:v1"});
+  EXPECT_EQ(OfferedBy(script, "topdnn pl"), "plan ");
+  EXPECT_EQ(OfferedBy(script, "topdnn ''"), "plan topdown --help ");
+  EXPECT_EQ(OfferedBy(script, "topdnn plan --"), "--json --dtype --quiet ");
+  EXPECT_EQ(OfferedBy(script, "topdnn plan --dtype b"), "bf16 ");
+  EXPECT_EQ(OfferedBy(script, "topdnn plan res"), "resnet50 resnet50:v1 ");
+  EXPECT_EQ(OfferedBy(script, "topdnn plan --quiet c"), "cnn ");
+  EXPECT_EQ(OfferedBy(script, "topdnn plan --json et"), "etc ");
+  EXPECT_EQ(OfferedBy(script, "topdnn topdown --c"), "--cpu ");
+  EXPECT_EQ(OfferedBy(script, "topdnn topdown etc"), "etc ");
+}
+
+TEST(BashCompletionTest, KnowsEveryCommandOfTheProgram) {
+  const Outcome written = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " completion bash");
+  ASSERT_EQ(written.exit_status, 0);
+  for (const CommandInfo& command : CommandInfos()) {
+    EXPECT_THAT(OfferedBy(written.output, "topdnn " + command.name), HasSubstr(command.name + " "));
+    EXPECT_THAT(OfferedBy(written.output, "topdnn " + command.name + " --hel"), "--help ");
+  }
+  EXPECT_EQ(OfferedBy(written.output, "topdnn profile --sort p"), "peak ");
+  EXPECT_EQ(OfferedBy(written.output, "topdnn profile --counters r"), "replay: ");
+  EXPECT_EQ(OfferedBy(written.output, "topdnn completion z"), "zsh ");
+  EXPECT_EQ(OfferedBy(written.output, "topdnn profile mobilenet_v"), "mobilenet_v1 mobilenet_v2 ");
+}
+
+TEST(ZshCompletionTest, DescribesCommandsAndOptions) {
+  EXPECT_EQ(ZshCompletion(Commands(), {"cnn", "resnet50:v1"}),
+            R"(#compdef topdnn
+# zsh completion of topdnn, written by: topdnn completion zsh
+_topdnn_networks() {
+  local -a networks=( 'cnn' 'resnet50:v1' )
+  compadd -a networks
+  _files -g '*.onnx'
+}
+_topdnn() {
+  local -a commands=(
+    'plan:the network'\''s stages\: layouts'
+    'topdown:counts'
+  )
+  if ((CURRENT == 2)); then
+    _describe command commands
+    return
+  fi
+  shift words
+  ((CURRENT--))
+  case $words[1] in
+    plan)
+      _arguments \
+        '--json[a file \[- is output\]]:FILE:_files' \
+        '--dtype[type (default\: f32)]:value:(f32 bf16)' \
+        '--quiet[print less]' \
+        '1:NET:_topdnn_networks'
+      ;;
+    topdown)
+      _arguments \
+        '--cpu[the CPU]:TEXT:'
+      ;;
+  esac
+}
+_topdnn "$@"
+)");
+}
+
+TEST(ZshCompletionTest, IsAScriptThatZshReads) {
+  if (RunShell("command -v zsh").exit_status != 0) GTEST_SKIP() << "zsh is not installed";
+  const Outcome read =
+      RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " completion zsh | zsh -n /dev/stdin");
+  EXPECT_EQ(read.exit_status, 0) << read.output;
+}
+
+TEST(ManPageTest, HasEveryCommandWithItsOptions) {
+  const std::string page = ManPage(Commands());
+  EXPECT_TRUE(page.starts_with(".TH TOPDNN 1\n"));
+  EXPECT_THAT(page, HasSubstr(R"(.SS plan
+the network's stages: layouts.
+.PP
+.nf
+.B topdnn plan [OPTIONS] NET
+.fi
+.TP
+\fB\-\-json\fR \fIFILE\fR
+a file [\- is output]
+.TP
+\fB\-\-dtype\fR \fIf32|bf16\fR
+type (default: f32)
+.TP
+\fB\-\-quiet\fR
+print less
+.TP
+\fBNET\fR
+network
+.PP
+Example:
+.PP
+.RS
+.nf
+topdnn plan cnn
+.fi
+.RE
+)"));
+  EXPECT_THAT(page, HasSubstr(".B topdnn topdown [OPTIONS] \\-\\-cpu TEXT\n"));
+  EXPECT_THAT(page, HasSubstr(".SH EXIT STATUS\n"));
+}
+
+}  // namespace
+}  // namespace topdnn
