@@ -21,7 +21,8 @@ extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* cod
                                  std::uint64_t* entry_rsp);
 
 // A call from here enters translated code, so that exceptions can unwind to C++. It returns to
-// TopdnnExactStop, an address that the dispatcher recognizes.
+// TopdnnExactStop, an address that the dispatcher recognizes. It sets and clears *entry_rsp itself:
+// a signal that arrives before or after the region, even one instruction, then loses no count.
 asm(R"(
   .text
   .globl TopdnnExactEnter
@@ -37,13 +38,14 @@ TopdnnExactEnter:
   .cfi_adjust_cfa_offset 8
   .cfi_rel_offset %\saved, 0
   .endr
-  sub $8, %rsp
+  push %rdx
   .cfi_adjust_cfa_offset 8
   mov %rsp, (%rdx)
   call *%rsi
 TopdnnExactStop:
-  add $8, %rsp
+  pop %rdx
   .cfi_adjust_cfa_offset -8
+  movq $0, (%rdx)
   .irp saved, r15, r14, r13, r12, rbx, rbp
   pop %\saved
   .cfi_adjust_cfa_offset -8
@@ -165,7 +167,6 @@ void RunTranslated(Context* c, std::uint64_t function, std::uint64_t argument) {
     code = PointerTo<const std::uint8_t>(function);
   }
   TopdnnExactEnter(argument, code, &c->entry_rsp);
-  c->entry_rsp = 0;
 }
 
 void Miss(Context* c, const char* what, std::uint64_t address) noexcept {
