@@ -53,6 +53,10 @@ struct Record {
   // Why there are no bounds although instructions were counted; empty if there are bounds, or no
   // instructions were counted.
   std::string bounds_reason;
+  // The split by an experiment (harness/experiments), with the bounds that complete it; absent
+  // unless an experiment was asked for.
+  std::optional<TopdownBounds> topdown_experiment;
+  std::string experiment_reason;  // why the experiment does not hold for this record; or empty
   std::optional<Roofline> roofline;
 
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -296,6 +298,20 @@ std::size_t Layout::Bytes(const Shape& shape, DataType type) const {
   return static_cast<std::size_t>(PaddedElements(shape)) * SizeOf(type);
 }
 
+namespace {
+
+// The live memory by address. Never destroyed, because static tensors may outlive it.
+struct LiveMemory {
+  std::mutex mutex;
+  std::map<std::byte*, std::size_t> bytes;
+};
+LiveMemory& Live() {
+  static auto* const live = new LiveMemory();
+  return *live;
+}
+
+}  // namespace
+
 AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   constexpr std::size_t kCacheLine = 64;
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -307,9 +323,24 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   if (alignment == kHugePage) madvise(memory, padded, MADV_HUGEPAGE);
   std::memset(memory, 0, padded);
   data_.reset(memory);
+  const std::lock_guard lock(Live().mutex);
+  Live().bytes[memory] = padded;
 }
 
-void AlignedMemory::Free::operator()(std::byte* memory) const { std::free(memory); }
+void AlignedMemory::Free::operator()(std::byte* memory) const {
+  {
+    const std::lock_guard lock(Live().mutex);
+    Live().bytes.erase(memory);
+  }
+  std::free(memory);
+}
+
+std::vector<std::span<std::byte>> LiveAlignedMemory() {
+  const std::lock_guard lock(Live().mutex);
+  std::vector<std::span<std::byte>> all;
+  for (const auto& [memory, bytes] : Live().bytes) all.emplace_back(memory, bytes);
+  return all;
+}
 
 Tensor::Tensor(TensorDesc desc) : desc_(std::move(desc)), memory_(desc_.bytes()) {}
 

@@ -132,6 +132,10 @@ class AlignedMemory {
   std::size_t bytes_ = 0;
 };
 
+// Every AlignedMemory that exists in this process: tensors, plans' buffers and kernels' scratch
+// memory. An experiment that exchanges the pages behind them needs to know them.
+std::vector<std::span<std::byte>> LiveAlignedMemory();
+
 // A tensor that owns its memory. The memory starts zeroed.
 class Tensor {
  public:

@@ -126,6 +126,11 @@ void* Plan::Data(BufferId buffer) const {
   return block.data() + offsets_[static_cast<std::size_t>(buffer)];
 }
 
+std::vector<std::span<const std::byte>> Plan::BufferMemory() const {
+  return {{transient_memory_.data(), transient_memory_.bytes()},
+          {persistent_memory_.data(), persistent_memory_.bytes()}};
+}
+
 BufferId Plan::Find(BufferRole role) const {
   for (std::size_t i = 0; i < contents_.buffers.size(); ++i) {
     if (contents_.buffers[i].role == role) return static_cast<BufferId>(i);

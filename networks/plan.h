@@ -165,6 +165,8 @@ class Plan {
 
   // Memory of a buffer. Valid after Allocate.
   void* Data(BufferId buffer) const;
+  // The blocks that contain every buffer. The kernels' scratch memory is elsewhere.
+  std::vector<std::span<const std::byte>> BufferMemory() const;
   template <typename T>
   T* DataAs(BufferId buffer) const {
     return static_cast<T*>(Data(buffer));

@@ -12,6 +12,7 @@
 #include "bench/profile/measured_profile.h"
 #include "bench/profile/profile_options.h"
 #include "bench/profile/profile_report.h"
+#include "bench/profile/stage_experiment.h"
 #include "harness/report/registry.h"
 #include "harness/report/stage_table.h"
 #include "harness/report/style.h"
@@ -82,6 +83,9 @@ std::function<int()> Configure(CommandParser& parser) {
              "what counts; replay: the samples of an earlier --record");
   parser.Add("--metrics", options->metrics,
              "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
+  parser.Add(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")), options->experiment,
+             "memory: how much of each stage waits for memory, by running it on memory that L2 "
+             "holds as a whole");
   parser.AddFlag("--scale-counts", options->scale_counts,
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");

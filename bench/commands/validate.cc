@@ -17,10 +17,12 @@
 #include "bench/validation/network_validation.h"
 #include "bench/workload/workload.h"
 #include "harness/counters/source.h"
+#include "harness/experiments/known_mixes.h"
 #include "harness/machine/machine.h"
 #include "harness/probes/probe.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
+#include "harness/report/known_mixes_table.h"
 #include "harness/report/style.h"
 #include "harness/report/validation.h"
 #include "kernels/registry.h"
@@ -123,9 +125,14 @@ int RunValidate(const ValidateOptions& options) {
     add({c});
   }
   if (options.kernels_of.empty() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
+  std::vector<MixResult> mixes;
+  if (options.kernels_of.empty() && !Interrupted()) {
+    mixes = RunKnownMixes(DescribeMachine().topology.caches, ThreadsOf({}), say);
+  }
   progress.Erase();
   if (!to_output) {
     fmt::print("{}{}", ValidationText(cases, DetectStyle(stdout)), Summary(cases));
+    if (!mixes.empty()) fmt::print("\n{}", MixesText(mixes, DetectStyle(stdout)));
     for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
   }
   const int status = ExitStatus(cases);
@@ -136,6 +143,8 @@ int RunValidate(const ValidateOptions& options) {
   json["good"] = status == kExitGood;
   json["cases"] = Json::array();
   for (const ValidationCase& c : cases) json["cases"].push_back(ToJson(c));
+  json["memory_experiment"] = Json::array();
+  for (const MixResult& mix : mixes) json["memory_experiment"].push_back(ToJson(mix));
   WriteFileAtomically(options.json, JsonText(json));
   return status;
 }
@@ -148,8 +157,9 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunValidate(*options); };
 }
 
-const CommandRegistration kValidate({"validate", "counters against known counts, with a verdict",
-                                     Configure, "topdnn validate --json validate.json"});
+const CommandRegistration kValidate(
+    {"validate", "counters against known counts, and the memory experiment against known waits",
+     Configure, "topdnn validate --json validate.json"});
 
 }  // namespace
 

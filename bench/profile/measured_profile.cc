@@ -10,6 +10,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/profile/stage_experiment.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
 #include "bench/workload/libraries.h"
@@ -118,6 +119,9 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
+  if (!options.experiment.empty() && !Interrupted()) {
+    measured.experiment = ExperimentOnMemory(*workload.plan, images, measured.caches, settings);
+  }
   settings.progress("measuring the machine's ceilings again", 0);
   measured.ceilings =
       RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));

@@ -14,6 +14,7 @@
 #include "bench/profile/profile_options.h"
 #include "bench/profile/recorded_profile.h"
 #include "bench/workload/workload.h"
+#include "harness/experiments/memory_experiment.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
@@ -31,7 +32,8 @@ struct MeasuredProfile {
   nlohmann::ordered_json subject;
   bool smt = false;
   std::vector<std::string> source_notes;
-  std::optional<RecordedChoice> choice;  // of `auto`
+  std::optional<RecordedChoice> choice;        // of `auto`
+  std::optional<MemoryExperiment> experiment;  // if one was asked for
 };
 
 // Sets options.variants for the backend `auto`, and returns a line about the choice, as

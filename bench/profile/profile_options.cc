@@ -8,6 +8,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
+#include "bench/profile/stage_experiment.h"
 #include "bench/workload/network_source.h"
 #include "harness/report/atomic_file.h"
 
@@ -20,6 +21,17 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
   std::istringstream rest(text);
   for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
   return parts;
+}
+
+void CheckExperiment(const ProfileOptions& options) {
+  if (options.experiment.empty()) return;
+  CheckName("experiment", options.experiment, ExperimentNames());
+  if (RegimeOf(options.regime) == Regime::kIsolatedCold) {
+    throw UsageError("--experiment: takes --regime in-network or isolated-hot, not isolated-cold");
+  }
+  if (!ReplayedFile(options.counters).empty()) {
+    throw UsageError("--experiment: a recording cannot be remapped: run without replay:FILE");
+  }
 }
 
 }  // namespace
@@ -63,6 +75,7 @@ void CheckOptions(const ProfileOptions& options) {
   if (options.iterations && *options.iterations < 1) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
+  CheckExperiment(options);
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   StageTableOf(options);
   CheckOutputs(options.Outputs(),

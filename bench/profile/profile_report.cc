@@ -13,6 +13,7 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/profile/efficiency.h"
 #include "bench/profile/stage_bounds.h"
+#include "bench/profile/stage_experiment.h"
 #include "bench/profile/stage_topdown.h"
 #include "harness/groups.h"
 #include "harness/one_line.h"
@@ -81,12 +82,12 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   const Workload& workload = measured.workload;
   Report report = ReportOf(*workload.plan, profile, measured.ceilings, RegimeOf(options.regime));
   const TopdownTable* table = TableOf(measured.machine);
-  AddBounds({.rates = measured.rates,
-             .pipeline = table == nullptr ? CorePipeline{} : table->pipeline,
-             .ceilings = measured.ceilings,
-             .caches = measured.caches,
-             .seen = measured.profile.in_network.disturbance},
-            report);
+  const BoundsMachine machine = {.rates = measured.rates,
+                                 .pipeline = table == nullptr ? CorePipeline{} : table->pipeline,
+                                 .ceilings = measured.ceilings,
+                                 .caches = measured.caches,
+                                 .seen = measured.profile.in_network.disturbance};
+  AddBounds(machine, report);
   report.command = CommandLine();
   report.machine = measured.machine;
   report.items_per_step = static_cast<double>(workload.batch);
@@ -109,6 +110,9 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
   MarkCeilings(ceilings, report.machine);
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
+  if (measured.experiment) {
+    AddExperiment(*measured.experiment, machine, RegimeOf(options.regime), report);
+  }
   if (options.Shows(kSeries)) {
     report.evolution =
         EvolutionJson(profile.in_network, PhasesOfPlan(*workload.plan, profile.in_network));

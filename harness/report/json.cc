@@ -34,14 +34,16 @@ Json NumbersJson(const Values& values) {
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-void AddBounds(const Record& record, Json& json) {
-  json["topdown_bounds"] = nullptr;
-  json["topdown_bounds_basis"] = nullptr;
-  json["topdown_bounds_reason"] = TextOrNull(record.bounds_reason);
-  if (!record.topdown_bounds || record.status == Status::kFailed) return;
-  for (const auto& [name, bound] : *record.topdown_bounds) {
-    json["topdown_bounds"][name] = {JsonNumber(bound.low), JsonNumber(bound.high)};
-    json["topdown_bounds_basis"][name] = bound.basis;
+// KEY, KEY_basis and KEY_reason: intervals of nodes, what each follows from, or why there are none.
+void AddBounds(const std::string& key, const std::optional<TopdownBounds>& bounds,
+               const std::string& reason, Json& json) {
+  json[key] = nullptr;
+  json[key + "_basis"] = nullptr;
+  json[key + "_reason"] = TextOrNull(reason);
+  if (!bounds) return;
+  for (const auto& [name, bound] : *bounds) {
+    json[key][name] = {JsonNumber(bound.low), JsonNumber(bound.high)};
+    json[key + "_basis"][name] = bound.basis;
   }
 }
 
@@ -72,7 +74,11 @@ void AddFigures(const Record& record, Json& json) {
   }
   json["counts_reason"] = TextOrNull(record.counts_reason);
   json["topdown"] = record.topdown ? NumbersJson(*record.topdown) : Json(nullptr);
-  AddBounds(record, json);
+  const bool failed = record.status == Status::kFailed;
+  AddBounds("topdown_bounds", failed ? std::nullopt : record.topdown_bounds, record.bounds_reason,
+            json);
+  AddBounds("topdown_experiment", failed ? std::nullopt : record.topdown_experiment,
+            record.experiment_reason, json);
   const bool drawn = record.roofline && record.status != Status::kFailed;
   json["roofline"] = drawn ? ToJson(*record.roofline) : Json(nullptr);
 }

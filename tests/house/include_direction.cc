@@ -29,9 +29,9 @@ const std::vector<std::vector<std::string>>& Rooms() {
   static const std::vector<std::vector<std::string>> floors = {
       {"bench", "bench/commands", "bench/speed", "bench/choice", "bench/cases", "bench/profile",
        "bench/validation", "bench/workload", "bench/formats", "bench/command_line"},
-      {"harness/report", "harness", "harness/bounds", "harness/user_cache", "harness/probes",
-       "harness/exact", "harness/topdown", "harness/counters", "harness/machine", "harness/ground",
-       "harness/statistics"}};
+      {"harness/report", "harness/experiments", "harness", "harness/bounds", "harness/user_cache",
+       "harness/probes", "harness/exact", "harness/topdown", "harness/counters", "harness/machine",
+       "harness/ground", "harness/statistics"}};
   return floors;
 }
 

@@ -1,0 +1,177 @@
+#include "bench/profile/stage_experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+#include "bench/command_line/command.h"
+#include "bench/workload/memory_needs.h"
+#include "bench/workload/stage_calls.h"
+#include "harness/exact/counter.h"
+#include "kernels/run_failure.h"
+#include "kernels/tensor.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+// Labels, and what a forward pass saves: winners of a maximum and masks decide where a backward
+// pass writes. Counts of steps are of no floating-point type.
+bool IsKept(const Buffer& buffer) {
+  return buffer.role == BufferRole::kLabels || buffer.role == BufferRole::kSaved ||
+         buffer.role == BufferRole::kState;
+}
+
+// By stage. A kernel of oneDNN keeps barriers and lists of addresses in its scratch memory: it is
+// everything that is no buffer of the plan.
+std::vector<std::vector<std::span<const std::byte>>> KeptMemory(
+    const Plan& plan, const std::vector<std::span<std::byte>>& memory) {
+  std::vector<std::span<const std::byte>> kept;
+  for (std::size_t i = 0; i < plan.buffers().size(); ++i) {
+    const Buffer& buffer = plan.buffers()[i];
+    if (!IsKept(buffer)) continue;
+    const auto* data = static_cast<const std::byte*>(plan.Data(static_cast<BufferId>(i)));
+    kept.emplace_back(data, buffer.desc.bytes());
+  }
+  std::vector<std::span<const std::byte>> kept_of_onednn = kept;
+  const std::vector<std::span<const std::byte>> blocks = plan.BufferMemory();
+  for (const std::span<std::byte> own : memory) {
+    const bool is_block = std::any_of(blocks.begin(), blocks.end(), [&own](const auto& block) {
+      return block.data() == own.data();
+    });
+    if (!is_block) kept_of_onednn.emplace_back(own);
+  }
+  std::vector<std::vector<std::span<const std::byte>>> by_stage;
+  for (const Stage& stage : plan.stages()) {
+    by_stage.push_back(stage.backend == "onednn" ? kept_of_onednn : kept);
+  }
+  return by_stage;
+}
+
+bool ComputesInF32(const Plan& plan) {
+  return std::all_of(plan.stages().begin(), plan.stages().end(),
+                     [](const Stage& stage) { return stage.execution.type == DataType::kF32; });
+}
+
+// The split of the step: the stages' by their time. A stage without one may wait for all of its
+// time or for none.
+std::optional<TopdownBounds> SplitOfStep(const std::vector<Record>& stages) {
+  double total = 0;
+  double low = 0;
+  double high = 0;
+  bool any = false;
+  for (const Record& stage : stages) {
+    if (!stage.seconds) continue;
+    const double seconds = stage.seconds->median;
+    total += seconds;
+    if (!stage.topdown_experiment) {
+      high += seconds;
+      continue;
+    }
+    const Bound& memory = stage.topdown_experiment->at("Memory_Bound");
+    low += seconds * memory.low;
+    high += seconds * memory.high;
+    any = true;
+  }
+  if (!any || !(total > 0)) return std::nullopt;
+  const Bound memory = {low / total, high / total, "experiment: the stages', by their time"};
+  return TopdownBounds{{"Memory_Bound", memory},
+                       {"Rest", {1 - memory.high, 1 - memory.low, "every other node"}}};
+}
+
+// What the machine adds to the doubt about a stage.
+struct Surroundings {
+  MemoryRegime regime = MemoryRegime::kInNetwork;
+  double hertz = 0;                  // of the core's clock; 0: not known
+  double dram_bytes_per_second = 0;  // 0: not known
+  double harmless_bytes = 0;         // that L2 can hold beside a footprint
+};
+
+MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
+  MemoryDoubt doubt;
+  if (measured.code_bytes && here.hertz > 0) {
+    doubt.cold_code_seconds = ColdCodeSeconds(*measured.code_bytes, here.hertz);
+  }
+  const auto kept = static_cast<double>(measured.kept_bytes);
+  if (kept > here.harmless_bytes) {
+    doubt.kept_seconds = here.dram_bytes_per_second > 0 ? kept / here.dram_bytes_per_second
+                                                        : std::numeric_limits<double>::infinity();
+  }
+  return doubt;
+}
+
+void AddStage(const StageMemory& measured, const Surroundings& here, Record& record) {
+  if (record.status >= Status::kInvalid || !record.seconds) {
+    record.experiment_reason = fmt::format("the record is {}", NameOf(record.status));
+    return;
+  }
+  if (!measured.reason.empty()) {
+    record.experiment_reason = measured.reason;
+    return;
+  }
+  const std::optional<MemoryShares> shares =
+      SharesOf(measured.rounds, here.regime, DoubtOf(measured, here));
+  if (!shares) {
+    record.experiment_reason = "too few rounds for an interval";
+    return;
+  }
+  record.topdown_experiment =
+      SplitOf(*shares, record.topdown_bounds ? &*record.topdown_bounds : nullptr);
+}
+
+}  // namespace
+
+std::vector<std::string> ExperimentNames() { return {"memory"}; }
+
+MemoryExperiment ExperimentOnMemory(Plan& plan, TrainingImages& images,
+                                    const std::vector<Cache>& caches,
+                                    const ProfileSettings& settings) {
+  const ThreadWidth width(plan.threads());
+  const StageCalls calls(plan);
+  MemorySubject subject;
+  subject.stages = calls.stages();
+  subject.memory = LiveAlignedMemory();
+  subject.keep = KeptMemory(plan, subject.memory);
+  subject.threads = plan.threads();
+  auto feed = [&] { images.FillNext(plan); };
+  subject.before_iteration = Action::Of(feed);
+  subject.f32 = ComputesInF32(plan);
+  std::size_t bytes = 0;
+  for (const std::span<std::byte> memory : subject.memory) bytes += memory.size();
+  RequireMemory(bytes, "the copies of --experiment memory", "use a smaller --batch");
+  MemoryExperimentOptions options;
+  options.seconds = 2 * settings.seconds;
+  options.compare_instructions = ExactCounter::Probe().works;
+  options.cancel = settings.cancel;
+  options.progress = settings.progress;
+  try {
+    MemoryExperiment experiment = RunMemoryExperiment(subject, caches, options);
+    ThrowOnRunFailure();
+    return experiment;
+  } catch (const RemapError& e) {
+    throw NothingMeasured(fmt::format("--experiment memory: {}", e.what()));
+  }
+}
+
+void AddExperiment(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,
+                   Report& report) {
+  if (experiment.stages.size() != report.stages.size()) return;  // interrupted
+  Surroundings here;
+  here.regime = regime == Regime::kInNetwork ? MemoryRegime::kInNetwork : MemoryRegime::kHot;
+  here.hertz = machine.seen.core_hertz_before.value_or(0);
+  if (const std::optional<Roof> dram = BandwidthRoof(machine.ceilings, "dram")) {
+    here.dram_bytes_per_second = dram->value;
+  }
+  constexpr double kHarmless = 0.25;
+  here.harmless_bytes = kHarmless * static_cast<double>(experiment.footprints.front().shared);
+  for (std::size_t i = 0; i < report.stages.size(); ++i) {
+    AddStage(experiment.stages[i], here, report.stages[i]);
+  }
+  report.step.topdown_experiment = SplitOfStep(report.stages);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,240 @@
+#include "harness/experiments/memory_experiment.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "harness/counters/clock.h"
+#include "harness/exact/counter.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kSecondLevel = 0;  // of the footprints
+constexpr std::size_t kLastLevel = 1;
+constexpr std::int64_t kLeastRounds = 6;
+constexpr std::int64_t kMostRounds = 24;
+// A shorter stage is mostly the start of a team and the marks.
+constexpr double kShortest = 5e-6;
+// The stage is repeated for about this long on each kind of pages, at least once.
+constexpr double kRepeatSeconds = 2e-3;
+constexpr int kMostRepeats = 20;
+// Two runs of the same work differ in the instructions that wait for another thread (oneDNN's
+// barriers spin). So the stage is counted twice on its own pages, and a run on remapped memory may
+// differ by as much more.
+constexpr double kSameInstructions = 0.01;
+constexpr double kNaturalFactor = 3;
+constexpr double kFewInstructions = 1000;
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool IsAbnormal(std::span<const float> values) {
+  return std::any_of(values.begin(), values.end(),
+                     [](float value) { return value != 0 && !std::isnormal(value); });
+}
+
+class Experiment {
+ public:
+  Experiment(const MemorySubject& subject, const std::vector<FootprintSize>& footprints,
+             const MemoryExperimentOptions& options)
+      : subject_(subject),
+        options_(options),
+        footprints_(footprints),
+        memory_(subject.memory, subject.threads, footprints),
+        clock_(BestClock()) {}
+
+  MemoryExperiment Run() {
+    MemoryExperiment result;
+    result.footprints = footprints_;
+    result.stages.resize(subject_.stages.size());
+    const std::uint64_t start = clock_.now();
+    RunSequence(nullptr);
+    Learn(&result);
+    const double learned = Since(start);
+    // Half of the time may go to what comes before the rounds.
+    const double rounds_from = std::min(learned, options_.seconds / 2);
+    for (std::int64_t round = 0; round < kMostRounds && !Cancelled(); ++round) {
+      if (round >= kLeastRounds && Since(start) - learned + rounds_from > options_.seconds) break;
+      Say("memory experiment: rounds", std::max(static_cast<double>(round) / kMostRounds,
+                                                (Since(start) - learned) / options_.seconds));
+      Round(&result);
+    }
+    for (StageMemory& stage : result.stages) {
+      if (!stage.reason.empty()) stage.rounds.clear();
+      if (stage.rounds.empty() && stage.reason.empty()) stage.reason = "interrupted";
+    }
+    return result;
+  }
+
+ private:
+  bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  void Say(std::string_view what, double share) const {
+    if (options_.progress) options_.progress(what, std::min(share, 1.0));
+  }
+  double Since(std::uint64_t start) const {
+    return clock_.SecondsBetween(start, clock_.now()).value_or(0);
+  }
+  const Action& StageAt(std::size_t i) const { return subject_.stages[i].run; }
+  std::span<const std::span<const std::byte>> KeptOf(std::size_t i) const {
+    if (i >= subject_.keep.size()) return {};
+    return subject_.keep[i];
+  }
+  double TimeOnce(std::size_t i) const {
+    const std::uint64_t start = clock_.now();
+    StageAt(i)();
+    return Since(start);
+  }
+
+  // Runs the sequence once. `times`: of each stage, or null.
+  void RunSequence(std::vector<double>* times) const {
+    if (subject_.before_iteration) subject_.before_iteration();
+    for (std::size_t i = 0; i < subject_.stages.size(); ++i) {
+      const double seconds = TimeOnce(i);
+      if (times != nullptr) (*times)[i] = seconds;
+    }
+  }
+
+  // Finds out which pages each stage uses, and whether the experiment holds for it.
+  void Learn(MemoryExperiment* result) {
+    touched_.resize(subject_.stages.size());
+    repeats_.assign(subject_.stages.size(), 1);
+    if (subject_.before_iteration) subject_.before_iteration();
+    for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
+      Say(fmt::format("memory experiment: pages of {}", subject_.stages[i].name),
+          static_cast<double>(i) / static_cast<double>(subject_.stages.size()) / 2);
+      StageMemory& stage = result->stages[i];
+      const double seconds = TimeOnce(i);
+      touched_[i] = memory_.Touch(StageAt(i), KeptOf(i));
+      stage.remapped_bytes = touched_[i].remapped_bytes();
+      stage.kept_bytes = touched_[i].kept_bytes();
+      repeats_[i] =
+          std::clamp(static_cast<int>(kRepeatSeconds / std::max(seconds, 1e-9)), 1, kMostRepeats);
+      if (seconds < kShortest) {
+        stage.reason = fmt::format("too short: {:.1f} us", seconds * 1e6);
+      } else if (stage.remapped_bytes == 0) {
+        stage.reason = "no page of its memory can be remapped";
+      } else if (options_.compare_instructions) {
+        CompareInstructions(i, &stage);
+      }
+    }
+  }
+
+  // A stage that executes other instructions on other values is not the same work.
+  void CompareInstructions(std::size_t i, StageMemory* stage) {
+    const std::optional<ExactCounts> natural = CountOnce(i);
+    const std::optional<ExactCounts> again = CountOnce(i);
+    if (!natural || !again) return;
+    memory_.MapFootprint(kSecondLevel, touched_[i]);
+    const std::optional<ExactCounts> remapped = CountOnce(i);
+    memory_.MapOwn(touched_[i]);
+    StageAt(i)();
+    const double own = InstructionsOf(*natural);
+    stage->instructions_own = own;
+    stage->code_bytes = static_cast<double>(natural->code_bytes);
+    if (!remapped) return;
+    stage->instructions_remapped = InstructionsOf(*remapped);
+    const double difference = std::abs(*stage->instructions_remapped - own);
+    const double allowed = std::max({kSameInstructions * own, kFewInstructions,
+                                     kNaturalFactor * std::abs(InstructionsOf(*again) - own)});
+    if (difference > allowed) {
+      stage->reason = fmt::format(
+          "its work depends on its values: {:.4g} instructions on its own memory, {:.4g} remapped",
+          own, *stage->instructions_remapped);
+    }
+  }
+
+  static double InstructionsOf(const ExactCounts& counts) {
+    return static_cast<double>(counts.instructions - counts.openmp_instructions);
+  }
+
+  // Absent if the count is not complete.
+  std::optional<ExactCounts> CountOnce(std::size_t i) const {
+    const Action& run = StageAt(i);
+    const ExactCounts counts = ExactCounter::Count(run.function, run.context);
+    return counts.complete ? std::optional(counts) : std::nullopt;
+  }
+
+  void Round(MemoryExperiment* result) {
+    std::vector<double> in_network(subject_.stages.size());
+    memory_.ResetContents();  // a stage that is repeated may train: its weights would diverge
+    RunSequence(nullptr);     // its own pages were mapped anew
+    RunSequence(&in_network);
+    if (subject_.before_iteration) subject_.before_iteration();
+    for (std::size_t i = 0; i < subject_.stages.size() && !Cancelled(); ++i) {
+      StageMemory& stage = result->stages[i];
+      if (!stage.reason.empty()) {
+        StageAt(i)();
+        continue;
+      }
+      MemoryRound round;
+      round.in_network = in_network[i];
+      round.second_level = TimeOn(kSecondLevel, i, &stage);
+      if (footprints_.size() > kLastLevel) round.last_level = TimeOn(kLastLevel, i, &stage);
+      memory_.MapOwn(touched_[i]);
+      round.hot = Repeated(i);
+      stage.rounds.push_back(round);
+    }
+  }
+
+  double TimeOn(std::size_t footprint, std::size_t i, StageMemory* stage) {
+    memory_.MapFootprint(footprint, touched_[i]);
+    const double seconds = Repeated(i);
+    if (subject_.f32 && stage->reason.empty() && IsAbnormal(memory_.Written(footprint))) {
+      stage->reason = "its values do not stay finite and normal on remapped memory";
+    }
+    return seconds;
+  }
+
+  // The median of the repetitions, after one that is not timed.
+  double Repeated(std::size_t i) const {
+    StageAt(i)();
+    std::vector<double> seconds;
+    for (int k = 0; k < repeats_[i]; ++k) seconds.push_back(TimeOnce(i));
+    return MedianOf(std::move(seconds));
+  }
+
+  const MemorySubject& subject_;
+  const MemoryExperimentOptions& options_;
+  const std::vector<FootprintSize>& footprints_;
+  RemappedMemory memory_;
+  TickClock clock_;
+  std::vector<TouchedPages> touched_;
+  std::vector<int> repeats_;
+};
+
+}  // namespace
+
+std::vector<FootprintSize> FootprintsFor(const std::vector<Cache>& caches, int threads) {
+  Topology topology;
+  topology.caches = caches;
+  const auto l2 = static_cast<std::size_t>(CacheSize(topology, 2));
+  if (l2 == 0) return {};
+  // L2 also holds page tables, code and what is not remapped.
+  std::vector<FootprintSize> footprints = {{.shared = l2 * 2 / 5, .per_writer = l2 / 4}};
+  const int last = LastCacheLevel(topology);
+  if (last < 3) return footprints;
+  // Beyond L2, but a small part of a cache that other guests and cores use as well.
+  const auto size = static_cast<std::size_t>(CacheSize(topology, last));
+  const FootprintSize beyond = {.shared = 4 * l2, .per_writer = 2 * l2};
+  if (beyond.shared + beyond.per_writer * static_cast<std::size_t>(threads) <= size / 2) {
+    footprints.push_back(beyond);
+  }
+  return footprints;
+}
+
+MemoryExperiment RunMemoryExperiment(const MemorySubject& subject, const std::vector<Cache>& caches,
+                                     const MemoryExperimentOptions& options) {
+  if (const std::string why = WhyNoRemapping(); !why.empty()) throw RemapError(why);
+  const std::vector<FootprintSize> footprints = FootprintsFor(caches, subject.threads);
+  if (footprints.empty()) throw RemapError("the size of the L2 cache is not known");
+  return Experiment(subject, footprints, options).Run();
+}
+
+}  // namespace topdnn

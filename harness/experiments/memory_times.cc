@@ -1,0 +1,108 @@
+#include "harness/experiments/memory_times.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace topdnn {
+
+namespace {
+
+double Clamp(double share) { return std::clamp(share, 0.0, 1.0); }
+
+constexpr double kCodeLine = 64;
+constexpr double kColdLineCycles = 300;  // a line of code from memory
+constexpr double kTeamSeconds = 2e-6;    // to wake a team that waits passively
+
+// The 95 % interval of the median of each end over the rounds, moved outward by the method's error.
+template <class Low, class High>
+std::optional<Interval> ShareOver(std::span<const MemoryRound> rounds, Low low, High high) {
+  std::vector<double> lows, highs;
+  for (const MemoryRound& round : rounds) {
+    lows.push_back(low(round));
+    highs.push_back(high(round));
+  }
+  const std::optional<Interval> from = MedianInterval(lows);
+  const std::optional<Interval> to = MedianInterval(highs);
+  if (!from || !to) return std::nullopt;
+  return Interval{Clamp(from->low - kMemoryShareError), Clamp(to->high + kMemoryShareError)};
+}
+
+}  // namespace
+
+double ColdCodeSeconds(double code_bytes, double hertz) {
+  return code_bytes / kCodeLine * kColdLineCycles / hertz + kTeamSeconds;
+}
+
+std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
+                                     const MemoryDoubt& doubt) {
+  const bool hot = regime == MemoryRegime::kHot;
+  const auto whole = [hot](const MemoryRound& r) { return hot ? r.hot : r.in_network; };
+  const bool timed =
+      std::all_of(rounds.begin(), rounds.end(), [&](const MemoryRound& r) { return whole(r) > 0; });
+  if (!timed) return std::nullopt;
+  // How much longer the region takes than without the waits, as a share of its time.
+  const auto beyond = [&](auto fast) {
+    const auto low = [&, fast](const MemoryRound& r) {
+      const double repeated = r.hot - fast(r);
+      if (hot || !doubt.cold_code_seconds) return repeated / whole(r);
+      return std::max(repeated, r.in_network - fast(r) - *doubt.cold_code_seconds) / whole(r);
+    };
+    const auto high = [&, fast](const MemoryRound& r) {
+      return (whole(r) - fast(r) + doubt.kept_seconds) / whole(r);
+    };
+    return ShareOver(rounds, low, high);
+  };
+  const auto memory = beyond([](const MemoryRound& r) { return r.second_level; });
+  if (!memory) return std::nullopt;
+  MemoryShares shares{.memory = *memory, .last_level = {}, .dram = {}};
+  const bool has_last = std::all_of(rounds.begin(), rounds.end(),
+                                    [](const MemoryRound& r) { return r.last_level.has_value(); });
+  if (!has_last) return shares;
+  shares.dram = beyond([](const MemoryRound& r) { return *r.last_level; });
+  const auto last = [&](const MemoryRound& r) {
+    return (*r.last_level - r.second_level) / whole(r);
+  };
+  shares.last_level = ShareOver(rounds, last, last);
+  return shares;
+}
+
+TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted) {
+  TopdownBounds split;
+  const auto measured = [&split](const char* name, const std::optional<Interval>& share,
+                                 const char* basis) {
+    if (share) split[name] = {share->low, share->high, basis};
+  };
+  measured("Memory_Bound", shares.memory,
+           "experiment: its own pages against a footprint of the size of L2");
+  std::vector<std::string> nodes = {"Memory_Bound"};
+  if (counted != nullptr) {
+    for (const char* name : {"Retiring", "Core_Bound"}) {
+      const auto found = counted->find(name);
+      if (found == counted->end()) continue;
+      split[name] = found->second;
+      split[name].basis = "bound: " + found->second.basis;
+      nodes.emplace_back(name);
+    }
+  }
+  // The nodes and the rest sum to 1, so no node exceeds what the lower ends of the others leave.
+  double low = 0;
+  double high = 0;
+  for (const std::string& node : nodes) low += split[node].low;
+  low = std::min(low, 1.0);
+  for (const std::string& node : nodes) {
+    Bound& bound = split[node];
+    bound.high = std::max(bound.low, std::min(bound.high, 1 - (low - bound.low)));
+    high += bound.high;
+  }
+  split["Rest"] = {Clamp(1 - high), Clamp(1 - low),
+                   nodes.size() == 1 ? "what the experiment leaves: every other node"
+                                     : "what the other nodes leave"};
+  measured("L3_Bound", shares.last_level,
+           "experiment: a footprint in the last cache against one in L2");
+  measured("DRAM_Bound", shares.dram,
+           "experiment: its own pages against a footprint in the last cache");
+  return split;
+}
+
+}  // namespace topdnn

@@ -1,0 +1,65 @@
+// The share of a region's time that it waits for memory, from times on its own pages and on
+// footprints (remapped_memory.h). Pure.
+//
+// A region that waits for nothing beyond L2 takes as long on a footprint of L2's size as on its own
+// pages. Otherwise the time that vanishes is the time of its stalls on memory: Yasin's Memory_Bound
+// without the stalls on L1 and L2.
+
+#ifndef TOPDNN_HARNESS_EXPERIMENTS_MEMORY_TIMES_H_
+#define TOPDNN_HARNESS_EXPERIMENTS_MEMORY_TIMES_H_
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/bounds/topdown_bounds.h"
+#include "harness/statistics/interval.h"
+
+namespace topdnn {
+
+// The times of a region in one round of the experiment, in seconds.
+struct MemoryRound {
+  double in_network = 0;               // at its place in the sequence, on its own pages
+  double hot = 0;                      // repeated at once, on its own pages
+  double second_level = 0;             // repeated, on a footprint of L2's size
+  std::optional<double> last_level{};  // repeated, on a footprint of a part of the last cache
+};
+
+// 95 % intervals of shares of a time, in [0, 1].
+struct MemoryShares {
+  Interval memory;                     // waits for anything beyond L2
+  std::optional<Interval> last_level;  // ... for the last cache
+  std::optional<Interval> dram;        // ... for DRAM
+};
+
+// Regions whose data fits L2 read -1.2 to +2.3 % (docs/memory-experiment.md). Both ends of every
+// interval are moved outward by this.
+inline constexpr double kMemoryShareError = 0.025;
+
+enum class MemoryRegime { kInNetwork, kHot };
+
+// Effects other than the pages that the times of a stage differ by, as upper limits.
+struct MemoryDoubt {
+  // In the sequence a stage's code and branch predictors are cold, repeated they are not. Absent if
+  // the size of the code is not known: then only what repeating shows is surely memory.
+  std::optional<double> cold_code_seconds;
+  // To move the bytes that the stage uses and that were not remapped.
+  double kept_seconds = 0;
+};
+
+// At most the time to fetch code of this size from memory, line by line, and to start a team.
+double ColdCodeSeconds(double code_bytes, double hertz);
+
+// The shares of the time in one regime. Absent below 6 rounds, where a median has no interval.
+std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
+                                     const MemoryDoubt& doubt);
+
+// The whole split: Memory_Bound by experiment, the other nodes as far as `counted` has bounds of
+// them (from exact counts), each narrowed by what the others leave. "Rest" is front end, bad
+// speculation and what is not assigned. Every basis begins with its kind: "experiment", "bound".
+// Without `counted` there are only Memory_Bound, its parts, and Rest.
+TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXPERIMENTS_MEMORY_TIMES_H_

@@ -1,0 +1,109 @@
+// Exchanges the physical pages behind memory while its addresses, and the code that uses them,
+// stay.
+//
+// The caches of x86 find a line by its physical address from L2 on (and L1 hits are not affected
+// once a line is there). So the same code over the same addresses needs no more cache than the
+// pages behind them. Mapped onto a footprint, a few pages over and over, it runs without misses
+// beyond the footprint's level: the difference to its own pages is the time that it waits for
+// memory. What it computes there is wrong; see memory_times.h for what that requires.
+//
+// - A footprint has a prime number of pages: strides of a power of two would otherwise fall on one
+//   page, whose sets of the cache overflow.
+// - Two threads that write the same line would exchange it. So each thread that writes has pages of
+//   its own, and pages that are only read are shared. The first write of a thread decides.
+// - A page that contains addresses (a list of operands that a library writes into its scratch
+//   memory) keeps its own page, and so does memory that the caller excludes (indices).
+// - The own pages are copies of 4 KiB, as in the footprint, because a difference in page size alone
+//   changes times by several percent. The original pages, huge ones included, are moved aside and
+//   back, so that nothing else changes.
+
+#ifndef TOPDNN_HARNESS_EXPERIMENTS_REMAPPED_MEMORY_H_
+#define TOPDNN_HARNESS_EXPERIMENTS_REMAPPED_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/measure.h"
+
+namespace topdnn {
+
+// The system refuses what the experiment needs: one line.
+class RemapError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+inline constexpr std::size_t kRemapPage = 4096;
+
+// Why this machine cannot remap memory; empty if it can.
+std::string WhyNoRemapping();
+
+// The bytes of a footprint: shared by all threads, and for each thread that writes.
+struct FootprintSize {
+  std::size_t shared = 0;
+  std::size_t per_writer = 0;
+};
+
+// The largest prime number of pages within `bytes`, at least 2.
+std::size_t PrimePages(std::size_t bytes);
+
+// The pages that a region uses. A page number counts the pages of all ranges, in their order.
+struct TouchedPages {
+  // How a page is used; kWritten + k: written, first by thread k.
+  enum Use : std::uint8_t { kUnused = 0, kRead = 1, kKept = 2, kWritten = 3 };
+
+  struct Run {  // consecutive pages of one use
+    std::size_t first = 0;
+    std::size_t count = 0;
+    std::uint8_t use = kUnused;
+  };
+  std::vector<Run> runs;
+
+  std::size_t PagesWith(bool kept) const;
+  std::size_t remapped_bytes() const { return PagesWith(false) * kRemapPage; }
+  std::size_t kept_bytes() const { return PagesWith(true) * kRemapPage; }
+};
+
+class RemappedMemory {
+ public:
+  // Takes the whole pages inside of `ranges`, which must not overlap and must be private anonymous
+  // memory, and puts their own copies in their place. Throws RemapError; then nothing has changed.
+  RemappedMemory(std::span<const std::span<std::byte>> ranges, int threads,
+                 std::span<const FootprintSize> footprints);
+  // Puts the original pages back, with the contents of before.
+  ~RemappedMemory();
+  RemappedMemory(const RemappedMemory&) = delete;
+  RemappedMemory& operator=(const RemappedMemory&) = delete;
+
+  // Runs `region` on its own pages and finds out which it reads and writes, by page faults. Pages
+  // that overlap `keep` are never mapped onto a footprint. Only one object at a time may do so.
+  // Throws RemapError.
+  TouchedPages Touch(const Action& region, std::span<const std::span<const std::byte>> keep);
+
+  // Maps the pages onto a footprint, which is filled anew with small positive normal numbers in
+  // f32, bf16 and f16 alike. Throws RemapError; then some pages may still have their own.
+  void MapFootprint(std::size_t footprint, const TouchedPages& pages);
+  // Maps the pages to their own again.
+  void MapOwn(const TouchedPages& pages);
+
+  // Gives the own pages the contents of the original ones again.
+  void ResetContents();
+
+  // Memory of a footprint that threads have written, as f32.
+  std::span<const float> Written(std::size_t footprint) const;
+
+  std::size_t bytes() const;  // of all pages taken
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXPERIMENTS_REMAPPED_MEMORY_H_
