@@ -338,6 +338,30 @@ TEST_F(RunScriptsTest, FailuresAreExcerptsOfTheLog) {
   EXPECT_THAT(result.output, testing::EndsWith("    line 20\n"));
 }
 
+// The log of a program that runs many tests in one process, as under the sanitizers.
+TEST_F(RunScriptsTest, FailuresOfAProgramNameItsTests) {
+  std::string passed;
+  for (int i = 0; i < 20; ++i) passed += "[ RUN      ] B.Good\n";
+  const fs::path log = stage_ / "LastTest.log";
+  WriteFile(log,
+            "1/1 Testing: test_kernels.part_1_of_4\nOutput:\n----------\n"
+            "[ RUN      ] A.Good\n[       OK ] A.Good (1 ms)\n"
+            "[ RUN      ] A.Bad\na.cc:7: Failure\n[  FAILED  ] A.Bad (1 ms)\n" +
+                passed +
+                "[ RUN      ] All/C.Bad/1\nc.cc:3: Failure\n"
+                "[  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\" (1 ms)\n"
+                "[  FAILED  ] 2 tests, listed below:\n[  FAILED  ] A.Bad\n"
+                "[  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\"\n\n 2 FAILED TESTS\n"
+                "<end of output>\nTest time =   0.50 sec\n----------\nTest Failed.\n");
+  const Outcome result =
+      RunShell(Quoted(TOPDNN_SOURCE_DIR "/tests/failures") + " " + Quoted(log.string()));
+  EXPECT_THAT(result.output, StartsWith("test_kernels.part_1_of_4, 0.50 s:\n"
+                                        "    [ RUN      ] A.Bad\n    a.cc:7: Failure\n"));
+  EXPECT_THAT(result.output,
+              testing::EndsWith("    [  FAILED  ] A.Bad\n"
+                                "    [  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\"\n"));
+}
+
 TEST_F(RunScriptsTest, CiMakesWarningsErrors) {
   Run("tests/run");
   Run("tests/run", "CI=true");
