@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
+#include "harness/json_value.h"
 #include "harness/statistics/summary.h"
 #include "harness/status.h"
 
@@ -100,9 +100,9 @@ struct GroupSummary {
 // A run: its records and what is needed to repeat it.
 struct Report {
   std::string command;
-  nlohmann::ordered_json machine;  // harness/machine's description
+  JsonValue machine;  // harness/machine's description
   // The subject, in the caller's terms and order: {"network", "cnn"}, {"batch", 64}, ...
-  std::vector<std::pair<std::string, nlohmann::ordered_json>> subject;
+  std::vector<std::pair<std::string, JsonValue>> subject;
   Record step;  // the whole
   std::optional<double> items_per_step;
   std::vector<Record> stages;
@@ -111,9 +111,9 @@ struct Report {
   // the median of a sum, and, if the stages were measured by themselves, because the step was
   // measured in sequence.
   std::optional<double> remainder_seconds;
-  bool partial = false;              // interrupted: some stages are missing
-  std::vector<Note> notes;           // warm-up, overhead, gaps
-  nlohmann::ordered_json evolution;  // see harness/report/evolution.h; null: not asked for
+  bool partial = false;     // interrupted: some stages are missing
+  std::vector<Note> notes;  // warm-up, overhead, gaps
+  JsonValue evolution;      // see harness/report/evolution.h; null: not asked for
 };
 
 }  // namespace topdnn

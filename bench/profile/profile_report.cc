@@ -108,7 +108,7 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
     report.notes.push_back({.text = "counters: " + OneLine(line)});
   }
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
-  MarkCeilings(ceilings, report.machine);
+  MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   if (measured.experiment) {
     AddExperiment(*measured.experiment, machine, RegimeOf(options.regime), report);

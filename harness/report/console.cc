@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "harness/report/opening.h"
 #include "harness/report/registry.h"
 #include "harness/report/text.h"
@@ -38,7 +40,8 @@ std::string SubjectLine(const Report& report, const Style& style) {
   std::string text;
   for (const auto& [name, value] : report.subject) {
     if (!text.empty()) text += ", ";
-    text += name + " " + (value.is_string() ? value.get<std::string>() : value.dump());
+    const auto& json = value.json();
+    text += name + " " + (json.is_string() ? json.get<std::string>() : json.dump());
   }
   return text.empty() ? "" : Wrap(text, style.width, 2);
 }

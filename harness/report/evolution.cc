@@ -183,7 +183,7 @@ const ReportRegistration kSeries(TableReport{
     .place = 6,
     .shown = TableReport::Shown::kOnRequest,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
-      return PhasesText(report.evolution, style);
+      return PhasesText(report.evolution.json(), style);
     }});
 
 }  // namespace

@@ -145,8 +145,8 @@ Json ToJson(const Report& report) {
   Json json = Json::object();
   json["schema"] = 1;
   json["command"] = report.command;
-  json["machine"] = report.machine;
-  for (const auto& [name, value] : report.subject) json[name] = value;
+  json["machine"] = report.machine.json();
+  for (const auto& [name, value] : report.subject) json[name] = value.json();
   json["step"] = StepJson(report);
   json["stages"] = Json::array();
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
@@ -156,7 +156,7 @@ Json ToJson(const Report& report) {
   json["partial"] = report.partial;
   json["notes"] = Json::array();
   for (const Note& note : report.notes) json["notes"].push_back(note.text);
-  if (!report.evolution.is_null()) json["evolution"] = report.evolution;
+  if (!report.evolution.json().is_null()) json["evolution"] = report.evolution.json();
   return json;
 }
 

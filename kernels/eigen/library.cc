@@ -52,7 +52,8 @@ Found Load(Variant variant, std::string_view isa) {
   void* symbol = library == nullptr ? nullptr : dlsym(library, "topdnn_eigen_functions");
   if (symbol == nullptr) {
     return Refusal{fmt::format(
-        "cannot load {} from the program's folder or the one above it ({}); build topdnn again",
+        "cannot load {} from the program's folder or the one above it ({}); build the target "
+        "topdnn_eigen_libraries, or topdnn on this machine",
         file, dlerror())};
   }
   return reinterpret_cast<decltype(&topdnn_eigen_functions)>(symbol)();

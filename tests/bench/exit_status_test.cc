@@ -116,6 +116,18 @@ TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
 }
 
+// As on a machine with another ISA than the one that built the program.
+TEST(MissingLibraryTest, OneLineSaysWhatToBuild) {
+  const TestFolder folder;
+  const auto program = folder.path() / "bin" / "topdnn";
+  std::filesystem::create_directory(program.parent_path());
+  std::filesystem::copy_file(TOPDNN_BINARY_DIR "/topdnn", program);
+  const Outcome outcome = RunShell(Quoted(program.string()) + " plan lenet5 --backend eigen");
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("build the target topdnn_eigen_libraries"));
+  EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
+}
+
 struct Limit {
   std::string shell;  // that sets it
   std::string command;

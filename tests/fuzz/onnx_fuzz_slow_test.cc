@@ -1,4 +1,5 @@
-// Runs the fuzz target for a minute, starting from a corpus of exported networks.
+// Runs the fuzz target for some seconds, starting from a corpus of exported networks.
+// TOPDNN_FUZZ_SECONDS sets the duration: 600 before a release.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -16,8 +17,11 @@
 namespace topdnn {
 namespace {
 
-// TOPDNN_FUZZ_SECONDS sets another duration: 600 before a release.
-TEST(OnnxFuzzTest, RunsForAMinuteFromExportedNetworks) {
+// Long enough to execute each exported network and some thousands of mutants of it. Long runs,
+// which search for new findings, are for people.
+constexpr const char* kDefaultSeconds = "15";
+
+TEST(OnnxFuzzTest, FindsNothingFromExportedNetworks) {
   const std::filesystem::path fuzzer = TOPDNN_BINARY_DIR "/tests/fuzz/onnx_fuzzer";
   if (!std::filesystem::exists(fuzzer)) {
     GTEST_SKIP()
@@ -36,7 +40,7 @@ TEST(OnnxFuzzTest, RunsForAMinuteFromExportedNetworks) {
       "cd {} && {} -seed=1 -max_total_time={} -timeout=10 -rss_limit_mb=2048 -max_len=16384 "
       "-print_final_stats=1 corpus 2>&1 | tail -n 60",
       Quoted(folder.path().string()), Quoted(fuzzer.string()),
-      seconds == nullptr ? "60" : seconds));
+      seconds == nullptr ? kDefaultSeconds : seconds));
   EXPECT_NE(outcome.output.find("stat::number_of_executed_units"), std::string::npos)
       << outcome.output;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {

@@ -22,6 +22,8 @@
 namespace topdnn {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 Record Stage(std::string name, std::string op, std::string pass, double seconds, double flops) {
@@ -41,8 +43,8 @@ Record Stage(std::string name, std::string op, std::string pass, double seconds,
 Report Sample() {
   Report report;
   report.command = "profile cnn --train";
-  report.machine = {{"cpu", "test"}};
-  report.subject = {{"network", "cnn"}, {"batch", 8}};
+  report.machine = Json{{"cpu", "test"}};
+  report.subject = {{"network", Json("cnn")}, {"batch", Json(8)}};
   report.step = Stage("step", "", "", 10e-3, 1e9);
   report.items_per_step = 8;
   report.stages = {Stage("conv1", "conv", "forward", 2e-3, 0.2e9),
@@ -125,7 +127,7 @@ TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
 
 TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
   Report report = Sample();
-  report.machine["odd"] = kNan;
+  report.machine.json()["odd"] = kNan;
   Record& stage = report.stages[0];
   stage.flops = kNan;
   stage.bytes = std::numeric_limits<double>::infinity();

@@ -1,10 +1,12 @@
 // The topdnn commands in README.md and docs/ work: each one runs with the program just built and
-// must succeed. The commands of a page share a folder.
+// must succeed. The commands of a page share a folder. A command that an earlier page has, too,
+// runs only once, unless other commands of the page need its files.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "tests/house/shell_blocks.h"
@@ -17,11 +19,23 @@ namespace {
 
 constexpr std::string_view kProgram = "build/release/topdnn";
 
+std::set<std::string> CommandsBefore(const std::string& document) {
+  std::set<std::string> commands;
+  for (const std::string& path : DocumentPaths()) {
+    if (path == document) break;
+    for (const std::string& command : ShellCommands(ReadSource(path).text)) {
+      commands.insert(command);
+    }
+  }
+  return commands;
+}
+
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
 TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
-  for (std::string command : ShellCommands(ReadSource(GetParam()).text)) {
+  const auto page = ShellCommands(ReadSource(GetParam()).text);
+  for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
     if (!command.starts_with(kProgram)) continue;
     command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " + command);

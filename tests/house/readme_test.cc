@@ -70,6 +70,15 @@ TEST(ShellBlocksTest, FindsCommandsOnlyInShBlocks) {
                                    "CI=true tests/run -R 'a#b'"));
 }
 
+TEST(ShellBlocksTest, ACommandIsTriedOncePerFileThatThePageNeeds) {
+  const std::vector<std::string> page = {"topdnn a --record r.json", "topdnn b --min=0.05",
+                                         "topdnn c replay:r.json",   "topdnn d --json d.json",
+                                         "topdnn e --min=0.05",      "topdnn d --json d.json"};
+  EXPECT_THAT(CommandsToTry(page, {}), testing::ElementsAreArray(page));
+  EXPECT_THAT(CommandsToTry(page, {page.begin(), page.end()}),
+              testing::ElementsAre("topdnn a --record r.json", "topdnn c replay:r.json"));
+}
+
 TEST(ShellBlocksTest, LeadingVariablesAreSkipped) {
   EXPECT_EQ(ProgramOf("CI=true X= tests/run -R x=y"), "tests/run");
   EXPECT_EQ(ProgramOf("bench/run"), "bench/run");

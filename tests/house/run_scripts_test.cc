@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -31,6 +32,10 @@ done
 exit ${unknown:-0}
 )";
 constexpr const char* kAptGet = R"(echo "apt-get $*" >>"$STAGE/log"
+if [ -e "$STAGE/locked" ]; then
+  echo 'E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt)' >&2
+  exit 100
+fi
 [ -z "$APT_FAILS" ] || exit 100
 if [ "$2" = install ]; then printf '%s\n' "${@:5}" >>"$STAGE/installed"; fi
 )";
@@ -82,7 +87,7 @@ class RunScriptsTest : public testing::Test {
     fs::create_directories(stage_ / "elsewhere");
     WriteFile(stage_ / "installed", "here\n");
     for (const char* tool : {"bash", "env", "cat", "dirname", "readlink", "grep", "awk", "flock",
-                             "mkdir", "chmod", "nproc"}) {
+                             "mkdir", "chmod", "nproc", "rm"}) {
       const Outcome found = RunShell(std::string("command -v ") + tool);
       ASSERT_EQ(found.exit_status, 0) << tool;
       fs::create_symlink(LinesOf(found.output).at(0), stage_ / "bin" / tool);
@@ -202,6 +207,35 @@ TEST_F(RunScriptsTest, AFailedDownloadStopsEverything) {
   EXPECT_THAT(Log(), ElementsAre("apt-get -qq update"));
 }
 
+TEST_F(RunScriptsTest, InstallWaitsForAPackageLock) {
+  WriteFile(stage_ / "locked", "");
+  Play("sleep",
+       "echo \"sleep $1\" >>\"$STAGE/log\"\n"
+       "[ \"$(grep -c sleep \"$STAGE/log\")\" -lt 2 ] || rm \"$STAGE/locked\"\n");
+  const Outcome outcome = Run("setup/install");
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(Log(), ElementsAre("apt-get -qq update", "sleep 5", "apt-get -qq update", "sleep 5",
+                                 "apt-get -qq update", StartsWith("apt-get -qq install")));
+  // One line says so, however long it waits.
+  const auto lines = LinesOf(outcome.output);
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) {
+                            return line.find("held by process 7") != std::string::npos;
+                          }),
+            1)
+      << outcome.output;
+}
+
+TEST_F(RunScriptsTest, InstallEndsIfThePackageLockIsHeldForTenMinutes) {
+  WriteFile(stage_ / "locked", "");
+  Play("sleep", "echo \"sleep $1\" >>\"$STAGE/log\"\n");
+  const Outcome outcome = Run("setup/install");
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("apt-get update failed"));
+  const auto log = Log();
+  EXPECT_EQ(std::count(log.begin(), log.end(), "sleep 5"), 120);
+}
+
 TEST_F(RunScriptsTest, AnUnknownArgumentIsRefused) {
   const Outcome outcome = Run("setup/install", "", "--now");
   EXPECT_EQ(outcome.exit_status, 2);
@@ -302,6 +336,30 @@ TEST_F(RunScriptsTest, FailuresAreExcerptsOfTheLog) {
   EXPECT_THAT(result.output, testing::StartsWith("bad, 0.50 s:\n    a.cc:7: Failure\n"
                                                  "    Value of: x\nsilent, 0.50 s:\n    line 9\n"));
   EXPECT_THAT(result.output, testing::EndsWith("    line 20\n"));
+}
+
+// The log of a program that runs many tests in one process, as under the sanitizers.
+TEST_F(RunScriptsTest, FailuresOfAProgramNameItsTests) {
+  std::string passed;
+  for (int i = 0; i < 20; ++i) passed += "[ RUN      ] B.Good\n";
+  const fs::path log = stage_ / "LastTest.log";
+  WriteFile(log,
+            "1/1 Testing: test_kernels.part_1_of_4\nOutput:\n----------\n"
+            "[ RUN      ] A.Good\n[       OK ] A.Good (1 ms)\n"
+            "[ RUN      ] A.Bad\na.cc:7: Failure\n[  FAILED  ] A.Bad (1 ms)\n" +
+                passed +
+                "[ RUN      ] All/C.Bad/1\nc.cc:3: Failure\n"
+                "[  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\" (1 ms)\n"
+                "[  FAILED  ] 2 tests, listed below:\n[  FAILED  ] A.Bad\n"
+                "[  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\"\n\n 2 FAILED TESTS\n"
+                "<end of output>\nTest time =   0.50 sec\n----------\nTest Failed.\n");
+  const Outcome result =
+      RunShell(Quoted(TOPDNN_SOURCE_DIR "/tests/failures") + " " + Quoted(log.string()));
+  EXPECT_THAT(result.output, StartsWith("test_kernels.part_1_of_4, 0.50 s:\n"
+                                        "    [ RUN      ] A.Bad\n    a.cc:7: Failure\n"));
+  EXPECT_THAT(result.output,
+              testing::EndsWith("    [  FAILED  ] A.Bad\n"
+                                "    [  FAILED  ] All/C.Bad/1, where GetParam() = \"eigen\"\n"));
 }
 
 TEST_F(RunScriptsTest, CiMakesWarningsErrors) {

@@ -51,6 +51,33 @@ std::vector<std::string> ShellCommands(std::string_view markdown) {
   return commands;
 }
 
+namespace {
+
+std::set<std::string> FilesIn(const std::string& command) {
+  static const std::regex file(R"([\w-]+\.[a-z]\w*)");
+  return {std::sregex_token_iterator(command.begin(), command.end(), file), {}};
+}
+
+bool ShareAFile(const std::string& a, const std::string& b) {
+  const auto files = FilesIn(b);
+  return std::ranges::any_of(FilesIn(a),
+                             [&](const std::string& file) { return files.contains(file); });
+}
+
+}  // namespace
+
+std::vector<std::string> CommandsToTry(const std::vector<std::string>& page,
+                                       const std::set<std::string>& tried) {
+  std::vector<std::string> commands;
+  for (const std::string& command : page) {
+    const bool needed = std::ranges::any_of(page, [&](const std::string& other) {
+      return other != command && ShareAFile(command, other);
+    });
+    if (needed || !tried.contains(command)) commands.push_back(command);
+  }
+  return commands;
+}
+
 std::string ProgramOf(std::string_view command) {
   static const std::regex assignment(R"(\w+=\S*)");
   std::istringstream words{std::string(command)};

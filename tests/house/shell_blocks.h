@@ -3,6 +3,7 @@
 #ifndef TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
 #define TOPDNN_TESTS_HOUSE_SHELL_BLOCKS_H_
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,12 @@ std::string TestNameOf(const std::string& document);
 // The commands, in order. Lines that end in a backslash are joined; comments (from a `#` at the
 // start of a word), blank lines and surrounding spaces are removed.
 std::vector<std::string> ShellCommands(std::string_view markdown);
+
+// The commands of a page that have to run to try all of them, if those in `tried` have already run
+// with another page: those that are not among them, and those that share a file (NAME.EXTENSION)
+// with another command of the page, which reads or writes it.
+std::vector<std::string> CommandsToTry(const std::vector<std::string>& page,
+                                       const std::set<std::string>& tried);
 
 // The program that a command starts, after leading variables (NAME=value).
 std::string ProgramOf(std::string_view command);
