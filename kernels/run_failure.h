@@ -1,8 +1,8 @@
 // A library's call that failed while a kernel ran.
 //
-// Kernel::Run is bare and cannot throw. What it calls can fail all the same (oneDNN takes memory in
-// places), and a result that was never computed must not pass for a fast one: the kernel records
-// the failure here, and who ran the kernels asks.
+// Kernel::Run cannot throw. The library calls in it can fail, for example when oneDNN cannot
+// allocate memory. The result is then missing, and its time must not be published. So the kernel
+// records the failure here, and the code that ran the kernels checks for it.
 
 #ifndef TOPDNN_KERNELS_RUN_FAILURE_H_
 #define TOPDNN_KERNELS_RUN_FAILURE_H_

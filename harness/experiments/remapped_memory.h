@@ -1,11 +1,11 @@
 // Exchanges the physical pages behind memory while its addresses, and the code that uses them,
 // stay.
 //
-// The caches of x86 find a line by its physical address from L2 on (and L1 hits are not affected
-// once a line is there). So the same code over the same addresses needs no more cache than the
-// pages behind them. Mapped onto a footprint, a few pages over and over, it runs without misses
-// beyond the footprint's level: the difference to its own pages is the time that it waits for
-// memory. What it computes there is wrong; see memory_times.h for what that requires.
+// The caches of x86 from L2 on find a line by its physical address. So code needs no more cache
+// than the pages behind its addresses. Mapped onto a footprint, a few pages over and over, it runs
+// without misses beyond the footprint's level. The difference to the time on its own pages is the
+// time that it waits for memory. What it computes on a footprint is wrong; memory_experiment.h says
+// what that requires.
 //
 // - A footprint has a prime number of pages: strides of a power of two would otherwise fall on one
 //   page, whose sets of the cache overflow.

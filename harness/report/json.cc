@@ -79,6 +79,9 @@ void AddFigures(const Record& record, Json& json) {
             json);
   AddBounds("topdown_experiment", failed ? std::nullopt : record.topdown_experiment,
             record.experiment_reason, json);
+  if (Json& split = json["topdown_experiment"]; !split.is_null()) {
+    for (const char* node : {"Retiring", "Core_Bound"}) split.emplace(node, nullptr);  // if absent
+  }
   const bool drawn = record.roofline && record.status != Status::kFailed;
   json["roofline"] = drawn ? ToJson(*record.roofline) : Json(nullptr);
 }

@@ -178,5 +178,15 @@ INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
                                                " plan lenet5 --threads 3 --oversubscribe",
                                                kExitUsage, "take fewer --threads"}));
 
+// An interrupt arrives while matrix products run. The steps until then are reported.
+TEST(InterruptTest, EndsTheRunWithWhatWasMeasured) {
+  const Outcome outcome =
+      RunShell("timeout --preserve-status -s INT 8 " + kProgram +
+               " profile lenet5 --train --batch 64 --data synthetic --seconds 100 --counters none"
+               " --threads 1");
+  EXPECT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("step: "));
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -25,8 +25,9 @@ std::vector<std::string> NamesOf(const Reports& reports) {
 
 TEST(ReportRegistryTest, HasTheReports) {
   EXPECT_THAT(NamesOf(FileReports()), ElementsAre("csv", "json"));
-  EXPECT_THAT(NamesOf(TableReports()), ElementsAre("stages", "topdown", "dram", "bounds",
-                                                   "roofline", "context-gap", "series"));
+  EXPECT_THAT(NamesOf(TableReports()),
+              ElementsAre("stages", "topdown", "dram", "bounds", "experiment", "roofline",
+                          "context-gap", "series"));
 }
 
 TEST(ReportRegistryTest, OptionsHaveAHelp) {
