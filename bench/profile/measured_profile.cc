@@ -106,9 +106,10 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   AnnounceLongRun(options, workload, progress);
   PrepareWorkload(options.workload, workload);
   TrainingImages images(options.workload, workload);
-  settings.progress("measuring the machine's ceilings", 0);
   const int threads = workload.plan->threads();
   const Machine machine = DescribeMachine();
+  if (!options.experiment.empty()) CheckMemoryExperiment(machine.topology.caches, threads);
+  settings.progress("measuring the machine's ceilings", 0);
   measured.ceilings = MeasureCeilingsOfThisMachine(threads);
   measured.rates = MeasureCoreRates(threads);
   measured.caches = machine.topology.caches;
@@ -120,7 +121,11 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
   if (!options.experiment.empty() && !Interrupted()) {
-    measured.experiment = ExperimentOnMemory(*workload.plan, images, measured.caches, settings);
+    try {
+      measured.experiment = ExperimentOnMemory(*workload.plan, images, measured.caches, settings);
+    } catch (const RemapError& e) {  // the profile is complete without it
+      measured.experiment_failure = fmt::format("--experiment memory: {}", e.what());
+    }
   }
   settings.progress("measuring the machine's ceilings again", 0);
   measured.ceilings =

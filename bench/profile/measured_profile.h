@@ -33,7 +33,8 @@ struct MeasuredProfile {
   bool smt = false;
   std::vector<std::string> source_notes;
   std::optional<RecordedChoice> choice;        // of `auto`
-  std::optional<MemoryExperiment> experiment;  // if one was asked for
+  std::optional<MemoryExperiment> experiment;  // if one was asked for, and could be run
+  std::string experiment_failure;              // why it could not; or empty
 };
 
 // Sets options.variants for the backend `auto`, and returns a line about the choice, as

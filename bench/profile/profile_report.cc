@@ -104,6 +104,9 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
     report.notes.push_back(
         {.text = EfficiencyNote(workload.network, *efficiency), .basis = Note::Basis::kCeiling});
   }
+  if (!measured.experiment_failure.empty()) {
+    report.notes.push_back({.text = measured.experiment_failure, .main = true});
+  }
   for (const std::string& line : measured.source_notes) {
     report.notes.push_back({.text = "counters: " + OneLine(line)});
   }

@@ -127,6 +127,17 @@ void AddStage(const StageMemory& measured, const Surroundings& here, Record& rec
 
 std::vector<std::string> ExperimentNames() { return {"memory"}; }
 
+void CheckMemoryExperiment(const std::vector<Cache>& caches, int threads) {
+  std::string why = WhyNoRemapping();
+  if (why.empty() && FootprintsFor(caches, threads).empty()) {
+    why = "the size of the L2 cache is not known";
+  }
+  if (!why.empty()) throw NothingMeasured("--experiment memory: " + why);
+  std::size_t bytes = 0;
+  for (const std::span<std::byte> memory : LiveAlignedMemory()) bytes += memory.size();
+  RequireMemory(bytes, "the copies of --experiment memory", "use a smaller --batch");
+}
+
 MemoryExperiment ExperimentOnMemory(Plan& plan, TrainingImages& images,
                                     const std::vector<Cache>& caches,
                                     const ProfileSettings& settings) {
@@ -140,21 +151,14 @@ MemoryExperiment ExperimentOnMemory(Plan& plan, TrainingImages& images,
   auto feed = [&] { images.FillNext(plan); };
   subject.before_iteration = Action::Of(feed);
   subject.f32 = ComputesInF32(plan);
-  std::size_t bytes = 0;
-  for (const std::span<std::byte> memory : subject.memory) bytes += memory.size();
-  RequireMemory(bytes, "the copies of --experiment memory", "use a smaller --batch");
   MemoryExperimentOptions options;
   options.seconds = 2 * settings.seconds;
   options.compare_instructions = ExactCounter::Probe().works;
   options.cancel = settings.cancel;
   options.progress = settings.progress;
-  try {
-    MemoryExperiment experiment = RunMemoryExperiment(subject, caches, options);
-    ThrowOnRunFailure();
-    return experiment;
-  } catch (const RemapError& e) {
-    throw NothingMeasured(fmt::format("--experiment memory: {}", e.what()));
-  }
+  MemoryExperiment experiment = RunMemoryExperiment(subject, caches, options);
+  ThrowOnRunFailure();
+  return experiment;
 }
 
 void AddExperiment(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,

@@ -20,8 +20,12 @@ namespace topdnn {
 // The names that --experiment takes.
 std::vector<std::string> ExperimentNames();
 
-// Runs the experiment for about twice the time of the profile's timed steps. Throws UsageError if
-// there is too little memory for the copies, and NothingMeasured if this machine cannot do it.
+// Call it once the plan is allocated, before anything is measured. Throws NothingMeasured if this
+// machine cannot do the experiment, and UsageError if there is too little memory for the copies.
+void CheckMemoryExperiment(const std::vector<Cache>& caches, int threads);
+
+// Runs the experiment for about twice the time of the profile's timed steps. Throws RemapError if
+// the system refuses a mapping.
 MemoryExperiment ExperimentOnMemory(Plan& plan, TrainingImages& images,
                                     const std::vector<Cache>& caches,
                                     const ProfileSettings& settings);
