@@ -44,7 +44,8 @@ std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, Memory
   // How much longer the region takes than without the waits, as a share of its time.
   const auto beyond = [&](auto fast) {
     const auto low = [&, fast](const MemoryRound& r) {
-      const double repeated = r.hot - fast(r);
+      // (a disturbed repetition may take longer than in the network)
+      const double repeated = std::min(r.hot, whole(r)) - fast(r);
       if (hot || !doubt.cold_code_seconds) return repeated / whole(r);
       return std::max(repeated, r.in_network - fast(r) - *doubt.cold_code_seconds) / whole(r);
     };

@@ -47,6 +47,16 @@ TEST(MemoryTimesTest, SharesInTheNetwork) {
   EXPECT_NEAR(shares->memory.high, 0.725, kTiny);  // the bytes that stayed may take 1 of 10
 }
 
+// A repetition that takes longer than the stage in the network shows no more than the network does.
+TEST(MemoryTimesTest, TheEndsAreInOrder) {
+  MemoryRound round = kRound;
+  round.hot = 20;
+  const auto shares = SharesOf(Rounds(6, round), MemoryRegime::kInNetwork, {});
+  ASSERT_TRUE(shares);
+  EXPECT_NEAR(shares->memory.low, 0.575, kTiny);
+  EXPECT_NEAR(shares->memory.high, 0.625, kTiny);
+}
+
 TEST(MemoryTimesTest, FewRoundsOrNoTimeHaveNoShares) {
   EXPECT_FALSE(SharesOf(Rounds(5, kRound), MemoryRegime::kHot, {}));
   EXPECT_FALSE(SharesOf(Rounds(6, MemoryRound()), MemoryRegime::kHot, {}));
