@@ -77,6 +77,8 @@ struct Piece {
   std::byte* aside = nullptr;  // where the original pages are
 
   std::size_t bytes() const { return pages * kRemapPage; }
+  // Pages whose use is found out together: a fault for each page of a large piece takes too long.
+  std::size_t block() const { return pages < 1024 ? 1 : 16; }
   bool Has(const std::byte* address) const { return address >= data && address < data + bytes(); }
 };
 
@@ -150,15 +152,20 @@ bool NoteUse(Watch* w, const std::byte* address, bool write) {
   for (const Piece& piece : w->pieces) {
     if (!piece.Has(address)) continue;
     const std::size_t page = PagesOf(static_cast<std::size_t>(address - piece.data));
-    std::atomic<std::uint8_t>& use = w->uses[piece.first_page + page];
-    std::uint8_t seen = TouchedPages::kUnused;
-    use.compare_exchange_strong(seen, TouchedPages::kRead);
-    if (write && use.load() < TouchedPages::kWritten) {
-      seen = TouchedPages::kRead;
-      use.compare_exchange_strong(seen, WriterUse(w));
+    const std::size_t first = page / piece.block() * piece.block();
+    const std::size_t count = std::min(piece.block(), piece.pages - first);
+    bool written = false;
+    for (std::size_t k = first; k < first + count; ++k) {
+      std::atomic<std::uint8_t>& use = w->uses[piece.first_page + k];
+      std::uint8_t seen = TouchedPages::kUnused;
+      use.compare_exchange_strong(seen, TouchedPages::kRead);
+      if (write && use.load() < TouchedPages::kWritten) {
+        seen = TouchedPages::kRead;
+        use.compare_exchange_strong(seen, WriterUse(w));
+      }
+      written = written || use.load() >= TouchedPages::kWritten;
     }
-    const bool written = use.load() >= TouchedPages::kWritten;
-    if (mprotect(piece.data + page * kRemapPage, kRemapPage,
+    if (mprotect(piece.data + first * kRemapPage, count * kRemapPage,
                  written ? PROT_READ | PROT_WRITE : PROT_READ) == 0) {
       return true;
     }
