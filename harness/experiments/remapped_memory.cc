@@ -287,12 +287,6 @@ std::size_t PrimePages(std::size_t bytes) {
   return pages;
 }
 
-std::size_t TouchedPages::PagesWith(bool kept) const {
-  std::size_t pages = 0;
-  for (const Run& run : runs) pages += (run.use == kKept) == kept ? run.count : 0;
-  return pages;
-}
-
 class RemappedMemory::Impl {
  public:
   Impl(std::span<const std::span<std::byte>> ranges, int threads,
