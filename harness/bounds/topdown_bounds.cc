@@ -160,9 +160,10 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
         s.retiring_low * 100);
   }
   if (s.busy.share > 1) {
-    return fmt::format("counts and time contradict each other: {} alone would take {:.0f} % of "
-                       "the cycles",
-                       s.busy.unit, s.busy.share * 100);
+    return fmt::format(
+        "counts and time contradict each other: {} alone would take {:.0f} % of "
+        "the cycles",
+        s.busy.unit, s.busy.share * 100);
   }
   if (busiest.share > kMaxBusy) {
     return fmt::format(
@@ -225,7 +226,8 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                   s.mispredicts, s.mispredict_cost));
   add("Core_Bound", core_low, std::min(s.chain, rest - memory_low),
       fmt::format(
-          "busy at the table's rates for at least {:.1f} % of the cycles: {}; one chain through all "
+          "busy at the table's rates for at least {:.1f} % of the cycles: {}; one chain through "
+          "all "
           "instructions takes at most {:.0f} %; busiest at the measured rates: {}, {:.0f} %",
           s.busy.share * 100, s.busy.unit, s.chain * 100, busiest.unit, busiest.share * 100));
   if (apart) {

@@ -33,16 +33,41 @@ std::optional<double> SpeedupWithout(double share) {
   return 1 / (1 - share);
 }
 
+std::optional<double> MemoryBoundOfPmu(const Record& record) {
+  if (!record.topdown) return std::nullopt;
+  const auto found = record.topdown->find("Memory_Bound");
+  return found == record.topdown->end() ? std::nullopt : found->second;
+}
+
+// Positive above the interval, negative below it, 0 inside.
+double PointsApart(double value, const Bound& interval) {
+  return std::max(value - interval.high, 0.0) + std::min(value - interval.low, 0.0);
+}
+
+// The PMU's Memory_Bound, in percent; empty without one.
+std::string PmuText(const Record& record) {
+  const std::optional<double> pmu = MemoryBoundOfPmu(record);
+  return pmu ? fmt::format("{:.0f}", *pmu * 100) : "";
+}
+
+// "+7": the PMU's value is 7 points above the interval; "0": it is inside.
+std::string ApartText(const Record& record, const Bound& memory) {
+  const std::optional<double> pmu = MemoryBoundOfPmu(record);
+  if (!pmu) return "";
+  const double apart = PointsApart(*pmu, memory);
+  return apart == 0 ? "0" : fmt::format("{:+.0f}", apart * 100);
+}
+
 void AddRow(const Record& record, const std::string& name, Table& table) {
   if (!record.topdown_experiment) return;
   const TopdownBounds& split = *record.topdown_experiment;
   const Bound* memory = Find(split, "Memory_Bound");
   table.Add({name, WordsOf(record.pass),
              record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             IntervalText(memory), IntervalText(Find(split, "L3_Bound")),
-             IntervalText(Find(split, "DRAM_Bound")), IntervalText(Find(split, "Retiring")),
-             IntervalText(Find(split, "Core_Bound")), IntervalText(Find(split, "Rest")),
-             SpeedupWithout(memory->high)});
+             IntervalText(memory), PmuText(record), ApartText(record, *memory),
+             IntervalText(Find(split, "L3_Bound")), IntervalText(Find(split, "DRAM_Bound")),
+             IntervalText(Find(split, "Retiring")), IntervalText(Find(split, "Core_Bound")),
+             IntervalText(Find(split, "Rest")), SpeedupWithout(memory->high)});
 }
 
 // The time that memory costs, at least.
@@ -71,6 +96,8 @@ std::string ExperimentTable(const Report& report, const Style& style) {
                {.name = "pass", .least = 9},
                {.name = "time", .kind = Table::Kind::kTime},
                {.name = "memory", .kind = kRight, .unit = "%"},
+               {.name = "by PMU", .kind = kRight, .unit = "%", .rank = 1},
+               {.name = "apart", .kind = kRight, .unit = "%", .rank = 1},
                {.name = "of it L3", .kind = kRight, .unit = "%", .rank = 2},
                {.name = "DRAM", .kind = kRight, .unit = "%", .rank = 2},
                {.name = "retiring", .kind = kRight, .unit = "%", .rank = 1},

@@ -1,0 +1,112 @@
+// The tables of the three experiments, from records made by hand.
+
+#include "harness/report/experiment_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/report/json.h"
+#include "harness/report/scaling_tables.h"
+
+namespace topdnn {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr Style kWide{.width = 160};
+
+Record StageOf(const std::string& name) {
+  Record record;
+  record.name = name;
+  record.pass = "backward_weights";
+  record.seconds = Summary{.median = 2e-3, .min = 2e-3, .p90 = 2e-3, .n = 5};
+  return record;
+}
+
+Report ReportWithMemory() {
+  Report report;
+  report.stages = {StageOf("conv4")};
+  report.stages[0].topdown_experiment = {{"Memory_Bound", {0.38, 0.44, "experiment"}},
+                                         {"Rest", {0.56, 0.62, "rest"}}};
+  return report;
+}
+
+// 1 / (1 - 0.44) = 1.79; without all but the waits at least 0.38 of the time is left: 2.63.
+TEST(ExperimentTableTest, SaysWhatCanBeGained) {
+  const std::string text = ExperimentTable(ReportWithMemory(), kWide);
+  EXPECT_THAT(text, HasSubstr("38-44"));
+  EXPECT_THAT(text, HasSubstr("conv4 backward weights: 41 % (38 to 44) waits for memory: at most "
+                              "1.8 x faster without these waits, and at most 2.6 x with fewer "
+                              "instructions"));
+  EXPECT_THAT(text, Not(HasSubstr("PMU")));
+  EXPECT_EQ(ExperimentTable(Report(), kWide), "");
+}
+
+TEST(ExperimentTableTest, ThePmuIsBesideTheInterval) {
+  const auto row_with = [](double pmu) {
+    Report report = ReportWithMemory();
+    report.stages[0].topdown = {{"Memory_Bound", pmu}};
+    return ExperimentTable(report, kWide);
+  };
+  EXPECT_THAT(row_with(0.51), HasSubstr("by PMU %"));
+  EXPECT_THAT(row_with(0.51), ContainsRegex("38-44 +51 +\\+7"));
+  EXPECT_THAT(row_with(0.40), ContainsRegex("38-44 +40 +0"));
+  EXPECT_THAT(row_with(0.30), ContainsRegex("38-44 +30 +-8"));
+}
+
+TEST(ExperimentTableTest, AReasonIsPrintedOnce) {
+  Report report = ReportWithMemory();
+  for (const char* name : {"relu", "loss"}) {
+    report.stages.push_back(StageOf(name));
+    report.stages.back().experiment_reason = "too short";
+  }
+  EXPECT_THAT(ExperimentTable(report, kWide),
+              HasSubstr("no experiment: too short (relu backward weights, loss backward weights)"));
+}
+
+TEST(WidthTableTest, ShowsTimesSpeedupAndDoubts) {
+  Report report;
+  report.stages = {StageOf("conv1")};
+  report.stages[0].width_experiment = WidthResult{.threads = {1, 2},
+                                                  .seconds = {4e-3, 2.2e-3},
+                                                  .speedup = {1.801, 1.899},
+                                                  .serial_share = {0.051, 0.112},
+                                                  .doubt = "another implementation"};
+  report.step = report.stages[0];
+  report.step.name = "step";
+  const std::string text = WidthTable(report, kWide);
+  EXPECT_THAT(text, ContainsRegex("1 thread .*2 threads "));
+  EXPECT_THAT(text, ContainsRegex("4.00 +2.20 +1.80-1.90 +5-12"));
+  EXPECT_THAT(text, HasSubstr("another implementation (conv1 backward weights)"));
+  EXPECT_EQ(WidthTable(Report(), kWide), "");
+  const nlohmann::ordered_json json = ToJson(report.stages[0]);
+  EXPECT_EQ(json["width_experiment"].dump(),
+            "{\"threads\":[1,2],\"seconds\":[0.004,0.0022],\"speedup\":[1.801,1.899],"
+            "\"serial_share\":[0.051,0.112],\"doubt\":\"another implementation\"}");
+}
+
+TEST(BandwidthTableTest, ShowsSlowdownAndSlopeByResource) {
+  Report report;
+  report.stages = {StageOf("pool1")};
+  report.stages[0].bandwidth_experiment = {
+      {.resource = "llc", .taken = 1, .slowdown = {0.994, 1.021}, .slope = {-0.011, 0.02}},
+      {.resource = "dram", .taken = 0.87, .slowdown = {1.5, 1.6}, .slope = {0.55, 0.71}}};
+  report.step = report.stages[0];
+  const std::string text = BandwidthTable(report, kWide);
+  EXPECT_THAT(text, ContainsRegex("0.99-1.03 +-2 to 2 +1.50-1.60 +55-71"));
+  EXPECT_THAT(text, HasSubstr("the readers took 100 % of what they reach alone in the last cache, "
+                              "87 % of what they reach alone in DRAM"));
+  EXPECT_EQ(BandwidthTable(Report(), kWide), "");
+  const nlohmann::ordered_json json = ToJson(report.stages[0]);
+  EXPECT_EQ(json["bandwidth_experiment"]["dram"].dump(),
+            "{\"taken\":0.87,\"slowdown\":[1.5,1.6],\"slope\":[0.55,0.71]}");
+  EXPECT_FALSE(json.contains("width_experiment"));
+}
+
+}  // namespace
+}  // namespace topdnn
