@@ -21,6 +21,9 @@ class ReluOp : public ActivationOp {
 
   std::string_view kind() const override { return bound_ == 0.0F ? "relu" : "bounded_relu"; }
   std::string Problem() const override;  // "8x64x56x56", "8x64x56x56_bound6"
+  SourceUse source_use() const override {
+    return bound_ == 0.0F ? SourceUse::kPositivePart : SourceUse::kOther;
+  }
 
  private:
   // FLOP counters count a MAX as one operation.

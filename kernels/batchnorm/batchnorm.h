@@ -73,6 +73,9 @@ class BatchNormOp : public Op {
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+  // Training subtracts the batch's mean.
+  bool RemovesChannelConstants() const override { return true; }
+  bool AddsConstantLast() const override { return !relu_; }
 
  private:
   Shape shape_;

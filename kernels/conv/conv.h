@@ -66,6 +66,9 @@ class ConvOp : public Op {
   // the kernel adds its result to dst, which holds the other source before.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
+  // With padding, the results at the border differ from those inside.
+  bool PreservesChannelConstants() const override;
+  bool AddsConstantLast() const override { return !epilogue_.relu; }
 
   Shape src_shape() const;
   Shape weights_shape() const;

@@ -35,6 +35,8 @@ class AddOp : public Op {
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   bool PassesGradientThrough() const override { return true; }
+  SourceUse source_use() const override { return SourceUse::kSum; }
+  bool PreservesChannelConstants() const override { return !relu_; }
   // The result may overwrite the first source.
   bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
 

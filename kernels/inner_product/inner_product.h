@@ -48,6 +48,7 @@ class InnerProductOp : public Op {
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+  bool AddsConstantLast() const override { return !epilogue_.relu; }
 
   const Shape& src_shape() const { return src_; }
   Shape weights_shape() const;
