@@ -8,7 +8,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "bench/formats/npz.h"
 #include "kernels/tolerance.h"
 #include "tests/bench/program.h"
+#include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -24,24 +24,9 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Refused {
-  std::vector<std::string> arguments;
-  std::string message;
-};
-
-// Printed into the names of the tests, which must be the same in every run.
-void PrintTo(const Refused& refused, std::ostream* out) {
-  for (const std::string& argument : refused.arguments) *out << argument << ' ';
-}
-
 class RefusalTest : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusalTest, IsOneLineAndStatusTwo) {
-  const Outcome outcome = RunProgram(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
-  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
-}
+TEST_P(RefusalTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     BadInput, RefusalTest,

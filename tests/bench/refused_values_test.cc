@@ -3,17 +3,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "bench/command_line/benchmark_flags.h"
 #include "bench/command_line/command.h"
 #include "tests/bench/program.h"
+#include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -21,23 +20,9 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Refused {
-  std::vector<std::string> arguments;
-  std::string message;
-};
-
-void PrintTo(const Refused& refused, std::ostream* out) {
-  for (const std::string& argument : refused.arguments) *out << argument << ' ';
-}
-
 class RefusedValueTest : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) {
-  const Outcome outcome = RunProgram(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
-  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
-}
+TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Numbers, RefusedValueTest,
