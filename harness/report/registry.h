@@ -46,7 +46,7 @@ class ReportRegistration {
 // Sorted by name.
 const std::vector<FileReport>& FileReports();
 // Sorted by place, those of the same place by name.
-const std::vector<TableReport>& TableReports();
+std::vector<TableReport> TableReports();
 
 // All tables that are to be shown. `requested`: names of tables.
 std::string TablesText(const Report& report, const Style& style, const ConsoleOptions& options,

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/registered_list.h"
+
 namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence a function-local object.
-std::vector<TopdownTable>& TheTables() {
-  static std::vector<TopdownTable> tables;
-  return tables;
-}
+constinit RegisteredList<TopdownTable, &TopdownTable::cpu> tables("Top-Down table of");
 
 }  // namespace
 
@@ -102,15 +100,9 @@ class TopdownEvaluation {
   int nodes_given_ = 0;
 };
 
-TopdownRegistration::TopdownRegistration(TopdownTable table) {
-  auto& tables = TheTables();
-  const auto place =
-      std::lower_bound(tables.begin(), tables.end(), table,
-                       [](const TopdownTable& a, const TopdownTable& b) { return a.cpu < b.cpu; });
-  tables.insert(place, std::move(table));
-}
+TopdownRegistration::TopdownRegistration(TopdownTable table) { tables.Add(std::move(table)); }
 
-const std::vector<TopdownTable>& TopdownTables() { return TheTables(); }
+const std::vector<TopdownTable>& TopdownTables() { return tables.entries(); }
 
 const TopdownTable& FindTopdownTable(std::string_view cpu) {
   std::vector<std::string> known;
