@@ -265,7 +265,7 @@ TEST(TextTest, BarsAndCuts) {
 }
 
 TEST(StyleTest, ColourNeedsATerminalAndNoRefusal) {
-  Surroundings here;
+  TerminalEnvironment here;
   here.term = "xterm";
   EXPECT_FALSE(StyleFor(here).colour);
   here.is_terminal = true;
@@ -281,7 +281,7 @@ TEST(StyleTest, ColourNeedsATerminalAndNoRefusal) {
 }
 
 TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
-  Surroundings here;
+  TerminalEnvironment here;
   EXPECT_FALSE(StyleFor(here).unicode);
   here.lang = "de_DE.utf8";
   EXPECT_TRUE(StyleFor(here).unicode);
@@ -298,7 +298,7 @@ TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
 }
 
 TEST(StyleTest, IntoAPipeTablesAreCutOnlyToTheWidthInColumns) {
-  Surroundings here;
+  TerminalEnvironment here;
   EXPECT_EQ(StyleFor(here).width, 110);
   EXPECT_FALSE(StyleFor(here).cut);
   here.columns_variable = "100";
