@@ -1,5 +1,5 @@
-// CPUs narrower than those that the libraries were tuned on, in QEMU's user-mode emulation: a
-// backend runs, or is refused in one line. None ends by an illegal instruction.
+// CPUs with fewer instructions than those for which the libraries were tuned, in QEMU's user-mode
+// emulation. A backend runs, or is refused in one line. None ends with an illegal instruction.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

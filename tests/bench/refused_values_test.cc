@@ -1,4 +1,4 @@
-// Values of options that cannot be: refused before anything runs, in one line and with status 2.
+// Impossible values of options are refused before anything runs, in one line and with status 2.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,7 +91,7 @@ TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
   EXPECT_THAT(outcome.output, HasSubstr("BENCHMARK_MIN_TIME=nan"));
 }
 
-TEST(BenchmarkFlagsTest, OurOwnAreTakenOutAndTheOthersPassedOn) {
+TEST(BenchmarkFlagsTest, OurFlagsAreRemovedAndTheOthersPassedOn) {
   const BenchmarkFlags flags = ReadBenchmarkFlags(
       {"--benchmark_filter=a=b", "--benchmark_out=x", "--benchmark_out_format=csv",
        "--benchmark_list_tests", "--benchmark_min_time=0.5", "--v=2"});
@@ -103,7 +103,7 @@ TEST(BenchmarkFlagsTest, OurOwnAreTakenOutAndTheOthersPassedOn) {
   EXPECT_FALSE(ReadBenchmarkFlags({"--benchmark_list_tests=false"}).list);
 }
 
-TEST(BenchmarkFlagsTest, RowsBecomeCsvWithQuotesAndAColumnACounter) {
+TEST(BenchmarkFlagsTest, CsvHasQuotesAndAColumnPerCounter) {
   EXPECT_EQ(CsvOfBenchmarks(R"({"context": {"a": 1}, "benchmarks": [
     {"name": "a,b", "run_name": "a,b", "run_type": "iteration", "repetitions": 1,
      "repetition_index": 0, "threads": 1, "iterations": 5, "real_time": 1.5, "cpu_time": 2,
@@ -115,7 +115,7 @@ TEST(BenchmarkFlagsTest, RowsBecomeCsvWithQuotesAndAColumnACounter) {
             "c,,,,,,,,true,\"no, never\",\n");
 }
 
-// What stood at the name of old, and a link there, stay untouched.
+// A link at a predictable temporary name, and the file that it names, are not changed.
 TEST(BenchmarkFlagsTest, ResultsAreWrittenAtomically) {
   const TestFolder folder;
   const std::string path = folder.path() / "x.csv";

@@ -41,8 +41,8 @@ std::string Refusal(const std::string& bytes) {
   return "";
 }
 
-TEST(SafetensorsTest, TensorsComeByNameTypeAndShape) {
-  // bf16 1.5 is 0x3fc0; it stands at an odd place here.
+TEST(SafetensorsTest, TensorsHaveTheirNamesTypesAndShapes) {
+  // bf16 1.5 is 0x3fc0; here it begins at an odd offset.
   const std::string data = Floats({1, 2, 3, 4, 5, 6}) + "\x07" + "\xc0\x3f";
   const NamedArrays arrays = DecodeSafetensors(File(R"({"__metadata__":{"format":"pt"},
                "conv1/weights":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},
@@ -110,7 +110,7 @@ TEST(SafetensorsTest, TensorsThatShareAByteAreRefused) {
   }
 }
 
-// In quadratic time this is minutes.
+// An algorithm with quadratic time would need minutes.
 TEST(SafetensorsTest, AHeaderFullOfTensorsIsRead) {
   std::string header = "{";
   constexpr int kTensors = 250'000;
