@@ -92,7 +92,7 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
   return archive;
 }
 
-// What a .npy header says about the bytes after it.
+// The data that a .npy header describes.
 struct NpyHeader {
   Shape shape;
   DataType type = DataType::kF32;
