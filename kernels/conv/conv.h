@@ -29,10 +29,10 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
-// What a convolution applies to its sums.
+// Applied to the sums of a convolution, in this order.
 struct ConvEpilogue {
   bool bias = true;
-  bool sum = false;    // adds what dst held before
+  bool sum = false;    // adds the previous content of dst
   bool relu = false;   // ReLU, applied last
   float bound = 0.0F;  // bound of the ReLU, as in ReluOp (ReLU6); 0: none
 

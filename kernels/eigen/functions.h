@@ -23,8 +23,8 @@ struct Functions {
   const char* version;      // version of Eigen
 
   // Sets the function that records a call which fails while a kernel runs (kernels/run_failure.h).
-  // The library is a separate program file, so it cannot call that function by its name. Call it
-  // before any kernel runs.
+  // The library cannot link to that function, because the program is not a library. Call it before
+  // any kernel runs.
   void (*set_failure_recorder)(FailureRecorder record);
 
   // Makes a pool of `threads` threads in addition to the caller's, like TensorFlow's intra-op pool.
