@@ -47,8 +47,9 @@ constexpr double kBranchScale = 0.2;
 
 // Three deviations above the kink, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
-// Before a max pooling fewer: were every maximum above the kink, the shift would add to all alike,
-// which the next batch normalization takes away, and its gradient would be rounding alone.
+// Before a max pooling only one deviation. Otherwise every maximum would be above the kink, and the
+// shift would add the same constant to all of them. The next batch normalization would remove that
+// constant, and the shift's gradient would consist only of rounding errors.
 constexpr double kPassedShiftOfMaxima = 1.0;
 constexpr double kPassedBias = 0.5;
 
