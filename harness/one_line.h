@@ -10,7 +10,7 @@
 namespace topdnn {
 
 // Replaces control characters, line and paragraph separators and marks of writing direction by
-// escapes ("\n", "\u{1b}"), and bytes that are no UTF-8 by "\xff". Other text stays as it is.
+// escapes ("\n", "\u{1b}"), and bytes that are not UTF-8 by "\xff". Other text does not change.
 std::string OneLine(std::string_view text);
 
 }  // namespace topdnn

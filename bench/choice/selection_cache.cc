@@ -36,7 +36,7 @@ std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
       RememberedSelection selection{s.at("variant").get<std::string>(),
                                     s.at("against").get<std::string>(), s.at("gain").get<double>(),
                                     s.at("error").get<double>()};
-      if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is no number");
+      if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is not a number");
       known.insert_or_assign({problem, machine}, std::move(selection));
     }
   }

@@ -72,7 +72,7 @@ class HeaderCheck : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    Refuse(where_, "its header is no JSON");
+    Refuse(where_, "its header is not JSON");
   }
 
  private:
@@ -94,7 +94,7 @@ Json ParseHeader(std::string_view text, const std::string& where) {
   HeaderCheck check(where);
   Json::sax_parse(text, &check);
   Json header = Json::parse(text);
-  if (!header.is_object()) Refuse(where, "its header is no JSON object");
+  if (!header.is_object()) Refuse(where, "its header is not a JSON object");
   return header;
 }
 

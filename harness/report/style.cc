@@ -27,7 +27,7 @@ bool NamesUtf8(std::string_view locale) {
   return plain.find("utf8") != std::string::npos;
 }
 
-// 0 if the variable is not set or is no number.
+// 0 if the variable is not set or is not a number.
 int NumberIn(const char* variable) {
   int number = 0;
   if (IsSet(variable)) std::from_chars(variable, variable + std::strlen(variable), number);

@@ -31,7 +31,7 @@ TEST_P(RefusalTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(
     BadInput, RefusalTest,
     testing::Values(
-        Refused{{}, "say a command"}, Refused{{"profil", "cnn"}, "did you mean profile?"},
+        Refused{{}, "give a command"}, Refused{{"profil", "cnn"}, "did you mean profile?"},
         Refused{{"profile"}, "NET is required"},
         Refused{{"profile", "cn"}, "no network 'cn'; did you mean cnn?"},
         Refused{{"profile", "cnn", "--bakend", "onednn"}, "did you mean --backend?"},

@@ -93,11 +93,11 @@ TEST(ProblemSetsTest, ATextIsReadLineByLine) {
 TEST(ProblemSetsTest, AMalformedLineIsRefusedWithItsNumber) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("names no problem"));
   EXPECT_THAT(ErrorOf("gemm/m2n2k2\ngemm/m2n2\n"), HasSubstr("mine.txt, line 2: problem 'm2n2'"));
-  EXPECT_THAT(ErrorOf("passes: sideways\n"), HasSubstr("'sideways' is no pass"));
-  EXPECT_THAT(ErrorOf("passes:\n"), HasSubstr("names none"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is no count"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is no count"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("one word too many"));
+  EXPECT_THAT(ErrorOf("passes: sideways\n"), HasSubstr("'sideways' is not a pass"));
+  EXPECT_THAT(ErrorOf("passes:\n"), HasSubstr("'passes:' has no pass"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is not a count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is not a count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("unexpected word 'x4'"));
   EXPECT_THROW(ReadProblemSet("/nonexistent/problems.txt"), UsageError);
 }
 

@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"bench", "--benchmark_out=-"}, "--benchmark_format=json"},
         Refused{{"bench", "--benchmark_out=/no/such/folder/x"}, "/no/such/folder/x"},
         Refused{{"bench", "--benchmark_fliter=cnn"}, "did you mean --benchmark_filter?"},
-        Refused{{"bench", "--benchmark_filter=("}, "no regular expression"}));
+        Refused{{"bench", "--benchmark_filter=("}, "not a regular expression"}));
 
 TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
   const Outcome outcome = RunShell("BENCHMARK_MIN_TIME=nan " TOPDNN_BINARY_DIR "/topdnn bench");
