@@ -67,8 +67,8 @@ std::string TryProducts() {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return fmt::format(
-      "OpenBLAS takes this CPU for {}, and its code for that fails here ({}); the environment "
-      "variable OPENBLAS_CORETYPE names another",
+      "OpenBLAS detects this CPU as {}, and its code for that fails here ({}); set the "
+      "environment variable OPENBLAS_CORETYPE to another core",
       openblas_get_corename(), WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an error");
 }
 

@@ -128,7 +128,7 @@ SafetensorsEntry ReadEntry(const std::string& name, const Json& entry, std::size
   std::size_t bytes = SizeOf(*type);
   for (const std::int64_t extent : *extents) {
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
-      fail(fmt::format("an extent of {} cannot be", extent));
+      fail(fmt::format("an extent of {} is impossible", extent));
     }
   }
   const auto begin = static_cast<std::size_t>((*offsets)[0]);
@@ -159,7 +159,7 @@ void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::str
 
 SafetensorsReader::SafetensorsReader(std::string bytes, const std::string& where)
     : bytes_(std::move(bytes)) {
-  if (bytes_.size() < kLengthBytes) Refuse(where, "no safetensors file, or a truncated one");
+  if (bytes_.size() < kLengthBytes) Refuse(where, "not a safetensors file, or a truncated one");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes_.data(), kLengthBytes);
   if (length > bytes_.size() - kLengthBytes || length > kMaxHeader) {

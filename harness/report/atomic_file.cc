@@ -222,12 +222,12 @@ void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std
     CheckWritable(output);
     for (const std::string& input : inputs) {
       if (!input.empty() && AreOneFile(output, input)) {
-        Refuse(output, "it is the input, too", "name another file");
+        Refuse(output, "it is also the input", "name another file");
       }
     }
     for (const std::string& other : before) {
       if ((output == kStandardOutput && other == output) || AreOneFile(output, other)) {
-        Refuse(output, "two outputs have this name", "give each a file of its own");
+        Refuse(output, "two outputs have this name", "give each a separate file");
       }
     }
     before.push_back(output);

@@ -110,7 +110,7 @@ std::string BoundsTable(const Report& report, const Style& style) {
   if (table.empty()) return reasons.empty() ? "" : "\n" + reasons;
   return "\n" +
          Wrap(
-             "Top-Down bounds (estimated): shares of the pipeline's slots, worked out from exact "
+             "Top-Down bounds (estimated): shares of the pipeline's slots, computed from exact "
              "counts, not read from a PMU",
              style.width, 2) +
          table.Text(style) +

@@ -79,7 +79,7 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
            {f32 + R"("shape":[-2],"data_offsets":[0,8])", "no shape"},
            {f32 + R"("shape":[2.5],"data_offsets":[0,8])", "no shape"},
            {f32 + R"("shape":[18446744073709551615],"data_offsets":[0,8])", "no shape"},
-           {f32 + R"("shape":[4611686018427387906],"data_offsets":[0,8])", "cannot be"},
+           {f32 + R"("shape":[4611686018427387906],"data_offsets":[0,8])", "is impossible"},
            {f32 + R"("shape":[2],"data_offsets":[0])", "no data_offsets"},
            {f32 + R"("shape":[2],"data_offsets":[8,0])", "bytes 8 to 0"},
            {f32 + R"("shape":[3],"data_offsets":[0,8])", "not its 12"},
