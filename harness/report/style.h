@@ -1,5 +1,5 @@
-// What a terminal can show: colour, Unicode, width. Detection is apart from drawing, so that every
-// table can be drawn, and tested, for every terminal.
+// The abilities of a terminal: colour, Unicode, width. They are detected separately from drawing,
+// so every table can be drawn and tested for every terminal.
 
 #ifndef TOPDNN_HARNESS_REPORT_STYLE_H_
 #define TOPDNN_HARNESS_REPORT_STYLE_H_

@@ -130,7 +130,8 @@ Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
     reads[node] = TopdownEvaluation(path, {}, smt, {node}).result().missing;
     for (const std::string& name : reads[node]) ++readers[name];
   }
-  const auto tells = [&](const std::string& name) {
+  // A counted event that only one refinement reads.
+  const auto is_evidence = [&](const std::string& name) {
     return counts.contains(name) && readers[name] == 1 &&
            std::none_of(table.events.begin(), table.events.end(),
                         [&](const TopdownEvent& event) {
@@ -141,7 +142,7 @@ Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
   };
   Refined refined;
   for (const auto& [node, names] : reads) {
-    if (std::any_of(names.begin(), names.end(), tells)) refined.insert(node);
+    if (std::any_of(names.begin(), names.end(), is_evidence)) refined.insert(node);
   }
   return refined;
 }
