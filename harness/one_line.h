@@ -1,5 +1,5 @@
 // Text from outside (names in a file, paths, what a library says) for a terminal: one line, whose
-// bytes cannot steer the terminal.
+// bytes cannot control the terminal.
 
 #ifndef TOPDNN_HARNESS_ONE_LINE_H_
 #define TOPDNN_HARNESS_ONE_LINE_H_
