@@ -192,6 +192,10 @@ class Op {
   virtual std::vector<std::int64_t> SourcePlaces() const { return {}; }
   virtual SourceUse source_use() const { return SourceUse::kOther; }
 
+  // The upper bound of the ReLU that the operation applies last, 0 for a ReLU without a bound.
+  // Nothing: no ReLU is last.
+  virtual std::optional<float> FinalReluBound() const { return std::nullopt; }
+
   // The effect of a constant that is added to each channel, in training. The defaults are for
   // operations without any of these properties.
   //

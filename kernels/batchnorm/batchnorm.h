@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,9 @@ class BatchNormOp : public Op {
   // Training subtracts the batch's mean.
   bool RemovesChannelConstants() const override { return true; }
   bool AddsConstantLast() const override { return !relu_; }
+  std::optional<float> FinalReluBound() const override {
+    return relu_ ? std::optional(0.0F) : std::nullopt;
+  }
 
  private:
   Shape shape_;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ class ConvOp : public Op {
   // With padding, the results at the border differ from those inside.
   bool PreservesChannelConstants() const override;
   bool AddsConstantLast() const override { return !epilogue_.relu; }
+  std::optional<float> FinalReluBound() const override {
+    return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
+  }
 
   Shape src_shape() const;
   Shape weights_shape() const;
