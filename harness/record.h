@@ -14,6 +14,7 @@
 
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
+#include "harness/experiment_results.h"
 #include "harness/json_value.h"
 #include "harness/statistics/summary.h"
 #include "harness/status.h"
@@ -57,6 +58,9 @@ struct Record {
   // unless an experiment was asked for.
   std::optional<TopdownBounds> topdown_experiment;
   std::string experiment_reason;  // why the experiment does not hold for this record; or empty
+  // The results of the other experiments, if one of them was asked for.
+  std::optional<WidthResult> width_experiment;
+  std::vector<BandwidthResult> bandwidth_experiment;
   std::optional<Roofline> roofline;
 
   // FLOPs as defined over the median time, in 1e9 per second; absent if either is.

@@ -9,10 +9,10 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/profile/experiments.h"
 #include "bench/profile/measured_profile.h"
 #include "bench/profile/profile_options.h"
 #include "bench/profile/profile_report.h"
-#include "bench/profile/stage_experiment.h"
 #include "harness/report/registry.h"
 #include "harness/report/stage_table.h"
 #include "harness/report/style.h"
@@ -84,8 +84,7 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--metrics", options->metrics,
              "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
   parser.Add(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")), options->experiment,
-             "memory: how much of each stage waits for memory, by running it on memory that L2 "
-             "holds as a whole");
+             ExperimentsHelp());
   parser.AddFlag("--scale-counts", options->scale_counts,
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");

@@ -10,13 +10,13 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/profile/stage_experiment.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/measured_ceilings.h"
 #include "bench/workload/sources.h"
 #include "harness/counting.h"
+#include "harness/experiments/experiment_error.h"
 #include "harness/machine/machine.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
@@ -108,7 +108,14 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   TrainingImages images(options.workload, workload);
   const int threads = workload.plan->threads();
   const Machine machine = DescribeMachine();
-  if (!options.experiment.empty()) CheckMemoryExperiment(machine.topology.caches, threads);
+  const ProfileExperiment* experiment = FindExperiment(options.experiment);
+  const ExperimentSubject subject = {.options = options.workload,
+                                     .training = options.training(),
+                                     .plan = *workload.plan,
+                                     .images = images,
+                                     .topology = machine.topology,
+                                     .settings = settings};
+  if (experiment != nullptr) experiment->check(subject);
   settings.progress("measuring the machine's ceilings", 0);
   measured.ceilings = MeasureCeilingsOfThisMachine(threads);
   measured.rates = MeasureCoreRates(threads);
@@ -120,11 +127,11 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
     RememberRates(RatesOf(measured.profile.best_reading, threads));
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
-  if (!options.experiment.empty() && !Interrupted()) {
+  if (experiment != nullptr && !Interrupted()) {
     try {
-      measured.experiment = ExperimentOnMemory(*workload.plan, images, measured.caches, settings);
-    } catch (const RemapError& e) {  // the profile is complete without it
-      measured.experiment_failure = fmt::format("--experiment memory: {}", e.what());
+      measured.add_experiment = experiment->run(subject);
+    } catch (const ExperimentError& e) {  // the profile is complete without it
+      measured.experiment_failure = fmt::format("--experiment {}: {}", experiment->name, e.what());
     }
   }
   settings.progress("measuring the machine's ceilings again", 0);

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "bench/profile/experiments.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/profile/profile_options.h"
 #include "bench/profile/recorded_profile.h"
 #include "bench/workload/workload.h"
-#include "harness/experiments/memory_experiment.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
@@ -32,9 +32,9 @@ struct MeasuredProfile {
   nlohmann::ordered_json subject;
   bool smt = false;
   std::vector<std::string> source_notes;
-  std::optional<RecordedChoice> choice;        // of `auto`
-  std::optional<MemoryExperiment> experiment;  // if one was asked for, and could be run
-  std::string experiment_failure;              // why it could not; or empty
+  std::optional<RecordedChoice> choice;  // of `auto`
+  AddExperiment add_experiment;          // if one was asked for, and could be run
+  std::string experiment_failure;        // why it could not; or empty
 };
 
 // Sets options.variants for the backend `auto`, and returns a line about the choice, as

@@ -8,7 +8,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
-#include "bench/profile/stage_experiment.h"
+#include "bench/profile/experiments.h"
 #include "bench/workload/network_source.h"
 #include "harness/report/atomic_file.h"
 
@@ -26,11 +26,18 @@ std::vector<std::string> SplitAtCommas(const std::string& text) {
 void CheckExperiment(const ProfileOptions& options) {
   if (options.experiment.empty()) return;
   CheckName("experiment", options.experiment, ExperimentNames());
-  if (RegimeOf(options.regime) == Regime::kIsolatedCold) {
-    throw UsageError("--experiment: takes --regime in-network or isolated-hot, not isolated-cold");
+  const ProfileExperiment& experiment = *FindExperiment(options.experiment);
+  std::vector<std::string> regimes;
+  for (const Regime regime : experiment.regimes) {
+    regimes.push_back(RegimeNames().at(static_cast<std::size_t>(regime)));
+  }
+  if (std::find(regimes.begin(), regimes.end(), options.regime) == regimes.end()) {
+    throw UsageError(fmt::format("--experiment {}: takes --regime {}, not {}", experiment.name,
+                                 fmt::join(regimes, " or "), options.regime));
   }
   if (!ReplayedFile(options.counters).empty()) {
-    throw UsageError("--experiment: a recording cannot be remapped: run without replay:FILE");
+    throw UsageError(
+        "--experiment: nothing runs when a recording is replayed: run without replay:FILE");
   }
 }
 

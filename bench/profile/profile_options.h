@@ -24,7 +24,7 @@ struct ProfileOptions {
   std::string regime = "in-network";
   std::string counters = "auto";
   std::string metrics;
-  std::string experiment;  // one of ExperimentNames(); empty: none
+  std::string experiment;  // of ProfileExperiments(); empty: none
   bool scale_counts = false;
   std::string record;
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for

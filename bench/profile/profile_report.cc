@@ -13,7 +13,6 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/profile/efficiency.h"
 #include "bench/profile/stage_bounds.h"
-#include "bench/profile/stage_experiment.h"
 #include "bench/profile/stage_topdown.h"
 #include "harness/groups.h"
 #include "harness/one_line.h"
@@ -113,9 +112,7 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   const std::vector<Ceiling> ceilings = MarkExceeded(measured.ceilings, report);
   MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
-  if (measured.experiment) {
-    AddExperiment(*measured.experiment, machine, RegimeOf(options.regime), report);
-  }
+  if (measured.add_experiment) measured.add_experiment(machine, report);
   if (options.Shows(kSeries)) {
     report.evolution =
         EvolutionJson(profile.in_network, PhasesOfPlan(*workload.plan, profile.in_network));

@@ -92,12 +92,28 @@ Busiest BusiestUnit(const CoreWork& work, const CoreRates& rates, double cycles)
   return busiest;
 }
 
+// The share of the cycles that a unit needs at least, at the full rates of the CPU's table.
+Busiest BusiestOfTable(const CoreWork& work, const CorePipeline& pipeline, double cycles) {
+  Busiest busiest;
+  const auto take = [&](std::string_view unit, double busy) {
+    if (busy / cycles > busiest.share) busiest = {busy / cycles, unit};
+  };
+  if (pipeline.fp_256 > 0 && pipeline.fp_512 > 0) {
+    take("floating-point work",
+         (work.fp[kScalar] + work.fp[kPacked128] + work.fp[kPacked256]) / pipeline.fp_256 +
+             work.fp[kPacked512] / pipeline.fp_512);
+  }
+  if (pipeline.loads > 0) take("loads", work.loads / pipeline.loads);
+  if (pipeline.stores > 0) take("stores", work.stores / pipeline.stores);
+  return busiest;
+}
+
 // Lower and upper ends before they are combined; shares are of the slots.
 struct Shares {
   double retiring_low = 0, retiring_high = 1;
   double mispredicts = 0, mispredict_cost = 0;  // a cost in cycles of all slots
   double bad = 1;
-  double fp_busy = 0;  // of the cycles, at least
+  Busiest busy;  // the unit that is busy for most of the cycles at the table's full rates
   double chain = 1;
   std::optional<double> frontend;
   double code_operations = 0;  // micro-ops in the code, about
@@ -116,11 +132,7 @@ Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& 
   s.mispredict_cost = static_cast<double>(pipeline.reorder_buffer) / pipeline.slots +
                       std::max(kMispredictCycles, *rates.mispredict_cycles);
   if (pipeline.reorder_buffer > 0) s.bad = Clamp(s.mispredicts * s.mispredict_cost / fewest);
-  if (pipeline.fp_256 > 0 && pipeline.fp_512 > 0) {
-    s.fp_busy = ((work.fp[kScalar] + work.fp[kPacked128] + work.fp[kPacked256]) / pipeline.fp_256 +
-                 work.fp[kPacked512] / pipeline.fp_512) /
-                most;
-  }
+  s.busy = BusiestOfTable(work, pipeline, most);
   s.chain = Clamp((work.instructions * std::max(kLinkCycles, *rates.link_cycles) +
                    work.slow_instructions * kSlowCycles) /
                   fewest);
@@ -147,11 +159,10 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
         "the slots",
         s.retiring_low * 100);
   }
-  if (s.fp_busy > 1) {
-    return fmt::format(
-        "counts and time contradict each other: the floating-point work needs "
-        "{:.0f} % of the cycles",
-        s.fp_busy * 100);
+  if (s.busy.share > 1) {
+    return fmt::format("counts and time contradict each other: {} alone would take {:.0f} % of "
+                       "the cycles",
+                       s.busy.unit, s.busy.share * 100);
   }
   if (busiest.share > kMaxBusy) {
     return fmt::format(
@@ -186,7 +197,7 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   const bool apart = s.frontend && time.threads == 1;
   const double rest = 1 - s.retiring_low;
   const double core_low =
-      s.frontend ? Clamp(s.fp_busy - s.retiring_high - s.bad - *s.frontend) : 0.0;
+      s.frontend ? Clamp(s.busy.share - s.retiring_high - s.bad - *s.frontend) : 0.0;
   // The kernel's time looks like a stall.
   const double memory_low =
       work.system_calls > 0
@@ -214,9 +225,9 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                   s.mispredicts, s.mispredict_cost));
   add("Core_Bound", core_low, std::min(s.chain, rest - memory_low),
       fmt::format(
-          "floating-point work takes at least {:.1f} % of the cycles; one chain through all "
+          "busy at the table's rates for at least {:.1f} % of the cycles: {}; one chain through all "
           "instructions takes at most {:.0f} %; busiest at the measured rates: {}, {:.0f} %",
-          s.fp_busy * 100, s.chain * 100, busiest.unit, busiest.share * 100));
+          s.busy.share * 100, s.busy.unit, s.chain * 100, busiest.unit, busiest.share * 100));
   if (apart) {
     add("Frontend_Bound", 0, std::min(*s.frontend, rest - core_low - memory_low),
         fmt::format("{:.4g} branches taken; {:.0f} bytes of code, about {:.0f} micro-ops, stay in "

@@ -32,11 +32,11 @@ struct Mix {
 
 // Large buffers exceed every L2. The chase stays within the reach of a second-level TLB (16 MiB on
 // Zen 5), because the small buffer of the truth needs no page walks.
-constexpr std::size_t kLarge = std::size_t{64} << 20;
-constexpr std::size_t kChased = std::size_t{8} << 20;
+constexpr std::size_t kLarge = std::size_t{128} << 20;
+constexpr std::size_t kChased = std::size_t{4} << 20;
 constexpr Mix kMixes[] = {{"compute only", 0, 64, false, 1U << 14},
                           {"data that L2 holds", 0, 0, false, 1U << 19},
-                          {"stream", kLarge, 0, false, 1U << 20},
+                          {"stream", kLarge, 0, false, 1U << 21},
                           {"stream, 8 multiplications a line", kLarge, 8, false, 1U << 19},
                           {"stream, 32 multiplications a line", kLarge, 32, false, 1U << 17},
                           {"chase", kChased, 0, true, 1U << 17},
@@ -67,20 +67,32 @@ class Buffer {
 // Reads lines of a buffer whose number of lines is a power of two. The chase visits each line once
 // per period (a linear congruence with full period: Knuth, TAOCP volume 2, 3.2.1.2, theorem A) and
 // depends on the value read, whose bits `none` removes.
-double Walk(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t none) {
+// A mix without multiplications has a loop of its own: a stream from L2 takes one cycle per line,
+// so every other instruction would hide a part of the waits.
+template <bool kChase, bool kMultiply>
+double WalkOf(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t none) {
   const std::size_t mask = buffer.size() / kLine - 1;
   std::uint64_t line = 0;
-  std::uint64_t bits = 0;  // one cycle per line, so that a stream is limited by its loads
+  std::uint64_t bits = 0;
   double sum = 1;
   for (std::size_t i = 0; i < mix.accesses; ++i) {
     std::uint64_t value = 0;
     std::memcpy(&value, buffer.data() + (line & mask) * kLine, sizeof value);
-    const std::uint64_t next = line * 1664525 + 1013904223;
-    line = mix.chase ? next + (value & none) : line + 1;
+    line = kChase ? line * 1664525 + 1013904223 + (value & none) : line + 1;
     bits ^= value;
+    if (!kMultiply) continue;
     for (int k = 0; k < mix.multiplications; ++k) sum = sum * 0.999 + 0.001;
   }
   return sum + static_cast<double>(bits & none);
+}
+
+double Walk(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t none) {
+  if (mix.multiplications > 0) {
+    return mix.chase ? WalkOf<true, true>(buffer, mix, none)
+                     : WalkOf<false, true>(buffer, mix, none);
+  }
+  return mix.chase ? WalkOf<true, false>(buffer, mix, none)
+                   : WalkOf<false, false>(buffer, mix, none);
 }
 
 volatile double sink;
@@ -118,6 +130,10 @@ Interval TruthOf(const Team& large, const Team& small) {
   return {std::max(0.0, truth.low), std::max(0.0, truth.high)};
 }
 
+Interval HullOf(const Interval& a, const Interval& b) {
+  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+}
+
 MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
   MixResult result;
   result.name = mix.name;
@@ -149,6 +165,8 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
     const MemoryExperiment experiment = RunMemoryExperiment(subject, caches, options);
     const StageMemory& stage = experiment.stages.front();
     result.reason = stage.reason;
+    // Neighbours of the last cache come and go, so the truth is measured before and after.
+    if (mix.bytes > 0) result.truth = HullOf(result.truth, TruthOf(large, small));
     const auto shares = SharesOf(stage.rounds, MemoryRegime::kHot, MemoryDoubt());
     if (shares) result.measured = shares->memory;
   } catch (const RemapError& e) {

@@ -23,7 +23,7 @@ namespace topdnn {
 struct MixResult {
   std::string name;
   int threads = 1;
-  Interval truth;                      // 95 %, of the median over the rounds
+  Interval truth;                      // 95 % intervals before and after, together
   std::optional<Interval> measured{};  // by the experiment; absent: see `reason`
   // OK: the two intervals overlap. DEGRADED: they do not, because the machine was disturbed or
   // because the technique does not hold here. SKIPPED: not measured.

@@ -28,6 +28,20 @@ std::optional<Interval> ShareOver(std::span<const MemoryRound> rounds, Low low, 
   return Interval{Clamp(from->low - kMemoryShareError), Clamp(to->high + kMemoryShareError)};
 }
 
+// Yasin's Memory_Bound includes the waits beyond L2, so its upper end is one of theirs. An upper
+// end below the measured interval contradicts it, and is not used.
+void NarrowBy(const TopdownBounds* counted, Bound* memory) {
+  if (counted == nullptr) return;
+  for (const char* name : {"Memory_Bound", "Memory_And_Frontend_Bound"}) {
+    const auto found = counted->find(name);
+    if (found == counted->end()) continue;
+    const double high = found->second.high;
+    if (high >= memory->high || high < memory->low) continue;
+    memory->high = high;
+    memory->basis += "; upper end by bound: " + found->second.basis;
+  }
+}
+
 }  // namespace
 
 double ColdCodeSeconds(double code_bytes, double hertz) {
@@ -76,6 +90,7 @@ TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted) 
   };
   measured("Memory_Bound", shares.memory,
            "experiment: its own pages against a footprint of the size of L2");
+  NarrowBy(counted, &split["Memory_Bound"]);
   std::vector<std::string> nodes = {"Memory_Bound"};
   if (counted != nullptr) {
     for (const char* name : {"Retiring", "Core_Bound"}) {

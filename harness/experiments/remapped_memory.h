@@ -24,18 +24,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "harness/experiments/experiment_error.h"
 #include "harness/measure.h"
 
 namespace topdnn {
 
-// The system refuses what the experiment needs: one line.
-class RemapError : public std::runtime_error {
+class RemapError : public ExperimentError {
  public:
-  using std::runtime_error::runtime_error;
+  using ExperimentError::ExperimentError;
 };
 
 inline constexpr std::size_t kRemapPage = 4096;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -91,6 +92,7 @@ Topology TopologyWithoutAffinity(const CpuSet& set) {
   topology.cpus = static_cast<int>(set.cpus.size());
   topology.cores = topology.cpus;
   topology.allowed_cores = topology.cpus;
+  for (const int cpu : set.cpus) topology.cpus_of_cores.push_back({cpu});
   topology.caches = CachesOfLibrary(topology.cpus);
   return topology;
 }
@@ -105,10 +107,13 @@ Topology TopologyOfHwloc(const CpuSet& set) {
   topology.caches = ReadCaches(hwloc.get());
   for (int core = 0; core < topology.cores; ++core) {
     const hwloc_obj_t object = hwloc_get_obj_by_type(hwloc.get(), HWLOC_OBJ_CORE, core);
-    topology.allowed_cores += std::any_of(set.cpus.begin(), set.cpus.end(), [object](int cpu) {
+    std::vector<int> cpus;
+    std::copy_if(set.cpus.begin(), set.cpus.end(), std::back_inserter(cpus), [object](int cpu) {
       return hwloc_bitmap_isset(object->cpuset, static_cast<unsigned>(cpu)) != 0;
     });
+    if (!cpus.empty()) topology.cpus_of_cores.push_back(cpus);
   }
+  topology.allowed_cores = static_cast<int>(topology.cpus_of_cores.size());
   return topology;
 }
 

@@ -58,10 +58,8 @@ std::string AdviceOn(const Record& record) {
       "{}: {:.0f} % ({:.0f} to {:.0f}) waits for memory: at most {} faster without these waits",
       LabelOf(record), (memory.low + memory.high) * 50, memory.low * 100, memory.high * 100,
       most ? fmt::format("{:.1f} x", *most) : "any factor");
-  if (memory.high < 1) {
-    line += fmt::format(", and at least {:.0f} % of its time is not memory",
-                        std::floor((1 - memory.high) * 100));
-  }
+  // Without anything else the waits are left, whose share is at least the lower end.
+  line += fmt::format(", and at most {:.1f} x with fewer instructions", 1 / memory.low);
   return line;
 }
 

@@ -52,6 +52,28 @@ Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
 
+Json IntervalJson(const Interval& interval) {
+  return {JsonNumber(interval.low), JsonNumber(interval.high)};
+}
+
+// The experiments on threads and bandwidth; no keys without them.
+void AddExperiments(const Record& record, Json& json) {
+  if (record.status == Status::kFailed) return;
+  if (record.width_experiment) {
+    const WidthResult& result = *record.width_experiment;
+    json["width_experiment"] = {{"threads", result.threads},
+                                {"seconds", result.seconds},
+                                {"speedup", IntervalJson(result.speedup)},
+                                {"serial_share", IntervalJson(result.serial_share)},
+                                {"doubt", TextOrNull(result.doubt)}};
+  }
+  for (const BandwidthResult& result : record.bandwidth_experiment) {
+    json["bandwidth_experiment"][result.resource] = {{"taken", JsonNumber(result.taken)},
+                                                     {"slowdown", IntervalJson(result.slowdown)},
+                                                     {"slope", IntervalJson(result.slope)}};
+  }
+}
+
 // The members that a stage and the step have in common.
 void AddFigures(const Record& record, Json& json) {
   json["flops"] = JsonNumber(record.flops);
@@ -83,6 +105,7 @@ void AddFigures(const Record& record, Json& json) {
   if (Json& split = json["topdown_experiment"]; !split.is_null()) {
     for (const char* node : {"Retiring", "Core_Bound"}) split.emplace(node, nullptr);  // if absent
   }
+  AddExperiments(record, json);
   const bool drawn = record.roofline && record.status != Status::kFailed;
   json["roofline"] = drawn ? ToJson(*record.roofline) : Json(nullptr);
 }

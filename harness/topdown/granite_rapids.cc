@@ -22,6 +22,8 @@ const TopdownRegistration kGraniteRapids({
                  .op_cache = 4096,
                  .fp_256 = 5,
                  .fp_512 = 4,
+                 .loads = 3,
+                 .stores = 2,
                  .source = "Intel Optimization Reference Manual (248966), chapter 2: Golden Cove "
                            "and Redwood Cove"},
     .events = Formulas::Events(),

@@ -89,6 +89,8 @@ const TopdownRegistration kIceLakeX({
                  .op_cache = 2304,
                  .fp_256 = 4,
                  .fp_512 = 4,
+                 .loads = 2,
+                 .stores = 2,
                  .source =
                      "Intel Optimization Reference Manual (248966), chapter 2: Ice Lake Client"},
     .events = Joined<TopdownEvent>(

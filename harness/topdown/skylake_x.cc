@@ -91,6 +91,8 @@ const TopdownRegistration kSkylakeX({
                  .op_cache = 1536,
                  .fp_256 = 4,
                  .fp_512 = 4,
+                 .loads = 2,
+                 .stores = 1,
                  .source = "Intel Optimization Reference Manual (248966), chapter 2: Skylake"},
     .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES", kFixedCounter},
                {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},

@@ -24,6 +24,8 @@ const TopdownRegistration kZen4({
                  // Two units multiply and add, two units add; 512 bits take two cycles of a unit.
                  .fp_256 = 6,
                  .fp_512 = 3,
+                 .loads = 3,
+                 .stores = 2,
                  .source = "AMD Software Optimization Guide for Zen 4 (57647), chapter 2"},
     .events = Pipeline::Events({kRestarts, 0x96, "", ""}, kNoOps, true),
     .paths = Pipeline::Paths([](C e) { return Pipeline::kSlots * e(kNoOps) / Pipeline::Slots(e); },

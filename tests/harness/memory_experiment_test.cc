@@ -90,6 +90,21 @@ TEST(MemoryTimesTest, NodesAreNarrowedByWhatTheOthersLeave) {
   EXPECT_NEAR(split["Rest"].high, 0.6, kTiny);
 }
 
+// Bounds from counts may end below the measured interval's upper end, and are used; one below the
+// whole interval contradicts it, and is not.
+TEST(MemoryTimesTest, TheUpperEndIsNeverAboveThatOfTheBounds) {
+  const MemoryShares shares{.memory = {0.2, 0.5}, .last_level = {}, .dram = {}};
+  for (const char* name : {"Memory_Bound", "Memory_And_Frontend_Bound"}) {
+    const auto high = [&](double bound) {
+      const TopdownBounds counted = {{name, {0, bound, "counts"}}};
+      return SplitOf(shares, &counted).at("Memory_Bound").high;
+    };
+    EXPECT_NEAR(high(0.3), 0.3, kTiny) << name;
+    EXPECT_NEAR(high(0.7), 0.5, kTiny) << name;
+    EXPECT_NEAR(high(0.1), 0.5, kTiny) << name;
+  }
+}
+
 // 10 KB of code: 157 lines of 300 cycles at 3 GHz, 15.7 us, and 2 us for the team.
 TEST(MemoryTimesTest, ColdCode) { EXPECT_NEAR(ColdCodeSeconds(10048, 3e9), 17.7e-6, 1e-9); }
 

@@ -26,8 +26,8 @@ std::vector<std::string> NamesOf(const Reports& reports) {
 TEST(ReportRegistryTest, HasTheReports) {
   EXPECT_THAT(NamesOf(FileReports()), ElementsAre("csv", "json"));
   EXPECT_THAT(NamesOf(TableReports()),
-              ElementsAre("stages", "topdown", "dram", "bounds", "experiment", "roofline",
-                          "context-gap", "series"));
+              ElementsAre("stages", "topdown", "dram", "bandwidth", "bounds", "experiment", "width",
+                          "roofline", "context-gap", "series"));
 }
 
 TEST(ReportRegistryTest, OptionsHaveAHelp) {

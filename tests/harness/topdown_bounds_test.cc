@@ -90,6 +90,27 @@ TEST(TopdownBounds, FollowFromCountsAndTheManual) {
   EXPECT_THAT(made.bounds->at("Bad_Speculation").basis, HasSubstr("assuming no machine clears"));
 }
 
+// As many cycles of loads, or of stores, in place of the floating-point operations.
+TEST(TopdownBounds, CoreBoundsLowerEndIsOfTheBusiestUnit) {
+  CoreWork work = MixedWork();
+  work.fp = {};
+  CorePipeline pipeline = SixWide();
+  pipeline.loads = 2;
+  pipeline.stores = 1;
+  const auto bounded = [&] {
+    return BoundTopdown(work, OneMillionCycles(), pipeline, QuietRates());
+  };
+  work.loads = 1.8e6;
+  work.stores = 0.4e6;
+  ExpectInterval(bounded(), "Core_Bound", 0.2811455, 0.8284477);
+  EXPECT_THAT(bounded().bounds->at("Core_Bound").basis, HasSubstr("88.2 % of the cycles: loads"));
+  work.loads = 0.4e6;
+  work.stores = 0.9e6;
+  ExpectInterval(bounded(), "Core_Bound", 0.2811455, 0.8284477);
+  pipeline.stores = 0;                                     // not in the table
+  EXPECT_FALSE(bounded().bounds->contains("Core_Bound"));  // loads alone give no lower end
+}
+
 TEST(TopdownBounds, MemoryIsTheRemainder) {
   CoreWork work;
   work.instructions = 0.02e6;

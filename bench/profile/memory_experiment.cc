@@ -1,4 +1,7 @@
-#include "bench/profile/stage_experiment.h"
+// The memory experiment (harness/experiments/memory_experiment.h) on a plan: which of its memory
+// may be remapped, and what the result adds to the records.
+
+#include "harness/experiments/memory_experiment.h"
 
 #include <fmt/format.h>
 
@@ -8,6 +11,7 @@
 #include <span>
 
 #include "bench/command_line/command.h"
+#include "bench/profile/experiments.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/stage_calls.h"
 #include "harness/exact/counter.h"
@@ -123,13 +127,9 @@ void AddStage(const StageMemory& measured, const Surroundings& here, Record& rec
       SplitOf(*shares, record.topdown_bounds ? &*record.topdown_bounds : nullptr);
 }
 
-}  // namespace
-
-std::vector<std::string> ExperimentNames() { return {"memory"}; }
-
-void CheckMemoryExperiment(const std::vector<Cache>& caches, int threads) {
+void Check(const ExperimentSubject& subject) {
   std::string why = WhyNoRemapping();
-  if (why.empty() && FootprintsFor(caches, threads).empty()) {
+  if (why.empty() && FootprintsFor(subject.topology.caches, subject.plan.threads()).empty()) {
     why = "the size of the L2 cache is not known";
   }
   if (!why.empty()) throw NothingMeasured("--experiment memory: " + why);
@@ -138,31 +138,29 @@ void CheckMemoryExperiment(const std::vector<Cache>& caches, int threads) {
   RequireMemory(bytes, "the copies of --experiment memory", "use a smaller --batch");
 }
 
-MemoryExperiment ExperimentOnMemory(Plan& plan, TrainingImages& images,
-                                    const std::vector<Cache>& caches,
-                                    const ProfileSettings& settings) {
-  const ThreadWidth width(plan.threads());
-  const StageCalls calls(plan);
+MemoryExperiment RunOn(const ExperimentSubject& on) {
+  const ThreadWidth width(on.plan.threads());
+  const StageCalls calls(on.plan);
   MemorySubject subject;
   subject.stages = calls.stages();
   subject.memory = LiveAlignedMemory();
-  subject.keep = KeptMemory(plan, subject.memory);
-  subject.threads = plan.threads();
-  auto feed = [&] { images.FillNext(plan); };
+  subject.keep = KeptMemory(on.plan, subject.memory);
+  subject.threads = on.plan.threads();
+  auto feed = [&on] { on.images.FillNext(on.plan); };
   subject.before_iteration = Action::Of(feed);
-  subject.f32 = ComputesInF32(plan);
+  subject.f32 = ComputesInF32(on.plan);
   MemoryExperimentOptions options;
-  options.seconds = 2 * settings.seconds;
+  options.seconds = 2 * on.settings.seconds;
   options.compare_instructions = ExactCounter::Probe().works;
-  options.cancel = settings.cancel;
-  options.progress = settings.progress;
-  MemoryExperiment experiment = RunMemoryExperiment(subject, caches, options);
+  options.cancel = on.settings.cancel;
+  options.progress = on.settings.progress;
+  MemoryExperiment experiment = RunMemoryExperiment(subject, on.topology.caches, options);
   ThrowOnRunFailure();
   return experiment;
 }
 
-void AddExperiment(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,
-                   Report& report) {
+void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,
+           Report& report) {
   if (experiment.stages.size() != report.stages.size()) return;  // interrupted
   Surroundings here;
   here.regime = regime == Regime::kInNetwork ? MemoryRegime::kInNetwork : MemoryRegime::kHot;
@@ -176,6 +174,25 @@ void AddExperiment(const MemoryExperiment& experiment, const BoundsMachine& mach
     AddStage(experiment.stages[i], here, report.stages[i]);
   }
   report.step.topdown_experiment = SplitOfStep(report.stages);
+}
+
+AddExperiment Run(const ExperimentSubject& subject) {
+  return [experiment = RunOn(subject), regime = subject.settings.regime](
+             const BoundsMachine& machine, Report& report) {
+    AddTo(experiment, machine, regime, report);
+  };
+}
+
+}  // namespace
+
+ProfileExperiment MemoryExperimentOfProfile() {
+  return {.name = "memory",
+          .help =
+              "how much of each stage waits for memory, by running it on memory that L2 holds "
+              "as a whole",
+          .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
+          .check = Check,
+          .run = Run};
 }
 
 }  // namespace topdnn

@@ -1,0 +1,60 @@
+// The experiments of `topdnn profile --experiment NAME`. Adding one means adding its file and one
+// line to the list in experiments.cc.
+
+#ifndef TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
+#define TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bench/profile/plan_profile.h"
+#include "bench/profile/stage_bounds.h"
+#include "bench/workload/images.h"
+#include "bench/workload/workload.h"
+#include "harness/machine/topology.h"
+#include "harness/record.h"
+#include "networks/plan.h"
+
+namespace topdnn {
+
+// What an experiment runs on: the plan of a profile, which is ready to run.
+struct ExperimentSubject {
+  const WorkloadOptions& options;
+  bool training;
+  Plan& plan;
+  TrainingImages& images;
+  const Topology& topology;
+  const ProfileSettings& settings;
+};
+
+// Adds an experiment's results to the records of a report, after the validity pass: a record
+// without a valid time gets none.
+using AddExperiment = std::function<void(const BoundsMachine& machine, Report& report)>;
+
+struct ProfileExperiment {
+  std::string name;
+  std::string help;  // what it answers, and how
+  std::vector<Regime> regimes;
+  // Called once the plan is allocated, before anything is measured. Throws NothingMeasured if this
+  // machine cannot run the experiment, and UsageError if the options do not allow it.
+  void (*check)(const ExperimentSubject& subject);
+  // Takes about twice the time of the profile's timed steps. Throws ExperimentError.
+  AddExperiment (*run)(const ExperimentSubject& subject);
+};
+
+const std::vector<ProfileExperiment>& ProfileExperiments();
+std::vector<std::string> ExperimentNames();
+// "memory: how much ...; width: ...".
+std::string ExperimentsHelp();
+// nullptr if there is none of this name.
+const ProfileExperiment* FindExperiment(const std::string& name);
+
+// The files of the experiments.
+ProfileExperiment MemoryExperimentOfProfile();
+ProfileExperiment BandwidthExperimentOfProfile();
+ProfileExperiment WidthExperimentOfProfile();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_

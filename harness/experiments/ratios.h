@@ -1,0 +1,37 @@
+// What the times of a region under several conditions say. Every ratio is taken within a round, and
+// the result is the interval of its median over the rounds. Pure.
+
+#ifndef TOPDNN_HARNESS_EXPERIMENTS_RATIOS_H_
+#define TOPDNN_HARNESS_EXPERIMENTS_RATIOS_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/experiment_results.h"
+
+namespace topdnn {
+
+// `seconds`: by number of threads and round. Absent below 6 rounds, for fewer than two numbers of
+// threads, if the first is not 1, or if a time is not positive.
+std::optional<WidthResult> ScalingOf(std::span<const int> threads,
+                                     std::span<const std::vector<double>> seconds);
+
+// A region beside readers that take a share of their own best rate.
+struct BesideReaders {
+  std::vector<double> taken;    // by round
+  std::vector<double> seconds;  // by round
+};
+
+// `alone`: seconds by round without readers. `beside`: by level of the readers, the strongest last.
+// The slope of a round is the least-squares line through (0, 1) of time over time alone against the
+// share taken. A round in which a time is not positive, or the readers took nothing, is left out.
+// Absent below 6 rounds, or without a level.
+std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
+                                             std::span<const double> alone,
+                                             std::span<const BesideReaders> beside);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_EXPERIMENTS_RATIOS_H_

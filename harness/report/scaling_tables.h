@@ -1,0 +1,19 @@
+// The tables of the experiments on the number of threads and on bandwidth.
+
+#ifndef TOPDNN_HARNESS_REPORT_SCALING_TABLES_H_
+#define TOPDNN_HARNESS_REPORT_SCALING_TABLES_H_
+
+#include <string>
+
+#include "harness/record.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+// Empty without the experiment.
+std::string WidthTable(const Report& report, const Style& style);
+std::string BandwidthTable(const Report& report, const Style& style);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_REPORT_SCALING_TABLES_H_

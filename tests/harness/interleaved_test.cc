@@ -1,0 +1,76 @@
+// Rounds of a sequence under several conditions.
+
+#include "harness/experiments/interleaved.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+namespace topdnn {
+namespace {
+
+class InterleavedTest : public testing::Test {
+ protected:
+  struct Log {
+    InterleavedTest* of;
+    std::string text;
+    void operator()() const { of->log_ += text; }
+  };
+
+  Condition ConditionNamed(const std::string& name, std::span<const TimedStage> stages) {
+    return {.stages = stages,
+            .before_iteration = Action::Of(input_),
+            .enter = [this, name] { log_ += "<" + name; },
+            .leave = [this] { log_ += ">"; }};
+  }
+
+  std::string log_;
+  Log input_{this, "i"};
+  Log first_{this, "1"};
+  Log second_{this, "2"};
+  std::vector<TimedStage> stages_ = {{"first", Action::Of(first_)},
+                                     {"second", Action::Of(second_)}};
+};
+
+// No time at all still gives the 6 rounds that an interval needs.
+TEST_F(InterleavedTest, EveryRoundRunsEveryConditionInAlternatingOrder) {
+  const std::vector<Condition> conditions = {ConditionNamed("a", stages_),
+                                             ConditionNamed("b", stages_)};
+  const ConditionTimes times = RunInterleaved(conditions, {.seconds = 0, .progress = {}});
+  const std::string two_rounds = "<ai12i12><bi12i12><bi12i12><ai12i12>";
+  EXPECT_EQ(log_, two_rounds + two_rounds + two_rounds);
+  ASSERT_EQ(times.size(), 2U);
+  for (const auto& of_condition : times) {
+    ASSERT_EQ(of_condition.size(), 2U);
+    for (const auto& of_stage : of_condition) {
+      ASSERT_EQ(of_stage.size(), 6U);
+      for (const double seconds : of_stage) EXPECT_GT(seconds, 0);
+    }
+  }
+}
+
+TEST_F(InterleavedTest, ACancelledRoundIsLeftOut) {
+  std::atomic<bool> cancel = false;
+  int rounds = 0;
+  Condition last = ConditionNamed("b", stages_);
+  last.enter = [&] {
+    if (++rounds == 3) cancel = true;  // in the third round, the second condition is the first one
+  };
+  const std::vector<Condition> conditions = {ConditionNamed("a", stages_), last};
+  const ConditionTimes times =
+      RunInterleaved(conditions, {.seconds = 1000, .cancel = &cancel, .progress = {}});
+  EXPECT_EQ(times[0][0].size(), 3U);
+  EXPECT_EQ(times[1][1].size(), 3U);
+}
+
+TEST_F(InterleavedTest, ConditionsHaveTheSameStages) {
+  const std::vector<TimedStage> one = {stages_.front()};
+  const std::vector<Condition> conditions = {ConditionNamed("a", stages_),
+                                             ConditionNamed("b", one)};
+  EXPECT_THROW(RunInterleaved(conditions, {}), MeasureError);
+}
+
+}  // namespace
+}  // namespace topdnn
