@@ -1,5 +1,5 @@
 # cmake --install: the program with its Eigen libraries, the completion, the manual page, and the
-# harness as a library of its own.
+# harness as a separate library.
 include(GNUInstallDirs)
 
 # The program looks for its Eigen libraries beside itself. Therefore both are installed into one

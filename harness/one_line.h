@@ -1,5 +1,5 @@
 // Text from outside (names in a file, paths, what a library says) for a terminal: one line, whose
-// bytes cannot steer the terminal.
+// bytes cannot control the terminal.
 
 #ifndef TOPDNN_HARNESS_ONE_LINE_H_
 #define TOPDNN_HARNESS_ONE_LINE_H_
@@ -10,7 +10,7 @@
 namespace topdnn {
 
 // Replaces control characters, line and paragraph separators and marks of writing direction by
-// escapes ("\n", "\u{1b}"), and bytes that are no UTF-8 by "\xff". Other text stays as it is.
+// escapes ("\n", "\u{1b}"), and bytes that are not UTF-8 by "\xff". Other text does not change.
 std::string OneLine(std::string_view text);
 
 }  // namespace topdnn

@@ -29,8 +29,8 @@ std::string RowMajorRefusal(const KernelRequest& request, std::string_view whose
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
-      return fmt::format("{} takes row-major tensors, not {} as {}", whose, layout.tag(),
-                         NameOf(operand.arg));
+      return fmt::format("{} accepts only row-major tensors, but {} is in layout {}", whose,
+                         NameOf(operand.arg), layout.tag());
     }
   }
   return {};

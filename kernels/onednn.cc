@@ -122,8 +122,8 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   return interned->emplace_back(std::make_shared<const dnnl::memory::desc>(desc));
 }
 
-// oneDNN's code for AVX2 uses FMA without a look at whether the CPU has it (an emulated CPU may
-// have one without the other). Before main: what oneDNN uses is settled by its first primitive.
+// oneDNN's code for AVX2 uses FMA without checking for it, and an emulated CPU may have AVX2
+// without FMA. This runs before main, because oneDNN's first primitive fixes the ISA.
 [[maybe_unused]] const bool kLimitedToAvx = [] {
   __builtin_cpu_init();
   const bool lacks_fma = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") == 0;
@@ -132,7 +132,7 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
 
 std::string EffectiveIsa() {
   switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::all:  // none of those that it has a name for
+    case dnnl::cpu_isa::all:  // an ISA below those that oneDNN names
       return "sse2";
     case dnnl::cpu_isa::sse41:
       return "sse41";

@@ -138,6 +138,14 @@ enum class LayoutPolicy {
   kPlain,    // row-major only: loss, update
 };
 
+// What an operation computes from its first source, as far as initial values depend on it.
+enum class SourceUse {
+  kOther,
+  kSum,           // adds the other sources to it: addition
+  kPositivePart,  // max(0, x): ReLU without a bound
+  kMaximum,       // the maximum of each window: max pooling
+};
+
 class Op {
  public:
   virtual ~Op() = default;
@@ -179,6 +187,24 @@ class Op {
   virtual bool PassesGradientThrough() const;
   // Whether the pass may write its result (dst, diff_src) over its source (src, diff_dst).
   virtual bool RunsInPlace(Pass pass) const;
+  // Where dst, row-major, contains each source as one contiguous piece: the position of the piece's
+  // first element, by source. Empty: it does not (every operation except a concatenation).
+  virtual std::vector<std::int64_t> SourcePlaces() const { return {}; }
+  virtual SourceUse source_use() const { return SourceUse::kOther; }
+
+  // The upper bound of the ReLU that the operation applies last, 0 for a ReLU without a bound.
+  // Nothing: no ReLU is last.
+  virtual std::optional<float> FinalReluBound() const { return std::nullopt; }
+
+  // The effect of a constant that is added to each channel, in training. The defaults are for
+  // operations without any of these properties.
+  //
+  // Whether such a constant in a source becomes a constant in each channel of dst.
+  virtual bool PreservesChannelConstants() const { return false; }
+  // Whether such a constant in the source does not change dst.
+  virtual bool RemovesChannelConstants() const { return false; }
+  // Whether the operation adds its own bias or shift last.
+  virtual bool AddsConstantLast() const { return false; }
 
   bool Has(const Execution& execution) const { return !Operands(execution).empty(); }
   // The operand in the role `arg`, or nothing.

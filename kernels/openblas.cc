@@ -20,19 +20,20 @@ namespace topdnn::openblas {
 
 namespace {
 
-// Whether OpenBLAS may have mistaken the CPU: one without AVX2 or FMA, which it tells apart by
-// model numbers, or one that QEMU emulates, where instructions can be absent from any model.
+// Whether OpenBLAS may have detected the wrong CPU: a CPU without AVX2 or FMA, which it detects by
+// model number, or one that QEMU emulates, where any model may lack instructions.
 bool IsUnusualCpu() {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) return true;
   constexpr unsigned kHypervisorLeaf = 0x40000000;
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   __cpuid(kHypervisorLeaf, eax, ebx, ecx, edx);
-  constexpr unsigned kTcg = 0x54474354;  // "TCGT", as it begins
+  constexpr unsigned kTcg = 0x54474354;  // "TCGT", the first four letters of QEMU's name
   return ebx == kTcg;
 }
 
-// Products of the shapes and transpositions that have code of their own, in this thread.
+// Computes products of all shapes and transpositions for which OpenBLAS has separate code, in this
+// thread.
 void RunProducts() {
   for (const std::int64_t n : {1, 3, 17, 96}) {
     const std::vector<float> a(static_cast<std::size_t>(n * n), 1.0F);
@@ -45,10 +46,10 @@ void RunProducts() {
   }
 }
 
-// Tries the products in a process of its own, which an illegal instruction may end.
+// Tries the products in a child process, because an illegal instruction may end it.
 std::string TryProducts() {
   const pid_t child = fork();
-  if (child < 0) return {};  // no room for one: OpenBLAS is trusted, as on any other CPU
+  if (child < 0) return {};  // no child process: assumes that OpenBLAS works, as on other CPUs
   if (child == 0) {
     constexpr rlimit kNoCore{0, 0};
     setrlimit(RLIMIT_CORE, &kNoCore);
@@ -66,8 +67,8 @@ std::string TryProducts() {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   return fmt::format(
-      "OpenBLAS takes this CPU for {}, and its code for that fails here ({}); the environment "
-      "variable OPENBLAS_CORETYPE names another",
+      "OpenBLAS detects this CPU as {}, and its code for that fails here ({}); set the "
+      "environment variable OPENBLAS_CORETYPE to another core",
       openblas_get_corename(), WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "an error");
 }
 

@@ -14,14 +14,14 @@ namespace {
 // By operation and backend.
 constinit Registrations<std::pair<std::string, std::string>, KernelMaker> makers("kernel");
 
-// Why an operand is beyond what a library is known to get right: generated code addresses elements
-// with 32-bit offsets in places. The reference counts in 64 bits throughout.
+// Why an operand is too large for a library: some generated code addresses elements with 32-bit
+// offsets. The reference uses 64 bits throughout.
 std::string TooLarge(std::string_view backend, const Op& op, const Execution& execution) {
   if (backend == "reference") return {};
   for (const Operand& operand : op.Operands(execution)) {
     if (operand.shape.elements() <= std::numeric_limits<std::int32_t>::max()) continue;
-    return fmt::format("{} has {} elements as {}, and {} is trusted up to 2^31 - 1",
-                       operand.shape.ToString(), operand.shape.elements(), NameOf(operand.arg),
+    return fmt::format("{} of {} has {} elements; {} is used only up to 2^31 - 1",
+                       NameOf(operand.arg), operand.shape.ToString(), operand.shape.elements(),
                        backend);
   }
   return {};

@@ -133,7 +133,7 @@ class AlignedMemory {
 };
 
 // Every AlignedMemory that exists in this process: tensors, plans' buffers and kernels' scratch
-// memory. An experiment that exchanges the pages behind them needs to know them.
+// memory. For an experiment that exchanges the pages behind them.
 std::vector<std::span<std::byte>> LiveAlignedMemory();
 
 // A tensor that owns its memory. The memory starts zeroed.

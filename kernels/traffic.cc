@@ -6,9 +6,9 @@ std::int64_t CompulsoryBytes(const Kernel& kernel) {
   std::int64_t bytes = 0;
   for (const KernelOperand& operand : kernel.operands()) {
     const TensorDesc& desc = operand.desc;
-    // A workspace in a form of the backend's own is as large as the backend says.
-    const bool own_form = operand.arg == Arg::kWorkspace && desc.layout.is_opaque();
-    const auto size = own_form
+    // The backend gives the size of a workspace in its private form.
+    const bool private_form = operand.arg == Arg::kWorkspace && desc.layout.is_opaque();
+    const auto size = private_form
                           ? static_cast<std::int64_t>(desc.bytes())
                           : desc.shape.elements() * static_cast<std::int64_t>(SizeOf(desc.type));
     bytes += operand.direction == Direction::kInOut ? 2 * size : size;

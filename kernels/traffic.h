@@ -9,10 +9,10 @@
 
 namespace topdnn {
 
-// The compulsory traffic of one run in bytes: every operand that this kernel has, once, unpadded,
-// in the type that it has there; one that is read and written twice. An operation's own count
-// (Work::bytes) cannot know what a backend leaves for its backward pass: oneDNN keeps the maxima of
-// a pooling as u8 where others keep s32, and nothing where a pass saves nothing.
+// The compulsory traffic of one run in bytes: every operand of this kernel once, without padding,
+// in the kernel's type. An operand that is read and written counts twice. The operation's count
+// (Work::bytes) does not include differences between backends: oneDNN saves the maxima of a pooling
+// as u8, other backends as s32, and a pass that saves nothing has no workspace.
 std::int64_t CompulsoryBytes(const Kernel& kernel);
 
 }  // namespace topdnn

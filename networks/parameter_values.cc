@@ -6,7 +6,6 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/batchnorm/batchnorm.h"
 #include "networks/parameters.h"
 
 namespace topdnn {
@@ -18,6 +17,15 @@ struct Expected {
   bool required;
 };
 
+// The running statistics that inference reads: mean and variance of a batch normalization.
+std::vector<Operand> StatisticsOf(const Op& op) {
+  std::vector<Operand> statistics;
+  for (const Operand& operand : op.Operands({.pass = Pass::kForward, .training = false})) {
+    if (operand.arg == Arg::kMean || operand.arg == Arg::kVariance) statistics.push_back(operand);
+  }
+  return statistics;
+}
+
 // All values of the graph, by key.
 std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
   std::map<std::string, Expected> expected;
@@ -25,10 +33,8 @@ std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
     for (const Parameter& parameter : node.op->Parameters()) {
       expected[ParameterKey(node.name, parameter.name)] = {parameter.shape, true};
     }
-    if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
-      for (const char* statistic : {"mean", "variance"}) {
-        expected[ParameterKey(node.name, statistic)] = {Shape{norm->channels()}, false};
-      }
+    for (const Operand& statistic : StatisticsOf(*node.op)) {
+      expected[ParameterKey(node.name, NameOf(statistic.arg))] = {statistic.shape, false};
     }
   }
   return expected;
@@ -64,11 +70,11 @@ ParameterValues DrawnParameters(const Graph& graph, std::uint64_t seed) {
       values[ParameterKey(node.name, parameter.name)] = TensorOf(
           parameter.shape, DrawParameter(node.name, parameter, seed, PlaceOf(graph, node)));
     }
-    if (const auto* norm = dynamic_cast<const BatchNormOp*>(node.op.get())) {
-      const auto channels = static_cast<std::size_t>(norm->channels());
-      values[ParameterKey(node.name, "mean")] = Tensor(Shape{norm->channels()});
-      values[ParameterKey(node.name, "variance")] =
-          TensorOf(Shape{norm->channels()}, std::vector<double>(channels, 1.0));
+    for (const Operand& statistic : StatisticsOf(*node.op)) {
+      const auto elements = static_cast<std::size_t>(statistic.shape.elements());
+      const double start = statistic.arg == Arg::kVariance ? 1.0 : 0.0;
+      values[ParameterKey(node.name, NameOf(statistic.arg))] =
+          TensorOf(statistic.shape, std::vector<double>(elements, start));
     }
   }
   return values;

@@ -7,8 +7,6 @@
 #include <random>
 #include <string_view>
 
-#include "kernels/pool/pool.h"
-
 namespace topdnn {
 
 namespace {
@@ -49,8 +47,9 @@ constexpr double kBranchScale = 0.2;
 
 // Three deviations above the kink, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
-// Before a max pooling fewer: were every maximum above the kink, the shift would add to all alike,
-// which the next batch normalization takes away, and its gradient would be rounding alone.
+// Before a max pooling only one deviation. Otherwise every maximum would be above the kink, and the
+// shift would add the same constant to all of them. The next batch normalization would remove that
+// constant, and the shift's gradient would consist only of rounding errors.
 constexpr double kPassedShiftOfMaxima = 1.0;
 constexpr double kPassedBias = 0.5;
 
@@ -76,15 +75,15 @@ NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
     const std::vector<int> readers = graph.Readers(read.output);
     return readers.size() == 1 ? &graph.nodes()[readers.front()] : nullptr;
   };
-  const GraphNode* reader = node.op->kind() == "batchnorm" ? only_reader(node) : nullptr;
+  const GraphNode* reader = node.op->RemovesChannelConstants() ? only_reader(node) : nullptr;
   if (reader == nullptr) return NormPlace::kElsewhere;
-  if (reader->op->kind() == "add" && reader->inputs.front() == node.output) {
+  if (reader->op->source_use() == SourceUse::kSum && reader->inputs.front() == node.output) {
     return NormPlace::kEndsBranch;
   }
-  if (reader->op->kind() == "relu") reader = only_reader(*reader);
-  const auto* pool = reader == nullptr ? nullptr : dynamic_cast<const PoolOp*>(reader->op.get());
-  return pool != nullptr && pool->algorithm() == PoolAlgorithm::kMax ? NormPlace::kBeforeMaxPool
-                                                                     : NormPlace::kElsewhere;
+  if (reader->op->source_use() == SourceUse::kPositivePart) reader = only_reader(*reader);
+  return reader != nullptr && reader->op->source_use() == SourceUse::kMaximum
+             ? NormPlace::kBeforeMaxPool
+             : NormPlace::kElsewhere;
 }
 
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,

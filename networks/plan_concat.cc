@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/concat/concat.h"
 #include "networks/plan_steps.h"
 
 namespace topdnn {
@@ -50,23 +49,22 @@ class ConcatPlanner {
   // unnecessary.
   bool RemoveIfInPlace(std::size_t index) {
     const Stage& stage = draft_.stages[index].stage;
-    const auto* op = dynamic_cast<const ConcatOp*>(stage.op.get());
-    if (op == nullptr || ConcatRows(*op).outer != 1) return false;
+    const std::vector<std::int64_t> starts = stage.op->SourcePlaces();
+    if (starts.empty()) return false;
     const bool forward = stage.pass == StagePass::kForward;
     const BufferId whole = stage.buffers.at(forward ? Arg::kDst : Arg::kDiffDst);
     const TensorDesc& desc = draft_.DescOf(whole);
     if (!IsFree(whole) || desc.layout.is_opaque()) return false;
     const std::vector<std::int64_t> at = desc.layout.Offsets(desc.shape);
-    const ConcatRows rows(*op);
     std::vector<BufferId> parts;
     std::vector<std::size_t> places;
-    for (int i = 0; i < static_cast<int>(op->sources().size()); ++i) {
+    for (int i = 0; i < static_cast<int>(starts.size()); ++i) {
       const Arg arg = forward ? IndexedSrc(i) : IndexedDiffSrc(i);
       const auto part = stage.buffers.find(arg);
       if (part == stage.buffers.end() || !IsFree(part->second)) return false;
       if (std::count(parts.begin(), parts.end(), part->second) != 0) return false;
       const auto place =
-          PlaceIn(desc, at, rows.starts[static_cast<std::size_t>(i)], draft_.DescOf(part->second));
+          PlaceIn(desc, at, starts[static_cast<std::size_t>(i)], draft_.DescOf(part->second));
       if (!place || !MayShare(whole, part->second, index)) return false;
       parts.push_back(part->second);
       places.push_back(*place);

@@ -20,9 +20,9 @@ class ParameterPlanner {
   explicit ParameterPlanner(PlanDraft& draft)
       : draft_(draft), cancelled_(CancelledParameters(draft.graph)) {}
 
-  // Lays out the parameters, and their gradients in the same way. The parameters of a layer share
-  // one block, so that one flat update serves them all. A layer that does not influence the loss
-  // has no gradients.
+  // Lays out the parameters, and their gradients in the same layout. The parameters of a layer
+  // share one block, so one flat update is enough for them. A layer that does not influence the
+  // loss has no gradients.
   void Settle();
   // Adds the update stages.
   void PlanUpdates();

@@ -1,5 +1,5 @@
-// What every row of `topdnn bench` does with a measurement: it passes the samples to Google
-// Benchmark and adds the record's figures as counters.
+// A row of `topdnn bench`: passes the samples of a measurement to Google Benchmark, and adds the
+// record's figures as counters.
 
 #ifndef TOPDNN_BENCH_CASES_BENCHMARK_ROWS_H_
 #define TOPDNN_BENCH_CASES_BENCHMARK_ROWS_H_

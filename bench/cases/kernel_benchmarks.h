@@ -17,7 +17,7 @@
 
 namespace topdnn {
 
-// What the variant `auto` stands for in a case. bench/choice/ implements it.
+// The result of choosing a variant for `auto` in a case. bench/choice/ implements the choice.
 struct AutoVariant {
   struct Chosen {
     std::optional<Variant> variant;

@@ -57,13 +57,14 @@ class SetReader {
     while (words >> word) {
       const std::optional<Pass> pass = ParsePass(word);
       if (!pass) {
-        Refuse(fmt::format("'{}' is no pass; they are forward, backward_data and backward_weights",
+        Refuse(fmt::format("'{}' is not a pass; use forward, backward_data or backward_weights",
                            word));
       }
       passes_.push_back(*pass);
       set_.training |= *pass != Pass::kForward;
     }
-    if (passes_.empty()) Refuse("'passes:' names none");
+    if (passes_.empty())
+      Refuse("'passes:' has no pass; use forward, backward_data or backward_weights");
   }
 
   void ReadProblem(const std::string& text, std::istringstream& words) {
@@ -78,10 +79,10 @@ class SetReader {
       const char* const last = word.data() + word.size();
       const auto [end, error] = std::from_chars(word.data() + 1, last, problem.count);
       if (word.front() != 'x' || error != std::errc() || end != last || problem.count < 1) {
-        Refuse(fmt::format("'{}' after the problem is no count such as x3", word));
+        Refuse(fmt::format("'{}' after the problem is not a count such as x3", word));
       }
     }
-    if (words >> word) Refuse(fmt::format("'{}' is one word too many", word));
+    if (words >> word) Refuse(fmt::format("unexpected word '{}'", word));
     set_.problems.push_back(std::move(problem));
   }
 

@@ -30,7 +30,7 @@ constexpr double kHopeless = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
-// Variants to ask for, of every convolution in every pass; none: the backend's own choice.
+// The variants to request for every convolution in every pass; none: the backend's choice.
 using Variants = std::vector<std::string>;
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.

@@ -1,6 +1,6 @@
 // `auto` for a whole network: finds, by timing steps, the variant of each convolution with which
 // the step is fastest. The fastest kernel by itself may be slower in a network, because of the
-// reorders that its layouts need and of what it leaves in the caches.
+// reorders that its layouts need and of the data that it leaves in the caches.
 
 #ifndef TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
 #define TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_

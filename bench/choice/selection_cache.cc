@@ -36,7 +36,7 @@ std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
       RememberedSelection selection{s.at("variant").get<std::string>(),
                                     s.at("against").get<std::string>(), s.at("gain").get<double>(),
                                     s.at("error").get<double>()};
-      if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is no number");
+      if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is not a number");
       known.insert_or_assign({problem, machine}, std::move(selection));
     }
   }
@@ -90,7 +90,7 @@ bool SelectionCache::Read() {
     return true;
   } catch (const std::exception& failure) {
     const std::string why = OneLine(failure.what()).substr(0, kMaxOfReason);
-    WarnOnce(fmt::format("{}: no cache of selections ({}); it is started anew", path_, why));
+    WarnOnce(fmt::format("{}: not a cache of selections ({}); it is replaced", path_, why));
     return false;
   }
 }
@@ -104,7 +104,7 @@ void SelectionCache::Store(const std::function<void()>& change) {
                                 change();
                                 return TextOf(known_);
                               });
-  if (!why.empty()) WarnOnce(fmt::format("selections are not kept: {}", why));
+  if (!why.empty()) WarnOnce(fmt::format("selections are not stored: {}", why));
 }
 
 void SelectionCache::WarnOnce(const std::string& line) {

@@ -177,7 +177,7 @@ BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments) {
     Take(flag, value, flags);
   }
   if (flags.out == "-") {
-    Refuse("--benchmark_out=-", "is no file; for standard output use --benchmark_format=json");
+    Refuse("--benchmark_out=-", "is not a file; for standard output use --benchmark_format=json");
   }
   return flags;
 }

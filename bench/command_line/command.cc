@@ -92,7 +92,7 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error, int arg
   if (chosen.empty()) {
     std::vector<std::string> names;
     for (const Command& command : Commands()) names.push_back(command.name);
-    if (argc < 2) return Refuse("say a command; `topdnn --help` lists them");
+    if (argc < 2) return Refuse("give a command; `topdnn --help` lists them");
     return Refuse(fmt::format("no command '{}'{} (`topdnn --help` lists them)", argv[1],
                               Suggestion(argv[1], names)));
   }

@@ -1,4 +1,4 @@
-// What the parser knows of each command: for the help, the completion and the manual page.
+// The parser's data about each command, for the help, the completion and the manual page.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_COMMAND_INFO_H_
 #define TOPDNN_BENCH_COMMAND_LINE_COMMAND_INFO_H_

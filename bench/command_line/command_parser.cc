@@ -99,7 +99,7 @@ std::string ValueText() {
   return std::is_floating_point_v<Type> ? "NUMBER" : "TEXT";
 }
 
-// Whether the help shows the value as the default: not where the text of the help names it.
+// Whether the help shows the value as the default: not if the help text already names it.
 template <class Value>
 bool ShowsDefault(const Value& value, const std::string& help) {
   if (help.find("(default") != std::string::npos) return false;

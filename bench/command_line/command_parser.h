@@ -26,12 +26,12 @@ inline constexpr Range kRates{0, std::numeric_limits<float>::max()};
 // A command adds each of its arguments with the variable for the parsed value. The variable must
 // live until the command runs; it keeps its value, the default, if the argument is not given. A
 // name with dashes is an option (`--batch`); a name without dashes is a positional argument
-// (`NET`). A value that the help is to show follows after a space: "--json FILE", "--dtype
-// f32|bf16|f16" where one of these names must be chosen. The completion offers files for FILE,
+// (`NET`). The name may be followed by a space and a value for the help: "--json FILE", or "--dtype
+// f32|bf16|f16" if the value must be one of these names. The completion offers files for FILE,
 // folders for DIR, networks for NET, and the names to choose from.
 class CommandParser {
  public:
-  // `app` is the command's own parser and outlives this one.
+  // `app` is the command's CLI11 parser and outlives this object.
   explicit CommandParser(CLI::App& app) : app_(app) {}
 
   // Takes the types that command_parser.cc lists: strings, numbers, lists of strings, and optional

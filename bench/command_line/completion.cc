@@ -24,7 +24,7 @@ bool TakesNetwork(const CommandInfo& command) {
   return false;
 }
 
-// What the positional arguments can be, besides files.
+// The possible values of the positional arguments, besides files.
 std::vector<std::string> NamesOf(const CommandInfo& command,
                                  const std::vector<std::string>& networks) {
   if (TakesNetwork(command)) return networks;
@@ -38,7 +38,7 @@ bool IsFile(const OptionInfo& option) {
   return option.value.ends_with("FILE") || option.value.ends_with("FILE.npy");
 }
 
-// The bash command that offers the values of an option; empty: nothing is known of them.
+// The bash command that offers the values of an option; empty: they are not known.
 std::string BashValues(const OptionInfo& option) {
   const std::vector<std::string> choices = ChoicesOf(option.value);
   if (!choices.empty()) {
@@ -62,7 +62,7 @@ std::string ZshText(std::string_view text) {
   return quoted;
 }
 
-// What zsh offers for a value: ":FILE:_files".
+// The zsh specification of a value: ":FILE:_files".
 std::string ZshValues(const OptionInfo& option) {
   if (option.value.empty()) return "";
   const std::vector<std::string> choices = ChoicesOf(option.value);

@@ -1,4 +1,4 @@
-// Completion of the command line in a shell. The scripts are written from what the parser knows.
+// Completion of the command line in a shell. The scripts are generated from the parser's data.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
 #define TOPDNN_BENCH_COMMAND_LINE_COMPLETION_H_
@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// `networks`: what NET can be, besides an .onnx file.
+// `networks`: the possible values of NET, besides an .onnx file.
 std::string BashCompletion(std::span<const CommandInfo> commands,
                            const std::vector<std::string>& networks);
 std::string ZshCompletion(std::span<const CommandInfo> commands,

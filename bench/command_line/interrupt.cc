@@ -13,7 +13,7 @@ static_assert(std::atomic<bool>::is_always_lock_free,
 
 void OnInterrupt(int) { interrupted.store(true, std::memory_order_relaxed); }
 
-// On a stack of its own: the matrix product that oneDNN 2.6 generates stores below the stack
+// Runs on a separate stack: the matrix product that oneDNN 2.6 generates stores below the stack
 // pointer, farther than the 128 bytes that a signal frame leaves alone. The system prefers the main
 // thread, which calls this, for a signal to the process. The second interrupt has its default
 // effect.

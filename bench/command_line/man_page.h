@@ -1,4 +1,4 @@
-// The manual page, written from what the parser knows.
+// The manual page, generated from the parser's data.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_
 #define TOPDNN_BENCH_COMMAND_LINE_MAN_PAGE_H_

@@ -50,7 +50,7 @@ std::vector<const BenchmarkCase*> Selected(const BenchmarkCases& cases) {
   if (negated) filter.erase(0, 1);
   regex_t expression;
   if (regcomp(&expression, filter.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
-    throw UsageError(fmt::format("bench: --benchmark_filter={}: no regular expression", filter));
+    throw UsageError(fmt::format("bench: --benchmark_filter={}: not a regular expression", filter));
   }
   std::vector<const BenchmarkCase*> selected;
   for (const BenchmarkCase& one : cases.all) {

@@ -1,5 +1,5 @@
 // The measured ceilings as `topdnn machine` prints them: a table of multiply-adds by ISA and type,
-// a table of memory by level, and what is wrong with any of them.
+// a table of memory by level, and the verdicts that are not OK.
 
 #ifndef TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_
 #define TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_

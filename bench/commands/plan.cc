@@ -54,7 +54,7 @@ std::string LayoutsOf(const Kernel& kernel) {
   return fmt::format("{} -> {}", fmt::join(names[0], ","), fmt::join(names[1], ","));
 }
 
-// What was fused into the stage, or why nothing was.
+// The layers fused into the stage, or the reason why the next one is not.
 std::string FusionText(const Stage& stage) {
   std::string text;
   if (!stage.fused.empty()) text = fmt::format("+ {}", fmt::join(stage.fused, " + "));

@@ -40,7 +40,7 @@ int RunProfile(const ProfileOptions& options) {
   return status == Status::kFailed || status == Status::kInvalid ? kExitWrong : kExitGood;
 }
 
-// What is printed, and to which files it is written.
+// The options for the printed output and for the files.
 void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
   parser.AddFlag("--explain", options.console.explain,
                  "print every note, including the explanations of the counts");

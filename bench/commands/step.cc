@@ -101,9 +101,9 @@ int RunStep(StepOptions options) {
              arrays.size(), OneLine(options.dump));
   if (at_kinks > 0) {
     fmt::print(
-        "at a kink of their ReLU but for rounding: {} activation{}; what passes there, and so the "
-        "gradients before it, may differ between backends, and another --seed moves them\n",
-        at_kinks, at_kinks == 1 ? "" : "s");
+        "{} activation{} within rounding of a kink of the ReLU: backends may disagree about the "
+        "gradients there and before; another --seed moves the activations\n",
+        at_kinks, at_kinks == 1 ? " is" : "s are");
   }
   if (std::isfinite(loss)) return kExitGood;
   fmt::print(stderr, "topdnn: step: the loss is {}: take other weights or another --seed\n", loss);

@@ -190,8 +190,7 @@ std::function<int()> Configure(CommandParser& parser) {
   AddWorkloadOptions(parser, options->workload);
   parser.Add("--epochs", options->epochs, "passes over the training images");
   parser.Add("--interval", options->interval,
-             "print a row of loss and milliseconds by phase every so many steps, besides the rows "
-             "of epochs");
+             "also print a row of loss and milliseconds by phase after every N steps");
   parser.Add("--schedule constant|step|cosine", options->schedule, "schedule of the learning rate");
   parser.Add("--warmup-epochs", options->warmup_epochs,
              "epochs over which the learning rate rises from 0", Range{0, 1e6});

@@ -66,7 +66,7 @@ int ExitStatus(const std::vector<ValidationCase>& cases) {
 }
 
 std::string Summary(const std::vector<ValidationCase>& cases) {
-  return fmt::format("{} cases: {} agree, {} differ, {} not counted whole, {} skipped\n",
+  return fmt::format("{} cases: {} agree, {} differ, {} not counted completely, {} skipped\n",
                      cases.size(), CountOf(cases, Status::kOk), CountOf(cases, Status::kFailed),
                      CountOf(cases, Status::kInvalid), CountOf(cases, Status::kSkipped));
 }
@@ -81,8 +81,8 @@ std::vector<std::string> BackendsOf(const ValidateOptions& options) {
   std::vector<std::string> all = Backends();
   if (options.kernels_of.empty()) return all;
   if (std::find(all.begin(), all.end(), options.kernels_of) == all.end()) {
-    throw UsageError(
-        fmt::format("--kernels-of {}: there are {}", options.kernels_of, fmt::join(all, ", ")));
+    throw UsageError(fmt::format("--kernels-of {}: must be one of {}", options.kernels_of,
+                                 fmt::join(all, ", ")));
   }
   return {options.kernels_of};
 }

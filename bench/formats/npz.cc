@@ -92,7 +92,7 @@ Archive OpenArchive(const std::filesystem::path& path, int flags) {
   return archive;
 }
 
-// What a .npy header says about the bytes after it.
+// The data that a .npy header describes.
 struct NpyHeader {
   Shape shape;
   DataType type = DataType::kF32;
@@ -140,7 +140,7 @@ NpyHeader ParseHeader(std::span<const std::byte> head, const std::string& where)
     header.type = type.type;
     known = true;
   }
-  if (!known) fail(fmt::format("element type {} is not taken", code.substr(0, code.find(','))));
+  if (!known) fail(fmt::format("element type {} is not supported", code.substr(0, code.find(','))));
   const auto shape = ParseShape(ValueOf(dictionary, "shape"));
   if (!shape) fail("no shape in its header");
   header.shape = *shape;

@@ -72,7 +72,7 @@ class HeaderCheck : public nlohmann::json_sax<Json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
-    Refuse(where_, "its header is no JSON");
+    Refuse(where_, "its header is not JSON");
   }
 
  private:
@@ -94,7 +94,7 @@ Json ParseHeader(std::string_view text, const std::string& where) {
   HeaderCheck check(where);
   Json::sax_parse(text, &check);
   Json header = Json::parse(text);
-  if (!header.is_object()) Refuse(where, "its header is no JSON object");
+  if (!header.is_object()) Refuse(where, "its header is not a JSON object");
   return header;
 }
 
@@ -128,7 +128,7 @@ SafetensorsEntry ReadEntry(const std::string& name, const Json& entry, std::size
   std::size_t bytes = SizeOf(*type);
   for (const std::int64_t extent : *extents) {
     if (__builtin_mul_overflow(bytes, static_cast<std::size_t>(extent), &bytes)) {
-      fail(fmt::format("an extent of {} cannot be", extent));
+      fail(fmt::format("an extent of {} is impossible", extent));
     }
   }
   const auto begin = static_cast<std::size_t>((*offsets)[0]);
@@ -159,7 +159,7 @@ void RefuseOverlaps(const std::vector<SafetensorsEntry>& entries, const std::str
 
 SafetensorsReader::SafetensorsReader(std::string bytes, const std::string& where)
     : bytes_(std::move(bytes)) {
-  if (bytes_.size() < kLengthBytes) Refuse(where, "no safetensors file, or a truncated one");
+  if (bytes_.size() < kLengthBytes) Refuse(where, "not a safetensors file, or a truncated one");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes_.data(), kLengthBytes);
   if (length > bytes_.size() - kLengthBytes || length > kMaxHeader) {

@@ -1,9 +1,9 @@
 """Times inference of a network in OpenCV's dnn module, from the ONNX file that topdnn exports.
 
-  opencv.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"ways": {WAY: milliseconds}}
+  opencv.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"modes": {MODE: milliseconds}}
   opencv.py --version                                  {"framework": NAME} or {"absent": REASON}
 
-It neither trains nor computes in bf16: no way then.
+OpenCV neither trains nor computes in bf16. For these it prints no mode.
 """
 
 import json
@@ -29,7 +29,7 @@ def main():
         return {"framework": f"OpenCV {cv2.__version__}"}
     network, which, dtype, batch, threads, seconds = sys.argv[1:]
     if which != "infer" or dtype != "f32":
-        return {"ways": {}}
+        return {"modes": {}}
     cv2.setNumThreads(int(threads))
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/network.onnx"
@@ -41,7 +41,7 @@ def main():
     scores = net.forward()
     if len(scores) != int(batch):
         sys.exit(f"{network} gave scores of {len(scores)} images, not of {batch}")
-    return {"ways": {"dnn": median_ms(net.forward, float(seconds))}}
+    return {"modes": {"dnn": median_ms(net.forward, float(seconds))}}
 
 
 print(json.dumps(main()))

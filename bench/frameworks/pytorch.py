@@ -1,11 +1,11 @@
 """Times steps of a network in PyTorch, in each mode that may be the fastest on a CPU.
 
-  pytorch.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"ways": {WAY: milliseconds}}
+  pytorch.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"modes": {MODE: milliseconds}}
   pytorch.py --version                                  {"framework": NAME} or {"absent": REASON}
 
-The networks are torchvision's, and the small CNN of TensorFlow's tutorial; each is held to the
-number of parameters that topdnn's network of the name has. A training step is forward, loss,
-backward and an update with momentum; in bf16, autocast with f32 master weights.
+The networks are torchvision's, and the small CNN of TensorFlow's tutorial. Each must have as many
+parameters as topdnn's network of the same name. A training step is forward, loss, backward and an
+update with momentum. In bf16 it uses autocast, with master weights in f32.
 """
 
 import json
@@ -45,7 +45,7 @@ NETWORKS = {
 }
 
 
-def inference_ways(model, images, bf16, seconds):
+def inference_modes(model, images, bf16, seconds):
     model.eval()
     with torch.no_grad():
         if bf16:
@@ -61,7 +61,7 @@ def inference_ways(model, images, bf16, seconds):
             yield "jit for inference", median_ms(lambda: tuned(images), seconds)
 
 
-def training_ways(model, images, labels, bf16, seconds):
+def training_modes(model, images, labels, bf16, seconds):
     model.train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     loss_of = torch.nn.CrossEntropyLoss()
@@ -83,22 +83,22 @@ def main():
     torch.set_num_threads(int(threads))
     torch.manual_seed(1)
     make, parameters, side, classes = NETWORKS[network]
-    ways = {}
+    modes = {}
     for layout in (torch.contiguous_format, torch.channels_last):
         model = make()
         if sum(p.numel() for p in model.parameters()) != parameters:
-            sys.exit(f"{network} is another network here: it should have {parameters} parameters")
+            sys.exit(f"{network} differs from topdnn's network, which has {parameters} parameters")
         model = model.to(memory_format=layout)
         images = torch.randn(int(batch), 3, side, side).to(memory_format=layout)
         labels = torch.randint(0, classes, (int(batch),))
         bf16 = dtype == "bf16"
         if which == "train":
-            timed = training_ways(model, images, labels, bf16, float(seconds))
+            timed = training_modes(model, images, labels, bf16, float(seconds))
         else:
-            timed = inference_ways(model, images, bf16, float(seconds))
+            timed = inference_modes(model, images, bf16, float(seconds))
         suffix = ", channels last" if layout == torch.channels_last else ""
-        ways.update({way + suffix: ms for way, ms in timed})
-    return {"ways": ways}
+        modes.update({mode + suffix: ms for mode, ms in timed})
+    return {"modes": modes}
 
 
 print(json.dumps(main()))

@@ -1,11 +1,11 @@
-"""How a framework's steps are timed."""
+"""Times the steps of a framework."""
 
 import statistics
 import time
 
 
 def median_ms(step, seconds):
-    """The median of four steps or more, for as long as said, after two that warm up."""
+    """The median time of at least four steps, in `seconds`, after two steps of warm-up."""
     step()
     step()
     times = []

@@ -31,7 +31,7 @@ struct Problem {
   // Executed FLOPs: as defined, or excluding those on padding.
   bool skips_padding;
   Allowance allowance;
-  // What the kernel's algorithm computes in addition.
+  // The operations that the kernel's algorithm adds.
   double besides = 0;
 };
 

@@ -15,7 +15,7 @@ namespace topdnn {
 
 struct StepChecks {
   std::vector<StageCheck> stages;  // of the plan, one per stage
-  std::string note;                // what was checked, where it was not the plan itself; or empty
+  std::string note;                // what was checked instead of the plan; or empty
 };
 
 // Checks every stage of the plan against the reference, on the data in the plan. A step of more

@@ -21,8 +21,7 @@ RememberedBest BestOfThisMachine();
 // the reason once on standard error.
 void RememberRates(const std::vector<RateSeen>& seen);
 
-// Calls MeasureCeilings, marks ceilings below what the machine has reached before, and remembers
-// them.
+// Calls MeasureCeilings, marks ceilings below the best remembered ones, and remembers the new ones.
 std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads);
 
 // The same, measured once per run and width. The first call for a width takes about a second.

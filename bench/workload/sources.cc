@@ -42,7 +42,8 @@ std::vector<CounterSource*> OpenedSources::Pointers() const {
 OpenedSources OpenSources(const std::string& counters, const std::string& metrics) {
   const std::vector<std::string> known = Choices();
   if (std::find(known.begin(), known.end(), counters) == known.end()) {
-    throw UsageError(fmt::format("--counters {}: there are {}", counters, fmt::join(known, ", ")));
+    throw UsageError(
+        fmt::format("--counters {}: must be one of {}", counters, fmt::join(known, ", ")));
   }
   if (!metrics.empty() && counters != "auto" && counters != "perf") {
     throw UsageError(fmt::format("--metrics needs --counters perf or auto, not {}", counters));

@@ -39,10 +39,14 @@ OpenOutcome PerfSource::OpenOn(pid_t thread, Worker& worker) {
       worker.front()->Open(plan_.passes.at(pass_), PerfScope::Thread(thread, kind_.modes));
   if (outcome.error != 0) return outcome;
   if (thread == 0) worker.front()->MapForUser();
-  for (const ResolvedEvent& event : plan_.elsewhere) {
+  for (std::size_t e = 0; e < plan_.elsewhere.size(); ++e) {
+    const ResolvedEvent& event = plan_.elsewhere[e];
     worker.push_back(std::make_unique<PerfGroup>(calls_));
-    // A refused event has an empty reading, so it is absent.
-    worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread));
+    const int error = worker.back()->Open(std::span(&event, 1), PerfScope::Thread(thread)).error;
+    // The count of a thread that has ended is complete without it.
+    if (error == 0 || (error == ESRCH && thread != 0)) continue;
+    elsewhere_refused_[e] =
+        fmt::format("{} could not be opened on every thread: {}", event.name, RefusalOf(error));
   }
   return outcome;
 }
@@ -55,6 +59,7 @@ void PerfSource::Begin(std::size_t pass) {
   End();
   pass_ = pass;
   refused_.clear();
+  elsewhere_refused_.clear();
   std::vector<pid_t> threads;
   try {
     threads = threads_();
@@ -126,6 +131,11 @@ std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
   for (std::size_t e = 0; e < readings.size(); ++e) {
     const auto sum = e < events ? SumOverThreads : SumOverThreadsThatRan;
     counts[first_of_[pass_] + e] = sum(readings[e].before, readings[e].after);
+  }
+  for (const auto& [e, reason] : elsewhere_refused_) {
+    EventCount& count = counts[first_of_[pass_] + events + e];
+    count = AbsentCount();
+    count.reason = reason;
   }
   return counts;
 }

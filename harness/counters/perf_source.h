@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -72,6 +73,9 @@ class PerfSource final : public CounterSource {
   std::vector<Worker> workers_;        // one per thread
   std::size_t pass_ = 0;
   std::string refused_;  // why the groups of this pass are not open
+  // Why an event of plan_.elsewhere, by its index, is not open on every thread. Its count is then
+  // absent, because the sum would lack a thread.
+  std::map<std::size_t, std::string> elsewhere_refused_;
 };
 
 // The threads of this process, the calling one first, as 0 (perf_event_open(2): this thread).

@@ -68,7 +68,7 @@ class CounterSource {
   }
 
   // Whether the source counts only regions that its Run executes. Such a region runs slower, so it
-  // gets a separate iteration, besides the timed ones and those of other sources.
+  // gets a separate iteration, in addition to the timed ones and those of other sources.
   virtual bool runs_region() const { return false; }
   // Runs region(context) once. Exceptions of the region pass through.
   virtual void Run(void (*region)(void* context), void* context) { region(context); }

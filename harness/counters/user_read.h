@@ -67,9 +67,9 @@ inline constexpr std::uint64_t kUserReading = std::uint64_t{1} << 63;
 // The number of elements that ReadUserGroup writes for this many events.
 constexpr std::size_t UserSlots(std::size_t events) { return 5 + events; }
 
-// A group: kUserReading and events, the leader's times when its page was written, count..., and
-// what the time since then is made of: the page's offset and the cycles now. False if an event is
-// currently not on a counter, or a page keeps changing.
+// Writes a group: kUserReading and the number of events, the leader's times when its page was
+// written, each count, and the two inputs of the time since then: the page's offset and the current
+// cycles. Returns false if an event is currently not on a counter, or if a page keeps changing.
 template <class Reads = HardwareReads>
 [[gnu::always_inline]] inline bool ReadUserGroup(std::span<const perf_event_mmap_page* const> pages,
                                                  std::uint64_t* raw) noexcept {

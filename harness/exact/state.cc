@@ -193,7 +193,7 @@ bool Defer(Context* c, int signal, siginfo_t* info, ucontext_t* saved) noexcept 
   c->deferred = 1;
   if (!second) std::memcpy(&c->mask, &saved->uc_sigmask, sizeof c->mask);
   std::memset(&saved->uc_sigmask, 0xff, sizeof c->mask);
-  // (the way out has looked at `deferred` perhaps: it looks again)
+  // (the code that leaves the dispatcher may already have read `deferred`, so it reads it again)
   if (state.In(TopdnnExactLeave, TopdnnExactMask)) state.GoTo(AddressOf(TopdnnExactLeave));
   return true;
 }

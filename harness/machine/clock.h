@@ -30,7 +30,7 @@ Frequency CalibrateTsc(double window_seconds = 0.01);
 // counter stops), it removes it from devices/system/clocksource/clocksource0/available_clocksource.
 std::string TscDistrust(const std::filesystem::path& sysfs = "/sys");
 
-// Ticks a second, calibrated once per process (about 30 ms on the first call).
+// Ticks per second, calibrated once per process (about 30 ms on the first call).
 const Frequency& TscFrequency();
 
 // The frequency of the core under this thread: 8 windows of 25 us, the largest counts, since a

@@ -30,7 +30,7 @@ struct ProbeBuffers {
   static constexpr std::size_t kPanelBytes = kPanelSteps * 128;
   PageMemory rows;
   PageMemory columns;
-  // The probe's result: its accumulators, one vector after the other, in a layout of its own.
+  // The probe's result: its accumulators, one vector after the other, in the probe's layout.
   static constexpr std::size_t kResultBytes = 4096;
   PageMemory results;
   // The working set of load, store, chase and branch probes.

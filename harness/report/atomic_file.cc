@@ -16,7 +16,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel follows at most (path_resolution(7))
+constexpr int kMaxLinks = 40;  // the kernel's limit (path_resolution(7))
 constexpr int kMaxTries = 16;  // of random names
 
 [[noreturn]] void Refuse(const std::string& path, std::string_view why, std::string_view fix) {
@@ -28,7 +28,7 @@ constexpr int kMaxTries = 16;  // of random names
          "name a file in a folder that exists, can be written to and has room");
 }
 
-// What the disk or the kernel refuses after the name was found to be good.
+// Throws for an error of the disk or the kernel, after the name was accepted.
 [[noreturn]] void Fail(const std::string& path, int error) {
   const char* fix = "look at the disk (dmesg, df), or name a file on another one";
   if (error == ENOSPC || error == EDQUOT) fix = "free some space, or name a file on another disk";
@@ -38,7 +38,7 @@ constexpr int kMaxTries = 16;  // of random names
                                std::strerror(error), fix));
 }
 
-// Writes everything; errno, or 0.
+// Writes everything. Returns an errno, or 0.
 int WriteAll(int fd, std::string_view content) {
   while (!content.empty()) {
     const ssize_t written = write(fd, content.data(), content.size());
@@ -49,7 +49,7 @@ int WriteAll(int fd, std::string_view content) {
   return 0;
 }
 
-// The file that a name leads to over its symbolic links, of which the last may point at nothing.
+// The file that a name leads to through symbolic links. It may not exist.
 std::string RealName(const std::string& path) {
   std::filesystem::path real = path;
   for (int i = 0; i < kMaxLinks; ++i) {
@@ -73,7 +73,7 @@ void FlushFolderOf(const std::string& path) {
   close(fd);
 }
 
-// Opens a file of a new random name in the folder; the name, or an errno.
+// Opens a file with a new random name in the folder. Returns the name, or an errno.
 int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
   std::random_device random;
   for (int i = 0; i < kMaxTries; ++i) {
@@ -84,7 +84,7 @@ int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
   return -1;
 }
 
-// What a path is; absent: nothing yet.
+// The status of a path; absent: there is no such file.
 std::optional<struct stat> Look(const std::string& path) {
   if (path.empty()) Refuse(path, ENOENT);
   struct stat status {};
@@ -93,12 +93,12 @@ std::optional<struct stat> Look(const std::string& path) {
   return std::nullopt;
 }
 
-// A device or a pipe: written to as it is.
+// Whether it is a device or a pipe, which is written to directly.
 bool IsStream(const std::optional<struct stat>& status) {
   return status && !S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode);
 }
 
-// Opens a device or a pipe. A pipe without a reader would block the open for ever.
+// Opens a device or a pipe. Opening a pipe without a reader would block forever.
 int OpenStream(const std::string& path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0 && errno == ENXIO) {
@@ -121,7 +121,7 @@ void WriteToStandardOutput(std::string_view content) {
   if (!whole || std::fflush(stdout) != 0) Fail("standard output", errno);
 }
 
-// Whether two names lead to one file: by device and inode, or, before there is a file, by name.
+// Whether two names lead to one file: by device and inode, or by name if there is no file yet.
 bool AreOneFile(const std::string& a, const std::string& b) {
   struct stat of_a {};
   struct stat of_b {};
@@ -133,7 +133,7 @@ bool AreOneFile(const std::string& a, const std::string& b) {
     return regular && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
   }
   const auto full = [](const std::string& name) {
-    std::error_code none;  // (a name in a folder that does not exist stays as it is)
+    std::error_code none;  // (a name in a folder that does not exist is kept)
     return std::filesystem::weakly_canonical(std::filesystem::absolute(RealName(name), none), none);
   };
   return full(a) == full(b);
@@ -147,7 +147,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (IsStream(status)) Refuse(path, "it is not a regular file", "give another path");
   exists_ = status.has_value();
   if (exists_) {
-    // The rename would replace it without a word. (The superuser may write to everything.)
+    // The rename would replace it without an error. (The superuser may write to everything.)
     constexpr mode_t kAnyWrites = S_IWUSR | S_IWGRP | S_IWOTH;
     if ((status->st_mode & kAnyWrites) == 0 || access(path.c_str(), W_OK) != 0) {
       Refuse(path, "it exists and is read-only", "make it writable (chmod u+w), or name another");
@@ -157,7 +157,7 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
     group_ = status->st_gid;
   }
   real_ = RealName(path);
-  // (nobody else sees the new content of a file that was private, not even for a moment)
+  // (the new content of a private file is never readable by others)
   fd_ = OpenTemporary(FolderOf(real_), exists_ ? 0600 : 0666, temporary_);
   if (fd_ >= 0) return;
   const int error = errno;
@@ -176,12 +176,12 @@ void AtomicFile::Write(std::string_view content) {
 }
 
 void AtomicFile::Publish() {
-  // By its name: a library may have put another file in its place.
+  // By its name, because a library may have replaced the file.
   close(fd_);
   fd_ = open(temporary_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd_ < 0) Fail(path_, errno);
   if (exists_) {
-    // (another owner's file becomes this user's where the kernel wants it so)
+    // (if the kernel refuses, a file of another owner becomes this user's)
     if (fchown(fd_, owner_, group_) != 0) errno = 0;
     if (fchmod(fd_, mode_) != 0) Fail(path_, errno);
   }
@@ -211,7 +211,7 @@ void CheckWritable(const std::string& path) {
     return;
   }
   const int fd = OpenStream(path);
-  // Closing a pipe would end its reader before anything is written: it stays open.
+  // Closing a pipe would end its reader before anything is written, so it stays open.
   if (!S_ISFIFO(status->st_mode)) close(fd);
 }
 
@@ -222,12 +222,12 @@ void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std
     CheckWritable(output);
     for (const std::string& input : inputs) {
       if (!input.empty() && AreOneFile(output, input)) {
-        Refuse(output, "it is the input, too", "name another file");
+        Refuse(output, "it is also the input", "name another file");
       }
     }
     for (const std::string& other : before) {
       if ((output == kStandardOutput && other == output) || AreOneFile(output, other)) {
-        Refuse(output, "two outputs have this name", "give each a file of its own");
+        Refuse(output, "two outputs have this name", "give each a separate file");
       }
     }
     before.push_back(output);

@@ -1,5 +1,5 @@
-// Writes a report's file whole or not at all: a reader never meets half a result, and a failed run
-// leaves the last good file in place.
+// Writes a report's file completely or not at all: a reader never sees an incomplete result, and a
+// failed run does not change the previous file.
 
 #ifndef TOPDNN_HARNESS_REPORT_ATOMIC_FILE_H_
 #define TOPDNN_HARNESS_REPORT_ATOMIC_FILE_H_
@@ -13,42 +13,43 @@
 
 namespace topdnn {
 
-// A file that cannot be written under its name: one line with what, where and the fix.
+// A file that cannot be written under its name: one line that says what is wrong, where, and how to
+// fix it.
 class ReportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// The name is good, and the writing fails: a full disk, a limit of file sizes, a broken device.
+// The name is valid, but writing fails: a full disk, a limit of file sizes, a broken device.
 class WriteError : public ReportError {
  public:
   using ReportError::ReportError;
 };
 
-// The name that stands for standard output.
+// The name of standard output.
 inline constexpr std::string_view kStandardOutput = "-";
 
-// A file under a temporary name beside its own, which it gets when it is whole. A symbolic link
-// keeps pointing at the file it names, whether that exists or not; an existing file keeps its
-// permissions, and is refused when nobody may write to it. The temporary file has a short random
-// name, is made with O_EXCL, and is removed unless it is published.
+// A file that is written under a temporary name in the same folder, and renamed when it is
+// complete. A symbolic link is kept, and the file that it names is written, whether that exists or
+// not. An existing file keeps its permissions; it is refused if it is read-only. The temporary file
+// has a short random name, is made with O_EXCL, and is removed unless it is published.
 class AtomicFile {
  public:
-  // Throws ReportError for what is not, and cannot become, a regular file.
+  // Throws ReportError if the path is not a regular file and cannot become one.
   explicit AtomicFile(const std::string& path);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Where to write; a library may write to it under this name.
+  // The name of the temporary file; a library may write to it.
   const std::string& temporary() const { return temporary_; }
   // Throws WriteError.
   void Write(std::string_view content);
-  // Flushes it to the disk, and gives it its name. Throws WriteError.
+  // Writes the file to the disk and renames it. Throws WriteError.
   void Publish();
 
  private:
-  std::string path_;       // as it was given
+  std::string path_;       // as given
   std::string real_;       // with symbolic links followed
   std::string temporary_;  // beside it; empty: published
   bool exists_ = false;
@@ -58,16 +59,16 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-// Writes by an AtomicFile. A device, a pipe that has a reader, and `-`, standard output, are
-// written to directly. Throws ReportError.
+// Writes by an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
+// directly. Throws ReportError.
 void WriteFileAtomically(const std::string& path, std::string_view content);
 
-// Whether WriteFileAtomically could work, tried before the long run that makes the content. Leaves
-// nothing behind. Throws ReportError.
+// Tries whether WriteFileAtomically can work, before the long run that computes the content. Leaves
+// no file. Throws ReportError if it cannot.
 void CheckWritable(const std::string& path);
 
-// CheckWritable for all `outputs`, of which no two may be one file, nor one of the `inputs`, under
-// whatever names. Empty names stand for nothing. Throws ReportError.
+// Calls CheckWritable for all `outputs`. No output may be the same file as another output or an
+// input, even under another name. Empty names are ignored. Throws ReportError.
 void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
 
 }  // namespace topdnn

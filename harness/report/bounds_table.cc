@@ -34,7 +34,7 @@ const Bound* MemoryOf(const TopdownBounds& bounds) {
   return alone != nullptr ? alone : Find(bounds, "Memory_And_Frontend_Bound");
 }
 
-// "RRRRCCCCCC.......MMM": letters for the lower ends, dots for slots that may be of any node.
+// "RRRRCCCCCC.......MMM": letters for the lower ends, dots for slots that may belong to any node.
 std::string Strip(const TopdownBounds& bounds) {
   const auto columns = [](const Bound* bound) {
     const double low = bound == nullptr ? 0 : bound->low;
@@ -110,7 +110,7 @@ std::string BoundsTable(const Report& report, const Style& style) {
   if (table.empty()) return reasons.empty() ? "" : "\n" + reasons;
   return "\n" +
          Wrap(
-             "Top-Down bounds (estimated): shares of the pipeline's slots, worked out from exact "
+             "Top-Down bounds (estimated): shares of the pipeline's slots, computed from exact "
              "counts, not read from a PMU",
              style.width, 2) +
          table.Text(style) +

@@ -1,5 +1,5 @@
-// Tables of what was worked out rather than measured: Top-Down bounds and the coordinates of a
-// roofline. They stand apart from the measured stages, under a heading that says what they are.
+// Tables of derived figures: Top-Down bounds and the coordinates of a roofline. They are separate
+// from the measured stages, under a heading that says what they are.
 
 #ifndef TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
@@ -12,12 +12,12 @@
 namespace topdnn {
 
 // A line for each stage that has bounds, and one for the step: intervals in percent of the slots,
-// and a strip of their lower ends. Below it each reason for which records have none, once. Empty
-// when there is neither.
+// and a strip of their lower ends. Below it is each reason for missing bounds, once. Empty if there
+// are neither bounds nor reasons.
 std::string BoundsTable(const Report& report, const Style& style);
 
-// A line for each stage that has a roofline: FLOP/s, intensities, the lowest roof and the share of
-// it. Empty when there is none.
+// A line for each stage that has a roofline: FLOP/s, intensities, the lowest roof, and the share of
+// that roof. Empty if no stage has one.
 std::string RooflineTable(const Report& report, const Style& style);
 
 }  // namespace topdnn

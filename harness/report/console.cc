@@ -46,13 +46,13 @@ std::string SubjectLine(const Report& report, const Style& style) {
   return text.empty() ? "" : Wrap(text, style.width, 2);
 }
 
-// The note; the reason of the verdict above is not repeated in it.
+// The note, without the reason of the verdict, which is printed above it.
 std::string NoteText(const Note& note, const Record& step) {
   if (step.reason.empty() || !note.text.ends_with(step.reason)) return note.text;
   return note.text.substr(0, note.text.size() - step.reason.size()) + "see the verdict";
 }
 
-// The main notes, or all of them.
+// The main notes, or all notes.
 std::string NotesText(const Report& report, const Style& style, bool explain) {
   constexpr std::size_t kMaxMain = 2;  // and one line that says how to see the others
   std::string text;

@@ -1,4 +1,5 @@
-// A run for a person: the verdict, the costliest stages, the table of all stages, the step, notes.
+// A run as text for a person: the verdict, the costliest stages, the table of all stages, the step,
+// and notes.
 
 #ifndef TOPDNN_HARNESS_REPORT_CONSOLE_H_
 #define TOPDNN_HARNESS_REPORT_CONSOLE_H_
@@ -13,7 +14,7 @@ namespace topdnn {
 
 struct ConsoleOptions {
   bool explain = false;  // print every note, not only the main ones
-  bool quiet = false;    // neither table nor notes
+  bool quiet = false;    // print neither the table nor notes
   StageTableOptions stages{};
 };
 

@@ -1,5 +1,5 @@
-// What being in a network costs each stage: its time there beside its times by itself, with its
-// operands in the caches and with none.
+// The cost of being in a network: each stage's time there, compared with its times by itself with
+// hot caches (its operands are in them) and with cold caches.
 
 #ifndef TOPDNN_HARNESS_REPORT_CONTEXT_GAP_H_
 #define TOPDNN_HARNESS_REPORT_CONTEXT_GAP_H_
@@ -13,25 +13,25 @@
 
 namespace topdnn {
 
-// The seconds of a stage, or sums of several stages' seconds; medians.
+// Median times in seconds, of one stage or summed over several stages.
 struct ContextGap {
   double hot = 0;
   double cold = 0;
   double in_network = 0;
 
-  // What the network adds to the hot time, in two parts: as much of it as cold caches alone would
-  // add, at most, and what no cache explains (another stage's threads, writes still under way, a
-  // clock that power limits). Below 0 where the stage is faster in the network.
+  // The time that the network adds to the hot time; below 0 if the stage is faster in the network.
+  // CachesAtMost is the part that cold caches can explain. Rest is the part that no cache explains:
+  // threads of another stage, pending writes, a clock limited by power.
   double Added() const { return in_network - hot; }
   double CachesAtMost() const;
   double Rest() const { return Added() - CachesAtMost(); }
 };
 
-// Absent where one of the three times is.
+// Absent if one of the three times is.
 std::optional<ContextGap> ContextGapOf(const Record& record);
 
-// The table of all stages, reorders and the others in sums of their own, and the sentence that sets
-// the step beside them. Empty when no stage has all three times.
+// The table of all stages, with separate sums for kernels and reorders, and a sentence that
+// compares the step with them. Empty if no stage has all three times.
 std::string ContextGapText(const Report& report, const Style& style);
 
 }  // namespace topdnn

@@ -18,7 +18,7 @@ std::string Number(std::optional<double> value) {
   return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
 }
 
-// The names that make further columns.
+// The names of the additional columns.
 struct Columns {
   std::set<std::string> events;
   std::set<std::string> topdown;

@@ -1,5 +1,5 @@
-// One row per stage, for spreadsheets and data frames (RFC 4180, with line feeds). What was not
-// measured is an empty field.
+// One row per stage, for spreadsheets and data frames (RFC 4180, with line feeds). A value that was
+// not measured is an empty field.
 
 #ifndef TOPDNN_HARNESS_REPORT_CSV_H_
 #define TOPDNN_HARNESS_REPORT_CSV_H_
@@ -11,14 +11,14 @@
 
 namespace topdnn {
 
-// In quotes when it holds a comma, a quote or a line break.
+// In quotes if it contains a comma, a quote or a line break.
 std::string CsvField(std::string_view text);
 
 // A header, then the stages in their order. Each event of any stage is a column "event:NAME", each
 // Top-Down node "topdown:NAME".
 std::string CsvText(const Report& report);
 
-// Throws ReportError when the file cannot be written.
+// Throws ReportError if the file cannot be written.
 void WriteCsv(const Report& report, const std::string& path);
 
 }  // namespace topdnn

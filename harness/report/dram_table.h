@@ -1,5 +1,6 @@
-// The DRAM traffic of each stage as the memory controllers counted it, beside the bytes that the
-// stage cannot do without: what exceeds them was evicted and fetched again, or is a neighbour's.
+// The DRAM traffic of each stage as the memory controllers counted it, next to the stage's
+// compulsory bytes. The excess is data that was evicted and fetched again, or a neighbour's
+// traffic.
 
 #ifndef TOPDNN_HARNESS_REPORT_DRAM_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_DRAM_TABLE_H_
@@ -11,7 +12,7 @@
 
 namespace topdnn {
 
-// Empty when no stage has such counts.
+// Empty if no stage has such counts.
 std::string DramTableText(const Report& report, const Style& style);
 
 }  // namespace topdnn

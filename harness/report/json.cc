@@ -34,7 +34,8 @@ Json NumbersJson(const Values& values) {
 
 Json TextOrNull(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-// KEY, KEY_basis and KEY_reason: intervals of nodes, what each follows from, or why there are none.
+// KEY, KEY_basis and KEY_reason: the intervals of the nodes, the basis of each, and the reason if
+// there are none.
 void AddBounds(const std::string& key, const std::optional<TopdownBounds>& bounds,
                const std::string& reason, Json& json) {
   json[key] = nullptr;
@@ -73,7 +74,7 @@ void AddExperiments(const Record& record, Json& json) {
   }
 }
 
-// What a stage and the step have in common.
+// The members that a stage and the step have in common.
 void AddFigures(const Record& record, Json& json) {
   json["flops"] = JsonNumber(record.flops);
   json["flops_counted"] = JsonNumber(record.flops_counted);
@@ -117,7 +118,7 @@ Json StepJson(const Report& report) {
   json["seconds"] = SecondsJson(TimeOf(step));
   std::optional<double> rate;
   if (const auto seconds = TimeOf(step); seconds && report.items_per_step) {
-    rate = *report.items_per_step / seconds->median;  // (by a zero time: infinite, so null)
+    rate = *report.items_per_step / seconds->median;  // (a time of zero gives infinity, so null)
   }
   json["images_per_second"] = JsonNumber(rate);
   AddFigures(step, json);
@@ -137,7 +138,7 @@ Json GroupJson(const GroupSummary& group) {
 
 Json JsonNumber(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  // Counts are whole numbers and are written as such, as long as a double holds them exactly.
+  // Counts are whole numbers, and are written as such if a double represents them exactly.
   constexpr double kExact = 9007199254740992.0;  // 2^53
   if (*value == std::floor(*value) && std::abs(*value) <= kExact) {
     return static_cast<std::int64_t>(*value);
@@ -187,7 +188,7 @@ Json ToJson(const Report& report) {
 }
 
 std::string JsonText(const Json& json) {
-  // (nlohmann writes numbers that are not finite as null, here those in machine and subject)
+  // (nlohmann writes numbers that are not finite as null, for example in machine and subject)
   return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

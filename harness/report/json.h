@@ -1,5 +1,6 @@
-// The JSON of a run, which scripts outside the repository read. Keys and meaning are a contract:
-// new keys may be added, none may go. What was not measured, and what is not finite, is null.
+// The JSON of a run, which scripts outside the repository read. Keys and their meaning are a
+// contract: keys may be added, but not removed. A value that was not measured or is not finite is
+// null.
 
 #ifndef TOPDNN_HARNESS_REPORT_JSON_H_
 #define TOPDNN_HARNESS_REPORT_JSON_H_
@@ -12,7 +13,7 @@
 
 namespace topdnn {
 
-// null when absent, NaN or infinite.
+// null if absent, NaN or infinite.
 nlohmann::ordered_json JsonNumber(std::optional<double> value);
 
 // {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time.
@@ -21,10 +22,10 @@ nlohmann::ordered_json ToJson(const Record& record);
 // {"schema": 1, "command", "machine", the subject's pairs, "step", "stages", "partial", "notes"}.
 nlohmann::ordered_json ToJson(const Report& report);
 
-// Indented text with a newline at its end. Bytes that are no UTF-8 are replaced (U+FFFD).
+// Indented text with a newline at its end. Bytes that are not UTF-8 are replaced (U+FFFD).
 std::string JsonText(const nlohmann::ordered_json& json);
 
-// Throws ReportError when the file cannot be written.
+// Throws ReportError if the file cannot be written.
 void WriteJson(const Report& report, const std::string& path);
 
 }  // namespace topdnn

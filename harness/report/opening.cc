@@ -45,7 +45,8 @@ std::string OwnReason(const Record& stage, const Record& step) {
   return fmt::format("{}", fmt::join(own, "; "));
 }
 
-// "Memory_Bound 42 %", the largest node of level 1 but Retiring; empty without a Top-Down profile.
+// "Backend_Bound 42 %": the largest node of level 1 except Retiring. Empty without a Top-Down
+// profile.
 std::string LargestLoss(const Record& record) {
   if (!record.topdown) return "";
   std::pair<std::string, double> largest;

@@ -1,5 +1,4 @@
-// What a reader sees before the table: the verdict on the run, and the stages that take the most
-// time.
+// The lines above the table: the verdict on the run, and the stages that take the most time.
 
 #ifndef TOPDNN_HARNESS_REPORT_OPENING_H_
 #define TOPDNN_HARNESS_REPORT_OPENING_H_
@@ -11,12 +10,13 @@
 
 namespace topdnn {
 
-// Whether the verdict of a stage has to be printed beside that of the step: its status differs, or
-// its reason has a part that the step's reason lacks.
+// Whether the verdict of a stage must be printed in addition to that of the step: its status
+// differs, or its reason has a part that the step's reason lacks.
 bool StandsOut(const Record& stage, const Record& step);
 
-// "verdict: OK" or "verdict: DEGRADED: REASON", and the stages that stand out, one line for each
-// status and reason, without what the step's reason says. Lines are wrapped to the style's width.
+// "verdict: OK" or "verdict: DEGRADED: REASON", then the stages with another verdict: one line for
+// each status and reason, without the parts of the step's reason. Lines are wrapped to the style's
+// width.
 std::string VerdictText(const Report& report, const Style& style);
 
 // "most time: conv2 forward 19.0 % (96.8 % of peak), ...": up to three stages, each with its share

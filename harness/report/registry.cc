@@ -4,29 +4,22 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
+
+#include "harness/registered_list.h"
 
 namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence function-local objects.
-std::vector<FileReport>& TheFileReports() {
-  static std::vector<FileReport> reports;
-  return reports;
-}
+constinit RegisteredList<FileReport, &FileReport::name> files("report");
+constinit RegisteredList<TableReport, &TableReport::name> tables("report");
 
-std::vector<TableReport>& TheTableReports() {
-  static std::vector<TableReport> reports;
-  return reports;
-}
-
-void RefuseDuplicate(const std::string& name) {
-  const auto same = [&name](const auto& report) { return report.name == name; };
-  if (std::any_of(TheFileReports().begin(), TheFileReports().end(), same) ||
-      std::any_of(TheTableReports().begin(), TheTableReports().end(), same)) {
-    throw std::logic_error(fmt::format("two reports are named {}: rename one", name));
+// Each report is an option, so a file and a table of one name are duplicates too.
+void RefuseDuplicate(const std::string& name, bool is_other_kind) {
+  if (is_other_kind) {
+    throw std::logic_error(
+        fmt::format("the file and the table {} are one option: rename one", name));
   }
 }
 
@@ -45,27 +38,23 @@ bool IsShown(const TableReport& table, bool quiet, const std::set<std::string>& 
 }  // namespace
 
 ReportRegistration::ReportRegistration(FileReport report) {
-  RefuseDuplicate(report.name);
-  auto& reports = TheFileReports();
-  const auto place =
-      std::lower_bound(reports.begin(), reports.end(), report,
-                       [](const FileReport& a, const FileReport& b) { return a.name < b.name; });
-  reports.insert(place, std::move(report));
+  RefuseDuplicate(report.name, tables.Contains(report.name));
+  files.Add(std::move(report));
 }
 
 ReportRegistration::ReportRegistration(TableReport report) {
-  RefuseDuplicate(report.name);
-  auto& reports = TheTableReports();
-  const auto place = std::lower_bound(
-      reports.begin(), reports.end(), report, [](const TableReport& a, const TableReport& b) {
-        return std::tie(a.place, a.name) < std::tie(b.place, b.name);
-      });
-  reports.insert(place, std::move(report));
+  RefuseDuplicate(report.name, files.Contains(report.name));
+  tables.Add(std::move(report));
 }
 
-const std::vector<FileReport>& FileReports() { return TheFileReports(); }
+const std::vector<FileReport>& FileReports() { return files.entries(); }
 
-const std::vector<TableReport>& TableReports() { return TheTableReports(); }
+std::vector<TableReport> TableReports() {
+  std::vector<TableReport> sorted = tables.entries();
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const TableReport& a, const TableReport& b) { return a.place < b.place; });
+  return sorted;
+}
 
 std::string TablesText(const Report& report, const Style& style, const ConsoleOptions& options,
                        const std::set<std::string>& requested) {

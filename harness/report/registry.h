@@ -45,10 +45,10 @@ class ReportRegistration {
 
 // Sorted by name.
 const std::vector<FileReport>& FileReports();
-// Sorted by place, those of the same place by name.
-const std::vector<TableReport>& TableReports();
+// Sorted by place, then by name.
+std::vector<TableReport> TableReports();
 
-// All tables that are to be shown. `requested`: names of tables.
+// The text of all tables to show. `requested`: the names of the requested tables.
 std::string TablesText(const Report& report, const Style& style, const ConsoleOptions& options,
                        const std::set<std::string>& requested);
 

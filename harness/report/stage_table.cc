@@ -30,13 +30,13 @@ std::optional<double> Ratio(std::optional<double> part, std::optional<double> wh
   return *part / *whole;
 }
 
-// A row: a stage, or a sum of stages. What a sum has no figure for is empty text.
+// A row: a stage, or a sum of stages. A figure that a sum does not have is empty text.
 struct Row {
   std::string name, pass;
   Cell share, time, gflops, peak;
-  double bar = 0;                 // of the longest
+  double bar = 0;                 // share of the longest stage
   const Record* stage = nullptr;  // null: a sum
-  bool stands_out = false;        // its status is not that of the step
+  bool stands_out = false;        // its status differs from that of the step
 };
 
 struct StageColumn {
@@ -52,7 +52,7 @@ Cell OfStage(const Row& row, const Function& function) {
   return row.stage == nullptr ? Cell("") : Cell(function(*row.stage));
 }
 
-// One of the times of a stage that did not fail.
+// One of the times of a stage; absent if the stage failed.
 Cell TimeOf(const Row& row, double Summary::*time) {
   return OfStage(row, [time](const Record& stage) {
     return MedianOf(stage) ? std::optional((*stage.seconds).*time) : std::nullopt;
@@ -92,8 +92,8 @@ const std::vector<StageColumn>& StageColumns() {
        {.name = "GFLOP/s", .kind = Kind::kFigure},
        [](const Row& row) { return row.gflops; }},
       {"peak", {.name = "peak", .kind = Kind::kPercent}, [](const Row& row) { return row.peak; }},
-      // FLOPs executed over those of the definition: padding, masked lanes, partial sums and
-      // cheaper algorithms show here.
+      // Executed FLOPs divided by those of the definition. Padding, masked lanes and partial sums
+      // add FLOPs; cheaper algorithms save them.
       {"executed",
        {.name = "executed", .kind = Kind::kFigure, .rank = 1, .decimals = 3},
        [](const Row& row) {
@@ -128,7 +128,7 @@ const std::vector<StageColumn>& StageColumns() {
   return columns;
 }
 
-// What stages are sorted by, largest first; absent values come last.
+// The value by which stages are sorted, largest first; absent values come last.
 struct SortKey {
   std::string_view name;
   std::optional<double> (*value)(const Record& stage);  // null: by name
@@ -202,7 +202,7 @@ Row RestRow(std::span<const Record* const> rest, std::optional<double> step) {
           .peak = ""};
 }
 
-// The row that makes the groups' shares add up to 100 %.
+// The remainder of the step: with it, the shares of the groups add up to 100 %.
 Row RemainderRow(double seconds, std::optional<double> step) {
   return {.name = "remainder",
           .pass = "",

@@ -24,9 +24,9 @@ struct StageTableOptions {
 std::vector<std::string> StageSortNames();
 std::vector<std::string> StageColumnNames();
 
-// A share is of the step's median. Bars are relative to the longest stage. Of the columns
-// "executed" and "status" those with content are shown. Throws std::invalid_argument for an unknown
-// name.
+// Shares are of the step's median. Bars are relative to the longest stage. Of the columns
+// "executed" and "status", only those with content are shown. Throws std::invalid_argument for an
+// unknown name.
 std::string StageTableText(const Report& report, const Style& style,
                            const StageTableOptions& options = {});
 

@@ -27,7 +27,7 @@ bool NamesUtf8(std::string_view locale) {
   return plain.find("utf8") != std::string::npos;
 }
 
-// 0 if the variable is not set or is no number.
+// 0 if the variable is not set or is not a number.
 int NumberIn(const char* variable) {
   int number = 0;
   if (IsSet(variable)) std::from_chars(variable, variable + std::strlen(variable), number);
@@ -36,19 +36,19 @@ int NumberIn(const char* variable) {
 
 }  // namespace
 
-Style StyleFor(const Surroundings& surroundings) {
+Style StyleFor(const TerminalEnvironment& here) {
   Style style;
-  const bool dumb = !IsSet(surroundings.term) || std::string_view(surroundings.term) == "dumb";
-  style.terminal = surroundings.is_terminal && !dumb;
-  style.colour = style.terminal && !IsSet(surroundings.no_color);
-  for (const char* locale : {surroundings.lc_all, surroundings.lc_ctype, surroundings.lang}) {
+  const bool dumb = !IsSet(here.term) || std::string_view(here.term) == "dumb";
+  style.terminal = here.is_terminal && !dumb;
+  style.colour = style.terminal && !IsSet(here.no_color);
+  for (const char* locale : {here.lc_all, here.lc_ctype, here.lang}) {
     if (!IsSet(locale)) continue;
     style.unicode = NamesUtf8(locale);
     break;
   }
-  int columns = surroundings.is_terminal ? surroundings.columns : 0;
-  if (columns <= 0) columns = NumberIn(surroundings.columns_variable);
-  style.cut = surroundings.is_terminal || columns > 0;
+  int columns = here.is_terminal ? here.columns : 0;
+  if (columns <= 0) columns = NumberIn(here.columns_variable);
+  style.cut = here.is_terminal || columns > 0;
   if (columns > 0) style.width = std::clamp(columns, 80, 160);
   return style;
 }
@@ -60,7 +60,7 @@ std::string Inked(Ink ink, const std::string& text, const Style& style) {
 }
 
 Style DetectStyle(std::FILE* stream) {
-  Surroundings here;
+  TerminalEnvironment here;
   const int fd = fileno(stream);
   here.is_terminal = isatty(fd) == 1;
   winsize size{};

@@ -1,5 +1,5 @@
-// What a terminal can show: colour, Unicode, width. Detection is apart from drawing, so that every
-// table can be drawn, and tested, for every terminal.
+// The abilities of a terminal: colour, Unicode, width. They are detected separately from drawing,
+// so every table can be drawn and tested for every terminal.
 
 #ifndef TOPDNN_HARNESS_REPORT_STYLE_H_
 #define TOPDNN_HARNESS_REPORT_STYLE_H_
@@ -13,18 +13,18 @@ namespace topdnn {
 struct Style {
   bool colour = false;
   bool unicode = false;
-  bool terminal = false;  // a person watches: progress lines make sense
+  bool terminal = false;  // for a person: progress lines are printed
   int width = 110;        // columns
   bool cut = true;        // tables are fitted to the width; false: they are as wide as their cells
 };
 
 enum class Ink { kPlain, kBold, kDim, kRed, kYellow, kCyan };
 
-// The text in that ink, or as it is where there is no colour.
+// The text in that ink; without colour, unchanged.
 std::string Inked(Ink ink, const std::string& text, const Style& style);
 
-// What the environment says; null where a variable is not set.
-struct Surroundings {
+// The terminal and the environment variables; null: the variable is not set.
+struct TerminalEnvironment {
   bool is_terminal = false;
   int columns = 0;                         // of the terminal; 0: not known
   const char* columns_variable = nullptr;  // COLUMNS
@@ -37,16 +37,16 @@ struct Surroundings {
 
 // Pure. Colour only on a terminal that is not "dumb", and without a non-empty NO_COLOR
 // (no-color.org). Unicode when the first non-empty of LC_ALL, LC_CTYPE and LANG, as in
-// setlocale(3), names UTF-8. The width is that of the terminal, or else the number in COLUMNS,
-// between 80 and 160. Without either it is 110, and tables are not cut: into a pipe or a file goes
-// everything.
-Style StyleFor(const Surroundings& surroundings);
+// setlocale(3), names UTF-8. The width is that of the terminal, otherwise the number in COLUMNS,
+// limited to 80 to 160. Without either it is 110, and tables are not cut: a pipe or a file gets
+// every column.
+Style StyleFor(const TerminalEnvironment& here);
 
-// For what is written to `stream` here and now.
+// The style for text that this process writes to `stream`.
 Style DetectStyle(std::FILE* stream);
 
-// A line on a terminal that shows how far long work is, and is erased afterwards. Does nothing when
-// the style is not that of a terminal. Writes to stderr, so that stdout stays clean.
+// A line on a terminal that shows the progress of long work, and is erased afterwards. Does nothing
+// if the style is not that of a terminal. Writes to stderr, because stdout is for results.
 class ProgressLine {
  public:
   explicit ProgressLine(const Style& style, std::FILE* stream = stderr)

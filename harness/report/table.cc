@@ -28,19 +28,19 @@ struct Unit {
   std::string_view name;
 };
 
-// The cells of a column as text; bars are drawn once their width is known.
+// The cells of a column as text. Bars are drawn when their width is known.
 struct DrawnColumn {
   std::string header;
   std::vector<std::string> cells;
-  bool right = false;  // the cells stand at the right
+  bool right = false;  // right-aligned
 };
 
 const std::optional<double>* NumberIn(const Cell& cell) {
   return std::get_if<std::optional<double>>(&cell.content);
 }
 
-// The unit of all times of a table: that in which the smallest has three digits, but no finer than
-// five digits before the point allow for the largest.
+// The unit of all times of a table: the one in which the smallest time has three digits, unless the
+// largest would then have more than five digits before the point.
 Unit TimeUnitOf(const std::vector<double>& times, bool unicode) {
   constexpr double kMax = 1e5, kMin = 0.0995;
   const std::array<Unit, 4> units = {
@@ -61,14 +61,14 @@ Unit TimeUnitOf(const std::vector<double>& times, bool unicode) {
   return units[chosen];
 }
 
-// A number that is not 0 never looks like 0.
+// A number that is not 0 is never printed as 0.
 std::string FixedOf(double size, int decimals) {
   const double least = std::pow(10.0, -decimals);
   if (size > 0 && size < least / 2) return fmt::format("<{:.{}f}", least, decimals);
   return fmt::format("{:.{}f}", size, decimals);
 }
 
-// `decimals` of them, or three significant digits and at most three decimals.
+// The number with `decimals` decimals, or with three significant digits and at most three decimals.
 std::string FigureOf(double value, std::optional<int> decimals) {
   const double size = std::abs(value);
   const std::string three = ThreeDigits(size);
@@ -94,7 +94,7 @@ std::size_t DecimalsOf(std::string_view text) {
   return point == std::string_view::npos ? 0 : text.size() - point;
 }
 
-// Pads numbers at the right so that their decimal points are below each other.
+// Pads numbers at the right, to align their decimal points.
 void AlignPoints(std::vector<std::string>& cells) {
   std::size_t decimals = 0;
   for (const std::string& cell : cells) decimals = std::max(decimals, DecimalsOf(cell));
@@ -168,7 +168,7 @@ std::vector<std::string> LinesOf(std::string_view text, Kind kind, std::size_t w
     const std::size_t end = wrapped.find('\n', at);
     std::string line = wrapped.substr(at, end - at);
     at = end + 1;
-    while (ColumnsOfText(line) > width) {  // one word: it is broken
+    while (ColumnsOfText(line) > width) {  // a single word, which must be broken
       lines.push_back(FirstColumns(line, width));
       line.erase(0, lines.back().size());
     }
@@ -216,7 +216,7 @@ class Drawing {
 
   std::string Text() const {
     std::string text = Header();
-    std::size_t index = 0;  // of the row among those with cells
+    std::size_t index = 0;  // of the row, without counting rules
     for (const auto& row : rows_) text += row.empty() ? Rule() : Row(row, index++);
     if (left_out_.empty()) return text;
     return text + Wrap(indent_ + fmt::format("not shown in {} columns: {}", style_.width,
@@ -232,7 +232,7 @@ class Drawing {
     }
   }
 
-  // Padding stays outside of the ink, so that it can be dropped at the end of a line.
+  // Padding is not inked, so it can be removed at the end of a line.
   std::string Padded(std::size_t column, const std::string& text, Ink ink) const {
     const std::string padding(widths_[column] - std::min(widths_[column], ColumnsOfText(text)),
                               ' ');

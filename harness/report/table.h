@@ -1,6 +1,6 @@
 // A table for a person: columns with a header and a unit, fitted to the width of the terminal.
-// Names that are too long are cut in the middle, other text is wrapped, figures stay whole. A
-// column for which there is no room is named below the table.
+// Names that are too long are cut in the middle, other text is wrapped, and figures are printed
+// completely. A column for which there is no space is named below the table.
 
 #ifndef TOPDNN_HARNESS_REPORT_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_TABLE_H_
@@ -19,23 +19,23 @@ namespace topdnn {
 class Table {
  public:
   enum class Kind {
-    kName,     // text at the left, cut in the middle
-    kText,     // text at the left, wrapped
-    kWord,     // short text at the left, always whole
-    kRight,    // short text at the right, always whole
+    kName,     // text, left-aligned, cut in the middle
+    kText,     // text, left-aligned, wrapped
+    kWord,     // short text, left-aligned, never cut
+    kRight,    // short text, right-aligned, never cut
     kFigure,   // numbers of three significant digits and at most three decimals
     kTime,     // seconds; all columns of this kind in a table have the same unit
     kPercent,  // fractions, as percent with one decimal
-    kBar,      // fractions, as bars; the first column that gives way
+    kBar,      // fractions, as bars; the first column to become narrower
   };
 
   struct Column {
     std::string name{};
     Kind kind = Kind::kName;
-    std::string unit{};      // of kFigure and kRight; the other kinds know theirs
+    std::string unit{};      // of kFigure and kRight; the other kinds have a fixed unit
     std::size_t least = 12;  // kName and kText are not made narrower than this
-    // Where the width is not enough, the columns of the highest rank are made narrower first, and
-    // are left out first. Those of rank 0 are never left out.
+    // If the width is not sufficient, the columns with the highest rank are made narrower first,
+    // and omitted first. Those of rank 0 are never omitted.
     int rank = 0;
     bool sign = false;              // of kTime: "+" before positive times
     std::optional<int> decimals{};  // of kFigure: exactly so many, instead of three digits
@@ -63,8 +63,8 @@ class Table {
   void AddRule();
   bool empty() const { return rows_.empty(); }
 
-  // The header, the rows, and the line that names the columns without room, each line with a
-  // newline at its end and `indent` spaces in front. A column without content is left out.
+  // The header, the rows, and a line that names the columns for which there is no space. Each line
+  // begins with `indent` spaces and ends with a newline. Columns without content are omitted.
   std::string Text(const Style& style, std::size_t indent = 0) const;
 
  private:

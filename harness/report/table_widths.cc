@@ -25,7 +25,7 @@ void Shrink(const std::vector<ColumnNeed>& columns, std::size_t width,
   }
 }
 
-// The widths if all columns that have content stay, except for bars unless `bars`.
+// The widths with all columns that have content. Bars are included only if `bars`.
 Widths Narrowed(const std::vector<ColumnNeed>& columns, std::size_t width, bool bars) {
   Widths widths;
   for (const ColumnNeed& column : columns) {
@@ -36,7 +36,7 @@ Widths Narrowed(const std::vector<ColumnNeed>& columns, std::size_t width, bool 
   std::set<int, std::greater<>> ranks;
   for (const ColumnNeed& column : columns) ranks.insert(column.rank);
   for (const int rank : ranks) {
-    if (bars && rank == 0) break;  // names are worth more than bars
+    if (bars && rank == 0) break;  // names are more important than bars
     Shrink(
         columns, width, [rank](const ColumnNeed& c) { return !c.bar && c.rank == rank; }, widths);
   }

@@ -62,7 +62,7 @@ std::string Wrap(std::string_view text, int columns, std::size_t indent) {
   const std::size_t start = std::min(text.find_first_not_of(' '), text.size());
   std::string wrapped;
   std::string line(text.substr(0, start));
-  bool empty = true;  // the line holds no word
+  bool empty = true;  // no word is in the line yet
   for (std::size_t at = start; at < text.size();) {
     const std::size_t end = EndOfWord(text, at);
     const std::string_view word = text.substr(at, end - at);
@@ -108,7 +108,7 @@ std::string TimeText(std::optional<double> seconds, bool unicode) {
   const std::array<Unit, 4> units = {
       {{1, "s"}, {1e-3, "ms"}, {1e-6, unicode ? "\u00B5s" : "us"}, {1e-9, "ns"}}};
   for (const Unit& unit : units) {
-    // (0.9995 of a unit already rounds to 1.00 of it)
+    // (0.9995 of a unit is rounded to 1.00)
     if (*seconds >= 0.9995 * unit.seconds) {
       return fmt::format("{} {}", ThreeDigits(*seconds / unit.seconds), unit.name);
     }

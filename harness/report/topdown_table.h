@@ -1,4 +1,4 @@
-// The Top-Down profile of every stage as a table: where its pipeline slots go.
+// The Top-Down profile of every stage as a table: how its pipeline slots are used.
 
 #ifndef TOPDNN_HARNESS_REPORT_TOPDOWN_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_TOPDOWN_TABLE_H_
@@ -10,8 +10,8 @@
 
 namespace topdnn {
 
-// A line a stage and one for the step: level 1, and of level 2 the two that say what a kernel waits
-// for. Empty when no stage has a profile.
+// One line per stage and one for the step: the nodes of level 1, and Memory_Bound and Core_Bound of
+// level 2. Empty if no stage has a profile.
 std::string TopdownTableText(const Report& report, const Style& style);
 
 }  // namespace topdnn

@@ -5,15 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/registered_list.h"
+
 namespace topdnn {
 
 namespace {
 
-// Filled by registration objects before main, in any order; hence a function-local object.
-std::vector<TopdownTable>& TheTables() {
-  static std::vector<TopdownTable> tables;
-  return tables;
-}
+constinit RegisteredList<TopdownTable, &TopdownTable::cpu> tables("Top-Down table of");
 
 }  // namespace
 
@@ -102,15 +100,9 @@ class TopdownEvaluation {
   int nodes_given_ = 0;
 };
 
-TopdownRegistration::TopdownRegistration(TopdownTable table) {
-  auto& tables = TheTables();
-  const auto place =
-      std::lower_bound(tables.begin(), tables.end(), table,
-                       [](const TopdownTable& a, const TopdownTable& b) { return a.cpu < b.cpu; });
-  tables.insert(place, std::move(table));
-}
+TopdownRegistration::TopdownRegistration(TopdownTable table) { tables.Add(std::move(table)); }
 
-const std::vector<TopdownTable>& TopdownTables() { return TheTables(); }
+const std::vector<TopdownTable>& TopdownTables() { return tables.entries(); }
 
 const TopdownTable& FindTopdownTable(std::string_view cpu) {
   std::vector<std::string> known;
@@ -138,7 +130,8 @@ Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
     reads[node] = TopdownEvaluation(path, {}, smt, {node}).result().missing;
     for (const std::string& name : reads[node]) ++readers[name];
   }
-  const auto tells = [&](const std::string& name) {
+  // A counted event that only one refinement reads.
+  const auto is_evidence = [&](const std::string& name) {
     return counts.contains(name) && readers[name] == 1 &&
            std::none_of(table.events.begin(), table.events.end(),
                         [&](const TopdownEvent& event) {
@@ -149,7 +142,7 @@ Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
   };
   Refined refined;
   for (const auto& [node, names] : reads) {
-    if (std::any_of(names.begin(), names.end(), tells)) refined.insert(node);
+    if (std::any_of(names.begin(), names.end(), is_evidence)) refined.insert(node);
   }
   return refined;
 }

@@ -133,6 +133,7 @@ struct TopdownTable {
 
 class TopdownRegistration {
  public:
+  // Throws std::logic_error if the CPU has a table already.
   explicit TopdownRegistration(TopdownTable table);
 };
 

@@ -13,7 +13,7 @@ namespace topdnn {
 namespace {
 
 // ReLU, with or without an upper bound, and clip. Without an upper bound the comparison with it is
-// left out, so that the work counted is the work done.
+// left out, because the operation's work does not include it.
 template <bool kUpperBound>
 struct Range {
   static constexpr std::int64_t kCost = 1;

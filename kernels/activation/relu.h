@@ -3,6 +3,7 @@
 #ifndef TOPDNN_KERNELS_ACTIVATION_RELU_H_
 #define TOPDNN_KERNELS_ACTIVATION_RELU_H_
 
+#include <optional>
 #include <string>
 
 #include "kernels/activation/activation.h"
@@ -21,6 +22,10 @@ class ReluOp : public ActivationOp {
 
   std::string_view kind() const override { return bound_ == 0.0F ? "relu" : "bounded_relu"; }
   std::string Problem() const override;  // "8x64x56x56", "8x64x56x56_bound6"
+  std::optional<float> FinalReluBound() const override { return bound_; }
+  SourceUse source_use() const override {
+    return bound_ == 0.0F ? SourceUse::kPositivePart : SourceUse::kOther;
+  }
 
  private:
   // FLOP counters count a MAX as one operation.

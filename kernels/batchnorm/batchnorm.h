@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,12 @@ class BatchNormOp : public Op {
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }
+  // Training subtracts the batch's mean.
+  bool RemovesChannelConstants() const override { return true; }
+  bool AddsConstantLast() const override { return !relu_; }
+  std::optional<float> FinalReluBound() const override {
+    return relu_ ? std::optional(0.0F) : std::nullopt;
+  }
 
  private:
   Shape shape_;

@@ -139,8 +139,9 @@ KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
     const Layout settled = request.LayoutOf(operand.arg);
     const Layout wanted = is_vector ? Layout::Plain(1) : layout;
     if (!settled.is_any() && !settled.SameFor(operand.shape, wanted)) {
-      return Refusal{fmt::format("the loops add a bias in one layout, but {} is {} beside {}",
-                                 settled.tag(), NameOf(operand.arg), wanted.tag())};
+      return Refusal{
+          fmt::format("the loops add a bias in one layout: {} must be in layout {}, not {}",
+                      NameOf(operand.arg), wanted.tag(), settled.tag())};
     }
     request.layouts[operand.arg] = wanted;
   }

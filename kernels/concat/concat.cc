@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "kernels/extents.h"
 #include "kernels/problem.h"
@@ -73,6 +75,11 @@ Work ConcatOp::WorkOf(Pass pass, DataType type) const {
   Work work;
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
+}
+
+std::vector<std::int64_t> ConcatOp::SourcePlaces() const {
+  ConcatRows rows(*this);
+  return rows.outer == 1 ? std::move(rows.starts) : std::vector<std::int64_t>{};
 }
 
 ConcatRows::ConcatRows(const ConcatOp& op) {

@@ -31,6 +31,8 @@ class ConcatOp : public Op {
   // No arithmetic. Every byte is read once and written once.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  // Empty unless every axis before the concatenated one has extent 1.
+  std::vector<std::int64_t> SourcePlaces() const override;
 
  private:
   std::vector<Shape> sources_;

@@ -157,6 +157,11 @@ std::vector<Parameter> ConvOp::Parameters() const {
   return parameters;
 }
 
+bool ConvOp::PreservesChannelConstants() const {
+  const ConvExtents& e = extents_;
+  return !epilogue_.relu && std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0;
+}
+
 std::shared_ptr<const Op> ConvOp::FusedWith(const Op& next) const {
   if (epilogue_.relu) return nullptr;  // a ReLU is always last
   ConvEpilogue fused = epilogue_;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,10 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
-// What a convolution applies to its sums.
+// Applied to the sums of a convolution, in this order.
 struct ConvEpilogue {
   bool bias = true;
-  bool sum = false;    // adds what dst held before
+  bool sum = false;    // adds the previous content of dst
   bool relu = false;   // ReLU, applied last
   float bound = 0.0F;  // bound of the ReLU, as in ReluOp (ReLU6); 0: none
 
@@ -66,6 +67,12 @@ class ConvOp : public Op {
   // the kernel adds its result to dst, which holds the other source before.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
+  // With padding, the results at the border differ from those inside.
+  bool PreservesChannelConstants() const override;
+  bool AddsConstantLast() const override { return !epilogue_.relu; }
+  std::optional<float> FinalReluBound() const override {
+    return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
+  }
 
   Shape src_shape() const;
   Shape weights_shape() const;

@@ -1,7 +1,7 @@
 // Convolution as TensorFlow computes it with Eigen (conv_ops.cc), in NHWC and HWIO. Forward is a
 // matrix product if a patch is the whole image or one position of it, and otherwise a contraction
-// over image patches. The gradients use explicit im2col. Depthwise convolutions are loops of their
-// own, as in DepthwiseConv2dNative. Other grouped convolutions run group by group.
+// over image patches. The gradients use explicit im2col. Depthwise convolutions use separate loops,
+// as in DepthwiseConv2dNative. Other grouped convolutions run group by group.
 
 #include <algorithm>
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/run_failure.h"
+
 namespace topdnn::eigen {
 
 namespace {
@@ -56,7 +58,9 @@ Found Load(Variant variant, std::string_view isa) {
         "topdnn_eigen_libraries, or topdnn on this machine",
         file, dlerror())};
   }
-  return reinterpret_cast<decltype(&topdnn_eigen_functions)>(symbol)();
+  const Functions* functions = reinterpret_cast<decltype(&topdnn_eigen_functions)>(symbol)();
+  functions->set_failure_recorder(RecordRunFailure);
+  return functions;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace topdnn::eigen {
 
-// Threads and recycled memory. Only the library knows its contents.
+// Threads and recycled memory. Its contents are private to the library.
 struct Pool;
 
 // Applied to the sums of a product: bias along the columns, then ReLU.

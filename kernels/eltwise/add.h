@@ -5,6 +5,7 @@
 #define TOPDNN_KERNELS_ELTWISE_ADD_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ class AddOp : public Op {
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   bool PassesGradientThrough() const override { return true; }
+  SourceUse source_use() const override { return SourceUse::kSum; }
+  bool PreservesChannelConstants() const override { return !relu_; }
+  std::optional<float> FinalReluBound() const override {
+    return relu_ ? std::optional(0.0F) : std::nullopt;
+  }
   // The result may overwrite the first source.
   bool RunsInPlace(Pass pass) const override { return pass == Pass::kForward; }
 

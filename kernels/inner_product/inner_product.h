@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ class InnerProductOp : public Op {
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+  bool AddsConstantLast() const override { return !epilogue_.relu; }
+  std::optional<float> FinalReluBound() const override {
+    return epilogue_.relu ? std::optional(0.0F) : std::nullopt;
+  }
 
   const Shape& src_shape() const { return src_; }
   Shape weights_shape() const;

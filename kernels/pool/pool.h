@@ -65,6 +65,9 @@ class PoolOp : public Op {
   // one division per output. Only elements inside the image count.
   Work WorkOf(Pass pass, DataType type) const override;
   Work WorkIn(const Execution& execution) const override;
+  SourceUse source_use() const override {
+    return algorithm_ == PoolAlgorithm::kMax ? SourceUse::kMaximum : SourceUse::kOther;
+  }
   // Forward: the window. Backward: how many windows cover one element.
   std::int64_t AccumulationLength(Pass pass) const override;
 

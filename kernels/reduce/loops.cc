@@ -18,8 +18,8 @@ namespace topdnn {
 
 namespace {
 
-// Runs are cut into pieces of this many elements, shared by the threads. Each piece is summed in
-// f32 on its own, because a longer f32 sum would lose small terms.
+// Runs are cut into pieces of this many elements, shared by the threads. Each piece has a separate
+// sum in f32, because a longer f32 sum would lose small terms.
 constexpr std::int64_t kPiece = 4096;
 // This many rows are added in f32 before their sum is added to the total.
 constexpr std::size_t kRows = 256;

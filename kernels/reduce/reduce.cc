@@ -78,7 +78,7 @@ Work ReduceOp::WorkOf(Pass pass, DataType type) const {
 
 namespace {
 
-// The axes named in the word. Tries all combinations of letters and finds the one that is there.
+// The axes named in the word. Tries all combinations of letters until the word contains one.
 std::vector<int> AxesOf(const ProblemWord& word, int rank) {
   std::vector<int> found;
   for (unsigned combination = 1; combination < 1U << rank; ++combination) {

@@ -138,11 +138,11 @@ bool Importer::IsNeeded(const ModelNode& node) const {
                      [&](const std::string& output) { return needed_.count(output) > 0; });
 }
 
-// The nodes are sorted: what none before it makes, no node makes.
+// The nodes are sorted, so an input that no earlier node computes does not exist.
 void Importer::CheckReads(const ModelNode& node, int index) const {
   for (const std::string& input : node.inputs) {
     if (input.empty() || state_.values.count(input) > 0) continue;
-    throw OnnxError(fmt::format("{} ({}) reads {}, which no node makes; the file is damaged",
+    throw OnnxError(fmt::format("{} ({}) reads {}, which no node computes; the file is damaged",
                                 NameOfNode(node, index), Printable(node.op_type),
                                 Printable(input)));
   }
@@ -165,7 +165,7 @@ void Importer::Translate(const ModelNode& node, int index) {
   if (layer == nullptr && fold == nullptr) {
     throw UnsupportedNode("not among topdnn's operations");
   }
-  if (unknown) return;  // what it reads is refused already
+  if (unknown) return;  // the node of an input is already refused
   if (node.outputs.front().empty()) throw UnsupportedNode("its result has no name");
   NodeImport work(state_, index);
   if (all_constant && fold != nullptr) {

@@ -1,7 +1,7 @@
 // Imports an ONNX model as a graph and the values of its parameters.
 //
-// The network must have one image input and one output, and consist of operations that
-// have a translator (node_import.h). Some nodes become part of another layer: a padding before a
+// The network must have one image input and one output, and consist of operations that have a
+// translator (node_import.h). Some nodes become part of another layer: a padding before a
 // convolution, an addition of a bias after it, a flattening before an inner product. Nodes that
 // depend only on shapes are computed at import.
 
@@ -22,15 +22,15 @@ namespace topdnn {
 
 struct ImportOptions {
   std::string name = "onnx";  // name of the graph
-  // The whole shape of the input, where it is known (that of an image to run on): it must agree
-  // with what the model settles, but for the batch.
+  // The complete shape of the input, if it is known (from an image). It must agree with the
+  // model's, except for the batch.
   std::optional<Shape> input = {};
-  // Images a step; otherwise the model's own number, or `open_batch` where that is open.
+  // Images per step. Absent: the model's number, or `open_batch` if that is open.
   std::optional<std::int64_t> batch = {};
   std::int64_t open_batch = 1;
-  // The height and width where the model leaves them open. Refused where it does not.
+  // The height and width, if the model leaves them open. Refused if it does not.
   std::optional<std::int64_t> open_size = {};
-  // Leave out a softmax at the end: training computes it with the loss.
+  // Whether to drop a softmax at the end: training computes it with the loss.
   bool drop_final_softmax = false;
   // Limit in bytes for reading the model, and for each tensor of the network. 0: no limit.
   std::size_t memory_limit = 0;

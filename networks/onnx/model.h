@@ -74,7 +74,7 @@ struct ModelInput {
 
 struct Model {
   std::int64_t opset = 0;
-  std::vector<ModelNode> nodes;  // each after those that make what it reads
+  std::vector<ModelNode> nodes;  // each after those that compute its inputs
   std::map<std::string, std::shared_ptr<const ModelTensor>> initializers;
   std::vector<ModelInput> inputs;  // without those that have an initializer
   std::vector<std::string> outputs;

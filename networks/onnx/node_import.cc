@@ -134,7 +134,8 @@ Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   const auto* constant = std::get_if<Constant>(&found->second);
   if (constant == nullptr || (*constant)->elements() != channels) return nullptr;
   if ((*constant)->type == DataType::kF64) return nullptr;  // refused at the addition
-  // The channels where they belong, 1 elsewhere: (K), (1, K), (K, 1, 1), (1, K, 1, 1).
+  // The shape has the channels on their axis and 1 on all others: (K), (1, K), (K, 1, 1), (1, K, 1,
+  // 1).
   const Shape& shape = (*constant)->shape;
   const int axis = shape.rank() - 1 - trailing;
   if (axis < 0 || axis > 1 || shape[axis] != channels) return nullptr;

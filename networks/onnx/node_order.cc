@@ -11,8 +11,8 @@ namespace topdnn {
 
 namespace {
 
-// A depth-first search from each node in turn, by a stack of its own: a chain of nodes in the wrong
-// order may be as long as the file.
+// A depth-first search from each node in turn, with an explicit stack, because a chain of nodes in
+// the wrong order may be as long as the file.
 class NodeOrder {
  public:
   explicit NodeOrder(const std::vector<ModelNode>& nodes)

@@ -9,9 +9,9 @@
 
 namespace topdnn {
 
-// Moves each node behind the nodes that make what it reads; nodes that are in such an order already
-// keep it. ONNX asks for sorted nodes, but some programs that edit models append to the list.
-// Throws OnnxError when nodes depend on each other in a circle.
+// Moves each node behind the nodes that compute its inputs. Nodes that are already in such an order
+// keep it. ONNX requires sorted nodes, but some programs that edit models append to the list.
+// Throws OnnxError if nodes depend on each other in a circle.
 void SortNodes(std::vector<ModelNode>& nodes);
 
 }  // namespace topdnn

@@ -55,7 +55,7 @@ TEST(CeilingTable, HasThreadsAsColumnsAndMarks) {
             "  DEGRADED fma/avx2/f32/l1, 2 threads: a neighbour\n");
 }
 
-TEST(CeilingTable, FitsAScreenWhateverIsWrong) {
+TEST(CeilingTable, FitsAScreenWithEveryKindOfFault) {
   std::vector<Ceiling> ceilings;
   for (int i = 0; i < 12; ++i) {
     ceilings.push_back(
@@ -66,7 +66,7 @@ TEST(CeilingTable, FitsAScreenWhateverIsWrong) {
   EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 20);
 }
 
-TEST(CeilingList, NamesEveryOne) {
+TEST(CeilingList, HasEveryCeiling) {
   EXPECT_EQ(CeilingList(Some(), kPlain),
             "  ceiling                 threads          value  status    reason\n"
             "  fma/avx2/f32/l1               1  100.0 GFLOP/s  OK\n"

@@ -1,5 +1,5 @@
-// The program from its command line: what it refuses, in one line and with status 2, and what it
-// writes.
+// The program's command line: refused input ends with one line and status 2, and commands write the
+// documented files.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "bench/formats/npz.h"
 #include "kernels/tolerance.h"
 #include "tests/bench/program.h"
+#include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -24,29 +24,14 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Refused {
-  std::vector<std::string> arguments;
-  std::string message;
-};
-
-// Printed into the names of the tests, which must be the same in every run.
-void PrintTo(const Refused& refused, std::ostream* out) {
-  for (const std::string& argument : refused.arguments) *out << argument << ' ';
-}
-
 class RefusalTest : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusalTest, IsOneLineAndStatusTwo) {
-  const Outcome outcome = RunProgram(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
-  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
-}
+TEST_P(RefusalTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     BadInput, RefusalTest,
     testing::Values(
-        Refused{{}, "say a command"}, Refused{{"profil", "cnn"}, "did you mean profile?"},
+        Refused{{}, "give a command"}, Refused{{"profil", "cnn"}, "did you mean profile?"},
         Refused{{"profile"}, "NET is required"},
         Refused{{"profile", "cn"}, "no network 'cn'; did you mean cnn?"},
         Refused{{"profile", "cnn", "--bakend", "onednn"}, "did you mean --backend?"},
@@ -90,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"topdown", "--cpu", "abacus", "--events", "x.json"}, "sapphire_rapids"},
         Refused{{"topdown", "--cpu", "zen4", "--events", "/no/such/x.json"}, "/no/such/x.json"}));
 
-TEST(PlanTest, SaysWhatIsFusedAndWhatItTakes) {
+TEST(PlanTest, ShowsFusedLayersAndMemory) {
   const Outcome inference = RunProgram({"plan", "resnet18", "--infer", "--batch", "2"});
   EXPECT_EQ(inference.exit_status, kExitGood) << inference.output;
   EXPECT_THAT(inference.output, HasSubstr("+ layer1.0.conv2.bn + layer1.0.add + layer1.0.relu"));
@@ -102,8 +87,8 @@ TEST(PlanTest, SaysWhatIsFusedAndWhatItTakes) {
   EXPECT_THAT(training.output, HasSubstr("drop6.step"));
 }
 
-// Nothing is learned from then on: the command ends at once.
-TEST(TrainTest, ALossThatIsNoNumberEndsTheTraining) {
+// Training cannot continue after such a loss, so the command ends at once.
+TEST(TrainTest, ALossThatIsNotANumberEndsTheTraining) {
   const Outcome outcome =
       RunProgram({"train", "lenet5", "--data", "synthetic", "--epochs", "1000000", "--batch", "8",
                   "--threads", "1", "--learning-rate", "1e20"});
@@ -112,8 +97,8 @@ TEST(TrainTest, ALossThatIsNoNumberEndsTheTraining) {
   EXPECT_THAT(outcome.output, HasSubstr("take a smaller --learning-rate than 1e+20"));
 }
 
-// A CIFAR-10 file of one image.
-TEST(StepTest, SaysThatImagesRepeat) {
+// The data set has five images, one per CIFAR-10 file.
+TEST(StepTest, ReportsRepeatedImages) {
   const TestFolder folder;
   for (const char* name : {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
                            "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}) {
@@ -166,7 +151,7 @@ TEST(StepTest, BackendsAgreeOnEveryArray) {
   EXPECT_EQ(shapes["updated/dense2/bias"], (Shape{10}));
 }
 
-TEST(ProfileTest, TheJsonIsTheContract) {
+TEST(ProfileTest, TheJsonHasTheKeysOfTheContract) {
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
   const Outcome outcome =
@@ -230,15 +215,15 @@ TEST_P(ExactProfileTest, CountsEveryStage) {
   for (const auto& stage : json["stages"]) {
     const std::string label = stage["name"].get<std::string>() + " " + stage["pass"].dump();
     ASSERT_TRUE(stage["flops_counted"].is_number()) << label << stage["counts_reason"];
-    // (Eigen's pool is not OpenMP's: its stages are counted at one thread, and say so)
+    // (Eigen has its own thread pool: its stages are counted on one thread, and give this reason)
     if (GetParam() != "eigen") {
       EXPECT_TRUE(stage["counts_reason"].is_null()) << label;
     }
     EXPECT_GT(stage["events"]["exact/instructions"].get<double>(), 0) << label;
     counted += stage["flops_counted"].get<double>();
     if (stage["op"] != "conv" && stage["op"] != "inner_product") continue;
-    // Biases, partial sums and masked lanes add; nothing here skips work but padding, and there is
-    // none.
+    // Biases, partial sums and masked lanes add FLOPs. Only padding can save some, and these layers
+    // have none.
     const double ratio = stage["flops_counted"].get<double>() / stage["flops"].get<double>();
     EXPECT_GE(ratio, 1.0) << label;
     EXPECT_LT(ratio, 2.0) << label;
@@ -300,9 +285,10 @@ TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
   EXPECT_FALSE(std::filesystem::exists(path + ".partial"));
 }
 
-// A kernel that its backend does not have is told from one that fails, and from nothing at all.
-TEST(BenchTest, AKernelThatIsLackingIsSkippedWithTheReason) {
-  // oneDNN has no Winograd algorithm for kernels of one tap.
+// A kernel that the backend does not have is distinguished from one that fails, and from a filter
+// that matches no case.
+TEST(BenchTest, AMissingKernelIsSkippedWithTheReason) {
+  // oneDNN has no Winograd algorithm for 1x1 kernels.
   const Outcome skipped = RunProgram({"bench", "--problem", "conv/c8h6k8r1",
                                       "--benchmark_filter=forward/onednn-winograd/f32/t[0-9]*/m"});
   EXPECT_EQ(skipped.exit_status, kExitNothing) << skipped.output;
@@ -315,8 +301,8 @@ TEST(BenchTest, AKernelThatIsLackingIsSkippedWithTheReason) {
   EXPECT_THAT(timed.output, HasSubstr("auto: "));
 }
 
-// Deep in sets of thousands a few cases run, hot and cold, without waiting for the others.
-TEST(BenchTest, CasesOfProblemSetsRunByTheirNames) {
+// A filter selects a few cases of a set of thousands. The other cases are not prepared.
+TEST(BenchTest, CasesOfProblemSetsAreSelectedByName) {
   for (const std::string filter : {"deepbench-training/gemm/m16n1760k1760/forward/onednn/f32",
                                    "deepbench-server/conv/n1c1h161w700k32r5s20u2v2p0q0/",
                                    "deepbench-device/gemm/.*k128.*/forward/openblas/f32",
@@ -328,7 +314,7 @@ TEST(BenchTest, CasesOfProblemSetsRunByTheirNames) {
   }
 }
 
-TEST(TopdownTest, RecordedCountsBecomeTheContractsJson) {
+TEST(TopdownTest, RecordedCountsGiveTheJsonOfTheContract) {
   const TestFolder folder;
   const auto events = folder.Write("counts.json", R"({"smt": false, "events": {
     "TOPDOWN.SLOTS": 6000, "PERF_METRICS.RETIRING": 3000, "PERF_METRICS.BAD_SPECULATION": 300,
@@ -356,7 +342,7 @@ TEST(TrainTest, IntervalsGiveRowsBetweenTheEpochs) {
   EXPECT_THAT(outcome.output, testing::ContainsRegex("\n +2 +[0-9.]+ +[0-9.]+ "));
 }
 
-TEST(NearestNameTest, SuggestsOnlyWhatIsNear) {
+TEST(NearestNameTest, SuggestsOnlySimilarNames) {
   const std::vector<std::string> names = {"onednn", "openblas", "eigen", "reference"};
   EXPECT_EQ(NearestName("onedn", names), "onednn");
   EXPECT_EQ(NearestName("eigne", names), "eigen");

@@ -37,7 +37,7 @@ std::vector<CommandInfo> Commands() {
                         .required = true}}}};
 }
 
-// What bash offers for the last of the words. `script` defines the completion.
+// The completions that bash offers for the last word. `script` defines the completion.
 std::string OfferedBy(const std::string& script, const std::string& words) {
   const std::string command = script + "\nCOMP_WORDS=(" + words +
                               ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_topdnn\n"
@@ -60,7 +60,7 @@ TEST(BashCompletionTest, OffersCommandsOptionsValuesAndNetworks) {
   EXPECT_EQ(OfferedBy(script, "topdnn topdown etc"), "etc ");
 }
 
-TEST(BashCompletionTest, KnowsEveryCommandOfTheProgram) {
+TEST(BashCompletionTest, OffersEveryCommandOfTheProgram) {
   const Outcome written = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " completion bash");
   ASSERT_EQ(written.exit_status, 0);
   for (const CommandInfo& command : CommandInfos()) {
@@ -111,7 +111,7 @@ _topdnn "$@"
 )");
 }
 
-TEST(ZshCompletionTest, IsAScriptThatZshReads) {
+TEST(ZshCompletionTest, IsValidZsh) {
   if (RunShell("command -v zsh").exit_status != 0) GTEST_SKIP() << "zsh is not installed";
   const Outcome read =
       RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " completion zsh | zsh -n /dev/stdin");

@@ -1,4 +1,4 @@
-// The account of executed operations, on convolutions small enough to count by hand.
+// The account of executed operations, for convolutions that are small enough to count by hand.
 
 #include "bench/profile/convolution_account.h"
 
@@ -10,7 +10,8 @@
 namespace topdnn {
 namespace {
 
-// 3x3 over a 4x4 image of one channel: 16 outputs of 9 taps, of which 100 meet the image.
+// 3x3 over a 4x4 image of one channel: 16 outputs with 9 taps each. 100 of the 144 taps read the
+// image, the others padding.
 ConvOp Padded(ConvEpilogue epilogue) {
   ConvExtents e;
   e.h = e.w = 4;
@@ -21,7 +22,7 @@ ConvOp Padded(ConvEpilogue epilogue) {
 
 constexpr Execution kForward = {Pass::kForward, false, DataType::kF32};
 
-TEST(ConvolutionAccount, PaddingLeftOut) {
+TEST(ConvolutionAccount, PaddingSkipped) {
   const ConvOp op = Padded({.bias = true, .sum = false, .relu = true});
   const std::vector<CountedConvolution> counted = {{&op, kForward, 2 * 100 + 16 + 16 + 5}};
   const ConvolutionAccount account = AccountFor(counted, Pass::kForward);
@@ -42,7 +43,7 @@ TEST(ConvolutionAccount, PaddingMultiplied) {
   EXPECT_EQ(account.rest(), 2);
 }
 
-TEST(ConvolutionAccount, EachPassApart) {
+TEST(ConvolutionAccount, PassesAreSeparate) {
   const ConvOp op = Padded({.bias = true});
   const Execution weights = {Pass::kBackwardWeights, true, DataType::kF32};
   const Execution data = {Pass::kBackwardData, true, DataType::kF32};
@@ -54,7 +55,7 @@ TEST(ConvolutionAccount, EachPassApart) {
   EXPECT_EQ(AccountFor(counted, Pass::kForward).convolutions, 0);
 }
 
-TEST(ConvolutionAccount, IsTold) {
+TEST(ConvolutionAccount, NoteHasEachTerm) {
   const ConvOp op = Padded({.bias = true});
   const std::vector<CountedConvolution> counted = {{&op, kForward, 2 * 100 + 16 + 1}};
   const std::vector<std::string> notes = ConvolutionNotes(counted);

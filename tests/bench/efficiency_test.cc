@@ -19,7 +19,7 @@ TEST(EfficiencyTest, PublishedSharesAreThoseOfThePaper) {
   EXPECT_FALSE(PublishedFor("resnet5"));
 }
 
-TEST(EfficiencyTest, CountsTwoOperationsAMultiplyAccumulate) {
+TEST(EfficiencyTest, CountsTwoOperationsPerMultiplyAccumulate) {
   const NetworkOffer& offer = *FindNetwork("cnn");
   const Graph graph = offer.build({.batch = 4, .image = offer.image, .classes = offer.classes});
   PlanRequest request;

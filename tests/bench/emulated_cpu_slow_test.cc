@@ -1,5 +1,5 @@
-// CPUs narrower than those that the libraries were tuned on, in QEMU's user-mode emulation: a
-// backend runs, or is refused in one line. None ends by an illegal instruction.
+// CPUs with fewer instructions than those for which the libraries were tuned, in QEMU's user-mode
+// emulation. A backend runs, or is refused in one line. None ends with an illegal instruction.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ TEST_P(EmulatedCpuTest, AStepRunsOrIsRefusedInOneLine) {
   EXPECT_THAT(outcome.output, testing::Not(testing::HasSubstr("signal")));
   if (ran) return;
   EXPECT_EQ(backend, "openblas") << outcome.output;
-  EXPECT_THAT(outcome.output, testing::HasSubstr("OpenBLAS takes this CPU for"));
+  EXPECT_THAT(outcome.output, testing::HasSubstr("OpenBLAS detects this CPU as"));
   EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
 }
 

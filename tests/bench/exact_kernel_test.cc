@@ -1,5 +1,5 @@
-// The exact counter on the kernels: their results are bit for bit those of a native run, and FLOPs
-// known from the shapes come out, at one thread and at two.
+// The exact counter on kernels: the results equal those of a native run bit for bit, and the FLOPs
+// equal those known from the shapes, on one thread and on two.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What a kernel with the seeded operands wrote, run natively or translated.
+// The results of a kernel with operands from a seed, run natively or translated.
 class Prepared {
  public:
   Prepared(std::unique_ptr<Kernel> kernel, const KernelRequest& request, const std::string& backend)
@@ -106,7 +106,7 @@ TEST_P(ExactOnKernel, GivesTheNativeResultBitForBit) {
   EXPECT_LE(counts.threads, threads);
   EXPECT_GT(counts.flops(), 0U);
   EXPECT_EQ(native->Results(), translated->Results());
-  // And again from the code that is now warm: the same FLOPs.
+  // A second count, of code that is already translated: the same FLOPs.
   translated->Run();
   const std::uint64_t flops = ExactCounter::Count(region).flops();
   EXPECT_EQ(ExactCounter::Count(region).flops(), flops);
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, ExactOnKernel,
                                   std::to_string(std::get<3>(one.param));
                          });
 
-// oneDNN writes the kernel's code inside the region, and runs it there.
+// oneDNN generates the kernel's code inside the region and runs it there.
 TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
   if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
   for (const int threads : {1, 2}) {
@@ -150,7 +150,7 @@ TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
 
 class ValidateKernelsAt : public testing::TestWithParam<int> {};
 
-TEST_P(ValidateKernelsAt, EveryCaseAgreesOrSaysWhyItIsSkipped) {
+TEST_P(ValidateKernelsAt, EveryCaseAgreesOrIsSkippedWithTheReason) {
   std::unique_ptr<CounterSource> exact;
   for (const SourceOffer& offer : CounterSources()) {
     if (offer.name == "exact" && offer.probe().works) exact = offer.open();

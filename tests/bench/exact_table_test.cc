@@ -1,5 +1,5 @@
-// Operations executed over operations defined, case by case, where the shapes tell the ratio: what
-// kernels leave out, and what they do besides.
+// Executed operations divided by defined operations, for cases in which the shapes determine the
+// ratio: the operations that kernels skip, and those that they add.
 
 #include <gtest/gtest.h>
 
@@ -26,14 +26,14 @@ struct Row {
   double low, high;  // executed over defined
 };
 
-// Of 9 taps on 56 x 56 outputs, 166 x 166 of 168 x 168 meet the image.
+// A 3x3 kernel on 56 x 56 outputs has 168 x 168 taps; 166 x 166 of them read the image.
 constexpr double kInside = 166.0 * 166.0 / (168.0 * 168.0);
 constexpr Row kRows[] = {
     {"no_padding", "onednn", "conv/n1c32h28w28k32r3s3u1v1p0q0", 1, 1.0001},
     {"padding_left_out", "onednn", "conv/n1c32h56w56k32r3s3u1v1p1q1", kInside, kInside + 0.0001},
     // Output channels are padded to a block of 8 (AVX2) or 16 (AVX-512): 17 to 24 or to 32.
     {"odd_channels", "onednn", "conv/n1c20h28w28k17r3s3u1v1p0q0", 24.0 / 17, 32.0 / 17 + 0.0001},
-    // F(4x4, 3x3) multiplies 36 times for 16 x 9, and transforms.
+    // F(4x4, 3x3) needs 36 multiplications instead of 16 x 9, plus the transforms.
     {"winograd", "onednn-winograd", "conv/n1c64h56w56k64r3s3u1v1p1q1", 0.25, 0.6},
     {"whole_blocks", "openblas", "gemm/m256n256k256", 1, 1.005},
     {"edges", "openblas", "gemm/m500n500k500", 1, 1.01},
@@ -43,7 +43,7 @@ constexpr Row kRows[] = {
 
 class ExactTable : public testing::TestWithParam<Row> {};
 
-TEST_P(ExactTable, RatioIsWhatTheShapesTell) {
+TEST_P(ExactTable, RatioFollowsFromTheShapes) {
   if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
   const auto variant = FindVariant(GetParam().variant);
   if (!variant) GTEST_SKIP() << "there is no " << GetParam().variant;
@@ -68,7 +68,7 @@ TEST_P(ExactTable, RatioIsWhatTheShapesTell) {
 INSTANTIATE_TEST_SUITE_P(Rows, ExactTable, testing::ValuesIn(kRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The exact counts that a process of the program tells of oneDNN's kernels.
+// The exact counts of oneDNN's kernels, as the program prints them.
 std::vector<double> CountsUnder(const std::string& launcher) {
   const std::string program = Quoted(TOPDNN_BINARY_DIR "/topdnn");
   const Outcome outcome =
@@ -81,10 +81,10 @@ std::vector<double> CountsUnder(const std::string& launcher) {
   return counts;
 }
 
-TEST(ExactAddresses, WhereCodeLiesChangesNoCount) {
+TEST(ExactAddresses, TheAddressOfCodeChangesNoCount) {
   if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
   if (RunShell("setarch -R true").exit_status != 0) {
-    GTEST_SKIP() << "this system refuses to switch address randomization off";
+    GTEST_SKIP() << "this system refuses to turn address randomization off";
   }
   const std::vector<double> anywhere = CountsUnder("");
   EXPECT_GE(anywhere.size(), 4U);

@@ -1,5 +1,6 @@
-// How a run ends when its output cannot be written, when nothing can be measured, and when a limit
-// of the process is reached: at once, in one line that says so, and with the documented status.
+// The end of a run whose output cannot be written, that can measure nothing, or that reaches a
+// limit of the process: it ends at once, with one line that gives the reason, and the documented
+// status.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ namespace {
 using testing::HasSubstr;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-// One that fits any machine and takes a second.
+// A command that fits any machine and takes a second.
 const std::string kProfile =
     " profile lenet5 --infer --batch 2 --iterations 3 --data synthetic --counters none"
     " --threads 1 ";
@@ -56,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
                                          kProfile, " bench --benchmark_list_tests=true",
                                          kProfile + "--json -"));
 
-TEST(FullOutputTest, RecordedCountsGoToAFullDiskAsWell) {
+TEST(FullOutputTest, AFullDiskIsAnErrorForRecordedCountsToo) {
   const TestFolder folder;
   const auto events = folder.Write("counts.json", R"({"events": {"TOPDOWN.SLOTS": 6000}})");
   const Outcome outcome = RunShell(kProgram + " topdown --cpu sapphire_rapids --events " +
@@ -65,7 +66,7 @@ TEST(FullOutputTest, RecordedCountsGoToAFullDiskAsWell) {
   EXPECT_THAT(outcome.output, HasSubstr("input/output error"));
 }
 
-TEST(ClosedOutputTest, IsAnErrorAndNoFileTakesItsPlace) {
+TEST(ClosedOutputTest, IsAnErrorAndNoFileIsWritten) {
   const TestFolder folder;
   const std::string json = folder.path() / "o.json";
   const Outcome outcome = RunShell(kProgram + kProfile + "--json " + Quoted(json) + " >&-");
@@ -74,7 +75,7 @@ TEST(ClosedOutputTest, IsAnErrorAndNoFileTakesItsPlace) {
 }
 
 // (dash has no pipefail: the program's status goes to a file)
-TEST(BrokenPipeTest, AReaderThatEndsIsNoError) {
+TEST(BrokenPipeTest, AReaderThatEndsIsNotAnError) {
   const TestFolder folder;
   const std::string json = folder.path() / "o.json";
   for (const std::string trap : {"", "trap '' PIPE; "}) {
@@ -103,7 +104,7 @@ TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
 }
 
-// Said before the long work begins, so the run is ended as soon as it is there.
+// The line is printed before the long work begins. The test ends the run when it has the line.
 TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   const TestFolder folder;
   const std::string said = Quoted((folder.path() / "said").string());
@@ -116,7 +117,8 @@ TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
 }
 
-// As on a machine with another ISA than the one that built the program.
+// The program's folder has no Eigen library, as on a machine with another ISA than that of the
+// build.
 TEST(MissingLibraryTest, OneLineSaysWhatToBuild) {
   const TestFolder folder;
   const auto program = folder.path() / "bin" / "topdnn";
@@ -163,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                           kExitWrong, "ulimit -f"},
                     Limit{"ulimit -f 1", " export lenet5 o.onnx", kExitWrong, "ulimit -f"}));
 
-// (in KiB; OpenBLAS alone maps 128 MiB a thread when it starts)
+// (in KiB; OpenBLAS alone maps 128 MiB per thread when it starts)
 INSTANTIATE_TEST_SUITE_P(
     Memory, LimitTest,
     testing::Values(Limit{"ulimit -v 150000", " plan lenet5", kExitWrong, "out of memory"},
@@ -178,8 +180,8 @@ INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
                                                " plan lenet5 --threads 3 --oversubscribe",
                                                kExitUsage, "take fewer --threads"}));
 
-// An interrupt arrives while matrix products run. The steps until then are reported.
-TEST(InterruptTest, EndsTheRunWithWhatWasMeasured) {
+// An interrupt arrives while matrix products run. The finished steps are reported.
+TEST(InterruptTest, EndsTheRunAndReportsFinishedSteps) {
   const Outcome outcome =
       RunShell("timeout --preserve-status -s INT 8 " + kProgram +
                " profile lenet5 --train --batch 64 --data synthetic --seconds 100 --counters none"

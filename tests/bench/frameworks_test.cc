@@ -1,5 +1,5 @@
-// bench/frameworks/compare, on a machine without any framework: what it compares there is are cases
-// of the program, and what it lacks it says.
+// bench/frameworks/compare on a machine without frameworks: its cases are cases of the program, and
+// it says which framework to install.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr const char* kCompare = TOPDNN_SOURCE_DIR "/bench/frameworks/compare";
 
 class FrameworksTest : public testing::Test {
  protected:
-  // Every import of a framework fails, whatever this machine has.
+  // Makes every import of a framework fail, even if it is installed.
   void SetUp() override {
     for (const char* module : {"torch.py", "torchvision.py", "cv2.py"}) {
       folder_.Write(module, "raise ImportError('hidden for the test')\n");
@@ -50,7 +50,7 @@ TEST_F(FrameworksTest, EveryCaseIsOneOfTheProgram) {
   EXPECT_GT(cases, 0);
 }
 
-TEST_F(FrameworksTest, NoFrameworkIsSaidWithWhatToInstall) {
+TEST_F(FrameworksTest, WithoutAFrameworkItSaysWhatToInstall) {
   const Outcome none = Compare("cnn/infer/f32/n32");
   EXPECT_EQ(none.exit_status, 3) << none.output;
   EXPECT_THAT(none.output, HasSubstr("install python3-torch"));

@@ -35,7 +35,7 @@ TEST(KernelCaseTest, AKernelIsCheckedOnItsOwnInputs) {
   }
 }
 
-// Beyond a second's worth of the reference some elements stand for all.
+// If the reference would take more than a second, only a sample of the elements is checked.
 TEST(KernelCaseTest, ALargeResultIsCheckedAtSomeElements) {
   const KernelProblem problem(ParseProblem("gemm/m640n640k640"),
                               {Pass::kForward, true, DataType::kF32});
@@ -58,11 +58,11 @@ TEST(KernelCaseTest, AWrongResultDoesNotAgree) {
   EXPECT_NE(check.reason.find("dst differs"), std::string::npos);
 }
 
-TEST(VariantTest, AVariantThatSaysNothingDoesNotExist) {
+TEST(VariantTest, AVariantThatRequestsNothingDoesNotExist) {
   const auto nhwc = FindVariant("onednn-nhwc");
   ASSERT_TRUE(nhwc);
   const Execution forward{Pass::kForward, true, DataType::kF32};
-  // A matrix product has no images, and Winograd is a convolution's.
+  // A matrix product has no images, and Winograd is an algorithm of convolutions.
   EXPECT_FALSE(RequestOf(*nhwc, ParseProblem("gemm/m8n8k8"), forward, 1));
   EXPECT_FALSE(
       RequestOf(*FindVariant("onednn-winograd"), ParseProblem("relu/1x8x4x4"), forward, 1));
@@ -71,13 +71,13 @@ TEST(VariantTest, AVariantThatSaysNothingDoesNotExist) {
   EXPECT_EQ(request->LayoutOf(Arg::kSrc).tag(), "acdb");
   EXPECT_TRUE(request->LayoutOf(Arg::kWeights).is_any());
   EXPECT_EQ(request->threads, 2);
-  // OpenBLAS has no bf16 to ask for.
+  // OpenBLAS does not compute in bf16.
   EXPECT_FALSE(RequestOf(*FindVariant("openblas"), ParseProblem("gemm/m8n8k8"),
                          {Pass::kForward, true, DataType::kBF16}, 1));
 }
 
-TEST(RegistryTest, WhatNoLibraryIsTrustedWithIsRefused) {
-  // C has 2^32 elements: refused before anything is allocated, whoever is asked.
+TEST(RegistryTest, TensorsTooLargeForLibrariesAreRefused) {
+  // C has 2^32 elements. Every library's kernel is refused before anything is allocated.
   const auto op = ParseProblem("gemm/m65536n65536k1");
   for (const Variant& variant : Variants()) {
     const auto request = RequestOf(variant, op, {Pass::kForward, true, DataType::kF32}, 1);

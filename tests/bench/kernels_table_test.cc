@@ -1,5 +1,5 @@
-// The table of docs/kernels.md must be the one that `topdnn kernels` prints: all that works
-// here stands in it, and what stands in it works here, but for types that this CPU may lack.
+// The table of docs/kernels.md must be the output of `topdnn kernels`: it lists everything that
+// works here, and everything in it works here, except types that this CPU may lack.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ Table ReadTable(std::istream& lines) {
   return table;
 }
 
-TEST(KernelsTableTest, TheReadmeHasWhatTheProgramPrints) {
+TEST(KernelsTableTest, TheDocumentHasTheProgramsOutput) {
   const Outcome outcome = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " kernels");
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
   std::istringstream printed(outcome.output);
@@ -64,7 +64,7 @@ TEST(KernelsTableTest, TheReadmeHasWhatTheProgramPrints) {
   std::ifstream readme(TOPDNN_SOURCE_DIR "/docs/kernels.md");
   const Table written = ReadTable(readme);
   ASSERT_GT(here.size(), 20U);
-  // What a CPU, or a build for one ISA, may lack.
+  // Entries that a CPU, or a build for one ISA, may lack.
   const std::set<std::string> of_some_cpus = {"bf16", "u8", "s8"};
   for (const auto& [key, types] : here) {
     const std::string what = key[0] + " " + key[1] + " on " + key[2];

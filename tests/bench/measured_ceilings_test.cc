@@ -24,7 +24,7 @@ Ceiling Made(const char* isa, const char* type, double value, Status status = St
   return ceiling;
 }
 
-TEST(CeilingOfKernel, IsThatOfS8ForU8) {
+TEST(CeilingOfKernel, OfU8IsTheCeilingOfS8) {
   const std::vector<Ceiling> ceilings = {Made("avx512", "f32", 1), Made("avx512_vnni", "s8", 4)};
   for (const DataType type : {DataType::kU8, DataType::kS8}) {
     const Ceiling* ceiling = CeilingOfKernel(ceilings, "avx512", type, 1);
@@ -53,7 +53,7 @@ TEST(HoldTo, GivesNoShareOfAnInvalidCeiling) {
   EXPECT_EQ(record.ceiling_verdict.status, Status::kInvalid);
 }
 
-TEST(Forget, RemovesTheCachesAndSaysSo) {
+TEST(Forget, RemovesTheCachesAndListsThem) {
   const TestFolder home;
   ASSERT_EQ(setenv("XDG_CACHE_HOME", home.path().c_str(), 1), 0);
   const auto best = home.Write("topdnn/best.json", "{}");

@@ -1,4 +1,4 @@
-// What is said to be needed is what a command takes.
+// The computed memory needs of commands agree with their peak memory.
 
 #include "bench/workload/memory_needs.h"
 
@@ -23,7 +23,7 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
-// The most that any process which this one has started has held at a time.
+// The largest peak memory of the processes that this one has started, in bytes.
 double PeakOfChildren() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -37,7 +37,7 @@ class MemoryNeedsTest : public testing::Test {
     if (PeakOfChildren() > 5e7) GTEST_SKIP() << "another test's process took more; run it alone";
   }
 
-  // Enough, and not far more than that.
+  // Expects a peak below the computed need, and not far below it.
   void ExpectPeak(std::size_t said, const std::vector<std::string>& arguments) const {
     const Outcome outcome = RunProgram(arguments);
     ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;

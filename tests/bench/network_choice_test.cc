@@ -8,7 +8,7 @@
 namespace topdnn {
 namespace {
 
-TEST(FastestVariantsTest, EachProblemTakesTheWayInWhichItsOwnStagesTookTheLeast) {
+TEST(FastestVariantsTest, EachProblemGetsTheVariantWithTheFastestStages) {
   const VariantTimes ways[] = {
       {{1, 1, 1}, {{"small", {0.1, 0.2, 0.1}}, {"large", {0.5, 0.5, 0.9}}}},
       {{1, 1, 1}, {{"small", {0.3, 0.3, 0.3}}, {"large", {0.4, 0.4, 0.1}}}}};
@@ -17,22 +17,22 @@ TEST(FastestVariantsTest, EachProblemTakesTheWayInWhichItsOwnStagesTookTheLeast)
   EXPECT_EQ(fastest.at("large"), 1U);
 }
 
-TEST(FastestVariantsTest, TheFirstStaysWhereAnotherGainsNextToNothing) {
+TEST(FastestVariantsTest, TheFirstStaysIfAnotherIsHardlyFaster) {
   const VariantTimes ways[] = {{{1}, {{"conv", {0.100}}}}, {{1}, {{"conv", {0.099}}}}};
   EXPECT_EQ(FastestVariants(ways).at("conv"), 0U);
 }
 
-TEST(FastestStepTest, IsTheLeastMedian) {
+TEST(FastestStepTest, HasTheSmallestMedian) {
   const VariantTimes ways[] = {{{1.0, 1.0, 1.0}, {}}, {{0.8, 0.8, 3.0}, {}}, {{0.5, 1.2, 1.2}, {}}};
   EXPECT_EQ(FastestStep(ways), 1U);
 }
 
-TEST(FastestStepTest, TheFirstStaysWhereAnotherGainsNextToNothing) {
+TEST(FastestStepTest, TheFirstStaysIfAnotherIsHardlyFaster) {
   const VariantTimes ways[] = {{{1.0}, {}}, {{0.995}, {}}};
   EXPECT_EQ(FastestStep(ways), 0U);
 }
 
-TEST(ChooseInNetworkTest, ThePlanItLeadsToAgreesWithTheReference) {
+TEST(ChooseInNetworkTest, TheChosenPlanAgreesWithTheReference) {
   for (const bool training : {false, true}) {
     WorkloadOptions options;
     options.network = "cnn";
@@ -51,7 +51,7 @@ TEST(ChooseInNetworkTest, ThePlanItLeadsToAgreesWithTheReference) {
   }
 }
 
-TEST(ChooseInNetworkTest, AnotherBackendIsLeftAsItIs) {
+TEST(ChooseInNetworkTest, AnotherBackendIsNotChanged) {
   WorkloadOptions options;
   options.backend = "eigen";
   EXPECT_EQ(ChooseInNetwork(options, false), "");

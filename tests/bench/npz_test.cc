@@ -63,7 +63,7 @@ TEST(NpzTest, ArraysOfEveryTypeAndShapeRoundTrip) {
   }
 }
 
-TEST(NpzTest, AnArrayIsWhatNumPyExpects) {
+TEST(NpzTest, AnArrayHasNumPysFormat) {
   const std::vector<std::byte> bytes = EncodeNpy(Floats({2, 3}, 0));
   const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   EXPECT_EQ(text.substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
@@ -73,7 +73,7 @@ TEST(NpzTest, AnArrayIsWhatNumPyExpects) {
   EXPECT_EQ(text[bytes.size() - 6 * sizeof(float) - 1], '\n');
 }
 
-TEST(NpzTest, EveryCutOfAnArrayIsRefused) {
+TEST(NpzTest, EveryTruncatedArrayIsRefused) {
   const std::vector<std::byte> whole = EncodeNpy(Floats({2, 3}, 0));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(),
@@ -91,7 +91,7 @@ TEST(NpzTest, AHostileHeaderAllocatesNothing) {
   EXPECT_THROW(DecodeNpy(bytes, "hostile.npy"), NpzError);
 }
 
-// The bytes of a shape's elements may wrap around to what the file does hold.
+// The number of bytes may overflow to the number of bytes in the file.
 TEST(NpzTest, AShapeWhoseBytesOverflowIsRefused) {
   for (const auto& [type, extents, data] :
        {std::tuple("<f8", "2305843009213693952", 0), std::tuple("<f8", "2305843009213693953", 8),
@@ -110,7 +110,7 @@ TEST(NpzTest, AShapeWhoseBytesOverflowIsRefused) {
   }
 }
 
-// Python's own zipfile writes entries as NumPy does, and reads ours without NumPy.
+// Python's zipfile writes entries as NumPy does, and reads our archives without NumPy.
 TEST(NpzTest, PythonReadsOursAndWeReadPythons) {
   if (std::system("python3 -c ''") != 0) GTEST_SKIP() << "python3 is not installed";
   const TestFolder folder;
@@ -154,13 +154,13 @@ with zipfile.ZipFile(folder + '/bomb.npz', 'w', zipfile.ZIP_DEFLATED) as bomb:
     EXPECT_EQ(read[0].second.shape, expected.shape);
     EXPECT_EQ(read[0].second.data, expected.data);
   }
-  // 16 MiB deflated to little: refused at the first byte too many, not after the last.
+  // 16 MiB of compressible data: refused at the first superfluous byte, not after the last.
   EXPECT_THAT(ErrorOf([&] { ReadNpz(folder.path() / "bomb.npz"); }),
               testing::AllOf(HasSubstr("bomb.npz: a.npy: too long"), HasSubstr("4 bytes")));
 }
 
-// What is not wanted is not unpacked: the data of this entry is damaged, and nobody sees it.
-TEST(NpzTest, OpeningReadsHeadersAlone) {
+// An entry that is not read is not unpacked: the damaged data of this entry causes no error.
+TEST(NpzTest, OpeningReadsOnlyHeaders) {
   const TestFolder folder;
   const std::string path = folder.path() / "a.npz";
   WriteNpz(path, {{"first", Floats({2, 3}, 1)}, {"second", Floats({5}, 7)}});
@@ -179,7 +179,7 @@ TEST(NpzTest, OpeningReadsHeadersAlone) {
   EXPECT_THAT(ErrorOf([&] { reader.Read(0); }), HasSubstr("a.npz: first.npy: damaged"));
 }
 
-TEST(NpzTest, AnArchiveReplacesTheOldOneAndLeavesNothingBeside) {
+TEST(NpzTest, AnArchiveReplacesTheOldOneAndLeavesNoOtherFile) {
   const TestFolder folder;
   const auto path = folder.path() / "a.npz";
   WriteNpz(path, {{"old", Floats({1}, 0)}});
@@ -187,12 +187,12 @@ TEST(NpzTest, AnArchiveReplacesTheOldOneAndLeavesNothingBeside) {
   ASSERT_EQ(ReadNpz(path).size(), 1u);
   EXPECT_EQ(ReadNpz(path)[0].first, "new");
   EXPECT_THROW(WriteNpz(path, {{"twice", Floats({1}, 0)}, {"twice", Floats({1}, 0)}}), NpzError);
-  EXPECT_EQ(ReadNpz(path)[0].first, "new");  // a failure keeps what was there
+  EXPECT_EQ(ReadNpz(path)[0].first, "new");  // a failure does not change the file
   using Files = std::filesystem::directory_iterator;
   EXPECT_EQ(std::distance(Files(folder.path()), Files()), 1);
 }
 
-TEST(NpzTest, WhatIsNoFileIsNotReplaced) {
+TEST(NpzTest, APathThatIsNotAFileIsNotReplaced) {
   const TestFolder folder;
   const auto pipe = folder.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
@@ -206,7 +206,7 @@ TEST(NpzTest, WhatIsNoFileIsNotReplaced) {
               HasSubstr("no arrays to write"));
 }
 
-TEST(NpzTest, WhatIsNoArchiveOrCannotBeWrittenIsOneLine) {
+TEST(NpzTest, InvalidArchivesAndFailedWritesAreOneLine) {
   const TestFolder folder;
   const auto text = folder.Write("text.npz", "not a zip file");
   EXPECT_THROW(ReadNpz(text), NpzError);

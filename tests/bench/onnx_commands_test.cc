@@ -1,4 +1,4 @@
-// export, run and --weights, from the command line.
+// The commands export and run, and --weights.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ class OnnxCommandsTest : public testing::Test {
  protected:
   std::string Path(const std::string& name) const { return (folder_.path() / name).string(); }
 
-  // An image of noise as `name`.
+  // Writes an image of noise to `name`.
   std::string Image(const std::string& name, const Shape& shape) const {
     Tensor tensor(shape);
     FromDouble(NormalValues(3, static_cast<std::size_t>(shape.elements())), tensor.desc(),
@@ -58,7 +58,7 @@ class OnnxCommandsTest : public testing::Test {
   TestFolder folder_;
 };
 
-// The zoo's own run, that of its ONNX file, and that by weights from an archive.
+// A run of the zoo's network, of its ONNX file, and with weights from an archive.
 TEST_F(OnnxCommandsTest, AnExportedNetworkGivesTheSameOutput) {
   const std::string input = "input=" + Image("x.npy", {3, 3, 32, 32});
   const std::string onnx = Path("cnn.onnx");
@@ -86,7 +86,7 @@ TEST_F(OnnxCommandsTest, AnExportedNetworkGivesTheSameOutput) {
   EXPECT_NE(ReadArray(Path("other/output.npy")).data, ReadArray(Path("zoo/output.npy")).data);
 }
 
-TEST_F(OnnxCommandsTest, AFileTakesANetworksPlace) {
+TEST_F(OnnxCommandsTest, AFileCanBeUsedAsANetwork) {
   const std::string onnx = Path("small.onnx");
   ExpectGood({"export", "cnn", onnx});
   const Outcome profile =
@@ -96,7 +96,7 @@ TEST_F(OnnxCommandsTest, AFileTakesANetworksPlace) {
   EXPECT_THAT(profile.output, HasSubstr("conv1"));
 }
 
-TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
+TEST_F(OnnxCommandsTest, ImpossibleRequestsAreRefusedInOneLine) {
   const std::string image = Image("x.npy", {1, 3, 32, 32});
   const std::string input = "input=" + image;
   const std::string out = Path("out");
@@ -131,8 +131,8 @@ TEST_F(OnnxCommandsTest, WhatCannotBeIsOneLine) {
   ExpectRefused(with_weights("w.npz"), "conv1/weights is 1x3x32x32, not 32x3x3x3");
 }
 
-// The header of the first entry claims 32 GiB. It is refused by its shape, before it is unpacked.
-TEST_F(OnnxCommandsTest, WeightsAreHeldAgainstTheNetworkBeforeTheyAreUnpacked) {
+// The header of the first entry claims 32 GiB. Its shape is refused before it is unpacked.
+TEST_F(OnnxCommandsTest, ShapesOfWeightsAreCheckedBeforeUnpacking) {
   const std::string image = Image("x.npy", {1, 3, 32, 32});
   WriteNpz(Path("w.npz"), {{"conv1/bias", ReadArray(Image("y.npy", {1000}))}});
   std::ifstream whole(Path("w.npz"), std::ios::binary);
@@ -141,8 +141,7 @@ TEST_F(OnnxCommandsTest, WeightsAreHeldAgainstTheNetworkBeforeTheyAreUnpacked) {
   const std::size_t at = bytes.find("'shape': (1000,), }      ");
   ASSERT_NE(at, std::string::npos);
   bytes.replace(at, 25, "'shape': (8589934592,), }");
-  // (the checksums are those of other bytes now, which shows only where an entry is read to its
-  // end)
+  // (the checksums no longer match, but they are checked only at the end of an entry)
   folder_.Write("w.npz", bytes);
   ExpectRefused({"run", "cnn", "--weights", Path("w.npz"), "--input", "input=" + image, "--output",
                  Path("out")},
@@ -179,7 +178,7 @@ class FixedBatchTest : public OnnxCommandsTest {
   }
 };
 
-TEST_F(FixedBatchTest, TheFilesOwnBatchIsTheDefault) {
+TEST_F(FixedBatchTest, TheBatchOfTheFileIsTheDefault) {
   const std::string onnx = Model({1, 3, 8, 8});
   const Outcome plan = RunProgram({"plan", onnx, "--infer"});
   EXPECT_EQ(plan.exit_status, kExitGood) << plan.output;

@@ -22,8 +22,8 @@ std::map<std::string, int> CountByKind(const ProblemSet& set) {
   return counts;
 }
 
-// The numbers of problems in DeepBench's own files.
-TEST(ProblemSetsTest, DeepBenchIsWhole) {
+// The numbers of problems in DeepBench's files.
+TEST(ProblemSetsTest, DeepBenchIsComplete) {
   using Counts = std::map<std::string, int>;
   EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-training")),
             (Counts{{"conv", 94}, {"gemm", 160}}));
@@ -32,7 +32,7 @@ TEST(ProblemSetsTest, DeepBenchIsWhole) {
   EXPECT_EQ(CountByKind(ProblemSetNamed("deepbench-device")), (Counts{{"conv", 16}, {"gemm", 13}}));
 }
 
-TEST(ProblemSetsTest, DeepBenchTrainsWithItsConvolutionsAndInfersWithTheRest) {
+TEST(ProblemSetsTest, OnlyConvolutionsOfDeepBenchHaveBackwardPasses) {
   for (const CountedProblem& problem : ProblemSetNamed("deepbench-training").problems) {
     EXPECT_EQ(problem.passes.size(), problem.op->kind() == "conv" ? 3U : 1U);
   }
@@ -40,7 +40,7 @@ TEST(ProblemSetsTest, DeepBenchTrainsWithItsConvolutionsAndInfersWithTheRest) {
   EXPECT_FALSE(ProblemSetNamed("deepbench-server").training);
 }
 
-// torchvision's ResNet-50 has 53 convolutions of 4,087,136,256 multiply-accumulates an image.
+// torchvision's ResNet-50 has 53 convolutions with 4,087,136,256 multiply-accumulates per image.
 TEST(ProblemSetsTest, ResNet50HasItsConvolutionsAndTheirWork) {
   std::int64_t convolutions = 0;
   std::int64_t macs = 0;
@@ -53,7 +53,7 @@ TEST(ProblemSetsTest, ResNet50HasItsConvolutionsAndTheirWork) {
   EXPECT_EQ(macs, 8 * 4087136256);
 }
 
-TEST(ProblemSetsTest, ANetworksLayersStandOnceWithTheirCount) {
+TEST(ProblemSetsTest, EqualLayersOfANetworkAreOneProblemWithACount) {
   const ProblemSet set = ProblemSetNamed("cnn-layers");
   const auto counts = CountByKind(set);
   EXPECT_EQ(counts.at("conv"), 3);
@@ -61,11 +61,11 @@ TEST(ProblemSetsTest, ANetworksLayersStandOnceWithTheirCount) {
   EXPECT_EQ(counts.at("inner_product"), 2);
 }
 
-// What `topdnn kernels` can tell about is what the smoke set holds.
+// `topdnn kernels` lists only operations that are in the smoke set.
 TEST(ProblemSetsTest, SmokeHasEveryOperation) {
   const auto counts = CountByKind(ProblemSetNamed("smoke"));
   for (const auto& [operation, backend] : RegisteredKernels()) {
-    // (a reorder is told by its two layouts, not by a problem)
+    // (two layouts specify a reorder, not a problem)
     if (operation != "reorder") {
       EXPECT_TRUE(counts.contains(operation)) << operation;
     }
@@ -90,14 +90,14 @@ TEST(ProblemSetsTest, ATextIsReadLineByLine) {
   EXPECT_FALSE(set.training);
 }
 
-TEST(ProblemSetsTest, WhatCannotBeReadIsToldWithItsLine) {
+TEST(ProblemSetsTest, AMalformedLineIsRefusedWithItsNumber) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("names no problem"));
   EXPECT_THAT(ErrorOf("gemm/m2n2k2\ngemm/m2n2\n"), HasSubstr("mine.txt, line 2: problem 'm2n2'"));
-  EXPECT_THAT(ErrorOf("passes: sideways\n"), HasSubstr("'sideways' is no pass"));
-  EXPECT_THAT(ErrorOf("passes:\n"), HasSubstr("names none"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is no count"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is no count"));
-  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("one word too many"));
+  EXPECT_THAT(ErrorOf("passes: sideways\n"), HasSubstr("'sideways' is not a pass"));
+  EXPECT_THAT(ErrorOf("passes:\n"), HasSubstr("'passes:' has no pass"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is not a count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is not a count"));
+  EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("unexpected word 'x4'"));
   EXPECT_THROW(ReadProblemSet("/nonexistent/problems.txt"), UsageError);
 }
 

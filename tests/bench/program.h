@@ -12,10 +12,10 @@
 
 namespace topdnn {
 
-// Runs the program with these arguments, in a process of its own.
+// Runs the program with these arguments, in a separate process.
 Outcome RunProgram(const std::vector<std::string>& arguments);
 
-// What it wrote. Throws nlohmann::json::exception when that is no JSON.
+// Reads a JSON file. Throws nlohmann::json::exception if it is not JSON.
 nlohmann::json ReadJson(const std::filesystem::path& path);
 
 }  // namespace topdnn

@@ -1,5 +1,4 @@
-// profile --record and --counters replay:FILE: the same report from what was kept, without
-// measuring.
+// profile --record and --counters replay:FILE: the same report from a recording, without measuring.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// What is printed and written, but for the command lines.
+// The printed and written output, without the command lines.
 std::string WithoutCommand(nlohmann::json json) {
   json.erase("command");
   return json.dump(1);
@@ -51,7 +50,7 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   EXPECT_THAT(measured.output, HasSubstr("warm-up  forward"));
   EXPECT_THAT(measured.output, HasSubstr("steady   backward"));
   EXPECT_FALSE(ReadJson(second)["stages"][0]["events"].empty());
-  // Which bytes leave the caches is a matter of the caches that were recorded.
+  // The recorded cache sizes, not this machine's, decide which bytes leave the caches.
   for (const bool fits : {true, false}) {
     nlohmann::json edited = ReadJson(recording);
     for (auto& cache : edited["machine"]["caches"]) cache["size"] = fits ? 1LL << 40 : 1;
@@ -63,7 +62,7 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
     ASSERT_EQ(other.exit_status, kExitGood) << other.output;
     EXPECT_EQ(ReadJson(second)["stages"][0]["roofline"]["dram_applies"], !fits);
   }
-  // Another batch, another backend's stages: refused in one line.
+  // Another batch or the stages of another backend are refused in one line.
   for (const std::vector<std::string>& other :
        {std::vector<std::string>{"--batch", "4"}, {"--backend", "reference"}, {"--infer"}}) {
     std::vector<std::string> wrong = {"profile",   "cnn", "--batch",    "2",
@@ -77,7 +76,7 @@ TEST(RecordTest, AReplayGivesTheSameTable) {
   }
 }
 
-TEST(RecordTest, AReplayPlansByWhatAutoChose) {
+TEST(RecordTest, AReplayUsesTheVariantsThatAutoChose) {
   const TestFolder folder;
   const std::string recording = folder.path() / "r.json";
   const std::vector<std::string> arguments = {"profile",   "cnn", "--infer",   "--batch", "2",
@@ -90,7 +89,7 @@ TEST(RecordTest, AReplayPlansByWhatAutoChose) {
   auto replay = arguments;
   replay.insert(replay.end(), {"--counters", "replay:" + recording});
   EXPECT_EQ(RunProgram(replay).output, measured.output);
-  // By other ways it is another plan, whichever was chosen.
+  // Other variants give another plan.
   nlohmann::json edited = ReadJson(recording);
   nlohmann::json& ways = edited["subject"]["choice"]["variants"];
   ASSERT_TRUE(ways.is_object());
@@ -103,7 +102,7 @@ TEST(RecordTest, AReplayPlansByWhatAutoChose) {
     outputs.insert(RunProgram(replay).output);
   }
   EXPECT_EQ(outputs.size(), 2u);
-  // What is broken, or was recorded by another backend, is refused in one line.
+  // An invalid choice, and a recording of another backend, are refused in one line.
   ways["conv1"] = {{"sideways", {"onednn-nhwc"}}};
   folder.Write("edited.json", edited.dump());
   EXPECT_EQ(RunProgram(replay).output,
@@ -115,8 +114,8 @@ TEST(RecordTest, AReplayPlansByWhatAutoChose) {
   EXPECT_THAT(refused.output, HasSubstr("recorded without --backend auto"));
 }
 
-// A recording written by hand: every stage has the same fractions of its slots, and its second pass
-// ran for twice as many slots as the first, so that an event of it counts half.
+// A recording written by hand. Every stage has the same fractions of its slots. The second pass has
+// twice as many slots as the first, so its events count half.
 TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
@@ -145,11 +144,11 @@ TEST(RecordTest, RecordedCountsGiveEachStagesTopdown) {
   }
 }
 
-TEST(RecordTest, CountsOfAPartOfTheTimeAreScaledOnlyWhenAsked) {
+TEST(RecordTest, MultiplexedCountsAreScaledOnlyOnRequest) {
   const TestFolder folder;
   nlohmann::json recording =
       ReadJson(TOPDNN_SOURCE_DIR "/tests/bench/recordings/cnn_reference_sapphire_rapids.json");
-  constexpr std::size_t kInstructions = 10;  // of the recording's events
+  constexpr std::size_t kInstructions = 10;  // index among the recording's events
   for (auto& region : recording["in_network"]["regions"])
     region["running"][kInstructions] = {0.5, 0.5};
   const std::string half = folder.path() / "half.json";

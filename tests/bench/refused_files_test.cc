@@ -1,5 +1,5 @@
-// Files that are not what they should be: pipes, links, the input as the output, names that steer a
-// terminal, recordings that cannot be.
+// Unsuitable files: pipes, links, the input as the output, names with control characters,
+// impossible recordings.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::string Contents(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Runs in a folder with a pipe that nobody reads or writes, and some files.
+// Runs in a folder with some files and a pipe without reader or writer.
 class RefusedFileTest : public testing::Test {
  protected:
   RefusedFileTest() {
@@ -123,7 +123,7 @@ TEST_F(RefusedFileTest, AnArchiveKeepsLinksModesAndReadOnlyFiles) {
   EXPECT_EQ(Contents(In("kept.npz")), "old");
 }
 
-TEST_F(RefusedFileTest, NamesCannotSteerTheTerminal) {
+TEST_F(RefusedFileTest, NamesCannotControlTheTerminal) {
   ExpectRefused("profile \"$(printf 'a\\033[31m\\nb')\"", "a\\u{1b}[31m\\nb");
   ExpectRefused("profile cnn --json \"$(printf 'no\\nsuch/x\\033')\"", "no\\nsuch/x\\u{1b}");
   ExpectRefused("\"$(printf 'x\\ny')\"", "no command 'x\\ny'");
@@ -135,7 +135,7 @@ TEST_F(RefusedFileTest, NamesCannotSteerTheTerminal) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b")));
 }
 
-TEST_F(RefusedFileTest, CountsThatCannotBeAreRefused) {
+TEST_F(RefusedFileTest, ImpossibleCountsAreRefused) {
   const std::string path = "counts";
   const std::string command = "topdown --cpu sapphire_rapids --events " + path;
   for (const std::string& counts : std::vector<std::string>{
@@ -152,8 +152,8 @@ TEST_F(RefusedFileTest, CountsThatCannotBeAreRefused) {
   EXPECT_EQ(Run(command).exit_status, kExitGood);
 }
 
-// What a recording may claim, although no machine does it.
-TEST_F(RefusedFileTest, AnAbsurdRecordingIsInvalidOrRefused) {
+// Recordings with impossible values.
+TEST_F(RefusedFileTest, AnImpossibleRecordingIsInvalidOrRefused) {
   const std::string workload = "profile lenet5 --infer --batch 2 --data synthetic --threads 1 ";
   ASSERT_EQ(Run(workload + "--iterations 3 --counters none --record r.json").exit_status,
             kExitGood);

@@ -1,19 +1,18 @@
-// Values of options that cannot be: refused before anything runs, in one line and with status 2.
+// Impossible values of options are refused before anything runs, in one line and with status 2.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include "bench/command_line/benchmark_flags.h"
 #include "bench/command_line/command.h"
 #include "tests/bench/program.h"
+#include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -21,23 +20,9 @@ namespace {
 
 using testing::HasSubstr;
 
-struct Refused {
-  std::vector<std::string> arguments;
-  std::string message;
-};
-
-void PrintTo(const Refused& refused, std::ostream* out) {
-  for (const std::string& argument : refused.arguments) *out << argument << ' ';
-}
-
 class RefusedValueTest : public testing::TestWithParam<Refused> {};
 
-TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) {
-  const Outcome outcome = RunProgram(GetParam().arguments);
-  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
-  EXPECT_THAT(outcome.output, HasSubstr(GetParam().message));
-  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
-}
+TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Numbers, RefusedValueTest,
@@ -98,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{{"bench", "--benchmark_out=-"}, "--benchmark_format=json"},
         Refused{{"bench", "--benchmark_out=/no/such/folder/x"}, "/no/such/folder/x"},
         Refused{{"bench", "--benchmark_fliter=cnn"}, "did you mean --benchmark_filter?"},
-        Refused{{"bench", "--benchmark_filter=("}, "no regular expression"}));
+        Refused{{"bench", "--benchmark_filter=("}, "not a regular expression"}));
 
 TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
   const Outcome outcome = RunShell("BENCHMARK_MIN_TIME=nan " TOPDNN_BINARY_DIR "/topdnn bench");
@@ -106,7 +91,7 @@ TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
   EXPECT_THAT(outcome.output, HasSubstr("BENCHMARK_MIN_TIME=nan"));
 }
 
-TEST(BenchmarkFlagsTest, OurOwnAreTakenOutAndTheOthersPassedOn) {
+TEST(BenchmarkFlagsTest, OurFlagsAreRemovedAndTheOthersPassedOn) {
   const BenchmarkFlags flags = ReadBenchmarkFlags(
       {"--benchmark_filter=a=b", "--benchmark_out=x", "--benchmark_out_format=csv",
        "--benchmark_list_tests", "--benchmark_min_time=0.5", "--v=2"});
@@ -118,7 +103,7 @@ TEST(BenchmarkFlagsTest, OurOwnAreTakenOutAndTheOthersPassedOn) {
   EXPECT_FALSE(ReadBenchmarkFlags({"--benchmark_list_tests=false"}).list);
 }
 
-TEST(BenchmarkFlagsTest, RowsBecomeCsvWithQuotesAndAColumnACounter) {
+TEST(BenchmarkFlagsTest, CsvHasQuotesAndAColumnPerCounter) {
   EXPECT_EQ(CsvOfBenchmarks(R"({"context": {"a": 1}, "benchmarks": [
     {"name": "a,b", "run_name": "a,b", "run_type": "iteration", "repetitions": 1,
      "repetition_index": 0, "threads": 1, "iterations": 5, "real_time": 1.5, "cpu_time": 2,
@@ -130,7 +115,7 @@ TEST(BenchmarkFlagsTest, RowsBecomeCsvWithQuotesAndAColumnACounter) {
             "c,,,,,,,,true,\"no, never\",\n");
 }
 
-// What stood at the name of old, and a link there, stay untouched.
+// A link at a predictable temporary name, and the file that it names, are not changed.
 TEST(BenchmarkFlagsTest, ResultsAreWrittenAtomically) {
   const TestFolder folder;
   const std::string path = folder.path() / "x.csv";

@@ -7,10 +7,10 @@
 namespace topdnn {
 namespace {
 
-TEST(ReluKinksTest, CountsWhatRoundingMayMoveAcross) {
-  // The largest is 10, so that rounding moves by 4e-5.
+TEST(ReluKinksTest, CountsValuesThatRoundingMayMoveAcross) {
+  // The largest value is 10, so rounding may change a value by 4e-5.
   EXPECT_EQ(CountAtKinks(std::vector<double>{0, 10, 1e-5, 3.9e-5, 5e-5, 1}, 0), 2);
-  EXPECT_EQ(CountAtKinks(std::vector<double>{0, 0, 0, 3}, 0), 0);  // (zeros are what was cut off)
+  EXPECT_EQ(CountAtKinks(std::vector<double>{0, 0, 0, 3}, 0), 0);  // (the ReLU made the zeros)
   EXPECT_EQ(CountAtKinks(std::vector<double>{}, 0), 0);
 }
 

@@ -41,8 +41,8 @@ std::string Refusal(const std::string& bytes) {
   return "";
 }
 
-TEST(SafetensorsTest, TensorsComeByNameTypeAndShape) {
-  // bf16 1.5 is 0x3fc0; it stands at an odd place here.
+TEST(SafetensorsTest, TensorsHaveTheirNamesTypesAndShapes) {
+  // bf16 1.5 is 0x3fc0; here it begins at an odd offset.
   const std::string data = Floats({1, 2, 3, 4, 5, 6}) + "\x07" + "\xc0\x3f";
   const NamedArrays arrays = DecodeSafetensors(File(R"({"__metadata__":{"format":"pt"},
                "conv1/weights":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},
@@ -79,7 +79,7 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
            {f32 + R"("shape":[-2],"data_offsets":[0,8])", "no shape"},
            {f32 + R"("shape":[2.5],"data_offsets":[0,8])", "no shape"},
            {f32 + R"("shape":[18446744073709551615],"data_offsets":[0,8])", "no shape"},
-           {f32 + R"("shape":[4611686018427387906],"data_offsets":[0,8])", "cannot be"},
+           {f32 + R"("shape":[4611686018427387906],"data_offsets":[0,8])", "is impossible"},
            {f32 + R"("shape":[2],"data_offsets":[0])", "no data_offsets"},
            {f32 + R"("shape":[2],"data_offsets":[8,0])", "bytes 8 to 0"},
            {f32 + R"("shape":[3],"data_offsets":[0,8])", "not its 12"},
@@ -110,7 +110,7 @@ TEST(SafetensorsTest, TensorsThatShareAByteAreRefused) {
   }
 }
 
-// In quadratic time this is minutes.
+// An algorithm with quadratic time would need minutes.
 TEST(SafetensorsTest, AHeaderFullOfTensorsIsRead) {
   std::string header = "{";
   constexpr int kTensors = 250'000;

@@ -14,7 +14,7 @@
 namespace topdnn {
 namespace {
 
-// Times around a level, with a spread that repeats.
+// Times around a value, with a periodic spread.
 CandidateTimes Around(const std::string& name, double level, double spread, int rounds = 21) {
   CandidateTimes times{name, {}};
   for (int i = 0; i < rounds; ++i) {
@@ -32,7 +32,7 @@ TEST(ChooseCandidateTest, AClearWinnerIsTaken) {
 }
 
 TEST(ChooseCandidateTest, TheDefaultStaysWithinTheSpread) {
-  // Faster by its median alone: half of the rounds say otherwise.
+  // Its median is faster, but it is slower in half of the rounds.
   CandidateTimes noisy{"noisy", {}};
   for (int i = 0; i < 21; ++i) noisy.seconds.push_back(i % 2 == 0 ? 0.9 : 1.2);
   const CandidateTimes times[] = {Around("default", 1.0, 0.0), noisy};
@@ -44,12 +44,12 @@ TEST(ChooseCandidateTest, TheDefaultStaysForLessThanAPercent) {
   EXPECT_EQ(ChooseCandidate(times).index, 0U);
 }
 
-TEST(ChooseCandidateTest, OneThatDroppedOutIsNotTaken) {
+TEST(ChooseCandidateTest, ADroppedCandidateIsNotTaken) {
   const CandidateTimes times[] = {Around("default", 1.0, 0.0), Around("dropped", 0.1, 0.0, 2)};
   EXPECT_EQ(ChooseCandidate(times).index, 0U);
 }
 
-TEST(MakeCandidatesTest, EachKernelStandsOnceAndAgreesWithTheReference) {
+TEST(MakeCandidatesTest, EachKernelIsListedOnceAndAgreesWithTheReference) {
   const KernelProblem problem(ParseProblem("conv/n1c16h8w8k16r3s3u1v1p1q1"),
                               {Pass::kForward, true, DataType::kF32});
   const std::vector<Candidate> candidates = MakeCandidates(problem, 1);
@@ -73,7 +73,7 @@ class SelectionCacheTest : public testing::Test {
 
 TEST_F(SelectionCacheTest, RemembersAcrossProcesses) {
   SelectionCache(path()).Add(key_, {"onednn-nhwc", "onednn", 1.25, 1e-6});
-  // Another process's addition to the same file is kept.
+  // An entry that another process adds to the file is kept.
   SelectionCache other(path());
   SelectionCache again(path());
   other.Add({"another", "a machine"}, {"openblas", "onednn", 2, 0});
@@ -89,7 +89,7 @@ TEST_F(SelectionCacheTest, RemembersAcrossProcesses) {
   EXPECT_FALSE(read.Find({key_.problem, "another machine"}));
 }
 
-TEST_F(SelectionCacheTest, WhatIsNoCacheIsStartedAnewWithOneLine) {
+TEST_F(SelectionCacheTest, AnInvalidCacheIsReplacedWithOneLine) {
   for (const std::string& text : std::vector<std::string>{
            "", "not JSON", std::string("\0\x1b\n\xff\n", 5), std::string(100'000, '['), "[]",
            R"({"schema": 2, "machines": {}})", R"({"schema": 1})",
@@ -99,24 +99,24 @@ TEST_F(SelectionCacheTest, WhatIsNoCacheIsStartedAnewWithOneLine) {
     testing::internal::CaptureStderr();
     SelectionCache cache(path());
     EXPECT_FALSE(cache.Find(key_)) << text;
-    // It is sound from now on, even if nothing is added.
+    // The file is valid from now on, even if nothing is added.
     SelectionCache again(path());
     cache.Add(key_, {"eigen", "onednn", 2, 0});
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find("started anew"), std::string::npos) << said;
+    EXPECT_NE(said.find("it is replaced"), std::string::npos) << said;
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     EXPECT_TRUE(SelectionCache(path()).Find(key_)) << text;
   }
 }
 
-TEST_F(SelectionCacheTest, WithoutAPathNothingIsKept) {
+TEST_F(SelectionCacheTest, WithoutAPathNothingIsStored) {
   SelectionCache cache("");
   cache.Add(key_, {"eigen", "onednn", 2, 0});
   EXPECT_TRUE(cache.Find(key_));
   EXPECT_FALSE(SelectionCache("").Find(key_));
 }
 
-TEST_F(SelectionCacheTest, AnUnwritablePlaceIsToldOnce) {
+TEST_F(SelectionCacheTest, AnUnwritableFolderIsReportedOnce) {
   Write("x");
   testing::internal::CaptureStderr();
   SelectionCache cache(path() + "/below/a/file.json");

@@ -1,5 +1,5 @@
-// What a person sees: tables and help that fit the terminal, everything into a pipe, the options
-// that choose what is printed.
+// Output for a person: tables and help fit the terminal, a pipe gets all columns, and options
+// select what is printed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr const char* kProgram = TOPDNN_BINARY_DIR "/topdnn";
-// A profile without measuring.
+// A replayed profile, which measures nothing.
 constexpr const char* kProfile =
     "profile cnn --infer --backend reference --batch 1 --counters replay:" TOPDNN_SOURCE_DIR
     "/tests/bench/recordings/cnn_reference_sapphire_rapids.json";
 
-// The output on a terminal of that width; 0: into a pipe.
+// The output on a terminal of this width; 0: in a pipe.
 std::string OutputOf(const std::string& arguments, int columns) {
   const Outcome outcome =
       RunShell("LC_ALL=C.UTF-8 COLUMNS=" + (columns == 0 ? "" : std::to_string(columns)) + " " +
@@ -59,7 +59,7 @@ TEST(TerminalTest, TheHelpOfEveryCommandFitsTheWidth) {
   for (const Command& command : Commands()) ExpectFits(command.name + " --help", 80);
 }
 
-TEST(TerminalTest, IntoAPipeNothingIsCut) {
+TEST(TerminalTest, APipeGetsEverything) {
   for (const std::string& arguments :
        {std::string(kProfile), std::string("plan resnet50 --train --batch 2")}) {
     const std::string whole = OutputOf(arguments, 0);
@@ -79,7 +79,7 @@ TEST(TerminalTest, QuietPrintsNoTable) {
   EXPECT_THAT(quiet, Not(HasSubstr("--explain")));
 }
 
-TEST(TerminalTest, TopAndColumnsChooseWhatTheTableShows) {
+TEST(TerminalTest, TopAndColumnsSelectRowsAndColumns) {
   const std::string text =
       OutputOf(std::string(kProfile) + " --top 2 --columns stage,pass,time", 0);
   std::istringstream lines(text);
@@ -95,7 +95,7 @@ TEST(TerminalTest, TopAndColumnsChooseWhatTheTableShows) {
   EXPECT_EQ(first[4], "all others");
 }
 
-TEST(TerminalTest, UnknownNamesAreRefusedWithTheKnownOnes) {
+TEST(TerminalTest, UnknownNamesAreRefusedWithTheValidOnes) {
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {" --sort size",
             "no order for --sort 'size'; did you mean time?; there are: time share peak name"},
@@ -124,7 +124,7 @@ TEST(NetworksTest, ListsTheZooWithItsSizes) {
   EXPECT_THAT(text,
               HasSubstr("network                image  classes  layers  parameters M     GMAC  "
                         "source\n"));
-  // Parameters as torchvision counts them.
+  // The numbers of parameters are torchvision's.
   EXPECT_THAT(text,
               HasSubstr("resnet50           3x224x224     1000     174        25.557   4.0892  "
                         "He et al. 2016; torchvision (v1.5)\n"));

@@ -125,7 +125,7 @@ TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
   EXPECT_NEAR(json["remainder_seconds"].get<double>(), 0.5e-3, 1e-12);
 }
 
-TEST(JsonTest, WhatIsNotFiniteOrAbsentIsNull) {
+TEST(JsonTest, ValuesThatAreNotFiniteOrAbsentAreNull) {
   Report report = Sample();
   report.machine.json()["odd"] = kNan;
   Record& stage = report.stages[0];
@@ -166,13 +166,13 @@ TEST(JsonTest, AFailedRecordHasNoTime) {
   EXPECT_EQ(json["reason"], failed.reason);
 }
 
-TEST(JsonTest, BytesThatAreNoUtf8DoNotStopAReport) {
+TEST(JsonTest, BytesThatAreNotUtf8DoNotStopAReport) {
   Report report = Sample();
   report.command = "profile \xff";
   EXPECT_TRUE(nlohmann::json::accept(JsonText(ToJson(report))));
 }
 
-TEST(CsvTest, OneRowPerStageWithEmptyFieldsForTheAbsent) {
+TEST(CsvTest, OneRowPerStageWithEmptyFieldsForAbsentValues) {
   Report report = Sample();
   report.stages.resize(2);
   report.stages[0].events = {{"page-faults", 3.0}};
@@ -187,7 +187,7 @@ TEST(CsvTest, OneRowPerStageWithEmptyFieldsForTheAbsent) {
             "conv1,conv,backward_data,in-network,brgconv:avx512,,FAILED,,,,,,200000000,,,,,,\n");
 }
 
-TEST_F(FolderTest, WritesWholeFilesAndLeavesNothingElse) {
+TEST_F(FolderTest, WritesCompleteFilesAndLeavesNoOthers) {
   const std::string path = folder + "/out.json";
   WriteFileAtomically(path, "first");
   chmod(path.c_str(), 0640);
@@ -204,7 +204,7 @@ TEST_F(FolderTest, WritesWholeFilesAndLeavesNothingElse) {
   EXPECT_EQ(Contents(path), CsvText(Sample()));
 }
 
-TEST_F(FolderTest, ASymbolicLinkStaysOne) {
+TEST_F(FolderTest, ASymbolicLinkIsKept) {
   const std::string link = folder + "/link";
   WriteFileAtomically(folder + "/real", "old");
   std::filesystem::create_symlink("real", link);
@@ -213,12 +213,12 @@ TEST_F(FolderTest, ASymbolicLinkStaysOne) {
   EXPECT_EQ(Contents(folder + "/real"), "new");
 }
 
-TEST_F(FolderTest, ADeviceIsWrittenToNotReplaced) {
+TEST_F(FolderTest, ADeviceIsWrittenAndNotReplaced) {
   WriteFileAtomically("/dev/null", "gone");
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
 }
 
-TEST_F(FolderTest, WhatCannotBeWrittenIsOneLine) {
+TEST_F(FolderTest, AFailedWriteIsOneLine) {
   for (const std::string& path : {folder + "/none/out.json", folder, std::string()}) {
     for (const bool check : {false, true}) {
       try {
@@ -235,7 +235,7 @@ TEST_F(FolderTest, WhatCannotBeWrittenIsOneLine) {
   EXPECT_EQ(Files(), 0u);
 }
 
-TEST(TextTest, ThreeDigitsAndFittingUnits) {
+TEST(TextTest, ThreeDigitsAndSuitableUnits) {
   EXPECT_EQ(TimeText(1.234, true), "1.23 s");
   EXPECT_EQ(TimeText(0.0123456, true), "12.3 ms");
   EXPECT_EQ(TimeText(0.00099996, true), "1.00 ms");
@@ -264,8 +264,8 @@ TEST(TextTest, BarsAndCuts) {
   EXPECT_EQ(PadLeft("\u00B5s", 4), "  \u00B5s");
 }
 
-TEST(StyleTest, ColourNeedsATerminalAndNoRefusal) {
-  Surroundings here;
+TEST(StyleTest, ColourNeedsATerminalAndNoNoColor) {
+  TerminalEnvironment here;
   here.term = "xterm";
   EXPECT_FALSE(StyleFor(here).colour);
   here.is_terminal = true;
@@ -280,8 +280,8 @@ TEST(StyleTest, ColourNeedsATerminalAndNoRefusal) {
   EXPECT_FALSE(StyleFor(here).colour);
 }
 
-TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
-  Surroundings here;
+TEST(StyleTest, TheLocaleDecidesUnicodeAndTheTerminalTheWidth) {
+  TerminalEnvironment here;
   EXPECT_FALSE(StyleFor(here).unicode);
   here.lang = "de_DE.utf8";
   EXPECT_TRUE(StyleFor(here).unicode);
@@ -297,8 +297,8 @@ TEST(StyleTest, UnicodeFollowsTheLocaleAndWidthTheTerminal) {
   }
 }
 
-TEST(StyleTest, IntoAPipeTablesAreCutOnlyToTheWidthInColumns) {
-  Surroundings here;
+TEST(StyleTest, InAPipeOnlyColumnsLimitsTables) {
+  TerminalEnvironment here;
   EXPECT_EQ(StyleFor(here).width, 110);
   EXPECT_FALSE(StyleFor(here).cut);
   here.columns_variable = "100";
@@ -407,7 +407,7 @@ Record StageWithRegimes(const std::string& name, const std::string& pass, double
   return record;
 }
 
-TEST(ContextGapTest, CachesExplainAtMostWhatColdOnesAdd) {
+TEST(ContextGapTest, CachesExplainAtMostTheCostOfColdCaches) {
   const ContextGap colder{.hot = 1.0, .cold = 3.0, .in_network = 2.5};
   EXPECT_DOUBLE_EQ(colder.CachesAtMost(), 1.5);
   EXPECT_DOUBLE_EQ(colder.Rest(), 0.0);
@@ -422,7 +422,7 @@ TEST(ContextGapTest, CachesExplainAtMostWhatColdOnesAdd) {
   EXPECT_DOUBLE_EQ(cold_is_hot.Rest(), 0.25);
 }
 
-TEST(ContextGapTest, SumsKernelsApartFromReordersAndNeedsAllThreeTimes) {
+TEST(ContextGapTest, SumsKernelsAndReordersAndNeedsAllThreeTimes) {
   Report report;
   report.stages = {StageWithRegimes("conv1", "forward", 0.002, 0.004, 0.003),
                    StageWithRegimes("conv1.weights", "reorder", 0.001, 0.001, 0.001)};
@@ -443,7 +443,7 @@ TEST(ContextGapTest, AFailedStageHasNone) {
   EXPECT_FALSE(ContextGapOf(record));
 }
 
-TEST(DramTableTest, StandsBesideTheLeastBytesAndOnlyWhereItWasCounted) {
+TEST(DramTableTest, HasCountedAndCompulsoryBytesOfCountedStages) {
   Report report = Sample();
   const Style style = {.unicode = false};
   EXPECT_EQ(DramTableText(report, style), "");

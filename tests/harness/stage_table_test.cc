@@ -81,7 +81,7 @@ TEST(StageTableTest, HasTheChosenColumnsInTheirOrder) {
   EXPECT_THAT(text, HasSubstr("   5.00          forward\n"));
 }
 
-TEST(StageTableTest, RefusesUnknownNamesAndListsTheKnown) {
+TEST(StageTableTest, RefusesUnknownNamesAndListsTheValidOnes) {
   for (const StageTableOptions& options :
        {StageTableOptions{.sort = "size"}, StageTableOptions{.columns = {"size"}}}) {
     try {
@@ -94,7 +94,7 @@ TEST(StageTableTest, RefusesUnknownNamesAndListsTheKnown) {
   }
 }
 
-TEST(StageTableTest, ImplementationsGoFirstWhereThereIsNoRoom) {
+TEST(StageTableTest, ImplementationsAreOmittedFirst) {
   Report report = Sample();
   report.stages[0].name = "inception_4e/5x5_reduce";
   report.stages[0].pass = "backward_weights";
@@ -114,7 +114,7 @@ TEST(StageTableTest, ImplementationsGoFirstWhereThereIsNoRoom) {
   EXPECT_THAT(text(160), HasSubstr("80.0     1.000  ###           jit:avx512_core  DEGRADED\n"));
 }
 
-TEST(VerdictTest, AStageThatHasOnlyReasonsOfTheStepDoesNotStandOut) {
+TEST(VerdictTest, AStageWithOnlyTheStepsReasonsIsNotListed) {
   Report report = Sample();
   report.step.status = Status::kDegraded;
   report.step.reason = "interrupted; a slow probe; a lower ceiling";

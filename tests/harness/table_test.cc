@@ -36,7 +36,7 @@ Table Layers() {
   return table;
 }
 
-TEST(TableTest, HasRoomForAllIn160Columns) {
+TEST(TableTest, HasAllColumnsIn160) {
   EXPECT_EQ(Layers().Text(PlainOf(160)),
             "stage           share %  time us  GFLOP/s                implementation            "
             "reason\n"
@@ -65,7 +65,7 @@ TEST(TableTest, WrapsTextFirstIn100Columns) {
             "all                       1025     <0.001\n");
 }
 
-TEST(TableTest, CutsNamesInTheMiddleAndNamesWhatIsLeftOutIn60Columns) {
+TEST(TableTest, CutsNamesAndListsOmittedColumnsIn60Columns) {
   EXPECT_EQ(Layers().Text(PlainOf(60)),
             "stage           share %  time us  GFLOP/s  implementation\n"
             "------------------------------------------------------------\n"
@@ -85,7 +85,7 @@ TEST(TableTest, CutsNamesInTheMiddleAndNamesWhatIsLeftOutIn60Columns) {
             "  implementation, reason\n");
 }
 
-TEST(TableTest, IntoAPipeGoesEverything) {
+TEST(TableTest, APipeGetsEverything) {
   Style pipe = PlainOf(60);
   pipe.cut = false;
   EXPECT_EQ(Layers().Text(pipe), Layers().Text(PlainOf(160)));
@@ -102,7 +102,7 @@ TEST(TableTest, EveryLineFitsAnyWidthFrom36) {
   }
 }
 
-TEST(TableTest, ColoursAndUnicodeStayOutsideOfTheWidths) {
+TEST(TableTest, ColoursAndUnicodeDoNotChangeTheWidths) {
   Table table({{.name = "name"}, {.name = "time", .kind = Kind::kTime}, {.kind = Kind::kBar}});
   table.AddRule();
   table.Add({{"slow", Ink::kRed}, 2e-6, 0.5});
@@ -159,7 +159,7 @@ TEST(TableTest, RowsHaveACellForEachColumn) {
   EXPECT_TRUE(table.empty());
 }
 
-TEST(FitColumnsTest, TheHighestRankGivesWayFirst) {
+TEST(FitColumnsTest, TheHighestRankBecomesNarrowerFirst) {
   const std::vector<ColumnNeed> columns = {
       {20, 10, 0, false}, {8, 8, 0, false}, {12, 6, 0, true}, {30, 10, 2, false}, {9, 9, 1, false}};
   using Widths = std::vector<std::size_t>;
@@ -167,7 +167,8 @@ TEST(FitColumnsTest, TheHighestRankGivesWayFirst) {
   EXPECT_EQ(FitColumns(columns, 85), (Widths{20, 8, 10, 30, 9}));
   EXPECT_EQ(FitColumns(columns, 71), (Widths{20, 8, 6, 20, 9}));
   EXPECT_EQ(FitColumns(columns, 61), (Widths{20, 8, 6, 10, 9}));
-  EXPECT_EQ(FitColumns(columns, 60), (Widths{20, 8, 0, 17, 9}));  // no bar rather than cut names
+  EXPECT_EQ(FitColumns(columns, 60),
+            (Widths{20, 8, 0, 17, 9}));  // the bar is omitted before names are cut
   EXPECT_EQ(FitColumns(columns, 50), (Widths{17, 8, 0, 10, 9}));
   EXPECT_EQ(FitColumns(columns, 42), (Widths{20, 8, 0, 0, 9}));
   EXPECT_EQ(FitColumns(columns, 20), (Widths{10, 8, 0, 0, 0}));
@@ -182,7 +183,7 @@ TEST(CutTest, KeepsBothEnds) {
   EXPECT_EQ(CutMiddle("abcdef", 2, true), "a\u2026");
 }
 
-TEST(WrapTest, ANumberStaysWithItsPercentSign) {
+TEST(WrapTest, ANumberAndItsPercentSignAreOneWord) {
   EXPECT_EQ(Wrap("it waited for 53 % of it", 16, 2), "it waited for\n  53 % of it\n");
 }
 

@@ -24,7 +24,7 @@ const std::map<std::string, std::vector<std::string>>& Allowed() {
 }
 
 // The rooms of a floor, from top to bottom: a folder includes its own files and the rooms below.
-// "bench" stands for the files directly in bench/.
+// "bench" means the files directly in bench/.
 const std::vector<std::vector<std::string>>& Rooms() {
   static const std::vector<std::vector<std::string>> floors = {
       {"bench", "bench/commands", "bench/speed", "bench/choice", "bench/cases", "bench/profile",
@@ -38,7 +38,8 @@ const std::vector<std::vector<std::string>>& Rooms() {
 // The files directly in harness/ that its rooms use.
 bool IsGround(const std::string& path) {
   static const std::vector<std::string> ground = {"harness/counting", "harness/input_file",
-                                                  "harness/one_line", "harness/status"};
+                                                  "harness/one_line", "harness/registered_list",
+                                                  "harness/status"};
   return std::any_of(ground.begin(), ground.end(), [&](const std::string& name) {
     return path == name + ".h" || path == name + ".cc";
   });
@@ -57,8 +58,8 @@ std::string RoomBreach(const std::string& from, const std::string& to) {
     if (FloorOf(rooms.front() + "/") != floor || FloorOf(to) != floor) continue;
     const auto room = std::find(rooms.begin(), rooms.end(), RoomOf(from));
     const auto target = std::find(rooms.begin(), rooms.end(), RoomOf(to));
-    if (room == rooms.end()) return "stands in " + RoomOf(from) + "/, which is no known room";
-    if (target == rooms.end()) return "includes " + to + ", which is in no known room";
+    if (room == rooms.end()) return "is in " + RoomOf(from) + "/, which is not a known room";
+    if (target == rooms.end()) return "includes " + to + ", which is not in a known room";
     if (target < room) return "includes " + to + ", which is in a room above " + *room + "/";
   }
   return "";

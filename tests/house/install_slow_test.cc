@@ -1,4 +1,4 @@
-// cmake --install: what it puts below a prefix works from there.
+// cmake --install: the files that it installs below a prefix work from there.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST_F(InstallTest, TheProgramFindsItsLibrariesAndIsCompleted) {
   EXPECT_GT(std::filesystem::file_size(Find("topdnn.1")), 10000u);
 }
 
-TEST_F(InstallTest, AProgramOfItsOwnMeasuresWithTheHarness) {
+TEST_F(InstallTest, AnotherProgramMeasuresWithTheHarness) {
   const std::string source = folder.Write("main.cc", R"(
 #include <cstdio>
 

@@ -59,7 +59,7 @@ const std::map<std::string, std::string>& PackageOf() {
 }
 
 // The names in the find commands of a CMake file.
-std::set<std::string> Demands(const std::string& cmake) {
+std::set<std::string> FindCommands(const std::string& cmake) {
   static const std::regex pattern(
       R"((?:find_package|pkg_check_modules|find_library|find_path)\s*\(\s*(\w+))");
   std::set<std::string> names;
@@ -95,7 +95,7 @@ TEST(PackagesTest, EverythingThatCMakeLooksForIsListed) {
     if (file.path.starts_with("tests/outside/")) continue;  // (it looks for topdnn itself)
     if (file.path.ends_with(".cmake") || file.path.ends_with("CMakeLists.txt")) cmake += file.text;
   }
-  const std::set<std::string> demands = Demands(cmake);
+  const std::set<std::string> demands = FindCommands(cmake);
   EXPECT_THAT(demands, testing::Contains("GTest"));
   for (const std::string& demand : demands) {
     const auto found = PackageOf().find(demand);
@@ -118,8 +118,8 @@ TEST(PackagesTest, ParsesMarksCommentsAndMissingReasons) {
   EXPECT_EQ(packages[2].reason, "");
 }
 
-TEST(PackagesTest, FindsDemands) {
-  EXPECT_THAT(Demands("find_package(Eigen3 3.4 REQUIRED)\nfind_library( X_LIBRARY x)\n"),
+TEST(PackagesTest, FindsTheNamesOfFindCommands) {
+  EXPECT_THAT(FindCommands("find_package(Eigen3 3.4 REQUIRED)\nfind_library( X_LIBRARY x)\n"),
               testing::ElementsAre("Eigen3", "X_LIBRARY"));
 }
 

@@ -96,6 +96,11 @@ constexpr Phrase kPhrases[] = {
     {"stands beside", "is next to"},
     {"make it so", "give ..."},
     {"worked out apart", "computed by hand"},
+    {"process of its own", "separate process"},
+    {"stack of its own", "separate stack"},
+    {"memory of its own", "separate memory"},
+    {"started anew", "replaced"},
+    {"is taken for", "is detected as"},
 };
 
 TEST(TextTest, CommentsAndMessagesArePlainEnglish) {

@@ -30,6 +30,13 @@ TEST(ConcatOpTest, ShapeWorkAndOperands) {
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
 }
 
+TEST(ConcatOpTest, SourcesAreContiguousWithOneRow) {
+  const ConcatOp one({Shape{1, 3, 4, 5}, Shape{1, 7, 4, 5}}, 1);
+  EXPECT_EQ(one.SourcePlaces(), (std::vector<std::int64_t>{0, 60}));
+  const ConcatOp two({Shape{2, 3, 4, 5}, Shape{2, 7, 4, 5}}, 1);
+  EXPECT_TRUE(two.SourcePlaces().empty());
+}
+
 TEST(ConcatOpTest, ImpossibleGeometryIsRefused) {
   const auto make = [](std::vector<Shape> sources, int axis) {
     return ConcatOp(std::move(sources), axis);

@@ -39,7 +39,7 @@ TEST(ConvOpTest, ExtentsOfKnownLayers) {
 }
 
 TEST(ConvOpTest, PaddingTapsAreCountedSeparately) {
-  // 3x3, pad 1 on 4x4: of 4*4*9 taps, the rows (and columns) inside are 10 of 12.
+  // 3x3 with padding 1 on 4x4 has 4*4*9 taps. 10 of 12 rows, and of 12 columns, are inside.
   const ConvExtents e{.n = 1,
                       .c = 1,
                       .h = 4,
@@ -82,7 +82,8 @@ TEST(ConvOpTest, WorkOfGroupsStridesAndDilation) {
   const Work work = op.WorkOf(Pass::kForward, DataType::kBF16);
   EXPECT_EQ(work.macs, 2 * 6 * 2 * (2 * 5) * (3 * 2));
   EXPECT_EQ(work.flops, 2 * work.macs);
-  // Rows 0, 1 and 1, 2, 3 of the two outputs; columns x and x + 2, but for the last.
+  // The two output rows read rows 0, 1 and 1, 2, 3. Output column x reads columns x and x + 2; the
+  // last one reads only x.
   EXPECT_EQ(work.flops_without_padding, 2 * (2 * 6 * 2) * 5 * 9);
   // src, weights and dst in two bytes, the bias in four; a fused sum reads dst, too.
   EXPECT_EQ(work.bytes, 2 * (240 + 72 + 120) + 4 * 6);

@@ -40,7 +40,7 @@ TEST(ExtentsTest, WorkThatDoesNotFit64BitsIsRefused) {
   EXPECT_THROW(CheckWork("conv", {kMaxElements, kMaxElements}), std::invalid_argument);
 }
 
-// Extents that overflow in a formula would be printed as what they wrapped around to.
+// Without the limit, extents that overflow in a formula would be printed wrongly.
 TEST(ExtentsTest, HugeWindowsAreRefusedWithTheirExtents) {
   const std::string huge = "9223372036854775807";
   for (const std::string& problem :

@@ -37,8 +37,8 @@ void KeepPool(const std::string& backend, int threads) {
   keeper->Prepare({{Arg::kSrc, &operands[0]}, {Arg::kDst, &operands[1]}});
 }
 
-// NaN as f32, bf16 and f64, -1 as s32: what a kernel that adds to its result, or leaves out zeros,
-// does not make disappear.
+// NaN as f32, bf16 and f64, and -1 as s32. It remains visible if a kernel adds to its result, or
+// does not write its zeros.
 void Poison(const GuardedMemory& memory) { std::memset(memory.data(), 0xff, memory.bytes()); }
 
 }  // namespace
@@ -292,7 +292,7 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
         same = false;
         continue;
       }
-      // The form of a workspace is the backend's own; backward shows what it is worth.
+      // Each backend has its own form of a workspace. The backward pass checks its content.
       if (arg == Arg::kWorkspace || operand->desc.layout.is_opaque()) continue;
       same &=
           ExpectSame(run.Get(arg), values, magnitudes.at(arg),
@@ -302,7 +302,8 @@ Verdict CheckAgainstReference(const std::string& backend, const KernelRequest& r
     return same;
   };
   bool agrees = compare("");
-  // Again over its own results: what it reads and writes starts as it was.
+  // A second run over the results of the first. Operands that the kernel reads and writes have
+  // their initial values again.
   for (const KernelOperand& operand : run.kernel()->operands()) {
     const auto found = inputs.find(operand.arg);
     if (operand.direction == Direction::kInOut && found != inputs.end()) {

@@ -1,4 +1,4 @@
-// How far results may lie apart: by hand, from the formula's source.
+// The allowed difference of results, computed by hand from the formula's source.
 
 #include "kernels/tolerance.h"
 

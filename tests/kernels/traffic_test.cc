@@ -1,4 +1,4 @@
-// Compulsory bytes, worked out by hand.
+// Compulsory bytes, computed by hand.
 
 #include "kernels/traffic.h"
 
@@ -41,7 +41,7 @@ TEST_F(PoolTrafficTest, InferenceKeepsNoMaxima) {
   EXPECT_EQ(pool_->WorkIn(inference).bytes, 4 * (580'800 + 139'968));
 }
 
-// oneDNN numbers the nine places of a window in one byte, the others in four.
+// oneDNN stores the position in a window in one byte, the other backends in four.
 TEST_F(PoolTrafficTest, TrainingKeepsThemInTheBackendsOwnType) {
   const Execution forward{Pass::kForward, true, DataType::kF32};
   const Execution backward{Pass::kBackwardData, true, DataType::kF32};

@@ -1,7 +1,7 @@
-// A measured step allocates nothing of its own: every call of operator new during it is charged to
-// the module it came from. oneDNN 2.6's execute builds its argument map at every call; that belongs
-// to the library and to every program that uses it. So do the tasks that Eigen's evaluators make in
-// the libraries of Eigen code (kernels/eigen/kernel.h), which are not counted here.
+// The program allocates nothing in a measured step. Each call of operator new during the step is
+// assigned to the module that makes it. Calls by libraries are not counted: oneDNN 2.6 builds a map
+// of arguments at every execution, and Eigen's evaluators make tasks in the libraries of Eigen code
+// (kernels/eigen/kernel.h).
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

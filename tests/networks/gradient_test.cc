@@ -40,7 +40,7 @@ std::unique_ptr<Plan> MakeBranching(bool fuse) {
   request.backend = "reference";
   request.type = DataType::kF64;
   request.fuse = fuse;
-  request.optimizer.learning_rate = 0;  // the step leaves the parameters as they are
+  request.optimizer.learning_rate = 0;  // the step does not change the parameters
   auto plan = MakePlan(Branching(), request);
   plan->Allocate();
   InitializeParameters(*plan, 5);

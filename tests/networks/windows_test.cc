@@ -1,5 +1,5 @@
-// Every convolution and pooling of the zoo has the window that the network's source gives it.
-// Totals do not show a wrong pooling: it multiplies nothing.
+// Every convolution and pooling of the zoo has the window that the network's source defines. Totals
+// of multiply-accumulates would not show a wrong pooling.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ namespace {
 
 using LayerName = std::pair<std::string, std::string>;  // network, layer
 
-// tests/networks/windows.csv: what follows network and layer; its comments name the sources.
+// The other columns of tests/networks/windows.csv, after network and layer. Its comments name the
+// sources.
 std::map<LayerName, std::string> ReadWindows() {
   std::ifstream file(TOPDNN_SOURCE_DIR "/tests/networks/windows.csv");
   std::map<LayerName, std::string> windows;
@@ -45,7 +46,7 @@ std::string RowOf(const ConvExtents& e) {
                      e.oh());
 }
 
-// Nothing is rounded where every position is taken; the sources differ in what they say then.
+// With stride 1 nothing is rounded, and the sources differ in the rounding that they give.
 std::string RowOf(const PoolOp& op, const std::string& expected) {
   const PoolExtents& e = op.extents();
   EXPECT_TRUE(IsSquare(e));

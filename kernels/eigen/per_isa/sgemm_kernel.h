@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/eigen/per_isa/patches.h"
+#include "kernels/eigen/per_isa/table.h"
 #include "kernels/eigen/per_isa/tensor.h"
 
 namespace topdnn::eigen {
@@ -29,8 +30,10 @@ struct Panel {
 inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
                            float beta, float* c, Index ldc) {
   // oneDNN's sgemm is row-major: it computes the transpose.
-  dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.memory,
-             b.leading, a.memory, a.leading, beta, c, ldc);
+  const dnnl_status_t status =
+      dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.memory,
+                 b.leading, a.memory, a.leading, beta, c, ldc);
+  if (status != dnnl_success) record_failure("dnnl_sgemm", status);
 }
 
 // A block of a matrix in memory, as described by a contraction's sub-mapper.

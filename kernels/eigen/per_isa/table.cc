@@ -12,8 +12,11 @@ namespace topdnn::eigen {
 
 // Constant initialization: the entries of other files may come first.
 constinit Functions table = {};
+constinit FailureRecorder record_failure = nullptr;
 
 namespace {
+
+void SetFailureRecorder(FailureRecorder record) { record_failure = record; }
 
 #ifdef TOPDNN_EIGEN_SGEMM
 constexpr const char* kInner = "sgemm";
@@ -21,6 +24,7 @@ constexpr const char* kInner = "sgemm";
 constexpr const char* kInner = "gebp";
 #endif
 
+const Entry kSetFailureRecorder(&Functions::set_failure_recorder, SetFailureRecorder);
 const Entry kIsa(&Functions::isa, TOPDNN_ISA);
 const Entry kContraction(&Functions::contraction, kInner);
 const Entry kVersion(&Functions::version,

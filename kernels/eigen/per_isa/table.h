@@ -15,6 +15,9 @@ namespace topdnn::eigen {
 // Complete when the library is loaded.
 extern Functions table;
 
+// From set_failure_recorder; any thread may call it while a kernel runs.
+extern FailureRecorder record_failure;
+
 class Entry {
  public:
   template <typename Value>

@@ -1,5 +1,5 @@
 // Updates of parameters as device expressions, as in TensorFlow's training_ops.cc. Without decay
-// its arithmetic is left out, so that the work counted is the work done.
+// its arithmetic is left out, because the operation's work then does not include it.
 
 #include "kernels/eigen/per_isa/pool.h"
 #include "kernels/eigen/per_isa/table.h"

@@ -179,7 +179,7 @@ TEST(HostileModelTest, CyclesAndDuplicateNamesAreRefused) {
   ModelBuilder nobody;
   nobody.Input("x", {1, 4}).Output("a");
   nobody.Node("Add", "a", {"x", "y"});
-  EXPECT_THAT(RefusalOf(nobody.Bytes()), HasSubstr("reads y, which no node makes"));
+  EXPECT_THAT(RefusalOf(nobody.Bytes()), HasSubstr("reads y, which no node computes"));
   ModelBuilder twice;
   twice.Input("x", {1, 4}).Output("a");
   twice.Node("Relu", "a", {"x"});

@@ -294,7 +294,7 @@ TEST(ImporterTest, DoubleIsRefused) {
   }
 }
 
-// As programs leave them that edit models: a node is appended, whatever reads it.
+// Programs that edit models append nodes, even if earlier nodes read their results.
 TEST(ImporterTest, NodesMayBeInAnyOrder) {
   const auto model_of = [](bool sorted) {
     ModelBuilder model;
@@ -342,7 +342,7 @@ TEST(ImporterTest, OpenExtentsAreSettledByTheOptions) {
               HasSubstr("dimension 1 is open; export the model with a fixed one"));
 }
 
-// Inference drops nothing, and the output has memory of its own all the same.
+// Inference drops nothing, but the output still needs separate memory.
 TEST(ImporterTest, ALoneDropoutCopies) {
   ModelBuilder model;
   model.Input("x", {1, 4}).Output("z");

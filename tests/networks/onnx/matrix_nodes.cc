@@ -45,7 +45,7 @@ Translation TranslateGemm(const NodeCase& node) {
                             .alpha = node.Float("alpha", 1.0F),
                             .beta = c == nullptr ? 0.0F : node.Float("beta", 1.0F)};
   Values inputs = {{Arg::kSrc, node.Input(0)->values}, {Arg::kWeights, node.Input(1)->values}};
-  // C, broadcast to the full shape, is what the product is added to.
+  // The product is added to C, which is broadcast to the full shape.
   if (c != nullptr) inputs[Arg::kDst] = Broadcast(*c, dst);
   Translation translation;
   translation.runs = {{std::make_shared<GemmOp>(extents),

@@ -27,10 +27,10 @@ namespace {
 bool HasCases() { return std::filesystem::is_directory(kOnnxNodeTests); }
 constexpr const char* kNoCases = "the Debian package libonnx-testdata is not installed";
 
-// How many of the published cases of an operation must at least run as networks on every backend
-// (libonnx-testdata 1.12). The cases of Add, Concat and Sum make a tensor of each input: as a
-// constant the second is none that a network has. Those of Cast change the type, and those of Pad
-// have no convolution or pooling after them.
+// The minimum number of published cases of an operation that run as networks on every backend
+// (libonnx-testdata 1.12). The cases of Add, Concat and Sum have several input tensors; all but the
+// first would be constants, which these layers do not have. Those of Cast change the type, and
+// those of Pad have no convolution or pooling after them.
 const std::map<std::string, int>& LeastImported() {
   static const std::map<std::string, int> cases = {{"Add", 0},
                                                    {"AveragePool", 11},
@@ -65,8 +65,8 @@ const std::map<std::string, int>& LeastImported() {
   return cases;
 }
 
-// What may be left out because the case cannot be read or imported: each reason by a part of its
-// words. Any other is a failure.
+// The accepted reasons why a case cannot be read or imported, each as a part of its text. Any other
+// reason is a failure.
 const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
       {"Add", "an addition of a constant"},

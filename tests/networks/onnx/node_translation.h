@@ -1,6 +1,6 @@
 // Translates an ONNX node to topdnn's operations: the runs, their tensors and the expected results.
 // It is for cases that the importer does not take: losses, updates, training, several tensors, and
-// products that are no layer of a network.
+// products that are not a layer of a network.
 // ONNX and topdnn differ in form (softmax along any axis of any rank; softmax over the rows of a
 // matrix). A translator only rearranges the published numbers; it never computes what the kernel
 // under test computes.

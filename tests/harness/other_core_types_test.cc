@@ -1,0 +1,37 @@
+// Events that a perf source counts on cores of other types.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "harness/counters/perf_source.h"
+#include "tests/harness/fake_pmu.h"
+
+namespace topdnn {
+namespace {
+
+TEST(OtherCoreTypesTest, ARefusedEventIsAbsentWithTheReason) {
+  const ResolvedEvent own{"own", PERF_TYPE_RAW, 1, "raw"};
+  const ResolvedEvent other{"other", PERF_TYPE_RAW, 2, "raw"};
+  FakePmu pmu;
+  pmu.refused = {{2, EMFILE}};
+  const PerfPlan plan = {.passes = {{own}}, .absent = {}, .elsewhere = {other}, .counters = 2};
+  PerfSource source(pmu.Calls(), plan, [] { return std::vector<pid_t>{0, 101}; });
+  source.Begin(0);
+  std::vector<std::uint64_t> before(source.slots());
+  std::vector<std::uint64_t> after(source.slots());
+  source.Read(before.data());
+  pmu.Work(100);
+  source.Read(after.data());
+  const std::vector<EventCount> counts = source.Fold(before, after);
+  ASSERT_EQ(counts.size(), 2u);
+  EXPECT_TRUE(counts[0].value);
+  EXPECT_FALSE(counts[1].value);
+  EXPECT_THAT(counts[1].reason, testing::HasSubstr("other could not be opened on every thread"));
+  EXPECT_THAT(counts[1].reason, testing::HasSubstr("ulimit -n"));
+}
+
+}  // namespace
+}  // namespace topdnn
