@@ -202,16 +202,14 @@ AddExperiment Run(const ExperimentSubject& subject) {
   };
 }
 
-}  // namespace
+const ExperimentRegistration kBandwidth(
+    {.name = "bandwidth",
+     .help = "how much slower each stage is beside threads that read from the last cache or "
+             "from DRAM on other CPUs",
+     .regimes = {Regime::kInNetwork},
+     .check = Check,
+     .run = Run});
 
-ProfileExperiment BandwidthExperimentOfProfile() {
-  return {.name = "bandwidth",
-          .help =
-              "how much slower each stage is beside threads that read from the last cache or "
-              "from DRAM on other CPUs",
-          .regimes = {Regime::kInNetwork},
-          .check = Check,
-          .run = Run};
-}
+}  // namespace
 
 }  // namespace topdnn

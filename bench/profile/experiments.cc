@@ -3,14 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "harness/registered_list.h"
 
 namespace topdnn {
 
-const std::vector<ProfileExperiment>& ProfileExperiments() {
-  static const std::vector<ProfileExperiment> all = {
-      MemoryExperimentOfProfile(), BandwidthExperimentOfProfile(), WidthExperimentOfProfile()};
-  return all;
+namespace {
+
+constinit RegisteredList<ProfileExperiment, &ProfileExperiment::name> experiments("experiment");
+
+}  // namespace
+
+ExperimentRegistration::ExperimentRegistration(ProfileExperiment experiment) {
+  experiments.Add(std::move(experiment));
 }
+
+const std::vector<ProfileExperiment>& ProfileExperiments() { return experiments.entries(); }
 
 std::vector<std::string> ExperimentNames() {
   std::vector<std::string> names;

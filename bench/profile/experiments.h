@@ -1,5 +1,5 @@
-// The experiments of `topdnn profile --experiment NAME`. Adding one means adding its file and one
-// line to the list in experiments.cc.
+// The experiments of `topdnn profile --experiment NAME`. Each one's file registers it, so adding an
+// experiment means adding one file.
 
 #ifndef TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
 #define TOPDNN_BENCH_PROFILE_EXPERIMENTS_H_
@@ -43,17 +43,19 @@ struct ProfileExperiment {
   AddExperiment (*run)(const ExperimentSubject& subject);
 };
 
+// Throws std::logic_error if an experiment of that name is registered.
+class ExperimentRegistration {
+ public:
+  explicit ExperimentRegistration(ProfileExperiment experiment);
+};
+
+// Sorted by name.
 const std::vector<ProfileExperiment>& ProfileExperiments();
 std::vector<std::string> ExperimentNames();
 // "memory: how much ...; width: ...".
 std::string ExperimentsHelp();
 // nullptr if there is none of this name.
 const ProfileExperiment* FindExperiment(const std::string& name);
-
-// The files of the experiments.
-ProfileExperiment MemoryExperimentOfProfile();
-ProfileExperiment BandwidthExperimentOfProfile();
-ProfileExperiment WidthExperimentOfProfile();
 
 }  // namespace topdnn
 

@@ -183,16 +183,14 @@ AddExperiment Run(const ExperimentSubject& subject) {
   };
 }
 
-}  // namespace
+const ExperimentRegistration kMemory(
+    {.name = "memory",
+     .help = "how much of each stage waits for memory, by running it on memory that L2 holds "
+             "as a whole",
+     .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
+     .check = Check,
+     .run = Run});
 
-ProfileExperiment MemoryExperimentOfProfile() {
-  return {.name = "memory",
-          .help =
-              "how much of each stage waits for memory, by running it on memory that L2 holds "
-              "as a whole",
-          .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
-          .check = Check,
-          .run = Run};
-}
+}  // namespace
 
 }  // namespace topdnn

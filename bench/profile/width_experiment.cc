@@ -163,14 +163,13 @@ AddExperiment Run(const ExperimentSubject& subject) {
   };
 }
 
-}  // namespace
+const ExperimentRegistration kWidth(
+    {.name = "width",
+     .help = "how each stage scales from 1 thread to --threads, and its serial share",
+     .regimes = {Regime::kInNetwork},
+     .check = Check,
+     .run = Run});
 
-ProfileExperiment WidthExperimentOfProfile() {
-  return {.name = "width",
-          .help = "how each stage scales from 1 thread to --threads, and its serial share",
-          .regimes = {Regime::kInNetwork},
-          .check = Check,
-          .run = Run};
-}
+}  // namespace
 
 }  // namespace topdnn

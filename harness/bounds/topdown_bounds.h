@@ -31,9 +31,9 @@
 //
 // - Core_Bound.
 //   - Lower end: a cycle in which the floating-point units, the loads or the stores work at the
-//     table's full rate is neither a stall on memory nor empty. Its slots may still retire, or be lost to branches or to the
-//     front end, so the upper ends of these are subtracted. The lower end therefore exists only if
-//     Frontend_Bound has an upper end.
+//     table's full rate is neither a stall on memory nor empty. Its slots may still retire, or be
+//     lost to branches or to the front end, so the upper ends of these are subtracted. The lower
+//     end therefore exists only if Frontend_Bound has an upper end.
 //   - Upper end: one chain through all instructions, with data in L1.
 //
 // - Memory_Bound is the remainder.

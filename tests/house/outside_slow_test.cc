@@ -1,6 +1,6 @@
 // Adding is one place: tests/outside/, copied to a folder outside the source tree, adds a kernel, a
-// backend, a network, an ONNX operation, a CPU's Top-Down table, a counter source, a report, a
-// command and a data set. The program that is built there offers each of them.
+// backend, a network, an ONNX operation, a CPU's Top-Down table, a counter source, a report, an
+// experiment, a command and a data set. The program that is built there offers each of them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,13 +73,14 @@ TEST_F(OutsideTest, KernelAndBackend) {
               HasSubstr("outside loop"));
 }
 
-TEST_F(OutsideTest, NetworkDataSetCounterSourceAndReport) {
+TEST_F(OutsideTest, NetworkDataSetCounterSourceReportAndExperiment) {
   EXPECT_THAT(Run("networks"), HasSubstr("outside"));
   Run("profile outside --batch 2 --iterations 8 --threads 1 --data . --counters outside "
-      "--outside stages.txt --json o.json");
+      "--outside stages.txt --json o.json --experiment outside");
   EXPECT_THAT(Read("stages.txt"), HasSubstr(" stages\n"));
   EXPECT_THAT(Read("o.json"), HasSubstr("\"outside/readings\": "));
   EXPECT_THAT(Read("o.json"), HasSubstr("zero images"));
+  EXPECT_THAT(Read("o.json"), HasSubstr("stages, as an experiment"));
 }
 
 }  // namespace
