@@ -147,9 +147,10 @@ class Writer {
   void operator()(const char* key, const T& value, const Range& = {}) {
     json_[key] = Written(value);
   }
+  // Left out if it is 0 or absent, so that programs of earlier versions can read the rest.
   template <class T>
   void Later(const char* key, const T& value) {
-    (*this)(key, value);
+    if (static_cast<bool>(value)) (*this)(key, value);
   }
   Json& json() { return json_; }
 

@@ -117,6 +117,16 @@ const std::string& CommandLine() { return TheCommandLine(); }
 
 namespace {
 
+// (std::cout would lose the reason why a write failed)
+int PrintHelp(const CLI::App& app, std::error_code& output) {
+  try {
+    fmt::print("{}", app.help());
+  } catch (const std::system_error& error) {
+    output = error.code();
+  }
+  return kExitGood;
+}
+
 // `output`: why standard output could not be written, if that ended the command.
 int Run(int argc, char** argv, std::error_code& output) {
   TheCommandLine() = "topdnn";
@@ -127,10 +137,8 @@ int Run(int argc, char** argv, std::error_code& output) {
   try {
     app.parse(argc, argv);
     return parser.RunChosen();
-  } catch (const CLI::CallForHelp& help) {
-    return app.exit(help);
-  } catch (const CLI::CallForAllHelp& help) {
-    return app.exit(help);
+  } catch (const CLI::CallForHelp&) {
+    return PrintHelp(app, output);
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error, argc, argv);
   } catch (const std::system_error& error) {

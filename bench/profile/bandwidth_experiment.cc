@@ -183,7 +183,9 @@ void AddTo(const BandwidthTimes& measured, Report& report) {
     Record& stage = report.stages[i];
     stage.bandwidth_experiment = ResultsOf(measured, seconds);
     if (stage.bandwidth_experiment.empty()) {
-      stage.experiment_reason = "too few rounds for an interval";
+      stage.experiment_reason =
+          "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the "
+          "run was interrupted";
     }
   }
   report.step.bandwidth_experiment = ResultsOf(measured, steps);

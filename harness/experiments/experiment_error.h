@@ -1,3 +1,5 @@
+// The error of an experiment that cannot run.
+
 #ifndef TOPDNN_HARNESS_EXPERIMENTS_EXPERIMENT_ERROR_H_
 #define TOPDNN_HARNESS_EXPERIMENTS_EXPERIMENT_ERROR_H_
 

@@ -11,8 +11,8 @@
 
 namespace topdnn {
 
-// Empty without the experiment. With the counts of a PMU, its Memory_Bound stands beside the
-// interval, and how far it is outside. It includes the waits for L1, L2 and stores, so it may be
+// Empty without the experiment. With the counts of a PMU, its Memory_Bound is printed next to the
+// interval, with how far it is outside. It includes the waits for L1, L2 and stores, so it may be
 // above.
 std::string ExperimentTable(const Report& report, const Style& style);
 

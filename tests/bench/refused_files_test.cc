@@ -87,10 +87,11 @@ TEST_F(RefusedFileTest, AnOpenPipeIsReadAsAFile) {
 
 TEST_F(RefusedFileTest, TheInputIsNotTheOutput) {
   std::filesystem::create_hard_link(In("counts.json"), In("same.json"));
-  ExpectRefused("topdown --cpu zen4 --events counts.json --json counts.json", "it is the input");
-  ExpectRefused("topdown --cpu zen4 --events counts.json --json same.json", "it is the input");
+  ExpectRefused("topdown --cpu zen4 --events counts.json --json counts.json",
+                "it is also the input");
+  ExpectRefused("topdown --cpu zen4 --events counts.json --json same.json", "it is also the input");
   ExpectRefused("profile cnn --counters replay:counts.json --json ./counts.json",
-                "it is the input");
+                "it is also the input");
   ExpectRefused("profile cnn --json s --csv s", "two outputs");
   ExpectRefused("profile cnn --json s --record ./s", "two outputs");
   EXPECT_EQ(Contents(In("counts.json")), kCounts);

@@ -68,8 +68,8 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
   EXPECT_THAT(Refusal(File(good, Floats({1, 2}), 1ULL << 63)), HasSubstr("a header of"));
   EXPECT_THAT(Refusal(File(good, "", good.size() + 1)), HasSubstr("a header of"));
   EXPECT_THAT(Refusal(File(good, Floats({1}))), HasSubstr("bytes 0 to 8 of 4"));
-  EXPECT_THAT(Refusal(File("{\"a\":", "")), HasSubstr("no JSON"));
-  EXPECT_THAT(Refusal(File("[1,2]", "")), HasSubstr("no JSON object"));
+  EXPECT_THAT(Refusal(File("{\"a\":", "")), HasSubstr("is not JSON"));
+  EXPECT_THAT(Refusal(File("[1,2]", "")), HasSubstr("is not a JSON object"));
   EXPECT_THAT(Refusal(File(std::string(100000, '['), "")), HasSubstr("too deeply"));
   const auto tensor = [](const std::string& members) { return "{\"a\":{" + members + "}}"; };
   const std::string f32 = R"("dtype":"F32",)";
