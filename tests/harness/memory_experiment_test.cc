@@ -135,7 +135,7 @@ TEST(KnownMixesTest, TheTruthMustOverlap) {
   EXPECT_FALSE(mix.reason.empty());
 }
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
 constexpr std::size_t kFloats = std::size_t{1} << 20;
 

@@ -16,9 +16,9 @@ namespace {
 
 using testing::Each;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SKIP_WITHOUT_REMAPPING() \
-  GTEST_SKIP() << "AddressSanitizer's handler of faults replaces that of the experiment"
+  GTEST_SKIP() << "the sanitizer's handler of faults replaces that of the experiment"
 #else
 #define SKIP_WITHOUT_REMAPPING() \
   if (const std::string why = WhyNoRemapping(); !why.empty()) GTEST_SKIP() << why

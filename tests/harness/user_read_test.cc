@@ -270,7 +270,7 @@ struct PairOfMarks {
 
 TEST_F(UserReadTest, APairOfMarksIsAtMost250Instructions) {
   if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
   GTEST_SKIP() << "an instrumented build executes other instructions";
 #endif
   PairOfMarks marks;
