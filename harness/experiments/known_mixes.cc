@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kLine = 64;
 constexpr std::size_t kRounds = 9;
+constexpr std::size_t kSpreadPerPage = 4;  // lines of each page in the truth of a chase
 
 struct Mix {
   const char* name;
@@ -64,20 +65,37 @@ class Buffer {
   std::byte* data_ = nullptr;
 };
 
+// The lines that a walk visits: a power of two, in the order of their addresses.
+struct Lines {
+  std::span<std::byte> buffer;
+  std::size_t count = 0;
+  std::size_t stride = kLine;  // bytes from one to the next
+  // Moves the lines of different pages to different places in their pages, so that a larger stride
+  // does not use a part of the sets of L2 alone.
+  std::size_t skew = 0;
+
+  const std::byte* InOrder(std::size_t line) const {
+    return buffer.data() + (line & (count - 1)) * kLine;
+  }
+  const std::byte* Spread(std::size_t line) const {
+    const std::size_t k = line & (count - 1);
+    return buffer.data() + k * stride + (k / kSpreadPerPage & skew) * kLine;
+  }
+};
+
 // Reads lines of a buffer whose number of lines is a power of two. The chase visits each line once
 // per period (a linear congruence with full period: Knuth, TAOCP volume 2, 3.2.1.2, theorem A) and
 // depends on the value read, whose bits `none` removes.
 // A mix without multiplications has a loop of its own: a stream from L2 takes one cycle per line,
 // so every other instruction would hide a part of the waits.
 template <bool kChase, bool kMultiply>
-double WalkOf(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t none) {
-  const std::size_t mask = buffer.size() / kLine - 1;
+double WalkOf(const Lines& lines, const Mix& mix, std::uint64_t none) {
   std::uint64_t line = 0;
   std::uint64_t bits = 0;
   double sum = 1;
   for (std::size_t i = 0; i < mix.accesses; ++i) {
     std::uint64_t value = 0;
-    std::memcpy(&value, buffer.data() + (line & mask) * kLine, sizeof value);
+    std::memcpy(&value, kChase ? lines.Spread(line) : lines.InOrder(line), sizeof value);
     line = kChase ? line * 1664525 + 1013904223 + (value & none) : line + 1;
     bits ^= value;
     if (!kMultiply) continue;
@@ -86,13 +104,11 @@ double WalkOf(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t n
   return sum + static_cast<double>(bits & none);
 }
 
-double Walk(std::span<const std::byte> buffer, const Mix& mix, std::uint64_t none) {
+double Walk(const Lines& lines, const Mix& mix, std::uint64_t none) {
   if (mix.multiplications > 0) {
-    return mix.chase ? WalkOf<true, true>(buffer, mix, none)
-                     : WalkOf<false, true>(buffer, mix, none);
+    return mix.chase ? WalkOf<true, true>(lines, mix, none) : WalkOf<false, true>(lines, mix, none);
   }
-  return mix.chase ? WalkOf<true, false>(buffer, mix, none)
-                   : WalkOf<false, false>(buffer, mix, none);
+  return mix.chase ? WalkOf<true, false>(lines, mix, none) : WalkOf<false, false>(lines, mix, none);
 }
 
 volatile double sink;
@@ -101,11 +117,11 @@ volatile std::uint64_t nothing = 0;
 // A mix on one buffer per thread.
 struct Team {
   const Mix* mix;
-  std::vector<std::span<std::byte>> buffers;
+  std::vector<Lines> lines;  // of each thread
 
   void operator()() const {
-#pragma omp parallel num_threads(static_cast <int>(buffers.size()))
-    sink = Walk(buffers[static_cast<std::size_t>(omp_get_thread_num())], *mix, nothing);
+#pragma omp parallel num_threads(static_cast <int>(lines.size()))
+    sink = Walk(lines[static_cast<std::size_t>(omp_get_thread_num())], *mix, nothing);
   }
 };
 
@@ -142,22 +158,30 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
   topology.caches = caches;
   const auto l2 = std::bit_floor(static_cast<std::size_t>(CacheSize(topology, 2)));
   std::vector<std::unique_ptr<Buffer>> own;
-  const auto team_on = [&](std::size_t bytes) {
+  const auto team_on = [&](std::size_t bytes, std::size_t lines) {
     Team team{&mix, {}};
     for (int thread = 0; thread < threads; ++thread) {
       own.push_back(std::make_unique<Buffer>(bytes));
-      team.buffers.push_back(own.back()->bytes());
+      const std::size_t stride = bytes / lines;
+      team.lines.push_back({own.back()->bytes(), lines, stride, stride / kLine - 1});
     }
     return team;
   };
   try {
-    const Team small = team_on(l2 / 4);
-    Team large = team_on(mix.bytes == 0 ? l2 / 4 : mix.bytes);
+    const std::size_t own_bytes = mix.bytes == 0 ? l2 / 4 : mix.bytes;
+    Team large = team_on(own_bytes, own_bytes / kLine);
+    // The chase visits as many pages in the truth as on its own memory: the experiment leaves the
+    // addresses, so it leaves the waits for the TLB, too.
+    const std::size_t small_bytes = mix.chase ? own_bytes : l2 / 4;
+    const std::size_t small_lines = l2 / 4 / kLine;
+    const std::size_t spread = kSpreadPerPage * (small_bytes / kRemapPage);
+    const Team small =
+        team_on(small_bytes, mix.chase ? std::min(small_lines, spread) : small_lines);
     if (mix.bytes > 0) result.truth = TruthOf(large, small);
     const std::vector<TimedStage> stages = {{mix.name, Action::Of(large)}};
     MemorySubject subject;
     subject.stages = stages;
-    subject.memory = large.buffers;
+    for (const Lines& lines : large.lines) subject.memory.push_back(lines.buffer);
     subject.threads = threads;
     MemoryExperimentOptions options;
     options.seconds = 0.2;
