@@ -116,7 +116,9 @@ TEST(FootprintsTest, FitL2AndAPartOfTheLastCache) {
   EXPECT_LT(both[0].shared + both[0].per_writer, std::size_t{1} << 20);
   EXPECT_GT(both[1].shared, std::size_t{1} << 20);
   EXPECT_LE(both[1].shared + 2 * both[1].per_writer, std::size_t{16} << 20);
-  EXPECT_EQ(FootprintsFor({l2, l3}, 64).size(), 1U);  // no room for so many writers
+  // 4 MiB shared and 2 MiB for each writer must fit half of the last cache.
+  EXPECT_EQ(FootprintsFor({l2, l3}, 6).size(), 2U);
+  EXPECT_EQ(FootprintsFor({l2, l3}, 7).size(), 1U);
   EXPECT_EQ(FootprintsFor({l2}, 2).size(), 1U);
   EXPECT_TRUE(FootprintsFor({}, 2).empty());
 }
