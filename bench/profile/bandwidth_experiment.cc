@@ -172,23 +172,16 @@ std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured,
 
 void AddTo(const BandwidthTimes& measured, Report& report) {
   if (measured.times.front().size() != report.stages.size()) return;  // interrupted
-  std::vector<std::vector<double>> steps(measured.times.size());
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    std::vector<std::vector<double>> seconds;
-    for (std::size_t c = 0; c < measured.times.size(); ++c) {
-      seconds.push_back(measured.times[c][i]);
-      steps[c].resize(seconds[c].size());
-      for (std::size_t r = 0; r < steps[c].size(); ++r) steps[c][r] += seconds[c][r];
-    }
     Record& stage = report.stages[i];
-    stage.bandwidth_experiment = ResultsOf(measured, seconds);
+    stage.bandwidth_experiment = ResultsOf(measured, TimesOfStage(measured.times, i));
     if (stage.bandwidth_experiment.empty()) {
       stage.experiment_reason =
           "fewer than 6 rounds in which the readers took bandwidth: their CPUs are busy, or the "
           "run was interrupted";
     }
   }
-  report.step.bandwidth_experiment = ResultsOf(measured, steps);
+  report.step.bandwidth_experiment = ResultsOf(measured, TimesOfSequence(measured.times));
 }
 
 AddExperiment Run(const ExperimentSubject& subject) {

@@ -141,20 +141,13 @@ WidthTimes Measure(const ExperimentSubject& subject) {
 
 void AddTo(const WidthTimes& measured, Report& report) {
   if (measured.doubts.size() != report.stages.size()) return;  // interrupted
-  std::vector<std::vector<double>> steps(measured.threads.size());
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    std::vector<std::vector<double>> seconds;
-    for (std::size_t w = 0; w < measured.threads.size(); ++w) {
-      seconds.push_back(measured.times[w][i]);
-      steps[w].resize(seconds[w].size());
-      for (std::size_t r = 0; r < steps[w].size(); ++r) steps[w][r] += seconds[w][r];
-    }
     Record& stage = report.stages[i];
-    stage.width_experiment = ScalingOf(measured.threads, seconds);
+    stage.width_experiment = ScalingOf(measured.threads, TimesOfStage(measured.times, i));
     if (stage.width_experiment) stage.width_experiment->doubt = measured.doubts[i];
     if (!stage.width_experiment) stage.experiment_reason = "too few rounds for an interval";
   }
-  report.step.width_experiment = ScalingOf(measured.threads, steps);
+  report.step.width_experiment = ScalingOf(measured.threads, TimesOfSequence(measured.times));
 }
 
 AddExperiment Run(const ExperimentSubject& subject) {

@@ -69,4 +69,22 @@ ConditionTimes RunInterleaved(std::span<const Condition> conditions, const Round
   return times;
 }
 
+std::vector<std::vector<double>> TimesOfStage(const ConditionTimes& times, std::size_t stage) {
+  std::vector<std::vector<double>> seconds;
+  for (const auto& of_condition : times) seconds.push_back(of_condition.at(stage));
+  return seconds;
+}
+
+std::vector<std::vector<double>> TimesOfSequence(const ConditionTimes& times) {
+  std::vector<std::vector<double>> sums;
+  for (const auto& of_condition : times) {
+    std::vector<double>& sum = sums.emplace_back();
+    for (const std::vector<double>& of_stage : of_condition) {
+      sum.resize(of_stage.size());
+      for (std::size_t round = 0; round < sum.size(); ++round) sum[round] += of_stage[round];
+    }
+  }
+  return sums;
+}
+
 }  // namespace topdnn

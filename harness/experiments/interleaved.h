@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_EXPERIMENTS_INTERLEAVED_H_
 
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -34,6 +35,10 @@ using ConditionTimes = std::vector<std::vector<std::vector<double>>>;
 // round to round, so that a steady drift cancels out. A round that was cancelled is left out.
 // Throws MeasureError if the conditions differ in their number of stages.
 ConditionTimes RunInterleaved(std::span<const Condition> conditions, const RoundOptions& options);
+
+// Seconds by condition and round: of one stage, and of the whole sequence. Pure.
+std::vector<std::vector<double>> TimesOfStage(const ConditionTimes& times, std::size_t stage);
+std::vector<std::vector<double>> TimesOfSequence(const ConditionTimes& times);
 
 }  // namespace topdnn
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "harness/statistics/summary.h"
+
 namespace topdnn {
 
 namespace {
@@ -10,12 +12,6 @@ namespace {
 bool ArePositive(std::span<const double> values, std::size_t count) {
   return values.size() == count &&
          std::all_of(values.begin(), values.end(), [](double value) { return value > 0; });
-}
-
-double MedianOf(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace
@@ -28,7 +24,7 @@ std::optional<WidthResult> ScalingOf(std::span<const int> threads,
   for (std::size_t w = 0; w < threads.size(); ++w) {
     if (rounds == 0 || !ArePositive(seconds[w], rounds)) return {};
     result.threads.push_back(threads[w]);
-    result.seconds.push_back(MedianOf(seconds[w]));
+    result.seconds.push_back(Median(seconds[w]));
   }
   const double most = threads.back();
   std::vector<double> speedups, serial;
@@ -69,7 +65,7 @@ std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
   const std::optional<Interval> slope = MedianInterval(slopes);
   if (!slowdown || !slope) return {};
   return BandwidthResult{
-      .resource = resource, .taken = MedianOf(taken), .slowdown = *slowdown, .slope = *slope};
+      .resource = resource, .taken = Median(taken), .slowdown = *slowdown, .slope = *slope};
 }
 
 }  // namespace topdnn

@@ -65,6 +65,12 @@ TEST_F(InterleavedTest, ACancelledRoundIsLeftOut) {
   EXPECT_EQ(times[1][1].size(), 3U);
 }
 
+TEST(ConditionTimesTest, ASequenceTakesTheSumOfItsStagesInEachRound) {
+  const ConditionTimes times = {{{1, 2}, {10, 20}}, {{3, 4}, {30, 40}}};
+  EXPECT_EQ(TimesOfStage(times, 1), (std::vector<std::vector<double>>{{10, 20}, {30, 40}}));
+  EXPECT_EQ(TimesOfSequence(times), (std::vector<std::vector<double>>{{11, 22}, {33, 44}}));
+}
+
 TEST_F(InterleavedTest, ConditionsHaveTheSameStages) {
   const std::vector<TimedStage> one = {stages_.front()};
   const std::vector<Condition> conditions = {ConditionNamed("a", stages_),
