@@ -143,8 +143,10 @@ bool IsMnist(const std::filesystem::path& folder) {
 
 DatasetPair OpenMnist(const std::filesystem::path& folder) {
   const std::string name = folder == kFashionMnistFolder ? "Fashion-MNIST" : "MNIST format";
-  return {ReadMnist(folder, "train", name + " (training)"),
-          ReadMnist(folder, "t10k", name + " (test)")};
+  DatasetPair pair;
+  pair.train = ReadMnist(folder, "train", name + " (training)");
+  pair.test = ReadMnist(folder, "t10k", name + " (test)");
+  return pair;
 }
 
 const DatasetFormatRegistration kMnist({.name = "(Fashion-)MNIST",

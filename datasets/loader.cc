@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 namespace topdnn {
@@ -25,11 +26,28 @@ BatchLoader::BatchLoader(const Dataset& dataset, LoaderOptions options)
   order_.resize(static_cast<std::size_t>(dataset_.size()));
   std::iota(order_.begin(), order_.end(), std::int64_t{0});
   if (options_.shuffle) Shuffle();
+  slots_.resize(static_cast<std::size_t>(options_.prefetch) + 1);
+  const int threads = std::min(options_.threads, options_.prefetch);
+  try {
+    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  } catch (const std::system_error& error) {
+    StopThreads();
+    throw DatasetError(fmt::format(
+        "{} loader threads cannot be started: {}; take fewer --loaders, or raise ulimit -u",
+        threads, error.code().message()));
+  }
 }
 
-// Waits for a prefetch in progress, because it reads the data set.
-BatchLoader::~BatchLoader() {
-  if (next_.valid()) next_.wait();
+BatchLoader::~BatchLoader() { StopThreads(); }
+
+void BatchLoader::StopThreads() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
 }
 
 std::int64_t BatchLoader::batches_per_epoch() const {
@@ -37,11 +55,52 @@ std::int64_t BatchLoader::batches_per_epoch() const {
   return (dataset_.size() + round_up) / options_.batch;
 }
 
-Batch BatchLoader::Next() {
-  if (!options_.prefetch) return Make();
-  Batch batch = next_.valid() ? next_.get() : Make();
-  next_ = std::async(std::launch::async, [this] { return Make(); });
-  return batch;
+const Batch& BatchLoader::Next() {
+  if (threads_.empty()) {
+    Make(PlanNext(), slots_.front().batch);
+    return slots_.front().batch;
+  }
+  std::unique_lock lock(mutex_);
+  // The slot of the batch before it becomes free, so another one can be prepared.
+  if (taken_ > 0) slots_[static_cast<std::size_t>((taken_ - 1) % slots())].ready = false;
+  Slot& slot = slots_[static_cast<std::size_t>(taken_ % slots())];
+  ++taken_;
+  changed_.notify_all();
+  changed_.wait(lock, [&slot] { return slot.ready; });
+  if (slot.error) {
+    --taken_;  // the next call finds the same error
+    std::rethrow_exception(slot.error);
+  }
+  return slot.batch;
+}
+
+// A loader thread: prepares the batches in their order, each into its slot once that is free. The
+// batches are planned under the lock, so they do not depend on which thread prepares which.
+void BatchLoader::Work() {
+  if (options_.on_thread_start) options_.on_thread_start();
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    // The batch in use is number taken_ - 1; its slot is not free.
+    changed_.wait(lock, [this] {
+      return stop_ || started_ < std::max<std::int64_t>(taken_ - 1, 0) + slots();
+    });
+    if (stop_) return;
+    Slot& slot = slots_[static_cast<std::size_t>(started_ % slots())];
+    ++started_;
+    const BatchPlan plan = PlanNext();
+    lock.unlock();
+    std::exception_ptr error;
+    try {
+      Make(plan, slot.batch);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    slot.error = error;
+    slot.ready = true;
+    changed_.notify_all();
+    if (error) return;
+  }
 }
 
 // Fisher-Yates shuffle, written here because the C++ library's shuffle may differ between
@@ -52,32 +111,53 @@ void BatchLoader::Shuffle() {
   }
 }
 
-Batch BatchLoader::Make() {
-  const Shape& from = dataset_.image_shape();
-  const std::int64_t size = options_.image.elements();
-  Batch batch;
-  batch.images.resize(static_cast<std::size_t>(options_.batch * size));
-  batch.labels.resize(static_cast<std::size_t>(options_.batch));
-  std::vector<float> image(static_cast<std::size_t>(from.elements()));
+BatchLoader::BatchPlan BatchLoader::PlanNext() {
+  BatchPlan plan;
   const auto left = static_cast<std::int64_t>(order_.size() - position_);
-  batch.valid = std::min(options_.batch, left);
+  plan.valid = std::min(options_.batch, left);
   for (std::int64_t n = 0; n < options_.batch; ++n) {
-    const std::int64_t index = order_[position_ + static_cast<std::size_t>(n % batch.valid)];
-    dataset_.CopyImage(index, image);
-    PlaceImage(from, image, options_.image,
-               std::span(batch.images)
-                   .subspan(static_cast<std::size_t>(n * size), static_cast<std::size_t>(size)));
-    batch.labels[static_cast<std::size_t>(n)] = dataset_.label(index);
+    plan.images.push_back(order_[position_ + static_cast<std::size_t>(n % plan.valid)]);
   }
-  for (float& pixel : batch.images) pixel -= 0.5F;
-  position_ += static_cast<std::size_t>(batch.valid);
+  const Augmentation& augmentation = options_.augmentation;
+  if (augmentation.crop || augmentation.flip) plan.seed = random_();
+  position_ += static_cast<std::size_t>(plan.valid);
   const std::size_t needed = options_.drop_last ? static_cast<std::size_t>(options_.batch) : 1;
-  batch.last_of_epoch = order_.size() - position_ < needed;
-  if (batch.last_of_epoch) {
+  plan.last_of_epoch = order_.size() - position_ < needed;
+  if (plan.last_of_epoch) {
     position_ = 0;
     if (options_.shuffle) Shuffle();
   }
-  return batch;
+  return plan;
+}
+
+void BatchLoader::Make(const BatchPlan& plan, Batch& batch) const {
+  const Shape& from = dataset_.image_shape();
+  const auto size = static_cast<std::size_t>(options_.image.elements());
+  const Augmentation& augmentation = options_.augmentation;
+  batch.images.resize(static_cast<std::size_t>(options_.batch) * size);
+  batch.labels.resize(static_cast<std::size_t>(options_.batch));
+  batch.valid = plan.valid;
+  batch.last_of_epoch = plan.last_of_epoch;
+  std::vector<float> image(static_cast<std::size_t>(from.elements()));
+  std::vector<float> placed(size);
+  std::mt19937_64 random(plan.seed);
+  // (a slow source must not delay the destructor by a batch)
+  for (std::size_t n = 0; n < plan.images.size() && !stop_; ++n) {
+    const std::span<float> pixels = std::span(batch.images).subspan(n * size, size);
+    dataset_.CopyImage(plan.images[n], image);
+    if (augmentation.crop || augmentation.flip) {
+      PlaceImage(from, image, options_.image, placed);
+      ChangeImage(options_.image, placed, DrawChange(augmentation, random), pixels);
+    } else {
+      PlaceImage(from, image, options_.image, pixels);
+    }
+    if (augmentation.normalise) {
+      NormaliseImage(pixels);
+    } else {
+      for (float& pixel : pixels) pixel -= 0.5F;
+    }
+    batch.labels[n] = dataset_.label(plan.images[n]);
+  }
 }
 
 }  // namespace topdnn

@@ -100,6 +100,7 @@ class PassCounter {
  private:
   void CountPass(const std::vector<Reader>& active, std::size_t pass, std::size_t passes) {
     std::vector<CounterSource*> sources;
+    sources.reserve(active.size());
     for (const Reader& reader : active) sources.push_back(reader.source);
     const std::size_t slots = SlotsOf(sources);
     const std::size_t numbers = slots * (stages_.size() + 1);

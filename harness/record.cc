@@ -37,4 +37,11 @@ std::optional<double> Record::PeakFraction() const {
   return *FlopsForCeiling() / seconds->median / *ceiling_flops_per_second;
 }
 
+std::optional<double> Report::ItemsPerSecond() const {
+  if (step.status == Status::kFailed || !step.seconds || !(step.seconds->median > 0)) {
+    return std::nullopt;
+  }
+  return items_per_step ? std::optional(*items_per_step / step.seconds->median) : std::nullopt;
+}
+
 }  // namespace topdnn

@@ -15,6 +15,7 @@
 #include "harness/bounds/roofline.h"
 #include "harness/bounds/topdown_bounds.h"
 #include "harness/experiment_results.h"
+#include "harness/fed_step.h"
 #include "harness/json_value.h"
 #include "harness/statistics/summary.h"
 #include "harness/status.h"
@@ -33,6 +34,9 @@ struct Record {
   std::string reason;  // required unless OK
 
   std::optional<Summary> seconds;
+  // The times that `seconds` summarises, in the order of the iterations; thinned evenly if there
+  // are more than kMostSamples.
+  std::vector<double> samples;
   // For every measured regime, including this record's own; empty unless requested.
   std::map<std::string, Summary> seconds_by_regime;
   std::optional<double> flops;                     // analytic
@@ -109,6 +113,8 @@ struct Report {
   std::vector<std::pair<std::string, JsonValue>> subject;
   Record step;  // the whole
   std::optional<double> items_per_step;
+  std::optional<FedStep> fed_step;  // the same step, fed by the input pipeline; if requested
+  std::optional<double> measuring_seconds;  // warm-up and measuring, of the whole run
   std::vector<Record> stages;
   std::vector<GroupSummary> groups;
   // The step's median minus the groups' times. It differs from 0 because a sum of medians is not
@@ -118,6 +124,10 @@ struct Report {
   bool partial = false;     // interrupted: some stages are missing
   std::vector<Note> notes;  // warm-up, overhead, gaps
   JsonValue evolution;      // see harness/report/evolution.h; null: not asked for
+  JsonValue memory;         // {"live_bytes": [per stage], ...}; null: unknown
+
+  // Items over the step's median time; absent if either is, or if the step FAILED.
+  std::optional<double> ItemsPerSecond() const;
 };
 
 }  // namespace topdnn

@@ -60,11 +60,13 @@ Record RecordOf(const StageSamples& samples, const std::vector<std::string>& eve
     return record;
   }
   record.seconds = Summarize(samples.seconds);
+  record.samples = ThinnedEvenly(samples.seconds, kMostSamples);
   if (!(record.seconds->median < kMaxSeconds)) {
     record.status = Status::kInvalid;
     record.reason = fmt::format("a median time of {:g} s is impossible: measure or record it again",
                                 record.seconds->median);
     record.seconds.reset();
+    record.samples.clear();
     return record;
   }
   const auto degrade = [&record](const std::string& reason) {

@@ -17,6 +17,9 @@ namespace topdnn {
 // more.
 inline constexpr double kMinEmptyRegions = 10;
 
+// The most times of iterations that a record keeps.
+inline constexpr std::size_t kMostSamples = 1000;
+
 // Requests scaled counts: the record's means are then Scaled(mean), the sum of the counts over the
 // sum of the fractions, an estimate. The samples stay as they were counted. Cycles on another core
 // type are never scaled: they were counted in full.

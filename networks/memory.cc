@@ -45,4 +45,14 @@ MemoryMap PlaceBuffers(const std::vector<BufferLife>& buffers) {
   return map;
 }
 
+std::vector<std::size_t> LiveBytes(const std::vector<BufferLife>& buffers, std::size_t stages) {
+  std::vector<std::size_t> live(stages, 0);
+  for (const BufferLife& buffer : buffers) {
+    for (int stage = buffer.first_stage; stage <= buffer.last_stage; ++stage) {
+      live.at(static_cast<std::size_t>(stage)) += buffer.bytes;
+    }
+  }
+  return live;
+}
+
 }  // namespace topdnn

@@ -29,6 +29,9 @@ inline constexpr std::size_t kBufferAlignment = 64;
 // Inference").
 MemoryMap PlaceBuffers(const std::vector<BufferLife>& buffers);
 
+// For each of `stages` stages, the bytes of the buffers whose life includes it.
+std::vector<std::size_t> LiveBytes(const std::vector<BufferLife>& buffers, std::size_t stages);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_NETWORKS_MEMORY_H_

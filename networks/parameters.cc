@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <numbers>
 #include <random>
+#include <span>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 namespace topdnn {
 
@@ -21,25 +28,17 @@ std::uint64_t HashOf(std::string_view text, std::uint64_t seed) {
   return hash;
 }
 
-}  // namespace
-
-std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
+void DrawNormal(std::uint64_t seed, std::span<double> values) {
   std::mt19937_64 random(seed);
   // In (0, 1], because its logarithm is computed.
   const auto uniform = [&random] { return (static_cast<double>(random() >> 11) + 1.0) * 0x1p-53; };
-  std::vector<double> values;
-  values.reserve(count + 1);
-  while (values.size() < count) {
+  for (std::size_t i = 0; i < values.size(); i += 2) {
     const double radius = std::sqrt(-2.0 * std::log(uniform()));
     const double angle = 2.0 * std::numbers::pi * uniform();
-    values.push_back(radius * std::cos(angle));
-    values.push_back(radius * std::sin(angle));
+    values[i] = radius * std::cos(angle);
+    if (i + 1 < values.size()) values[i + 1] = radius * std::sin(angle);
   }
-  values.resize(count);
-  return values;
 }
-
-namespace {
 
 // Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0. Then the branch
 // would have no gradients in the first step.
@@ -53,19 +52,27 @@ constexpr double kPassedShift = 3.0;
 constexpr double kPassedShiftOfMaxima = 1.0;
 constexpr double kPassedBias = 0.5;
 
-std::vector<double> ConstantsOf(const Parameter& parameter, NormPlace place, ParameterDraw draw) {
+double ConstantOf(const Parameter& parameter, NormPlace place, ParameterDraw draw) {
   const bool ends_branch = place == NormPlace::kEndsBranch;
-  const auto count = static_cast<std::size_t>(parameter.shape.elements());
-  std::vector<double> values(count, parameter.initial);
-  if (parameter.arg == Arg::kScale && ends_branch) {
-    values.assign(count, kBranchScale);
+  if (draw == ParameterDraw::kComparison) {
+    if (parameter.arg == Arg::kBias) return kPassedBias;
+    if (parameter.arg == Arg::kShift && !ends_branch) {
+      return place == NormPlace::kBeforeMaxPool ? kPassedShiftOfMaxima : kPassedShift;
+    }
   }
-  if (draw == ParameterDraw::kTraining) return values;
-  if (parameter.arg == Arg::kShift && !ends_branch) {
-    values.assign(count, place == NormPlace::kBeforeMaxPool ? kPassedShiftOfMaxima : kPassedShift);
+  return parameter.arg == Arg::kScale && ends_branch ? kBranchScale : parameter.initial;
+}
+
+// `values` has the parameter's number of elements.
+void DrawInto(std::span<double> values, std::string_view layer, const Parameter& parameter,
+              std::uint64_t seed, NormPlace place, ParameterDraw draw) {
+  if (parameter.fan_in == 0) {
+    std::ranges::fill(values, ConstantOf(parameter, place, draw));
+    return;
   }
-  if (parameter.arg == Arg::kBias) values.assign(count, kPassedBias);
-  return values;
+  DrawNormal(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), values);
+  const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
+  for (double& value : values) value *= deviation;
 }
 
 }  // namespace
@@ -86,21 +93,70 @@ NormPlace PlaceOf(const Graph& graph, const GraphNode& node) {
              : NormPlace::kElsewhere;
 }
 
-std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
-                                  std::uint64_t seed, NormPlace place, ParameterDraw draw) {
-  if (parameter.fan_in == 0) return ConstantsOf(parameter, place, draw);
-  const auto count = static_cast<std::size_t>(parameter.shape.elements());
-  std::vector<double> values =
-      NormalValues(HashOf(fmt::format("{}/{}", layer, parameter.name), seed), count);
-  const double deviation = std::sqrt(2.0 / static_cast<double>(parameter.fan_in));
-  for (double& value : values) value *= deviation;
+std::vector<double> NormalValues(std::uint64_t seed, std::size_t count) {
+  std::vector<double> values(count);
+  DrawNormal(seed, values);
   return values;
 }
 
+std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
+                                  std::uint64_t seed, NormPlace place, ParameterDraw draw) {
+  std::vector<double> values(static_cast<std::size_t>(parameter.shape.elements()));
+  DrawInto(values, layer, parameter, seed, place, draw);
+  return values;
+}
+
+namespace {
+
+// Calls `work` with the number of a thread, 0 to `count` - 1, on `count` threads, which end before
+// this returns. Separate threads, so that the team that is timed later is not started here at
+// another width.
+void OnThreads(std::size_t count, const std::function<void(std::size_t)>& work) {
+  std::vector<std::jthread> others;
+  others.reserve(count);
+  try {
+    for (std::size_t thread = 1; thread < count; ++thread) others.emplace_back(work, thread);
+  } catch (const std::system_error&) {
+    // No more threads may be started: this one and those that started do the work.
+  }
+  work(0);
+}
+
+}  // namespace
+
 void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
-  for (const PlanParameter& parameter : plan.parameters()) {
-    plan.Write(parameter.value,
-               DrawParameter(parameter.layer, parameter.spec, seed, parameter.place, draw));
+  const auto& parameters = plan.parameters();
+  const auto elements = [&parameters](std::size_t i) {
+    return static_cast<std::size_t>(parameters[i].spec.shape.elements());
+  };
+  // Drawing takes 8 bytes per element and thread. Larger parameters are drawn by one thread.
+  constexpr std::size_t kMostShared = std::size_t{4} << 20;
+  std::size_t largest = 0;
+  std::size_t largest_shared = 0;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    largest = std::max(largest, elements(i));
+    if (elements(i) <= kMostShared) largest_shared = std::max(largest_shared, elements(i));
+  }
+  constexpr std::size_t kMostThreads = 8;
+  const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t threads = std::min({cpus, kMostThreads, parameters.size()});
+  // One allocation by the caller. Memory that another thread allocates and frees stays with the
+  // process: malloc_trim(3) does not shrink the end of that thread's arena (glibc 2.36).
+  const auto scratch =
+      std::make_unique_for_overwrite<double[]>(std::max(largest, threads * largest_shared));
+  const auto initialize = [&](std::size_t i, double* values) {
+    const PlanParameter& parameter = parameters[i];
+    DrawInto({values, elements(i)}, parameter.layer, parameter.spec, seed, parameter.place, draw);
+    plan.Write(parameter.value, {values, elements(i)});
+  };
+  std::atomic<std::size_t> next = 0;
+  OnThreads(threads, [&](std::size_t thread) {
+    for (std::size_t i = next++; i < parameters.size(); i = next++) {
+      if (elements(i) <= kMostShared) initialize(i, &scratch[thread * largest_shared]);
+    }
+  });
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (elements(i) > kMostShared) initialize(i, scratch.get());
   }
   plan.PrepareParameters();
 }

@@ -58,6 +58,7 @@ void Plan::PlaceAll() {
   const MemoryMap map = PlaceBuffers(transient);
   for (std::size_t i = 0; i < transient.size(); ++i) offsets_[transient_index[i]] = map.offsets[i];
   transient_bytes_ = map.bytes;
+  live_bytes_ = LiveBytes(transient, contents_.stages.size());
   for (const Stage& stage : contents_.stages) {
     run_scratch_bytes_ = std::max(run_scratch_bytes_, stage.kernel->run_scratch_bytes());
   }
@@ -129,6 +130,17 @@ void* Plan::Data(BufferId buffer) const {
 std::vector<std::span<const std::byte>> Plan::BufferMemory() const {
   return {{transient_memory_.data(), transient_memory_.bytes()},
           {persistent_memory_.data(), persistent_memory_.bytes()}};
+}
+
+std::vector<std::byte> Plan::SaveState() const {
+  return {persistent_memory_.data(), persistent_memory_.data() + persistent_memory_.bytes()};
+}
+
+void Plan::RestoreState(std::span<const std::byte> state) const {
+  if (state.size() != persistent_memory_.bytes()) {
+    throw std::invalid_argument("the state is that of another plan");
+  }
+  std::copy(state.begin(), state.end(), persistent_memory_.data());
 }
 
 BufferId Plan::Find(BufferRole role) const {

@@ -74,6 +74,7 @@ struct Stage {
   std::string backend;  // backend that runs it
   std::string variant;  // requested variant (kernels/variant.h); empty: the backend's choice
   std::unique_ptr<Kernel> kernel;
+  KernelRequest request;  // that the kernel was made from
   std::map<Arg, BufferId> buffers;
   std::vector<std::string> fused;  // further layers whose forward pass this stage computes
   std::string not_fused;           // why the next layer is not fused: "layer: reason"; or empty
@@ -151,6 +152,10 @@ class Plan {
   std::size_t buffer_bytes() const { return transient_bytes_ + persistent_bytes_; }
   // Bytes of the buffers that share memory: activations and gradients.
   std::size_t transient_bytes() const { return transient_bytes_; }
+  std::size_t persistent_bytes() const { return persistent_bytes_; }
+  // Bytes of those activations and gradients that are in use while each stage runs: written before
+  // or by it, and read by it or later. Never more than transient_bytes().
+  const std::vector<std::size_t>& live_bytes() const { return live_bytes_; }
 
   // Allocates the buffers and prepares every kernel. Does all slow work. Call it once before Run.
   void Allocate();
@@ -171,6 +176,10 @@ class Plan {
   T* DataAs(BufferId buffer) const {
     return static_cast<T*>(Data(buffer));
   }
+  // The contents of the buffers that keep their values between steps: parameters, optimizer state,
+  // statistics, counts.
+  std::vector<std::byte> SaveState() const;
+  void RestoreState(std::span<const std::byte> state) const;
   // The first buffer with this role. Throws std::out_of_range when there is none.
   BufferId Find(BufferRole role) const;
   bool Has(BufferRole role) const;
@@ -181,7 +190,8 @@ class Plan {
 
  private:
   PlanContents contents_;
-  std::vector<std::size_t> offsets_;  // per buffer, in the block of its kind
+  std::vector<std::size_t> offsets_;     // per buffer, in the block of its kind
+  std::vector<std::size_t> live_bytes_;  // per stage
   std::size_t transient_bytes_ = 0;
   std::size_t persistent_bytes_ = 0;
   std::size_t run_scratch_bytes_ = 0;  // largest need of a kernel

@@ -37,6 +37,7 @@ Stage MakeStage(std::string name, StagePass pass, std::shared_ptr<const Op> op,
   stage.backend = std::move(offered.backend);
   stage.variant = std::move(offered.variant);
   stage.kernel = std::move(offered.kernel);
+  stage.request = std::move(offered.request);
   stage.buffers = std::move(buffers);
   return stage;
 }
@@ -74,28 +75,29 @@ Offered PlanDraft::RequireKernel(const std::string& layer, const std::shared_ptr
 std::optional<Offered> PlanDraft::ChooseOn(const std::string& backend, const KernelRequest& request,
                                            const LayoutPreferences& preferences,
                                            std::optional<Refusal>& why) {
-  const auto ask = [&](const Layouts& preferred) -> std::unique_ptr<Kernel> {
+  const auto ask = [&](const Layouts& preferred) -> std::optional<Offered> {
     KernelRequest asked = request;
     for (const auto& [arg, layout] : preferred) asked.layouts[arg] = layout;
     for (const auto& [arg, layout] : preferences.required) asked.layouts[arg] = layout;
     KernelOrRefusal offer = MakeKernel(backend, asked);
-    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) return std::move(*kernel);
+    if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
+      return Offered{std::move(*kernel), backend, "", std::move(asked)};
+    }
     if (!why) why = std::get<Refusal>(std::move(offer));
-    return nullptr;
+    return std::nullopt;
   };
   const bool chooses = request.op->layout_policy() == LayoutPolicy::kChooses;
-  std::unique_ptr<Kernel> own;
+  std::optional<Offered> own;
   if (chooses) own = ask({});
   for (const Layouts& preferred : preferences.preferred) {
-    auto kernel = ask(preferred);
-    if (kernel == nullptr) continue;
-    if (own == nullptr || kernel->implementation() == own->implementation()) {
-      return Offered{std::move(kernel), backend};
+    auto offered = ask(preferred);
+    if (!offered) continue;
+    if (!own || offered->kernel->implementation() == own->kernel->implementation()) {
+      return offered;
     }
   }
-  if (own == nullptr && !chooses) own = ask({});
-  if (own == nullptr) return std::nullopt;
-  return Offered{std::move(own), backend};
+  if (!own && !chooses) own = ask({});
+  return own;
 }
 
 std::optional<Offered> PlanDraft::ChooseVariant(const LayerPass& layer,
@@ -171,13 +173,15 @@ Stage PlanDraft::ReorderStage(const std::string& name, BufferId from, BufferId t
   const TensorDesc& dst = DescOf(to);
   auto op = std::make_shared<ReorderOp>(src.shape, src.type, dst.type);
   const Execution execution = ExecutionOf(Pass::kForward);
+  const Layouts layouts = {{Arg::kSrc, src.layout}, {Arg::kDst, dst.layout}};
   std::string reasons;
   for (const std::string& backend :
        {request.backend, std::string("onednn"), std::string("reference")}) {
-    KernelOrRefusal offer =
-        Ask(backend, op, execution, {{Arg::kSrc, src.layout}, {Arg::kDst, dst.layout}});
+    KernelRequest asked = {op, execution, request.threads, layouts, ""};
+    KernelOrRefusal offer = MakeKernel(backend, asked);
     if (auto* kernel = std::get_if<std::unique_ptr<Kernel>>(&offer)) {
-      return MakeStage(name, StagePass::kReorder, op, execution, {std::move(*kernel), backend},
+      return MakeStage(name, StagePass::kReorder, op, execution,
+                       {std::move(*kernel), backend, "", std::move(asked)},
                        {{Arg::kSrc, from}, {Arg::kDst, to}});
     }
     reasons += (reasons.empty() ? "" : "; ") + std::get<Refusal>(offer).reason;

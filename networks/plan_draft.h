@@ -22,11 +22,12 @@ namespace topdnn {
 
 using Layouts = std::map<Arg, Layout>;
 
-// A kernel, its backend, and its variant.
+// A kernel, its backend, its variant, and the request that it was made from.
 struct Offered {
   std::unique_ptr<Kernel> kernel;
   std::string backend;
   std::string variant = {};  // requested variant; empty: the backend's choice
+  KernelRequest request = {};
 };
 
 // Layouts that a stage prefers, and layouts and a backend that it requires.

@@ -28,7 +28,7 @@ struct Flag {
   Kind kind = Kind::kText;
   double least = 0;
   double most = 0;
-  std::string_view choices = "";  // separated by blanks
+  std::string_view choices = {};  // separated by blanks
 };
 
 constexpr double kMaxSeconds = 1e6;
@@ -99,6 +99,7 @@ const Flag& FlagNamed(std::string_view name, const std::string& given) {
                                          [&](const Flag& flag) { return flag.name == name; });
   if (found != kFlags.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(kFlags.size());
   for (const Flag& flag : kFlags) names.push_back("--" + std::string(flag.name));
   const std::string nearest = NearestName("--" + std::string(name), names);
   throw UsageError(

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <new>
@@ -11,6 +12,7 @@
 #include <typeinfo>
 #include <utility>
 
+#include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
 #include "bench/command_line/process_setup.h"
 #include "bench/command_line/program_parser.h"
@@ -129,8 +131,9 @@ int PrintHelp(const CLI::App& app, std::error_code& output) {
 
 // `output`: why standard output could not be written, if that ended the command.
 int Run(int argc, char** argv, std::error_code& output) {
-  TheCommandLine() = "topdnn";
-  for (int i = 1; i < argc; ++i) TheCommandLine() += fmt::format(" {}", argv[i]);
+  std::vector<std::string> words = {"topdnn"};
+  words.insert(words.end(), argv + std::min(argc, 1), argv + argc);
+  TheCommandLine() = JoinedWords(words);
 
   ProgramParser parser;
   CLI::App& app = parser.app();

@@ -56,7 +56,7 @@ class CommandRegistration {
 // Every registered command, sorted by name.
 std::vector<Command> Commands();
 
-// The complete command line, for records.
+// The complete command line, for records (command_words.h).
 const std::string& CommandLine();
 
 // Parses the command line and runs the command. Returns the exit status; errors are printed to

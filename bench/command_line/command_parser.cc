@@ -76,7 +76,11 @@ void Check(CLI::Option* option, const std::string& name, const Range& range) {
         if (text.empty()) {
           throw UsageError(fmt::format("{}: is empty; give a value, or leave it out", name));
         }
-        if constexpr (std::is_arithmetic_v<Type>) CheckNumber<Type>(name, text, range);
+        if constexpr (std::is_arithmetic_v<Type>) {
+          CheckNumber<Type>(name, text, range);
+        } else {
+          static_cast<void>(range);
+        }
         return std::string();
       },
       ""));
@@ -147,10 +151,12 @@ TOPDNN_ARGUMENT_OF_TYPE(std::string);
 TOPDNN_ARGUMENT_OF_TYPE(std::optional<std::string>);
 TOPDNN_ARGUMENT_OF_TYPE(std::vector<std::string>);
 TOPDNN_ARGUMENT_OF_TYPE(int);
+TOPDNN_ARGUMENT_OF_TYPE(std::optional<int>);
 TOPDNN_ARGUMENT_OF_TYPE(std::int64_t);
 TOPDNN_ARGUMENT_OF_TYPE(std::optional<std::int64_t>);
 TOPDNN_ARGUMENT_OF_TYPE(std::uint64_t);
 TOPDNN_ARGUMENT_OF_TYPE(double);
+TOPDNN_ARGUMENT_OF_TYPE(std::optional<double>);
 #undef TOPDNN_ARGUMENT_OF_TYPE
 
 void CommandParser::AddList(const std::string& name, std::vector<std::string>& values,

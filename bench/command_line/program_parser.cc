@@ -37,7 +37,8 @@ class WrappedHelp : public CLI::Formatter {
   std::string make_option(const CLI::Option* option, bool positional) const override {
     const OptionInfo info = InfoOf(*option);
     std::string name = info.name;
-    for (const std::string& letter : option->get_snames()) name = "-" + letter + ", " + name;
+    for (const std::string& letter : option->get_snames())
+      name = fmt::format("-{}, {}", letter, name);
     if (!positional && !info.value.empty()) name += " " + info.value;
     return Entry(name, info.help + (info.required && !positional ? " (required)" : ""));
   }

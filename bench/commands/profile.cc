@@ -69,6 +69,7 @@ void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
   AddWorkloadOptions(parser, options->workload);
+  AddInputOptions(parser, options->input);
   parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
   parser.AddFlag("--infer", options->infer, "an inference step: forward only");
   parser.Add("--iterations", options->iterations,
@@ -88,6 +89,11 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--scale-counts", options->scale_counts,
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");
+  parser.AddFlag("--no-isolated", options->no_isolated,
+                 "do not also time each stage by itself, nor the cost of the marks");
+  parser.Add("--checks DIR", options->checks,
+             "a folder for the checks against the reference: use those that the same program made "
+             "for the same plan, and add the others");
   AddReportOptions(parser, *options);
   return [options] { return RunProfile(*options); };
 }

@@ -18,8 +18,10 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/profile/fed_steps.h"
 #include "bench/profile/interval_rows.h"
 #include "bench/workload/images.h"
+#include "bench/workload/input_options.h"
 #include "bench/workload/workload.h"
 #include "kernels/run_failure.h"
 #include "networks/learning_rate.h"
@@ -31,6 +33,7 @@ namespace {
 
 struct TrainOptions {
   WorkloadOptions workload;
+  InputOptions input;
   int epochs = 3;
   std::int64_t interval = 0;  // steps per additional row; 0: no such rows
   std::string schedule = "constant";
@@ -91,7 +94,7 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
                             .drop_last = false});
   std::int64_t correct = 0;
   for (bool last = false; !last && !Interrupted();) {
-    const Batch batch = loader.Next();
+    const Batch& batch = loader.Next();
     FeedBatch(inference, batch);
     inference.Run();
     CheckLogits(inference);
@@ -101,29 +104,56 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
   return static_cast<double>(correct) / static_cast<double>(test.size());
 }
 
-// The mean loss of one epoch. `first` is the index of its first step in the run. Throws Diverged
-// for a loss that is not finite.
-double TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
-                  std::int64_t first, IntervalRows& rows) {
+struct Epoch {
+  double loss = 0;                  // mean
+  std::vector<FedStepTimes> steps;  // empty if interrupted before the first
+};
+
+// `first` is the index of the epoch's first step in the run. Throws Diverged for a loss that is not
+// finite.
+Epoch TrainEpoch(Plan& plan, BatchLoader& loader, const LearningRateSchedule& schedule,
+                 std::int64_t first, IntervalRows& rows) {
+  using Clock = FedStepMarks::Clock;
   const BufferId loss = plan.FindByName("loss");
   const BufferId rate = plan.FindByName("learning_rate");
+  Epoch epoch;
   double sum = 0;
-  std::int64_t steps = 0;
-  for (bool last = false; !last && !Interrupted(); ++steps) {
-    const Batch batch = loader.Next();
+  Clock::time_point end = Clock::now();
+  for (bool last = false; !last && !Interrupted();) {
+    const auto step = static_cast<std::int64_t>(epoch.steps.size());
+    FedStepMarks marks;
+    marks.begin = end;
+    const Batch& batch = loader.Next();
+    marks.arrived = Clock::now();
     FeedBatch(plan, batch);
-    plan.Write(rate, std::vector<double>{schedule.At(first + steps)});
+    plan.Write(rate, std::vector<double>{schedule.At(first + step)});
+    marks.computes = Clock::now();
     rows.RunStep();
+    marks.computed = Clock::now();
     ThrowOnRunFailure();
     const double own = plan.Read(loss).front();
     if (!std::isfinite(own)) {
-      throw Diverged(fmt::format("the loss is {} at step {}", own, first + steps + 1));
+      throw Diverged(fmt::format("the loss is {} at step {}", own, first + step + 1));
     }
     rows.Add(own);
     sum += own;
     last = batch.last_of_epoch;
+    end = Clock::now();
+    epoch.steps.push_back(marks.Until(end));
   }
-  return sum / static_cast<double>(std::max<std::int64_t>(steps, 1));
+  epoch.loss = sum / static_cast<double>(std::max<std::size_t>(epoch.steps.size(), 1));
+  return epoch;
+}
+
+// The mean milliseconds of a step and of its parts.
+std::string StepColumns(const Epoch& epoch) {
+  if (epoch.steps.empty()) return "";
+  FedStep step;
+  step.times = epoch.steps;
+  Summarize(step);
+  constexpr double kMs = 1e3;
+  return fmt::format("  {:>8.2f}  {:>7.2f}  {:>6.2f}  {:>6.2f}", step.step.mean * kMs,
+                     step.compute.mean * kMs, step.input_wait.mean * kMs, step.other.mean * kMs);
 }
 
 int RunTrain(TrainOptions options) {
@@ -139,6 +169,7 @@ int RunTrain(TrainOptions options) {
         fmt::format("no schedule '{}'; there are: constant step cosine", options.schedule));
   }
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
+  CheckInputOptions(options.input);
   InterruptFlag();
   FitToData(options.workload);
   const auto workload_for = [&](bool train) {
@@ -148,10 +179,11 @@ int RunTrain(TrainOptions options) {
   };
   Workload training = workload_for(true);
   Workload inference = workload_for(false);
-  const DatasetPair data = OpenImages(options.workload, training);
-  BatchLoader loader(
-      *data.train,
-      {.image = training.image, .batch = training.batch, .seed = options.workload.seed});
+  DatasetPair data = OpenImages(options.workload, training);
+  const Placement placement(options.input.placement, training.plan->threads());
+  const auto images = AtSourceRate(std::move(data.train), options.input);
+  BatchLoader loader(*images, LoaderOptionsOf(options.input, placement, training.image,
+                                              training.batch, options.workload.seed));
   const std::int64_t steps = loader.batches_per_epoch();
   const LearningRateSchedule schedule{
       .kind = *kind,
@@ -159,25 +191,25 @@ int RunTrain(TrainOptions options) {
       .steps = steps * options.epochs,
       .warmup_steps = std::llround(options.warmup_epochs * static_cast<double>(steps))};
   fmt::print("{} on {}: {} images, batch {}, {} threads, {} at learning rate {}, {}\n",
-             training.network, data.train->name(), data.train->size(), training.batch,
+             training.network, images->name(), images->size(), training.batch,
              training.plan->threads(), options.workload.optimizer, options.workload.learning_rate,
              options.schedule);
-  fmt::print("{:>5}  {:>10}  {:>14}  {:>9}  {:>10}\n", "epoch", "loss", "test accuracy", "seconds",
-             "images/s");
+  fmt::print("{:>5}  {:>8}  {:>8}  {:>7}  {:>8}  {:>8}  {:>7}  {:>6}  {:>6}\n", "epoch", "loss",
+             "accuracy", "seconds", "images/s", "ms/step", "compute", "input", "other");
   IntervalRows rows(*training.plan, options.interval);
   rows.PrintHead();
   for (int epoch = 1; epoch <= options.epochs; ++epoch) {
     const auto start = std::chrono::steady_clock::now();
-    const double loss = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
+    const Epoch trained = TrainEpoch(*training.plan, loader, schedule, (epoch - 1) * steps, rows);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (Interrupted()) break;
     CopyParameters(*training.plan, *inference.plan);
     const double accuracy = TestAccuracy(*inference.plan, *data.test, inference);
     if (Interrupted()) break;
-    const auto images = static_cast<double>(loader.batches_per_epoch() * training.batch);
-    fmt::print("{:>5}  {:>10.4f}  {:>12.2f} %  {:>9.1f}  {:>10.0f}\n", epoch, loss, accuracy * 100,
-               seconds, images / seconds);
+    const auto count = static_cast<double>(loader.batches_per_epoch() * training.batch);
+    fmt::print("{:>5}  {:>8.4f}  {:>6.2f} %  {:>7.1f}  {:>8.0f}{}\n", epoch, trained.loss,
+               accuracy * 100, seconds, count / seconds, StepColumns(trained));
     std::fflush(stdout);
   }
   return Interrupted() ? kExitInterrupted : kExitGood;
@@ -188,6 +220,7 @@ std::function<int()> Configure(CommandParser& parser) {
   options->workload.default_batch = 64;
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(parser, options->workload);
+  AddInputOptions(parser, options->input);
   parser.Add("--epochs", options->epochs, "passes over the training images");
   parser.Add("--interval", options->interval,
              "also print a row of loss and milliseconds by phase after every N steps");

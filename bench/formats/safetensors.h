@@ -31,7 +31,7 @@ class SafetensorsReader {
   // By name.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   // Converts f16 and bf16 to f32.
-  NpyArray Read(std::size_t entry) const;
+  NpyArray Read(std::size_t index) const;
 
  private:
   std::string bytes_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/profile/fed_steps.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
 #include "bench/workload/libraries.h"
@@ -52,7 +54,9 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   settings.regime = RegimeOf(options.regime);
   settings.iterations = options.iterations;
   settings.seconds = options.seconds;
+  settings.isolate = !options.no_isolated || settings.regime != Regime::kInNetwork;
   settings.context_gap = options.Shows(kContextGap);
+  settings.known_checks = options.checks;
   settings.cancel = &InterruptFlag();
   settings.progress = [&progress](std::string_view what, double share) {
     progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));
@@ -108,6 +112,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   TrainingImages images(options.workload, workload);
   const int threads = workload.plan->threads();
   const Machine machine = DescribeMachine();
+  const Placement placement(options.input.placement, threads);
   const ProfileExperiment* experiment = FindExperiment(options.experiment);
   const ExperimentSubject subject = {.options = options.workload,
                                      .training = options.training(),
@@ -116,6 +121,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
                                      .topology = machine.topology,
                                      .settings = settings};
   if (experiment != nullptr) experiment->check(subject);
+  const auto begin = std::chrono::steady_clock::now();
   settings.progress("measuring the machine's ceilings", 0);
   measured.ceilings = MeasureCeilingsOfThisMachine(threads);
   measured.rates = MeasureCoreRates(threads);
@@ -125,6 +131,12 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
       ProfilePlan(options.workload, options.training(), *workload.plan, images, settings);
   if (JudgeDisturbance(measured.profile.in_network.disturbance).status == Status::kOk) {
     RememberRates(RatesOf(measured.profile.best_reading, threads));
+  }
+  if (options.feeds() && !Interrupted()) {
+    settings.progress("timing steps with their input pipeline", 0);
+    measured.fed_step = MeasureFedSteps(
+        options.workload, options.input, placement, workload,
+        {.iterations = options.iterations, .seconds = options.seconds, .cancel = settings.cancel});
   }
   CountAtWidthOne(options.workload, options.training(), *workload.plan, settings, measured.profile);
   if (experiment != nullptr && !Interrupted()) {
@@ -139,6 +151,9 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
       RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));
   MarkAgainstBest(BestOfThisMachine(), measured.ceilings);
   measured.rates = Joined(*measured.rates, MeasureCoreRates(threads));
+  measured.measuring_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() -
+      measured.profile.check_seconds;
   measured.machine = MachineJson(machine, measured.ceilings);
   measured.machine["core_rates"] = ToJson(*measured.rates);
   measured.subject = SubjectOf(options, workload);
@@ -182,6 +197,9 @@ MeasuredProfile ReplayProfile(ProfileOptions options, const std::string& file) {
   measured.machine = recording.machine;
   measured.subject = recording.subject;
   measured.subject.erase(kChoice);
+  measured.measuring_seconds = MeasuringSecondsOf(recording);
+  for (const char* key : {kFedStep, kMeasuringSeconds}) measured.subject.erase(key);
+  measured.fed_step = FedStepOf(recording, file);
   measured.smt = recording.smt;
   measured.source_notes = recording.source_notes;
   return measured;
@@ -202,6 +220,10 @@ void WriteRecording(const MeasuredProfile& measured, const std::string& path) {
   recording.machine = measured.machine;
   recording.subject = measured.subject;
   if (measured.choice) recording.subject[kChoice] = ToJson(*measured.choice);
+  if (measured.fed_step) recording.subject[kFedStep] = ToJson(*measured.fed_step);
+  if (measured.measuring_seconds) {
+    recording.subject[kMeasuringSeconds] = *measured.measuring_seconds;
+  }
   recording.smt = measured.smt;
   recording.source_notes = measured.source_notes;
   WriteFileAtomically(path, FormatRecording(recording));

@@ -25,6 +25,9 @@ namespace topdnn {
 struct MeasuredProfile {
   Workload workload;
   PlanProfile profile;
+  std::optional<FedStep> fed_step;  // if requested
+  // Warm-up and measuring, without planning and checks; absent in an old recording.
+  std::optional<double> measuring_seconds;
   std::vector<Ceiling> ceilings;
   std::optional<CoreRates> rates;  // absent in a recording of a version without them
   std::vector<Cache> caches;

@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/profile/experiments.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/stage_calls.h"
+#include "harness/bounds/core_work.h"
 #include "harness/exact/counter.h"
 #include "kernels/run_failure.h"
 #include "kernels/tensor.h"
@@ -61,9 +63,9 @@ bool ComputesInF32(const Plan& plan) {
                      [](const Stage& stage) { return stage.execution.type == DataType::kF32; });
 }
 
-// The split of the step: the stages' by their time. A stage without one may wait for all of its
-// time or for none.
-std::optional<TopdownBounds> SplitOfStep(const std::vector<Record>& stages) {
+// The share of the step's time that waits for memory: the stages' by their time. A stage without
+// one may wait for all of its time or for none. Absent if no stage has one.
+std::optional<Interval> MemoryOfStep(const std::vector<Record>& stages) {
   double total = 0;
   double low = 0;
   double high = 0;
@@ -82,9 +84,7 @@ std::optional<TopdownBounds> SplitOfStep(const std::vector<Record>& stages) {
     any = true;
   }
   if (!any || !(total > 0)) return std::nullopt;
-  const Bound memory = {low / total, high / total, "experiment: the stages', by their time"};
-  return TopdownBounds{{"Memory_Bound", memory},
-                       {"Rest", {1 - memory.high, 1 - memory.low, "every other node"}}};
+  return Interval{low / total, high / total};
 }
 
 // What the machine adds to the doubt about a stage.
@@ -108,7 +108,22 @@ MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
   return doubt;
 }
 
-void AddStage(const StageMemory& measured, const Surroundings& here, Record& record) {
+// The bounds of the other nodes: those of the record, or what a disturbed run allows.
+TopdownBounds OtherNodes(const BoundsMachine& machine, const Surroundings& here,
+                         const Record& record) {
+  if (record.topdown_bounds) return *record.topdown_bounds;
+  const std::optional<CoreWork> work = CoreWorkOf(record.events);
+  if (!work || here.regime != MemoryRegime::kInNetwork) return {};
+  const Disturbance& seen = machine.seen;
+  CoreTime time;
+  time.seconds = record.seconds->min;
+  time.threads = machine.rates ? machine.rates->threads : 1;
+  time.hertz_high = std::max(seen.core_hertz_before.value_or(0), seen.core_hertz_after.value_or(0));
+  return BoundDisturbed(*work, time, machine.pipeline);
+}
+
+void AddStage(const StageMemory& measured, const Surroundings& here, const BoundsMachine& machine,
+              Record& record) {
   if (record.status >= Status::kInvalid || !record.seconds) {
     record.experiment_reason = fmt::format("the record is {}", NameOf(record.status));
     return;
@@ -123,8 +138,8 @@ void AddStage(const StageMemory& measured, const Surroundings& here, Record& rec
     record.experiment_reason = "too few rounds for an interval";
     return;
   }
-  record.topdown_experiment =
-      SplitOf(*shares, record.topdown_bounds ? &*record.topdown_bounds : nullptr);
+  const TopdownBounds others = OtherNodes(machine, here, record);
+  record.topdown_experiment = SplitOf(*shares, others.empty() ? nullptr : &others);
 }
 
 void Check(const ExperimentSubject& subject) {
@@ -171,9 +186,15 @@ void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Reg
   constexpr double kHarmless = 0.25;
   here.harmless_bytes = kHarmless * static_cast<double>(experiment.footprints.front().shared);
   for (std::size_t i = 0; i < report.stages.size(); ++i) {
-    AddStage(experiment.stages[i], here, report.stages[i]);
+    AddStage(experiment.stages[i], here, machine, report.stages[i]);
   }
-  report.step.topdown_experiment = SplitOfStep(report.stages);
+  const std::optional<Interval> memory = MemoryOfStep(report.stages);
+  if (!memory || !report.step.seconds) return;
+  const TopdownBounds others = OtherNodes(machine, here, report.step);
+  TopdownBounds split = SplitOf({.memory = *memory, .last_level = {}, .dram = {}},
+                                others.empty() ? nullptr : &others);
+  split["Memory_Bound"].basis = "experiment: the stages', by their time";
+  report.step.topdown_experiment = std::move(split);
 }
 
 AddExperiment Run(const ExperimentSubject& subject) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <map>
 #include <set>
 #include <span>
@@ -52,7 +53,10 @@ class Profiler {
     SpeedNow();
     Say("checking every stage against the reference", 0);
     NextImages();
-    profile.checks = CheckStep(options_, training_, plan_);
+    const auto begin = std::chrono::steady_clock::now();
+    profile.checks = CheckStep(options_, training_, plan_, settings_.known_checks);
+    profile.check_seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     NextImages();
     if (Cancelled()) return profile;
     profile.in_network = MeasureSequence(timed_, OptionsFor("timing the steps"));
@@ -224,6 +228,7 @@ std::string GapNote(const Plan& plan, const PlanProfile& profile) {
 std::vector<Note> CountNotes(const Plan& plan, const PlanProfile& profile) {
   std::map<std::string, std::vector<std::string>> stages_of_reason;
   std::vector<CountedConvolution> convolutions;
+  convolutions.reserve(plan.stages().size());
   double executed = 0;
   double defined = 0;
   for (std::size_t i = 0; i < profile.in_network.stages.size(); ++i) {
@@ -243,6 +248,7 @@ std::vector<Note> CountNotes(const Plan& plan, const PlanProfile& profile) {
     defined += static_cast<double>(work.flops);
   }
   std::vector<Note> notes;
+  notes.reserve(stages_of_reason.size());
   for (const auto& [reason, stages] : stages_of_reason) {
     notes.push_back({.text = fmt::format("{} ({})", reason, fmt::join(stages, ", "))});
   }

@@ -36,6 +36,7 @@ struct ProfileSettings {
   bool isolate = true;
   // Measure each stage by itself with hot and with cold caches, in every regime.
   bool context_gap = false;
+  std::string known_checks;  // see CheckStep
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;
@@ -48,6 +49,7 @@ struct ProfileSettings {
 // All measurements of a plan; lists have one entry per stage.
 struct PlanProfile {
   StepChecks checks;
+  double check_seconds = 0;
   SequenceSamples in_network;
   std::optional<MarkOverhead> overhead;
   std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short

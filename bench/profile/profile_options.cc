@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string_view>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
 #include "bench/profile/experiments.h"
 #include "bench/workload/network_source.h"
@@ -15,13 +15,6 @@
 namespace topdnn {
 
 namespace {
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream rest(text);
-  for (std::string part; std::getline(rest, part, ',');) parts.push_back(part);
-  return parts;
-}
 
 void CheckExperiment(const ProfileOptions& options) {
   if (options.experiment.empty()) return;
@@ -83,6 +76,7 @@ void CheckOptions(const ProfileOptions& options) {
     throw UsageError(fmt::format("--iterations {}: must be 1 or more", *options.iterations));
   }
   CheckExperiment(options);
+  CheckInputOptions(options.input);
   if (!(options.seconds > 0)) throw UsageError("--seconds: must be above 0");
   StageTableOf(options);
   CheckOutputs(options.Outputs(),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bench/profile/plan_profile.h"
+#include "bench/workload/input_options.h"
 #include "bench/workload/workload.h"
 #include "harness/report/console.h"
 
@@ -17,6 +18,7 @@ namespace topdnn {
 
 struct ProfileOptions {
   WorkloadOptions workload;
+  InputOptions input;
   bool train = false;
   bool infer = false;
   std::optional<std::int64_t> iterations;
@@ -26,6 +28,8 @@ struct ProfileOptions {
   std::string metrics;
   std::string experiment;  // of ProfileExperiments(); empty: none
   bool scale_counts = false;
+  bool no_isolated = false;
+  std::string checks;  // a folder; see CheckStep
   std::string record;
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
   std::map<std::string, bool> tables;        // those shown on request
@@ -34,6 +38,8 @@ struct ProfileOptions {
   std::string columns;  // names with commas between them
 
   bool training() const { return !infer; }
+  // Whether the step is also timed with its input pipeline.
+  bool feeds() const { return !workload.data.empty() || input.requested(); }
   bool Shows(const std::string& table) const { return tables.contains(table) && tables.at(table); }
   // The paths of all files to write; empty for those not asked for.
   std::vector<std::string> Outputs() const;

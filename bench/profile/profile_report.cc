@@ -61,6 +61,14 @@ std::vector<Phase> PhasesOfPlan(const Plan& plan, const SequenceSamples& samples
   return samples.stages.empty() ? std::vector<Phase>{} : PhasesOf(samples, groups);
 }
 
+// The memory in use while each stage runs; null if the report lacks stages.
+nlohmann::ordered_json MemoryJson(const Plan& plan, const Report& report) {
+  if (report.stages.size() != plan.stages().size()) return nullptr;
+  return {{"transient_bytes", plan.transient_bytes()},
+          {"persistent_bytes", plan.persistent_bytes()},
+          {"live_bytes", plan.live_bytes()}};
+}
+
 void PrintTables(const ProfileOptions& options, const Report& report) {
   const std::vector<std::string> paths = options.Outputs();
   const bool taken = std::find(paths.begin(), paths.end(), kStandardOutput) != paths.end();
@@ -89,6 +97,8 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   AddBounds(machine, report);
   report.command = CommandLine();
   report.machine = measured.machine;
+  report.fed_step = measured.fed_step;
+  report.measuring_seconds = measured.measuring_seconds;
   report.items_per_step = static_cast<double>(workload.batch);
   report.partial = report.partial || Interrupted();
   for (const auto& [key, value] : measured.subject.items()) report.subject.emplace_back(key, value);
@@ -113,6 +123,7 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
   MarkCeilings(ceilings, report.machine.json());
   JudgeReport({.ceilings = ceilings, .isolated = IsolatedVerdict(profile)}, report);
   if (measured.add_experiment) measured.add_experiment(machine, report);
+  report.memory = MemoryJson(*workload.plan, report);
   if (options.Shows(kSeries)) {
     report.evolution =
         EvolutionJson(profile.in_network, PhasesOfPlan(*workload.plan, profile.in_network));

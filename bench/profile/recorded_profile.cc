@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -164,6 +165,49 @@ RecordedChoice ChoiceOf(const Recording& recording, const std::string& where) {
     Refuse(where, "choice: a part is missing or of another type: record it again with --record");
   }
   return choice;
+}
+
+nlohmann::ordered_json ToJson(const FedStep& fed) {
+  auto times = nlohmann::ordered_json::array();
+  for (const FedStepTimes& one : fed.times) {
+    times.push_back({one.input_wait, one.compute, one.other});
+  }
+  return {{"source", fed.source},       {"prefetch", fed.prefetch},
+          {"loaders", fed.loaders},     {"augmentation", fed.augmentation},
+          {"placement", fed.placement}, {"times", times}};
+}
+
+std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& where) {
+  const auto found = recording.subject.find(kFedStep);
+  if (found == recording.subject.end()) return std::nullopt;
+  FedStep fed;
+  try {
+    fed.source = found->at("source").get<std::string>();
+    fed.prefetch = found->at("prefetch").get<int>();
+    fed.loaders = found->at("loaders").get<int>();
+    fed.augmentation = found->at("augmentation").get<std::string>();
+    fed.placement = found->at("placement").get<std::string>();
+    for (const auto& one : found->at("times")) {
+      fed.times.push_back({.input_wait = one.at(0).get<double>(),
+                           .compute = one.at(1).get<double>(),
+                           .other = one.at(2).get<double>()});
+    }
+  } catch (const nlohmann::json::exception&) {
+    Refuse(where, "fed_step: a part is missing or of another type: record it again with --record");
+  }
+  const bool possible =
+      !fed.times.empty() && std::all_of(fed.times.begin(), fed.times.end(), [](const auto& one) {
+        return one.input_wait >= 0 && one.compute >= 0 && one.other >= 0;
+      });
+  if (!possible) Refuse(where, "fed_step: impossible times: record it again with --record");
+  Summarize(fed);
+  return fed;
+}
+
+std::optional<double> MeasuringSecondsOf(const Recording& recording) {
+  const auto found = recording.subject.find(kMeasuringSeconds);
+  if (found == recording.subject.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
 }
 
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,

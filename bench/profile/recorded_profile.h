@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/profile/plan_profile.h"
+#include "harness/fed_step.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
@@ -39,6 +40,17 @@ struct RecordedChoice {
 nlohmann::ordered_json ToJson(const RecordedChoice& choice);
 // Throws RecordingError if the recording has none.
 RecordedChoice ChoiceOf(const Recording& recording, const std::string& where);
+
+// The steps that were fed by their input pipeline, under this key of the recorded subject; absent
+// if they were not measured. Throws RecordingError.
+inline constexpr char kFedStep[] = "fed_step";
+nlohmann::ordered_json ToJson(const FedStep& fed);
+std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& where);
+
+// MeasuredProfile::measuring_seconds, under this key of the recorded subject; absent in a recording
+// of a version without it.
+inline constexpr char kMeasuringSeconds[] = "measuring_seconds";
+std::optional<double> MeasuringSecondsOf(const Recording& recording);
 
 // Throws RecordingError if the recorded subject differs from `asked` in one of its keys.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,

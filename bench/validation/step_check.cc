@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "bench/command_line/command.h"
+#include "bench/validation/known_checks.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "networks/zoo/zoo.h"
@@ -19,10 +22,6 @@ std::int64_t MacsOf(const Plan& plan) {
   for (const Stage& stage : plan.stages()) macs += stage.work().macs;
   return macs;
 }
-
-using StageName = std::pair<std::string, StagePass>;
-
-StageName NameOfStage(const Stage& stage) { return {stage.name, stage.pass}; }
 
 // Only the batch of a file's network can be changed, not its size.
 WorkloadOptions SmallOptions(const WorkloadOptions& options) {
@@ -52,58 +51,101 @@ Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOption
   }
 }
 
-// The check of each stage of the plan, taken from the smaller plan.
-StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Plan& small,
-                 const std::vector<StageCheck>& checks) {
-  std::map<StageName, std::size_t> index;
-  for (std::size_t i = 0; i < checks.size(); ++i) index[NameOfStage(small.stages()[i])] = i;
-  StepChecks matched;
-  int others = 0;
-  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
-    const Stage& stage = plan.stages()[i];
-    const auto found = index.find(NameOfStage(stage));
-    if (stage.pass == StagePass::kReorder) {
-      matched.stages.push_back(own[i]);
-    } else if (found == index.end()) {
-      StageCheck missing;
-      missing.agrees = false;
-      missing.reason = "the smaller network that was checked has no such stage";
-      matched.stages.push_back(std::move(missing));
-    } else {
-      matched.stages.push_back(checks[found->second]);
-      const Stage& twin = small.stages()[found->second];
-      others += twin.kernel->implementation() != stage.kernel->implementation() ? 1 : 0;
-    }
+// The folder of checks, for one network.
+struct KnownChecks {
+  std::string folder;          // empty: none
+  nlohmann::ordered_json key;  // null: none
+
+  std::optional<NetworkChecks> Read() const {
+    return key.is_null() ? std::nullopt : ReadKnownChecks(folder, key);
   }
-  matched.note = others == 0
-                     ? std::string("by the same implementations")
-                     : fmt::format("{} of {} stages by another implementation than is timed",
-                                   others, plan.stages().size());
-  return matched;
+  void Write(const NetworkChecks& checks) const {
+    if (!key.is_null()) WriteKnownChecks(folder, key, checks);
+  }
+};
+
+KnownChecks KnownFor(const std::string& folder, const WorkloadOptions& options, bool training) {
+  return {folder, folder.empty() ? nullptr : KeyOfChecks(options, training)};
 }
 
-}  // namespace
-
-StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan) {
-  const Shape& input = plan.buffers()[plan.Find(BufferRole::kInput)].desc.shape;
-  const bool smallest = IsOnnxPath(options.network) && input[0] == 1;
-  if (smallest || MacsOf(plan) <= kMaxCheckedMacs) {
-    RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
-                  "take a smaller --batch");
-    return {CheckStages(plan), ""};
+// Checks the wanted stages of the plan, or takes the checks of an equal plan.
+std::vector<StageCheck> CheckPlan(Plan& plan, bool reorders_only, const Shape& input,
+                                  const std::string& data, KnownChecks known) {
+  NetworkChecks checks = {.batch = input[0], .image = input.ToString(), .stages = {}};
+  if (!known.key.is_null()) {
+    known.key["plan"] = {{"input", checks.image}, {"data", data}, {"reorders", reorders_only}};
+    const auto earlier = known.Read();
+    std::vector<StageCheck> agreeing(plan.stages().size());
+    if (earlier && SameStages(earlier->stages, StagesOf(plan, agreeing))) return agreeing;
   }
-  const std::vector<StageCheck> own =
-      CheckStages(plan, [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
+  std::vector<StageCheck> made = CheckStages(plan, [&](const Stage& stage) {
+    return !reorders_only || stage.pass == StagePass::kReorder;
+  });
+  checks.stages = StagesOf(plan, made);
+  known.Write(checks);
+  return made;
+}
+
+// Checks the smaller network, unless its checks are known.
+NetworkChecks CheckSmall(const WorkloadOptions& options, bool training, const KnownChecks& known) {
+  if (auto earlier = known.Read()) return *std::move(earlier);
   WorkloadOptions small_options = SmallOptions(options);
   Workload small = MakeSmall(options, training, small_options);
   TrainingImages images(small_options, small);
   images.FillNext(*small.plan);
   RequireMemory(BytesToCheck(*small.plan) + kLibraryBytes, "the check against the reference",
                 "free memory");
-  StepChecks checks = Match(plan, own, *small.plan, CheckStages(*small.plan));
-  checks.note = fmt::format("checked against the reference on {} images of {}, {}", small.batch,
-                            small.image.ToString(), checks.note);
+  NetworkChecks checks = {.batch = small.batch,
+                          .image = small.image.ToString(),
+                          .stages = StagesOf(*small.plan, CheckStages(*small.plan))};
+  known.Write(checks);
   return checks;
+}
+
+// The check of each stage of the plan, taken from the smaller network. `own`: the checks of the
+// plan's reorders.
+StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const NetworkChecks& small) {
+  std::map<std::pair<std::string, std::string>, const CheckedStage*> twins;
+  for (const CheckedStage& stage : small.stages) twins[{stage.name, stage.pass}] = &stage;
+  StepChecks matched;
+  int others = 0;
+  for (std::size_t i = 0; i < plan.stages().size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    const auto twin = twins.find({stage.name, std::string(NameOf(stage.pass))});
+    if (stage.pass == StagePass::kReorder) {
+      matched.stages.push_back(own[i]);
+    } else if (twin == twins.end()) {
+      StageCheck missing;
+      missing.agrees = false;
+      missing.reason = "the smaller network that was checked has no such stage";
+      matched.stages.push_back(std::move(missing));
+    } else {
+      matched.stages.push_back(twin->second->check);
+      others += twin->second->implementation != stage.kernel->implementation() ? 1 : 0;
+    }
+  }
+  matched.note = fmt::format(
+      "checked against the reference on {} images of {}, {}", small.batch, small.image,
+      others == 0 ? std::string("by the same implementations")
+                  : fmt::format("{} of {} stages by another implementation than is timed", others,
+                                plan.stages().size()));
+  return matched;
+}
+
+}  // namespace
+
+StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
+                     const std::string& known_checks) {
+  const Shape& input = plan.buffers()[plan.Find(BufferRole::kInput)].desc.shape;
+  const bool smallest = IsOnnxPath(options.network) && input[0] == 1;
+  const KnownChecks known = KnownFor(known_checks, options, training);
+  if (smallest || MacsOf(plan) <= kMaxCheckedMacs) {
+    RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
+                  "take a smaller --batch");
+    return {CheckPlan(plan, false, input, options.data, known), ""};
+  }
+  const std::vector<StageCheck> own = CheckPlan(plan, true, input, options.data, known);
+  return Match(plan, own, CheckSmall(options, training, known));
 }
 
 }  // namespace topdnn

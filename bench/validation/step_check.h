@@ -22,8 +22,10 @@ struct StepChecks {
 // than kMaxCheckedMacs would take the reference too long. It is checked as the same network on
 // NetworkOffer::small, with a batch of two and ten classes: stages are matched by name and pass,
 // and the note says how many use another implementation there. Reorders are always checked in the
-// plan itself.
-StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan);
+// plan itself. `known_checks`: a folder of checks (known_checks.h), which are used if it has
+// them, and are added to it otherwise; empty: none.
+StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
+                     const std::string& known_checks = "");
 
 inline constexpr std::int64_t kMaxCheckedMacs = std::int64_t{4} * 1000 * 1000 * 1000;
 

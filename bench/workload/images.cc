@@ -62,7 +62,7 @@ TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& w
                                    .seed = options.seed,
                                    .shuffle = true,
                                    .drop_last = false,
-                                   .prefetch = false});
+                                   .prefetch = 0});
   const std::int64_t bytes = workload.batch * workload.image.elements() * 4;
   const std::int64_t count = std::clamp<std::int64_t>(
       kMaxBytes / bytes, 1, std::min(kMaxBatches, loader.batches_per_epoch()));

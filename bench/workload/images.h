@@ -34,6 +34,8 @@ class TrainingImages {
 
   // Copies the next batch into the plan's input and labels.
   void FillNext(const Plan& plan);
+  // The next batch is that of step `step`, counted from 0.
+  void GoTo(std::int64_t step) { next_ = static_cast<std::size_t>(step % batches()); }
 
   // The data set's name, and a remark if images repeat because it has fewer than a batch.
   const std::string& source() const { return source_; }

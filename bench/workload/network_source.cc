@@ -95,6 +95,13 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
 
 bool IsOnnxPath(const std::string& network) { return network.ends_with(".onnx"); }
 
+void CheckNetworkName(const std::string& network) {
+  if (IsOnnxPath(network) || FindNetwork(network) != nullptr) return;
+  std::vector<std::string> names;
+  for (const NetworkOffer& offer : Networks()) names.push_back(offer.FullName());
+  CheckName("network", network, names);
+}
+
 NetworkSource OpenNetwork(const NetworkRequest& request) {
   NetworkSource source = IsOnnxPath(request.network) ? OpenOnnx(request) : OpenZoo(request);
   if (!request.weights.empty()) {

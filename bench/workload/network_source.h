@@ -39,6 +39,10 @@ struct NetworkSource {
 
 bool IsOnnxPath(const std::string& network);
 
+// Throws UsageError, in one line, if the zoo has no network of that name; suggests the nearest.
+// Does not open files.
+void CheckNetworkName(const std::string& network);
+
 // Throws UsageError, in one line, for a network or weights that cannot be loaded.
 NetworkSource OpenNetwork(const NetworkRequest& request);
 

@@ -108,6 +108,12 @@ Busiest BusiestOfTable(const CoreWork& work, const CorePipeline& pipeline, doubl
   return busiest;
 }
 
+// Instructions that surely took a slot of their own.
+double UnfusedInstructions(const CoreWork& work) {
+  return std::max(0.0, work.instructions - work.conditional_branches - work.fusible_instructions -
+                           work.slow_instructions);
+}
+
 // Lower and upper ends before they are combined; shares are of the slots.
 struct Shares {
   double retiring_low = 0, retiring_high = 1;
@@ -122,8 +128,7 @@ struct Shares {
 Shares SharesOf(const CoreWork& work, const CoreTime& time, const CorePipeline& pipeline,
                 const CoreRates& rates, double fewest, double most) {
   Shares s;
-  const double unfused = std::max(0.0, work.instructions - work.conditional_branches -
-                                           work.fusible_instructions - work.slow_instructions);
+  const double unfused = UnfusedInstructions(work);
   s.retiring_low = unfused / (pipeline.slots * most);
   s.retiring_high =
       Clamp((kSlotsPerInstruction * work.instructions + kSlowSlots * work.slow_instructions) /
@@ -252,6 +257,20 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   if (collapsed) return refuse("the intervals contradict each other");
   if (bounds.empty()) return refuse("the counts bound no node");
   return {.bounds = std::move(bounds), .reason = ""};
+}
+
+TopdownBounds BoundDisturbed(const CoreWork& work, const CoreTime& time,
+                             const CorePipeline& pipeline) {
+  if (pipeline.slots <= 0 || !(time.hertz_high > 0) || !(time.seconds > 0)) return {};
+  const double most = time.seconds * time.hertz_high * time.threads * (1 + kUnseen);
+  const double retiring = Clamp(UnfusedInstructions(work) / (pipeline.slots * most));
+  return {
+      {"Retiring",
+       {retiring, 1,
+        fmt::format("{:.4g} instructions with a slot of their own in at most {:.4g} cycles of {} "
+                    "slots: the fastest of runs that other work disturbed",
+                    UnfusedInstructions(work), most, pipeline.slots)}},
+      {"Core_Bound", {0, 1 - retiring, "what the other nodes leave"}}};
 }
 
 }  // namespace topdnn

@@ -95,6 +95,14 @@ std::string WhyNoBounds(Status status);
 BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                             const CorePipeline& pipeline, const CoreRates& rates);
 
+// What the counts alone say about an undisturbed run, from a run that other work may have
+// disturbed. Its fastest time is at least the undisturbed time, so the undisturbed run retired at
+// least this share of its slots. `time.seconds` is that fastest time. Retiring has this lower end;
+// Core_Bound is only what it leaves. Both clock readings may be too low by kUnseen. Empty if the
+// slots or the clock are not known.
+TopdownBounds BoundDisturbed(const CoreWork& work, const CoreTime& time,
+                             const CorePipeline& pipeline);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_HARNESS_BOUNDS_TOPDOWN_BOUNDS_H_

@@ -20,11 +20,11 @@ inline constexpr int kSavedAs[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP
 // Converts the state at a signal in translated code, or on the way to or from the dispatcher, into
 // the state of a native run before its next instruction. Corrects the counts to what was executed.
 // False, with nothing changed: the signal arrived elsewhere.
-bool MakeNative(Context* context, ucontext_t* state) noexcept;
+bool MakeNative(Context* c, ucontext_t* saved) noexcept;
 
 // Whether a signal came while the dispatcher runs and signals are not blocked (dispatch.cc). If so,
 // queues it again for this thread, and blocks all signals until the dispatcher ends.
-bool Defer(Context* context, int signal, siginfo_t* info, ucontext_t* state) noexcept;
+bool Defer(Context* c, int signal, siginfo_t* info, ucontext_t* saved) noexcept;
 
 }  // namespace topdnn
 

@@ -225,6 +225,20 @@ CgroupLimits ReadCgroupLimits(const std::filesystem::path& root) {
   return limits;
 }
 
+std::vector<std::string> ReadCgroupCpusets(const std::filesystem::path& root) {
+  std::vector<std::string> lists;
+  for (const Hierarchy& hierarchy : HierarchiesOf("cpuset", root)) {
+    const bool second = hierarchy.version == 2;
+    for (const auto& folder : hierarchy.folders) {
+      auto text = FileText(folder / (second ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
+      // (version 1 of kernels before 3.17 has only this file)
+      if (!text && !second) text = FileText(folder / "cpuset.cpus");
+      if (text) lists.push_back(*std::move(text));
+    }
+  }
+  return lists;
+}
+
 std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path& root) {
   std::optional<CgroupThrottling> all;
   for (const Hierarchy& hierarchy : HierarchiesOf("cpu", root)) {

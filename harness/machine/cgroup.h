@@ -51,6 +51,10 @@ struct CgroupLimits {
 // The limits of this process. `root` is a prefix of /proc and the mount points, for tests.
 CgroupLimits ReadCgroupLimits(const std::filesystem::path& root = "/");
 
+// The CPUs that the cpusets of this process's group and of all its parents allow: the text of each
+// file ("0-2,5"). Groups without a cpuset have none.
+std::vector<std::string> ReadCgroupCpusets(const std::filesystem::path& root = "/");
+
 // How often and for how long the kernel has stopped a group, with all of its threads, because its
 // quota of CPU time was used up (the CFS bandwidth controller), since the group was created.
 struct CgroupThrottling {

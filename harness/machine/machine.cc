@@ -17,6 +17,16 @@ std::string OperatingSystem() {
   return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
 }
 
+// The version that the kernel reports for the first CPU; a guest may see a constant.
+std::string Microcode() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("microcode") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "";
+}
+
 std::int64_t Available(const CgroupLimits& cgroup) {
   std::ifstream file("/proc/meminfo");
   const std::string text(std::istreambuf_iterator<char>(file), {});
@@ -71,6 +81,7 @@ Machine DescribeMachine() {
   const Frequency core = CoreClock();
   if (core.hz > 0) machine.core_clock = core;
   machine.operating_system = OperatingSystem();
+  machine.microcode = Microcode();
   const std::string doubt = LastLevelCacheDoubt(machine.topology, !machine.cpu.hypervisor.empty());
   if (!doubt.empty()) machine.doubts.push_back(doubt);
   if (!machine.topology.allowed_doubt.empty()) {
@@ -111,6 +122,7 @@ nlohmann::ordered_json ToJson(const Machine& machine) {
   json["tsc"] = ToJson(machine.tsc);
   json["core_clock"] = machine.core_clock ? ToJson(*machine.core_clock) : nullptr;
   json["operating_system"] = machine.operating_system;
+  json["microcode"] = TextOrNull(machine.microcode);
   json["doubts"] = machine.doubts;
   return json;
 }

@@ -27,6 +27,7 @@ struct Machine {
   Frequency tsc;
   std::optional<Frequency> core_clock;  // absent if the architecture has no known chain
   std::string operating_system;         // "Linux 6.1.0-13-amd64 x86_64"
+  std::string microcode;                // its version; empty: not known
   std::vector<std::string> doubts;      // which of the values above cannot be trusted, and why
 };
 

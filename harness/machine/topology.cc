@@ -97,6 +97,22 @@ Topology TopologyWithoutAffinity(const CpuSet& set) {
   return topology;
 }
 
+// The allowed CPUs of each object of a type.
+std::vector<std::vector<int>> AllowedBelow(hwloc_topology_t topology, hwloc_obj_type_t type,
+                                           const std::vector<int>& allowed) {
+  std::vector<std::vector<int>> found;
+  const int objects = hwloc_get_nbobjs_by_type(topology, type);
+  for (int i = 0; i < objects; ++i) {
+    const hwloc_obj_t object = hwloc_get_obj_by_type(topology, type, static_cast<unsigned>(i));
+    std::vector<int> cpus;
+    std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(cpus), [object](int cpu) {
+      return hwloc_bitmap_isset(object->cpuset, static_cast<unsigned>(cpu)) != 0;
+    });
+    if (!cpus.empty()) found.push_back(cpus);
+  }
+  return found;
+}
+
 Topology TopologyOfHwloc(const CpuSet& set) {
   const auto hwloc = LoadTopology();
   Topology topology;
@@ -105,13 +121,10 @@ Topology TopologyOfHwloc(const CpuSet& set) {
   topology.cores = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_CORE);
   topology.cpus = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PU);
   topology.caches = ReadCaches(hwloc.get());
-  for (int core = 0; core < topology.cores; ++core) {
-    const hwloc_obj_t object = hwloc_get_obj_by_type(hwloc.get(), HWLOC_OBJ_CORE, core);
-    std::vector<int> cpus;
-    std::copy_if(set.cpus.begin(), set.cpus.end(), std::back_inserter(cpus), [object](int cpu) {
-      return hwloc_bitmap_isset(object->cpuset, static_cast<unsigned>(cpu)) != 0;
-    });
-    if (!cpus.empty()) topology.cpus_of_cores.push_back(cpus);
+  topology.cpus_of_cores = AllowedBelow(hwloc.get(), HWLOC_OBJ_CORE, set.cpus);
+  for (const hwloc_obj_type_t type : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
+    if (!topology.cpus_of_last_cache.empty()) break;
+    topology.cpus_of_last_cache = AllowedBelow(hwloc.get(), type, set.cpus);
   }
   topology.allowed_cores = static_cast<int>(topology.cpus_of_cores.size());
   return topology;

@@ -28,8 +28,10 @@ struct Topology {
   std::vector<int> allowed;   // operating system's numbers of the CPUs that this process may use
   int allowed_cores = 0;      // physical cores with one of those CPUs
   std::vector<std::vector<int>> cpus_of_cores;  // those CPUs, by physical core
-  std::string allowed_doubt;                    // see CpuSet
-  std::int64_t memory = 0;                      // bytes, of the machine
+  // Those CPUs, by instance of the last cache that CPUs share; empty if that is not known.
+  std::vector<std::vector<int>> cpus_of_last_cache;
+  std::string allowed_doubt;  // see CpuSet
+  std::int64_t memory = 0;    // bytes, of the machine
 };
 
 Topology ReadTopology();

@@ -12,40 +12,6 @@ namespace topdnn {
 
 namespace {
 
-// "step: 12.3 ms (min 12.1 ms, p90 12.9 ms, n 60), 10400 images/s, ..."
-std::string StepText(const Report& report, const Style& style) {
-  const Record& step = report.step;
-  const bool timed = step.status != Status::kFailed && step.seconds;
-  const std::string time =
-      TimeText(timed ? std::optional(step.seconds->median) : std::nullopt, style.unicode);
-  std::string text = "step: " + time;
-  const std::size_t bold = text.size();
-  std::optional<double> rate;
-  if (timed) {
-    text += fmt::format(" (min {}, p90 {}, n {})", TimeText(step.seconds->min, style.unicode),
-                        TimeText(step.seconds->p90, style.unicode), step.seconds->n);
-    if (step.seconds->median > 0 && report.items_per_step) {
-      rate = *report.items_per_step / step.seconds->median;
-    }
-  }
-  text += fmt::format(", {} images/s, {} GFLOP/s, {} of peak", FigureText(rate),
-                      FigureText(step.Gflops()), PercentText(step.PeakFraction()));
-  if (!step.ceiling_name.empty()) text += fmt::format(" ({})", step.ceiling_name);
-  text = Wrap(text, style.width, 2);
-  return Inked(Ink::kBold, text.substr(0, bold), style) + text.substr(bold);
-}
-
-// "network cnn, batch 64, dtype f32"
-std::string SubjectLine(const Report& report, const Style& style) {
-  std::string text;
-  for (const auto& [name, value] : report.subject) {
-    if (!text.empty()) text += ", ";
-    const auto& json = value.json();
-    text += name + " " + (json.is_string() ? json.get<std::string>() : json.dump());
-  }
-  return text.empty() ? "" : Wrap(text, style.width, 2);
-}
-
 // The note, without the reason of the verdict, which is printed above it.
 std::string NoteText(const Note& note, const Record& step) {
   if (step.reason.empty() || !note.text.ends_with(step.reason)) return note.text;
@@ -70,8 +36,41 @@ std::string NotesText(const Report& report, const Style& style, bool explain) {
 
 }  // namespace
 
+std::string SubjectText(const Report& report) {
+  std::string text;
+  for (const auto& [name, value] : report.subject) {
+    if (!text.empty()) text += ", ";
+    const auto& json = value.json();
+    // (bytes that are not UTF-8 are replaced, as in the JSON)
+    text +=
+        name + " " +
+        (json.is_string() ? json.get<std::string>()
+                          : json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  }
+  return text;
+}
+
+std::string StepText(const Report& report, const Style& style) {
+  const Record& step = report.step;
+  const bool timed = step.status != Status::kFailed && step.seconds;
+  const std::string time =
+      TimeText(timed ? std::optional(step.seconds->median) : std::nullopt, style.unicode);
+  std::string text = "step: " + time;
+  const std::size_t bold = text.size();
+  if (timed) {
+    text += fmt::format(" (min {}, p90 {}, n {})", TimeText(step.seconds->min, style.unicode),
+                        TimeText(step.seconds->p90, style.unicode), step.seconds->n);
+  }
+  text += fmt::format(", {} images/s, {} GFLOP/s, {} of peak", FigureText(report.ItemsPerSecond()),
+                      FigureText(step.Gflops()), PercentText(step.PeakFraction()));
+  if (!step.ceiling_name.empty()) text += fmt::format(" ({})", step.ceiling_name);
+  text = Wrap(text, style.width, 2);
+  return Inked(Ink::kBold, text.substr(0, bold), style) + text.substr(bold);
+}
+
 std::string ConsoleText(const Report& report, const Style& style, const ConsoleOptions& options) {
-  std::string text = SubjectLine(report, style);
+  const std::string subject = SubjectText(report);
+  std::string text = subject.empty() ? "" : Wrap(subject, style.width, 2);
   text += VerdictText(report, style) + CostliestText(report, style);
   if (!options.quiet) text += "\n" + StageTableText(report, style, options.stages);
   text += StepText(report, style);

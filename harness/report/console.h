@@ -18,6 +18,12 @@ struct ConsoleOptions {
   StageTableOptions stages{};
 };
 
+// "network cnn, batch 64, dtype f32"; empty without a subject.
+std::string SubjectText(const Report& report);
+
+// "step: 12.3 ms (min 12.1 ms, p90 12.9 ms, n 60), 10400 images/s, ...", and a newline.
+std::string StepText(const Report& report, const Style& style);
+
 // Lines are cut or wrapped to the style's width; the last one ends with a newline.
 std::string ConsoleText(const Report& report, const Style& style,
                         const ConsoleOptions& options = {});

@@ -179,7 +179,7 @@ namespace {
 const ReportRegistration kSeries(TableReport{
     .name = "series",
     .help = "phases (warm-up and steady; forward, backward, update), and in the JSON each stage's "
-            "series over the iterations",
+            "series over the iterations; in the trace every iteration",
     .place = 6,
     .shown = TableReport::Shown::kOnRequest,
     .text = [](const Report& report, const Style& style, const ConsoleOptions&) {

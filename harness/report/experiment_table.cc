@@ -80,9 +80,9 @@ std::string AdviceOn(const Record& record) {
   const Bound& memory = record.topdown_experiment->at("Memory_Bound");
   const std::optional<double> most = SpeedupWithout(memory.high);
   std::string line = fmt::format(
-      "{}: {:.0f} % ({:.0f} to {:.0f}) waits for memory: at most {} faster without these waits",
-      LabelOf(record), (memory.low + memory.high) * 50, memory.low * 100, memory.high * 100,
-      most ? fmt::format("{:.1f} x", *most) : "any factor");
+      "{}: {:.0f} % ({:.0f} to {:.0f}) waits for memory: {} without these waits", LabelOf(record),
+      (memory.low + memory.high) * 50, memory.low * 100, memory.high * 100,
+      most ? fmt::format("at most {:.1f} x faster", *most) : "the gain is not known");
   // Without anything else the waits are left, whose share is at least the lower end.
   line += fmt::format(", and at most {:.1f} x with fewer instructions", 1 / memory.low);
   return line;

@@ -17,12 +17,15 @@ std::optional<Summary> TimeOf(const Record& record) {
   return record.status == Status::kFailed ? std::nullopt : record.seconds;
 }
 
-Json SecondsJson(const std::optional<Summary>& seconds) {
-  if (!seconds) return nullptr;
-  return {{"median", JsonNumber(seconds->median)},
-          {"min", JsonNumber(seconds->min)},
-          {"p90", JsonNumber(seconds->p90)},
-          {"n", seconds->n}};
+// The summary, and the times that it summarises; "samples_of" if these were thinned.
+Json SampledSecondsJson(const Record& record) {
+  Json json = SecondsJson(TimeOf(record));
+  if (json.is_null() || record.samples.empty()) return json;
+  Json& samples = json["samples"] = Json::array();
+  for (const double sample : record.samples) samples.push_back(JsonNumber(sample));
+  const auto listed = static_cast<std::int64_t>(record.samples.size());
+  if (record.seconds->n > listed) json["samples_of"] = record.seconds->n;
+  return json;
 }
 
 template <class Values>
@@ -115,14 +118,29 @@ Json StepJson(const Report& report) {
   Json json = Json::object();
   json["status"] = NameOf(step.status);
   json["reason"] = TextOrNull(step.reason);
-  json["seconds"] = SecondsJson(TimeOf(step));
-  std::optional<double> rate;
-  if (const auto seconds = TimeOf(step); seconds && report.items_per_step) {
-    rate = *report.items_per_step / seconds->median;  // (a time of zero gives infinity, so null)
-  }
-  json["images_per_second"] = JsonNumber(rate);
+  json["seconds"] = SampledSecondsJson(step);
+  json["images_per_second"] = JsonNumber(report.ItemsPerSecond());
   AddFigures(step, json);
   return json;
+}
+
+Json PartJson(const StepPart& part) {
+  return {{"mean", JsonNumber(part.mean)},
+          {"ci95", part.ci95 ? IntervalJson(*part.ci95) : Json(nullptr)},
+          {"seconds", SecondsJson(part.seconds)}};
+}
+
+Json FedStepJson(const FedStep& fed, std::optional<double> items) {
+  return {{"source", fed.source},
+          {"prefetch", fed.prefetch},
+          {"loaders", fed.loaders},
+          {"augmentation", TextOrNull(fed.augmentation)},
+          {"placement", fed.placement},
+          {"step", PartJson(fed.step)},
+          {"compute", PartJson(fed.compute)},
+          {"input_wait", PartJson(fed.input_wait)},
+          {"other", PartJson(fed.other)},
+          {"images_per_second", JsonNumber(items ? std::optional(*items / fed.step.mean) : items)}};
 }
 
 Json GroupJson(const GroupSummary& group) {
@@ -146,6 +164,14 @@ Json JsonNumber(std::optional<double> value) {
   return *value;
 }
 
+Json SecondsJson(const std::optional<Summary>& seconds) {
+  if (!seconds) return nullptr;
+  return {{"median", JsonNumber(seconds->median)},
+          {"min", JsonNumber(seconds->min)},
+          {"p90", JsonNumber(seconds->p90)},
+          {"n", seconds->n}};
+}
+
 Json ToJson(const Record& record) {
   Json json = Json::object();
   json["name"] = record.name;
@@ -156,7 +182,7 @@ Json ToJson(const Record& record) {
   json["isa"] = TextOrNull(record.isa);
   json["status"] = NameOf(record.status);
   json["reason"] = TextOrNull(record.reason);
-  json["seconds"] = SecondsJson(TimeOf(record));
+  json["seconds"] = SampledSecondsJson(record);
   if (!record.seconds_by_regime.empty()) {
     Json& regimes = json["seconds_by_regime"] = Json::object();
     for (const auto& [regime, seconds] : record.seconds_by_regime) {
@@ -175,14 +201,17 @@ Json ToJson(const Report& report) {
   json["machine"] = report.machine.json();
   for (const auto& [name, value] : report.subject) json[name] = value.json();
   json["step"] = StepJson(report);
+  if (report.fed_step) json["fed_step"] = FedStepJson(*report.fed_step, report.items_per_step);
   json["stages"] = Json::array();
   for (const Record& stage : report.stages) json["stages"].push_back(ToJson(stage));
   json["groups"] = Json::array();
   for (const GroupSummary& group : report.groups) json["groups"].push_back(GroupJson(group));
   json["remainder_seconds"] = JsonNumber(report.remainder_seconds);
+  json["measuring_seconds"] = JsonNumber(report.measuring_seconds);
   json["partial"] = report.partial;
   json["notes"] = Json::array();
   for (const Note& note : report.notes) json["notes"].push_back(note.text);
+  if (!report.memory.json().is_null()) json["memory"] = report.memory.json();
   if (!report.evolution.json().is_null()) json["evolution"] = report.evolution.json();
   return json;
 }

@@ -16,10 +16,15 @@ namespace topdnn {
 // null if absent, NaN or infinite.
 nlohmann::ordered_json JsonNumber(std::optional<double> value);
 
-// {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time.
+// {"median", "min", "p90", "n"}; null if absent.
+nlohmann::ordered_json SecondsJson(const std::optional<Summary>& seconds);
+
+// {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time. "seconds" has the
+// times of the iterations in "samples", and their number in "samples_of" if some are left out.
 nlohmann::ordered_json ToJson(const Record& record);
 
-// {"schema": 1, "command", "machine", the subject's pairs, "step", "stages", "partial", "notes"}.
+// {"schema": 1, "command", "machine", the subject's pairs, "step", "fed_step" if it was measured,
+// "stages", "partial", "notes", and "memory" and "evolution" if the report has them}.
 nlohmann::ordered_json ToJson(const Report& report);
 
 // Indented text with a newline at its end. Bytes that are not UTF-8 are replaced (U+FFFD).

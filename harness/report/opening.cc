@@ -16,13 +16,6 @@ namespace topdnn {
 
 namespace {
 
-// "DEGRADED: REASON"
-std::string StatusText(Status status, const std::string& reason) {
-  std::string text(NameOf(status));
-  if (!reason.empty()) text += ": " + reason;
-  return text;
-}
-
 // The parts of a reason, which "; " joins.
 std::vector<std::string_view> PartsOf(std::string_view reason) {
   constexpr std::string_view kJoint = "; ";
@@ -69,6 +62,12 @@ std::string WhyOf(const Record& record) {
 }
 
 }  // namespace
+
+std::string StatusText(Status status, std::string_view reason) {
+  std::string text(NameOf(status));
+  if (!reason.empty()) text += fmt::format(": {}", reason);
+  return text;
+}
 
 bool StandsOut(const Record& stage, const Record& step) {
   return stage.status != step.status || !OwnReason(stage, step).empty();

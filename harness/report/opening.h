@@ -4,11 +4,15 @@
 #define TOPDNN_HARNESS_REPORT_OPENING_H_
 
 #include <string>
+#include <string_view>
 
 #include "harness/record.h"
 #include "harness/report/style.h"
 
 namespace topdnn {
+
+// "DEGRADED: REASON", or "OK".
+std::string StatusText(Status status, std::string_view reason);
 
 // Whether the verdict of a stage must be printed in addition to that of the step: its status
 // differs, or its reason has a part that the step's reason lacks.

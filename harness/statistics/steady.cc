@@ -4,26 +4,13 @@
 #include <cmath>
 #include <cstdint>
 
+#include "harness/statistics/spread.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
 
-namespace {
-
-// Standard deviation of a normal distribution per median absolute deviation: 1 / Phi^-1(3/4).
-constexpr double kSigmaPerMad = 1.4826;
-// Standard error of the median per that of the mean, for a normal distribution: sqrt(pi / 2).
-constexpr double kMedianPerMean = 1.2533;
-
-}  // namespace
-
 double StandardErrorOfMedian(std::span<const double> samples) {
-  const double median = Median(samples);
-  std::vector<double> deviations;
-  deviations.reserve(samples.size());
-  for (const double sample : samples) deviations.push_back(std::abs(sample - median));
-  return kMedianPerMean * kSigmaPerMad * Median(deviations) /
-         std::sqrt(static_cast<double>(samples.size()));
+  return kMedianPerMean * ScaledMad(samples) / std::sqrt(static_cast<double>(samples.size()));
 }
 
 double TrendOf(std::span<const double> samples) {

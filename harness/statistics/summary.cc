@@ -40,4 +40,12 @@ Summary Summarize(std::span<const double> samples) {
 
 double Median(std::span<const double> samples) { return QuantileOfSorted(Sorted(samples), 0.5); }
 
+std::vector<double> ThinnedEvenly(std::span<const double> samples, std::size_t most) {
+  if (samples.size() <= most) return {samples.begin(), samples.end()};
+  std::vector<double> thinned;
+  thinned.reserve(most);
+  for (std::size_t i = 0; i < most; ++i) thinned.push_back(samples[i * samples.size() / most]);
+  return thinned;
+}
+
 }  // namespace topdnn

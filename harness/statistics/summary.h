@@ -4,8 +4,10 @@
 #ifndef TOPDNN_HARNESS_STATISTICS_SUMMARY_H_
 #define TOPDNN_HARNESS_STATISTICS_SUMMARY_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace topdnn {
 
@@ -25,6 +27,10 @@ Summary Summarize(std::span<const double> samples);
 double QuantileOfSorted(std::span<const double> sorted, double q);
 
 double Median(std::span<const double> samples);
+
+// At most `most` of the samples, in their order and evenly spaced; all of them if there are no
+// more. `most` is at least 1.
+std::vector<double> ThinnedEvenly(std::span<const double> samples, std::size_t most);
 
 }  // namespace topdnn
 

@@ -41,7 +41,7 @@ std::optional<double> NumberAt(const Json& json, const char* key) {
 
 // The file's content; empty if the text is invalid, so that the next update replaces it.
 Json Parse(const std::optional<std::string>& text) {
-  const Json empty = {{"schema", kSchema}, {"machines", Json::object()}};
+  Json empty = {{"schema", kSchema}, {"machines", Json::object()}};
   if (!text) return empty;
   Json json = Json::parse(*text, nullptr, /*allow_exceptions=*/false);
   const bool known = json.is_object() && json.value("schema", Json()) == Json(kSchema) &&

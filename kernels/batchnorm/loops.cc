@@ -101,14 +101,13 @@ class BatchNormLoops : public LoopsKernel {
     double sum = 0;
     double products = 0;
     for (std::int64_t n = 0; n < n_; ++n) {
-      const auto [src, diff_dst, passed] = BackwardRow(n, c);
-      sum += RowSum(image_, [diff_dst = diff_dst, passed = passed](std::int64_t i) {
-        return kRelu && passed[i] == 0 ? 0.0F : diff_dst[i];
+      const BackwardOperands row = BackwardRow(n, c);
+      sum += RowSum(image_, [row](std::int64_t i) {
+        return kRelu && row.passed[i] == 0 ? 0.0F : row.diff_dst[i];
       });
-      products +=
-          RowSum(image_, [=, src = src, diff_dst = diff_dst, passed = passed](std::int64_t i) {
-            return kRelu && passed[i] == 0 ? 0.0F : diff_dst[i] * (src[i] - mean);
-          });
+      products += RowSum(image_, [row, mean](std::int64_t i) {
+        return kRelu && row.passed[i] == 0 ? 0.0F : row.diff_dst[i] * (row.src[i] - mean);
+      });
     }
     const float inverse = InverseDeviation(c);
     const double scale = products * static_cast<double>(inverse);
@@ -118,12 +117,12 @@ class BatchNormLoops : public LoopsKernel {
     const auto slope = static_cast<float>(scale * static_cast<double>(inverse) / Count());
     const float factor = Data<float>(Arg::kScale)[c] * inverse;
     for (std::int64_t n = 0; n < n_; ++n) {
-      const auto [src, diff_dst, passed] = BackwardRow(n, c);
+      const BackwardOperands row = BackwardRow(n, c);
       float* diff_src = Data<float>(Arg::kDiffSrc) + Row(n, c);
 #pragma omp simd
       for (std::int64_t i = 0; i < image_; ++i) {
-        const float gradient = kRelu && passed[i] == 0 ? 0.0F : diff_dst[i];
-        diff_src[i] = factor * (gradient - mean_gradient - (src[i] - mean) * slope);
+        const float gradient = kRelu && row.passed[i] == 0 ? 0.0F : row.diff_dst[i];
+        diff_src[i] = factor * (gradient - mean_gradient - (row.src[i] - mean) * slope);
       }
     }
   }

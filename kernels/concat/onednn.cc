@@ -17,10 +17,12 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ConcatOp& op) {
   const Layout other = FirstSettledLayout(request, op.dst_shape().rank());
   const int sources = static_cast<int>(op.sources().size());
   std::vector<dnnl::memory::desc> descs;
+  descs.reserve(static_cast<std::size_t>(sources));
   for (int i = 0; i < sources; ++i) descs.push_back(onednn::DescOf(request, IndexedSrc(i), other));
   const dnnl::concat::primitive_desc pd(onednn::DescOf(request, Arg::kDst), op.axis(), descs,
                                         onednn::Engine(), onednn::Attributes());
   std::vector<onednn::PrimitiveOperand> operands;
+  operands.reserve(static_cast<std::size_t>(sources) + 1);
   for (int i = 0; i < sources; ++i) {
     operands.push_back({IndexedSrc(i), Direction::kIn, DNNL_ARG_MULTIPLE_SRC + i,
                         descs[static_cast<std::size_t>(i)]});

@@ -5,6 +5,7 @@
 #ifndef TOPDNN_KERNELS_CONV_SUMS_H_
 #define TOPDNN_KERNELS_CONV_SUMS_H_
 
+#include <cassert>
 #include <cstdint>
 
 #include "kernels/conv/conv.h"
@@ -23,6 +24,7 @@ struct ConvSums {
 
   // Element (n, k, y, x) of dst, without the epilogue.
   double Forward(std::int64_t n, std::int64_t k, std::int64_t y, std::int64_t x) const {
+    assert(src != nullptr && weights != nullptr);
     const std::int64_t channels = e.c / e.groups;
     const std::int64_t first = k / (e.k / e.groups) * channels;
     double sum = 0;
@@ -65,6 +67,7 @@ struct ConvSums {
   // Element (k, c, r, s) of diff_weights.
   double BackwardWeights(std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) const {
     const std::int64_t first = k / (e.k / e.groups) * (e.c / e.groups);
+    assert(src != nullptr && diff_dst != nullptr);
     double sum = 0;
     for (std::int64_t n = 0; n < e.n; ++n) {
       for (std::int64_t y = 0; y < oh; ++y) {

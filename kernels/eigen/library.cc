@@ -1,5 +1,6 @@
 #include "kernels/eigen/library.h"
 
+#include <cpuid.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -24,11 +25,17 @@ struct Isa {
                   std::string_view::npos;
 };
 
+// Conversions of f16; clang 14's __builtin_cpu_supports does not know the name.
+bool HasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 // Widest first. The CPU features that an ISA needs are those that cmake/Isa.cmake lets the compiler
 // use. __builtin_cpu_supports also checks that the operating system saves the registers.
 std::vector<Isa> Isas() {
-  const bool avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-                    __builtin_cpu_supports("f16c") != 0;
+  const bool avx2 =
+      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && HasF16c();
   const bool avx512 =
       avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
       __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;

@@ -40,6 +40,7 @@ KernelOrRefusal MakeAdd(const KernelRequest& request) {
         dnnl::binary::desc(dnnl::algorithm::binary_add, desc, desc, desc), AttributesOf(op, desc),
         onednn::Engine());
     std::vector<onednn::PrimitiveOperand> operands;
+    operands.reserve(static_cast<std::size_t>(op.sources()) + 1);
     for (int i = 0; i < op.sources(); ++i) {
       operands.push_back({IndexedSrc(i), Direction::kIn, DnnlArgOf(i), desc});
     }

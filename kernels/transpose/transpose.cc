@@ -28,6 +28,7 @@ Shape Transposed(const Shape& src, const std::vector<int>& order) {
                     src.ToString(), fmt::join(order, ","), kLetters));
   }
   std::vector<std::int64_t> extents;
+  extents.reserve(order.size());
   for (const int d : order) extents.push_back(src[d]);
   return Shape(std::move(extents));
 }

@@ -20,7 +20,7 @@ Shape ShapeAt(const NodeImport& node) {
   return node.IsConstant(0) ? node.ConstantAt(0).shape : node.SourceAt(0).shape;
 }
 
-void ProduceUnder(NodeImport& node, Shape shape) {
+void ProduceWithShape(NodeImport& node, Shape shape) {
   constexpr int kMaxDimensions = 32;
   if (shape.rank() > kMaxDimensions) {
     throw UnsupportedNode(fmt::format("{} dimensions", shape.rank()));
@@ -52,7 +52,8 @@ std::vector<int> OrderOf(const NodeImport& node, int rank) {
   std::sort(sorted.begin(), sorted.end());
   bool right = wanted.size() == static_cast<std::size_t>(rank);
   for (std::size_t d = 0; right && d < sorted.size(); ++d) right = sorted[d] == static_cast<int>(d);
-  if (!right) throw UnsupportedNode(fmt::format("perm is not an order of {} dimensions", rank));
+  if (!right)
+    throw UnsupportedNode(fmt::format("perm is not a permutation of {} dimensions", rank));
   return order;
 }
 
@@ -83,7 +84,7 @@ ModelTensor Transposed(const ModelTensor& from, const std::vector<int>& order, S
 
 void ImportIdentity(NodeImport& node) {
   if (node.IsConstant(0)) {
-    ProduceUnder(node, node.ConstantAt(0).shape);
+    ProduceWithShape(node, node.ConstantAt(0).shape);
   } else {
     node.Produce(node.SourceAt(0));
   }
@@ -106,7 +107,7 @@ void ImportReshape(NodeImport& node) {
     }
   }
   if (open >= 0) extents[static_cast<std::size_t>(open)] = known == 0 ? 0 : from.elements() / known;
-  ProduceUnder(node, Shape(std::move(extents)));
+  ProduceWithShape(node, Shape(std::move(extents)));
 }
 
 void ImportFlatten(NodeImport& node) {
@@ -116,7 +117,7 @@ void ImportFlatten(NodeImport& node) {
   if (axis < 0 || axis > from.rank()) throw UnsupportedNode("axis out of range");
   std::int64_t rows = 1, columns = 1;
   for (int d = 0; d < from.rank(); ++d) (d < axis ? rows : columns) *= from[d];
-  ProduceUnder(node, Shape{rows, columns});
+  ProduceWithShape(node, Shape{rows, columns});
 }
 
 void ImportSqueeze(NodeImport& node) {
@@ -127,7 +128,7 @@ void ImportSqueeze(NodeImport& node) {
     const bool named = std::find(axes.begin(), axes.end(), d) != axes.end();
     if (axes.empty() ? from[d] != 1 : !named) extents.push_back(from[d]);
   }
-  ProduceUnder(node, Shape(std::move(extents)));
+  ProduceWithShape(node, Shape(std::move(extents)));
 }
 
 void ImportUnsqueeze(NodeImport& node) {
@@ -144,7 +145,7 @@ void ImportUnsqueeze(NodeImport& node) {
     const bool added = std::find(axes.begin(), axes.end(), d) != axes.end();
     extents.push_back(added ? 1 : from[next++]);
   }
-  ProduceUnder(node, Shape(std::move(extents)));
+  ProduceWithShape(node, Shape(std::move(extents)));
 }
 
 // Adds no layer when only dimensions of extent 1 move, because the elements then keep their order.
@@ -162,7 +163,7 @@ void ImportTranspose(NodeImport& node) {
   }
   Shape shape(std::move(extents));
   if (keeps_order) {
-    ProduceUnder(node, std::move(shape));
+    ProduceWithShape(node, std::move(shape));
   } else if (node.IsConstant(0)) {
     node.ReserveMemory(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));

@@ -2,17 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "datasets/open.h"
 #include "datasets/synthetic.h"
+#include "datasets/throttled.h"
 
 namespace topdnn {
 namespace {
 
 const Shape kImage{3, 8, 8};
 
-LoaderOptions Options(bool prefetch, bool drop_last = true) {
+LoaderOptions Options(int prefetch, bool drop_last = true) {
   return {.image = kImage,
           .batch = 16,
           .seed = 5,
@@ -23,8 +28,8 @@ LoaderOptions Options(bool prefetch, bool drop_last = true) {
 
 TEST(LoaderTest, PrefetchedBatchesAreTheSame) {
   const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
-  BatchLoader ahead(*data, Options(true));
-  BatchLoader plain(*data, Options(false));
+  BatchLoader ahead(*data, Options(1));
+  BatchLoader plain(*data, Options(0));
   for (int i = 0; i < 10; ++i) {
     const Batch a = ahead.Next();
     const Batch b = plain.Next();
@@ -35,9 +40,75 @@ TEST(LoaderTest, PrefetchedBatchesAreTheSame) {
   }
 }
 
+TEST(LoaderTest, ThreadsAndPrefetchDoNotChangeTheBatches) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  LoaderOptions options = Options(0);
+  options.augmentation = {.crop = true, .flip = true, .normalise = true};
+  BatchLoader plain(*data, options);
+  options.prefetch = 4;
+  options.threads = 3;
+  BatchLoader ahead(*data, options);
+  for (int i = 0; i < 20; ++i) {
+    const Batch& a = ahead.Next();
+    const Batch& b = plain.Next();
+    EXPECT_EQ(a.labels, b.labels);
+    EXPECT_EQ(a.images, b.images);
+  }
+}
+
+// Counts the images that were read.
+class CountedImages : public Dataset {
+ public:
+  const std::string& name() const override { return name_; }
+  std::int64_t size() const override { return 1000; }
+  int classes() const override { return 2; }
+  const Shape& image_shape() const override { return kImage; }
+  std::int32_t label(std::int64_t) const override { return 0; }
+  void CopyImage(std::int64_t, std::span<float>) const override { ++read; }
+  mutable std::atomic<int> read = 0;
+
+ private:
+  std::string name_ = "counted images";
+};
+
+TEST(LoaderTest, PrefetchIsTheNumberOfBatchesAheadOfTheOneInUse) {
+  for (const int prefetch : {0, 1, 3}) {
+    const CountedImages data;
+    LoaderOptions options = Options(prefetch);
+    options.threads = 2;
+    BatchLoader loader(data, options);
+    loader.Next();
+    const int expected = 16 * (1 + prefetch);
+    for (int tries = 0; tries < 1000 && data.read < expected; ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(data.read, expected);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(data.read, expected);
+  }
+}
+
+TEST(LoaderTest, EachLoaderThreadCallsItsStart) {
+  const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  LoaderOptions options = Options(3);
+  options.threads = 3;
+  options.on_thread_start = [&] {
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  };
+  {
+    BatchLoader loader(*data, options);
+    loader.Next();
+  }
+  EXPECT_EQ(threads.size(), 3u);
+  EXPECT_FALSE(threads.contains(std::this_thread::get_id()));
+}
+
 TEST(LoaderTest, AnIncompleteLastBatchReportsItsRealImages) {
   const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
-  BatchLoader loader(*data, Options(false, /*drop_last=*/false));
+  BatchLoader loader(*data, Options(0, /*drop_last=*/false));
   EXPECT_EQ(loader.batches_per_epoch(), 4);
   std::int64_t images = 0;
   for (int i = 0; i < 4; ++i) images += loader.Next().valid;
@@ -46,7 +117,7 @@ TEST(LoaderTest, AnIncompleteLastBatchReportsItsRealImages) {
 
 TEST(LoaderTest, EachEpochHasANewOrder) {
   const auto data = MakeSynthetic(kImage, 10, 64, 1, 0);
-  BatchLoader loader(*data, Options(false));
+  BatchLoader loader(*data, Options(0));
   std::set<std::vector<float>> first;
   std::vector<float> leading;
   for (int i = 0; i < 4; ++i) {
@@ -64,16 +135,16 @@ TEST(LoaderTest, EachEpochHasANewOrder) {
 
 TEST(LoaderTest, ABatchLargerThanTheDataIsRefused) {
   const auto data = MakeSynthetic(kImage, 4, 10, 1, 0);
-  EXPECT_THROW(BatchLoader(*data, Options(false)), DatasetError);
+  EXPECT_THROW(BatchLoader(*data, Options(0)), DatasetError);
 }
 
 TEST(LoaderTest, ImpossibleOptionsAreRefusedInTheConstructor) {
   const auto data = MakeSynthetic(kImage, 4, 50, 1, 0);
-  LoaderOptions grey = Options(true);
+  LoaderOptions grey = Options(1);
   grey.image = {1, 8, 8};
   EXPECT_THROW(BatchLoader(*data, grey), DatasetError);
   for (const std::int64_t batch : {0, -1}) {
-    LoaderOptions none = Options(true);
+    LoaderOptions none = Options(1);
     none.batch = batch;
     EXPECT_THROW(BatchLoader(*data, none), DatasetError);
   }
@@ -97,7 +168,7 @@ class OneBadImage : public Dataset {
 
 TEST(LoaderTest, APrefetchErrorIsThrownWithItsBatch) {
   const OneBadImage data;
-  LoaderOptions options = Options(true);
+  LoaderOptions options = Options(1);
   options.batch = 2;
   options.shuffle = false;
   BatchLoader loader(data, options);
@@ -105,12 +176,29 @@ TEST(LoaderTest, APrefetchErrorIsThrownWithItsBatch) {
   EXPECT_NO_THROW(loader.Next());
   EXPECT_THROW(loader.Next(),
                DatasetError);  // images 4 and 5, prepared while the second batch was in use
+  EXPECT_THROW(loader.Next(), DatasetError);
+}
+
+TEST(LoaderTest, ASlowSourceDelaysTheBatchesAndNotTheDestructor) {
+  constexpr double kRate = 200;  // images per second
+  const ThrottledDataset data(MakeSynthetic(kImage, 4, 50, 1, 0), kRate);
+  LoaderOptions options = Options(2);
+  options.batch = 10;
+  options.threads = 2;
+  const auto start = std::chrono::steady_clock::now();
+  {
+    BatchLoader loader(data, options);
+    loader.Next();
+    loader.Next();
+  }
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(passed.count(), 20 / kRate);  // never faster than the source
 }
 
 TEST(LoaderTest, ALoaderMayBeDestroyedDuringAPrefetch) {
   const OneBadImage data;
   for (int batches = 0; batches < 3; ++batches) {
-    LoaderOptions options = Options(true);
+    LoaderOptions options = Options(1);
     options.batch = 2;
     options.shuffle = false;
     BatchLoader loader(data, options);

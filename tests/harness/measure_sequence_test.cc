@@ -129,6 +129,7 @@ TEST_F(MeasureTest, RecordsHaveMeansAndAbsentValues) {
   ASSERT_TRUE(record.seconds);
   EXPECT_DOUBLE_EQ(record.seconds->median, 300e-9);
   EXPECT_EQ(record.seconds->n, 20);
+  EXPECT_EQ(record.samples, samples.stages[1].seconds);
   EXPECT_EQ(record.events.at("work"), 5.0);
   EXPECT_EQ(record.events.at("never"), std::nullopt);
   EXPECT_EQ(record.running_fraction, 0.5);
@@ -136,6 +137,16 @@ TEST_F(MeasureTest, RecordsHaveMeansAndAbsentValues) {
   EXPECT_EQ(empty.status, Status::kSkipped);
   EXPECT_FALSE(empty.reason.empty());
   EXPECT_FALSE(empty.seconds);
+}
+
+TEST(RecordTest, KeepsAThousandSamples) {
+  StageSamples samples;
+  for (int i = 0; i < 2500; ++i) samples.seconds.push_back(1e-3 + 1e-9 * i);
+  const Record record = RecordOf(samples, {}, {}, "in-network");
+  ASSERT_EQ(record.samples.size(), kMostSamples);
+  EXPECT_EQ(record.samples[2], samples.seconds[5]);
+  EXPECT_EQ(record.samples.back(), samples.seconds[2497]);
+  EXPECT_EQ(record.seconds->n, 2500);
 }
 
 TEST_F(MeasureTest, TheBudgetBoundsTheIterations) {

@@ -110,6 +110,18 @@ TEST(JsonTest, KeepsTheContract) {
   EXPECT_TRUE(json["stages"][3]["gflops"].is_null());
 }
 
+TEST(JsonTest, SecondsListTheirSamples) {
+  Report report = Sample();
+  EXPECT_FALSE(ToJson(report)["step"]["seconds"].contains("samples"));
+  report.step.samples = {0.5, 0.25};
+  report.stages[0].samples = std::vector<double>(50, 0.125);
+  const auto json = ToJson(report);
+  EXPECT_EQ(json["step"]["seconds"]["samples"], Json({0.5, 0.25}));
+  EXPECT_EQ(json["step"]["seconds"]["samples_of"], 50);
+  EXPECT_EQ(json["stages"][0]["seconds"]["samples"].size(), 50u);
+  EXPECT_FALSE(json["stages"][0]["seconds"].contains("samples_of"));
+}
+
 TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
   Report report = Sample();
   AddGroups({}, report);

@@ -450,5 +450,21 @@ TEST(CoreRates, GoToJsonAndBack) {
   EXPECT_EQ(CoreRatesFromJson(old).loads, rates.loads);
 }
 
+// (1.2e6 - 0.1e6 - 0.05e6 - 100) instructions over 1.1e6 cycles of 6 slots.
+TEST(TopdownBounds, ADisturbedRunBoundsRetiringFromBelow) {
+  const TopdownBounds bounds = BoundDisturbed(MixedWork(), OneMillionCycles(), SixWide());
+  EXPECT_NEAR(bounds.at("Retiring").low, 0.159076, 1e-6);
+  EXPECT_EQ(bounds.at("Retiring").high, 1);
+  EXPECT_EQ(bounds.at("Core_Bound").low, 0);
+  EXPECT_NEAR(bounds.at("Core_Bound").high, 1 - 0.159076, 1e-6);
+  CoreTime slower = OneMillionCycles();
+  slower.seconds *= 2;
+  EXPECT_NEAR(BoundDisturbed(MixedWork(), slower, SixWide()).at("Retiring").low, 0.079538, 1e-6);
+  CoreTime no_clock = OneMillionCycles();
+  no_clock.hertz_high = 0;
+  EXPECT_TRUE(BoundDisturbed(MixedWork(), no_clock, SixWide()).empty());
+  EXPECT_TRUE(BoundDisturbed(MixedWork(), OneMillionCycles(), {}).empty());
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -48,6 +48,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"Python3", "python3"},
       {"hwloc", "libhwloc-dev"},
       {"libzip", "libzip-dev"},
+      {"SQLite3", "libsqlite3-dev"},
       {"openblas", "libopenblas-openmp-dev"},
       {"Protobuf", "libprotobuf-dev"},
       {"ONNX_PROTO_LIBRARY", "libonnx-dev"},

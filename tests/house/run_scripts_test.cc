@@ -261,7 +261,8 @@ TEST_F(RunScriptsTest, BenchRunBuildsOnceAndPassesArgumentsFolderAndStatus) {
 
 TEST_F(RunScriptsTest, BenchRunWithoutArgumentsProfiles) {
   const Outcome outcome = Run("bench/run");
-  EXPECT_THAT(outcome.output, testing::EndsWith("[profile][cnn][--train]"));
+  const std::string report = (tree_ / "build/report.html").string();
+  EXPECT_THAT(outcome.output, testing::EndsWith("[profile][cnn][--train][--html][" + report + "]"));
 }
 
 TEST_F(RunScriptsTest, AFailedBuildHasStatusOneAndRunsNothing) {

@@ -119,6 +119,7 @@ TEST(TextTest, CommentsAndMessagesArePlainEnglish) {
                                            "tests/fuzz/",
                                            "tests/mutate",
                                            "tests/busy_neighbour",
+                                           "tests/compare_same_build",
                                            "tests/CMakeLists.txt",
                                            "cmake/",
                                            "setup/",

@@ -34,6 +34,12 @@ TEST(PlaceBuffersTest, BuffersInUseTogetherDoNotOverlap) {
   }
 }
 
+// The same chain as below, with its sums by hand.
+TEST(LiveBytesTest, AStageHasTheBuffersThatBeginOrEndInIt) {
+  const std::vector<BufferLife> lives = {{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {320, 3, 4}};
+  EXPECT_EQ(LiveBytes(lives, 6), (std::vector<std::size_t>{640, 1920, 1920, 960, 320, 0}));
+}
+
 TEST(PlaceBuffersTest, AChainNeedsItsTwoLargestNeighbours) {
   // 0 -> 1 -> 2 -> 3: each buffer lives for two stages.
   const std::vector<BufferLife> lives = {{640, 0, 1}, {1280, 1, 2}, {640, 2, 3}, {320, 3, 4}};

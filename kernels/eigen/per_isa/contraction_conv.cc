@@ -111,7 +111,8 @@ void ConvBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst
     }
     return;
   }
-  const double cycles = static_cast<double>(conv.n / slots + 1) * static_cast<double>(outputs) *
+  const Index images = conv.n / slots + 1;  // of a slot, at most
+  const double cycles = static_cast<double>(images) * static_cast<double>(outputs) *
                         static_cast<double>(patch * conv.k) / 16;
   pool->For(slots, 0, cycles, [&](Index first, Index end) {
     for (Index slot = first; slot < end; ++slot) {

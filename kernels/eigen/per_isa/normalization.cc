@@ -41,7 +41,8 @@ struct Scratch {
 // of arrays that are read or written.
 template <typename Body>
 void ForEachRow(const Pool& pool, const BatchNorm& norm, Index parts, int arrays, Body body) {
-  const auto elements = static_cast<double>(norm.rows / parts * norm.channels);
+  const Index rows = norm.rows / parts;
+  const auto elements = static_cast<double>(rows * norm.channels);
   pool.For(parts, 4 * arrays * elements, 0.5 * elements, [&](Index first, Index end) {
     for (Index part = first; part < end; ++part) {
       for (Index row = part * norm.rows / parts; row < (part + 1) * norm.rows / parts; ++row) {

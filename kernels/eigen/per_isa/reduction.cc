@@ -62,7 +62,8 @@ void ColumnSums(Pool* pool, std::int64_t rows, std::int64_t columns, const float
   using Row = Eigen::Map<Eigen::ArrayXf>;
   using ConstRow = Eigen::Map<const Eigen::ArrayXf>;
   const Index parts = std::min<Index>(pool->device.numThreads(), rows);
-  const double elements = static_cast<double>(rows / parts * columns);
+  const Index rows_of_part = rows / parts;
+  const double elements = static_cast<double>(rows_of_part * columns);
   pool->For(parts, 4 * elements, 0.25 * elements, [&](Index first, Index end) {
     for (Index part = first; part < end; ++part) {
       Row sums(partial + part * columns, columns);

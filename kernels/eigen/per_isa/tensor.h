@@ -9,6 +9,7 @@
 // Selects the instances of its evaluator that a contraction may choose from, by contiguity. Eigen
 // provides this setting for its users. Here a single dimension is summed, which is never reordered,
 // so half of the instances are not needed. That halves the compile time.
+// NOLINTBEGIN(bugprone-macro-parentheses): METHOD is a template, and ARGS has parentheses.
 #define TENSOR_CONTRACTION_DISPATCH(METHOD, ALIGNMENT, ARGS) \
   eigen_assert(!this->m_rhs_inner_dim_reordered);            \
   if (this->m_lhs_inner_dim_contiguous) {                    \
@@ -24,6 +25,7 @@
       METHOD<false, false, false, ALIGNMENT> ARGS;           \
     }                                                        \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 #include <unsupported/Eigen/CXX11/Tensor>
 
 namespace topdnn::eigen {

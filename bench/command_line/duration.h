@@ -1,0 +1,16 @@
+// Lengths of time on the command line.
+
+#ifndef TOPDNN_BENCH_COMMAND_LINE_DURATION_H_
+#define TOPDNN_BENCH_COMMAND_LINE_DURATION_H_
+
+#include <string>
+
+namespace topdnn {
+
+// Seconds of "90", "90s", "15m", "1.5h" (above 0, at most a year). Throws UsageError, which names
+// the option.
+double ParseDuration(const std::string& option, const std::string& text);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_COMMAND_LINE_DURATION_H_

@@ -1,0 +1,125 @@
+// `topdnn compare A B`: which stages differ between two results, and by how much.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/studies/compared_results.h"
+#include "bench/studies/comparison.h"
+#include "bench/studies/comparison_report.h"
+#include "bench/studies/rerun.h"
+#include "bench/studies/result_file.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+namespace {
+
+struct CompareOptions {
+  std::string a;
+  std::string b;
+  std::string json;
+  std::optional<std::string> fail_above;
+  bool all = false;
+  bool rerun = false;
+  std::optional<std::int64_t> repeats;
+  std::string program_a;
+  std::string program_b;
+};
+
+constexpr std::int64_t kRepeats = 5;
+
+// The options of --rerun, without --rerun.
+void CheckRerun(const CompareOptions& options) {
+  const bool any = options.repeats || !options.program_a.empty() || !options.program_b.empty();
+  if (any && !options.rerun) {
+    throw UsageError(
+        "--repeats, --program-a and --program-b: nothing runs without --rerun: add it");
+  }
+}
+
+void MeasureAgain(const CompareOptions& options, ComparedResults& results) {
+  if (results.kind == ResultKind::kGoogleBenchmark) {
+    throw UsageError("--rerun: Google Benchmark's JSON records no command: give profiles");
+  }
+  InterruptFlag();
+  ProgressLine progress(DetectStyle(stderr));
+  Rerun({.repeats = static_cast<int>(options.repeats.value_or(kRepeats)),
+         .program_a = options.program_a,
+         .program_b = options.program_b,
+         .progress = [&](const std::string& what, double) { progress.Show(what); }},
+        results);
+}
+
+// The fraction of "3" or "3%".
+std::optional<double> FractionOf(const std::optional<std::string>& percent) {
+  if (!percent) return std::nullopt;
+  const bool sign = percent->ends_with('%');
+  const char* const end = percent->data() + percent->size() - (sign ? 1 : 0);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(percent->data(), end, value);
+  constexpr double kMost = 1e6;
+  if (error != std::errc{} || stop != end || !(value >= 0 && value <= kMost)) {
+    throw UsageError(
+        fmt::format("--fail-above {}: must be a percentage of 0 or more, such as 3%", *percent));
+  }
+  return value / 100;
+}
+
+int RunCompare(const CompareOptions& options) {
+  const std::optional<double> fail_above = FractionOf(options.fail_above);
+  CheckOutputs({options.json}, {options.a, options.b});
+  CheckRerun(options);
+  ComparedResults results = PairResults(ReadResult(options.a), ReadResult(options.b));
+  if (options.rerun) MeasureAgain(options, results);
+  const Comparison comparison = CompareResults(results);
+  if (!options.json.empty()) {
+    WriteFileAtomically(options.json, JsonText(ComparisonJson(comparison, options.a, options.b)));
+  }
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", ComparisonText(comparison, options.all, DetectStyle(stream)));
+  return fail_above && comparison.SlowerThan(*fail_above) ? kExitWrong : kExitGood;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<CompareOptions>();
+  parser.Require("A FILE", options->a,
+                 "a profile's JSON, a sweep's folder, or Google Benchmark's JSON");
+  parser.Require("B FILE", options->b, "the result to compare with A, of the same kind");
+  parser.Add("--fail-above PERCENT", options->fail_above,
+             "exit with status 1 if the step, or a stage that differs, is slower in B by more than "
+             "this: the lower end of the 95 % interval of its ratio is above 1 + PERCENT / 100");
+  parser.AddFlag("--all", options->all, "print all rows and ceilings, not only the longest");
+  parser.AddFlag("--rerun", options->rerun,
+                 "run the commands of both profiles again on this machine, in turns, and compare "
+                 "the processes");
+  constexpr Range kRange{2, 1000};
+  parser.Add("--repeats", options->repeats,
+             fmt::format("processes a side with --rerun (default: {})", kRepeats), kRange);
+  parser.Add("--program-a FILE", options->program_a,
+             "the topdnn that --rerun runs for A (default: this one)");
+  parser.Add("--program-b FILE", options->program_b, "the same for B");
+  parser.Add("--json FILE", options->json,
+             "write the comparison to this file as JSON; - is standard output");
+  return [options] { return RunCompare(*options); };
+}
+
+const CommandRegistration kCompare({"compare",
+                                    "which stages differ between two results, and by how much",
+                                    Configure, "topdnn compare before.json after.json"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,59 @@
+// `topdnn malleable NET`: changes the number of threads of a running network, and measures what it
+// costs; with --steps it runs as a job whose number of threads others change.
+
+#include "bench/studies/malleable.h"
+
+#include <memory>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/studies/malleable_job.h"
+#include "bench/studies/malleable_setup.h"
+
+namespace topdnn {
+
+namespace {
+
+void CheckModes(const MalleableOptions& options) {
+  if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
+  if (options.workload.threads != 0 || options.workload.oversubscribe) {
+    throw UsageError("malleable changes the number of threads: give --max-width, not --threads");
+  }
+  if (options.is_job()) return;
+  if (!options.control.empty()) throw UsageError("--control: give --steps, too");
+  if (options.width) throw UsageError("--width: give --steps, too");
+}
+
+int RunMalleable(const MalleableOptions& options) {
+  CheckModes(options);
+  return options.is_job() ? RunMalleableJob(options) : RunMalleableStudy(options);
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<MalleableOptions>();
+  AddWorkloadOptions(parser, options->workload);
+  parser.AddFlag("--train", options->train, "training steps (default)");
+  parser.AddFlag("--infer", options->infer, "inference steps");
+  parser.Add("--changes N", options->changes, "changes of the width by each source");
+  parser.Add("--by NAME,...", options->by, "what asks for them: api, signal, socket, quota");
+  parser.Add("--widths N,...", options->widths, "the widths (default: 1 and --max-width)");
+  parser.Add("--min-width N", options->least, "the least number of threads (default: 1)");
+  parser.Add("--max-width N", options->most,
+             "the most threads (default: the CPUs that the process may use)");
+  parser.Add("--steps N", options->steps,
+             "run this many steps as a job that obeys signals and --control, and measure nothing "
+             "else");
+  parser.Add("--width N", options->width, "threads at the start of a job (default: --max-width)");
+  parser.Add("--control SOCKET", options->control, "a job's control socket");
+  parser.Add("--json FILE", options->json, "write everything to this file as JSON");
+  parser.AddFlag("--quiet", options->quiet, "no table and no progress");
+  return [options] { return RunMalleable(*options); };
+}
+
+const CommandRegistration kMalleable(
+    {"malleable", "changes the number of threads of a running network, and what that costs",
+     Configure, "topdnn malleable lenet5 --train --batch 32 --changes 20 --json malleable.json"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,104 @@
+// `topdnn report RESULT...`: an HTML page of results that were written before.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/studies/result_file.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/html/page.h"
+
+namespace topdnn {
+
+namespace {
+
+struct ReportOptions {
+  std::vector<std::string> results;
+  std::string html;
+};
+
+// Adds to each case of a sweep the command of its profile, if that file is there. `path`: the
+// folder of the sweep, or its index.
+void AddCommands(const std::string& path, nlohmann::ordered_json& sweep) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::is_directory(path) ? fs::path(path) : fs::path(path).parent_path();
+  for (auto& one : sweep.at("cases")) {
+    const auto file = one.find("file");
+    if (one.contains("command") || file == one.end() || !file->is_string()) continue;
+    if (!fs::exists(folder / file->get<std::string>())) continue;
+    const ResultFile profile = ReadSweepCase(folder.string(), file->get<std::string>());
+    if (profile.json.contains("command")) one["command"] = profile.json["command"];
+  }
+}
+
+PageResult PageResultOf(ResultFile result) {
+  switch (result.kind) {
+    case ResultKind::kProfile:
+      return {.kind = PageKind::kProfile, .json = std::move(result.json)};
+    case ResultKind::kSweep:
+      AddCommands(result.path, result.json);
+      return {.kind = PageKind::kSweep, .json = std::move(result.json)};
+    case ResultKind::kComparison:
+      return {.kind = PageKind::kComparison, .json = std::move(result.json)};
+    case ResultKind::kSharing:
+      return {.kind = PageKind::kSharing, .json = std::move(result.json)};
+    case ResultKind::kGoogleBenchmark:
+    case ResultKind::kMachine:
+      break;
+  }
+  throw UsageError(
+      fmt::format("{}: a {} file, which `report` does not draw: give a profile, the "
+                  "folder of a sweep, a comparison, or a corun",
+                  result.path, NameOf(result.kind)));
+}
+
+// The page of one result, to say which result is wrong.
+PageResult CheckedResult(const std::string& path) {
+  try {
+    PageResult result = PageResultOf(ReadResult(path));
+    PageData({result});
+    return result;
+  } catch (const nlohmann::json::exception&) {
+    throw UsageError(
+        fmt::format("{}: a key has another type than topdnn writes: write the result "
+                    "again with topdnn",
+                    path));
+  }
+}
+
+int RunReport(const ReportOptions& options) {
+  if (options.results.empty()) {
+    throw UsageError("report: no result: give profiles, folders of sweeps, comparisons or coruns");
+  }
+  if (options.html.empty()) {
+    throw UsageError("report: no output: give --html FILE, or --html - for standard output");
+  }
+  CheckOutputs({options.html}, options.results);
+  std::vector<PageResult> results;
+  for (const std::string& path : options.results) results.push_back(CheckedResult(path));
+  WriteFileAtomically(options.html, HtmlPage(results));
+  return kExitGood;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<ReportOptions>();
+  parser.AddList("results", options->results, "RESULT...",
+                 "files that profile, compare or corun wrote with --json, and folders of sweeps");
+  parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
+  return [options] { return RunReport(*options); };
+}
+
+const CommandRegistration kReport({"report",
+                                   "an HTML page of profiles, sweeps, comparisons and coruns",
+                                   Configure, "topdnn report out.json --html report.html"});
+
+}  // namespace
+
+}  // namespace topdnn

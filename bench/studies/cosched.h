@@ -1,0 +1,65 @@
+// `topdnn cosched`: a trace of jobs under several policies, on this machine or simulated.
+
+#ifndef TOPDNN_BENCH_STUDIES_COSCHED_H_
+#define TOPDNN_BENCH_STUDIES_COSCHED_H_
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/report/style.h"
+#include "harness/scheduling/policies.h"
+#include "harness/scheduling/schedule.h"
+#include "harness/scheduling/speed_model.h"
+#include "harness/scheduling/trace.h"
+#include "harness/scheduling/trace_generator.h"
+
+namespace topdnn {
+
+struct CoschedPolicy {
+  const Policy* policy = nullptr;
+  std::optional<Schedule> real;       // absent: only simulated
+  std::optional<Schedule> simulated;  // absent: interrupted before
+
+  // The one that the report is about.
+  const Schedule& shown() const { return real ? *real : *simulated; }
+};
+
+struct CoschedResult {
+  std::vector<TraceJob> jobs;
+  int cpus = 1;
+  int part_width = 1;
+  SpeedModel model;
+  std::string model_source;  // "measured", "nominal", or a file
+  std::vector<CoschedPolicy> policies;
+  bool complete = true;  // false: interrupted
+};
+
+// The kinds of jobs of generated traces. The times of their steps are rough: they only set the
+// lengths of the jobs.
+std::span<const NominalJob> NominalJobs();
+
+bool HaveNominalTimes(std::span<const TraceJob> kinds);
+
+// A speed model of the nominal times, without measurement: an assumed serial share, no losses.
+// Throws UsageError for a kind of job that has no nominal time.
+SpeedModel NominalModel(std::span<const TraceJob> kinds);
+
+// The makespan of the simulation less that of the run, divided by it. Absent without either.
+std::optional<double> SimulationError(const CoschedPolicy& policy);
+
+// "cnn train", with the number of the job.
+std::string JobLabel(const TraceJob& job, std::size_t number);
+
+// {"schema", "command", "machine", "complete", "simulated", ..., "policies"}.
+nlohmann::ordered_json CoschedJson(const CoschedResult& result);
+
+// The policies side by side, then a timeline for each, of at most `most_jobs` jobs.
+std::string CoschedText(const CoschedResult& result, std::size_t most_jobs, const Style& style);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_COSCHED_H_

@@ -1,0 +1,210 @@
+#include "bench/studies/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+
+#include "bench/command_line/command.h"
+#include "bench/studies/child_program.h"
+#include "bench/studies/result_file.h"
+#include "bench/studies/sweep_result.h"
+#include "harness/machine/cpu_set.h"
+
+namespace topdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+class SweepRun {
+ public:
+  SweepRun(const SweepPlan& plan, const SweepLimits& limits, const std::string& program,
+           const SweepFolder& folder, const std::function<void(const SweepProgress&)>& progress)
+      : plan_(plan),
+        limits_(limits),
+        program_(program),
+        folder_(folder),
+        progress_(progress),
+        schedule_(ScheduleOf(plan.values, plan.repeats, plan.seed)),
+        cpus_(static_cast<int>(AllowedCpus().cpus.size())) {
+    index_ = NewIndex(plan);
+    if (!folder.before().is_null()) index_["cases"] = folder.before().at("cases");
+    for (const Json& row : index_["cases"]) finished_.insert(row.value("id", ""));
+  }
+
+  Json Run() {
+    for (const SweepCase& one : schedule_) Recover(one);
+    Write();
+    for (const SweepCase& one : schedule_) {
+      if (finished_.contains(IdOf(one, plan_.settings))) continue;
+      if (Cancelled() || !RunCase(one)) break;
+    }
+    Write();
+    return index_;
+  }
+
+ private:
+  bool Cancelled() const { return limits_.cancel != nullptr && limits_.cancel->load(); }
+  double Passed() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  double SecondsLeft() const {
+    return limits_.most_seconds ? *limits_.most_seconds - Passed() : limits_.most_seconds_of_case;
+  }
+
+  // Cases of a network and mode take about the same time; absent before the first.
+  std::optional<double> ExpectedSeconds(const SweepCase& one) const {
+    const auto known = seconds_of_.find(KindOf(one));
+    if (known == seconds_of_.end()) return std::nullopt;
+    return known->second.sum / static_cast<double>(known->second.n);
+  }
+  static std::string KindOf(const SweepCase& one) {
+    return one.values.at("network") + " " + one.values.at("mode");
+  }
+
+  std::optional<double> RemainingSeconds() const {
+    double seconds = 0;
+    for (const SweepCase& one : schedule_) {
+      if (finished_.contains(IdOf(one, plan_.settings))) continue;
+      const auto expected = ExpectedSeconds(one);
+      if (!expected) return std::nullopt;
+      seconds += *expected;
+    }
+    return seconds;
+  }
+
+  void Report(const std::string& id, const Json* row) {
+    if (!progress_) return;
+    progress_({.done = schedule_.size() - LeftOut().size(),
+               .all = schedule_.size(),
+               .id = id,
+               .row = row,
+               .remaining_seconds = RemainingSeconds()});
+  }
+
+  std::vector<std::string> LeftOut() const {
+    std::vector<std::string> ids;
+    for (const SweepCase& one : schedule_) {
+      std::string id = IdOf(one, plan_.settings);
+      if (!finished_.contains(id)) ids.push_back(std::move(id));
+    }
+    return ids;
+  }
+
+  void Add(const std::string& id, Json row) {
+    index_["cases"].push_back(std::move(row));
+    finished_.insert(id);
+  }
+
+  // Adds the row of a profile that an earlier run finished, but could not add.
+  void Recover(const SweepCase& one) {
+    const std::string id = IdOf(one, plan_.settings);
+    if (finished_.contains(id)) return;
+    const Json profile = folder_.FindProfile(id);
+    if (profile.is_null()) return;
+    Json row = RowOf(one, plan_.settings);
+    AddProfile(profile, SweepFolder::CaseFile(id), row);
+    Add(id, std::move(row));
+  }
+
+  // Returns false if the case does not fit into the time, or was cancelled.
+  bool RunCase(const SweepCase& one) {
+    const std::string id = IdOf(one, plan_.settings);
+    if (SecondsLeft() <= 0 || ExpectedSeconds(one).value_or(0) > SecondsLeft()) {
+      // A case of another network may be shorter.
+      return SecondsLeft() > 0;
+    }
+    Report(id, nullptr);
+    ChildProgram child;
+    child.arguments = ArgumentsOf(
+        one, plan_.settings,
+        {.json = folder_.PathOf(SweepFolder::CaseFile(id)), .checks = folder_.PathOf("checks")},
+        cpus_);
+    child.arguments.insert(child.arguments.begin(), program_);
+    child.environment = EnvironmentOf(one);
+    child.log = folder_.LogOf(id);
+    child.most_seconds = std::min(limits_.most_seconds_of_case, SecondsLeft());
+    child.cancel = limits_.cancel;
+    const ChildOutcome outcome = RunChild(child);
+    if (outcome.end == ChildOutcome::End::kCancelled) return false;
+    const bool by_budget = outcome.end == ChildOutcome::End::kTimedOut &&
+                           outcome.seconds < limits_.most_seconds_of_case;
+    if (by_budget) return false;
+    Json row = RowOf(one, plan_.settings);
+    row["process_seconds"] = outcome.seconds;
+    const Json profile = folder_.FindProfile(id);
+    if (profile.is_null()) {
+      AddEnd(outcome, row);
+    } else {
+      AddProfile(profile, SweepFolder::CaseFile(id), row);
+      measuring_ += profile.value("measuring_seconds", 0.0);
+    }
+    Seconds& seconds = seconds_of_[KindOf(one)];
+    seconds.sum += outcome.seconds;
+    ++seconds.n;
+    processes_ += outcome.seconds;
+    Add(id, row);
+    Write();
+    Report(id, &row);
+    return true;
+  }
+
+  void Write() {
+    const std::vector<std::string> left_out = LeftOut();
+    index_["left_out"] = left_out.size();
+    index_["left_out_cases"] = left_out;
+    index_["seconds"] = {{"all", Passed()}, {"processes", processes_}, {"measuring", measuring_}};
+    folder_.Write(index_);
+  }
+
+  struct Seconds {
+    double sum = 0;
+    int n = 0;
+  };
+
+  const SweepPlan& plan_;
+  const SweepLimits& limits_;
+  const std::string& program_;
+  const SweepFolder& folder_;
+  const std::function<void(const SweepProgress&)>& progress_;
+  const std::vector<SweepCase> schedule_;
+  const int cpus_;
+  const Clock::time_point begin_ = Clock::now();
+  Json index_;
+  std::set<std::string> finished_;
+  std::map<std::string, Seconds> seconds_of_;  // by network and mode
+  double processes_ = 0;
+  double measuring_ = 0;
+};
+
+}  // namespace
+
+Json NewIndex(const SweepPlan& plan) {
+  return {{"schema", kResultSchema}, {"command", CommandLine()},
+          {"axes", plan.values},     {"settings", plan.settings},
+          {"repeats", plan.repeats}, {"seed", plan.seed},
+          {"cases", Json::array()},  {"left_out", 0}};
+}
+
+SweepPlan PlanOf(const Json& index, const std::string& path) {
+  try {
+    return {.values = index.at("axes").get<AxisValues>(),
+            .settings = index.at("settings").get<CaseSettings>(),
+            .repeats = index.at("repeats").get<int>(),
+            .seed = index.at("seed").get<std::uint64_t>()};
+  } catch (const Json::exception&) {
+    throw UsageError(fmt::format(
+        "{}: its index does not say which cases it has: give the options of the sweep again",
+        path));
+  }
+}
+
+Json RunSweep(const SweepPlan& plan, const SweepLimits& limits, const std::string& program,
+              const SweepFolder& folder,
+              const std::function<void(const SweepProgress&)>& progress) {
+  return SweepRun(plan, limits, program, folder, progress).Run();
+}
+
+}  // namespace topdnn

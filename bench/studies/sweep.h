@@ -1,0 +1,54 @@
+// Runs the cases of a sweep, each in a separate process, and keeps their results.
+
+#ifndef TOPDNN_BENCH_STUDIES_SWEEP_H_
+#define TOPDNN_BENCH_STUDIES_SWEEP_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bench/studies/sweep_axes.h"
+#include "bench/studies/sweep_case.h"
+#include "bench/studies/sweep_folder.h"
+
+namespace topdnn {
+
+struct SweepPlan {
+  AxisValues values;
+  CaseSettings settings;
+  int repeats = 1;
+  std::uint64_t seed = 1;  // of the order
+};
+
+struct SweepLimits {
+  std::optional<double> most_seconds;  // of the whole sweep
+  double most_seconds_of_case = 600;
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+struct SweepProgress {
+  std::size_t done = 0, all = 0;
+  std::string id;                           // of the case that starts or has ended
+  const nlohmann::ordered_json* row;        // of the case that has ended; null: it starts
+  std::optional<double> remaining_seconds;  // an estimate from the cases so far
+};
+
+// The index of a plan without rows.
+nlohmann::ordered_json NewIndex(const SweepPlan& plan);
+
+// The plan that an index describes. Throws UsageError if it describes none.
+SweepPlan PlanOf(const nlohmann::ordered_json& index, const std::string& path);
+
+// Runs every case that has no row yet, with `program`, and writes the index after each. Returns the
+// index. A case that does not fit into the time is left out, and counted in "left_out".
+nlohmann::ordered_json RunSweep(const SweepPlan& plan, const SweepLimits& limits,
+                                const std::string& program, const SweepFolder& folder,
+                                const std::function<void(const SweepProgress&)>& progress);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_SWEEP_H_

@@ -1,0 +1,52 @@
+// One case of a sweep: a profile that is measured in a separate process.
+
+#ifndef TOPDNN_BENCH_STUDIES_SWEEP_CASE_H_
+#define TOPDNN_BENCH_STUDIES_SWEEP_CASE_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/studies/sweep_axes.h"
+
+namespace topdnn {
+
+// What all cases have in common: options of `topdnn profile` and their values, in their order.
+using CaseSettings = std::vector<std::pair<std::string, std::string>>;
+
+struct SweepCase {
+  CaseValues values;
+  int repeat = 1;  // from 1
+};
+
+// "cnn-train-b32-f32-onednn-p2-shared-1f3a5c7e": the values, readable and safe in a file name, and
+// a checksum of the values, the settings and the repeat. Equal cases have equal names.
+std::string IdOf(const SweepCase& one, const CaseSettings& settings);
+
+// All cases, round by round, each round in another random order, so that a long disturbance does
+// not fall on neighbours of the grid. The same seed gives the same order.
+std::vector<SweepCase> ScheduleOf(const AxisValues& values, int repeats, std::uint64_t seed);
+
+// What the profile of a case writes.
+struct CaseFiles {
+  std::string json;
+  std::string checks;  // a folder, for all cases (`--checks`)
+};
+
+// The arguments of `topdnn profile` for the case, without the program. `cpus`: how many CPUs this
+// process may use. Without a number of threads, a private placement leaves one CPU for the input
+// pipeline.
+std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& settings,
+                                     const CaseFiles& files, int cpus);
+
+// The environment variables that limit the ISA.
+std::vector<std::pair<std::string, std::string>> EnvironmentOf(const SweepCase& one);
+
+// The row of a case, with the result's keys still null: the values by key, numbers as numbers.
+nlohmann::ordered_json RowOf(const SweepCase& one, const CaseSettings& settings);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_SWEEP_CASE_H_

@@ -1,0 +1,50 @@
+// The folder of a sweep:
+//
+//   sweep.json      the index: one row per finished case, and what the sweep consists of
+//   cases/ID.json   the profile of a case
+//   cases/ID.log    what its process printed
+//   checks/         checks of stages that cases have in common (profile --checks)
+//
+// The index is written after each case, completely or not at all. A profile whose row is missing,
+// because the sweep was killed between the two, is found again.
+
+#ifndef TOPDNN_BENCH_STUDIES_SWEEP_FOLDER_H_
+#define TOPDNN_BENCH_STUDIES_SWEEP_FOLDER_H_
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace topdnn {
+
+class SweepFolder {
+ public:
+  // Makes the folder, or opens one with `resume`. Throws UsageError for a folder with a sweep
+  // without `resume`, for a damaged index, and while another sweep writes to the folder.
+  SweepFolder(const std::string& path, bool resume);
+  ~SweepFolder();
+  SweepFolder(const SweepFolder&) = delete;
+  SweepFolder& operator=(const SweepFolder&) = delete;
+
+  // The index as it was when the folder was opened; null for a new sweep.
+  const nlohmann::ordered_json& before() const { return before_; }
+
+  // "cases/ID.json", relative to the folder.
+  static std::string CaseFile(const std::string& id) { return "cases/" + id + ".json"; }
+  std::string PathOf(const std::string& file) const { return (path_ / file).string(); }
+  // The path of the case's log.
+  std::string LogOf(const std::string& id) const;
+  // The finished profile of a case; null if there is none, or only a part of one.
+  nlohmann::ordered_json FindProfile(const std::string& id) const;
+
+  void Write(const nlohmann::ordered_json& index) const;
+
+ private:
+  std::filesystem::path path_;
+  int lock_ = -1;
+  nlohmann::ordered_json before_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_SWEEP_FOLDER_H_

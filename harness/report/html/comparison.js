@@ -1,0 +1,185 @@
+// A comparison of two results: the ratio of each row with its interval. sharing.js uses its picture.
+
+const ratioText = (row) => (isNumber(row.ratio) ? row.ratio.toFixed(3) : ABSENT);
+
+// Both ends, or none.
+const endsOf = (row) =>
+    (Array.isArray(row.ci95) && row.ci95.length === 2 && row.ci95.every(isNumber) ? row.ci95 : []);
+
+const ratioInterval = (row) => endsOf(row).map((end) => end.toFixed(3)).join(' to ') || ABSENT;
+
+const significanceText = ({significant}) =>
+    (significant === true      ? 'yes' :
+         significant === false ? 'no' :
+                                 ABSENT);
+
+const effectText = ({effect}) => (isNumber(effect) ? digits(effect) : String(effect ?? ABSENT));
+
+function rowFacts(row) {
+  return {
+    title: `${row.index + 1}. ${row.label}`,
+    lines: [
+      ['ratio b/a', ratioText(row)], ['95 % interval', ratioInterval(row)],
+      ['significant', significanceText(row)], ['a', timeText(row.before?.median)],
+      ['b', timeText(row.after?.median)], ['p', isNumber(row.p) ? digits(row.p) : ABSENT],
+      ['p of this row alone', isNumber(row.p_single) ? digits(row.p_single) : ABSENT],
+      ['effect', effectText(row)], ...(row.reason ? [['reason', row.reason]] : [])
+    ]
+  };
+}
+
+function rowDetails(row) {
+  return html(
+      'div', {class: 'details'}, html('div', {}, html('h3', {}, 'Row'), rows(rowFacts(row).lines)));
+}
+
+// The ratios' range on a logarithmic axis around 1.
+function ratioRange(items) {
+  const values =
+      items.flatMap((row) => [row.ratio, ...endsOf(row)]).filter((v) => isNumber(v) && v > 0);
+  const most = Math.max(1.05, ...values, ...values.map((v) => 1 / v));
+  return Math.min(most * 1.02, 20);
+}
+
+function drawRatio(group, row, x, y) {
+  const [low, high] = endsOf(row);
+  const side = row.significant ? (row.ratio > 1 ? 'slower' : 'faster') : 'same';
+  if (isNumber(low) && isNumber(high)) {
+    group.append(line(x(low), y, x(high), y, {class: `ratio-interval ${side}`}));
+  }
+  if (!isNumber(row.ratio)) return;
+  const shape = {
+    slower: polygon(3, 6.5, 0),
+    faster: polygon(3, 6.5, Math.PI),
+    same: polygon(4, 4.5, 0)
+  }[side];
+  group.append(
+      svg('path',
+          {class: `ratio ${side}`, d: shape, transform: `translate(${round(x(row.ratio))} ${y})`}));
+}
+
+const RATIOS_SHOWN = 40;
+
+function ratioPicture(comparison, view) {
+  const {title, less, more, caption} = comparison.ratios;
+  const range = ratioRange(comparison.items);
+  const state = {all: false, extra: null};
+  // The significant rows and those with the largest ratios, in their order.
+  const distance = (row) =>
+      (row.significant ? 100 : 0) + (row.ratio > 0 ? Math.abs(Math.log(row.ratio)) : 0);
+  const shown = () => {
+    if (state.all) return comparison.items;
+    const most = [...comparison.items].sort((a, b) => distance(b) - distance(a));
+    const kept = new Set(most.slice(0, RATIOS_SHOWN).map((row) => row.index));
+    return comparison.items.filter((row) => kept.has(row.index) || row.index === state.extra);
+  };
+  const draw = (root, marks, width) => {
+    const items = shown();
+    const narrow = width < 640;
+    const left = narrow ? 8 : Math.min(300, width * 0.32);
+    const right = narrow ? width - 8 : width - 200;
+    const height = narrow ? 42 : 24;
+    const bottom = items.length * height;
+    const x = (v) => left +
+        (right - left) * (Math.log(Math.min(range, Math.max(1 / range, v))) / Math.log(range) + 1) /
+            2;
+    root.append(line(x(1), 0, x(1), bottom + 4, {class: 'one'}));
+    const labels = new Labels();
+    labels.place(root, x(1), bottom + 18, '1', {class: 'tick', 'text-anchor': 'middle'});
+    labels.place(root, left, bottom + 18, `${(1 / range).toFixed(2)}: ${less}`, {class: 'tick'});
+    labels.place(
+        root, right, bottom + 18, `${more}: ${range.toFixed(2)}`,
+        {class: 'tick', 'text-anchor': 'end'});
+    items.forEach((row, k) => {
+      const y = k * height;
+      const group =
+          svg('g', {class: `row ${markClass(row)}`}, rect(0, y, width, height, {class: 'hit'}));
+      const text = `${ratioText(row)}${row.significant ? ' *' : ''}`;
+      if (narrow) {
+        group.append(
+            label(width, y + 13, text, {'text-anchor': 'end', class: 'number'}),
+            label(0, y + 13, fitted(row.label, width - textWidth(text) - 12)));
+      } else {
+        group.append(
+            label(left - 10, y + 16, fitted(row.label, left - 14), {'text-anchor': 'end'}),
+            label(width - 130, y + 16, text, {'text-anchor': 'end', class: 'number'}),
+            label(width, y + 16, ratioInterval(row), {'text-anchor': 'end', class: 'number'}));
+      }
+      drawRatio(group, row, x, y + (narrow ? 27 : 12));
+      root.append(group);
+      marks.add(row.index, group);
+    });
+    return bottom + 22;
+  };
+  const many = comparison.items.length > RATIOS_SHOWN;
+  const picture = new Picture(view, {
+    id: 'ratios',
+    title,
+    wide: true,
+    draw,
+    caption,
+    controls: many ?
+        [choice(
+            'rows',
+            [[false, `${RATIOS_SHOWN} most different`], [true, `all ${comparison.items.length}`]],
+            false,
+            (all) => {
+              state.all = all;
+              picture.fit(true);
+            })] :
+        null,
+    onChoose: (item) => {
+      if (shown().some((row) => row.index === item)) return;
+      state.extra = item;
+      picture.fit(true);
+    }
+  });
+  return view.add(picture);
+}
+
+function comparisonVerdict(comparison) {
+  const step = comparison.step ?? {};
+  const significant = comparison.items.filter((row) => row.significant === true).length;
+  const differences = comparison.differences ?? [];
+  return html(
+      'section', {class: 'picture wide opening', 'aria-labelledby': 'verdict-title'},
+      html('h1', {id: 'verdict-title'}, 'Comparison'),
+      html(
+          'p', {class: 'caption'},
+          typeof comparison.a === 'string' ? `a: ${comparison.a}, b: ${comparison.b}` : ''),
+      html(
+          'p', {class: 'verdict'}, html('span', {class: 'badge'}, comparison.verdict ?? ABSENT),
+          ` ${comparison.summary ?? comparison.reason ?? ''}`),
+      html(
+          'dl', {class: 'figures'},
+          figure('step, b over a', ratioText(step), `95 % interval ${ratioInterval(step)}`),
+          figure('a', timeText(summaryOf(step.a)?.median)),
+          figure('b', timeText(summaryOf(step.b)?.median)),
+          figure('significant rows', `${significant} of ${comparison.items.length}`)),
+      list(`${plural(differences.length, 'difference')} between the runs`, differences, true),
+      list(plural((comparison.notes ?? []).length, 'note'), comparison.notes ?? [], false),
+      commandLine(comparison.command));
+}
+
+function rowTable(comparison, view) {
+  const number = (name, value, format) =>
+      ({name, number: true, value, text: (row) => format(value(row))});
+  return view.add(new ItemTable(view, {
+    id: 'row-table',
+    title: 'All rows',
+    filterName: 'name, pass',
+    caption: 'Choose a heading to sort by it.',
+    columns: [
+      number('#', (row) => row.index + 1, String),
+      {name: 'name', head: true, text: (row) => String(row.name ?? ABSENT)},
+      {name: 'pass', text: (row) => words(row.pass ?? ABSENT)},
+      number('a', (row) => row.before?.median, timeText),
+      number('b', (row) => row.after?.median, timeText),
+      {...number('ratio', (row) => row.ratio, digits), text: ratioText},
+      {name: '95 % interval', number: true, value: (row) => endsOf(row)[0], text: ratioInterval},
+      number('p', (row) => row.p, digits),
+      {name: 'effect', number: true, value: (row) => row.effect, text: effectText},
+      {name: 'significant', text: significanceText}
+    ]
+  }));
+}

@@ -1,0 +1,71 @@
+// A resctrl group of this process: tasks that have a part of the cache and of the bandwidth.
+
+#ifndef TOPDNN_HARNESS_RESCTRL_CONTROL_GROUP_H_
+#define TOPDNN_HARNESS_RESCTRL_CONTROL_GROUP_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/resctrl/capabilities.h"
+#include "harness/resctrl/files.h"
+#include "harness/resctrl/schemata.h"
+
+namespace topdnn {
+
+// When the process started, in clock ticks since boot (proc_pid_stat(5), field 22). Absent if it
+// does not run. A number of a process is used again later, so the two together identify it.
+std::optional<std::uint64_t> StartOfProcess(pid_t process);
+using StartOf = std::function<std::optional<std::uint64_t>(pid_t)>;
+
+// "topdnn-PID-START-N", of this process.
+std::string GroupName(pid_t process, std::uint64_t start, int number);
+// Whether the group is one of topdnn's, and its process has ended. "topdnn-PID-N" has no start.
+bool IsStaleGroup(const std::string& name, const StartOf& start_of);
+
+// Removes the groups that a crash has left. Returns their names. Groups with other names are never
+// changed. Throws ResctrlError if one cannot be removed.
+std::vector<std::string> RemoveStaleGroups(ResctrlFiles& files,
+                                           const StartOf& start_of = StartOfProcess);
+
+// Sums over the domains. Absent if the machine does not count it, or a domain has no value
+// ("Unavailable", "Error").
+struct GroupReadings {
+  std::optional<std::uint64_t> occupancy;    // llc_occupancy, bytes
+  std::optional<std::uint64_t> total_bytes;  // mbm_total_bytes, since the group was made
+  std::optional<std::uint64_t> local_bytes;  // mbm_local_bytes
+};
+
+class ControlGroup {
+ public:
+  // Makes the group. `files` outlives it. Throws ResctrlError with the kernel's reason.
+  explicit ControlGroup(ResctrlFiles& files);
+  // Removes the group, which moves its tasks to the root group; only in the process that made it.
+  ~ControlGroup();
+  ControlGroup(const ControlGroup&) = delete;
+  ControlGroup& operator=(const ControlGroup&) = delete;
+
+  const std::string& name() const { return name_; }
+  // Writes these values, and reads them back. Returns what the group now has. Throws ResctrlError
+  // if the kernel refuses, or has other masks afterwards.
+  Schemata Set(const Schemata& schemata);
+  // Adds a task. Threads and processes that it starts later belong to the group, too. Throws
+  // ResctrlError.
+  void Add(pid_t task);
+  GroupReadings Read() const;
+
+ private:
+  [[noreturn]] void Throw(const std::string& what, int error) const;
+
+  ResctrlFiles& files_;
+  pid_t owner_;
+  std::string name_;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_RESCTRL_CONTROL_GROUP_H_

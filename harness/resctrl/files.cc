@@ -1,0 +1,123 @@
+#include "harness/resctrl/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+// 0, or why the descriptor is not of a regular file that can be used. O_NONBLOCK at open prevents
+// that a named pipe blocks.
+int Check(const Descriptor& file) {
+  struct stat status = {};
+  if (file.number() < 0 || fstat(file.number(), &status) != 0) return errno;
+  return S_ISREG(status.st_mode) ? 0 : EINVAL;
+}
+
+class DiskFiles final : public ResctrlFiles {
+ public:
+  explicit DiskFiles(const std::string& root) : root_(root) {}
+
+  const std::string& root() const override { return root_; }
+
+  FileText Read(const std::string& path) const override {
+    const Descriptor file(open(Of(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    FileText result;
+    result.error = Check(file);
+    std::array<char, 4096> block = {};
+    while (result.error == 0) {
+      const ssize_t length = read(file.number(), block.data(), block.size());
+      if (length == 0) return result;
+      if (length < 0 && errno == EINTR) continue;
+      if (length < 0) {
+        result.error = errno;
+      } else {
+        result.text.append(block.data(), static_cast<std::size_t>(length));
+        if (result.text.size() > kMostBytes) result.error = EFBIG;
+      }
+    }
+    result.text.clear();
+    return result;
+  }
+
+  int Write(const std::string& path, const std::string& text) override {
+    return WriteWith(O_TRUNC, path, text);
+  }
+  int Append(const std::string& path, const std::string& text) override {
+    return WriteWith(O_APPEND, path, text);
+  }
+
+  int MakeFolder(const std::string& path) override {
+    return mkdir(Of(path).c_str(), 0755) == 0 ? 0 : errno;
+  }
+
+  int RemoveFolder(const std::string& path) override {
+    if (rmdir(Of(path).c_str()) == 0) return 0;
+    if (errno != ENOTEMPTY) return errno;
+    for (const char* const written : {"/schemata", "/tasks"}) unlink(Of(path + written).c_str());
+    return rmdir(Of(path).c_str()) == 0 ? 0 : errno;
+  }
+
+  std::vector<std::string> Folders(const std::string& path) const override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (auto at = std::filesystem::directory_iterator(Of(path), error);
+         !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+      std::error_code unknown;
+      if (at->symlink_status(unknown).type() != std::filesystem::file_type::directory) continue;
+      names.push_back(at->path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+ private:
+  std::string Of(const std::string& path) const {
+    return path.empty() ? root_ : root_ + "/" + path;
+  }
+
+  int WriteWith(int flag, const std::string& path, const std::string& text) const {
+    // O_CREAT is for plain folders: in resctrl the file exists, or the kernel refuses to create it.
+    const Descriptor file(
+        open(Of(path).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flag, 0644));
+    if (const int error = Check(file); error != 0) return error;
+    const ssize_t length = write(file.number(), text.data(), text.size());
+    if (length < 0) return errno;
+    return static_cast<std::size_t>(length) == text.size() ? 0 : EIO;
+  }
+
+  std::string root_;
+};
+
+}  // namespace
+
+std::unique_ptr<ResctrlFiles> OpenResctrlFiles(const std::string& root) {
+  return std::make_unique<DiskFiles>(root);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,62 @@
+#include "harness/scheduling/speed_model.h"
+
+#include <algorithm>
+
+namespace topdnn {
+
+namespace {
+
+double EfficiencyAt(std::span<const LoadLoss> losses, double load) {
+  if (losses.empty()) return 1;
+  const auto above = std::find_if(losses.begin(), losses.end(),
+                                  [&](const LoadLoss& loss) { return loss.load >= load; });
+  if (above == losses.begin()) return losses.front().efficiency;
+  if (above == losses.end()) return losses.back().efficiency;
+  const LoadLoss& low = *(above - 1);
+  const double part = (load - low.load) / (above->load - low.load);
+  return low.efficiency + part * (above->efficiency - low.efficiency);
+}
+
+}  // namespace
+
+AmdahlFit FitAmdahl(const std::map<int, double>& step_seconds) {
+  // step = a + b / w with a, b >= 0, where a = one * serial. The errors are divided by the times.
+  double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
+  for (const auto& [width, seconds] : step_seconds) {
+    const double u = 1 / seconds;
+    const double v = 1 / (width * seconds);
+    uu += u * u;
+    uv += u * v;
+    vv += v * v;
+    u1 += u;
+    v1 += v;
+  }
+  const double determinant = uu * vv - uv * uv;
+  if (step_seconds.size() < 2 || determinant <= 0) {
+    const auto& [width, seconds] = *step_seconds.begin();
+    const double share = kAssumedSerialShare + (1 - kAssumedSerialShare) / width;
+    return {.one = seconds / share, .serial = kAssumedSerialShare};
+  }
+  const double a = (u1 * vv - v1 * uv) / determinant;
+  const double b = (v1 * uu - u1 * uv) / determinant;
+  if (a < 0) return {.one = v1 / vv, .serial = 0};
+  if (b < 0) return {.one = u1 / uu, .serial = 1};
+  return {.one = a + b, .serial = a / (a + b)};
+}
+
+StepTime StepTimeAt(const SpeedCurve& curve, int width) {
+  const auto measured = curve.step_seconds.find(width);
+  if (measured != curve.step_seconds.end()) return {measured->second, false};
+  const AmdahlFit fit = FitAmdahl(curve.step_seconds);
+  return {fit.one * (fit.serial + (1 - fit.serial) / width), true};
+}
+
+double RelativeSpeed(std::span<const LoadLoss> losses, int cpus, int width, int others) {
+  if (others <= 0 && width <= cpus) return 1;
+  const double load = static_cast<double>(width + others) / cpus;
+  if (load > 1) return EfficiencyAt(losses, load) / load;
+  const double used = static_cast<double>(others) / (cpus - width);
+  return 1 - used * (1 - EfficiencyAt(losses, 1));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,313 @@
+// `topdnn compare` on results with known times.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
+#include "bench/studies/compared_results.h"
+#include "bench/studies/rerun.h"
+#include "tests/bench/profile_json.h"
+#include "tests/bench/program.h"
+#include "tests/bench/refused.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class CompareTest : public testing::Test {
+ protected:
+  std::string Write(const std::string& name, const json& content) {
+    return folder_.Write(name, content.dump()).string();
+  }
+  // The JSON of the comparison; `outcome_` has the text.
+  json Compare(const json& a, const json& b, const std::vector<std::string>& options = {}) {
+    std::vector<std::string> arguments = {"compare", Write("a.json", a), Write("b.json", b),
+                                          "--json", Path("c.json")};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    outcome_ = RunProgram(arguments);
+    return ReadJson(Path("c.json"));
+  }
+  std::string Path(const std::string& name) const { return folder_.path() / name; }
+  std::string FirstLine() const { return outcome_.output.substr(0, outcome_.output.find('\n')); }
+
+  TestFolder folder_;
+  Outcome outcome_;
+};
+
+TEST_F(CompareTest, TwoRunsOfOneProgramAreTheSame) {
+  const json result = Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2}));
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_THAT(FirstLine(), testing::StartsWith("same: the step takes "));
+  EXPECT_THAT(FirstLine(), HasSubstr("no stage of 16 differs (Holm, 5 %)"));
+  EXPECT_EQ(result["schema"], 1);
+  EXPECT_EQ(result["verdict"], "same");
+  EXPECT_EQ(result["differences"], json::array());
+  ASSERT_EQ(result["rows"].size(), 16u);
+  std::vector<json> rows = result["rows"];
+  rows.push_back(result["step"]);
+  for (const json& row : rows) {
+    for (const char* key : {"name", "pass", "a", "b", "ratio", "ci95", "p", "effect"}) {
+      EXPECT_TRUE(row.contains(key) && !row[key].is_null()) << key;
+    }
+    EXPECT_EQ(row["significant"], false);
+    EXPECT_LE(row["ci95"][0], row["ratio"]);
+    EXPECT_GE(row["ci95"][1], row["ratio"]);
+    EXPECT_LE(row["ci95"][0], 1);
+    EXPECT_GE(row["ci95"][1], 1);
+  }
+}
+
+TEST_F(CompareTest, AStageSlowedByFivePercentIsNamed) {
+  const json slow = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 1.05});
+  const json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "2%"});
+  EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
+  EXPECT_EQ(result["verdict"], "slower");
+  EXPECT_THAT(FirstLine(), HasSubstr("1 stage of 16 differs (Holm, 5 %): conv14 forward 1.0"));
+  for (const json& row : result["rows"]) {
+    EXPECT_EQ(row["significant"], row["name"] == "conv14") << row;
+  }
+  Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "8"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  const json faster = Compare(slow, ProfileJson({.seed = 1}), {"--fail-above", "0"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_EQ(faster["verdict"], "faster");
+}
+
+// The ceilings did not change, so the program did.
+TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
+  const json slow = ProfileJson({.seed = 2, .all = 2});
+  const json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "50%"});
+  EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
+  EXPECT_EQ(result["verdict"], "slower");
+  EXPECT_EQ(result["step"]["significant"], true);
+  EXPECT_NEAR(result["step"]["ratio"], 2, 0.02);
+  // A machine that became half as fast explains it.
+  json machine = slow;
+  machine["machine"]["ceilings"][0]["value"] = 5e10;
+  const json explained = Compare(ProfileJson({.seed = 1}), machine, {"--fail-above", "50%"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_EQ(explained["verdict"], "same");
+  EXPECT_THAT(explained["differences"],
+              Contains(HasSubstr("fma/avx2/f32/l1 on 2 threads: 100 GFLOP/s in A, 50.0")));
+}
+
+TEST_F(CompareTest, NamesWhatElseDiffers) {
+  json b = ProfileJson({.seed = 2});
+  b["threads"] = 4;
+  b["machine"]["operating_system"] = "Linux 2";
+  b["machine"]["libraries"]["onednn"]["version"] = "3.0";
+  b["stages"].push_back(b["stages"][0]);
+  b["stages"].back()["name"] = "more";
+  const json result = Compare(ProfileJson({.seed = 1}), b);
+  EXPECT_THAT(result["differences"],
+              ElementsAre("threads: 2 in A, 4 in B", "machine: kernel: Linux 1 in A, Linux 2 in B",
+                          "library: onednn version: 2.6.3 in A, 3.0 in B",
+                          "stage only in B: more forward"));
+  EXPECT_THAT(outcome_.output, HasSubstr("threads: 2 in A, 4 in B"));
+}
+
+TEST_F(CompareTest, AnotherBatchIsNotComparable) {
+  json b = ProfileJson({.seed = 2, .all = 3});
+  b["batch"] = 16;
+  const json result = Compare(ProfileJson({.seed = 1}), b, {"--fail-above", "1"});
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_EQ(result["verdict"], "not comparable");
+  EXPECT_THAT(FirstLine(), HasSubstr("batch 8 in A and 16 in B"));
+  EXPECT_EQ(result["rows"][0]["significant"], false);
+  EXPECT_TRUE(result["rows"][0]["p"].is_null());
+}
+
+TEST_F(CompareTest, ADisturbedRunIsComparedAndMarked) {
+  const json result =
+      Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2, .all = 2, .status = "DEGRADED"}));
+  EXPECT_EQ(result["verdict"], "same");
+  EXPECT_EQ(result["step"]["status"], "DEGRADED");
+  EXPECT_THAT(outcome_.output, HasSubstr("the step is DEGRADED: B: by hand"));
+}
+
+// Invalid times are not compared; results without samples show no difference.
+TEST_F(CompareTest, NeedsValidTimesAndSamples) {
+  json invalid = ProfileJson({.seed = 2});
+  invalid["stages"][3]["status"] = "INVALID";
+  EXPECT_TRUE(Compare(ProfileJson({}), invalid)["rows"][3]["ratio"].is_null());
+  json older = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 2});
+  for (json& stage : older["stages"]) stage["seconds"].erase("samples");
+  older["step"]["seconds"].erase("samples");
+  EXPECT_EQ(Compare(ProfileJson({}), older)["verdict"], "same");
+  EXPECT_THAT(outcome_.output, HasSubstr("a side has no samples"));
+  EXPECT_THAT(outcome_.output, Not(HasSubstr("nan")));
+}
+
+// ---- Sweeps and Google Benchmark.
+
+json CaseOf(const std::string& id, int threads) {
+  return {{"id", id},
+          {"network", "cnn"},
+          {"mode", "training"},
+          {"batch", 8},
+          {"dtype", "f32"},
+          {"backend", "onednn"},
+          {"threads", threads},
+          {"prefetch", 0},
+          {"status", "OK"},
+          {"reason", nullptr},
+          {"file", "cases/" + id + ".json"}};
+}
+
+TEST_F(CompareTest, SweepsArePairedByConfiguration) {
+  json before = {{"schema", 1}, {"cases", {CaseOf("x", 1), CaseOf("y", 2)}}, {"left_out", 0}};
+  json after = {{"schema", 1}, {"cases", {CaseOf("p", 2), CaseOf("q", 4)}}, {"left_out", 0}};
+  Write("before/sweep.json", before);
+  Write("before/cases/x.json", ProfileJson({.seed = 1}));
+  Write("before/cases/y.json", ProfileJson({.seed = 2}));
+  Write("after/sweep.json", after);
+  Write("after/cases/p.json", ProfileJson({.seed = 3, .slow_stage = "conv14", .slowdown = 1.1}));
+  Write("after/cases/q.json", ProfileJson({.seed = 4}));
+  const Outcome outcome =
+      RunProgram({"compare", Path("before"), Path("after"), "--json", Path("c.json")});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const json result = ReadJson(Path("c.json"));
+  EXPECT_THAT(result["differences"],
+              ElementsAre(HasSubstr("threads 1 prefetch 0: only in A"), HasSubstr("only in B")));
+  EXPECT_EQ(result["rows"].size(), 16u);
+  EXPECT_EQ(result["verdict"], "slower");
+}
+
+TEST_F(CompareTest, GoogleBenchmarksRowsArePairedByName) {
+  const auto file = [](double factor) {
+    json rows = json::array();
+    for (int row = 0; row < 8; ++row) {
+      for (int repetition = 0; repetition < 10; ++repetition) {
+        const double noise = 1 + 0.001 * ((7 * row + 3 * repetition + 1) % 10);
+        rows.push_back({{"name", "row" + std::to_string(row)},
+                        {"run_name", "row" + std::to_string(row)},
+                        {"run_type", "iteration"},
+                        {"repetition_index", repetition},
+                        {"real_time", (row == 5 ? factor : 1) * noise * 100},
+                        {"time_unit", "us"}});
+      }
+    }
+    return json{{"context", {{"host_name", "h"}}}, {"benchmarks", rows}};
+  };
+  const json result = Compare(file(1), file(1.1));
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_TRUE(result["step"].is_null());
+  EXPECT_EQ(result["verdict"], "slower");
+  ASSERT_EQ(result["rows"].size(), 8u);
+  EXPECT_EQ(result["rows"][5]["significant"], true);
+  EXPECT_NEAR(result["rows"][5]["a"], 100e-6, 1e-6);
+  EXPECT_EQ(Compare(file(1), file(1))["verdict"], "same");
+}
+
+// ---- What cannot be compared.
+
+TEST_F(CompareTest, RefusesInOneLine) {
+  const std::string profile = Write("profile.json", ProfileJson({}));
+  json other = ProfileJson({});
+  for (json& stage : other["stages"]) stage["name"] = "other";
+  const std::string others = Write("others.json", other);
+  const std::string benchmark =
+      Write("benchmark.json", {{"context", json::object()}, {"benchmarks", json::array()}});
+  const std::string comparison =
+      Write("c.json", {{"schema", 1}, {"rows", {}}, {"verdict", "same"}});
+  ExpectRefused({{"compare", profile, others}, "no stage in common"});
+  ExpectRefused({{"compare", profile, benchmark}, "compare two results of one kind"});
+  ExpectRefused({{"compare", profile, comparison}, "is a comparison file"});
+  ExpectRefused({{"compare", profile, Path("none.json")}, "none.json"});
+  ExpectRefused({{"compare", profile, folder_.path()}, "a folder without sweep.json"});
+  ExpectRefused({{"compare", profile, profile, "--fail-above", "x"}, "must be a percentage"});
+  ExpectRefused({{"compare", profile, profile, "--fail-above", "-1"}, "must be a percentage"});
+  ExpectRefused({{"compare", profile, profile, "--fail-above", "nan"}, "must be a percentage"});
+  ExpectRefused({{"compare", profile, profile, "--json", profile}, "profile.json"});
+  ExpectRefused({{"compare", profile, profile, "--repeats", "3"}, "without --rerun"});
+  ExpectRefused({{"compare", benchmark, benchmark, "--rerun"}, "records no command"});
+}
+
+// ---- Rerun.
+
+TEST(RerunTest, KeepsTheCommandWithoutItsFiles) {
+  EXPECT_THAT(
+      ArgumentsToRepeat("topdnn profile cnn --json a.json --batch 8 --csv=b --record r", "A"),
+      ElementsAre("profile", "cnn", "--batch", "8"));
+  EXPECT_THAT(ArgumentsToRepeat("topdnn profile 'my net.onnx' --infer", "A"),
+              ElementsAre("profile", "my net.onnx", "--infer"));
+  for (const char* command :
+       {"", "topdnn", "topdnn machine --json x", "rm -rf /tmp/x", "topdnn profile 'open",
+        "topdnn profile cnn --counters replay:r.json"}) {
+    EXPECT_THROW(ArgumentsToRepeat(command, "A"), UsageError) << command;
+  }
+}
+
+// One run a side says little about a stage whose time depends on the placement of its pages.
+TEST(ComparedResultsTest, TheSpreadOfAStageDependsOnItsBytes) {
+  const auto stage = [](double bytes, double flops) {
+    return nlohmann::ordered_json{
+        {"name", "s"}, {"pass", "update"}, {"bytes", bytes}, {"flops", flops}};
+  };
+  nlohmann::ordered_json profile = {{"step", nlohmann::ordered_json::object()}};
+  profile["machine"]["caches"] = {{{"level", 1}, {"size", 49152}},
+                                  {{"level", 2}, {"size", 1048576}}};
+  profile["stages"] = {stage(738564, 147712), stage(1312004, 262400), stage(4838400, 73984),
+                       stage(40000, 8000), stage(738564, 1e8)};
+  const auto spreads = [&profile] {
+    std::vector<double> values;
+    for (const StageTimes& one : RunOfProfile(profile).stages) values.push_back(one.spread);
+    return values;
+  };
+  EXPECT_THAT(spreads(), ElementsAre(kSpreadInCaches, kSpreadInCaches, kSpreadOfMovedData,
+                                     kSpreadOfMovedData, kSpreadOfArithmetic));
+  profile.erase("machine");
+  EXPECT_EQ(spreads()[0], kSpreadOfMovedData);
+}
+
+TEST(CommandWordsTest, WordsSurviveTheJourney) {
+  const std::vector<std::string> words = {"topdnn", "", "a b", "it's", "$(x)", "\\", "--x=1", "*"};
+  EXPECT_EQ(SplitWords(JoinedWords(words)), words);
+  EXPECT_EQ(JoinedWords({"profile", "cnn", "--json", "a/b.json"}), "profile cnn --json a/b.json");
+  EXPECT_EQ(RunShell("printf '%s\\n' " + JoinedWords({"a b", "it's", "$(x)"})).output,
+            "a b\nit's\n$(x)\n");
+  EXPECT_FALSE(SplitWords("a 'b"));
+}
+
+TEST(CommandWordsTest, AListKeepsItsEmptyParts) {
+  using Parts = std::vector<std::string>;
+  EXPECT_EQ(SplitAtCommas(""), Parts{});
+  EXPECT_EQ(SplitAtCommas("a"), Parts({"a"}));
+  EXPECT_EQ(SplitAtCommas("a,b c,"), Parts({"a", "b c", ""}));
+  EXPECT_EQ(SplitAtCommas(",,"), Parts({"", "", ""}));
+}
+
+TEST_F(CompareTest, RunsBothCommandsAgain) {
+  const std::string profile = Path("p.json");
+  const Outcome measured =
+      RunProgram({"profile", "lenet5", "--infer", "--batch", "2", "--threads", "1", "--data",
+                  "synthetic", "--counters", "none", "--iterations", "5", "--json", profile});
+  ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
+  const json before = ReadJson(profile);
+  const Outcome outcome = RunProgram(
+      {"compare", profile, profile, "--rerun", "--repeats", "2", "--json", Path("c.json")});
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const json result = ReadJson(Path("c.json"));
+  EXPECT_EQ(result["rows"].size(), before["stages"].size());
+  // Other processes than the recorded one.
+  EXPECT_NE(result["step"]["a"], before["step"]["seconds"]["median"]);
+  EXPECT_EQ(ReadJson(profile), before);
+  const Outcome failed = RunProgram(
+      {"compare", profile, profile, "--rerun", "--program-b", "/bin/false", "--repeats", "2"});
+  EXPECT_EQ(failed.exit_status, kExitNothing) << failed.output;
+  EXPECT_THAT(failed.output, HasSubstr("a run of B ended with status 1"));
+}
+
+}  // namespace
+}  // namespace topdnn

@@ -1,0 +1,483 @@
+// `topdnn corun`: its words, its results, and that none of its processes outlives it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/studies/corun.h"
+#include "bench/studies/corun_table.h"
+#include "bench/studies/corun_words.h"
+#include "harness/machine/cpu_set.h"
+#include "tests/bench/program.h"
+#include "tests/bench/refused.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr const char* kLenet = "lenet5 infer batch 1";
+
+// The processes whose command line contains the text; those that have ended have none.
+std::vector<pid_t> ProcessesWith(const std::string& text) {
+  std::vector<pid_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    std::from_chars(name.data(), name.data() + name.size(), process);
+    if (process == 0 || process == getpid()) continue;
+    std::ifstream file(entry.path() / "cmdline");
+    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    if (line.find(text) != std::string::npos) found.push_back(process);
+  }
+  return found;
+}
+
+// A number of seconds that no other process sleeps.
+std::string LongSleep() {
+  return "987" + std::to_string(getpid()) + "." +
+         std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
+// Polls for at most 20 s.
+bool Becomes(const std::function<bool()>& condition) {
+  for (int i = 0; i < 2000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+// Two CPUs are needed for two workloads.
+bool HasTwoCpus() { return AllowedCpus().cpus.size() >= 2; }
+#define SKIP_ON_ONE_CPU() \
+  if (!HasTwoCpus()) GTEST_SKIP() << "two workloads need two CPUs, and this process may use one"
+
+Outcome Corun(const std::vector<std::string>& workloads,
+              const std::vector<std::string>& options = {}, const std::string& window = "0.03") {
+  std::vector<std::string> arguments = {"corun", "--rounds", "6", "--window", window};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.push_back("--workload");
+  arguments.insert(arguments.end(), workloads.begin(), workloads.end());
+  return RunProgram(arguments);
+}
+
+// A group that runs for long, with a program among its members.
+class RunningGroup {
+ public:
+  explicit RunningGroup(const std::vector<std::string>& options = {}) {
+    std::vector<std::string> words = {
+        TOPDNN_BINARY_DIR "/topdnn", "corun", "--rounds", "1000", "--window", "0.05"};
+    words.insert(words.end(), options.begin(), options.end());
+    for (const std::string& word : {std::string("--workload"), std::string(kLenet),
+                                    "command sh -c 'sleep " + sleep_ + "; true'"}) {
+      words.push_back(word);
+    }
+    process_ = fork();
+    if (process_ == 0) {
+      const std::string log = (folder_.path() / "log").string();
+      if (freopen(log.c_str(), "w", stdout) == nullptr) _exit(126);
+      dup2(STDOUT_FILENO, STDERR_FILENO);
+      std::vector<char*> arguments;
+      for (std::string& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execv(arguments.front(), arguments.data());
+      _exit(127);
+    }
+  }
+  ~RunningGroup() {
+    if (process_ != 0) kill(process_, SIGKILL);
+    for (const pid_t process : ProcessesWith(sleep_)) kill(process, SIGKILL);
+  }
+
+  bool AwaitRunning() {
+    return Becomes([this] { return Sleeps(); });
+  }
+  bool Ends() {
+    return Becomes([this] { return ProcessesWith(sleep_).empty(); });
+  }
+  // The wait status.
+  int Wait() {
+    int status = -1;
+    waitpid(process_, &status, 0);
+    process_ = 0;
+    return status;
+  }
+  std::string Log() {
+    std::ifstream file(folder_.path() / "log");
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  pid_t process() const { return process_; }
+  // The members' processes: the children of the command.
+  std::vector<pid_t> Members() const {
+    std::vector<pid_t> members;
+    std::ifstream file("/proc/" + std::to_string(process_) + "/task/" + std::to_string(process_) +
+                       "/children");
+    for (pid_t member = 0; file >> member;) members.push_back(member);
+    return members;
+  }
+
+ private:
+  // Whether the program of the workload runs.
+  bool Sleeps() const {
+    const std::vector<pid_t> all = ProcessesWith(sleep_);
+    return std::any_of(all.begin(), all.end(), [](pid_t process) {
+      std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+      std::string name;
+      return std::getline(file, name) && name == "sleep";
+    });
+  }
+
+  TestFolder folder_;
+  std::string sleep_ = LongSleep();
+  pid_t process_ = 0;
+};
+
+// On a busy machine a short window may contain no complete iteration, so there may be none.
+void ExpectSlowdown(const nlohmann::json& row) {
+  const auto& slowdown = row.at("slowdown");
+  const auto& interval = row.at("ci95");
+  EXPECT_EQ(slowdown.is_null(), interval.is_null());
+  if (slowdown.is_null()) return;
+  EXPECT_GT(interval.at(0), 0);
+  EXPECT_GE(slowdown, interval.at(0));
+  EXPECT_LE(slowdown, interval.at(1));
+}
+
+TEST(CorunTest, ATinyRunHasAllKeys) {
+  SKIP_ON_ONE_CPU();
+  const TestFolder folder;
+  const std::string file = (folder.path() / "corun.json").string();
+  const Outcome outcome = Corun({kLenet, "probe idle"}, {"--json", file}, "0.1");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("STP"), HasSubstr("iteration"), HasSubstr("c1")));
+  const nlohmann::json json = ReadJson(file);
+  EXPECT_EQ(json.at("schema"), 1);
+  EXPECT_THAT(json.at("command").get<std::string>(), HasSubstr("probe idle"));
+  EXPECT_TRUE(json.at("machine").is_object());
+  EXPECT_EQ(json.at("rounds"), 6);
+  EXPECT_EQ(json.at("partial"), false);
+  EXPECT_FALSE(json.contains("matrix"));
+  ASSERT_EQ(json.at("group").size(), 2u);
+  const auto& lenet = json.at("group")[0];
+  EXPECT_EQ(lenet.at("workload"), kLenet);
+  for (const char* condition : {"solo", "shared"}) {
+    const auto& seconds = lenet.at(condition);
+    EXPECT_GT(seconds.at("n"), 0);
+    EXPECT_GT(seconds.at("min"), 0);
+    EXPECT_GE(seconds.at("median"), seconds.at("min"));
+    EXPECT_GE(seconds.at("p90"), seconds.at("median"));
+  }
+  ExpectSlowdown(lenet);
+  ASSERT_EQ(lenet.at("stages").size(), 7u);
+  for (const auto& stage : lenet.at("stages")) {
+    EXPECT_EQ(stage.at("pass"), "forward");
+    ExpectSlowdown(stage);
+  }
+  // One workload has times, so the metrics are those of its ratio.
+  EXPECT_TRUE(json.at("group")[1].at("slowdown").is_null());
+  EXPECT_TRUE(json.at("group")[1].at("solo").is_null());
+  if (lenet.at("slowdown").is_null()) return;
+  EXPECT_GT(json.at("stp"), 0);
+  EXPECT_GT(json.at("antt"), 0);
+  EXPECT_EQ(json.at("fairness"), 1);
+}
+
+TEST(CorunTest, AMatrixHasEveryPair) {
+  SKIP_ON_ONE_CPU();
+  const Outcome outcome = RunProgram({"corun", "--rounds", "6", "--window", "0.02", "--matrix",
+                                      "lenet5 infer batch 1,probe fma", "--json", "-"});
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("victim"));
+  const auto json = nlohmann::json::parse(outcome.output.substr(outcome.output.find("\n{") + 1));
+  std::vector<std::string> pairs;
+  for (const auto& pair : json.at("matrix")) {
+    ExpectSlowdown(pair);
+    pairs.push_back(pair.at("victim").get<std::string>() + "|" +
+                    pair.at("aggressor").get<std::string>());
+  }
+  EXPECT_THAT(pairs, testing::UnorderedElementsAre("lenet5 infer batch 1|lenet5 infer batch 1",
+                                                   "lenet5 infer batch 1|probe fma",
+                                                   "probe fma|lenet5 infer batch 1",
+                                                   "probe fma|probe fma"));
+  EXPECT_TRUE(json.at("group").empty());
+  EXPECT_TRUE(json.at("stp").is_null());
+}
+
+// Two programs on one CPU take turns, so the group does the work of about one.
+TEST(CorunTest, WorkloadsMayShareACpu) {
+  const std::string cpu = std::to_string(AllowedCpus().cpus.front());
+  const Outcome outcome = Corun({"cpus " + cpu + " probe fma", "probe fma cpus " + cpu});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("take turns on a CPU"));
+}
+
+TEST(CorunTest, ARunOfACommandIsAnIteration) {
+  SKIP_ON_ONE_CPU();
+  const TestFolder folder;
+  const std::string file = (folder.path() / "corun.json").string();
+  const std::string counted = (folder.path() / "runs").string();
+  const Outcome outcome =
+      Corun({"probe idle", "command echo >> '" + counted + "'"}, {"--json", file}, "0.2");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  const auto command = ReadJson(file).at("group")[1];
+  const std::int64_t timed = command.at("solo").at("n").get<std::int64_t>() +
+                             command.at("shared").at("n").get<std::int64_t>();
+  std::ifstream runs(counted);
+  const auto all = std::count(std::istreambuf_iterator<char>(runs), {}, '\n');
+  EXPECT_GT(timed, 0);
+  EXPECT_LE(timed, all);
+  EXPECT_GE(timed, all - 12);  // at most the last run of each window is not complete
+}
+
+TEST(CorunTest, ACommandThatNeverEndsHasNoTime) {
+  SKIP_ON_ONE_CPU();
+  const std::string seconds = LongSleep();
+  const TestFolder folder;
+  const std::string file = (folder.path() / "corun.json").string();
+  const Outcome outcome = Corun({kLenet, "command sleep " + seconds}, {"--json", file});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  const auto command = ReadJson(file).at("group")[1];
+  EXPECT_TRUE(command.at("solo").is_null());
+  EXPECT_TRUE(command.at("slowdown").is_null());
+  EXPECT_THAT(command.at("reason").get<std::string>(), HasSubstr("--window"));
+  EXPECT_THAT(ProcessesWith(seconds), testing::IsEmpty());
+}
+
+struct Failing {
+  std::string command, message;
+};
+
+TEST(CorunTest, ACommandThatFailsEndsTheGroup) {
+  SKIP_ON_ONE_CPU();
+  for (const auto& [command, message] :
+       {Failing{"command false", "ended with status 1"},
+        Failing{"command kill -SEGV $$", "signal 11"},
+        Failing{"command no_such_program", "cannot be started"},
+        Failing{"command echo first >&2; echo second >&2; exit 3", "(it said: second)"}}) {
+    const Outcome outcome = Corun({kLenet, command});
+    EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
+    EXPECT_THAT(outcome.output, AllOf(HasSubstr("workload '" + command + "'"), HasSubstr(message)));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+}
+
+TEST(CorunTest, AnInterruptLeavesNoProcess) {
+  SKIP_ON_ONE_CPU();
+  RunningGroup group;
+  ASSERT_TRUE(group.AwaitRunning());
+  kill(group.process(), SIGINT);
+  const int status = group.Wait();
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted) << group.Log();
+  EXPECT_THAT(group.Log(), HasSubstr(std::string(kLenet) + " (CPU"));  // its table
+  EXPECT_TRUE(group.Ends());
+}
+
+TEST(CorunTest, AKillOfTheCommandLeavesNoProcess) {
+  SKIP_ON_ONE_CPU();
+  for (const int signal : {SIGKILL, SIGTERM}) {
+    RunningGroup group;
+    ASSERT_TRUE(group.AwaitRunning());
+    kill(group.process(), signal);
+    group.Wait();
+    EXPECT_TRUE(group.Ends()) << signal;
+  }
+}
+
+TEST(CorunTest, AMemberThatIsKilledEndsTheGroup) {
+  SKIP_ON_ONE_CPU();
+  for (const std::size_t member : {0u, 1u}) {
+    RunningGroup group;
+    ASSERT_TRUE(group.AwaitRunning());
+    ASSERT_EQ(group.Members().size(), 2u);
+    kill(group.Members()[member], SIGKILL);
+    const int status = group.Wait();
+    EXPECT_EQ(WEXITSTATUS(status), kExitWrong);
+    EXPECT_THAT(group.Log(), AllOf(HasSubstr(member == 0 ? kLenet : "workload 'command"),
+                                   HasSubstr("signal 9")));
+    EXPECT_TRUE(group.Ends());
+  }
+}
+
+TEST(CorunTest, AMemberThatHangsEndsTheGroup) {
+  SKIP_ON_ONE_CPU();
+  RunningGroup group({"--timeout", "10s"});
+  ASSERT_TRUE(group.AwaitRunning());
+  ASSERT_EQ(group.Members().size(), 2u);
+  kill(group.Members().front(), SIGSTOP);
+  const int status = group.Wait();
+  EXPECT_EQ(WEXITSTATUS(status), kExitWrong);
+  EXPECT_THAT(group.Log(), AllOf(HasSubstr(kLenet), HasSubstr("hangs")));
+  EXPECT_TRUE(group.Ends());
+}
+
+TEST(CorunWordsTest, SetEveryOption) {
+  const CorunWorkload network =
+      ParseCorunWords(" cpus 0,3-5  cnn train batch 32 threads 2 backend openblas dtype f32 ");
+  EXPECT_EQ(network.network.network, "cnn");
+  EXPECT_TRUE(network.training);
+  EXPECT_EQ(network.network.batch, 32);
+  EXPECT_EQ(network.network.threads, 2);
+  EXPECT_EQ(network.network.backend, "openblas");
+  EXPECT_THAT(network.wish.cpus, ElementsAre(0, 3, 4, 5));
+  EXPECT_EQ(network.wish.threads, 2u);
+  const CorunWorkload command = ParseCorunWords("cpus 1 command echo  'a  b' train");
+  EXPECT_EQ(command.command, "echo  'a  b' train");
+  EXPECT_EQ(ParseCorunWords("probe dram threads 3").wish.threads, 3u);
+  EXPECT_EQ(ParseCorunList("cnn train,resnet50 infer batch 2,probe llc").size(), 3u);
+}
+
+TEST(CorunTableTest, StagesAreSortedByLossAndMarkedOnlyWithEvidence) {
+  const auto times = [](const char* name, double solo, double low, double median, double high) {
+    const Summary summary{.median = solo, .min = solo, .p90 = solo, .n = 9};
+    const Slowdown slowdown{.median = median, .ci95 = {low, high}};
+    return CorunTimes{.name = name,
+                      .pass = "forward",
+                      .solo = summary,
+                      .shared = summary,
+                      .slowdown = slowdown,
+                      .verdict = VerdictOf(slowdown)};
+  };
+  CorunGroup group;
+  group.members.push_back(
+      {.workload = "net",
+       .cpus = {0},
+       .iteration = times("iteration", 3e-3, 0.9, 1.3, 1.7),
+       .stages = {times("little", 1e-3, 1.01, 1.1, 1.2), times("much", 1e-3, 1.2, 1.5, 1.8),
+                  times("doubtful", 1e-3, 0.9, 1.2, 1.5)},
+       .reason = {},
+       .waited_alone = {},
+       .waited_shared = {}});
+  const std::string text = CorunTable(group, 15, Style{});
+  EXPECT_LT(text.find("much"), text.find("doubtful"));
+  EXPECT_LT(text.find("doubtful"), text.find("little"));
+  EXPECT_THAT(text, HasSubstr("no difference found"));
+  const auto line = [&text](const char* name) {
+    const std::size_t at = text.find(std::string("\n") + name);
+    return text.substr(at, text.find('\n', at + 1) - at);
+  };
+  EXPECT_THAT(line("much"), AllOf(HasSubstr("+0.5"), HasSubstr("slower")));
+  EXPECT_THAT(line("little"), HasSubstr("slower"));
+  EXPECT_THAT(line("doubtful"), testing::Not(HasSubstr("slower")));
+  EXPECT_THAT(CorunTable(group, 1, Style{}), HasSubstr("the other 2 stages"));
+}
+
+// Six rounds of one member with one stage: 1 s alone, 2 s beside the others.
+SharingRounds RoundsThatWaited(double alone, double shared) {
+  SharingRounds rounds{.solo = {{}}, .shared = {{}}, .cancelled = false};
+  for (int round = 0; round < 6; ++round) {
+    rounds.solo[0].push_back({.stages = 1, .seconds = {1}, .waited = alone});
+    rounds.shared[0].push_back({.stages = 1, .seconds = {2}, .waited = shared});
+  }
+  return rounds;
+}
+
+TEST(CorunMembersTest, AWorkloadThatWaitedForOtherProgramsIsDegraded) {
+  const auto status = [](double alone, double shared, WindowTime time) {
+    const auto members = MembersOf(RoundsThatWaited(alone, shared), {{{"run", ""}}}, time);
+    EXPECT_EQ(members[0].iteration.slowdown->median, 2);
+    return members[0].status;
+  };
+  EXPECT_EQ(status(0.01, 0.01, WindowTime::kMedian), Status::kOk);
+  EXPECT_EQ(status(0.05, 0, WindowTime::kMedian), Status::kDegraded);
+  EXPECT_EQ(status(0, 0.05, WindowTime::kMedian), Status::kDegraded);
+  EXPECT_EQ(status(0, 0.5, WindowTime::kMean), Status::kOk);  // a neighbour has the same CPU
+  EXPECT_EQ(status(0.05, 0.5, WindowTime::kMean), Status::kDegraded);
+}
+
+TEST(CorunMembersTest, AMissingSlowdownHasAReason) {
+  const auto reason = [](const SharingRounds& rounds, std::vector<MemberStage> stages) {
+    const auto members = MembersOf(rounds, {std::move(stages)}, WindowTime::kMedian);
+    EXPECT_EQ(members[0].status, Status::kSkipped);
+    return members[0].reason;
+  };
+  EXPECT_THAT(reason({.solo = {{}}, .shared = {{}}, .cancelled = false}, {}),
+              HasSubstr("interrupted"));
+  SharingRounds rounds = RoundsThatWaited(0, 0);
+  const std::vector<std::vector<WindowSamples>> idle = {std::vector<WindowSamples>(6)};
+  EXPECT_THAT(reason({.solo = idle, .shared = idle, .cancelled = false}, {}),
+              HasSubstr("no iterations"));
+  rounds.shared[0][3].seconds.clear();
+  EXPECT_THAT(reason(rounds, {{"run", ""}}), HasSubstr("fewer than 6 rounds"));
+  for (WindowSamples& window : rounds.shared[0]) window.seconds.clear();
+  EXPECT_THAT(reason(rounds, {{"run", ""}}), HasSubstr("no iteration began and ended"));
+}
+
+TEST(CorunMembersTest, TheGroupsMetricsAreThoseOfTheRounds) {
+  CorunGroup group;
+  AddMetrics(RoundsThatWaited(0, 0), WindowTime::kMedian, group);
+  EXPECT_EQ(group.stp->median, 0.5);
+  EXPECT_EQ(group.antt->median, 2);
+  EXPECT_EQ(group.fairness->median, 1);
+  AddMetrics({.solo = {{}}, .shared = {{}}, .cancelled = false}, WindowTime::kMedian, group);
+  EXPECT_FALSE(group.stp);
+}
+
+std::string CpusPlusOne() { return std::to_string(AllowedCpus().cpus.size() + 1); }
+
+class RefusedCorunTest : public testing::TestWithParam<Refused> {};
+
+TEST_P(RefusedCorunTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(
+    Words, RefusedCorunTest,
+    testing::Values(
+        Refused{{"corun"}, "give workloads"},
+        Refused{{"corun", "--workload", "cnm train"}, "did you mean cnn"},
+        Refused{{"corun", "--workload", "lenet5"}, "train or infer"},
+        Refused{{"corun", "--workload", "lenet5 learn"}, "'learn': must be train or infer"},
+        Refused{{"corun", "--workload", "lenet5 infer batch"}, "the value of batch"},
+        Refused{{"corun", "--workload", "lenet5 infer batch 0"}, "batch 0: must be a whole number"},
+        Refused{{"corun", "--workload", "lenet5 infer batch 2x"}, "batch 2x"},
+        Refused{{"corun", "--workload", "lenet5 infer speed 2"}, "no setting 'speed'"},
+        Refused{{"corun", "--workload", "lenet5 infer backend mkl"}, "no backend 'mkl'"},
+        Refused{{"corun", "--workload", "lenet5 infer dtype f31"}, "no dtype 'f31'"},
+        Refused{{"corun", "--workload", "lenet5 infer cpus 3-1"}, "cpus 1"},
+        Refused{{"corun", "--workload", "lenet5 infer cpus 0,0"}, "names a CPU twice"},
+        Refused{{"corun", "--workload", "lenet5 infer cpus 65000"}, "may use the CPUs"},
+        Refused{{"corun", "--workload", "lenet5 infer cpus 0 threads 1 batch -1"}, "batch -1"},
+        Refused{{"corun", "--workload", "probe"}, "the name of a probe"},
+        Refused{{"corun", "--workload", "probe drm"}, "there are: llc dram"},
+        Refused{{"corun", "--workload", "command"}, "the program is missing"},
+        Refused{{"corun", "--workload", " "}, "is empty"},
+        Refused{{"corun", "--workload", "probe idle", "--rounds", "5"}, "--rounds 5: must be 6"},
+        Refused{{"corun", "--workload", "probe idle", "--window", "1x"}, "--window 1x"},
+        Refused{{"corun", "--workload", "probe idle", "--timeout", "0"}, "--timeout 0"},
+        Refused{{"corun", "--matrix", "probe idle,,probe fma"}, "is empty"},
+        Refused{{"corun", "--workload", "probe idle", "--json", "/no/such/folder/x"}, "/no/such"}));
+
+TEST(RefusedCorunTest, MoreWorkloadsThanCpus) {
+  std::vector<std::string> arguments = {"corun", "--workload"};
+  for (std::size_t i = 0; i <= AllowedCpus().cpus.size(); ++i) arguments.push_back("probe idle");
+  ExpectRefused({arguments, CpusPlusOne() + " workloads"});
+  ExpectRefused({{"corun", "--workload", "lenet5 infer threads " + CpusPlusOne()}, "need more"});
+}
+
+// Only the member itself finds out; its line says which it is.
+TEST(RefusedCorunTest, WhatTheMemberRefuses) {
+  ExpectRefused({{"corun", "--workload", "/no/such.onnx infer"},
+                 "workload '/no/such.onnx infer': /no/such.onnx"});
+}
+
+}  // namespace
+}  // namespace topdnn

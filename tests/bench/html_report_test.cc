@@ -1,0 +1,67 @@
+// The HTML page of `topdnn report` in a browser: what it draws, its use by pointer and keyboard,
+// and that it needs no network. browse_page.py drives Debian's chromium.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/bench/program.h"
+#include "tests/bench/result_samples.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+constexpr int kNoBrowser = 77;  // exit status of browse_page.py
+
+// Writes the page of the results, and makes this check of browse_page.py.
+void Browse(const std::string& check, const std::vector<nlohmann::ordered_json>& results) {
+  const TestFolder folder;
+  const std::string page = folder.path() / "page.html";
+  std::vector<std::string> arguments = {"report", "--html", page};
+  for (const auto& result : results) {
+    const std::string name = "result" + std::to_string(arguments.size()) + ".json";
+    arguments.push_back(folder.Write(name, result.dump()));
+  }
+  const Outcome written = RunProgram(arguments);
+  ASSERT_EQ(written.exit_status, 0) << written.output;
+  const Outcome browsed = RunShell(Quoted(TOPDNN_SOURCE_DIR "/tests/bench/browse_page.py") + " " +
+                                   check + " " + Quoted(page));
+  if (browsed.exit_status == kNoBrowser) GTEST_SKIP() << browsed.output;
+  EXPECT_EQ(browsed.exit_status, 0) << browsed.output;
+}
+
+TEST(HtmlPageInABrowser, DrawsTheDataToScale) { Browse("drawn", {SampleProfile()}); }
+
+TEST(HtmlPageInABrowser, WorksByPointerAndKeyboard) { Browse("use", {SampleProfile()}); }
+
+TEST(HtmlPageInABrowser, FitsEveryWidth) { Browse("widths", {LargeProfile(587)}); }
+
+TEST(HtmlPageInABrowser, IsLegibleInBothThemes) { Browse("themes", {SampleProfile()}); }
+
+TEST(HtmlPageInABrowser, QuotesHostileNames) { Browse("hostile", {HostileProfile()}); }
+
+TEST(HtmlPageInABrowser, DrawsASweep) { Browse("figures", {SampleSweep()}); }
+
+TEST(HtmlPageInABrowser, DrawsAComparison) { Browse("figures", {SampleComparison()}); }
+
+TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
+
+TEST(HtmlPageInABrowser, DrawsResultsThatLackMostKeys) {
+  using Json = nlohmann::ordered_json;
+  const Json one = {{"name", "x"}};
+  std::vector<Json> results = {
+      {{"step", Json::object()}, {"stages", Json::array()}},
+      {{"step", nullptr}, {"stages", {one, {{"seconds", 5}, {"roofline", "x"}}}}},
+      {{"cases", {one, {{"status", "OK"}, {"step", 5}}}}, {"left_out", 0}},
+      {{"rows", {one, {{"ci95", "x"}, {"ratio", nullptr}}}}, {"verdict", "not comparable"}},
+      {{"group", {one, {{"stages", {one}}}}}, {"stp", nullptr}, {"matrix", {one}}}};
+  for (Json& result : results) result["schema"] = 1;
+  Browse("minimal", results);
+}
+
+}  // namespace
+}  // namespace topdnn
