@@ -279,17 +279,30 @@ std::int64_t Layout::OffsetOf(const Shape& shape, std::span<const std::int64_t> 
   return offset;
 }
 
-std::vector<std::int64_t> Layout::Offsets(const Shape& shape) const {
-  const Addressing addressing = AddressingOf(tag_, shape);
-  std::vector<std::int64_t> offsets = {0};
-  for (const auto& of_dimension : addressing.offset_of) {
-    std::vector<std::int64_t> next;
-    next.reserve(offsets.size() * of_dimension.size());
-    for (const std::int64_t base : offsets) {
-      for (const std::int64_t offset : of_dimension) next.push_back(base + offset);
+namespace {
+
+// Calls `visit` with the position of every element, in row-major order of the logical tensor.
+// `offset_of` is Addressing's, or its rest from a dimension on. Allocates nothing.
+template <typename Visit>
+void VisitOffsets(std::span<const std::vector<std::int64_t>> offset_of, std::int64_t base,
+                  const Visit& visit) {
+  if (offset_of.empty()) return visit(base);
+  for (const std::int64_t offset : offset_of.front()) {
+    if (offset_of.size() == 1) {
+      visit(base + offset);
+    } else {
+      VisitOffsets(offset_of.subspan(1), base + offset, visit);
     }
-    offsets = std::move(next);
   }
+}
+
+}  // namespace
+
+std::vector<std::int64_t> Layout::Offsets(const Shape& shape) const {
+  std::vector<std::int64_t> offsets;
+  offsets.reserve(static_cast<std::size_t>(shape.elements()));
+  VisitOffsets(AddressingOf(tag_, shape).offset_of, 0,
+               [&offsets](std::int64_t offset) { offsets.push_back(offset); });
   return offsets;
 }
 
@@ -362,17 +375,18 @@ std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
     throw std::invalid_argument(
         fmt::format("layout '{}' is opaque: only its backend can read it", desc.layout.tag()));
   }
+  std::vector<double> values(static_cast<std::size_t>(desc.shape.elements()));
   if (IsRowMajor(desc)) {
-    std::vector<double> values(static_cast<std::size_t>(desc.shape.elements()));
     VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
       std::transform(elements, elements + values.size(), values.begin(), to_double);
     });
     return values;
   }
-  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
-  std::vector<double> values(offsets.size());
+  const Addressing addressing = AddressingOf(desc.layout.tag(), desc.shape);
   VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
-    for (std::size_t i = 0; i < offsets.size(); ++i) values[i] = to_double(elements[offsets[i]]);
+    double* next = values.data();
+    VisitOffsets(addressing.offset_of, 0,
+                 [&](std::int64_t offset) { *next++ = to_double(elements[offset]); });
   });
   return values;
 }
@@ -388,9 +402,11 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
     });
     return;
   }
-  const std::vector<std::int64_t> offsets = desc.layout.Offsets(desc.shape);
+  const Addressing addressing = AddressingOf(desc.layout.tag(), desc.shape);
   VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
-    for (std::size_t i = 0; i < offsets.size(); ++i) elements[offsets[i]] = from_double(values[i]);
+    const double* next = values.data();
+    VisitOffsets(addressing.offset_of, 0,
+                 [&](std::int64_t offset) { elements[offset] = from_double(*next++); });
   });
 }
 

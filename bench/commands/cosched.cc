@@ -24,6 +24,7 @@
 #include "bench/studies/child_program.h"
 #include "bench/studies/cosched_measure.h"
 #include "bench/studies/cosched_run.h"
+#include "bench/studies/temporary_folder.h"
 #include "bench/workload/network_source.h"
 #include "harness/input_file.h"
 #include "harness/one_line.h"
@@ -224,7 +225,7 @@ int RunCosched(const CoschedOptions& options) {
   if (!options.write_trace.empty()) {
     WriteFileAtomically(options.write_trace, TraceText(result.jobs));
   }
-  const JobFolder folder;
+  const TemporaryFolder folder;
   JobLaunch launch{.program = {OwnProgram(), "malleable"},
                    .folder = folder.path(),
                    .environment = JobEnvironment(),

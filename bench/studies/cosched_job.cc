@@ -1,21 +1,18 @@
 #include "bench/studies/cosched_job.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <system_error>
 #include <utility>
 
 #include "bench/studies/child_program.h"
+#include "harness/machine/thread_cpus.h"
 #include "harness/one_line.h"
 
 namespace topdnn {
@@ -58,47 +55,12 @@ std::vector<std::string> ArgumentsOf(const TraceJob& job, int width, const std::
   return arguments;
 }
 
-// A thread that starts meanwhile inherits the CPUs of its creator, or is found in the second pass.
-void PinProcess(pid_t process, const std::vector<int>& cpus) {
-  int last = -1;
-  for (const int cpu : cpus) last = std::max(last, cpu);
-  if (last < 0) return;
-  const auto count = static_cast<std::size_t>(last) + 1;
-  cpu_set_t* const mask = CPU_ALLOC(count);
-  if (mask == nullptr) return;
-  const std::size_t bytes = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(bytes, mask);
-  for (const int cpu : cpus) CPU_SET_S(static_cast<std::size_t>(cpu), bytes, mask);
-  for (int pass = 0; pass < 2; ++pass) {
-    std::error_code error;
-    for (const auto& task :
-         std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
-      // (a thread may have ended, and a CPU may be offline: the kernel then keeps the old mask)
-      sched_setaffinity(std::atoi(task.path().filename().c_str()), bytes, mask);
-    }
-  }
-  CPU_FREE(mask);
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, std::string>> JobEnvironment() {
   constexpr const char* kName = "OMP_WAIT_POLICY";
   if (std::getenv(kName) != nullptr) return {};
   return {{kName, "passive"}};
-}
-
-JobFolder::JobFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "topdnn-cosched-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw std::system_error(errno, std::generic_category(), name);
-  }
-  path_ = name;
-}
-
-JobFolder::~JobFolder() {
-  std::error_code error;
-  std::filesystem::remove_all(path_, error);
 }
 
 JobProcess::JobProcess(const TraceJob& job, int width, const std::string& name,
@@ -244,7 +206,7 @@ void JobProcess::CheckProgress(CoschedClock::time_point now) {
 }
 
 void JobProcess::Pin() {
-  PinProcess(process_, cpus_);
+  if (!cpus_.empty()) BindProcess(process_, cpus_);
   pinned_ = cpus_;
   narrowed_.reset();
 }

@@ -14,25 +14,12 @@
 #include <utility>
 #include <vector>
 
-#include "bench/studies/cosched_control.h"
+#include "bench/studies/control_client.h"
 #include "harness/scheduling/trace.h"
 
 namespace topdnn {
 
 using CoschedClock = std::chrono::steady_clock;
-
-// A private folder for sockets and logs, removed with everything in it at the end.
-class JobFolder {
- public:
-  JobFolder();  // throws std::system_error
-  ~JobFolder();
-  JobFolder(const JobFolder&) = delete;
-  JobFolder& operator=(const JobFolder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 // How to run jobs.
 struct JobLaunch {

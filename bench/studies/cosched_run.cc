@@ -67,7 +67,7 @@ class Scheduler {
     const auto now = CoschedClock::now();
     bool changed = LookAtCpus(now);
     for (; arrived_ < jobs_.size() && jobs_[arrived_].arrival <= SecondsAt(now); ++arrived_) {
-      Enqueue(arrived_);
+      Enqueue(arrived_, jobs_[arrived_], queue_);
       changed = true;
     }
     for (const QueuedJob& queued : queue_) {
@@ -91,15 +91,6 @@ class Scheduler {
   void CountCapacity(CoschedClock::time_point now) {
     capacity_ += (SecondsAt(now) - counted_) * static_cast<double>(cpus_.size());
     counted_ = SecondsAt(now);
-  }
-
-  void Enqueue(std::size_t job) {
-    const TraceJob& from = jobs_[job];
-    const QueuedJob queued{.job = job,
-                           .priority = from.priority,
-                           .min_width = from.min_width,
-                           .max_width = from.max_width};
-    queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), queued, IsBefore), queued);
   }
 
   // Whether the job has ended.

@@ -1,12 +1,10 @@
 #include "bench/studies/malleable.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "bench/command_line/nearest.h"
 #include "bench/studies/malleable_phases.h"
 #include "bench/studies/malleable_report.h"
+#include "bench/studies/temporary_folder.h"
 #include "bench/studies/width_requests.h"
 #include "bench/validation/step_check.h"
 #include "bench/workload/stage_calls.h"
@@ -70,29 +69,6 @@ std::vector<std::string> SourcesOf(const MalleableOptions& options) {
   if (sources.empty()) throw UsageError("--by: name a source: api, signal, socket or quota");
   return sources;
 }
-
-// A folder for the control socket, for its lifetime.
-class SocketFolder {
- public:
-  SocketFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "topdnn-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error("no temporary folder can be made: set TMPDIR to one of yours");
-    }
-    path_ = name;
-  }
-  ~SocketFolder() {
-    std::error_code error;
-    std::filesystem::remove_all(path_, error);
-  }
-  SocketFolder(const SocketFolder&) = delete;
-  SocketFolder& operator=(const SocketFolder&) = delete;
-
-  std::string socket() const { return (path_ / "control").string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 void CheckAgainstReference(const MalleableOptions& options, Workload& workload) {
   const StepChecks checks = CheckStep(options.workload, options.training(), *workload.plan);
@@ -174,16 +150,17 @@ int RunMalleableStudy(MalleableOptions options) {
   CheckOutputs({options.json}, {});
   options.workload.threads = bounds.most;
   ThreadsOf(options.workload);  // forks, so it precedes the watcher's thread
-  const SocketFolder folder;
+  const TemporaryFolder folder;
+  const std::string socket = folder.path() / "control";
   WidthControl control(bounds.least, bounds.most, widths.back());
-  const auto watcher = WatchWidth(control, folder.socket(), false);
+  const auto watcher = WatchWidth(control, socket, false);
   Workload workload = MalleableWorkload(options.workload, options.training(), bounds.most);
   MalleableRun run(options.workload, workload, control);
   run.Feed();
   CheckAgainstReference(options, workload);
   const PhaseSettings settings = {.widths = widths,
                                   .changes = options.changes,
-                                  .socket_path = folder.socket(),
+                                  .socket_path = socket,
                                   .training = options.training(),
                                   .seed = options.workload.seed};
   const MalleableResult result = Measure(options, sources, settings, control, run);

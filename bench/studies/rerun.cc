@@ -1,9 +1,7 @@
 #include "bench/studies/rerun.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -14,6 +12,7 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/studies/child_program.h"
 #include "bench/studies/result_file.h"
+#include "bench/studies/temporary_folder.h"
 #include "harness/report/registry.h"
 
 namespace topdnn {
@@ -27,28 +26,6 @@ std::set<std::string> OutputOptions() {
   return options;
 }
 
-// A folder for the results of the runs, removed at the end.
-class RunFolder {
- public:
-  RunFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "topdnn-rerun-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(), name);
-    }
-    path_ = name;
-  }
-  ~RunFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-  std::string File(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
 // A side of a case.
 struct Side {
   const char* name;
@@ -57,14 +34,14 @@ struct Side {
   std::vector<ComparedRun> runs;
 };
 
-ComparedRun RunOnce(const Side& side, const RunFolder& folder) {
+ComparedRun RunOnce(const Side& side, const std::filesystem::path& folder) {
   constexpr double kMostSeconds = 24 * 3600;
   ChildProgram child;
   child.arguments = {side.program};
   child.arguments.insert(child.arguments.end(), side.arguments.begin(), side.arguments.end());
-  const std::string json = folder.File("profile.json");
+  const std::string json = folder / "profile.json";
   child.arguments.insert(child.arguments.end(), {"--json", json});
-  child.log = folder.File("output");
+  child.log = folder / "output";
   child.most_seconds = kMostSeconds;
   child.cancel = &InterruptFlag();
   std::error_code ignored;
@@ -110,7 +87,7 @@ std::vector<std::string> ArgumentsToRepeat(const std::string& command, const std
 
 void Rerun(const RerunOptions& options, ComparedResults& results) {
   const std::string self = OwnProgram();
-  const RunFolder folder;
+  const TemporaryFolder folder;
   const std::size_t all = results.cases.size() * 2 * static_cast<std::size_t>(options.repeats);
   std::size_t done = 0;
   for (ComparedCase& both : results.cases) {
@@ -129,7 +106,7 @@ void Rerun(const RerunOptions& options, ComparedResults& results) {
           options.progress(fmt::format("run {} of {}: {} {}", done + 1, all, side->name, both.name),
                            static_cast<double>(done) / static_cast<double>(all));
         }
-        side->runs.push_back(RunOnce(*side, folder));
+        side->runs.push_back(RunOnce(*side, folder.path()));
         ++done;
       }
     }

@@ -1,10 +1,11 @@
 #include "bench/studies/sweep_case.h"
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <random>
+
+#include "bench/formats/checksum.h"
 
 namespace topdnn {
 
@@ -21,11 +22,6 @@ std::string FileName(std::string text) {
   }
   constexpr std::size_t kMost = 100;
   return text.substr(0, kMost);
-}
-
-std::uint32_t Checksum(const std::string& text) {
-  return static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size())));
 }
 
 // oneDNN's names for the values of the axis "isa" (its documentation, "CPU dispatcher control").
@@ -56,7 +52,7 @@ std::string IdOf(const SweepCase& one, const CaseSettings& settings) {
   if (one.repeat > 1) name += fmt::format("-r{}", one.repeat);
   const std::string whole =
       Json(one.values).dump() + Json(settings).dump() + std::to_string(one.repeat);
-  return fmt::format("{}-{:08x}", FileName(name), Checksum(whole));
+  return fmt::format("{}-{}", FileName(name), Checksum(whole));
 }
 
 std::vector<SweepCase> ScheduleOf(const AxisValues& values, int repeats, std::uint64_t seed) {

@@ -1,20 +1,18 @@
 #include "bench/studies/width_requests.h"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
-#include <sys/un.h>
+#include <poll.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "bench/studies/control_client.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
 #include "harness/sharing/width_limits.h"
@@ -59,31 +57,25 @@ class BySignal final : public WidthRequester {
 
 class BySocket final : public WidthRequester {
  public:
-  explicit BySocket(const std::string& path) : fd_(socket(AF_UNIX, SOCK_SEQPACKET, 0)) {
-    sockaddr_un address = {};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    if (connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-      const int error = errno;
-      close(fd_);
-      throw std::runtime_error(fmt::format("{}: {}", path, std::strerror(error)));
-    }
+  explicit BySocket(const std::string& path) : client_(path) {
+    if (!client_.Connect()) throw std::runtime_error(path + ": the control socket does not accept");
   }
-  ~BySocket() override { close(fd_); }
 
   void Ask(int width) override {
-    const std::string request = fmt::format(R"({{"request":"set_width","width":{}}})", width);
-    std::array<char, 1024> reply;
-    const bool sent = send(fd_, request.data(), request.size(), MSG_NOSIGNAL) > 0;
-    const ssize_t bytes = sent ? recv(fd_, reply.data(), reply.size(), 0) : -1;
-    const std::string_view text(reply.data(), bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
-    if (!text.starts_with(R"({"ok":true)")) {
-      throw std::runtime_error(fmt::format("the control socket replies '{}'", text));
+    if (!client_.SetWidth(width))
+      throw std::runtime_error(client_.path() + ": nothing can be sent");
+    pollfd wait = {.fd = client_.fd(), .events = POLLIN, .revents = 0};
+    poll(&wait, 1, std::chrono::milliseconds(kPatience).count());
+    const std::optional<std::string> packet = client_.Receive();
+    const auto reply = packet ? ParseControlReply(*packet) : std::nullopt;
+    if (!reply || !reply->error.empty()) {
+      throw std::runtime_error(fmt::format("{}: width {} is refused: {}", client_.path(), width,
+                                           reply ? reply->error : "no valid reply"));
     }
   }
 
  private:
-  int fd_;
+  ControlClient client_;
 };
 
 class ByQuota final : public WidthRequester {

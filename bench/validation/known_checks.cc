@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <zlib.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/formats/checksum.h"
 #include "bench/formats/whole_file.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/network_source.h"
@@ -67,10 +67,7 @@ int AddBuildId(dl_phdr_info* info, std::size_t, void* ids) {
 
 // One file per key: the checksum is of the whole key.
 std::string FileOf(const std::string& folder, const Json& key) {
-  const std::string text = key.dump();
-  const auto sum =
-      crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
-  return fmt::format("{}/{:08x}.json", folder, sum);
+  return fmt::format("{}/{}.json", folder, Checksum(key.dump()));
 }
 
 // Of the program and all loaded libraries.

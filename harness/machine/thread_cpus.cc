@@ -43,23 +43,39 @@ std::vector<unsigned long> MaskOf(std::span<const int> cpus) {
   return mask;
 }
 
-// The calling thread's number first.
-std::vector<int> ThreadNumbers() {
-  const int own = static_cast<int>(syscall(SYS_gettid));
-  std::vector<int> threads = {own};
+// Of a process. Does not throw: a process may end meanwhile.
+std::vector<int> ThreadNumbers(const std::string& process) {
+  std::vector<int> threads;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task", error)) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + process + "/task", error)) {
     const std::string name = entry.path().filename().string();
     int number = 0;
     std::from_chars(name.data(), name.data() + name.size(), number);
-    if (number > 0 && number != own) threads.push_back(number);
+    if (number > 0) threads.push_back(number);
   }
+  return threads;
+}
+
+// The calling thread's number first.
+std::vector<int> OwnThreadNumbers() {
+  const int own = static_cast<int>(syscall(SYS_gettid));
+  std::vector<int> threads = ThreadNumbers("self");
+  std::erase(threads, own);
+  threads.insert(threads.begin(), own);
   return threads;
 }
 
 }  // namespace
 
 int BindThisThread(int cpu) { return SetMask(0, MaskOf(std::span(&cpu, 1))); }
+
+void BindProcess(pid_t process, std::span<const int> cpus) {
+  const std::vector<unsigned long> mask = MaskOf(cpus);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const int thread : ThreadNumbers(std::to_string(process))) SetMask(thread, mask);
+  }
+}
 
 CpuDivision DivideCpus(const std::vector<std::vector<int>>& cores, int threads) {
   CpuDivision division;
@@ -89,7 +105,7 @@ CpuDivision DivideCpus(const std::vector<std::vector<int>>& cores, int threads) 
 
 ProcessOnCpus::ProcessOnCpus(std::span<const int> cpus) {
   const std::vector<unsigned long> mask = MaskOf(cpus);
-  for (const int thread : ThreadNumbers()) {
+  for (const int thread : OwnThreadNumbers()) {
     ThreadMask before{.thread = thread, .mask = {}};
     int error = GetMask(thread, &before.mask);
     if (error == 0) error = SetMask(thread, mask);
@@ -104,7 +120,7 @@ ProcessOnCpus::ProcessOnCpus(std::span<const int> cpus) {
 
 ProcessOnCpus::~ProcessOnCpus() {
   if (before_.empty()) return;
-  for (const int thread : ThreadNumbers()) {
+  for (const int thread : OwnThreadNumbers()) {
     const auto known = std::find_if(before_.begin(), before_.end(),
                                     [thread](const ThreadMask& m) { return m.thread == thread; });
     SetMask(thread, known == before_.end() ? before_.front().mask : known->mask);

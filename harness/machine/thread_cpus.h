@@ -3,6 +3,8 @@
 #ifndef TOPDNN_HARNESS_MACHINE_THREAD_CPUS_H_
 #define TOPDNN_HARNESS_MACHINE_THREAD_CPUS_H_
 
+#include <sys/types.h>
+
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +13,11 @@ namespace topdnn {
 
 // Binds the calling thread to one CPU. Returns 0 or an errno.
 int BindThisThread(int cpu);
+
+// Binds all threads of another process to these CPUs, as far as the kernel permits it: threads that
+// have ended are skipped, and a thread keeps its CPUs if all the new ones are offline. A thread
+// that starts meanwhile inherits the CPUs of its creator or is found in a second pass.
+void BindProcess(pid_t process, std::span<const int> cpus);
 
 // A division of CPUs between measured threads and others.
 struct CpuDivision {

@@ -186,8 +186,15 @@ std::vector<int> Rounded(int cpus, std::span<const WidthLimits> jobs,
 
 }  // namespace
 
-bool IsBefore(const QueuedJob& a, const QueuedJob& b) {
-  return std::tuple(-a.priority, a.job) < std::tuple(-b.priority, b.job);
+void Enqueue(std::size_t job, const TraceJob& description, std::vector<QueuedJob>& queue) {
+  const auto place = [](const QueuedJob& queued) {
+    return std::tuple(-queued.priority, queued.job);
+  };
+  const QueuedJob queued{.job = job,
+                         .priority = description.priority,
+                         .min_width = description.min_width,
+                         .max_width = description.max_width};
+  queue.insert(std::ranges::upper_bound(queue, place(queued), {}, place), queued);
 }
 
 std::span<const Policy> Policies() { return kPolicies; }

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/scheduling/trace.h"
+
 namespace topdnn {
 
 inline constexpr int kNoPart = -1;
@@ -31,8 +33,8 @@ struct QueuedJob {
   JobWidth now = {};     // what it has at present
 };
 
-// The order of the queue: by priority, then by number.
-bool IsBefore(const QueuedJob& a, const QueuedJob& b);
+// Inserts job number `job`. The order of the queue: by priority, then by number.
+void Enqueue(std::size_t job, const TraceJob& description, std::vector<QueuedJob>& queue);
 
 struct QueueState {
   double time = 0;  // seconds

@@ -76,7 +76,7 @@ class Simulator {
       capacity += (next - time_) * cpus_;
       Advance(next);
       End();
-      for (; NextArrival() <= time_; ++arrived_) Enqueue(arrived_);
+      for (; NextArrival() <= time_; ++arrived_) Enqueue(arrived_, jobs_[arrived_], queue_);
       for (; NextChange() <= time_; ++changed_) cpus_ = settings_.changes[changed_].cpus;
       Decide();
     }
@@ -128,15 +128,6 @@ class Simulator {
       schedule_.jobs[queued.job].end = time_;
       return true;
     });
-  }
-
-  void Enqueue(std::size_t job) {
-    const TraceJob& from = jobs_[job];
-    const QueuedJob queued{.job = job,
-                           .priority = from.priority,
-                           .min_width = from.min_width,
-                           .max_width = from.max_width};
-    queue_.insert(std::upper_bound(queue_.begin(), queue_.end(), queued, IsBefore), queued);
   }
 
   void Decide() {

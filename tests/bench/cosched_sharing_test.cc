@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/studies/cosched_control.h"
+#include "bench/studies/control_client.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"

@@ -53,10 +53,15 @@ TEST(PoliciesTest, TheTableHasEachOnce) {
 }
 
 TEST(PoliciesTest, PriorityThenArrivalOrdersTheQueue) {
-  const QueuedJob first{.job = 0}, second{.job = 1}, urgent{.job = 2, .priority = 1};
-  EXPECT_TRUE(IsBefore(first, second));
-  EXPECT_FALSE(IsBefore(second, first));
-  EXPECT_TRUE(IsBefore(urgent, first));
+  std::vector<QueuedJob> queue;
+  Enqueue(1, {.min_width = 2, .max_width = 3}, queue);
+  Enqueue(2, {.priority = 1}, queue);
+  Enqueue(0, {}, queue);
+  std::vector<std::size_t> order;
+  for (const QueuedJob& queued : queue) order.push_back(queued.job);
+  EXPECT_THAT(order, ElementsAre(2, 0, 1));
+  EXPECT_EQ(queue.back().min_width, 2);
+  EXPECT_EQ(queue.back().max_width, 3);
 }
 
 // 4 CPUs: the job of 3 runs, the job of 2 does not fit into the 1 that is left, and the job of 1

@@ -1,4 +1,4 @@
-#include "bench/studies/cosched_control.h"
+#include "bench/studies/control_client.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -12,14 +12,13 @@
 #include <system_error>
 
 #include "harness/one_line.h"
+#include "harness/sharing/control_messages.h"
 
 namespace topdnn {
 
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::size_t kMostBytes = 4096;  // of a packet
 
 // A whole number of 0 or more; absent otherwise.
 std::optional<std::int64_t> NumberAt(const Json& json, const char* key) {
@@ -35,7 +34,7 @@ std::optional<std::int64_t> NumberAt(const Json& json, const char* key) {
 }  // namespace
 
 std::optional<ControlReply> ParseControlReply(std::string_view packet) {
-  if (packet.size() > kMostBytes) return std::nullopt;
+  if (packet.size() > kMaxControlPacket) return std::nullopt;
   const Json json = Json::parse(packet, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   const auto ok = json.find("ok");
@@ -97,7 +96,8 @@ bool ControlClient::Send(std::string_view packet) const {
 
 std::optional<std::string> ControlClient::Receive() {
   if (fd_ < 0) return std::nullopt;
-  std::string packet(kMostBytes + 1, '\0');  // a longer packet is truncated, and then refused
+  std::string packet(kMaxControlPacket + 1,
+                     '\0');  // a longer packet is truncated, and then refused
   const ssize_t got = recv(fd_, packet.data(), packet.size(), MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   packet.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

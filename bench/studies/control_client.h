@@ -1,8 +1,8 @@
 // The client of a job's control socket (SOCK_SEQPACKET, one JSON object in each packet). Nothing
 // here waits: a job that does not answer cannot stop the scheduler.
 
-#ifndef TOPDNN_BENCH_STUDIES_COSCHED_CONTROL_H_
-#define TOPDNN_BENCH_STUDIES_COSCHED_CONTROL_H_
+#ifndef TOPDNN_BENCH_STUDIES_CONTROL_CLIENT_H_
+#define TOPDNN_BENCH_STUDIES_CONTROL_CLIENT_H_
 
 #include <cstdint>
 #include <optional>
@@ -53,4 +53,4 @@ class ControlClient {
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_BENCH_STUDIES_COSCHED_CONTROL_H_
+#endif  // TOPDNN_BENCH_STUDIES_CONTROL_CLIENT_H_
