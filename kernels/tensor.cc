@@ -1,6 +1,7 @@
 #include "kernels/tensor.h"
 
 #include <fmt/format.h>
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <stdexcept>
@@ -17,6 +19,7 @@
 #include <utility>
 
 #include "kernels/bf16.h"
+#include "kernels/setup_threads.h"
 
 namespace topdnn {
 
@@ -315,12 +318,31 @@ namespace {
 
 // The live memory by address. Never destroyed, because static tensors may outlive it.
 struct LiveMemory {
+  struct Block {
+    std::size_t bytes = 0;
+    void* allocated = nullptr;  // what is freed
+  };
   std::mutex mutex;
-  std::map<std::byte*, std::size_t> bytes;
+  std::map<std::byte*, Block> blocks;
 };
 LiveMemory& Live() {
   static auto* const live = new LiveMemory();
   return *live;
+}
+
+// Writes to every page, so that each has memory of its own: all pages that were only read share
+// one page of zeros. Several threads write, because the kernel clears each page, and so that the
+// pages of a large block do not all lie on one NUMA node.
+void TouchPages(std::byte* memory, std::size_t bytes) {
+  constexpr std::size_t kPage = 4096;
+  constexpr std::size_t kPart = std::size_t{32} << 20;
+  const std::size_t threads = SetupThreads(bytes / kPart);
+  const std::size_t pages = bytes / kPage;
+  OnSetupThreads(threads, [=](std::size_t thread) {
+    for (std::size_t p = pages * thread / threads; p < pages * (thread + 1) / threads; ++p) {
+      *static_cast<volatile std::byte*>(memory + p * kPage) = std::byte{0};
+    }
+  });
 }
 
 }  // namespace
@@ -330,28 +352,41 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
   const std::size_t padded = (std::max<std::size_t>(bytes, 1) + alignment - 1) & -alignment;
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(alignment, padded));
-  if (memory == nullptr) throw std::bad_alloc();
-  // This is only advice: without huge pages the memory works too, but slower.
-  if (alignment == kHugePage) madvise(memory, padded, MADV_HUGEPAGE);
-  std::memset(memory, 0, padded);
+  // calloc, because large blocks come from the kernel filled with zeros.
+  std::size_t room = padded + alignment;
+  void* const allocated = std::calloc(room, 1);
+  if (allocated == nullptr) throw std::bad_alloc();
+  void* aligned = allocated;
+  auto* memory = static_cast<std::byte*>(std::align(alignment, padded, aligned, room));
+  if (alignment == kHugePage) {
+    // This is only advice: without huge pages the memory works too, but slower.
+    madvise(memory, padded, MADV_HUGEPAGE);
+    TouchPages(memory, padded);
+  } else {
+    std::memset(memory, 0, padded);
+  }
+  // AddressSanitizer reports an access to what the alignment wastes. Without it, this does nothing.
+  auto* const begin = static_cast<std::byte*>(allocated);
+  ASAN_POISON_MEMORY_REGION(begin, memory - begin);
+  ASAN_POISON_MEMORY_REGION(memory + bytes, begin + padded + alignment - (memory + bytes));
   data_.reset(memory);
   const std::lock_guard lock(Live().mutex);
-  Live().bytes[memory] = padded;
+  Live().blocks[memory] = {padded, allocated};
 }
 
 void AlignedMemory::Free::operator()(std::byte* memory) const {
+  void* allocated = nullptr;
   {
     const std::lock_guard lock(Live().mutex);
-    Live().bytes.erase(memory);
+    allocated = Live().blocks.extract(memory).mapped().allocated;
   }
-  std::free(memory);
+  std::free(allocated);
 }
 
 std::vector<std::span<std::byte>> LiveAlignedMemory() {
   const std::lock_guard lock(Live().mutex);
   std::vector<std::span<std::byte>> all;
-  for (const auto& [memory, bytes] : Live().bytes) all.emplace_back(memory, bytes);
+  for (const auto& [memory, block] : Live().blocks) all.emplace_back(memory, block.bytes);
   return all;
 }
 

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <numbers>
 #include <random>
 #include <span>
 #include <string_view>
-#include <system_error>
-#include <thread>
+
+#include "kernels/setup_threads.h"
 
 namespace topdnn {
 
@@ -106,24 +105,6 @@ std::vector<double> DrawParameter(std::string_view layer, const Parameter& param
   return values;
 }
 
-namespace {
-
-// Calls `work` with the number of a thread, 0 to `count` - 1, on `count` threads, which end before
-// this returns. Separate threads, so that the team that is timed later is not started here at
-// another width.
-void OnThreads(std::size_t count, const std::function<void(std::size_t)>& work) {
-  std::vector<std::jthread> others;
-  others.reserve(count);
-  try {
-    for (std::size_t thread = 1; thread < count; ++thread) others.emplace_back(work, thread);
-  } catch (const std::system_error&) {
-    // No more threads may be started: this one and those that started do the work.
-  }
-  work(0);
-}
-
-}  // namespace
-
 void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw draw) {
   const auto& parameters = plan.parameters();
   const auto elements = [&parameters](std::size_t i) {
@@ -137,9 +118,7 @@ void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw dr
     largest = std::max(largest, elements(i));
     if (elements(i) <= kMostShared) largest_shared = std::max(largest_shared, elements(i));
   }
-  constexpr std::size_t kMostThreads = 8;
-  const std::size_t cpus = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t threads = std::min({cpus, kMostThreads, parameters.size()});
+  const std::size_t threads = SetupThreads(parameters.size());
   // One allocation by the caller. Memory that another thread allocates and frees stays with the
   // process: malloc_trim(3) does not shrink the end of that thread's arena (glibc 2.36).
   const auto scratch =
@@ -150,7 +129,7 @@ void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw dr
     plan.Write(parameter.value, {values, elements(i)});
   };
   std::atomic<std::size_t> next = 0;
-  OnThreads(threads, [&](std::size_t thread) {
+  OnSetupThreads(threads, [&](std::size_t thread) {
     for (std::size_t i = next++; i < parameters.size(); i = next++) {
       if (elements(i) <= kMostShared) initialize(i, &scratch[thread * largest_shared]);
     }

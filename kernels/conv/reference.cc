@@ -3,6 +3,10 @@
 
 #include "kernels/reference.h"
 
+#include <algorithm>
+#include <array>
+#include <span>
+
 #include "kernels/conv/conv.h"
 #include "kernels/conv/sums.h"
 #include "kernels/element.h"
@@ -18,6 +22,18 @@ double AfterEpilogue(const ConvEpilogue& epilogue, double sum, double bias, doub
   if (epilogue.sum) sum += before;
   if (epilogue.bound != 0.0F && sum > epilogue.bound) return epilogue.bound;
   return epilogue.relu && sum < 0 ? 0 : sum;
+}
+
+// Divides 0 to `count` - 1 into blocks, and calls `compute` with the first number of each and room
+// for its sums.
+template <typename Compute>
+void ForBlocks(std::int64_t count, const Compute& compute) {
+  constexpr std::int64_t kBlock = 16;
+  std::array<double, kBlock> sums;
+  for (std::int64_t first = 0; first < count; first += kBlock) {
+    compute(first,
+            std::span(sums).first(static_cast<std::size_t>(std::min(kBlock, count - first))));
+  }
 }
 
 template <typename T>
@@ -53,12 +69,16 @@ class ConvReference : public ReferenceKernel {
     for (std::int64_t n = 0; n < e_.n; ++n) {
       for (std::int64_t k = 0; k < e_.k; ++k) {
         for (std::int64_t y = 0; y < sums_.oh; ++y) {
-          for (std::int64_t x = 0; x < sums_.ow; ++x) {
-            T& out = dst[sums_.AtDst(n, k, y, x)];
-            out = static_cast<T>(AfterEpilogue(epilogue_, sums_.Forward(n, k, y, x),
-                                               epilogue_.bias ? static_cast<double>(bias[k]) : 0,
-                                               epilogue_.sum ? static_cast<double>(out) : 0));
-          }
+          ForBlocks(sums_.ow, [&](std::int64_t x, std::span<double> block) {
+            sums_.Forward(n, k, y, x, block);
+            T* out = &dst[sums_.AtDst(n, k, y, x)];
+            for (const double sum : block) {
+              *out = static_cast<T>(AfterEpilogue(epilogue_, sum,
+                                                  epilogue_.bias ? static_cast<double>(bias[k]) : 0,
+                                                  epilogue_.sum ? static_cast<double>(*out) : 0));
+              ++out;
+            }
+          });
         }
       }
     }
@@ -70,9 +90,11 @@ class ConvReference : public ReferenceKernel {
     for (std::int64_t n = 0; n < e_.n; ++n) {
       for (std::int64_t c = 0; c < e_.c; ++c) {
         for (std::int64_t h = 0; h < e_.h; ++h) {
-          for (std::int64_t w = 0; w < e_.w; ++w) {
-            diff_src[sums_.AtSrc(n, c, h, w)] = static_cast<T>(sums_.BackwardData(n, c, h, w));
-          }
+          ForBlocks(e_.w, [&](std::int64_t w, std::span<double> block) {
+            sums_.BackwardData(n, c, h, w, block);
+            std::ranges::transform(block, &diff_src[sums_.AtSrc(n, c, h, w)],
+                                   [](double sum) { return static_cast<T>(sum); });
+          });
         }
       }
     }
@@ -82,14 +104,16 @@ class ConvReference : public ReferenceKernel {
     T* diff_weights = Data<T>(Arg::kDiffWeights);
     T* diff_bias = Data<T>(Arg::kDiffBias);
     const std::int64_t channels = e_.c / e_.groups;
-#pragma omp parallel for collapse(2)
+#pragma omp parallel for
     for (std::int64_t k = 0; k < e_.k; ++k) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        for (std::int64_t r = 0; r < e_.r; ++r) {
-          for (std::int64_t s = 0; s < e_.s; ++s) {
-            diff_weights[sums_.AtWeights(k, c, r, s)] =
-                static_cast<T>(sums_.BackwardWeights(k, c, r, s));
-          }
+      for (std::int64_t r = 0; r < e_.r; ++r) {
+        for (std::int64_t s = 0; s < e_.s; ++s) {
+          ForBlocks(channels, [&](std::int64_t c, std::span<double> block) {
+            sums_.BackwardWeights(k, c, r, s, block);
+            for (const double sum : block) {
+              diff_weights[sums_.AtWeights(k, c++, r, s)] = static_cast<T>(sum);
+            }
+          });
         }
       }
     }
@@ -115,8 +139,10 @@ double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
   const ConvSums<double> sums{e, data(Arg::kSrc), data(Arg::kWeights), data(Arg::kDiffDst)};
   if (result == Arg::kDiffBias) return sums.BackwardBias(index);
   // The element's indices in a tensor of four dimensions; the extents of the last three are given.
-  const auto at = [index](std::int64_t b, std::int64_t c, std::int64_t d, auto&& sum) {
-    return sum(index / (b * c * d), index / (c * d) % b, index / d % c, index % d);
+  const auto at = [index](std::int64_t b, std::int64_t c, std::int64_t d, auto&& compute) {
+    double sum = 0;
+    compute(index / (b * c * d), index / (c * d) % b, index / d % c, index % d, std::span(&sum, 1));
+    return sum;
   };
   switch (pass) {
     case Pass::kBackwardData:
