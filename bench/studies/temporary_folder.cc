@@ -13,17 +13,12 @@
 namespace topdnn {
 
 TemporaryFolder::TemporaryFolder() {
-  std::error_code error;
-  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
-  if (error) {
-    throw UsageError(
-        fmt::format("{}: {}: set TMPDIR to a folder of yours", parent.string(), error.message()));
-  }
+  const char* const chosen = std::getenv("TMPDIR");
+  const std::filesystem::path parent = chosen != nullptr && *chosen != 0 ? chosen : "/tmp";
   std::string name = (parent / "topdnn-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) {
     throw UsageError(
-        fmt::format("{}: no temporary folder can be made: {}: set TMPDIR to a folder "
-                    "of yours",
+        fmt::format("{}: no temporary folder can be made: {}: set TMPDIR to a folder of yours",
                     parent.string(), std::strerror(errno)));
   }
   path_ = name;
