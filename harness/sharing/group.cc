@@ -126,6 +126,7 @@ void Group::RunMember(std::size_t member, pid_t owner) {
   if (getppid() != owner) _exit(1);  // the owner ended before the line above
   setpgid(0, 0);                     // an interrupt from the terminal reaches the owner alone
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   MemberBoard& own = board_->of(member);
   const auto fail = [&own](Phase phase, const char* why) {
@@ -209,7 +210,8 @@ void Group::CheckMembers() {
     int status = 0;
     if (processes_[i] == 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
     processes_[i] = 0;
-    ThrowEnded(i, status);
+    // A service manager ends all processes of a service at once.
+    if (!Cancelled()) ThrowEnded(i, status);
   }
 }
 

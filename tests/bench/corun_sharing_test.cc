@@ -281,27 +281,46 @@ TEST(CorunTest, ACommandThatFailsEndsTheGroup) {
   }
 }
 
-TEST(CorunTest, AnInterruptLeavesNoProcess) {
+TEST(CorunTest, AnInterruptKeepsTheRoundsAndLeavesNoProcess) {
+  SKIP_ON_ONE_CPU();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const TestFolder folder;
+    const std::string file = (folder.path() / "corun.json").string();
+    RunningGroup group({"--json", file});
+    ASSERT_TRUE(group.AwaitRunning());
+    kill(group.process(), signal);
+    const int status = group.Wait();
+    EXPECT_TRUE(WIFEXITED(status)) << signal;
+    EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted) << group.Log();
+    EXPECT_THAT(group.Log(), HasSubstr(std::string(kLenet) + " (CPU"));  // its table
+    EXPECT_TRUE(group.Ends()) << signal;
+    ASSERT_TRUE(std::filesystem::exists(file)) << signal;
+    EXPECT_EQ(ReadJson(file).at("partial"), true);
+    EXPECT_EQ(ReadJson(file).at("group").size(), 2u);
+  }
+}
+
+// As a service manager ends a service.
+TEST(CorunTest, ASignalToAllProcessesIsAnInterrupt) {
   SKIP_ON_ONE_CPU();
   RunningGroup group;
   ASSERT_TRUE(group.AwaitRunning());
-  kill(group.process(), SIGINT);
+  const std::vector<pid_t> members = group.Members();
+  kill(group.process(), SIGTERM);
+  for (const pid_t member : members) kill(member, SIGTERM);
   const int status = group.Wait();
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted) << group.Log();
-  EXPECT_THAT(group.Log(), HasSubstr(std::string(kLenet) + " (CPU"));  // its table
   EXPECT_TRUE(group.Ends());
 }
 
 TEST(CorunTest, AKillOfTheCommandLeavesNoProcess) {
   SKIP_ON_ONE_CPU();
-  for (const int signal : {SIGKILL, SIGTERM}) {
-    RunningGroup group;
-    ASSERT_TRUE(group.AwaitRunning());
-    kill(group.process(), signal);
-    group.Wait();
-    EXPECT_TRUE(group.Ends()) << signal;
-  }
+  RunningGroup group;
+  ASSERT_TRUE(group.AwaitRunning());
+  kill(group.process(), SIGKILL);
+  group.Wait();
+  EXPECT_TRUE(group.Ends());
 }
 
 TEST(CorunTest, AMemberThatIsKilledEndsTheGroup) {

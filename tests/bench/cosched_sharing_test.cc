@@ -230,19 +230,22 @@ std::size_t LinesOf(const std::string& path) {
 }
 
 TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
-  const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
-  Background run(one.Arguments("uncontrolled,fcfs"));
-  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 3; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  kill(run.process(), SIGINT);
-  EXPECT_EQ(run.Status(), 130);
-  const json result = one.Result();
-  EXPECT_EQ(result["complete"], false);
-  ASSERT_EQ(result["policies"].size(), 1u);
-  EXPECT_EQ(result["policies"][0]["complete"], false);
-  EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
-  EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
-  one.ExpectNothingLeft();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
+    Background run(one.Arguments("uncontrolled,fcfs"));
+    ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 3; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    kill(run.process(), signal);
+    EXPECT_EQ(run.Status(), 130);
+    one.ExpectNothingLeft();
+    ASSERT_TRUE(std::filesystem::exists(one.Path("out.json"))) << signal;
+    const json result = one.Result();
+    EXPECT_EQ(result["complete"], false);
+    ASSERT_EQ(result["policies"].size(), 1u);
+    EXPECT_EQ(result["policies"][0]["complete"], false);
+    EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
+    EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
+  }
 }
 
 TEST(CoschedTest, AKilledSchedulerTakesItsJobsWithIt) {
