@@ -55,9 +55,10 @@ void SetText(std::string_view text, char* field) {
 // Each member has one, in separate cache lines.
 struct alignas(128) Group::MemberBoard {
   std::atomic<Phase> phase = Phase::kPreparing;
-  std::atomic<bool> active = false;     // in the turn that begins
-  std::atomic<std::uint32_t> turn = 0;  // the last one that it has finished
-  std::atomic<std::size_t> length = 0;  // of what it has written to its log
+  std::atomic<bool> active = false;             // in the turn that begins
+  std::atomic<std::uint32_t> turn = 0;          // the last one that it has finished
+  std::atomic<std::size_t> length = 0;          // of what it has written to its log
+  std::atomic<std::size_t> message_length = 0;  // in the log, after the stages
   std::atomic<double> iteration_seconds = 0;
   std::atomic<double> waited_seconds = -1;  // in its last window; negative: not known
   std::atomic<int> program_group = 0;
@@ -77,7 +78,8 @@ Group::Group(std::vector<MemberPlan> plans, const GroupOptions& options)
       board_pages_(sizeof(Board) + plans_.size() * sizeof(MemberBoard)),
       log_pages_(plans_.size() * kLogBytes),
       board_(new (board_pages_.data()) Board),
-      stages_(plans_.size()) {
+      stages_(plans_.size()),
+      messages_(plans_.size()) {
   for (std::size_t i = 0; i < plans_.size(); ++i) new (&board_->of(i)) MemberBoard;
   // Programs of a member that has ended become children of this process, which reaps them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -155,8 +157,12 @@ void Group::Serve(std::size_t member, Member& work) {
   const std::span<double> memory = MemoryOf(member);
   std::string text;
   for (const MemberStage& stage : work.stages()) text += stage.name + '\0' + stage.pass + '\0';
-  own.length = std::min(text.size(), kLogBytes);
-  std::memcpy(memory.data(), text.data(), own.length);
+  const std::string message = work.message();
+  if (text.size() + message.size() > kLogBytes) throw std::runtime_error("has too many stages");
+  own.length = text.size();
+  own.message_length = message.size();
+  text += message;
+  std::memcpy(memory.data(), text.data(), text.size());
   own.iteration_seconds = work.iteration_seconds();
   own.phase = Phase::kReady;
   for (std::uint32_t seen = 0;;) {
@@ -180,7 +186,9 @@ double Group::iteration_seconds(std::size_t member) const {
 
 void Group::ReadStages(std::size_t member) {
   const char* const text = reinterpret_cast<const char*>(MemoryOf(member).data());
-  std::istringstream lines(std::string(text, board_->of(member).length));
+  const std::size_t length = board_->of(member).length;
+  messages_[member].assign(text + length, board_->of(member).message_length);
+  std::istringstream lines(std::string(text, length));
   MemberStage stage;
   while (std::getline(lines, stage.name, '\0') && std::getline(lines, stage.pass, '\0')) {
     stages_[member].push_back(stage);
