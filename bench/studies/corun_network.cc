@@ -168,9 +168,12 @@ class NetworkMember final : public Member {
   void ReadPmu(const Window& window, IterationLog& log) {
     std::this_thread::sleep_until(window.begin);
     Step(seconds_);  // refills the caches
+    const auto now = GroupClock::now();
+    const std::chrono::duration<double> left = window.end - now;
+    const std::chrono::duration<double> iteration = now - window.begin;
     // Each pass may be longer by an iteration, which the readings make longer, too.
-    const double margin = 1.5 * static_cast<double>(pmu_->passes() + 1) * iteration_seconds_;
-    const std::chrono::duration<double> left = window.end - GroupClock::now();
+    const double margin = 1.5 * static_cast<double>(pmu_->passes() + 1) *
+                          std::max(iteration_seconds_, iteration.count());
     const SequenceSamples samples = Count(*pmu_, std::max(left.count() - margin, 0.0));
     if (GroupClock::now() <= window.end) log.Add(WindowCounts(samples));
   }

@@ -17,6 +17,9 @@ namespace {
 
 constexpr const char* kInterrupted = "the run was interrupted before they were counted";
 
+constexpr int kAttempts = 3;
+constexpr double kLonger = 3;  // the windows of the next attempt
+
 bool ReadsPmu(const CountsMessage& message) { return message.refusal.empty(); }
 
 // Windows to samples. The times are those of the windows without readings.
@@ -90,12 +93,25 @@ void AddCondition(const CountsMessage& message, const SequenceSamples& samples,
 // Enough for the passes of each network.
 double CountedWindowOf(const Group& group, const std::vector<CountsMessage>& messages,
                        double window_seconds) {
-  constexpr double kIterationsOfPass = 4;
+  constexpr double kIterationsOfPass = 2;  // one is counted
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const double iterations = 3 + kIterationsOfPass * static_cast<double>(messages[i].passes());
     window_seconds = std::max(window_seconds, iterations * group.iteration_seconds(i));
   }
   return window_seconds;
+}
+
+// Whether each member that reads the PMU has counts of both conditions.
+bool AllRead(const GroupCounts& counts) {
+  const auto any = [](const std::vector<WindowSamples>& windows) {
+    return std::any_of(windows.begin(), windows.end(),
+                       [](const WindowSamples& window) { return !window.seconds.empty(); });
+  };
+  for (std::size_t i = 0; i < counts.messages.size(); ++i) {
+    if (!ReadsPmu(counts.messages[i])) continue;
+    if (!any(counts.windows.solo[i]) || !any(counts.windows.shared[i])) return false;
+  }
+  return true;
 }
 
 void SetExact(const CountsMessage& message, CorunMember& member) {
@@ -130,8 +146,13 @@ GroupCounts CountGroup(Group& group, const std::vector<std::size_t>& first,
   if (std::none_of(counts.messages.begin(), counts.messages.end(), ReadsPmu)) return counts;
   SharingRoundOptions longer = options;
   longer.window_seconds = CountedWindowOf(group, counts.messages, options.window_seconds);
-  counts.windows = RunSharingRounds(group, longer, {}, {.setting = kCountedWindow});
-  if (!counts.windows.cancelled || !counts.windows.shared.front().empty()) return counts;
+  // Iterations that take longer than alone may not fit: of a group that shares a CPU, for example.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    counts.windows = RunSharingRounds(group, longer, {}, {.setting = kCountedWindow});
+    if (counts.windows.cancelled || AllRead(counts)) break;
+    longer.window_seconds *= kLonger;
+  }
+  if (!counts.windows.shared.front().empty()) return counts;
   for (CountsMessage& message : counts.messages) {
     if (message.refusal.empty()) message.refusal = kInterrupted;
   }
