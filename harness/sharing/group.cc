@@ -1,6 +1,7 @@
 #include "harness/sharing/group.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <system_error>
 #include <thread>
 
+#include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
 #include "harness/sharing/gate.h"
 
@@ -223,6 +225,33 @@ void Group::CheckMembers() {
   }
 }
 
+// The kernel moves the threads of a CPU that goes offline to the others.
+void Group::CheckCpus() const {
+  const CpuSet usable = AllowedCpus();
+  const auto lacks = [](const std::vector<int>& cpus, int cpu) {
+    return std::find(cpus.begin(), cpus.end(), cpu) == cpus.end();
+  };
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const std::vector<int>& planned = plans_[i].cpus;
+    const CpuSet own = AllowedCpus(
+        [process = processes_[i]](std::size_t bytes, void* mask) {
+          return sched_getaffinity(process, bytes, static_cast<cpu_set_t*>(mask)) == 0 ? 0 : errno;
+        },
+        0);
+    if (planned.empty() || !usable.doubt.empty() || !own.doubt.empty()) continue;
+    const bool gone = std::any_of(planned.begin(), planned.end(),
+                                  [&](int cpu) { return lacks(usable.cpus, cpu); });
+    const bool moved =
+        std::any_of(own.cpus.begin(), own.cpus.end(), [&](int cpu) { return lacks(planned, cpu); });
+    if (!gone && !moved) continue;
+    throw GroupError(
+        fmt::format("{}: it lost its CPUs {} during a window (a CPU went offline, or another "
+                    "program changed the CPUs): run it again on CPUs that stay",
+                    plans_[i].name, fmt::join(planned, ",")),
+        false);
+  }
+}
+
 template <class Done>
 bool Group::Await(const Done& done, GroupClock::time_point since, const char* what) {
   const auto limit = since + std::chrono::duration<double>(options_.most_seconds);
@@ -273,6 +302,7 @@ std::optional<std::vector<WindowSamples>> Group::RunWindow(const std::vector<boo
   const std::uint32_t turn = board_->gate.turn();
   const auto done = [turn](const MemberBoard& own) { return own.turn == turn; };
   if (!Await(done, begin + length, "does not end an iteration")) return std::nullopt;
+  CheckCpus();
   std::vector<WindowSamples> samples(plans_.size());
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const std::span<double> written = MemoryOf(i).first(board_->of(i).length);

@@ -87,6 +87,7 @@ class Group {
   bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void EndAll();
   void CheckMembers();
+  void CheckCpus() const;
   [[noreturn]] void ThrowEnded(std::size_t member, int status) const;
   // Polls until `done` holds for all members. False: cancelled.
   template <class Done>

@@ -21,6 +21,7 @@
 
 #include "bench/studies/control_client.h"
 #include "harness/machine/cpu_set.h"
+#include "tests/bench/offline_cpu.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
@@ -282,6 +283,31 @@ TEST(CoschedTest, AJobWhoseCpuGoesContinuesOnAnother) {
   }
   EXPECT_EQ(run.Status(), 0);
   for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+}
+
+TEST(CoschedTest, JobsContinueWhenACpuGoesOfflineAndComesBack) {
+  const OfflineCpu cpu;
+  if (!cpu.refusal().empty()) GTEST_SKIP() << cpu.refusal();
+  const Case one(Job(1, 500) + Job(2, 500));
+  Background run(one.Arguments("equal"));
+  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  cpu.TakeOffline();
+  // Both jobs may use the other CPUs only, and the scheduler has given them some.
+  std::ifstream jobs(one.Path("jobs"));
+  int process = 0, batch = 0, width = 0;
+  while (jobs >> process >> batch >> width) {
+    EXPECT_TRUE(Becomes([&] {
+      cpu_set_t now;
+      return sched_getaffinity(process, sizeof now, &now) == 0 && CPU_COUNT(&now) > 0 &&
+             !CPU_ISSET(static_cast<std::size_t>(cpu.number()), &now);
+    }));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  cpu.TakeOnline();
+  EXPECT_EQ(run.Status(), 0);
+  for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+  one.ExpectNothingLeft();
 }
 
 TEST(CoschedTest, ATraceIsWrittenAndReadAgain) {
