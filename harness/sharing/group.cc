@@ -238,7 +238,8 @@ void Group::CheckCpus() const {
           return sched_getaffinity(process, bytes, static_cast<cpu_set_t*>(mask)) == 0 ? 0 : errno;
         },
         0);
-    if (planned.empty() || !usable.doubt.empty() || !own.doubt.empty()) continue;
+    const bool known = usable.doubt.empty() && own.doubt.empty() && processes_[i] != 0;
+    if (planned.empty() || !known) continue;
     const bool gone = std::any_of(planned.begin(), planned.end(),
                                   [&](int cpu) { return lacks(usable.cpus, cpu); });
     const bool moved =
