@@ -11,12 +11,16 @@ std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free,
               "a signal handler may only access lock-free atomics");
 
-void OnInterrupt(int) { interrupted.store(true, std::memory_order_relaxed); }
+// The second interrupt has its default effect, also if it is the other signal.
+void OnInterrupt(int) {
+  interrupted.store(true, std::memory_order_relaxed);
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+}
 
 // Runs on a separate stack: the matrix product that oneDNN 2.6 generates stores below the stack
 // pointer, farther than the 128 bytes that a signal frame leaves alone. The system prefers the main
-// thread, which calls this, for a signal to the process. The second interrupt has its default
-// effect.
+// thread, which calls this, for a signal to the process.
 bool Install() {
   constexpr std::size_t kBytes = std::size_t{64} << 10;  // AMX alone saves 8 KiB
   static std::byte memory[kBytes];
@@ -26,8 +30,8 @@ bool Install() {
   sigaltstack(&stack, nullptr);
   struct sigaction action = {};
   action.sa_handler = OnInterrupt;
-  action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESTART | SA_RESETHAND);
-  return sigaction(SIGINT, &action, nullptr) == 0;
+  action.sa_flags = SA_ONSTACK | SA_RESTART;
+  return sigaction(SIGINT, &action, nullptr) == 0 && sigaction(SIGTERM, &action, nullptr) == 0;
 }
 
 }  // namespace

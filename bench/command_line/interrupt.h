@@ -1,5 +1,5 @@
-// SIGINT as a flag. The first SIGINT asks the command to write its results and end with status 130;
-// the second ends the program at once.
+// SIGINT and SIGTERM as a flag. The first of them asks the command to write its results and end
+// with status 130; the second ends the program at once.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
 #define TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
@@ -8,7 +8,7 @@
 
 namespace topdnn {
 
-// Installs the handler (once) and returns the flag.
+// Installs the handlers (once) and returns the flag.
 const std::atomic<bool>& InterruptFlag();
 
 inline bool Interrupted() { return InterruptFlag().load(std::memory_order_relaxed); }

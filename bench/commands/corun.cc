@@ -43,6 +43,7 @@ struct CorunOptions {
   int rounds = 8;
   std::string window;
   std::string timeout = "5m";
+  std::string counters = "auto";
   std::string json;
   PartitionOptions partitions;
   std::string resctrl = kResctrlRoot;
@@ -65,6 +66,7 @@ CorunSettings SettingsOf(const CorunOptions& options) {
                          .most_seconds = ParseDuration("--timeout", options.timeout),
                          .cancel = &InterruptFlag(),
                          .partitions = nullptr,
+                         .counting = CorunCounting::Here(options.counters),
                          .progress = {}};
   if (!options.window.empty()) settings.window_seconds = ParseDuration("--window", options.window);
   return settings;
@@ -213,6 +215,9 @@ std::function<int()> Configure(CommandParser& parser) {
              "length of a window (default: 0.5s, or five of the longest iterations)");
   parser.Add("--timeout TIME", options->timeout,
              "a workload hangs if it does not get ready, or end an iteration, within this time");
+  parser.Add("--counters", options->counters,
+             "auto (all that work), exact (instructions of one step of each network), perf (the "
+             "PMU's Top-Down, alone and beside the others) or none");
   parser.Add("--ways MASK,...", options->partitions.ways,
              "the ways of the last cache of each workload, as hexadecimal masks (resctrl)");
   parser.Add("--bandwidth PERCENT,...", options->partitions.bandwidth,

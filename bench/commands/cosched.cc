@@ -225,13 +225,13 @@ int RunCosched(const CoschedOptions& options) {
   if (!options.write_trace.empty()) {
     WriteFileAtomically(options.write_trace, TraceText(result.jobs));
   }
+  InterruptFlag();  // (from here an interrupt leaves no folder)
   const TemporaryFolder folder;
   JobLaunch launch{.program = {OwnProgram(), "malleable"},
                    .folder = folder.path(),
                    .environment = JobEnvironment(),
                    .most_seconds = ParseDuration("--timeout", options.timeout)};
   if (!options.program.empty()) launch.program = {options.program};
-  InterruptFlag();
   ProgressLine line(options.quiet ? Style{} : DetectStyle(stderr));
   try {
     result.model = ModelOf(options, result.model_source, result.jobs, launch, line);

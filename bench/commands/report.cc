@@ -49,13 +49,15 @@ PageResult PageResultOf(ResultFile result) {
       return {.kind = PageKind::kComparison, .json = std::move(result.json)};
     case ResultKind::kSharing:
       return {.kind = PageKind::kSharing, .json = std::move(result.json)};
+    case ResultKind::kScheduling:
+      return {.kind = PageKind::kScheduling, .json = std::move(result.json)};
     case ResultKind::kGoogleBenchmark:
     case ResultKind::kMachine:
       break;
   }
   throw UsageError(
       fmt::format("{}: a {} file, which `report` does not draw: give a profile, the "
-                  "folder of a sweep, a comparison, or a corun",
+                  "folder of a sweep, a comparison, a corun, or a cosched",
                   result.path, NameOf(result.kind)));
 }
 
@@ -75,7 +77,8 @@ PageResult CheckedResult(const std::string& path) {
 
 int RunReport(const ReportOptions& options) {
   if (options.results.empty()) {
-    throw UsageError("report: no result: give profiles, folders of sweeps, comparisons or coruns");
+    throw UsageError(
+        "report: no result: give profiles, folders of sweeps, comparisons, coruns or coscheds");
   }
   if (options.html.empty()) {
     throw UsageError("report: no output: give --html FILE, or --html - for standard output");
@@ -89,15 +92,16 @@ int RunReport(const ReportOptions& options) {
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ReportOptions>();
-  parser.AddList("results", options->results, "RESULT...",
-                 "files that profile, compare or corun wrote with --json, and folders of sweeps");
+  parser.AddList(
+      "results", options->results, "RESULT...",
+      "files that profile, compare, corun or cosched wrote with --json, and folders of sweeps");
   parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
   return [options] { return RunReport(*options); };
 }
 
-const CommandRegistration kReport({"report",
-                                   "an HTML page of profiles, sweeps, comparisons and coruns",
-                                   Configure, "topdnn report out.json --html report.html"});
+const CommandRegistration kReport(
+    {"report", "an HTML page of profiles, sweeps, comparisons, coruns and coscheds", Configure,
+     "topdnn report out.json --html report.html"});
 
 }  // namespace
 

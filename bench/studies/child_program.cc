@@ -59,6 +59,7 @@ class Log {
   if (getppid() != parent) _exit(kCannotStart);  // the parent ended before the line above
   setpgid(0, 0);  // an interrupt from the terminal reaches the parent alone
   signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   const int nothing = open("/dev/null", O_RDONLY);
   dup2(nothing, STDIN_FILENO);

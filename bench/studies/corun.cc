@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/studies/corun_network.h"
+#include "bench/studies/corun_topdown.h"
 #include "harness/sharing/command_member.h"
 #include "harness/sharing/group.h"
 #include "harness/sharing/group_metrics.h"
@@ -18,6 +20,7 @@ namespace topdnn {
 namespace {
 
 constexpr double kIterationsInWindow = 5;
+constexpr int kCountedRounds = 3;  // their counts are added up
 
 CorunTimes TimesOf(std::string name, std::string pass, std::span<const std::optional<double>> solo,
                    std::span<const std::optional<double>> shared) {
@@ -82,6 +85,26 @@ void AddPartitions(const Partitions& partitions, CorunGroup& group) {
   group.notes = partitions.plan().notes;
 }
 
+// By workload the first one that executes the same instructions: they are counted once.
+std::vector<std::size_t> FirstOfEqual(const std::vector<CorunWorkload>& workloads,
+                                      const std::vector<std::vector<int>>& cpus) {
+  const auto key = [&](std::size_t i) {
+    const CorunWorkload& workload = workloads[i];
+    const WorkloadOptions& network = workload.network;
+    const auto threads = static_cast<std::size_t>(network.threads);
+    return std::tuple(workload.probe, workload.command, workload.training, network.network,
+                      network.batch, network.size, network.backend, network.dtype,
+                      threads > 0 ? threads : cpus[i].size());
+  };
+  std::vector<std::size_t> first;
+  for (std::size_t i = 0; i < workloads.size(); ++i) {
+    std::size_t same = 0;
+    while (key(same) != key(i)) ++same;
+    first.push_back(same);
+  }
+  return first;
+}
+
 std::optional<Slowdown> Estimate(const std::vector<double>& by_round) {
   const std::optional<Interval> interval = MedianInterval(by_round);
   if (!interval) return std::nullopt;
@@ -106,12 +129,14 @@ bool HaveCpuInCommon(const std::vector<std::vector<int>>& shares) {
 }
 
 MemberPlan CorunPlanOf(const CorunWorkload& workload, const std::vector<int>& cpus,
-                       const std::function<void()>& enter) {
+                       const std::function<void()>& enter, const CorunCounting& counting) {
   MemberPlan plan{.name = fmt::format("workload '{}'", workload.words), .cpus = cpus, .make = {}};
-  plan.make = [workload, enter](const MemberPlace& place) -> std::unique_ptr<Member> {
+  plan.make = [workload, enter, counting](const MemberPlace& place) -> std::unique_ptr<Member> {
     if (enter) enter();
     if (!workload.command.empty()) return MakeCommandMember(workload.command, place);
-    if (workload.probe.empty()) return MakeNetworkMember(workload.network, workload.training);
+    if (workload.probe.empty()) {
+      return MakeNetworkMember(workload.network, workload.training, counting);
+    }
     const int threads = workload.network.threads;
     return MakeProbeMember(workload.probe,
                            threads > 0 ? threads : static_cast<int>(place.cpus.size()));
@@ -198,20 +223,25 @@ void AddMetrics(const SharingRounds& rounds, WindowTime time, CorunGroup& group)
 CorunGroup RunCorun(const std::vector<CorunWorkload>& workloads, const Topology& topology,
                     const CorunSettings& settings) {
   const CpuShares shares = CpusOfCorun(workloads, topology);
+  const std::vector<std::size_t> first = FirstOfEqual(workloads, shares.cpus);
   std::vector<MemberPlan> plans;
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     const auto enter = [partitions = settings.partitions, i] { partitions->Enter(i); };
+    CorunCounting counting = settings.counting;
+    counting.exact = counting.exact && first[i] == i;
     plans.push_back(CorunPlanOf(workloads[i], shares.cpus[i],
-                                settings.partitions != nullptr ? enter : std::function<void()>()));
+                                settings.partitions != nullptr ? enter : std::function<void()>(),
+                                counting));
   }
   const auto say = [&settings](std::string_view what, double share) {
     if (settings.progress) settings.progress(what, share);
   };
-  say("preparing and checking the workloads", 0);
+  say("preparing, checking and counting the workloads", 0);
   Group processes(plans, {.most_seconds = settings.most_seconds, .cancel = settings.cancel});
   CorunGroup group;
   group.share_cores = shares.share_cores;
   group.share_cpus = HaveCpuInCommon(shares.cpus);
+  GroupCounts counts = NoCounts(workloads.size());
   SharingRounds rounds{.solo = std::vector<std::vector<WindowSamples>>(workloads.size()),
                        .shared = std::vector<std::vector<WindowSamples>>(workloads.size()),
                        .cancelled = true};
@@ -222,6 +252,11 @@ CorunGroup RunCorun(const std::vector<CorunWorkload>& workloads, const Topology&
                                .window_seconds = group.window_seconds,
                                .progress = [&say](double share) { say("windows", share); }},
                               HooksOf(settings.partitions));
+    counts = CountGroup(
+        processes, first,
+        {.rounds = rounds.cancelled ? 0 : kCountedRounds,
+         .window_seconds = group.window_seconds,
+         .progress = [&say](double share) { say("windows in which the PMU is read", share); }});
   }
   std::vector<std::vector<MemberStage>> stages;
   for (std::size_t i = 0; i < workloads.size(); ++i) stages.push_back(processes.stages(i));
@@ -230,11 +265,13 @@ CorunGroup RunCorun(const std::vector<CorunWorkload>& workloads, const Topology&
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     group.members[i].workload = workloads[i].words;
     group.members[i].cpus = shares.cpus[i];
+    AddCounts(counts.messages[i], counts.windows.solo[i], counts.windows.shared[i],
+              settings.counting, group.members[i]);
   }
   if (settings.partitions != nullptr) AddPartitions(*settings.partitions, group);
   AddMetrics(rounds, time, group);
   group.rounds = rounds.solo.front().size();
-  group.cancelled = rounds.cancelled;
+  group.cancelled = rounds.cancelled || counts.windows.cancelled;
   return group;
 }
 
@@ -246,6 +283,7 @@ std::vector<CorunPair> RunCorunMatrix(const std::vector<CorunWorkload>& workload
   for (std::size_t a = 0; a < workloads.size(); ++a) {
     for (std::size_t b = a; b < workloads.size(); ++b, ++done) {
       CorunSettings of_pair = settings;
+      of_pair.counting = {};
       of_pair.progress = [&](std::string_view what, double share) {
         if (!settings.progress) return;
         settings.progress(fmt::format("pair {} of {}: {}", done + 1, all, what), share);

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/studies/corun_counts.h"
 #include "bench/studies/corun_partitions.h"
 #include "bench/studies/corun_words.h"
 #include "harness/machine/topology.h"
@@ -29,6 +30,7 @@ struct CorunSettings {
   double most_seconds = 300;             // GroupOptions::most_seconds
   const std::atomic<bool>* cancel = nullptr;
   Partitions* partitions = nullptr;  // null: the caches are not divided
+  CorunCounting counting = {};       // by default nothing is counted
   std::function<void(std::string_view what, double share)> progress = {};
 };
 
@@ -42,6 +44,7 @@ struct CorunTimes {
   std::optional<Summary> solo, shared;
   std::optional<Slowdown> slowdown;
   SharingVerdict verdict = SharingVerdict::kUnknown;
+  CorunCounts counts = {};  // of a network
 
   // Seconds of an iteration that the neighbours cost.
   std::optional<double> lost() const;
@@ -85,7 +88,7 @@ bool HaveCpuInCommon(const std::vector<std::vector<int>>& shares);
 
 // The parts of a run, for other studies of workloads that run at once.
 MemberPlan CorunPlanOf(const CorunWorkload& workload, const std::vector<int>& cpus,
-                       const std::function<void()>& enter = {});
+                       const std::function<void()>& enter = {}, const CorunCounting& counting = {});
 double CorunWindowOf(const Group& group, const CorunSettings& settings);
 
 // What the rounds say. Pure.

@@ -47,6 +47,35 @@ void AddTimes(const CorunTimes& times, Json& json) {
   json["verdict"] = verdict == nullptr ? Json() : Json(verdict);
 }
 
+Json NumbersJson(const CountsByName& counts) {
+  if (counts.empty()) return nullptr;
+  Json json = Json::object();
+  for (const auto& [name, value] : counts) json[name] = JsonNumber(value);
+  return json;
+}
+
+template <class Value>
+Json ConditionsJson(const CorunCounts& counts, const Value& value) {
+  Json json = {{"solo", value(counts.solo)}, {"shared", value(counts.shared)}};
+  return json["solo"].is_null() && json["shared"].is_null() ? Json() : json;
+}
+
+// With the keys of a profile's record. Nothing for a workload of a study that does not count.
+void AddCounts(const CorunCounts& counts, Json& json) {
+  if (counts.events.empty() && counts.reason.empty()) return;
+  json["events"] = NumbersJson(counts.events);
+  json["flops_counted"] = JsonNumber(counts.flops);
+  json["counts_reason"] = counts.reason.empty() ? Json() : Json(counts.reason);
+  json["topdown"] = ConditionsJson(counts, [](const PmuCounts& read) {
+    return read.topdown ? NumbersJson(*read.topdown) : Json();
+  });
+  json["topdown_reason"] = counts.topdown_reason.empty() ? Json() : Json(counts.topdown_reason);
+  json["perf_events"] =
+      ConditionsJson(counts, [](const PmuCounts& read) { return NumbersJson(read.events); });
+  json["running_fraction"] = ConditionsJson(
+      counts, [](const PmuCounts& read) { return JsonNumber(read.running_fraction); });
+}
+
 void AddStatus(Status status, const std::string& reason, Json& json) {
   json["status"] = NameOf(status);
   json["reason"] = reason.empty() ? Json() : Json(reason);
@@ -70,10 +99,12 @@ Json CorunMemberJson(const CorunMember& member) {
   json["waited_for_cpu"] = {{"solo", JsonNumber(member.waited_alone)},
                             {"shared", JsonNumber(member.waited_shared)}};
   AddPartition(member, json);
+  AddCounts(member.iteration.counts, json);
   json["stages"] = Json::array();
   for (const CorunTimes& stage : member.stages) {
     Json row = {{"name", stage.name}, {"pass", stage.pass}};
     AddTimes(stage, row);
+    AddCounts(stage.counts, row);
     json["stages"].push_back(row);
   }
   return json;

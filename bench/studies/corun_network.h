@@ -5,14 +5,18 @@
 
 #include <memory>
 
+#include "bench/studies/corun_counts.h"
 #include "bench/workload/workload.h"
 #include "harness/sharing/member.h"
 
 namespace topdnn {
 
-// Plans the network, checks every stage against the reference, and warms up. Throws MemberRefusal
-// for options that are not possible, and std::runtime_error for a result that disagrees.
-std::unique_ptr<Member> MakeNetworkMember(WorkloadOptions options, bool training);
+// Plans the network, checks every stage against the reference, warms up, and counts a step. Its
+// message is a CountsMessage, and in a window of kCountedWindow it reads the PMU. Throws
+// MemberRefusal for options that are not possible, and std::runtime_error for a result that
+// disagrees.
+std::unique_ptr<Member> MakeNetworkMember(WorkloadOptions options, bool training,
+                                          const CorunCounting& counting = {});
 
 }  // namespace topdnn
 

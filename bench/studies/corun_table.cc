@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <utility>
 #include <vector>
 
+#include "harness/counters/source.h"
 #include "harness/one_line.h"
 #include "harness/report/table.h"
 #include "harness/report/text.h"
@@ -32,6 +34,13 @@ Table::Cell MedianCell(const std::optional<Summary>& seconds) {
   return seconds ? std::optional(seconds->median) : std::nullopt;
 }
 
+// An exact count in millions; nothing if the workload was not counted at all.
+Table::Cell MillionsCell(const CorunCounts& counts, const std::string& event) {
+  if (counts.events.empty()) return "";
+  const auto found = counts.events.find(event);
+  return Scaled(found == counts.events.end() ? std::nullopt : found->second, 1e-6);
+}
+
 void AddRow(const CorunTimes& times, Table& table) {
   const Ink ink = times.verdict == SharingVerdict::kSlower ? Ink::kYellow : Ink::kPlain;
   table.Add({OneLine(times.name),
@@ -41,7 +50,9 @@ void AddRow(const CorunTimes& times, Table& table) {
              times.lost(),
              {RatioText(times.slowdown), ink},
              RangeText(times.slowdown),
-             {WordOf(times.verdict), ink}});
+             {WordOf(times.verdict), ink},
+             MillionsCell(times.counts, "exact/instructions"),
+             MillionsCell(times.counts, std::string(kFlopsEvent))});
 }
 
 std::vector<const CorunTimes*> ByLoss(const CorunMember& member) {
@@ -98,6 +109,45 @@ std::string PartitionText(const CorunMember& member, const Style& style) {
   return Wrap(fmt::format("  {}", fmt::join(parts, ", ")), style.width, 4);
 }
 
+constexpr std::array kNodes = {"Frontend_Bound", "Bad_Speculation", "Backend_Bound",
+                               "Memory_Bound",   "Core_Bound",      "Retiring"};
+
+std::string NodeText(const PmuCounts& read, const char* node) {
+  if (!read.topdown) return std::string(kAbsentText);
+  const auto found = read.topdown->find(node);
+  if (found == read.topdown->end() || !found->second) return std::string(kAbsentText);
+  return fmt::format("{:.1f}", 100 * *found->second);
+}
+
+// The Top-Down of the stages and of the iteration; empty if there is none.
+std::string TopdownText(const CorunMember& member, std::span<const CorunTimes* const> stages,
+                        const Style& style) {
+  const auto has = [](const CorunCounts& counts) {
+    return counts.solo.topdown.has_value() || counts.shared.topdown.has_value();
+  };
+  if (!has(member.iteration.counts)) return "";
+  std::vector<Table::Column> columns = {{.name = "stage"}, {.name = "pass", .least = 9}};
+  for (const char* node : kNodes) {
+    columns.push_back({.name = WordsOf(node), .kind = Table::Kind::kRight, .unit = "%"});
+  }
+  Table table(columns);
+  const auto add = [&table](const CorunTimes& times) {
+    std::vector<Table::Cell> cells = {OneLine(times.name), WordsOf(times.pass)};
+    for (const char* node : kNodes) {
+      cells.emplace_back(NodeText(times.counts.solo, node) + " > " +
+                         NodeText(times.counts.shared, node));
+    }
+    table.Add(std::move(cells));
+  };
+  for (const CorunTimes* stage : stages) {
+    if (has(stage->counts)) add(*stage);
+  }
+  if (!table.empty()) table.AddRule();
+  add(member.iteration);
+  return Wrap("Top-Down, alone > beside the others, percent of the slots:", style.width, 2) +
+         table.Text(style);
+}
+
 std::string MemberText(const CorunMember& member, std::size_t most_stages, const Style& style) {
   std::string text = HeadingOf(member, style) + PartitionText(member, style);
   if (!member.iteration.solo && !member.iteration.shared) return text;
@@ -108,7 +158,9 @@ std::string MemberText(const CorunMember& member, std::size_t most_stages, const
                {.name = "lost", .kind = Table::Kind::kTime, .sign = true},
                {.name = "slowdown", .kind = Table::Kind::kRight},
                {.name = "95 %", .kind = Table::Kind::kRight, .rank = 1},
-               {.name = "verdict", .kind = Table::Kind::kWord}});
+               {.name = "verdict", .kind = Table::Kind::kWord},
+               {.name = "instr.", .kind = Table::Kind::kFigure, .unit = "M", .rank = 2},
+               {.name = "FLOPs", .kind = Table::Kind::kFigure, .unit = "M", .rank = 2}});
   const std::vector<const CorunTimes*> stages = ByLoss(member);
   const std::size_t shown = std::min(most_stages, stages.size());
   if (stages.size() > 1) {  // a single stage is the iteration
@@ -119,6 +171,29 @@ std::string MemberText(const CorunMember& member, std::size_t most_stages, const
   text += table.Text(style);
   if (shown < stages.size()) {
     text += fmt::format("--all shows the other {} stages\n", stages.size() - shown);
+  }
+  return text + TopdownText(member, std::span(stages).first(shown), style);
+}
+
+// Reasons with the workloads that they are of: "no Top-Down (a, b): not supported: ...".
+std::string CountReasonsText(const CorunGroup& group, const Style& style) {
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> workloads;
+  for (const CorunMember& member : group.members) {
+    const CorunCounts& counts = member.iteration.counts;
+    const std::string name = OneLine(member.workload);
+    if (!counts.reason.empty()) {
+      workloads[{counts.flops ? "counted exactly" : "not counted exactly", counts.reason}]
+          .push_back(name);
+    }
+    if (!counts.topdown_reason.empty()) {
+      const bool any = counts.solo.topdown || counts.shared.topdown;
+      workloads[{any ? "Top-Down" : "no Top-Down", counts.topdown_reason}].push_back(name);
+    }
+  }
+  std::string text;
+  for (const auto& [what, names] : workloads) {
+    text += Wrap(fmt::format("{} ({}): {}", what.first, fmt::join(names, ", "), what.second),
+                 style.width, 2);
   }
   return text;
 }
@@ -166,7 +241,7 @@ std::string CorunTable(const CorunGroup& group, std::size_t most_stages, const S
                            "no slowdown",
                            group.rounds, group.rounds == 1 ? "" : "s", group.window_seconds),
                style.width, 2);
-  text += ReasonsText(group, style);
+  text += ReasonsText(group, style) + CountReasonsText(group, style);
   for (const std::string& note : group.notes) text += Wrap("note: " + note, style.width, 2);
   if (group.share_cpus) {
     text += Wrap(

@@ -23,6 +23,7 @@
 #include "harness/report/json.h"
 #include "harness/report/style.h"
 #include "harness/sharing/width_limits.h"
+#include "harness/sharing/width_signals.h"
 #include "kernels/run_failure.h"
 
 namespace topdnn {
@@ -150,10 +151,11 @@ int RunMalleableStudy(MalleableOptions options) {
   CheckOutputs({options.json}, {});
   options.workload.threads = bounds.most;
   ThreadsOf(options.workload);  // forks, so it precedes the watcher's thread
+  BlockWidthSignals();          // (from here an interrupt leaves no folder)
   const TemporaryFolder folder;
   const std::string socket = folder.path() / "control";
   WidthControl control(bounds.least, bounds.most, widths.back());
-  const auto watcher = WatchWidth(control, socket, false);
+  const auto watcher = WatchWidth(control, socket, false, folder.path());
   Workload workload = MalleableWorkload(options.workload, options.training(), bounds.most);
   MalleableRun run(options.workload, workload, control);
   run.Feed();

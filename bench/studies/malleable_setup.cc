@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
+#include <system_error>
 #include <utility>
 
 #include "bench/choice/network_choice.h"
@@ -35,7 +36,7 @@ WidthBounds BoundsOf(const MalleableOptions& options) {
 }
 
 std::unique_ptr<WidthWatcher> WatchWidth(WidthControl& control, const std::string& socket_path,
-                                         bool limits) {
+                                         bool limits, const std::filesystem::path& folder) {
   BlockWidthSignals();
   std::vector<std::unique_ptr<WidthSource>> sources;
   ControlSocket* socket = nullptr;
@@ -48,8 +49,10 @@ std::unique_ptr<WidthWatcher> WatchWidth(WidthControl& control, const std::strin
       throw UsageError(error.what());
     }
   }
-  sources.push_back(std::make_unique<WidthSignals>(control, [socket] {
+  sources.push_back(std::make_unique<WidthSignals>(control, [socket, folder] {
     if (socket != nullptr) socket->RemoveFile();
+    std::error_code ignored;
+    if (!folder.empty()) std::filesystem::remove(folder, ignored);
   }));
   if (limits) sources.push_back(std::make_unique<WidthLimits>(control));
   return std::make_unique<WidthWatcher>(std::move(sources));

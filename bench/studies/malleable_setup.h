@@ -5,6 +5,7 @@
 #define TOPDNN_BENCH_STUDIES_MALLEABLE_SETUP_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -50,9 +51,10 @@ WidthBounds BoundsOf(const MalleableOptions& options);
 
 // The sources of requests and the thread that serves them: signals, a control socket if it has a
 // path, and the container's limits if `limits`. Make it before any other thread exists, since it
-// blocks signals. Throws UsageError for a path at which no socket can be made.
+// blocks signals. The second signal to end removes `folder`, the socket's, if one is given. Throws
+// UsageError for a path at which no socket can be made.
 std::unique_ptr<WidthWatcher> WatchWidth(WidthControl& control, const std::string& socket_path,
-                                         bool limits);
+                                         bool limits, const std::filesystem::path& folder = {});
 
 // Plans the network for `most` threads. Throws UsageError.
 Workload MalleableWorkload(WorkloadOptions& options, bool training, int most);

@@ -26,12 +26,13 @@ struct KindKeys {
   std::vector<std::string_view> keys;
 };
 
-const std::array<KindKeys, 6>& Kinds() {
-  static const std::array<KindKeys, 6> kinds = {{
+const std::array<KindKeys, 7>& Kinds() {
+  static const std::array<KindKeys, 7> kinds = {{
       {ResultKind::kProfile, "profile", {"step", "stages"}},
       {ResultKind::kSweep, "sweep", {"cases", "left_out"}},
       {ResultKind::kComparison, "comparison", {"rows", "verdict"}},
       {ResultKind::kSharing, "corun", {"group", "stp"}},
+      {ResultKind::kScheduling, "cosched", {"policies", "cpus"}},
       {ResultKind::kGoogleBenchmark, "Google Benchmark", {"context", "benchmarks"}},
       {ResultKind::kMachine, "machine", {"cpu", "ceilings"}},
   }};
@@ -95,7 +96,7 @@ ResultFile ReadResult(const std::string& path) {
   if (!kind) {
     throw UsageError(
         fmt::format("{}: is not a result that topdnn reads: it has the keys of no profile, sweep, "
-                    "comparison, corun, machine or Google Benchmark file",
+                    "comparison, corun, cosched, machine or Google Benchmark file",
                     path));
   }
   CheckSchema(path, *kind, json);

@@ -9,7 +9,15 @@
 
 namespace topdnn {
 
-enum class ResultKind { kProfile, kSweep, kComparison, kSharing, kGoogleBenchmark, kMachine };
+enum class ResultKind {
+  kProfile,
+  kSweep,
+  kComparison,
+  kSharing,
+  kScheduling,
+  kGoogleBenchmark,
+  kMachine
+};
 
 // "profile", "sweep", "comparison", "corun", "Google Benchmark", "machine".
 std::string NameOf(ResultKind kind);

@@ -1,6 +1,7 @@
 #include "harness/sharing/group.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <system_error>
 #include <thread>
 
+#include "harness/machine/cpu_set.h"
 #include "harness/machine/thread_cpus.h"
 #include "harness/sharing/gate.h"
 
@@ -55,9 +57,10 @@ void SetText(std::string_view text, char* field) {
 // Each member has one, in separate cache lines.
 struct alignas(128) Group::MemberBoard {
   std::atomic<Phase> phase = Phase::kPreparing;
-  std::atomic<bool> active = false;     // in the turn that begins
-  std::atomic<std::uint32_t> turn = 0;  // the last one that it has finished
-  std::atomic<std::size_t> length = 0;  // of what it has written to its log
+  std::atomic<bool> active = false;             // in the turn that begins
+  std::atomic<std::uint32_t> turn = 0;          // the last one that it has finished
+  std::atomic<std::size_t> length = 0;          // of what it has written to its log
+  std::atomic<std::size_t> message_length = 0;  // in the log, after the stages
   std::atomic<double> iteration_seconds = 0;
   std::atomic<double> waited_seconds = -1;  // in its last window; negative: not known
   std::atomic<int> program_group = 0;
@@ -77,7 +80,8 @@ Group::Group(std::vector<MemberPlan> plans, const GroupOptions& options)
       board_pages_(sizeof(Board) + plans_.size() * sizeof(MemberBoard)),
       log_pages_(plans_.size() * kLogBytes),
       board_(new (board_pages_.data()) Board),
-      stages_(plans_.size()) {
+      stages_(plans_.size()),
+      messages_(plans_.size()) {
   for (std::size_t i = 0; i < plans_.size(); ++i) new (&board_->of(i)) MemberBoard;
   // Programs of a member that has ended become children of this process, which reaps them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -126,6 +130,7 @@ void Group::RunMember(std::size_t member, pid_t owner) {
   if (getppid() != owner) _exit(1);  // the owner ended before the line above
   setpgid(0, 0);                     // an interrupt from the terminal reaches the owner alone
   std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   MemberBoard& own = board_->of(member);
   const auto fail = [&own](Phase phase, const char* why) {
@@ -154,8 +159,12 @@ void Group::Serve(std::size_t member, Member& work) {
   const std::span<double> memory = MemoryOf(member);
   std::string text;
   for (const MemberStage& stage : work.stages()) text += stage.name + '\0' + stage.pass + '\0';
-  own.length = std::min(text.size(), kLogBytes);
-  std::memcpy(memory.data(), text.data(), own.length);
+  const std::string message = work.message();
+  if (text.size() + message.size() > kLogBytes) throw std::runtime_error("has too many stages");
+  own.length = text.size();
+  own.message_length = message.size();
+  text += message;
+  std::memcpy(memory.data(), text.data(), text.size());
   own.iteration_seconds = work.iteration_seconds();
   own.phase = Phase::kReady;
   for (std::uint32_t seen = 0;;) {
@@ -179,7 +188,9 @@ double Group::iteration_seconds(std::size_t member) const {
 
 void Group::ReadStages(std::size_t member) {
   const char* const text = reinterpret_cast<const char*>(MemoryOf(member).data());
-  std::istringstream lines(std::string(text, board_->of(member).length));
+  const std::size_t length = board_->of(member).length;
+  messages_[member].assign(text + length, board_->of(member).message_length);
+  std::istringstream lines(std::string(text, length));
   MemberStage stage;
   while (std::getline(lines, stage.name, '\0') && std::getline(lines, stage.pass, '\0')) {
     stages_[member].push_back(stage);
@@ -209,7 +220,36 @@ void Group::CheckMembers() {
     int status = 0;
     if (processes_[i] == 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
     processes_[i] = 0;
-    ThrowEnded(i, status);
+    // A service manager ends all processes of a service at once.
+    if (!Cancelled()) ThrowEnded(i, status);
+  }
+}
+
+// The kernel moves the threads of a CPU that goes offline to the others.
+void Group::CheckCpus() const {
+  const CpuSet usable = AllowedCpus();
+  const auto lacks = [](const std::vector<int>& cpus, int cpu) {
+    return std::find(cpus.begin(), cpus.end(), cpu) == cpus.end();
+  };
+  for (std::size_t i = 0; i < plans_.size(); ++i) {
+    const std::vector<int>& planned = plans_[i].cpus;
+    const CpuSet own = AllowedCpus(
+        [process = processes_[i]](std::size_t bytes, void* mask) {
+          return sched_getaffinity(process, bytes, static_cast<cpu_set_t*>(mask)) == 0 ? 0 : errno;
+        },
+        0);
+    const bool known = usable.doubt.empty() && own.doubt.empty() && processes_[i] != 0;
+    if (planned.empty() || !known) continue;
+    const bool gone = std::any_of(planned.begin(), planned.end(),
+                                  [&](int cpu) { return lacks(usable.cpus, cpu); });
+    const bool moved =
+        std::any_of(own.cpus.begin(), own.cpus.end(), [&](int cpu) { return lacks(planned, cpu); });
+    if (!gone && !moved) continue;
+    throw GroupError(
+        fmt::format("{}: it lost its CPUs {} during a window (a CPU went offline, or another "
+                    "program changed the CPUs): run it again on CPUs that stay",
+                    plans_[i].name, fmt::join(planned, ",")),
+        false);
   }
 }
 
@@ -263,6 +303,7 @@ std::optional<std::vector<WindowSamples>> Group::RunWindow(const std::vector<boo
   const std::uint32_t turn = board_->gate.turn();
   const auto done = [turn](const MemberBoard& own) { return own.turn == turn; };
   if (!Await(done, begin + length, "does not end an iteration")) return std::nullopt;
+  CheckCpus();
   std::vector<WindowSamples> samples(plans_.size());
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const std::span<double> written = MemoryOf(i).first(board_->of(i).length);

@@ -68,6 +68,7 @@ class Group {
   // Of a member that is ready.
   const std::vector<MemberStage>& stages(std::size_t member) const { return stages_[member]; }
   double iteration_seconds(std::size_t member) const;
+  const std::string& message(std::size_t member) const { return messages_[member]; }
 
   // Runs these members for a window; the others sleep. Returns the samples by member; absent if
   // cancelled. Throws GroupError.
@@ -86,6 +87,7 @@ class Group {
   bool Cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   void EndAll();
   void CheckMembers();
+  void CheckCpus() const;
   [[noreturn]] void ThrowEnded(std::size_t member, int status) const;
   // Polls until `done` holds for all members. False: cancelled.
   template <class Done>
@@ -98,6 +100,7 @@ class Group {
   Board* board_;
   std::vector<pid_t> processes_;  // 0: ended
   std::vector<std::vector<MemberStage>> stages_;
+  std::vector<std::string> messages_;
 };
 
 }  // namespace topdnn

@@ -54,6 +54,8 @@ class Member {
   virtual std::vector<MemberStage> stages() const = 0;
   // Seconds of one iteration in the warm-up; 0 if not known.
   virtual double iteration_seconds() const { return 0; }
+  // For the group's owner, once the member is ready: any bytes.
+  virtual std::string message() const { return {}; }
   // Whether the iterations run in the thread that calls Run.
   virtual bool runs_here() const { return true; }
   // Runs until the end of the window. Returns after the iteration in which it ended.

@@ -75,14 +75,14 @@ KindRounds RunRoundsOf(Group& group, const std::vector<WindowKind>& kinds,
 }
 
 SharingRounds RunSharingRounds(Group& group, const SharingRoundOptions& options,
-                               const WindowHooks& hooks) {
+                               const WindowHooks& hooks, const WindowOptions& window) {
   const std::size_t members = group.size();
   std::vector<WindowKind> kinds;
   for (std::size_t i = 0; i < members; ++i) {
-    kinds.push_back({.active = std::vector<bool>(members, false)});
+    kinds.push_back({.active = std::vector<bool>(members, false), .options = window});
     kinds.back().active[i] = true;
   }
-  kinds.push_back({.active = std::vector<bool>(members, true)});
+  kinds.push_back({.active = std::vector<bool>(members, true), .options = window});
   KindRounds all = RunRoundsOf(group, kinds, options, hooks);
   SharingRounds rounds{
       .solo = {}, .shared = std::move(all.samples[members]), .cancelled = all.cancelled};

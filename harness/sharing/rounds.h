@@ -52,7 +52,7 @@ struct SharingRounds {
 
 // Windows of each member alone (their kinds are 0, 1, ...), and of all. Throws GroupError.
 SharingRounds RunSharingRounds(Group& group, const SharingRoundOptions& options,
-                               const WindowHooks& hooks = {});
+                               const WindowHooks& hooks = {}, const WindowOptions& window = {});
 
 // The time of a window: a median is robust against other programs. If members take turns on a CPU,
 // a few iterations become much longer, and only the mean shows how much work was done.

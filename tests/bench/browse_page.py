@@ -12,6 +12,9 @@ import os
 import re
 import sys
 
+sys.dont_write_bytecode = True
+import browse_schedule  # noqa: E402
+
 BROWSER = "/usr/bin/chromium"
 DRIVER = "/usr/bin/chromedriver"
 WIDTHS = (320, 768, 1280, 2560)
@@ -446,6 +449,12 @@ def check_figures(page):
         page.open(width=width)
         for fault in page.run(OVERLAPS):
             page.faults.append(f"{width}: {fault}")
+
+
+def check_schedule(page):
+    """A cosched; see browse_schedule.py."""
+    browse_schedule.check(page)
+    check_widths(page)
 
 
 def check_minimal(page):

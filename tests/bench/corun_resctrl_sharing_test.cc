@@ -216,13 +216,15 @@ TEST(CorunPartitionsTest, TheProcessesOfAWorkloadAreItsTasks) {
 }
 
 TEST(CorunPartitionsTest, AnInterruptRestores) {
-  const ResctrlFolder machine;
-  LongRun run(machine);
-  ASSERT_TRUE(run.AwaitTasks());
-  const int status = run.End(SIGINT);
-  EXPECT_TRUE(WIFEXITED(status));
-  EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
-  EXPECT_THAT(machine.Groups(), IsEmpty());
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const ResctrlFolder machine;
+    LongRun run(machine);
+    ASSERT_TRUE(run.AwaitTasks());
+    const int status = run.End(signal);
+    EXPECT_TRUE(WIFEXITED(status)) << signal;
+    EXPECT_EQ(WEXITSTATUS(status), kExitInterrupted);
+    EXPECT_THAT(machine.Groups(), IsEmpty()) << signal;
+  }
 }
 
 TEST(CorunPartitionsTest, TheNextRunRemovesWhatAKilledOneLeaves) {

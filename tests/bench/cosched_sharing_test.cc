@@ -21,6 +21,7 @@
 
 #include "bench/studies/control_client.h"
 #include "harness/machine/cpu_set.h"
+#include "tests/bench/offline_cpu.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
@@ -230,19 +231,22 @@ std::size_t LinesOf(const std::string& path) {
 }
 
 TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
-  const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
-  Background run(one.Arguments("uncontrolled,fcfs"));
-  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 3; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  kill(run.process(), SIGINT);
-  EXPECT_EQ(run.Status(), 130);
-  const json result = one.Result();
-  EXPECT_EQ(result["complete"], false);
-  ASSERT_EQ(result["policies"].size(), 1u);
-  EXPECT_EQ(result["policies"][0]["complete"], false);
-  EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
-  EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
-  one.ExpectNothingLeft();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
+    Background run(one.Arguments("uncontrolled,fcfs"));
+    ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 3; }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    kill(run.process(), signal);
+    EXPECT_EQ(run.Status(), 130);
+    one.ExpectNothingLeft();
+    ASSERT_TRUE(std::filesystem::exists(one.Path("out.json"))) << signal;
+    const json result = one.Result();
+    EXPECT_EQ(result["complete"], false);
+    ASSERT_EQ(result["policies"].size(), 1u);
+    EXPECT_EQ(result["policies"][0]["complete"], false);
+    EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
+    EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
+  }
 }
 
 TEST(CoschedTest, AKilledSchedulerTakesItsJobsWithIt) {
@@ -279,6 +283,31 @@ TEST(CoschedTest, AJobWhoseCpuGoesContinuesOnAnother) {
   }
   EXPECT_EQ(run.Status(), 0);
   for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+}
+
+TEST(CoschedTest, JobsContinueWhenACpuGoesOfflineAndComesBack) {
+  const OfflineCpu cpu;
+  if (!cpu.refusal().empty()) GTEST_SKIP() << cpu.refusal();
+  const Case one(Job(1, 500) + Job(2, 500));
+  Background run(one.Arguments("equal"));
+  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  cpu.TakeOffline();
+  // Both jobs may use the other CPUs only, and the scheduler has given them some.
+  std::ifstream jobs(one.Path("jobs"));
+  int process = 0, batch = 0, width = 0;
+  while (jobs >> process >> batch >> width) {
+    EXPECT_TRUE(Becomes([&] {
+      cpu_set_t now;
+      return sched_getaffinity(process, sizeof now, &now) == 0 && CPU_COUNT(&now) > 0 &&
+             !CPU_ISSET(static_cast<std::size_t>(cpu.number()), &now);
+    }));
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  cpu.TakeOnline();
+  EXPECT_EQ(run.Status(), 0);
+  for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+  one.ExpectNothingLeft();
 }
 
 TEST(CoschedTest, ATraceIsWrittenAndReadAgain) {

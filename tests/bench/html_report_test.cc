@@ -50,6 +50,22 @@ TEST(HtmlPageInABrowser, DrawsAComparison) { Browse("figures", {SampleComparison
 
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
 
+// A simulation with nominal times runs no job. One job of it is then said to have failed.
+TEST(HtmlPageInABrowser, DrawsACosched) {
+  const TestFolder folder;
+  const std::string file = folder.path() / "cosched.json";
+  const Outcome outcome = RunProgram(
+      {"cosched", "--simulate", "--jobs", "6", "--cpus", "4", "--policy", "all", "--json", file});
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  nlohmann::ordered_json cosched = ReadJson(file);
+  auto& failed = cosched["policies"][0]["jobs"][1];
+  failed["status"] = "FAILED";
+  failed["reason"] = "was ended by signal 9";
+  failed["turnaround"] = nullptr;
+  cosched["policies"][0]["failed"] = 1;
+  Browse("schedule", {cosched});
+}
+
 TEST(HtmlPageInABrowser, DrawsResultsThatLackMostKeys) {
   using Json = nlohmann::ordered_json;
   const Json one = {{"name", "x"}};
@@ -58,7 +74,8 @@ TEST(HtmlPageInABrowser, DrawsResultsThatLackMostKeys) {
       {{"step", nullptr}, {"stages", {one, {{"seconds", 5}, {"roofline", "x"}}}}},
       {{"cases", {one, {{"status", "OK"}, {"step", 5}}}}, {"left_out", 0}},
       {{"rows", {one, {{"ci95", "x"}, {"ratio", nullptr}}}}, {"verdict", "not comparable"}},
-      {{"group", {one, {{"stages", {one}}}}}, {"stp", nullptr}, {"matrix", {one}}}};
+      {{"group", {one, {{"stages", {one}}}}}, {"stp", nullptr}, {"matrix", {one}}},
+      {{"policies", {one, {{"jobs", {one, {{"timeline", {one}}}}}}}}, {"cpus", nullptr}}};
   for (Json& result : results) result["schema"] = 1;
   Browse("minimal", results);
 }

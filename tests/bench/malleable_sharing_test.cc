@@ -253,6 +253,43 @@ TEST(MalleableJob, TrainsToTheSameLossWhileItsWidthChanges) {
   EXPECT_THAT(job.Result()["loss"].get<double>(), DoubleNear(expected, 1e-4 * expected));
 }
 
+// The study has a socket in a temporary folder. The second signal ends it at once.
+TEST(Malleable, AnInterruptLeavesTheResultsAndNoFolder) {
+  SKIP_ON_ONE_CPU();
+  for (const int signals : {1, 2}) {
+    const TestFolder folder;
+    const std::filesystem::path temporary = folder.path() / "tmp";
+    const std::string file = (folder.path() / "out.json").string();
+    std::filesystem::create_directory(temporary);
+    std::vector<std::string> words = {
+        TOPDNN_BINARY_DIR "/topdnn", "malleable", "lenet5", "--json", file, "--quiet"};
+    const pid_t process = fork();
+    if (process == 0) {
+      setenv("TMPDIR", temporary.c_str(), 1);
+      std::vector<char*> arguments;
+      for (std::string& word : words) arguments.push_back(word.data());
+      arguments.push_back(nullptr);
+      execv(arguments.front(), arguments.data());
+      _exit(127);
+    }
+    EXPECT_TRUE(Becomes([&] { return !std::filesystem::is_empty(temporary); }));
+    kill(process, SIGTERM);
+    // (two signals that are pending at once are one)
+    while (signals == 2 && waitpid(process, nullptr, WNOHANG) == 0) {
+      kill(process, SIGTERM);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    int status = 0;
+    if (signals == 1) {
+      EXPECT_EQ(waitpid(process, &status, 0), process);
+      EXPECT_TRUE(WIFEXITED(status));
+      EXPECT_EQ(WEXITSTATUS(status), 130);
+      EXPECT_EQ(ReadJson(file)["complete"], false);
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(temporary)) << signals;
+  }
+}
+
 class MalleableRefused : public testing::TestWithParam<Refused> {};
 TEST_P(MalleableRefused, InOneLine) { ExpectRefused(GetParam()); }
 

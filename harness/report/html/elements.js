@@ -122,7 +122,8 @@ const SIGNS = {
   SKIPPED: '–',
   CRASHED: '✕',
   TIMEOUT: '✕',
-  OUT_OF_MEMORY: '✕'
+  OUT_OF_MEMORY: '✕',
+  INTERRUPTED: '–'
 };
 
 function badge(status) {

@@ -231,6 +231,49 @@ Json SharingData(const Json& sharing) {
   return data;
 }
 
+// [start, end, width] of each part; empty if the result has none.
+Json TimelineOf(const Json& job) {
+  Json parts = Json::array();
+  for (const Json& part : ObjectsIn(job, "timeline")) {
+    parts.push_back(Rounded(Json::array(
+        {MemberOrNull(part, "start"), MemberOrNull(part, "end"), MemberOrNull(part, "width")})));
+  }
+  return parts;
+}
+
+// The jobs are left out if there are more than cosched writes timelines for.
+Json SchedulingData(const Json& scheduling) {
+  constexpr std::size_t kMostJobs = 200;
+  constexpr std::array kJob = {"network",    "mode",      "batch",   "steps", "priority",
+                               "min_width",  "max_width", "arrival", "wait",  "service",
+                               "turnaround", "slowdown",  "status",  "reason"};
+  Json data = {{"kind", "scheduling"}};
+  data.update(Members(scheduling, std::array{"command", "complete", "simulated", "cpus"}));
+  data["machine"] = MachineOf(ObjectIn(scheduling, "machine"), nullptr);
+  data["policies"] = Json::array();
+  std::size_t most = 0;
+  for (const Json& policy : ObjectsIn(scheduling, "policies")) {
+    Json kept =
+        Members(policy, std::array{"name", "what", "complete", "makespan", "simulated_makespan",
+                                   "simulation_error", "mean_wait", "mean_service",
+                                   "mean_turnaround", "mean_slowdown", "max_slowdown", "fairness",
+                                   "cpu_use", "jobs_per_minute", "failed", "status", "reason"});
+    const Json& jobs = ObjectsIn(policy, "jobs");
+    most = std::max(most, jobs.size());
+    kept["jobs"] = Json::array();
+    for (const Json& job : jobs) {
+      if (jobs.size() > kMostJobs) break;
+      Json one = Members(job, kJob);
+      one["timeline"] = TimelineOf(job);
+      kept["jobs"].push_back(std::move(one));
+    }
+    data["policies"].push_back(std::move(kept));
+  }
+  data["job_count"] = most;
+  data["left_out"] = most > kMostJobs;
+  return data;
+}
+
 Json DataOf(const PageResult& result) {
   switch (result.kind) {
     case PageKind::kProfile:
@@ -241,6 +284,8 @@ Json DataOf(const PageResult& result) {
       return ComparisonData(result.json);
     case PageKind::kSharing:
       return SharingData(result.json);
+    case PageKind::kScheduling:
+      return SchedulingData(result.json);
   }
   return nullptr;
 }

@@ -171,11 +171,30 @@ function readSharing(data) {
   return data;
 }
 
+// A job of each policy.
+function readScheduling(data) {
+  data.items = data.policies
+                   .flatMap(
+                       (policy, k) => policy.jobs.map(
+                           (job, n) => ({
+                             ...job,
+                             policy: k,
+                             policyName: String(policy.name ?? ABSENT),
+                             name: `${n + 1} ${job.network ?? '?'} ${job.mode ?? ''}`.trim()
+                           })))
+                   .map((job, index) => ({...job, index, label: `${job.policyName}: ${job.name}`}));
+  data.itemName = 'job';
+  data.title = 'co-scheduling';
+  data.facts = data.policies.map((policy) => policy.name ?? '?').join(', ');
+  return data;
+}
+
 const READERS = {
   profile: readProfile,
   sweep: readSweep,
   comparison: readComparison,
-  sharing: readSharing
+  sharing: readSharing,
+  scheduling: readScheduling
 };
 
 function readResults() {

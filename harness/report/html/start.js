@@ -31,6 +31,12 @@ const PAGES = {
     verdict: sharingVerdict,
     pictures: [ratioPicture, slowdownTable]
   },
+  scheduling: {
+    facts: jobFacts,
+    details: jobDetails,
+    verdict: schedulingVerdict,
+    pictures: [policyTable, schedulePicture, jobTable]
+  },
 };
 
 const page = document.getElementById('page');
