@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <utility>
@@ -26,7 +27,10 @@ class GroupByGroup : public Kernel {
       : Kernel(request), groups_(std::move(groups)) {
     implementation_ = fmt::format("{} groups of {}", groups_.size(), groups_[0]->implementation());
     isa_ = groups_.front()->isa();
-    for (const auto& group : groups_) scratch_bytes_ += group->scratch_bytes();
+    for (const auto& group : groups_) {
+      scratch_bytes_ += group->scratch_bytes();
+      run_scratch_bytes_ = std::max(run_scratch_bytes_, group->run_scratch_bytes());
+    }
     for (const KernelOperand& operand : groups_.front()->operands()) {
       if (IsActivation(operand.arg)) scratch_bytes_ += operand.desc.bytes();
     }
@@ -43,6 +47,9 @@ class GroupByGroup : public Kernel {
     }
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       std::map<Arg, void*> own;
+      if (const auto scratch = memory.find(Arg::kScratch); scratch != memory.end()) {
+        own.insert(*scratch);
+      }
       for (const Slice& slice : slices_) own[slice.arg] = slice.memory.data();
       for (const KernelOperand& operand : groups_[group]->operands()) {
         if (IsActivation(operand.arg)) continue;

@@ -67,7 +67,7 @@ std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
 // Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
-// settle its layouts. It is in f32 and names no algorithm.
+// settle its layouts. It is in f32, and names no algorithm that the registration does not list.
 using Maker = KernelOrRefusal (*)(const Functions& functions, KernelRequest& request);
 
 // The maker of a kernel that accepts any layouts.
@@ -78,7 +78,9 @@ KernelOrRefusal Make(const Functions& functions, KernelRequest& request) {
 
 class Registration {
  public:
-  Registration(std::string_view kind, Maker make);
+  // `algorithms` are those that a request may name.
+  Registration(std::string_view kind, Maker make,
+               std::initializer_list<std::string_view> algorithms = {});
 };
 
 }  // namespace topdnn::eigen
