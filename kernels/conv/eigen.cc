@@ -241,6 +241,17 @@ ConvExtents OfOneGroup(ConvExtents e) {
   return e;
 }
 
+// Swaps by Eigen's shuffle.
+SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
+  return [&functions, pool = eigen::SharePool(functions, threads)](
+             std::int64_t outer, std::int64_t middle, std::int64_t inner, const float* src,
+             float* dst) {
+    const std::int64_t extents[4] = {1, outer, middle, inner};
+    constexpr int kOrder[4] = {0, 2, 1, 3};
+    functions.shuffle(pool.get(), extents, kOrder, src, dst);
+  };
+}
+
 KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const bool depthwise = IsDepthwise(op.extents());
@@ -253,8 +264,9 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
         "images or single positions; forward always uses it there"};
   }
   if (op.extents().groups != 1 && !depthwise) {
-    return MakeGroupByGroup(request, op,
-                            [&](KernelRequest one) { return MakeConv(functions, one); });
+    return MakeGroupByGroup(
+        request, op, [&](KernelRequest one) { return MakeConv(functions, one); },
+        [&functions, threads = request.threads] { return MakeSwap(functions, threads); });
   }
   if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
     return Refusal{

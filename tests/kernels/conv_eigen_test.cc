@@ -1,12 +1,18 @@
 // How the Eigen convolution divides the images of a gradient among threads and memory. The figures
 // are worked out by hand from TensorFlow 2.5: conv_grad_input_ops.cc and conv_grad_filter_ops.cc.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/group_by_group.h"
+#include "kernels/registry.h"
 #include "kernels/variant.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -98,6 +104,31 @@ TEST(ConvEigenTest, MatrixProductsOfGradientsAreAVariant) {
             std::string::npos);
   EXPECT_NE(RunOf(kConv2, Pass::kBackwardData, 2, "matmul").refusal().find("single positions"),
             std::string::npos);
+}
+
+// A grouped convolution moves each activation once, for all groups.
+TEST(ConvEigenTest, GroupsAreSwappedTogether) {
+  const ConvExtents e{.n = 2, .c = 12, .h = 5, .w = 4, .k = 6, .r = 3, .s = 3, .groups = 3};
+  const auto op = std::make_shared<ConvOp>(e, kNoBias);
+  std::vector<std::vector<std::int64_t>> swaps;
+  const auto count = [&](std::int64_t outer, std::int64_t middle, std::int64_t inner, const float*,
+                         float*) {
+    swaps.push_back({outer, middle, inner});
+  };
+  KernelOrRefusal made = MakeGroupByGroup(
+      RequestFor(op, {Pass::kForward}, 2), *op,
+      [](const KernelRequest& request) { return MakeKernel("eigen", request); },
+      [&]() -> SwapOuter { return count; });
+  const auto& kernel = std::get<std::unique_ptr<Kernel>>(made);
+  std::map<Arg, AlignedMemory> owned;
+  std::map<Arg, void*> memory;
+  for (const KernelOperand& operand : kernel->operands()) {
+    memory[operand.arg] = (owned[operand.arg] = AlignedMemory(operand.desc.bytes())).data();
+  }
+  kernel->Prepare(memory);
+  kernel->Run();
+  EXPECT_THAT(swaps, testing::ElementsAre(std::vector<std::int64_t>{2 * 5 * 4, 3, 4},
+                                          std::vector<std::int64_t>{3, 2 * 3 * 2, 2}));
 }
 
 }  // namespace
