@@ -31,6 +31,12 @@ struct Functions {
   Pool* (*make_pool)(int threads);
   void (*release_pool)(Pool* pool);
 
+  // Calls body(context, first, end) for ranges that cover [0, n), on the threads of the pool if the
+  // cost of an index, `bytes` of memory traffic and `cycles` of work, makes that faster.
+  void (*for_ranges)(Pool* pool, std::int64_t n, double bytes, double cycles,
+                     void (*body)(const void* context, std::int64_t first, std::int64_t end),
+                     const void* context);
+
   void (*matmul)(Pool* pool, const MatMul& product);
   // dst (N, OH, OW, K): image patches contracted with the weights. The patches are not stored
   // (implicit im2col).

@@ -7,9 +7,10 @@
 //
 //   const eigen::Registration kConv("conv", MakeConv);
 //
-// A pool has its own threads. The OpenMP threads of other backends' kernels spin for a while after
-// their parallel regions and take CPU time away from the pool. A program that uses both should let
-// OpenMP wait passively (OMP_WAIT_POLICY=PASSIVE).
+// A pool has its own threads, and no kernel of these backends uses OpenMP's. The OpenMP threads of
+// another backend's kernels spin for a while after their parallel regions and take CPU time away
+// from the pool: a plan with a fallback to such a backend should let them wait passively
+// (OMP_WAIT_POLICY=PASSIVE).
 
 #ifndef TOPDNN_KERNELS_EIGEN_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_KERNEL_H_
