@@ -22,7 +22,15 @@ void BoundKernel::Prepare(const std::map<Arg, void*>& memory) {
       data_[static_cast<std::size_t>(operand.arg.role)] = data;
     }
   }
-  if (scratch_.bytes() == 0) scratch_ = AlignedMemory(scratch_floats_ * sizeof(float));
+  if (const auto shared = memory.find(Arg::kScratch);
+      run_scratch_bytes_ > 0 && shared != memory.end()) {
+    scratch_data_ = static_cast<float*>(shared->second);
+    return;
+  }
+  if (scratch_.bytes() == 0) {
+    scratch_ = AlignedMemory(scratch_floats_ * sizeof(float) + run_scratch_bytes_);
+  }
+  scratch_data_ = reinterpret_cast<float*>(scratch_.data());
 }
 
 std::string RowMajorRefusal(const KernelRequest& request, std::string_view whose) {

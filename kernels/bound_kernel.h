@@ -39,13 +39,19 @@ class BoundKernel : public Kernel {
     scratch_floats_ = static_cast<std::size_t>(floats);
     scratch_bytes_ = scratch_floats_ * sizeof(float);
   }
-  float* Scratch() const { return reinterpret_cast<float*>(scratch_.data()); }
+  // The same, of memory that kernels share and whose contents are undefined
+  // (Kernel::run_scratch_bytes).
+  void ReserveRunScratch(std::int64_t floats) {
+    run_scratch_bytes_ = static_cast<std::size_t>(floats) * sizeof(float);
+  }
+  float* Scratch() const { return scratch_data_; }
 
  private:
   std::array<void*, Arg::kRoles> data_ = {};  // by role
   std::vector<void*> indexed_;                // by index
   std::size_t scratch_floats_ = 0;
   AlignedMemory scratch_;
+  float* scratch_data_ = nullptr;  // the kernel's own, or its user's
 };
 
 // The reason why row-major loops (named `whose` in the message) cannot use the request's layouts;

@@ -162,7 +162,7 @@ class Op {
   virtual Work WorkIn(const Execution& execution) const {
     return WorkOf(execution.pass, execution.type);
   }
-  // Number of terms summed for one element of the result; rounding errors grow with it.
+  // Number of terms of one element of the result, for rounding errors; 0: an exact copy or choice.
   virtual std::int64_t AccumulationLength(Pass pass) const = 0;
   virtual LayoutPolicy layout_policy() const { return LayoutPolicy::kFollows; }
   virtual std::vector<Parameter> Parameters() const { return {}; }

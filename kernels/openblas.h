@@ -44,6 +44,13 @@ inline void Sgemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64
               static_cast<blasint>(n));
 }
 
+// y (m, or n if a is transposed) = a (m, n) * x + beta * y, row-major.
+inline void Sgemv(bool transpose_a, std::int64_t m, std::int64_t n, const float* a, const float* x,
+                  float beta, float* y) {
+  cblas_sgemv(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, static_cast<blasint>(m),
+              static_cast<blasint>(n), 1.0F, a, static_cast<blasint>(n), x, 1, beta, y, 1);
+}
+
 }  // namespace topdnn::openblas
 
 #endif  // TOPDNN_KERNELS_OPENBLAS_H_

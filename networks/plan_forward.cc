@@ -21,6 +21,7 @@ class ForwardPlanner {
     draft_.activations.front() = {draft_.NewBuffer(
         "input", {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
         BufferRole::kInput, true)};
+    input_is_settled_ = input.shape.rank() != 4;
     for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
   }
 
@@ -38,7 +39,7 @@ class ForwardPlanner {
     for (const Operand& operand : unit.op->Operands(execution)) {
       if (operand.arg.role == Arg::kSrc) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
-    Offered offered = draft_.Choose(name, unit.op, execution, PreferencesOf(unit));
+    Offered offered = ChooseKernel(name, unit, execution);
     draft_.forward_backend[unit.node] = offered.backend;
     bound_.clear();
     parameters_.clear();
@@ -56,6 +57,36 @@ class ForwardPlanner {
     stage.not_fused = unit.not_fused;
     draft_.AddStage(unit.node, std::move(stage), parameters_);
     if (draft_.request.training) PlanRunningStatistics(unit);
+  }
+
+  // The first consumer of the input settles its layout, so that no step reorders it: row-major, or
+  // channels last, as TensorFlow feeds images. If the kernel's own layout is another one, the input
+  // is row-major.
+  Offered ChooseKernel(const std::string& name, const ForwardUnit& unit,
+                       const Execution& execution) {
+    const auto input = std::find_if(sources_.begin(), sources_.end(),
+                                    [](const auto& source) { return source.second == 0; });
+    if (input_is_settled_ || input == sources_.end()) {
+      return draft_.Choose(name, unit.op, execution, PreferencesOf(unit));
+    }
+    input_is_settled_ = true;
+    LayoutPreferences preferences = PreferencesOf(unit);
+    for (Layouts& layouts : preferences.preferred) {
+      for (const auto& [arg, value] : sources_) {
+        if (value == 0) layouts.erase(arg);
+      }
+    }
+    Offered own = draft_.Choose(name, unit.op, execution, preferences);
+    TensorDesc& desc = draft_.buffers[draft_.activations.front().front()].desc;
+    const Layout& layout = own.kernel->Find(input->first)->desc.layout;
+    if (!layout.is_opaque()) {
+      if (layout.IsPlainFor(desc.shape)) return own;
+      if (layout.SameFor(desc.shape, Layout::ChannelsLast(desc.shape.rank()))) {
+        desc.layout = Layout::ChannelsLast(desc.shape.rank());
+        return own;
+      }
+    }
+    return draft_.Choose(name, unit.op, execution, PreferencesOf(unit));
   }
 
   // Prefers the layouts of the sources. An operation that needs one layout for all may use the
@@ -153,6 +184,7 @@ class ForwardPlanner {
   }
 
   PlanDraft& draft_;
+  bool input_is_settled_ = false;
   // Of the unit that is being planned.
   std::vector<std::pair<Arg, ValueId>> sources_;
   std::map<Arg, BufferId> bound_;

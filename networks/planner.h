@@ -45,7 +45,8 @@ struct PlanRequest {
 //
 // Layouts: An operation that chooses its layouts (convolution) gets the backend's choice; it uses
 // the existing layout of its source only if the implementation stays the same. An operation that
-// keeps its source's layout (pooling) uses that. Parameters are stored in the layout of their
+// keeps its source's layout (pooling) uses that. The network's input is row-major (NCHW) or
+// channels last (NHWC), as its first consumer chooses. Parameters are stored in the layout of their
 // gradients, so that updates need no reorder. If the forward or the backward-data kernel needs
 // another layout, a reorder stage makes that copy once per step. In bf16 these stages make the
 // working copies of the f32 parameters. An inference plan stores its parameters in the form that

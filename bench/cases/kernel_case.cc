@@ -249,7 +249,7 @@ CaseCheck KernelCase::Check(const KernelProblem& problem) {
     const KernelOperand* operand = kernel_->Find(expected.arg);
     const double error = RelativeError(
         ReadElements(operand->desc, memory_.at(expected.arg).data(), expected.elements, backend_),
-        expected.values);
+        expected.values, 0.0, RoundingOfResults(*problem.op(), problem.execution()));
     if (!(error <= check.error)) check.error = error;
     if (error <= check.tolerance) continue;
     check.agrees = false;

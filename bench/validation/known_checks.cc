@@ -139,7 +139,8 @@ std::optional<NetworkChecks> ReadKnownChecks(const std::string& folder, const Js
 
 void WriteKnownChecks(const std::string& folder, const Json& key, const NetworkChecks& checks) {
   const auto& stages = checks.stages;
-  if (!std::all_of(stages.begin(), stages.end(), [](const auto& s) { return s.check.agrees; })) {
+  if (!std::all_of(stages.begin(), stages.end(),
+                   [](const auto& s) { return s.check.agrees && !s.check.mostly_zero; })) {
     return;
   }
   Json json = {

@@ -45,8 +45,8 @@ nlohmann::ordered_json KeyOfChecks(const WorkloadOptions& options, bool training
 std::optional<NetworkChecks> ReadKnownChecks(const std::string& folder,
                                              const nlohmann::ordered_json& key);
 
-// Adds checks of stages that all agree; otherwise it does nothing, so that the next run checks
-// again. Throws ReportError if the file cannot be written.
+// Adds checks of stages that all agree, on results that are not mostly zero; otherwise it does
+// nothing, so that the next run checks again. Throws ReportError if the file cannot be written.
 void WriteKnownChecks(const std::string& folder, const nlohmann::ordered_json& key,
                       const NetworkChecks& checks);
 

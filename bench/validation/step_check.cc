@@ -134,6 +134,21 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Net
 
 }  // namespace
 
+std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks) {
+  int count = 0;
+  std::string first;
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    if (!checks[i].mostly_zero) continue;
+    const Stage& stage = plan.stages()[i];
+    if (count++ == 0) first = fmt::format("{} {}", stage.name, NameOf(stage.pass));
+  }
+  if (count == 0) return "";
+  return fmt::format(
+      "{} of {} stages (first: {}) have a result that is 99 % zeros or more on these images, so "
+      "their check shows little; another --seed or larger images give other values",
+      count, checks.size(), first);
+}
+
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
                      const std::string& known_checks) {
   const Shape& input = plan.buffers()[plan.Find(BufferRole::kInput)].desc.shape;
@@ -142,10 +157,16 @@ StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
   if (smallest || MacsOf(plan) <= kMaxCheckedMacs) {
     RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
                   "take a smaller --batch");
-    return {CheckPlan(plan, false, input, options.data, known), ""};
+    StepChecks checks = {CheckPlan(plan, false, input, options.data, known), ""};
+    checks.note = NoteOfZeros(plan, checks.stages);
+    return checks;
   }
   const std::vector<StageCheck> own = CheckPlan(plan, true, input, options.data, known);
-  return Match(plan, own, CheckSmall(options, training, known));
+  StepChecks checks = Match(plan, own, CheckSmall(options, training, known));
+  if (const std::string zeros = NoteOfZeros(plan, checks.stages); !zeros.empty()) {
+    checks.note += "; " + zeros;
+  }
+  return checks;
 }
 
 }  // namespace topdnn

@@ -15,8 +15,12 @@ namespace topdnn {
 
 struct StepChecks {
   std::vector<StageCheck> stages;  // of the plan, one per stage
-  std::string note;                // what was checked instead of the plan; or empty
+  // What was checked instead of the plan, and which checks show little; or empty.
+  std::string note;
 };
+
+// How many checks compared mostly zeros, in one line; empty if none did.
+std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks);
 
 // Checks every stage of the plan against the reference, on the data in the plan. A step of more
 // than kMaxCheckedMacs would take the reference too long. It is checked as the same network on

@@ -24,6 +24,41 @@ bool TakesSmallImages(const Workload& workload) {
 constexpr std::int64_t kMaxBatches = 8;
 constexpr std::int64_t kMaxBytes = std::int64_t{256} << 20;
 
+const TensorDesc& InputOf(const Plan& plan) {
+  return plan.buffers()[plan.Find(BufferRole::kInput)].desc;
+}
+
+// Copies images between NCHW and NHWC, the layouts that an input may have.
+void CopyImages(const Shape& shape, const Layout& from, const float* src, const Layout& to,
+                float* dst) {
+  if (to.SameFor(shape, from)) {
+    std::memcpy(dst, src, static_cast<std::size_t>(shape.elements()) * sizeof(float));
+    return;
+  }
+  const bool from_planes = from.IsPlainFor(shape);
+  const std::int64_t channels = shape[1];
+  const std::int64_t pixels = shape[2] * shape[3];
+  for (std::int64_t n = 0; n < shape[0]; ++n) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int64_t image = n * channels * pixels;
+      for (std::int64_t i = 0; i < pixels; ++i) {
+        const std::int64_t in_planes = image + c * pixels + i;
+        const std::int64_t in_pixels = image + i * channels + c;
+        dst[from_planes ? in_pixels : in_planes] = src[from_planes ? in_planes : in_pixels];
+      }
+    }
+  }
+}
+
+void Feed(const Plan& plan, const Batch& batch, const Layout& layout) {
+  const TensorDesc& input = InputOf(plan);
+  CopyImages(input.shape, layout, batch.images.data(), input.layout,
+             static_cast<float*>(plan.Data(plan.Find(BufferRole::kInput))));
+  if (!plan.Has(BufferRole::kLabels)) return;
+  std::memcpy(plan.Data(plan.Find(BufferRole::kLabels)), batch.labels.data(),
+              batch.labels.size() * sizeof(std::int32_t));
+}
+
 }  // namespace
 
 void FitToData(WorkloadOptions& options) {
@@ -66,21 +101,24 @@ TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& w
   const std::int64_t bytes = workload.batch * workload.image.elements() * 4;
   const std::int64_t count = std::clamp<std::int64_t>(
       kMaxBytes / bytes, 1, std::min(kMaxBatches, loader.batches_per_epoch()));
-  for (std::int64_t i = 0; i < count; ++i) batches_.push_back(loader.Next());
+  for (std::int64_t i = 0; i < count; ++i) batches_.push_back({loader.Next(), Layout::Plain(4)});
 }
 
 void TrainingImages::FillNext(const Plan& plan) {
-  const Batch& batch = batches_[next_];
+  Stored& stored = batches_[next_];
   next_ = (next_ + 1) % batches_.size();
-  FeedBatch(plan, batch);
+  const TensorDesc& input = InputOf(plan);
+  if (!input.layout.SameFor(input.shape, stored.layout)) {
+    std::vector<float> images(stored.batch.images.size());
+    CopyImages(input.shape, stored.layout, stored.batch.images.data(), input.layout, images.data());
+    stored.batch.images = std::move(images);
+    stored.layout = input.layout;
+  }
+  Feed(plan, stored.batch, stored.layout);
 }
 
 void FeedBatch(const Plan& plan, const Batch& batch) {
-  std::memcpy(plan.Data(plan.Find(BufferRole::kInput)), batch.images.data(),
-              batch.images.size() * sizeof(float));
-  if (!plan.Has(BufferRole::kLabels)) return;
-  std::memcpy(plan.Data(plan.Find(BufferRole::kLabels)), batch.labels.data(),
-              batch.labels.size() * sizeof(std::int32_t));
+  Feed(plan, batch, Layout::Plain(InputOf(plan).shape.rank()));
 }
 
 }  // namespace topdnn

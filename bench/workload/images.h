@@ -23,11 +23,12 @@ void FitToData(WorkloadOptions& options);
 // DatasetError.
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload);
 
-// Copies a batch into the plan's f32 input and, when it trains, its labels.
+// Copies a batch of NCHW images into the plan's f32 input, in the input's layout, and, when it
+// trains, its labels.
 void FeedBatch(const Plan& plan, const Batch& batch);
 
-// Some batches of the training set, read once and kept. Feeding a measured step then takes one copy
-// and reads no file.
+// Some batches of the training set, read once and kept in the layout of the plan that they feed.
+// Feeding a measured step then takes one copy and reads no file.
 class TrainingImages {
  public:
   TrainingImages(const WorkloadOptions& options, const Workload& workload);
@@ -42,8 +43,13 @@ class TrainingImages {
   std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }
 
  private:
+  struct Stored {
+    Batch batch;
+    Layout layout;
+  };
+
   std::string source_;
-  std::vector<Batch> batches_;
+  std::vector<Stored> batches_;
   std::size_t next_ = 0;
 };
 

@@ -1,7 +1,9 @@
 // Convolution as TensorFlow computes it with Eigen (conv_ops.cc), in NHWC and HWIO. Forward is a
 // matrix product if a patch is the whole image or one position of it, and otherwise a contraction
-// over image patches. The gradients use explicit im2col. Depthwise convolutions use separate loops,
-// as in DepthwiseConv2dNative. Other grouped convolutions run group by group.
+// over image patches. The gradients use explicit im2col and col2im for every shape; the variant
+// eigen-matmul computes them as a matrix product where a patch is the whole image or one position.
+// Depthwise convolutions use separate loops, as in DepthwiseConv2dNative. Other grouped
+// convolutions run group by group.
 
 #include <algorithm>
 
@@ -9,6 +11,7 @@
 #include "kernels/conv/group_by_group.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -47,48 +50,68 @@ bool PatchIsImage(const ConvExtents& e) {
 // Whether the source is already the matrix of its patches (N*OH*OW, R*S*C).
 bool SourceIsMatrix(const ConvExtents& e) { return ColIsImage(e) || PatchIsImage(e); }
 
+// How the gradients divide the images, as in TensorFlow 2.5: Conv2DCustomBackpropInputOp in
+// conv_grad_input_ops.cc and Conv2DCustomBackpropFilterOp in conv_grad_filter_ops.cc, the default
+// operations of a CPU. Sizes are in elements.
+class ImageShards {
+ public:
+  ImageShards(const ConvExtents& e, Pass pass, int threads)
+      : shares_product_(pass == Pass::kBackwardData &&
+                        (e.n == 1 || WorkOfImage(e) / threads >= kSecondCache)),
+        images_(std::min((kLastCache + WorkOfImage(e) - 1) / WorkOfImage(e), e.n)) {}
+
+  // By data: whether all threads share the product of one image after the other, because there is
+  // only one image or each thread has enough work. Otherwise each thread computes the products of
+  // its own images.
+  bool shares_product() const { return shares_product_; }
+  // Number of images whose patches are stored at a time.
+  std::int64_t images() const { return shares_product_ ? 1 : images_; }
+
+ private:
+  // TensorFlow assumes these caches on every CPU.
+  static constexpr std::int64_t kSecondCache = (256 << 10) / sizeof(float);
+  static constexpr std::int64_t kLastCache = (30 << 20) / sizeof(float);
+
+  // An image's patches, its part of dst, and the weights.
+  static std::int64_t WorkOfImage(const ConvExtents& e) {
+    const std::int64_t patch = e.r * e.s * e.c;
+    const std::int64_t outputs = e.oh() * e.ow();
+    return outputs * patch + outputs * e.k + patch * e.k;
+  }
+
+  bool shares_product_;
+  std::int64_t images_;
+};
+
 class ConvEigen : public eigen::EigenKernel {
  public:
-  ConvEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
+  // `product`: one matrix product, without patches.
+  ConvEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op,
+            bool product)
+      : ConvEigen(request, functions, op, product,
+                  ImageShards(op.extents(), request.execution.pass, request.threads)) {}
+
+ private:
+  ConvEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op,
+            bool product, const ImageShards& shards)
       : EigenKernel(request, functions,
-                    AlgorithmOf(op.extents(), request.execution.pass, request.threads)),
+                    AlgorithmOf(request.execution.pass, product, shards.shares_product())),
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass),
-        product_(SourceIsMatrix(op.extents())),
+        product_(product),
         rows_(e_.n * e_.oh * e_.ow),
         patch_(e_.r * e_.s * e_.c),
-        images_(ImagesAtOnce(op.extents(), pass_, request.threads)) {
+        images_(shards.images()),
+        shares_product_(shards.shares_product()) {
     const std::int64_t col =
         product_ || pass_ == Pass::kForward ? 0 : images_ * e_.oh * e_.ow * patch_;
     const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
-    ReserveScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
+    ReserveRunScratch(std::max(col, sums_bias ? request.threads * e_.k : 0));
   }
 
- private:
-  static constexpr std::int64_t kMiB = 1 << 20;
-
-  // Bytes of an image's patches, its part of dst, and the weights.
-  static std::int64_t WorkingSet(const ConvExtents& e) {
-    const std::int64_t patch = e.r * e.s * e.c;
-    const std::int64_t outputs = e.oh() * e.ow();
-    return static_cast<std::int64_t>(sizeof(float)) *
-           (outputs * patch + outputs * e.k + patch * e.k);
-  }
-
-  // Number of images whose patches are stored at a time, by TensorFlow's rules. By weights: as many
-  // as fit 30 MiB. By data: one per thread; but all threads share one image's product if there is
-  // only one image or if the work per thread is 256 KiB or more.
-  static std::int64_t ImagesAtOnce(const ConvExtents& e, Pass pass, int threads) {
-    if (pass == Pass::kBackwardWeights) {
-      return std::clamp<std::int64_t>(30 * kMiB / WorkingSet(e), 1, e.n);
-    }
-    if (WorkingSet(e) >= kMiB / 4) return 1;
-    return std::min<std::int64_t>(threads, e.n);
-  }
-
-  static std::string AlgorithmOf(const ConvExtents& e, Pass pass, int threads) {
-    if (SourceIsMatrix(e)) return "matmul";
+  static std::string_view AlgorithmOf(Pass pass, bool product, bool shares_product) {
+    if (product) return "matmul";
     switch (pass) {
       case Pass::kForward:
         return "patches_contraction";
@@ -97,7 +120,7 @@ class ConvEigen : public eigen::EigenKernel {
       case Pass::kBackwardData:
         break;
     }
-    return ImagesAtOnce(e, pass, threads) == 1 ? "contraction+col2im" : "sharded_gemm+col2im";
+    return shares_product ? "contraction+col2im" : "sharded_gemm+col2im";
   }
 
   void Compute() override {
@@ -138,7 +161,7 @@ class ConvEigen : public eigen::EigenKernel {
                                   .c = Data(Arg::kDiffSrc)});
     } else {
       functions().conv_backward_data(pool(), e_, Data(Arg::kDiffDst), Data(Arg::kWeights), images_,
-                                     Scratch(), Data(Arg::kDiffSrc));
+                                     shares_product_, Scratch(), Data(Arg::kDiffSrc));
     }
   }
 
@@ -164,8 +187,9 @@ class ConvEigen : public eigen::EigenKernel {
   const eigen::Convolution e_;
   const ConvEpilogue epilogue_;
   const Pass pass_;
-  const bool product_;  // no patches are needed
+  const bool product_;
   const std::int64_t rows_, patch_, images_;
+  const bool shares_product_;
 };
 
 // Whether each input channel is a group.
@@ -208,12 +232,41 @@ class DepthwiseEigen : public eigen::EigenKernel {
   const Pass pass_;
 };
 
+constexpr std::string_view kMatMul = "matmul";
+
+ConvExtents OfOneGroup(ConvExtents e) {
+  e.c /= e.groups;
+  e.k /= e.groups;
+  e.groups = 1;
+  return e;
+}
+
+// Swaps by Eigen's shuffle.
+SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
+  return [&functions, pool = eigen::SharePool(functions, threads)](
+             std::int64_t outer, std::int64_t middle, std::int64_t inner, const float* src,
+             float* dst) {
+    const std::int64_t extents[4] = {1, outer, middle, inner};
+    constexpr int kOrder[4] = {0, 2, 1, 3};
+    functions.shuffle(pool.get(), extents, kOrder, src, dst);
+  };
+}
+
 KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const bool depthwise = IsDepthwise(op.extents());
+  const bool gives_matmul = request.algorithm == kMatMul;
+  if (gives_matmul && (request.execution.pass == Pass::kForward || depthwise ||
+                       !SourceIsMatrix(OfOneGroup(op.extents())))) {
+    return Refusal{
+        "eigen has the algorithm 'matmul' for the gradients of a convolution whose patches are "
+        "whole "
+        "images or single positions; forward always uses it there"};
+  }
   if (op.extents().groups != 1 && !depthwise) {
-    return MakeGroupByGroup(request, op,
-                            [&](KernelRequest one) { return MakeConv(functions, one); });
+    return MakeGroupByGroup(
+        request, op, [&](KernelRequest one) { return MakeConv(functions, one); },
+        [&functions, threads = request.threads] { return MakeSwap(functions, threads); });
   }
   if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
     return Refusal{
@@ -227,10 +280,15 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
     if (auto refusal = eigen::Settle(request, arg, {hwio})) return *std::move(refusal);
   }
   if (depthwise) return eigen::Make<DepthwiseEigen, ConvOp>(functions, request);
-  return eigen::Make<ConvEigen, ConvOp>(functions, request);
+  const bool product =
+      SourceIsMatrix(op.extents()) && (request.execution.pass == Pass::kForward || gives_matmul);
+  return std::make_unique<ConvEigen>(request, functions, op, product);
 }
 
-const eigen::Registration kRegistration("conv", MakeConv);
+const eigen::Registration kRegistration("conv", MakeConv, {kMatMul});
+
+const VariantRegistration kVariant(
+    {.name = "eigen-matmul", .backend = "eigen", .algorithm = "matmul", .kind = "conv"});
 
 }  // namespace
 

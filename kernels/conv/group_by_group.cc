@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
@@ -22,28 +22,39 @@ bool IsWeights(Arg arg) { return arg == Arg::kWeights || arg == Arg::kDiffWeight
 
 class GroupByGroup : public Kernel {
  public:
-  GroupByGroup(const KernelRequest& request, std::vector<std::unique_ptr<Kernel>> groups)
-      : Kernel(request), groups_(std::move(groups)) {
+  GroupByGroup(const KernelRequest& request, std::vector<std::unique_ptr<Kernel>> groups,
+               std::function<SwapOuter()> make_swap)
+      : Kernel(request), groups_(std::move(groups)), make_swap_(std::move(make_swap)) {
     implementation_ = fmt::format("{} groups of {}", groups_.size(), groups_[0]->implementation());
     isa_ = groups_.front()->isa();
-    for (const auto& group : groups_) scratch_bytes_ += group->scratch_bytes();
+    for (const auto& group : groups_) {
+      scratch_bytes_ += group->scratch_bytes();
+      run_scratch_bytes_ = std::max(run_scratch_bytes_, group->run_scratch_bytes());
+    }
     for (const KernelOperand& operand : groups_.front()->operands()) {
-      if (IsActivation(operand.arg)) scratch_bytes_ += operand.desc.bytes();
+      if (IsActivation(operand.arg)) scratch_bytes_ += groups_.size() * operand.desc.bytes();
     }
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    slices_.clear();
+    swap_ = make_swap_();
+    swapped_.clear();
     for (const KernelOperand& operand : groups_.front()->operands()) {
       if (!IsActivation(operand.arg)) continue;
-      const auto channels = static_cast<std::size_t>(operand.desc.shape[1]);
-      slices_.push_back(
-          {static_cast<float*>(memory.at(operand.arg)), operand.arg, operand.direction, channels,
-           operand.desc.bytes() / (channels * sizeof(float)), AlignedMemory(operand.desc.bytes())});
+      const std::int64_t channels = operand.desc.shape[1];
+      swapped_.push_back({static_cast<float*>(memory.at(operand.arg)), operand.arg,
+                          operand.direction, operand.desc.shape.elements() / channels, channels,
+                          AlignedMemory(groups_.size() * operand.desc.bytes())});
     }
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       std::map<Arg, void*> own;
-      for (const Slice& slice : slices_) own[slice.arg] = slice.memory.data();
+      if (const auto scratch = memory.find(Arg::kScratch); scratch != memory.end()) {
+        own.insert(*scratch);
+      }
+      for (const Swapped& swapped : swapped_) {
+        own[swapped.arg] =
+            swapped.Data() + static_cast<std::int64_t>(group) * swapped.rows * swapped.channels;
+      }
       for (const KernelOperand& operand : groups_[group]->operands()) {
         if (IsActivation(operand.arg)) continue;
         own[operand.arg] =
@@ -54,53 +65,41 @@ class GroupByGroup : public Kernel {
   }
 
   void Run() noexcept override {
-    for (std::size_t group = 0; group < groups_.size(); ++group) {
-      for (const Slice& slice : slices_) {
-        if (slice.direction == Direction::kIn) CopyOut(slice, group);
-      }
-      groups_[group]->Run();
-      for (const Slice& slice : slices_) {
-        if (slice.direction != Direction::kIn) CopyBack(slice, group);
-      }
+    const auto groups = static_cast<std::int64_t>(groups_.size());
+    for (const Swapped& swapped : swapped_) {
+      if (swapped.direction != Direction::kIn) continue;
+      swap_(swapped.rows, groups, swapped.channels, swapped.whole, swapped.Data());
+    }
+    for (const auto& group : groups_) group->Run();
+    for (const Swapped& swapped : swapped_) {
+      if (swapped.direction == Direction::kIn) continue;
+      swap_(groups, swapped.rows, swapped.channels, swapped.Data(), swapped.whole);
     }
   }
 
  private:
-  // One group's channels of an activation.
-  struct Slice {
-    float* whole;  // (rows, groups * channels)
+  // An activation with the groups outermost.
+  struct Swapped {
+    float* whole;  // (rows, groups, channels)
     Arg arg;
     Direction direction;
-    std::size_t channels, rows;
-    AlignedMemory memory;  // (rows, channels)
+    std::int64_t rows, channels;
+    AlignedMemory memory;  // (groups, rows, channels)
+
+    float* Data() const { return reinterpret_cast<float*>(memory.data()); }
   };
 
-  void CopyOut(const Slice& slice, std::size_t group) const {
-    auto* part = reinterpret_cast<float*>(slice.memory.data());
-    const float* whole = slice.whole + group * slice.channels;
-    for (std::size_t row = 0; row < slice.rows; ++row) {
-      std::memcpy(part + row * slice.channels, whole + row * slice.channels * groups_.size(),
-                  slice.channels * sizeof(float));
-    }
-  }
-
-  void CopyBack(const Slice& slice, std::size_t group) const {
-    const auto* part = reinterpret_cast<const float*>(slice.memory.data());
-    float* whole = slice.whole + group * slice.channels;
-    for (std::size_t row = 0; row < slice.rows; ++row) {
-      std::memcpy(whole + row * slice.channels * groups_.size(), part + row * slice.channels,
-                  slice.channels * sizeof(float));
-    }
-  }
-
   const std::vector<std::unique_ptr<Kernel>> groups_;
-  std::vector<Slice> slices_;
+  const std::function<SwapOuter()> make_swap_;
+  SwapOuter swap_;
+  std::vector<Swapped> swapped_;
 };
 
 }  // namespace
 
 KernelOrRefusal MakeGroupByGroup(const KernelRequest& request, const ConvOp& op,
-                                 const std::function<KernelOrRefusal(const KernelRequest&)>& make) {
+                                 const std::function<KernelOrRefusal(const KernelRequest&)>& make,
+                                 std::function<SwapOuter()> make_swap) {
   KernelRequest settled = request;
   KernelRequest one = request;
   ConvExtents extents = op.extents();
@@ -127,7 +126,7 @@ KernelOrRefusal MakeGroupByGroup(const KernelRequest& request, const ConvOp& op,
     if (auto* refusal = std::get_if<Refusal>(&offer)) return std::move(*refusal);
     groups.push_back(std::get<std::unique_ptr<Kernel>>(std::move(offer)));
   }
-  return std::make_unique<GroupByGroup>(settled, std::move(groups));
+  return std::make_unique<GroupByGroup>(settled, std::move(groups), std::move(make_swap));
 }
 
 }  // namespace topdnn

@@ -11,12 +11,11 @@ bool ColIsImage(const ConvExtents& e) {
          e.pad_left == 0 && e.pad_bottom == 0 && e.pad_right == 0;
 }
 
-void Im2Col(const ConvExtents& e, const float* image, float* col) {
-  const std::int64_t channels = e.c / e.groups;
+void Im2Col(const ConvExtents& e, bool parallel, const float* image, float* col) {
   const std::int64_t oh = e.oh();
   const std::int64_t ow = e.ow();
-#pragma omp parallel for
-  for (std::int64_t c = 0; c < channels; ++c) {
+#pragma omp parallel for if (parallel)
+  for (std::int64_t c = 0; c < e.c; ++c) {
     float* row = col + c * e.r * e.s * oh * ow;
     for (std::int64_t r = 0; r < e.r; ++r) {
       const std::int64_t h_offset = r * e.dilation_h - e.pad_top;
@@ -40,12 +39,11 @@ void Im2Col(const ConvExtents& e, const float* image, float* col) {
   }
 }
 
-void Col2Im(const ConvExtents& e, const float* col, float* image) {
-  const std::int64_t channels = e.c / e.groups;
+void Col2Im(const ConvExtents& e, bool parallel, const float* col, float* image) {
   const std::int64_t oh = e.oh();
   const std::int64_t ow = e.ow();
-#pragma omp parallel for
-  for (std::int64_t c = 0; c < channels; ++c) {
+#pragma omp parallel for if (parallel)
+  for (std::int64_t c = 0; c < e.c; ++c) {
     float* plane = image + c * e.h * e.w;
     std::fill_n(plane, e.h * e.w, 0.0F);
     const float* row = col + c * e.r * e.s * oh * ow;

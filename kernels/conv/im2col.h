@@ -9,12 +9,12 @@
 
 namespace topdnn {
 
-// Copies image (C/G, H, W) of one group to col (C/G*R*S, OH*OW), with zeros for padding. Threads
-// share the channels.
-void Im2Col(const ConvExtents& e, const float* image, float* col);
+// Copies image (C, H, W) of all groups to col (C*R*S, OH*OW), with zeros for padding. With
+// `parallel`, threads share the channels; in Caffe one thread copies all.
+void Im2Col(const ConvExtents& e, bool parallel, const float* image, float* col);
 
-// The transpose: sums col (C/G*R*S, OH*OW) into image (C/G, H, W). The image is overwritten.
-void Col2Im(const ConvExtents& e, const float* col, float* image);
+// The transpose: sums col (C*R*S, OH*OW) into image (C, H, W). The image is overwritten.
+void Col2Im(const ConvExtents& e, bool parallel, const float* col, float* image);
 
 // Whether the image is already its own col: 1x1, stride 1, no padding.
 bool ColIsImage(const ConvExtents& e);

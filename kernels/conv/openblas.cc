@@ -1,29 +1,40 @@
-// Convolution as Caffe computes it on a BLAS: NCHW, image by image, with im2col and one sgemm per
-// group (BVLC Caffe, src/caffe/layers/base_conv_layer.cpp). OpenBLAS runs the products in parallel;
-// im2col and col2im distribute the channels over the same OpenMP threads. (Caffe's im2col runs on
-// one thread.)
+// Convolution as Caffe computes it on a BLAS: NCHW, image by image, with im2col on one thread, one
+// sgemm per group, and the bias as a product with a vector of ones (BVLC Caffe 1.0,
+// src/caffe/layers/base_conv_layer.cpp, src/caffe/util/im2col.cpp). A ReLU and an addition are
+// layers by themselves there. The variant openblas-parallel shares im2col, col2im and the sums of
+// the bias among the threads, and fuses what follows.
 
 #include "kernels/openblas.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/registry.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
 namespace {
 
+constexpr std::string_view kParallel = "parallel";
+
 class ConvOpenBlas : public openblas::OpenBlasKernel {
  public:
   ConvOpenBlas(const KernelRequest& request, const ConvOp& op)
-      : OpenBlasKernel(request, ColIsImage(op.extents()) ? "gemm" : "im2col+gemm"),
+      : OpenBlasKernel(request, NameFor(request, op.extents())),
         e_(op.extents()),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass),
+        parallel_(request.algorithm == kParallel),
         patch_(e_.c / e_.groups * e_.r * e_.s),
         kernels_(e_.k / e_.groups),
-        positions_(e_.oh() * e_.ow()) {
-    if (!ColIsImage(e_)) ReserveScratch(patch_ * positions_);  // the columns of one image's group
+        positions_(e_.oh() * e_.ow()),
+        ones_(parallel_ || !epilogue_.bias ? 0 : static_cast<std::size_t>(positions_), 1.0F) {
+    if (!ColIsImage(e_)) ReserveRunScratch(e_.groups * patch_ * positions_);  // of one image
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
@@ -37,30 +48,36 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   void Run() noexcept override {
     if (pass_ == Pass::kBackwardWeights && bias_ != nullptr) BackwardBias();
     for (std::int64_t n = 0; n < e_.n; ++n) {
-      for (std::int64_t g = 0; g < e_.groups; ++g) RunGroup(n, g);
-      if (pass_ == Pass::kForward) Epilogue(dst_ + n * e_.k * positions_);
+      float* image = src_ + n * e_.c * e_.h * e_.w;
+      float* dst = dst_ + n * e_.k * positions_;
+      float* col = ColIsImage(e_) ? image : Scratch();
+      if (col != image && pass_ != Pass::kBackwardData) Im2Col(e_, parallel_, image, col);
+      for (std::int64_t g = 0; g < e_.groups; ++g) {
+        MultiplyGroup(n, weights_ + g * kernels_ * patch_, col + g * patch_ * positions_,
+                      dst + g * kernels_ * positions_);
+      }
+      if (col != image && pass_ == Pass::kBackwardData) Col2Im(e_, parallel_, col, image);
+      if (pass_ == Pass::kForward) Epilogue(dst);
     }
   }
 
  private:
-  // One group of one image: weights (K/G, patch), col (patch, positions), dst (K/G, positions).
-  void RunGroup(std::int64_t n, std::int64_t g) {
-    float* image = src_ + (n * e_.c + g * (e_.c / e_.groups)) * e_.h * e_.w;
-    float* weights = weights_ + g * kernels_ * patch_;
-    float* dst = dst_ + (n * e_.k + g * kernels_) * positions_;
-    float* col = ColIsImage(e_) ? image : Scratch();
+  static std::string NameFor(const KernelRequest& request, const ConvExtents& e) {
+    const std::string name = ColIsImage(e) ? "gemm" : "im2col+gemm";
+    return request.algorithm == kParallel ? "parallel_" + name : name;
+  }
+
+  // One group of image n: weights (K/G, patch), col (patch, positions), dst (K/G, positions).
+  void MultiplyGroup(std::int64_t n, float* weights, float* col, float* dst) const {
     switch (pass_) {
       case Pass::kForward:
-        if (col != image) Im2Col(e_, image, col);
         openblas::Sgemm(false, false, kernels_, positions_, patch_, weights, col,
                         epilogue_.sum ? 1.0F : 0.0F, dst);
         return;
       case Pass::kBackwardData:
         openblas::Sgemm(true, false, patch_, positions_, kernels_, weights, dst, 0.0F, col);
-        if (col != image) Col2Im(e_, col, image);
         return;
       case Pass::kBackwardWeights:
-        if (col != image) Im2Col(e_, image, col);
         openblas::Sgemm(false, true, kernels_, patch_, positions_, dst, col, n == 0 ? 0.0F : 1.0F,
                         weights);
         return;
@@ -68,6 +85,12 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   }
 
   void Epilogue(float* dst) const {  // (K, positions)
+    if (!parallel_) {
+      if (bias_ != nullptr) {
+        openblas::Sgemm(false, false, e_.k, positions_, 1, bias_, ones_.data(), 1.0F, dst);
+      }
+      return;
+    }
     if (bias_ == nullptr && !epilogue_.relu) return;
 #pragma omp parallel for
     for (std::int64_t k = 0; k < e_.k; ++k) {
@@ -86,6 +109,13 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   }
 
   void BackwardBias() {
+    if (!parallel_) {
+      for (std::int64_t n = 0; n < e_.n; ++n) {
+        openblas::Sgemv(false, e_.k, positions_, dst_ + n * e_.k * positions_, ones_.data(),
+                        n == 0 ? 0.0F : 1.0F, bias_);
+      }
+      return;
+    }
 #pragma omp parallel for
     for (std::int64_t k = 0; k < e_.k; ++k) {
       float sum = 0.0F;
@@ -103,7 +133,9 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   const ConvExtents e_;
   const ConvEpilogue epilogue_;
   const Pass pass_;
+  const bool parallel_;
   const std::int64_t patch_, kernels_, positions_;
+  const std::vector<float> ones_;  // (positions), or empty
   // src or diff_src; weights or diff_weights; bias or diff_bias; dst or diff_dst.
   float* src_ = nullptr;
   float* weights_ = nullptr;
@@ -111,7 +143,27 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   float* dst_ = nullptr;
 };
 
-const KernelRegistration kRegistration("conv", "openblas", openblas::Make<ConvOp, ConvOpenBlas>);
+KernelOrRefusal MakeConv(const KernelRequest& request) {
+  const ConvEpilogue& epilogue = dynamic_cast<const ConvOp&>(*request.op).epilogue();
+  const bool forward = request.execution.pass == Pass::kForward;
+  if (!request.algorithm.empty() && request.algorithm != kParallel) {
+    return Refusal{fmt::format("openblas has no convolution by '{}', only by '{}'",
+                               request.algorithm, kParallel)};
+  }
+  if (forward && request.algorithm.empty() && (epilogue.relu || epilogue.sum)) {
+    return Refusal{
+        "openblas computes a ReLU and an addition in layers by themselves, as Caffe does; the "
+        "variant openblas-parallel fuses them"};
+  }
+  return openblas::Make<ConvOp, ConvOpenBlas>(request);
+}
+
+const KernelRegistration kRegistration("conv", "openblas", MakeConv);
+
+const VariantRegistration kVariant({.name = "openblas-parallel",
+                                    .backend = "openblas",
+                                    .algorithm = std::string(kParallel),
+                                    .kind = "conv"});
 
 }  // namespace
 

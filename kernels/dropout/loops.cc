@@ -1,14 +1,15 @@
-// Dropout as loops in f32 and bf16, for all backends, because none of their libraries has it. It
-// accepts any layout without padding: the mask is drawn in the tensor's row-major order, whatever
-// the order in memory.
+#include "kernels/dropout/loops.h"
 
 #include <fmt/format.h>
+#include <omp.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "kernels/bf16.h"
@@ -24,12 +25,14 @@ namespace {
 template <typename T>
 class DropoutLoops : public LoopsKernel {
  public:
-  DropoutLoops(const KernelRequest& request, const DropoutOp& op, const Layout& layout)
+  DropoutLoops(const KernelRequest& request, const DropoutOp& op, const Layout& layout,
+               std::function<RangeRunner()> make_runner)
       : LoopsKernel(request),
         n_(op.shape().elements()),
         mask_(op.mask()),
         scale_(static_cast<float>(op.scale())),
-        execution_(request.execution) {
+        execution_(request.execution),
+        make_runner_(std::move(make_runner)) {
     for (KernelOperand& operand : operands_) {
       if (operand.arg != Arg::kWorkspace && operand.arg != Arg::kStep) operand.desc.layout = layout;
     }
@@ -42,6 +45,7 @@ class DropoutLoops : public LoopsKernel {
     LoopsKernel::Prepare(memory);
     const TensorDesc& desc = operands_.front().desc;  // src or diff_dst
     if (scratch_bytes_ != 0) offsets_ = desc.layout.Offsets(desc.shape);
+    for_ranges_ = make_runner_();
   }
 
   void Run() noexcept override {
@@ -68,15 +72,20 @@ class DropoutLoops : public LoopsKernel {
     }
   }
 
-  void ForwardTraining() const {
+  // The bodies capture only `this`, so that a std::function of them allocates nothing.
+  void ForwardTraining() {
+    for_ranges_((n_ + 3) / 4, [this](std::int64_t first, std::int64_t end) { Draw(first, end); });
+    auto* step = Data<std::int32_t>(Arg::kStep);
+    *step = static_cast<std::int32_t>(static_cast<std::uint32_t>(*step) + 1);
+  }
+
+  // Blocks of four elements.
+  void Draw(std::int64_t first_block, std::int64_t end_block) const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
     auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
-    auto* step = Data<std::int32_t>(Arg::kStep);
-    const std::int32_t drawn = *step;
-    const std::int64_t blocks = (n_ + 3) / 4;
-#pragma omp parallel for if (n_ >= kMinParallelElements)
-    for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int32_t drawn = *Data<std::int32_t>(Arg::kStep);
+    for (std::int64_t block = first_block; block < end_block; ++block) {
       const auto stays = mask_.Block(block, drawn);
       const std::int64_t first = 4 * block;
       for (std::int64_t i = first; i < std::min(first + 4, n_); ++i) {
@@ -85,29 +94,34 @@ class DropoutLoops : public LoopsKernel {
         dst[At(i)] = stay == 0 ? T{0} : Scaled(src[At(i)]);
       }
     }
-    *step = static_cast<std::int32_t>(static_cast<std::uint32_t>(drawn) + 1);
   }
 
   void Backward() const {
+    for_ranges_(n_, [this](std::int64_t first, std::int64_t end) { Mask(first, end); });
+  }
+
+  void Mask(std::int64_t first, std::int64_t end) const {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
     const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
-#pragma omp parallel for if (n_ >= kMinParallelElements)
-    for (std::int64_t i = 0; i < n_; ++i) {
+    for (std::int64_t i = first; i < end; ++i) {
       diff_src[At(i)] = workspace[i] == 0 ? T{0} : Scaled(diff_dst[At(i)]);
     }
   }
 
   void Copy() const {
-    const T* src = Data<T>(Arg::kSrc);
-    T* dst = Data<T>(Arg::kDst);
-    if (src != dst) CopyBytes(src, static_cast<std::size_t>(n_) * sizeof(T), dst);
+    if (Data<T>(Arg::kSrc) == Data<T>(Arg::kDst)) return;
+    for_ranges_(n_, [this](std::int64_t first, std::int64_t end) {
+      std::copy(Data<T>(Arg::kSrc) + first, Data<T>(Arg::kSrc) + end, Data<T>(Arg::kDst) + first);
+    });
   }
 
   const std::int64_t n_;
   const DropoutMask mask_;
   const float scale_;
   const Execution execution_;
+  const std::function<RangeRunner()> make_runner_;
+  RangeRunner for_ranges_;
   std::vector<std::int64_t> offsets_;  // empty: row-major
 };
 
@@ -130,23 +144,38 @@ std::string RefusalOf(const KernelRequest& request, const Shape& shape,
   return {};
 }
 
+RangeRunner OnOpenMp() {
+  return [](std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
+#pragma omp parallel if (n >= kMinParallelElements / 4)
+    {
+      const std::int64_t thread = omp_get_thread_num();
+      const std::int64_t threads = omp_get_num_threads();
+      body(thread * n / threads, (thread + 1) * n / threads);
+    }
+  };
+}
+
 KernelOrRefusal MakeDropout(const KernelRequest& request) {
+  return MakeDropoutLoops(request, OnOpenMp);
+}
+
+const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
+const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
+
+}  // namespace
+
+KernelOrRefusal MakeDropoutLoops(const KernelRequest& request,
+                                 std::function<RangeRunner()> make_runner) {
   const auto& op = dynamic_cast<const DropoutOp&>(*request.op);
   const auto layout = CommonLayout(request, op.shape());
   if (std::string why = RefusalOf(request, op.shape(), layout); !why.empty()) {
     return Refusal{std::move(why)};
   }
   if (request.execution.type == DataType::kBF16) {
-    return std::make_unique<DropoutLoops<std::uint16_t>>(request, op, *layout);
+    return std::make_unique<DropoutLoops<std::uint16_t>>(request, op, *layout,
+                                                         std::move(make_runner));
   }
-  return std::make_unique<DropoutLoops<float>>(request, op, *layout);
+  return std::make_unique<DropoutLoops<float>>(request, op, *layout, std::move(make_runner));
 }
-
-const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
-const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
-const KernelRegistration kForEigen("dropout", "eigen", MakeDropout);
-const KernelRegistration kForEigenSgemm("dropout", "eigen-sgemm", MakeDropout);
-
-}  // namespace
 
 }  // namespace topdnn

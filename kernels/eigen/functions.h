@@ -31,6 +31,12 @@ struct Functions {
   Pool* (*make_pool)(int threads);
   void (*release_pool)(Pool* pool);
 
+  // Calls body(context, first, end) for ranges that cover [0, n), on the threads of the pool if the
+  // cost of an index, `bytes` of memory traffic and `cycles` of work, makes that faster.
+  void (*for_ranges)(Pool* pool, std::int64_t n, double bytes, double cycles,
+                     void (*body)(const void* context, std::int64_t first, std::int64_t end),
+                     const void* context);
+
   void (*matmul)(Pool* pool, const MatMul& product);
   // dst (N, OH, OW, K): image patches contracted with the weights. The patches are not stored
   // (implicit im2col).
@@ -40,11 +46,12 @@ struct Functions {
   void (*conv_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
                                 const float* diff_dst, std::int64_t images, float* col,
                                 float* diff_weights);
-  // diff_src. With `slots` 1: image by image, and all threads share each product. Otherwise `slots`
-  // threads take one image each, and each computes its product alone. `col` holds (slots, OH*OW,
-  // R*S*C).
+  // diff_src, by shards of `images` images. With `shares_product`: image by image (`images` is 1),
+  // and all threads share each product. Otherwise the threads take images of the shard and compute
+  // their products alone. `col` holds (images, OH*OW, R*S*C).
   void (*conv_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
-                             const float* weights, std::int64_t slots, float* col, float* diff_src);
+                             const float* weights, std::int64_t images, bool shares_product,
+                             float* col, float* diff_src);
   // Depthwise: each input channel gives k / c output channels by itself; weights (R, S, K).
   // `partial` holds (threads, R*S*K).
   void (*depthwise_forward)(Pool* pool, const Convolution& conv, const float* src,

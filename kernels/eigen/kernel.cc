@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -77,11 +78,12 @@ std::optional<Refusal> SettleOneLayout(KernelRequest& request) {
 
 namespace {
 
-KernelOrRefusal Offer(Variant variant, Maker make, KernelRequest request) {
+KernelOrRefusal Offer(Variant variant, Maker make, const std::set<std::string>& algorithms,
+                      KernelRequest request) {
   if (request.execution.type != DataType::kF32) {
     return Refusal{fmt::format("eigen computes in f32, not {}", NameOf(request.execution.type))};
   }
-  if (!request.algorithm.empty()) {
+  if (!request.algorithm.empty() && !algorithms.contains(request.algorithm)) {
     return Refusal{fmt::format("eigen has no algorithm '{}'", request.algorithm)};
   }
   auto found = FindFunctions(variant, request.isa);
@@ -91,12 +93,14 @@ KernelOrRefusal Offer(Variant variant, Maker make, KernelRequest request) {
 
 }  // namespace
 
-Registration::Registration(std::string_view kind, Maker make) {
+Registration::Registration(std::string_view kind, Maker make,
+                           std::initializer_list<std::string_view> algorithms) {
+  const std::set<std::string> names(algorithms.begin(), algorithms.end());
   for (const auto& [variant, backend] :
        {std::pair{Variant::kGebp, "eigen"}, std::pair{Variant::kSgemm, "eigen-sgemm"}}) {
     const KernelRegistration registration(kind, backend,
-                                          [variant = variant, make](const KernelRequest& request) {
-                                            return Offer(variant, make, request);
+                                          [=, variant = variant](const KernelRequest& request) {
+                                            return Offer(variant, make, names, request);
                                           });
   }
 }

@@ -7,9 +7,10 @@
 //
 //   const eigen::Registration kConv("conv", MakeConv);
 //
-// A pool has its own threads. The OpenMP threads of other backends' kernels spin for a while after
-// their parallel regions and take CPU time away from the pool. A program that uses both should let
-// OpenMP wait passively (OMP_WAIT_POLICY=PASSIVE).
+// A pool has its own threads, and no kernel of these backends uses OpenMP's. The OpenMP threads of
+// another backend's kernels spin for a while after their parallel regions and take CPU time away
+// from the pool: a plan with a fallback to such a backend should let them wait passively
+// (OMP_WAIT_POLICY=PASSIVE).
 
 #ifndef TOPDNN_KERNELS_EIGEN_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_KERNEL_H_
@@ -67,7 +68,7 @@ std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
 // Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
-// settle its layouts. It is in f32 and names no algorithm.
+// settle its layouts. It is in f32, and names no algorithm that the registration does not list.
 using Maker = KernelOrRefusal (*)(const Functions& functions, KernelRequest& request);
 
 // The maker of a kernel that accepts any layouts.
@@ -78,7 +79,9 @@ KernelOrRefusal Make(const Functions& functions, KernelRequest& request) {
 
 class Registration {
  public:
-  Registration(std::string_view kind, Maker make);
+  // `algorithms` are those that a request may name.
+  Registration(std::string_view kind, Maker make,
+               std::initializer_list<std::string_view> algorithms = {});
 };
 
 }  // namespace topdnn::eigen

@@ -26,7 +26,7 @@ class FlattenOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. Every byte is read once and written once.
   Work WorkOf(Pass pass, DataType type) const override;
-  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 0; }
 
  private:
   Shape src_, dst_;

@@ -1,7 +1,10 @@
-// Inner product as Caffe computes it on a BLAS: one sgemm (BVLC Caffe,
-// src/caffe/layers/inner_product_layer.cpp).
+// Inner product as Caffe computes it on a BLAS: one sgemm, and the bias as a product with a vector
+// of ones (BVLC Caffe 1.0, src/caffe/layers/inner_product_layer.cpp). A ReLU is a layer by itself
+// there.
 
 #include "kernels/openblas.h"
+
+#include <vector>
 
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/registry.h"
@@ -17,7 +20,7 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
         n_(op.batch()),
         c_(op.inputs()),
         k_(op.outputs()),
-        relu_(op.epilogue().relu),
+        ones_(static_cast<std::size_t>(n_), 1.0F),
         pass_(request.execution.pass) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
@@ -32,40 +35,22 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
     switch (pass_) {
       case Pass::kForward:
         openblas::Sgemm(false, true, n_, k_, c_, src_, weights_, 0.0F, dst_);
-        Epilogue();
+        if (bias_ != nullptr)
+          openblas::Sgemm(false, false, n_, k_, 1, ones_.data(), bias_, 1.0F, dst_);
         return;
       case Pass::kBackwardData:
         openblas::Sgemm(false, false, n_, c_, k_, dst_, weights_, 0.0F, src_);
         return;
       case Pass::kBackwardWeights:
         openblas::Sgemm(true, false, k_, c_, n_, dst_, src_, 0.0F, weights_);
-        if (bias_ != nullptr) BackwardBias();
+        if (bias_ != nullptr) openblas::Sgemv(true, n_, k_, dst_, ones_.data(), 0.0F, bias_);
         return;
     }
   }
 
  private:
-  void Epilogue() {
-    if (bias_ == nullptr && !relu_) return;
-    for (std::int64_t n = 0; n < n_; ++n) {
-      float* row = dst_ + n * k_;
-      for (std::int64_t k = 0; k < k_; ++k) {
-        const float value = row[k] + (bias_ == nullptr ? 0.0F : bias_[k]);
-        // This form keeps a NaN.
-        row[k] = relu_ && value < 0.0F ? 0.0F : value;
-      }
-    }
-  }
-
-  void BackwardBias() {
-    for (std::int64_t k = 0; k < k_; ++k) bias_[k] = 0.0F;
-    for (std::int64_t n = 0; n < n_; ++n) {
-      for (std::int64_t k = 0; k < k_; ++k) bias_[k] += dst_[n * k_ + k];
-    }
-  }
-
   const std::int64_t n_, c_, k_;
-  const bool relu_;
+  const std::vector<float> ones_;  // (N)
   const Pass pass_;
   // src or diff_src (N, C); weights or diff_weights (K, C); bias or diff_bias; dst or diff_dst.
   float* src_ = nullptr;
@@ -74,8 +59,15 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
   float* dst_ = nullptr;
 };
 
-const KernelRegistration kRegistration("inner_product", "openblas",
-                                       openblas::Make<InnerProductOp, InnerProductOpenBlas>);
+KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
+  const bool forward = request.execution.pass == Pass::kForward;
+  if (forward && dynamic_cast<const InnerProductOp&>(*request.op).epilogue().relu) {
+    return Refusal{"openblas computes a ReLU in a layer by itself, as Caffe does"};
+  }
+  return openblas::Make<InnerProductOp, InnerProductOpenBlas>(request);
+}
+
+const KernelRegistration kRegistration("inner_product", "openblas", MakeInnerProduct);
 
 }  // namespace
 

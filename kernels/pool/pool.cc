@@ -129,11 +129,13 @@ Work PoolOp::WorkIn(const Execution& execution) const {
 
 std::int64_t PoolOp::AccumulationLength(Pass pass) const {
   const PoolExtents& e = extents_;
-  if (pass == Pass::kForward) return algorithm_ == PoolAlgorithm::kMax ? 1 : e.r * e.s;
+  const bool chooses = algorithm_ == PoolAlgorithm::kMax;
+  if (pass == Pass::kForward) return chooses ? 0 : e.r * e.s;
   const auto covering = [](std::int64_t kernel, std::int64_t stride) {
     return (kernel + stride - 1) / stride;
   };
-  return covering(e.r, e.stride_h) * covering(e.s, e.stride_w);
+  const std::int64_t windows = covering(e.r, e.stride_h) * covering(e.s, e.stride_w);
+  return chooses && windows == 1 ? 0 : windows;
 }
 
 namespace {

@@ -78,14 +78,18 @@ class ReduceLoops : public LoopsKernel {
         op_(op),
         pass_(request.execution.pass),
         elements_(op.src_shape().elements()),
+        threads_(request.threads),
         divisor_(static_cast<float>(op.count())),
         mean_(op.algorithm() == ReduceAlgorithm::kMean) {}
 
   void Prepare(const std::map<Arg, void*>& memory) override {
-    LoopsKernel::Prepare(memory);
     runs_ = RunsOf(op_);
     pieces_ = (runs_.length + kPiece - 1) / kPiece;
-    scratch_bytes_ = (runs_.kept.size() + runs_.reduced.size()) * sizeof(std::int64_t);
+    parts_ = PartsOfRows();
+    const auto sums = static_cast<std::int64_t>(runs_.kept.size()) * runs_.length;
+    ReserveScratch(parts_ > 1 ? parts_ * sums : 0);
+    LoopsKernel::Prepare(memory);
+    scratch_bytes_ += (runs_.kept.size() + runs_.reduced.size()) * sizeof(std::int64_t);
   }
 
   void Run() noexcept override {
@@ -103,6 +107,16 @@ class ReduceLoops : public LoopsKernel {
   }
 
  private:
+  // Into how many parts the rows of a sum of rows are divided, so that each thread has work: a
+  // gradient of a bias has only one short row of sums.
+  std::int64_t PartsOfRows() const {
+    if (pass_ == Pass::kBackwardData || runs_.reduces_run || !InParallel()) return 1;
+    const std::int64_t pieces = static_cast<std::int64_t>(runs_.kept.size()) * pieces_;
+    if (pieces >= threads_) return 1;
+    const auto blocks = static_cast<std::int64_t>((runs_.reduced.size() + kRows - 1) / kRows);
+    return std::min<std::int64_t>((threads_ + pieces - 1) / pieces, blocks);
+  }
+
   bool InParallel() const { return elements_ >= kMinParallelElements; }
   std::int64_t LengthOf(std::int64_t piece) const {
     return std::min(kPiece, runs_.length - piece * kPiece);
@@ -154,20 +168,32 @@ class ReduceLoops : public LoopsKernel {
   void AddRows() const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
-#pragma omp parallel for collapse(2) if (InParallel())
-    for (std::size_t k = 0; k < runs_.kept.size(); ++k) {
-      for (std::int64_t p = 0; p < pieces_; ++p) {
-        AddPiece(src + runs_.kept[k] + p * kPiece, LengthOf(p),
-                 dst + static_cast<std::int64_t>(k) * runs_.length + p * kPiece);
+    T* sums = parts_ > 1 ? Scratch() : dst;  // (parts, kept, length)
+    const auto kept = static_cast<std::int64_t>(runs_.kept.size());
+    const auto rows = static_cast<std::int64_t>(runs_.reduced.size());
+#pragma omp parallel for collapse(3) if (InParallel())
+    for (std::int64_t part = 0; part < parts_; ++part) {
+      for (std::int64_t k = 0; k < kept; ++k) {
+        for (std::int64_t p = 0; p < pieces_; ++p) {
+          AddPiece(src + runs_.kept[static_cast<std::size_t>(k)] + p * kPiece, part * rows / parts_,
+                   (part + 1) * rows / parts_, LengthOf(p),
+                   sums + (part * kept + k) * runs_.length + p * kPiece);
+        }
       }
     }
+    const std::int64_t length = kept * runs_.length;
+    for (std::int64_t part = 1; part < parts_; ++part) {
+      for (std::int64_t j = 0; j < length; ++j) sums[j] += sums[part * length + j];
+    }
+    for (std::int64_t j = 0; j < length; ++j) dst[j] = Divided(sums[j]);
   }
 
-  // sums (length) = the sum of the rows at src + each offset of the reduced axes.
-  void AddPiece(const T* src, std::int64_t length, T* sums) const {
+  // sums (length) = the sum of the rows at src + the offsets [begin, end) of the reduced axes.
+  void AddPiece(const T* src, std::int64_t begin, std::int64_t end, std::int64_t length,
+                T* sums) const {
     std::fill(sums, sums + length, T{0});
-    const std::size_t rows = runs_.reduced.size();
-    for (std::size_t first = 0; first < rows; first += kRows) {
+    const auto rows = static_cast<std::size_t>(end);
+    for (auto first = static_cast<std::size_t>(begin); first < rows; first += kRows) {
       T block[kPiece];
       std::fill(block, block + length, T{0});
       for (std::size_t r = first; r < std::min(first + kRows, rows); ++r) {
@@ -178,7 +204,6 @@ class ReduceLoops : public LoopsKernel {
 #pragma omp simd
       for (std::int64_t j = 0; j < length; ++j) sums[j] += block[j];
     }
-    for (std::int64_t j = 0; j < length; ++j) sums[j] = Divided(sums[j]);
   }
 
   // Each run gets one value.
@@ -224,10 +249,12 @@ class ReduceLoops : public LoopsKernel {
   const ReduceOp op_;
   const Pass pass_;
   const std::int64_t elements_;
+  const int threads_;
   const float divisor_;
   const bool mean_;
   Runs runs_;
   std::int64_t pieces_ = 0;  // pieces per run
+  std::int64_t parts_ = 1;   // of the reduced rows
 };
 
 }  // namespace

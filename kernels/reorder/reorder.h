@@ -23,7 +23,10 @@ class ReorderOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. The bytes are those of both tensors.
   Work WorkOf(Pass pass, DataType type) const override;
-  std::int64_t AccumulationLength(Pass /*pass*/) const override { return 1; }
+  // A narrower type rounds.
+  std::int64_t AccumulationLength(Pass /*pass*/) const override {
+    return SizeOf(to_) < SizeOf(from_) ? 1 : 0;
+  }
 
  private:
   Shape shape_;

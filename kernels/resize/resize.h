@@ -37,7 +37,7 @@ class ResizeOp : public Op {
   // Forward: no arithmetic. Backward: one addition per element of diff_dst.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
-    return pass == Pass::kForward ? 1 : scale_h_ * scale_w_;
+    return pass == Pass::kForward ? 0 : scale_h_ * scale_w_;
   }
 
  private:

@@ -83,7 +83,9 @@ WorkloadOptions OnOneThread(const char* network) {
 
 StepChecks ChecksOf(WorkloadOptions options, std::int64_t batch, const std::string& folder) {
   options.batch = batch;
+  options.data = "synthetic";
   Workload workload = MakeWorkload(options, false);
+  TrainingImages(options, workload).FillNext(*workload.plan);
   StepChecks checks = CheckStep(options, false, *workload.plan, folder);
   EXPECT_EQ(checks.stages.size(), workload.plan->stages().size());
   for (const StageCheck& stage : checks.stages) EXPECT_TRUE(stage.agrees) << stage.reason;
@@ -96,6 +98,20 @@ std::vector<std::filesystem::path> FilesIn(const std::string& folder) {
     files.push_back(entry.path());
   }
   return files;
+}
+
+// Any kernel that writes zeros agrees on an input of zeros, so the check is noted and made again.
+TEST(KnownChecksTest, ChecksOfZerosAreNotKept) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "checks";
+  WorkloadOptions options = OnOneThread("lenet5");
+  options.batch = 2;
+  const Workload workload = MakeWorkload(options, false);
+  const StepChecks checks = CheckStep(options, false, *workload.plan, path);
+  EXPECT_TRUE(checks.stages.front().agrees);
+  EXPECT_TRUE(checks.stages.front().mostly_zero);
+  EXPECT_THAT(checks.note, HasSubstr("99 % zeros"));
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 // A network of 6.3 GMAC is checked on smaller images, which another batch shares.

@@ -7,6 +7,7 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/variant.h"
 #include "kernels/window.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
@@ -116,7 +117,16 @@ TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
   EXPECT_THROW(ConvOp({.h = 4, .w = 4}, {.relu = true, .bound = -1}), std::invalid_argument);
 }
 
-class ConvBackendTest : public testing::TestWithParam<std::string> {};
+// A variant (kernels/variant.h) against the reference.
+class ConvBackendTest : public testing::TestWithParam<std::string> {
+ protected:
+  static Verdict Check(const std::shared_ptr<const Op>& op, Pass pass, int threads,
+                       std::uint64_t seed, const CheckOptions& options = {}) {
+    const Variant variant = *FindVariant(GetParam());
+    return CheckAgainstReference(variant.backend, *RequestOf(variant, op, {pass}, threads), seed,
+                                 options);
+  }
+};
 
 TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
   Random random(20260801);
@@ -127,9 +137,12 @@ TEST_P(ConvBackendTest, RandomShapesAgreeWithTheReference) {
     const auto op = std::make_shared<ConvOp>(e, epilogue);
     for (const Pass pass : kAllPasses) {
       const int threads = random.Once(2) ? 1 : 2;
-      const auto verdict =
-          CheckAgainstReference(GetParam(), RequestFor(op, {pass}, threads), random.Seed());
-      ASSERT_EQ(verdict, Verdict::kAgrees);
+      CheckOptions options;
+      // Caffe has no fused layers.
+      options.may_refuse =
+          GetParam() == "openblas" && pass == Pass::kForward && (epilogue.relu || epilogue.sum);
+      ASSERT_EQ(Check(op, pass, threads, random.Seed(), options),
+                options.may_refuse ? Verdict::kRefused : Verdict::kAgrees);
       ++compared;
     }
   }
@@ -151,7 +164,7 @@ TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {
                           .pad_bottom = 1,
                           .pad_right = 1};
       for (const Pass pass : kAllPasses) {
-        CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(e), {pass}, 2), 5);
+        Check(std::make_shared<ConvOp>(e), pass, 2, 5);
       }
     }
   }
@@ -168,8 +181,7 @@ TEST_P(ConvBackendTest, ExtremeShapesAgreeWithTheReference) {
                               .pad_right = 1,
                               .groups = 24};
   for (const Pass pass : kAllPasses) {
-    CheckAgainstReference(GetParam(), RequestFor(std::make_shared<ConvOp>(depthwise), {pass}, 2),
-                          6);
+    Check(std::make_shared<ConvOp>(depthwise), pass, 2, 6);
   }
 }
 
@@ -181,10 +193,28 @@ TEST_P(ConvBackendTest, NanInTheSourceReachesItsOutputs) {
   options.inputs[Arg::kSrc].assign(50, 0.5);
   options.inputs[Arg::kSrc][7] = std::nan("");
   options.inputs[Arg::kSrc][40] = std::numeric_limits<double>::infinity();
-  CheckAgainstReference(GetParam(), RequestFor(op, {Pass::kForward}, 1), 9, options);
+  Check(op, Pass::kForward, 1, 9, options);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, ConvBackendTest, testing::Values("onednn", "openblas"));
+INSTANTIATE_TEST_SUITE_P(Backends, ConvBackendTest,
+                         testing::Values("onednn", "openblas", "openblas-parallel"),
+                         [](const auto& variant) {
+                           return variant.param == "openblas-parallel" ? "openblas_parallel"
+                                                                       : variant.param;
+                         });
+
+TEST(ConvOpenBlasTest, OnlyTheVariantFusesAReluOrAnAddition) {
+  const ConvExtents e{.c = 2, .h = 5, .w = 5, .k = 3, .r = 3, .s = 3};
+  for (const ConvEpilogue epilogue : {ConvEpilogue{.relu = true}, ConvEpilogue{.sum = true}}) {
+    KernelRequest request = RequestFor(std::make_shared<ConvOp>(e, epilogue), {Pass::kForward}, 2);
+    EXPECT_NE(KernelRun("openblas", request).refusal().find("as Caffe does"), std::string::npos);
+    request.algorithm = "parallel";
+    EXPECT_EQ(KernelRun("openblas", request).kernel()->implementation().find("parallel_im2col"),
+              0U);
+    request.algorithm = "winograd";
+    EXPECT_NE(KernelRun("openblas", request).refusal().find("'winograd'"), std::string::npos);
+  }
+}
 
 TEST(ConvReferenceTest, GradientsAgreeWithFiniteDifferences) {
   Random random(7);

@@ -357,6 +357,41 @@ TEST_P(EigenTest, UpdatesAgreeWithTheReference) {
   }
 }
 
+// TensorFlow moves the first moment by a part of its distance from the gradient, with or without a
+// fused multiply-add.
+TEST_P(EigenTest, AdamMovesTheMomentByItsDistance) {
+  constexpr int kCount = 1000;
+  const AdamSettings settings;
+  KernelRun run(backend(), Asking(std::make_shared<AdamOp>(kCount, settings), {}, 2));
+  std::vector<double> gradient;
+  std::vector<double> moment;
+  for (int i = 0; i < kCount; ++i) {
+    gradient.push_back(std::sin(static_cast<float>(i)));
+    moment.push_back(std::cos(static_cast<float>(3 * i)));
+  }
+  run.Set(Arg::kDiffWeights, gradient);
+  run.Set(Arg::kMomentum, moment);
+  run.Run();
+  const std::vector<double> moved = run.Get(Arg::kMomentum);
+  for (std::size_t i = 0; i < moved.size(); ++i) {
+    const auto m = static_cast<float>(moment[i]);
+    const float distance = static_cast<float>(gradient[i]) - m;
+    const float part = distance * (1 - settings.beta1);
+    EXPECT_THAT(moved[i], testing::AnyOf(m + part, std::fma(distance, 1 - settings.beta1, m)));
+  }
+}
+
+// TensorFlow adds the bias to the finished sum: at 1e8 floats are 8 apart, so that 4 by 4 is lost.
+TEST_P(EigenTest, TheBiasOfADepthwiseConvolutionIsAddedLast) {
+  const ConvExtents e{.c = 2, .h = 3, .w = 3, .k = 2, .r = 3, .s = 3, .groups = 2};
+  KernelRun run(backend(), Asking(std::make_shared<ConvOp>(e), {Pass::kForward}, 1));
+  run.Set(Arg::kSrc, std::vector<double>(18, 2));
+  run.Set(Arg::kWeights, std::vector<double>(18, 2));
+  run.Set(Arg::kBias, {1e8, 0});
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kDst), (std::vector<double>{100'000'032, 36}));
+}
+
 TEST_P(EigenTest, ReordersAgreeWithTheReference) {
   const auto op = std::make_shared<ReorderOp>(Shape{3, 17, 9, 5}, DataType::kF32, DataType::kF32);
   for (const char* from : {"abcd", "acdb", "cdba"}) {

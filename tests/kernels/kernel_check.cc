@@ -192,10 +192,12 @@ Allowance Allowance::Of(const KernelRequest& request, DataType result, double sl
   const bool wide = request.execution.type == DataType::kF64;
   const double sums = UnitRoundoff(sum_type.value_or(wide ? DataType::kF64 : DataType::kF32));
   const auto length = static_cast<double>(request.op->AccumulationLength(request.execution.pass));
+  if (length == 0) return {0, 0};  // copies and choices of elements are exact
   return {slack * 8 * std::sqrt(length) * sums, 2 * UnitRoundoff(result)};
 }
 
 double Allowance::At(double expected, double magnitude) const {
+  if (of_sum == 0 && of_result == 0) return 0;  // (a magnitude may be infinite)
   return of_sum * std::max(std::abs(expected), std::abs(magnitude)) +
          of_result * std::abs(expected);
 }

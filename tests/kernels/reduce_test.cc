@@ -162,6 +162,19 @@ TEST(ReduceBackendsTest, LargeTensorsAgreeWithTheReference) {
   }
 }
 
+// The gradient of a bias has one short row of sums. Each thread sums a part of the rows in its own
+// memory, beside the positions of the 40,000 rows and of the sum.
+TEST(ReduceBackendsTest, AllThreadsShareOneShortRowOfSums) {
+  const auto op = std::make_shared<ReduceOp>(kSum, Shape{40000, 3}, std::vector{0}, false);
+  const auto scratch = [&](int threads) {
+    KernelRun run("openblas", RequestFor(op, {Pass::kForward}, threads));
+    run.Run();
+    return run.kernel()->scratch_bytes();
+  };
+  EXPECT_EQ(scratch(1), 8U * 40001);
+  EXPECT_EQ(scratch(2), 8U * 40001 + 4U * 2 * 3);
+}
+
 TEST(ReduceBackendsTest, NanAndInfinityReachTheirOwnSumOnly) {
   std::vector<double> src(3 * 20, 0.5);
   src[25] = NAN;

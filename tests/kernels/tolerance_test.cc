@@ -6,8 +6,19 @@
 
 #include <array>
 #include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
+#include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
+#include "kernels/flatten/flatten.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reorder/reorder.h"
+#include "kernels/resize/resize.h"
+#include "kernels/transpose/transpose.h"
 
 namespace topdnn {
 namespace {
@@ -24,13 +35,62 @@ TEST(ToleranceTest, GrowsWithTheRootOfTheAccumulationLength) {
   EXPECT_DOUBLE_EQ(of(DataType::kF32), 40 * 0x1p-24);
   EXPECT_DOUBLE_EQ(of(DataType::kF64), 40 * 0x1p-53);
   EXPECT_DOUBLE_EQ(of(DataType::kF32, "winograd"), 640 * 0x1p-24);
-  // Operand and result are rounded to the narrow type, the sums are f32.
-  EXPECT_DOUBLE_EQ(of(DataType::kBF16), 40 * 0x1p-24 + 2 * 0x1p-8);
-  EXPECT_DOUBLE_EQ(of(DataType::kF16), 40 * 0x1p-24 + 2 * 0x1p-11);
+  // The sums of a narrow type are f32.
+  EXPECT_DOUBLE_EQ(of(DataType::kBF16), 40 * 0x1p-24);
+  EXPECT_DOUBLE_EQ(of(DataType::kF16), 40 * 0x1p-24);
   EXPECT_EQ(of(DataType::kS8), 0);
   EXPECT_EQ(of(DataType::kU8), 0);
   // The gradient of the weights sums 6 * 6 outputs: the same length.
   EXPECT_DOUBLE_EQ(Tolerance(op, {Pass::kBackwardWeights, true, DataType::kF32}), 40 * 0x1p-24);
+}
+
+// The unit roundoff of bf16 is 2^-8, and of f16 2^-11.
+TEST(ToleranceTest, ResultsOfANarrowTypeAreRoundedEachByItself) {
+  const ConvOp op({.c = 4, .h = 8, .w = 8, .k = 5, .r = 3, .s = 3});
+  const auto of = [&](DataType type) {
+    return RoundingOfResults(op, {Pass::kForward, true, type});
+  };
+  EXPECT_EQ(of(DataType::kF32), 0);
+  EXPECT_EQ(of(DataType::kF64), 0);
+  EXPECT_EQ(of(DataType::kS8), 0);
+  EXPECT_DOUBLE_EQ(of(DataType::kBF16), 2 * 0x1p-8);
+  EXPECT_DOUBLE_EQ(of(DataType::kF16), 2 * 0x1p-11);
+}
+
+// Copies and choices of elements have no rounding in any type.
+TEST(ToleranceTest, MovesAreExact) {
+  const Shape image{2, 3, 4, 4};
+  const PoolExtents apart{
+      .n = 2, .c = 3, .h = 4, .w = 4, .r = 2, .s = 2, .stride_h = 2, .stride_w = 2};
+  PoolExtents overlapping = apart;
+  overlapping.stride_h = 1;
+  const Execution forward{Pass::kForward, true, DataType::kF32};
+  const Execution backward{Pass::kBackwardData, true, DataType::kF32};
+  const std::vector<std::pair<std::unique_ptr<Op>, Execution>> exact = [&] {
+    std::vector<std::pair<std::unique_ptr<Op>, Execution>> all;
+    for (const Execution& execution : {forward, backward}) {
+      all.emplace_back(std::make_unique<ConcatOp>(std::vector{image, image}, 1), execution);
+      all.emplace_back(std::make_unique<FlattenOp>(image), execution);
+      all.emplace_back(std::make_unique<TransposeOp>(image, std::vector{0, 2, 3, 1}), execution);
+      all.emplace_back(std::make_unique<ReluOp>(image), execution);
+      all.emplace_back(std::make_unique<PoolOp>(PoolAlgorithm::kMax, apart), execution);
+    }
+    all.emplace_back(std::make_unique<ResizeOp>(image, 2, 2), forward);
+    all.emplace_back(std::make_unique<ReorderOp>(image, DataType::kF32, DataType::kF32), forward);
+    all.emplace_back(std::make_unique<ReorderOp>(image, DataType::kBF16, DataType::kF32), forward);
+    all.emplace_back(std::make_unique<PoolOp>(PoolAlgorithm::kMax, overlapping), forward);
+    return all;
+  }();
+  for (const auto& [op, execution] : exact) {
+    EXPECT_EQ(Tolerance(*op, execution), 0) << op->kind();
+    EXPECT_EQ(RoundingOfResults(*op, {execution.pass, true, DataType::kBF16}), 0) << op->kind();
+  }
+  EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kMax, overlapping), backward), 0);
+  EXPECT_GT(Tolerance(PoolOp(PoolAlgorithm::kAverage, apart), forward), 0);
+  EXPECT_GT(Tolerance(ResizeOp(image, 2, 2), backward), 0);
+  EXPECT_GT(Tolerance(ReorderOp(image, DataType::kF32, DataType::kBF16), forward), 0);
+  EXPECT_GT(Tolerance(ReluOp(image, 0.3F), forward), 0);
+  EXPECT_GT(Tolerance(SigmoidOp(image), forward), 0);
 }
 
 double Error(std::array<double, 2> a, std::array<double, 2> b, double scale = 0) {
@@ -44,6 +104,16 @@ TEST(RelativeErrorTest, IsOfTheLargestEntry) {
   EXPECT_DOUBLE_EQ(Error({1, 2.5}, {1, 2}, 1), 0.25);  // (a scale below the entries)
   EXPECT_EQ(Error({0, 0}, {0, 0}), 0);
   EXPECT_EQ(Error({0, 1e-300}, {0, 0}), kInfinity);
+}
+
+// An error of 1/256 of a small element is within its own rounding; that part of the largest is not.
+TEST(RelativeErrorTest, TheRoundingIsOfEachElement) {
+  const auto error = [](std::array<double, 2> a, std::array<double, 2> b) {
+    return RelativeError(a, b, 0, 0x1p-8);
+  };
+  EXPECT_EQ(error({1 + 0x1p-8, 100}, {1, 100}), 0);
+  EXPECT_DOUBLE_EQ(error({1.5, 100}, {1, 100}), (0.5 - 0x1p-8) / 100);
+  EXPECT_EQ(error({1, 100.25}, {1, 100}), 0);
 }
 
 TEST(RelativeErrorTest, NonFiniteElementsMustBeTheSame) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/tolerance.h"
+#include "networks/builder.h"
 #include "networks/check.h"
 #include "networks/parameters.h"
 #include "networks/planner.h"
@@ -58,6 +59,45 @@ TEST(CnnTest, ATrainingStepHasEveryStage) {
   EXPECT_EQ(stages["softmax_cross_entropy loss"], 1);
   EXPECT_EQ(stages["sgd update"], 5);
   EXPECT_EQ(forward_flops, 2 * 4548608 * kBatch);
+}
+
+// The first consumer settles the input's layout, so no stage reorders the input. On oneDNN the
+// convolution of an AVX-512 CPU reads NHWC, and others may read NCHW.
+TEST(CnnTest, TheInputIsInTheLayoutOfItsFirstConsumer) {
+  for (const char* backend : {"eigen", "onednn", "openblas", "reference"}) {
+    for (const bool training : {false, true}) {
+      PlanRequest request;
+      request.backend = backend;
+      request.training = training;
+      request.fallback = {"onednn"};
+      const auto plan = MakePlan(Cnn(), request);
+      const BufferId input = plan->Find(BufferRole::kInput);
+      const TensorDesc& desc = plan->buffers()[input].desc;
+      const Stage& first = plan->stages().front();
+      EXPECT_EQ(first.name, "conv1") << backend;
+      EXPECT_EQ(first.buffers.at(Arg::kSrc), input) << backend;
+      EXPECT_EQ(desc, first.kernel->Find(Arg::kSrc)->desc) << backend;
+      const std::string layout = desc.layout.tag();
+      if (std::string(backend) == "eigen") {
+        EXPECT_EQ(layout, "acdb");
+      } else if (std::string(backend) != "onednn") {
+        EXPECT_EQ(layout, "abcd") << backend;
+      }
+    }
+  }
+}
+
+// An input of blocked channels would need padding that no image has.
+TEST(CnnTest, AnInputIsNeverBlocked) {
+  NetworkBuilder net("wide", {2, {16, 8, 8}, 10});
+  net.Conv("conv1", net.input(), {.outputs = 16, .kernel = 3});
+  PlanRequest request;
+  request.training = false;
+  request.variants[{"conv1", Pass::kForward}] = {"onednn-blocked"};
+  const auto plan = MakePlan(std::move(net).Take(), request);
+  const TensorDesc& desc = plan->buffers()[plan->Find(BufferRole::kInput)].desc;
+  EXPECT_TRUE(desc.layout.IsPlainFor(desc.shape)) << desc.layout.tag();
+  EXPECT_EQ(plan->stages().front().pass, StagePass::kReorder);
 }
 
 class CnnBackendTest : public testing::TestWithParam<std::string> {};

@@ -3,7 +3,6 @@
 // stored ones.
 
 #include <algorithm>
-#include <cstring>
 
 #include "kernels/eigen/per_isa/contraction.h"
 #include "kernels/eigen/per_isa/patches.h"
@@ -15,20 +14,25 @@ namespace {
 
 Index PatchSize(const Convolution& conv) { return conv.r * conv.s * conv.c; }
 
-// Fills col (images*OH*OW, R*S*C).
+// Number of elements that the products of one image read and write. TensorFlow takes it for the
+// cycles of an image when it shares images among threads.
+double WorkOfImage(const Convolution& conv) {
+  const Index outputs = conv.oh * conv.ow;
+  return static_cast<double>(outputs * PatchSize(conv) + outputs * conv.k +
+                             PatchSize(conv) * conv.k);
+}
+
+// Fills col (images*OH*OW, R*S*C). Threads share the images.
 void Im2Col(Pool* pool, const Convolution& conv, const float* src, Index images, float* col) {
-  const Index patch = PatchSize(conv);
-  const Index row = conv.ow * patch;  // elements of col per row of outputs
-  const double bytes = 8.0 * static_cast<double>(row);
-  pool->For(images * conv.oh, bytes, 0.25 * bytes, [&](Index first, Index end) {
-    PatchBlock{Patches(conv, src), 0, first * conv.ow}.CopyColumns(col + first * row, patch,
-                                                                   (end - first) * conv.ow);
+  const Index image = conv.oh * conv.ow * PatchSize(conv);  // elements of col
+  pool->For(images, 0, static_cast<double>(image), [&](Index first, Index end) {
+    PatchBlock{Patches(conv, src), 0, first * conv.oh * conv.ow}.CopyColumns(
+        col + first * image, PatchSize(conv), (end - first) * conv.oh * conv.ow);
   });
 }
 
-// For one image: sums col (OH*OW, R*S*C) into image (H, W, C). The image is overwritten.
+// For one image: adds col (OH*OW, R*S*C) to image (H, W, C).
 void Col2Im(const Convolution& conv, const float* col, float* image) {
-  std::memset(image, 0, static_cast<std::size_t>(conv.h * conv.w * conv.c) * sizeof(float));
   const Patches patches(conv, image);
   for (Index column = 0; column < conv.oh * conv.ow; ++column) {
     patches.ForEachRun<1>(0, PatchSize(conv), column,
@@ -82,26 +86,25 @@ void ConvBackwardWeights(Pool* pool, const Convolution& conv, const float* src,
                          float* diff_weights) {
   Matrix result(diff_weights, conv.k, PatchSize(conv));
   const Index outputs = conv.oh * conv.ow;
+  result.setZero();
   for (Index n = 0; n < conv.n; n += images) {
     const Index count = std::min<Index>(images, conv.n - n);
     Im2Col(pool, conv, src + n * conv.h * conv.w * conv.c, count, col);
     const ConstMatrix gradient(diff_dst + n * outputs * conv.k, conv.k, count * outputs);
     const ConstMatrix patches(col, PatchSize(conv), count * outputs);
-    const auto product = gradient.contract(patches, Sums{{{1, 1}}}, BlockEpilogue{});
-    if (n == 0) {
-      result.device(pool->device) = product;
-    } else {
-      result.device(pool->device) += product;
-    }
+    result.device(pool->device) += gradient.contract(patches, Sums{{{1, 1}}}, BlockEpilogue{});
   }
 }
 
 void ConvBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst,
-                      const float* weights, std::int64_t slots, float* col, float* diff_src) {
+                      const float* weights, std::int64_t images, bool shares_product, float* col,
+                      float* diff_src) {
   const Index patch = PatchSize(conv);
   const Index outputs = conv.oh * conv.ow;
   const Index image = conv.h * conv.w * conv.c;
-  if (slots == 1) {
+  Matrix sums(diff_src, image, conv.n);
+  sums.device(pool->device) = sums.constant(0.0F);
+  if (shares_product) {
     const ConstMatrix kernels(weights, conv.k, patch);
     for (Index n = 0; n < conv.n; ++n) {
       const ConstMatrix gradient(diff_dst + n * outputs * conv.k, conv.k, outputs);
@@ -111,18 +114,16 @@ void ConvBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst
     }
     return;
   }
-  const Index images = conv.n / slots + 1;  // of a slot, at most
-  const double cycles = static_cast<double>(images) * static_cast<double>(outputs) *
-                        static_cast<double>(patch * conv.k) / 16;
-  pool->For(slots, 0, cycles, [&](Index first, Index end) {
-    for (Index slot = first; slot < end; ++slot) {
-      float* own = col + slot * outputs * patch;
-      for (Index n = slot * conv.n / slots; n < (slot + 1) * conv.n / slots; ++n) {
-        MultiplyInOneThread(conv, diff_dst + n * outputs * conv.k, weights, own);
-        Col2Im(conv, own, diff_src + n * image);
+  for (Index n = 0; n < conv.n; n += images) {
+    const Index count = std::min<Index>(images, conv.n - n);
+    pool->For(count, 0, WorkOfImage(conv), [&](Index first, Index end) {
+      for (Index i = first; i < end; ++i) {
+        float* own = col + i * outputs * patch;
+        MultiplyInOneThread(conv, diff_dst + (n + i) * outputs * conv.k, weights, own);
+        Col2Im(conv, own, diff_src + (n + i) * image);
       }
-    }
-  });
+    });
+  }
 }
 
 const Entry kConvForward(&Functions::conv_forward, ConvForward);

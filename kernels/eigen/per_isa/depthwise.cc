@@ -1,6 +1,8 @@
-// Depthwise convolution as direct loops over columns of channels (compare TensorFlow's
-// DepthwiseConv2dNative, depthwise_conv_op.cc). Output channel c * M + m reads only input channel
-// c.
+// Depthwise convolution as in TensorFlow 2.5 (depthwise_conv_op.cc, depthwise_conv_grad_op.cc): for
+// each position of the result, the values under the kernel's taps are copied to a buffer, and the
+// sum over the taps stays in registers. Rows of outputs are shared among threads forward, and
+// images backward by data. By weights, our loops add to memory for each tap, as TensorFlow's do,
+// but rows are shared instead of images. Output channel c * M + m reads only input channel c.
 
 #include <algorithm>
 
@@ -24,12 +26,60 @@ void Accumulate(Index channels, Index multiplier, const float* source, const flo
   }
 }
 
-// The transpose: sums (C) += gradient (C*M) * weights (C*M), where each M products go to one sum.
-void AccumulateBack(Index channels, Index multiplier, const float* gradient, const float* weights,
-                    float* sums) {
-  if (multiplier == 1) return Accumulate(channels, 1, gradient, weights, sums);
-  for (Index c = 0; c < channels; ++c, gradient += multiplier, weights += multiplier) {
-    for (Index m = 0; m < multiplier; ++m) sums[c] += gradient[m] * weights[m];
+using Packet = Eigen::internal::packet_traits<float>::type;
+constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
+
+// The output channels, rounded up to whole vectors.
+Index PaddedChannels(const Convolution& conv) { return (conv.k + kLanes - 1) / kLanes * kLanes; }
+
+// Memory of the device, until the end of the block.
+class Buffer {
+ public:
+  Buffer(const Pool& pool, Index floats)
+      : device_(pool.device),
+        data_(static_cast<float*>(
+            device_.allocate(static_cast<std::size_t>(floats) * sizeof(float)))) {}
+  ~Buffer() { device_.deallocate(data_); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  float* data() const { return data_; }
+
+ private:
+  const Eigen::ThreadPoolDevice& device_;
+  float* data_;
+};
+
+// Copies `count` values and fills the row up to `padded` with zeros.
+void CopyPadded(const float* from, Index count, Index padded, float* to) {
+  std::copy_n(from, count, to);
+  std::fill(to + count, to + padded, 0.0F);
+}
+
+// to (taps, padded) = weights (taps, K).
+void PadWeights(const Convolution& conv, const float* weights, float* to) {
+  for (Index tap = 0; tap < conv.r * conv.s; ++tap) {
+    CopyPadded(weights + tap * conv.k, conv.k, PaddedChannels(conv),
+               to + tap * PaddedChannels(conv));
+  }
+}
+
+// sums (K) = the sum over the taps of weights (taps, padded) * values (taps, padded).
+void SumTaps(const Convolution& conv, const float* weights, const float* values, float* sums) {
+  const Index padded = PaddedChannels(conv);
+  for (Index i = 0; i < conv.k; i += kLanes) {
+    Packet sum = Eigen::internal::pset1<Packet>(0.0F);
+    for (Index at = i; at < conv.r * conv.s * padded; at += padded) {
+      sum = Eigen::internal::pmadd(Eigen::internal::ploadu<Packet>(weights + at),
+                                   Eigen::internal::ploadu<Packet>(values + at), sum);
+    }
+    if (i + kLanes <= conv.k) {
+      Eigen::internal::pstoreu(sums + i, sum);
+    } else {
+      float lanes[kLanes];
+      Eigen::internal::pstoreu(lanes, sum);
+      std::copy_n(lanes, conv.k - i, sums + i);
+    }
   }
 }
 
@@ -60,6 +110,31 @@ void ForEachOutput(const Convolution& conv, Index h, Index w, Body body) {
   }
 }
 
+// values (taps, padded) = the source under each tap of output (y, x), each channel M times.
+void CopyWindow(const Convolution& conv, Index y, Index x, const float* image, float* values) {
+  const Index padded = PaddedChannels(conv);
+  const Index multiplier = conv.k / conv.c;
+  std::fill_n(values, conv.r * conv.s * padded, 0.0F);
+  ForEachTap(conv, y, x, [&](Index tap, Index h, Index w) {
+    const float* from = image + (h * conv.w + w) * conv.c;
+    float* to = values + tap * padded;
+    if (multiplier == 1) {
+      std::copy_n(from, conv.c, to);
+    } else {
+      for (Index c = 0; c < conv.c; ++c) std::fill_n(to + c * multiplier, multiplier, from[c]);
+    }
+  });
+}
+
+// values (taps, padded) = the gradient of each output that reads input (h, w), by its tap.
+void CopyGradients(const Convolution& conv, Index h, Index w, const float* image, float* values) {
+  const Index padded = PaddedChannels(conv);
+  std::fill_n(values, conv.r * conv.s * padded, 0.0F);
+  ForEachOutput(conv, h, w, [&](Index tap, Index y, Index x) {
+    std::copy_n(image + (y * conv.ow + x) * conv.k, conv.k, values + tap * padded);
+  });
+}
+
 // Number of multiply-accumulates in a row of outputs.
 double WorkOfRow(const Convolution& conv) {
   return static_cast<double>(conv.ow * conv.r * conv.s * conv.k);
@@ -67,21 +142,21 @@ double WorkOfRow(const Convolution& conv) {
 
 void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                       const Epilogue& epilogue, float* dst) {
-  const double work = WorkOfRow(conv);
-  pool->For(conv.n * conv.oh, work, 0.5 * work, [&](Index first, Index end) {
+  const Index size = conv.r * conv.s * PaddedChannels(conv);
+  const Buffer padded(*pool, size);
+  PadWeights(conv, weights, padded.data());
+  const double cycles = 2.5 * static_cast<double>(conv.ow * conv.k);
+  pool->For(conv.n * conv.oh, 0, cycles, [&](Index first, Index end) {
+    const Buffer values(*pool, size);
     for (Index i = first * conv.ow; i < end * conv.ow; ++i) {
       const Index row = i / conv.ow;
       const float* image = src + row / conv.oh * conv.h * conv.w * conv.c;
       float* sums = dst + i * conv.k;
-      if (epilogue.bias == nullptr) {
-        std::fill_n(sums, conv.k, 0.0F);
-      } else {
-        std::copy_n(epilogue.bias, conv.k, sums);
+      CopyWindow(conv, row % conv.oh, i % conv.ow, image, values.data());
+      SumTaps(conv, padded.data(), values.data(), sums);
+      if (epilogue.bias != nullptr) {
+        for (Index k = 0; k < conv.k; ++k) sums[k] += epilogue.bias[k];
       }
-      ForEachTap(conv, row % conv.oh, i % conv.ow, [&](Index tap, Index h, Index w) {
-        Accumulate(conv.c, conv.k / conv.c, image + (h * conv.w + w) * conv.c,
-                   weights + tap * conv.k, sums);
-      });
       Rectify(epilogue, conv.k, sums);
     }
   });
@@ -89,17 +164,28 @@ void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, con
 
 void DepthwiseBackwardData(Pool* pool, const Convolution& conv, const float* diff_dst,
                            const float* weights, float* diff_src) {
-  const double work = WorkOfRow(conv) * static_cast<double>(conv.oh) / static_cast<double>(conv.h);
-  pool->For(conv.n * conv.h, work, 0.5 * work, [&](Index first, Index end) {
-    for (Index i = first * conv.w; i < end * conv.w; ++i) {
+  const Index size = conv.r * conv.s * PaddedChannels(conv);
+  const Index multiplier = conv.k / conv.c;
+  const Buffer padded(*pool, size);
+  PadWeights(conv, weights, padded.data());
+  const double cycles = static_cast<double>(conv.h * conv.w * conv.k);
+  pool->For(conv.n, 0, cycles, [&](Index first, Index end) {
+    const Buffer values(*pool, size);
+    const Buffer products(*pool, conv.k);
+    for (Index i = first * conv.h * conv.w; i < end * conv.h * conv.w; ++i) {
       const Index row = i / conv.w;
       const float* image = diff_dst + row / conv.h * conv.oh * conv.ow * conv.k;
       float* sums = diff_src + i * conv.c;
-      std::fill_n(sums, conv.c, 0.0F);
-      ForEachOutput(conv, row % conv.h, i % conv.w, [&](Index tap, Index y, Index x) {
-        AccumulateBack(conv.c, conv.k / conv.c, image + (y * conv.ow + x) * conv.k,
-                       weights + tap * conv.k, sums);
-      });
+      CopyGradients(conv, row % conv.h, i % conv.w, image, values.data());
+      if (multiplier == 1) {
+        SumTaps(conv, padded.data(), values.data(), sums);
+        continue;
+      }
+      SumTaps(conv, padded.data(), values.data(), products.data());
+      for (Index c = 0; c < conv.c; ++c) {
+        sums[c] = 0.0F;
+        for (Index m = 0; m < multiplier; ++m) sums[c] += products.data()[c * multiplier + m];
+      }
     }
   });
 }

@@ -54,6 +54,13 @@ Eigen::StlThreadEnvironment::EnvThread* SerialOpenMpThreads::CreateThread(
 
 namespace {
 
+void ForRanges(Pool* pool, std::int64_t n, double bytes, double cycles,
+               void (*body)(const void* context, std::int64_t first, std::int64_t end),
+               const void* context) {
+  pool->For(n, bytes, cycles, [=](Index first, Index end) { body(context, first, end); });
+}
+
+const Entry kForRanges(&Functions::for_ranges, ForRanges);
 const Entry kMakePool(&Functions::make_pool, [](int threads) { return new Pool(threads); });
 const Entry kReleasePool(&Functions::release_pool, [](Pool* pool) { delete pool; });
 

@@ -1,5 +1,8 @@
-// Updates of parameters as device expressions, as in TensorFlow's training_ops.cc. Without decay
+// Updates of parameters as in TensorFlow 2.5 (training_ops.cc): SGD as device expressions, Adam as
+// three expressions of a block after the other, so that the block stays in the cache. Without decay
 // its arithmetic is left out, because the operation's work then does not include it.
+
+#include <algorithm>
 
 #include "kernels/eigen/per_isa/pool.h"
 #include "kernels/eigen/per_isa/table.h"
@@ -21,11 +24,23 @@ void Sgd(const Eigen::ThreadPoolDevice& device, float rate, float keep, const Gr
 }
 
 template <typename Gradient>
-void ByAdam(const Eigen::ThreadPoolDevice& device, const Adam& s, const Gradient& gradient,
-            Flat weights, Flat first, Flat second) {
-  first.device(device) = first * s.beta1 + gradient * (1.0F - s.beta1);
-  second.device(device) = second * s.beta2 + gradient.square() * (1.0F - s.beta2);
-  weights.device(device) -= first * s.rate / (second.sqrt() + s.epsilon);
+void ByAdam(const Adam& s, const Gradient& gradient, Flat weights, Flat first, Flat second) {
+  first += (gradient - first) * (1.0F - s.beta1);
+  second += (gradient.square() - second) * (1.0F - s.beta2);
+  weights -= first * s.rate / (second.sqrt() + s.epsilon);
+}
+
+// What TensorFlow takes for the cost of one vector: four operands and three results, and the cycles
+// of the arithmetic, all times the number of vectors. So even small parameters are divided into
+// blocks.
+Eigen::TensorOpCost CostOfAdam(Index vectors) {
+  using Cost = Eigen::TensorOpCost;
+  constexpr auto kBytes = static_cast<double>(Eigen::internal::packet_traits<float>::size * 4);
+  const double cycles = Cost::AddCost<int>() * 5 + Cost::MulCost<int>() * 2 +
+                        Cost::AddCost<float>() * 10 + Cost::MulCost<float>() * 6 +
+                        Cost::DivCost<float>();
+  const auto n = static_cast<double>(vectors);
+  return {n * kBytes * 4, n * kBytes * 3, n * cycles};
 }
 
 void UpdateBySgd(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
@@ -41,15 +56,21 @@ void UpdateBySgd(Pool* pool, std::int64_t n, float rate, float keep, float weigh
 
 void UpdateByAdam(Pool* pool, std::int64_t n, const Adam& settings, const float* gradient,
                   float* weights, float* momentum, float* second_moment) {
-  const ConstFlat g(gradient, n);
-  const Flat w(weights, n);
-  const Flat m(momentum, n);
-  const Flat v(second_moment, n);
-  if (settings.weight_decay == 0.0F) {
-    ByAdam(pool->device, settings, g, w, m, v);
-  } else {
-    ByAdam(pool->device, settings, g + w * settings.weight_decay, w, m, v);
-  }
+  constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
+  const Index vectors = (n + kLanes - 1) / kLanes;
+  pool->device.parallelFor(vectors, CostOfAdam(vectors), [&](Index first, Index end) {
+    const Index begin = first * kLanes;
+    const Index count = std::min<Index>(end * kLanes, n) - begin;
+    const ConstFlat g(gradient + begin, count);
+    const Flat w(weights + begin, count);
+    const Flat m(momentum + begin, count);
+    const Flat v(second_moment + begin, count);
+    if (settings.weight_decay == 0.0F) {
+      ByAdam(settings, g, w, m, v);
+    } else {
+      ByAdam(settings, g + w * settings.weight_decay, w, m, v);
+    }
+  });
 }
 
 const Entry kUpdateBySgd(&Functions::sgd, UpdateBySgd);

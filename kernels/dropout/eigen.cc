@@ -1,0 +1,34 @@
+// Dropout on the threads of Eigen's pool, as TensorFlow's random numbers are drawn.
+
+#include "kernels/dropout/loops.h"
+#include "kernels/eigen/kernel.h"
+
+namespace topdnn {
+
+namespace {
+
+RangeRunner OnPool(const eigen::Functions& functions, int threads) {
+  return [&functions, pool = eigen::SharePool(functions, threads)](
+             std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
+    constexpr double kBytes = 9;    // of an element: f32 in and out, and a byte of the mask
+    constexpr double kCycles = 10;  // about the cost of drawing one number
+    functions.for_ranges(
+        pool.get(), n, kBytes, kCycles,
+        [](const void* context, std::int64_t first, std::int64_t end) {
+          (*static_cast<const std::function<void(std::int64_t, std::int64_t)>*>(context))(first,
+                                                                                          end);
+        },
+        &body);
+  };
+}
+
+KernelOrRefusal MakeDropout(const eigen::Functions& functions, KernelRequest& request) {
+  return MakeDropoutLoops(
+      request, [&functions, threads = request.threads] { return OnPool(functions, threads); });
+}
+
+const eigen::Registration kRegistration("dropout", MakeDropout);
+
+}  // namespace
+
+}  // namespace topdnn
