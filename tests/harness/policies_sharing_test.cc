@@ -54,8 +54,12 @@ TEST(PoliciesTest, TheTableHasEachOnce) {
 
 TEST(PoliciesTest, PriorityThenArrivalOrdersTheQueue) {
   std::vector<QueuedJob> queue;
-  Enqueue(1, {.min_width = 2, .max_width = 3}, queue);
-  Enqueue(2, {.priority = 1}, queue);
+  TraceJob second, urgent;
+  second.min_width = 2;
+  second.max_width = 3;
+  urgent.priority = 1;
+  Enqueue(1, second, queue);
+  Enqueue(2, urgent, queue);
   Enqueue(0, {}, queue);
   std::vector<std::size_t> order;
   for (const QueuedJob& queued : queue) order.push_back(queued.job);
