@@ -330,7 +330,7 @@ LiveMemory& Live() {
   return *live;
 }
 
-// Writes to every page, so that each has memory of its own: all pages that were only read share
+// Writes to every page, so that each has separate memory: all pages that were only read share
 // one page of zeros. Several threads write, because the kernel clears each page, and so that the
 // pages of a large block do not all lie on one NUMA node.
 void TouchPages(std::byte* memory, std::size_t bytes) {
