@@ -1,4 +1,5 @@
-// A comparison of two results: the ratio of each row with its interval. sharing.js uses its picture.
+// A comparison of two results: the ratio of each row with its interval. sharing.js uses its
+// picture.
 
 const ratioText = (row) => (isNumber(row.ratio) ? row.ratio.toFixed(3) : ABSENT);
 
@@ -162,22 +163,20 @@ function comparisonVerdict(comparison) {
 }
 
 function rowTable(comparison, view) {
-  const number = (name, value, format) =>
-      ({name, number: true, value, text: (row) => format(value(row))});
   return view.add(new ItemTable(view, {
     id: 'row-table',
     title: 'All rows',
     filterName: 'name, pass',
     caption: 'Choose a heading to sort by it.',
     columns: [
-      number('#', (row) => row.index + 1, String),
+      numberColumn('#', (row) => row.index + 1, String),
       {name: 'name', head: true, text: (row) => String(row.name ?? ABSENT)},
       {name: 'pass', text: (row) => words(row.pass ?? ABSENT)},
-      number('a', (row) => row.before?.median, timeText),
-      number('b', (row) => row.after?.median, timeText),
-      {...number('ratio', (row) => row.ratio, digits), text: ratioText},
+      numberColumn('a', (row) => row.before?.median, timeText),
+      numberColumn('b', (row) => row.after?.median, timeText),
+      {...numberColumn('ratio', (row) => row.ratio, digits), text: ratioText},
       {name: '95 % interval', number: true, value: (row) => endsOf(row)[0], text: ratioInterval},
-      number('p', (row) => row.p, digits),
+      numberColumn('p', (row) => row.p, digits),
       {name: 'effect', number: true, value: (row) => row.effect, text: effectText},
       {name: 'significant', text: significanceText}
     ]

@@ -208,22 +208,20 @@ function schedulePicture(scheduling, view) {
 }
 
 function jobTable(scheduling, view) {
-  const number = (name, value, format) =>
-      ({name, number: true, value, text: (job) => format(value(job))});
   return view.add(new ItemTable(view, {
     id: 'row-table',
     title: 'All jobs',
     filterName: 'policy, job, status',
     caption: 'Choose a heading to sort by it.',
     columns: [
-      number('#', (job) => job.index + 1, String),
+      numberColumn('#', (job) => job.index + 1, String),
       {name: 'job', head: true, text: (job) => job.name},
       {name: 'policy', text: (job) => job.policyName},
-      number('arrival', (job) => job.arrival, timeText),
-      number('wait', (job) => job.wait, timeText),
-      number('service', (job) => job.service, timeText),
-      number('turnaround', (job) => job.turnaround, timeText),
-      number('slowdown', (job) => job.slowdown, digits),
+      numberColumn('arrival', (job) => job.arrival, timeText),
+      numberColumn('wait', (job) => job.wait, timeText),
+      numberColumn('service', (job) => job.service, timeText),
+      numberColumn('turnaround', (job) => job.turnaround, timeText),
+      numberColumn('slowdown', (job) => job.slowdown, digits),
       {name: 'status', text: (job) => words(job.status ?? ABSENT), cell: (job) => badge(job.status)}
     ]
   }));

@@ -146,25 +146,24 @@ function sweepVerdict(sweep) {
 
 function caseTable(sweep, view) {
   const plain = (name, key = name) => ({name, text: (one) => String(one[key] ?? ABSENT)});
-  const number = (name, value, format) =>
-      ({name, number: true, value, text: (one) => format(value(one))});
   return view.add(new ItemTable(view, {
     id: 'case-table',
     title: 'All cases',
     filterName: 'id, network, status',
     caption: 'Choose a heading to sort by it.',
     columns: [
-      number('#', (one) => one.index + 1, String), {...plain('case', 'label'), head: true},
-      plain('network'), plain('mode'), number('batch', (one) => one.batch, count), plain('dtype'),
-      plain('backend'), number('threads', (one) => one.threads, count),
+      numberColumn('#', (one) => one.index + 1, String), {...plain('case', 'label'), head: true},
+      plain('network'), plain('mode'), numberColumn('batch', (one) => one.batch, count),
+      plain('dtype'), plain('backend'), numberColumn('threads', (one) => one.threads, count),
       {...plain('status'), cell: (one) => badge(one.status)},
-      number(sweep.means ? 'mean step' : 'step', (one) => one.seconds, timeText),
-      number('median', (one) => one.time?.median, timeText),
-      number('min', (one) => one.time?.min, timeText),
-      number('p90', (one) => one.time?.p90, timeText), number('n', (one) => one.time?.n, count),
-      number('compute', (one) => one.bar?.compute, timeText),
-      number('input wait', (one) => one.bar?.wait, timeText),
-      number('images/s', (one) => one.images, digits), copyColumn(sweep)
+      numberColumn(sweep.means ? 'mean step' : 'step', (one) => one.seconds, timeText),
+      numberColumn('median', (one) => one.time?.median, timeText),
+      numberColumn('min', (one) => one.time?.min, timeText),
+      numberColumn('p90', (one) => one.time?.p90, timeText),
+      numberColumn('n', (one) => one.time?.n, count),
+      numberColumn('compute', (one) => one.bar?.compute, timeText),
+      numberColumn('input wait', (one) => one.bar?.wait, timeText),
+      numberColumn('images/s', (one) => one.images, digits), copyColumn(sweep)
     ]
   }));
 }

@@ -134,32 +134,35 @@ function copyColumn(result) {
   return {name: 'again', className: 'again', text: () => '', cell};
 }
 
+// A column of numbers.
+function numberColumn(name, value, format) {
+  return {name, number: true, value, text: (item) => format(value(item))};
+}
+
 function stageTable(profile, view) {
   const failed = (stage) => stage.status === 'FAILED';
-  const cell = (name, value, format) =>
-      ({name, number: true, value, text: (stage) => format(value(stage))});
   return view.add(new ItemTable(view, {
     id: 'stages',
     title: 'Stages',
     filterName: 'name, pass, implementation, status',
     caption: 'Choose a heading to sort by it, and a row to mark the stage in every picture.',
     columns: [
-      cell('#', (stage) => stage.index + 1, String),
+      numberColumn('#', (stage) => stage.index + 1, String),
       {name: 'stage', head: true, text: (stage) => String(stage.name ?? ABSENT)},
       {name: 'pass', text: (stage) => words(stage.pass ?? ABSENT)}, {
         name: 'status',
         text: (stage) => String(stage.status ?? ABSENT),
         cell: (stage) => badge(stage.status)
       },
-      cell('share', (stage) => stage.share, percent),
-      cell('time', (stage) => stage.seconds, timeText),
-      cell('min', (stage) => (failed(stage) ? null : stage.time?.min), timeText),
-      cell('p90', (stage) => (failed(stage) ? null : stage.time?.p90), timeText),
-      cell('n', (stage) => (failed(stage) ? null : stage.time?.n), count),
-      cell('GFLOP/s', (stage) => stage.gflops, digits),
-      cell('peak', (stage) => stage.peak_fraction, percent),
-      cell('FLOPs', (stage) => stage.flops, (x) => rate(x, '')),
-      cell('bytes', (stage) => stage.bytes, bytes),
+      numberColumn('share', (stage) => stage.share, percent),
+      numberColumn('time', (stage) => stage.seconds, timeText),
+      numberColumn('min', (stage) => (failed(stage) ? null : stage.time?.min), timeText),
+      numberColumn('p90', (stage) => (failed(stage) ? null : stage.time?.p90), timeText),
+      numberColumn('n', (stage) => (failed(stage) ? null : stage.time?.n), count),
+      numberColumn('GFLOP/s', (stage) => stage.gflops, digits),
+      numberColumn('peak', (stage) => stage.peak_fraction, percent),
+      numberColumn('FLOPs', (stage) => stage.flops, (x) => rate(x, '')),
+      numberColumn('bytes', (stage) => stage.bytes, bytes),
       {name: 'implementation', text: (stage) => String(stage.implementation ?? ABSENT)},
       copyColumn(profile)
     ]
