@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -33,11 +34,13 @@ std::vector<StageKey> KeysOf(const ComparedRun& run) {
   return keys;
 }
 
-const StageTimes* FindStage(const ComparedRun& run, const StageKey& key) {
+using StagesByKey = std::map<StageKey, const StageTimes*>;
+
+StagesByKey IndexOf(const ComparedRun& run) {
   const std::vector<StageKey> keys = KeysOf(run);
-  const auto found = std::find(keys.begin(), keys.end(), key);
-  return found == keys.end() ? nullptr
-                             : &run.stages[static_cast<std::size_t>(found - keys.begin())];
+  StagesByKey index;
+  for (std::size_t i = 0; i < keys.size(); ++i) index[keys[i]] = &run.stages[i];
+  return index;
 }
 
 // How bad a status is.
@@ -84,11 +87,22 @@ struct CaseRows {
 CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& comparison) {
   CaseRows result;
   std::vector<TimedPair> pairs;
+  std::map<const ComparedRun*, StagesByKey> stages;
+  for (const std::vector<ComparedRun>* runs : {&both.a, &both.b}) {
+    for (const ComparedRun& run : *runs) stages[&run] = IndexOf(run);
+  }
+  const auto find_stage = [&stages](const ComparedRun& run, const StageKey& key) {
+    const StagesByKey& index = stages.at(&run);
+    const auto found = index.find(key);
+    return found == index.end() ? nullptr : found->second;
+  };
   for (const StageKey& key : KeysOf(both.a.front())) {
     const auto& [name, pass, number] = key;
-    if (FindStage(both.b.front(), key) == nullptr) continue;
+    if (find_stage(both.b.front(), key) == nullptr) continue;
     ComparisonRow row{.case_name = both.name, .name = name, .pass = pass};
-    const auto find = [&key = key](const ComparedRun& run) { return FindStage(run, key); };
+    const auto find = [&find_stage, &key = key](const ComparedRun& run) {
+      return find_stage(run, key);
+    };
     pairs.push_back(PairOf(both, find, row));
     pairs.back().least_spread = find(both.a.front())->spread;
     result.rows.push_back(std::move(row));
@@ -117,7 +131,7 @@ CaseRows RowsOf(const ComparedCase& both, bool comparable, Comparison& compariso
   for (const auto& [side, own, other] : {std::tuple{"A", &both.a.front(), &both.b.front()},
                                          std::tuple{"B", &both.b.front(), &both.a.front()}}) {
     for (const StageKey& key : KeysOf(*own)) {
-      if (FindStage(*other, key) != nullptr) continue;
+      if (find_stage(*other, key) != nullptr) continue;
       comparison.differences.push_back(fmt::format("{}stage only in {}: {} {}", prefix, side,
                                                    std::get<0>(key), WordsOf(std::get<1>(key))));
     }
