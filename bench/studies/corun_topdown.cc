@@ -47,11 +47,16 @@ void Add(const std::string& reason, std::string& reasons) {
   reasons += (reasons.empty() ? "" : "; ") + reason;
 }
 
+// Whether reading the counters would be a large part of the time.
+bool IsTooShort(const Record& record, const CountsMessage& message) {
+  return record.seconds && record.seconds->median < kLeastReadings * message.reading_seconds;
+}
+
 // Why there is no Top-Down, or what is doubtful about it.
 std::string ReasonOf(const Record& record, const CountsMessage& message,
                      const CorunCounting& counting) {
   if (!record.seconds) return record.reason;
-  if (record.seconds->median < kLeastReadings * message.reading_seconds) {
+  if (IsTooShort(record, message)) {
     return fmt::format("too short: a reading of the counters takes {}",
                        TimeText(message.reading_seconds, false));
   }
@@ -75,11 +80,9 @@ void AddCondition(const CountsMessage& message, const SequenceSamples& samples,
   }
   if (counting.table != nullptr) AddTopdown(*counting.table, counting.smt, samples, report);
   const auto add = [&](Record& record, CorunCounts& counts) {
-    const std::string reason = ReasonOf(record, message, counting);
-    Add(reason, counts.topdown_reason);
+    Add(ReasonOf(record, message, counting), counts.topdown_reason);
+    if (IsTooShort(record, message)) return;
     PmuCounts& read = counts.*condition;
-    const bool too_short = reason.starts_with("too short");
-    if (too_short) return;
     read.events = std::move(record.events);
     read.running_fraction = record.running_fraction;
     read.topdown = std::move(record.topdown);
