@@ -131,7 +131,7 @@ CorunGroup RunOnPmu(const std::vector<std::string>& words, int refusal = 0) {
   for (const std::string& one : words) workloads.push_back(ParseCorunWords(Cpu() + one));
   return RunCorun(workloads, ReadTopology(),
                   {.rounds = 6,
-                   .window_seconds = 0.03,
+                   .window_seconds = 0.08,
                    .counting = {.exact = true,
                                 .open_perf = [refusal] { return OpenTimedPmu(refusal); },
                                 .table = &FindTopdownTable("zen4")}});

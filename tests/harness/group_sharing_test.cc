@@ -94,7 +94,7 @@ TEST(GroupTest, ARoundHasAWindowForEachMemberAndOneForAll) {
   ASSERT_TRUE(group.AwaitReady());
   int windows = 0;
   const SharingRounds rounds =
-      RunSharingRounds(group, {.rounds = 3, .window_seconds = 0.02, .progress = [&](double share) {
+      RunSharingRounds(group, {.rounds = 3, .window_seconds = 0.06, .progress = [&](double share) {
                                  EXPECT_NEAR(share, windows++ / 12.0, 1e-9);
                                }});
   EXPECT_EQ(windows, 12);
