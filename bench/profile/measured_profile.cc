@@ -82,7 +82,7 @@ void AnnounceLongRun(const ProfileOptions& options, const Workload& workload,
   if (seconds < kLongSeconds) return;
   progress.Erase();
   std::fputs(fmt::format("topdnn: this takes about {:.0f} min or more (an estimate): some {} steps "
-                         "of {:.1f} TFLOP at {:.0f} GFLOP/s a thread; a smaller --batch takes "
+                         "of {:.2g} TFLOP at {:.0f} GFLOP/s a thread; a smaller --batch takes "
                          "less\n",
                          std::max(1.0, seconds / 60), steps, flops * 1e-12, kAssumedRate * 1e-9)
                  .c_str(),
