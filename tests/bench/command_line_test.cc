@@ -17,6 +17,7 @@
 #include "kernels/tolerance.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
+#include "tests/process/reserved_cpu.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -241,7 +242,9 @@ TEST(ValidateTest, EveryCaseHasAVerdict) {
 #endif
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
-  const Outcome outcome = RunProgram({"validate", "--json", path});
+  const ReservedCpu cpu(TOPDNN_BINARY_DIR);
+  const Outcome outcome =
+      RunShell(cpu.Run(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " validate --json " + Quoted(path)));
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("fma/sse2/f32/l1"));
   const nlohmann::json json = ReadJson(path);

@@ -1,6 +1,7 @@
 // The topdnn commands in README.md and docs/ work: each one runs with the program just built and
-// must succeed. The commands of a page share a folder. A command that an earlier page has, too,
-// runs only once, unless other commands of the page need its files.
+// must succeed. The commands of a page share a folder, and a CPU, except those that need several.
+// A command that an earlier page has, too, runs only once, unless other commands of the page need
+// its files.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,9 @@
 
 #include "tests/house/shell_blocks.h"
 #include "tests/house/source_tree.h"
+#include "tests/kernels/case_count.h"
 #include "tests/process/child_process.h"
+#include "tests/process/reserved_cpu.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -30,15 +33,27 @@ std::set<std::string> CommandsBefore(const std::string& document) {
   return commands;
 }
 
+bool NeedsSeveralCpus(const std::string& command) {
+  return command.find(" corun ") != std::string::npos ||
+         command.find(" malleable ") != std::string::npos;
+}
+
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
 TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
+  const ReservedCpu cpu(TOPDNN_BINARY_DIR);
   const auto page = ShellCommands(ReadSource(GetParam()).text);
   for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
     if (!command.starts_with(kProgram)) continue;
+    const bool several = NeedsSeveralCpus(command);
+    if (several && UsableCpuCount() < 2) {
+      CountLeftOut("commands", command, "needs two CPUs");
+      continue;
+    }
     command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
-    const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " + command);
+    const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
+                                     (several ? command : cpu.Run(command)));
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
   }
 }
