@@ -108,11 +108,12 @@ TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
 TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   const TestFolder folder;
   const std::string said = Quoted((folder.path() / "said").string());
+  // (on this signal `timeout` kills the program)
   const Outcome outcome = RunShell(
-      kBounded + kProgram +
-      " profile vgg16 --infer --batch 20 --iterations 1000000 --data synthetic --counters none 2>" +
-      said + " >/dev/null & for i in $(seq 400); do grep -q takes " + said +
-      " && break; sleep 0.2; done; kill $!; wait; cat " + said);
+      "timeout --signal=KILL 120 " + kProgram +
+      " profile lenet5 --infer --iterations 100000000 --data synthetic --counters none 2>" + said +
+      " >/dev/null & for i in $(seq 400); do grep -q takes " + said +
+      " && break; sleep 0.2; done; kill -ALRM $!; wait; cat " + said);
   EXPECT_THAT(outcome.output, HasSubstr("topdnn: this takes about "));
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
 }

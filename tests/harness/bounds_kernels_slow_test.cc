@@ -445,7 +445,7 @@ TEST_F(BoundsKernels, ContainTheTrueValuesOrAreAbsent) {
 
 TEST_F(BoundsKernels, ContainTheTrueValuesOrAreAbsentNextToBusyNeighbours) {
   const Neighbours neighbours(2 * omp_get_num_procs());
-  for (int round = 0; round < 20; ++round) Round();
+  for (int round = 0; round < 6; ++round) Round();
   Summary();
 }
 
