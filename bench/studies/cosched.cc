@@ -58,6 +58,12 @@ SpeedModel NominalModel(std::span<const TraceJob> kinds) {
   return model;
 }
 
+std::string DoubtOf(const CoschedPolicy& policy) {
+  const std::string disturbance = DisturbanceOf(policy.shown());
+  const char* between = disturbance.empty() || policy.doubt.empty() ? "" : "; ";
+  return disturbance + between + policy.doubt;
+}
+
 std::optional<double> SimulationError(const CoschedPolicy& policy) {
   if (!policy.real || !policy.simulated) return std::nullopt;
   const auto real = MetricsOf(*policy.real).makespan;

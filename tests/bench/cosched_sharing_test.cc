@@ -65,6 +65,7 @@ class Case {
     setenv("FAKE_LOG", (folder_.path() / "jobs").c_str(), 1);
     unsetenv("FAKE_FAULTS");
     unsetenv("FAKE_STEP");
+    unsetenv("FAKE_SLOWER");
   }
   ~Case() {
     unsetenv("TMPDIR");
@@ -72,11 +73,20 @@ class Case {
   }
 
   std::string Path(const std::string& name) const { return folder_.path() / name; }
+  // All processes are those of the trace's jobs.
   std::vector<std::string> Arguments(const std::string& policy,
                                      const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = CheckedArguments(policy, more);
+    arguments.emplace_back("--no-speed-check");
+    return arguments;
+  }
+  // A process for each kind of job also runs before the first policy, and after each.
+  std::vector<std::string> CheckedArguments(const std::string& policy,
+                                            const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {
-        "cosched",           "--policy",      policy, "--trace", Path("trace.csv"), "--curves",
-        Path("curves.json"), "--job-program", kFake,  "--json",  Path("out.json")};
+        "cosched",        "--policy",          policy,          "--trace", Path("trace.csv"),
+        "--curves",       Path("curves.json"), "--job-program", kFake,     "--json",
+        Path("out.json"), "--window",          "0.02s"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -145,6 +155,13 @@ TEST(CoschedTest, AMalleableJobChangesItsWidth) {
   EXPECT_THAT(widths, testing::ElementsAre(2, 1, 2));
 }
 
+std::size_t LinesOf(const std::string& path) {
+  std::ifstream file(path);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(file, line);) ++lines;
+  return lines;
+}
+
 struct Fault {
   std::string name, message;
 };
@@ -182,6 +199,55 @@ TEST(CoschedTest, AJobThatRefusesAWidthFails) {
   const json jobs = one.Result()["policies"][0]["jobs"];
   EXPECT_EQ(jobs[0]["reason"], "refused a request: no other width\\nwill do");
   EXPECT_EQ(jobs[1]["status"], "OK");
+}
+
+// The second and the third policy follow when the machine is ten times slower: from its fourth
+// process on, which is the job of the second policy.
+TEST(CoschedTest, AMachineThatBecomesSlowerIsFound) {
+  const Case one(Job(1, 10));
+  setenv("FAKE_STEP", "0.004", 1);
+  setenv("FAKE_SLOWER", "4:10", 1);
+  const Outcome outcome = RunProgram(one.CheckedArguments("fcfs,equal,static"));
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  const json policies = one.Result()["policies"];
+  ASSERT_EQ(policies.size(), 3u);
+  const auto speed = [&](int policy, const char* when) {
+    return policies[policy]["machine_speed"][when].get<double>();
+  };
+  // Each check is of one moment: after a policy, and before the next.
+  EXPECT_EQ(speed(0, "after"), speed(1, "before"));
+  EXPECT_EQ(speed(1, "after"), speed(2, "before"));
+  EXPECT_LT(speed(1, "after"), speed(1, "before"));
+  EXPECT_EQ(policies[1]["status"], "DEGRADED");
+  EXPECT_THAT(policies[1]["reason"].get<std::string>(), HasSubstr("changed during its run"));
+  EXPECT_EQ(policies[2]["status"], "DEGRADED");
+  EXPECT_THAT(policies[2]["reason"].get<std::string>(), HasSubstr("is not that of the other"));
+  // The simulation is slower, too.
+  const auto simulated = [&](int policy) {
+    return policies[policy]["simulated_makespan"].get<double>();
+  };
+  EXPECT_LT(simulated(0), simulated(2));
+  EXPECT_THAT(outcome.output, HasSubstr("~equal speed"));
+  EXPECT_EQ(LinesOf(one.Path("jobs")), 7u);
+  one.ExpectNothingLeft();
+}
+
+// The job of the trace ends before its fault, and the jobs of the checks do not.
+TEST(CoschedTest, ACheckWhoseJobDiesLeavesTheSpeedUnknown) {
+  const Case one(Job(2, 2));
+  setenv("FAKE_FAULTS", "2:die", 1);
+  const Outcome outcome = RunProgram(one.CheckedArguments("fcfs"));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  const std::string unknown =
+      "the machine's speed around its run is not known: the job cnn train batch 2 was ended by "
+      "signal 9";
+  EXPECT_THAT(outcome.output, HasSubstr(unknown));
+  const json policy = one.Result()["policies"][0];
+  EXPECT_EQ(policy["jobs"][0]["status"], "OK");
+  EXPECT_EQ(policy["status"], "DEGRADED");
+  EXPECT_THAT(policy["reason"].get<std::string>(), HasSubstr(unknown));
+  EXPECT_TRUE(policy["machine_speed"].is_null());
+  one.ExpectNothingLeft();
 }
 
 // The program in the background.
@@ -223,13 +289,6 @@ bool Becomes(const std::function<bool()>& condition) {
   return false;
 }
 
-std::size_t LinesOf(const std::string& path) {
-  std::ifstream file(path);
-  std::size_t lines = 0;
-  for (std::string line; std::getline(file, line);) ++lines;
-  return lines;
-}
-
 TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
@@ -247,6 +306,19 @@ TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
     EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
     EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
   }
+}
+
+TEST(CoschedTest, AnInterruptEndsACheck) {
+  const Case one(Job(1, 5));
+  setenv("FAKE_FAULTS", "1:hang", 1);
+  Background run(one.CheckedArguments("fcfs"));
+  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 1; }));
+  kill(run.process(), SIGINT);
+  EXPECT_EQ(run.Status(), 130);
+  one.ExpectNothingLeft();
+  const json result = one.Result();
+  EXPECT_EQ(result["complete"], false);
+  EXPECT_TRUE(result["policies"].empty());
 }
 
 TEST(CoschedTest, AKilledSchedulerTakesItsJobsWithIt) {
