@@ -23,6 +23,7 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/studies/child_program.h"
 #include "bench/studies/cosched_check.h"
+#include "bench/studies/cosched_compare.h"
 #include "bench/studies/cosched_measure.h"
 #include "bench/studies/cosched_run.h"
 #include "bench/studies/temporary_folder.h"
@@ -151,25 +152,27 @@ SpeedSettings SpeedSettingsOf(const CoschedOptions& options, const JobLaunch& la
   return settings;
 }
 
-SpeedModel ModelOf(const CoschedOptions& options, const std::string& source,
-                   const std::vector<TraceJob>& jobs, const JobLaunch& launch, ProgressLine& line) {
+MeasuredSpeed ModelOf(const CoschedOptions& options, const std::string& source,
+                      const std::vector<TraceJob>& jobs, const JobLaunch& launch,
+                      ProgressLine& line) {
   const std::vector<TraceJob> kinds = KindsOf(jobs);
-  SpeedModel model;
+  MeasuredSpeed measured;
+  SpeedModel& model = measured.model;
   if (source == "nominal") {
     model = NominalModel(kinds);
   } else if (source == "measured") {
-    model = MeasureSpeed(kinds, SpeedSettingsOf(options, launch, line));
+    measured = MeasureSpeed(kinds, SpeedSettingsOf(options, launch, line));
   } else {
     model = ReadSpeedModel(source);
   }
-  if (Interrupted()) return model;
+  if (Interrupted()) return measured;
   try {
     CurvesOf(jobs, model);
   } catch (const std::invalid_argument& error) {
     throw UsageError(
         fmt::format("--curves {}: {}: take --curves measured", OneLine(source), error.what()));
   }
-  return model;
+  return measured;
 }
 
 Schedule RunPolicy(const Policy& policy, const CoschedResult& result, const JobLaunch& launch,
@@ -256,7 +259,9 @@ int RunCosched(const CoschedOptions& options) {
   if (!options.program.empty()) launch.program = {options.program};
   ProgressLine line(options.quiet ? Style{} : DetectStyle(stderr));
   try {
-    result.model = ModelOf(options, result.model_source, result.jobs, launch, line);
+    MeasuredSpeed measured = ModelOf(options, result.model_source, result.jobs, launch, line);
+    result.model = std::move(measured.model);
+    result.model_others = measured.others;
   } catch (const CoschedError& error) {
     line.Erase();
     fmt::print(stderr, "topdnn: cosched: {}\n", OneLine(error.what()));

@@ -40,6 +40,8 @@ struct CoschedResult {
   int part_width = 1;
   SpeedModel model;
   std::string model_source;  // "measured", "nominal", or a file
+  // The share of the CPUs' time that other programs had while the model was measured.
+  std::optional<double> model_others;
   std::vector<CoschedPolicy> policies;
   std::optional<double> common_speed;  // the median of those around the runs
   bool complete = true;                // false: interrupted
@@ -54,6 +56,9 @@ bool HaveNominalTimes(std::span<const TraceJob> kinds);
 // A speed model of the nominal times, without measurement: an assumed serial share, no losses.
 // Throws UsageError for a kind of job that has no nominal time.
 SpeedModel NominalModel(std::span<const TraceJob> kinds);
+
+// Why the times of steps say too much about other programs, in one line; empty: they do not.
+std::string ModelDoubt(const CoschedResult& result);
 
 // Why the figures of the policy are in doubt, in one line; empty: they are not.
 std::string DoubtOf(const CoschedPolicy& policy);

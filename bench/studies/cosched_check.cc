@@ -1,53 +1,126 @@
 #include "bench/studies/cosched_check.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
-#include <string>
+#include <cstddef>
 #include <utility>
 
 #include "bench/studies/measured_jobs.h"
-#include "harness/one_line.h"
+#include "bench/studies/others_share.h"
 #include "harness/scheduling/simulator.h"
 
 namespace topdnn {
 
 namespace {
 
-constexpr std::size_t kMostKinds = 4;
+constexpr std::size_t kMostAtOnce = 4;
 
-SpeedCurve TimesOf(const TraceJob& kind, const SpeedSettings& settings) {
-  SpeedCurve curve{
-      .network = kind.network, .training = kind.training, .batch = kind.batch, .step_seconds = {}};
-  const int cpus = static_cast<int>(settings.cpus.size());
-  MeasuredJobs jobs({kind}, cpus, settings);
-  curve.startup_seconds = jobs.AwaitFirstStep();
-  std::vector<int> widths = WidthsToMeasure(cpus);
-  std::reverse(widths.begin(), widths.end());  // the job has the last one
-  for (const int width : widths) {
-    jobs.AwaitWidth(0, width);
-    curve.step_seconds[width] = jobs.StepSeconds(0, settings.window_seconds);
+using Group = std::vector<std::size_t>;
+
+// Four jobs of at most four kinds.
+class Check {
+ public:
+  Check(std::span<const TraceJob> kinds, const SpeedSettings& settings)
+      : kinds_(kinds),
+        settings_(settings),
+        cpus_(static_cast<int>(settings.cpus.size())),
+        others_(cpus_),
+        jobs_(AtOnce(kinds), cpus_, settings) {
+    for (std::size_t j = 0; j < kMostAtOnce; ++j) jobs_.StepEnd(j);
   }
-  curve.startup_seconds += jobs.EndSeconds();
-  return curve;
-}
 
-Schedule Simulated(const CoschedResult& result, const SpeedModel& model, const Policy& policy) {
-  return Simulate(result.jobs, model, policy,
-                  {.cpus = result.cpus, .part_width = result.part_width});
-}
+  SpeedCheck Run() {
+    SpeedCheck check;
+    for (std::size_t k = 0; k < kinds_.size(); ++k) {
+      Say(check.curves.size());
+      check.curves.push_back(CurveOf(k));
+    }
+    Say(check.curves.size());
+    check.losses = LossesOf(check.curves);
+    jobs_.RunOnly({0, 1, 2, 3});
+    check.others = others_.Share(jobs_.EndAll());
+    return check;
+  }
 
-// The makespan at the common speed is the real one, changed as that of the simulation.
-void Compare(double common, const CoschedResult& result, CoschedPolicy& policy) {
-  policy.doubt = SpeedDoubt(*policy.speed, common);
-  const auto real = MetricsOf(*policy.real).makespan;
-  const auto simulated = MetricsOf(*policy.simulated).makespan;
-  if (!policy.real->complete || !real || !simulated) return;
-  const SpeedModel model = ModelAtSpeed(policy.model, common / policy.speed->mean());
-  const auto changed = MetricsOf(Simulated(result, model, *policy.policy)).makespan;
-  if (changed) policy.common_makespan = *real * *changed / *simulated;
-}
+ private:
+  static std::vector<TraceJob> AtOnce(std::span<const TraceJob> kinds) {
+    std::vector<TraceJob> jobs;
+    for (std::size_t j = 0; j < kMostAtOnce; ++j) jobs.push_back(kinds[j % kinds.size()]);
+    return jobs;
+  }
+
+  void Say(std::size_t done) {
+    if (!settings_.progress) return;
+    settings_.progress("checking the machine's speed",
+                       static_cast<double>(done) / static_cast<double>(kinds_.size() + 1));
+  }
+
+  SpeedCurve CurveOf(std::size_t k) {
+    const TraceJob& kind = kinds_[k];
+    SpeedCurve curve{.network = kind.network,
+                     .training = kind.training,
+                     .batch = kind.batch,
+                     .step_seconds = {}};
+    jobs_.RunOnly({k});
+    std::vector<int> widths = WidthsToMeasure(cpus_);
+    std::reverse(widths.begin(), widths.end());  // the job has the last one
+    for (const int width : widths) {
+      jobs_.AwaitWidth(k, width);
+      curve.step_seconds[width] = jobs_.StepSeconds(k, settings_.window_seconds);
+    }
+    return curve;
+  }
+
+  // The sum over the jobs of their speed at once, relative to that alone.
+  double SpeedsOf(const Group& group, int width, const std::vector<SpeedCurve>& curves) {
+    jobs_.RunOnly(group);
+    for (const std::size_t j : group) jobs_.AwaitWidth(j, width);
+    std::vector<MeasuredJobs::Reading> begins;
+    for (const std::size_t j : group) begins.push_back(jobs_.StepEnd(j));
+    jobs_.Sleep(1.5 * settings_.window_seconds);
+    double sum = 0;
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      const auto end = jobs_.StepEnd(group[g]);
+      const double step = SecondsBetween(begins[g].time, end.time) /
+                          static_cast<double>(end.iterations - begins[g].iterations);
+      sum += StepTimeAt(curves[group[g] % curves.size()], width).seconds / step;
+    }
+    return sum;
+  }
+
+  // The efficiency is the mean over the jobs, relative to what their share of the CPUs would give.
+  // It is above 1 if one job computes while another is in its serial part.
+  std::vector<LoadLoss> LossesOf(const std::vector<SpeedCurve>& curves) {
+    const Group pairs[] = {{0, 1}, {2, 3}};
+    std::vector<LoadLoss> losses;
+    const auto add = [&](double load, double speeds) {
+      losses.push_back({load, speeds * std::max(load, 1.0) / kMostAtOnce});
+    };
+    if (cpus_ > 1) {
+      // Each job has its own CPUs, as under the policies that do not exceed the CPUs.
+      const int half = cpus_ / 2;
+      const auto middle = settings_.cpus.begin() + half;
+      double speeds = 0;
+      for (const Group& pair : pairs) {
+        jobs_[pair[0]].SetCpus({settings_.cpus.begin(), middle});
+        jobs_[pair[1]].SetCpus({middle, middle + half});
+        speeds += SpeedsOf(pair, half, curves);
+        for (const std::size_t j : pair) jobs_[j].SetCpus(settings_.cpus);
+      }
+      add(1, speeds);
+    }
+    double speeds = 0;
+    for (const Group& pair : pairs) speeds += SpeedsOf(pair, cpus_, curves);
+    add(2, speeds);
+    add(4, SpeedsOf({0, 1, 2, 3}, cpus_, curves));
+    return losses;
+  }
+
+  std::span<const TraceJob> kinds_;
+  const SpeedSettings& settings_;
+  int cpus_;
+  OthersShare others_;
+  MeasuredJobs jobs_;
+};
 
 }  // namespace
 
@@ -65,60 +138,19 @@ std::vector<TraceJob> KindsToCheck(std::span<const TraceJob> jobs, const SpeedMo
   std::stable_sort(kinds.begin(), kinds.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<TraceJob> most;
-  for (std::size_t k = 0; k < std::min(kinds.size(), kMostKinds); ++k) {
+  for (std::size_t k = 0; k < std::min(kinds.size(), kMostAtOnce); ++k) {
     most.push_back(kinds[k].second);
   }
   return most;
 }
 
 SpeedCheck CheckSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings) {
-  SpeedCheck check;
   try {
-    for (const TraceJob& kind : kinds) {
-      if (settings.progress) {
-        settings.progress("checking the machine's speed", static_cast<double>(check.curves.size()) /
-                                                              static_cast<double>(kinds.size()));
-      }
-      check.curves.push_back(TimesOf(kind, settings));
-    }
+    return Check(kinds, settings).Run();
   } catch (const MeasureCancelled&) {
-    check = {.curves = {}, .failure = "interrupted"};
+    return {.curves = {}, .losses = {}, .others = {}, .failure = "interrupted"};
   } catch (const CoschedError& error) {
-    check = {.curves = {}, .failure = error.what()};
-  }
-  return check;
-}
-
-void AddSpeed(const SpeedCheck& before, const SpeedCheck& after, const CoschedResult& result,
-              CoschedPolicy& policy) {
-  const auto first = SpeedAt(result.jobs, result.model, before);
-  const auto last = SpeedAt(result.jobs, result.model, after);
-  if (first && last) {
-    policy.speed = RunSpeed{.before = *first, .after = *last};
-    policy.model = ModelAround(result.model, before, after, *policy.speed);
-    return;
-  }
-  policy.doubt = fmt::format("the machine's speed around its run is not known: {}",
-                             OneLine(first ? after.failure : before.failure));
-}
-
-void SimulatePolicy(const CoschedResult& result, CoschedPolicy& policy) {
-  policy.simulated = Simulated(result, policy.speed ? policy.model : result.model, *policy.policy);
-  if (!policy.real) return;
-  for (std::size_t j = 0; j < result.jobs.size(); ++j) {
-    policy.real->jobs[j].alone = policy.simulated->jobs[j].alone;
-  }
-}
-
-void CompareSpeeds(CoschedResult& result) {
-  std::vector<RunSpeed> speeds;
-  for (const CoschedPolicy& policy : result.policies) {
-    if (policy.speed) speeds.push_back(*policy.speed);
-  }
-  if (speeds.empty()) return;
-  result.common_speed = CommonSpeed(speeds);
-  for (CoschedPolicy& policy : result.policies) {
-    if (policy.speed) Compare(*result.common_speed, result, policy);
+    return {.curves = {}, .losses = {}, .others = {}, .failure = error.what()};
   }
 }
 

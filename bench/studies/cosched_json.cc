@@ -63,7 +63,7 @@ Json MachineSpeedJson(const CoschedPolicy& policy) {
   return {{"before", JsonNumber(policy.speed->before)},
           {"after", JsonNumber(policy.speed->after)},
           {"mean", JsonNumber(policy.speed->mean())},
-          {"curves", SpeedModelJson(policy.model)["curves"]}};
+          {"simulated_with", SpeedModelJson(policy.model)}};
 }
 
 Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) {
@@ -94,6 +94,7 @@ Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) 
 }  // namespace
 
 Json CoschedJson(const CoschedResult& result) {
+  const std::string doubt = ModelDoubt(result);
   Json json = {{"schema", kResultSchema},
                {"command", CommandLine()},
                {"machine", ToJson(DescribeMachine())},
@@ -103,6 +104,8 @@ Json CoschedJson(const CoschedResult& result) {
                {"part_width", result.part_width},
                {"speed_source", result.model_source},
                {"speed", SpeedModelJson(result.model)},
+               {"speed_status", doubt.empty() ? "OK" : "DEGRADED"},
+               {"speed_reason", doubt.empty() ? Json() : Json(doubt)},
                {"common_speed", JsonNumber(result.common_speed)},
                {"policies", Json::array()}};
   for (const CoschedPolicy& policy : result.policies) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "bench/studies/cosched_check.h"
 #include "bench/studies/measured_jobs.h"
+#include "bench/studies/others_share.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -11,7 +13,6 @@ namespace topdnn {
 namespace {
 
 constexpr int kChanges = 8;  // of width, to measure their cost
-constexpr std::size_t kMostAtOnce = 4;
 
 int CountOf(const SpeedSettings& settings) { return static_cast<int>(settings.cpus.size()); }
 
@@ -33,7 +34,8 @@ double ChangeSeconds(MeasuredJobs& jobs, int narrow, int wide, const SpeedCurve&
   return std::max(lost / kChanges, 0.0);
 }
 
-SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings) {
+// Adds the CPU seconds of its job.
+SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings, double& cpu_seconds) {
   SpeedCurve curve{
       .network = kind.network, .training = kind.training, .batch = kind.batch, .step_seconds = {}};
   MeasuredJobs jobs({kind}, CountOf(settings), settings);
@@ -55,76 +57,8 @@ SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings) {
                                          2 * settings.window_seconds);
   }
   curve.startup_seconds += jobs.EndSeconds();
+  cpu_seconds += jobs[0].cpu_seconds();
   return curve;
-}
-
-// The speeds of the first `count` jobs alone, one after the other, in steps per second.
-std::vector<double> SpeedsAlone(MeasuredJobs& jobs, std::size_t count, double window) {
-  std::vector<double> speeds;
-  for (std::size_t j = 0; j < count; ++j) {
-    for (std::size_t other = 0; other < count; ++other) {
-      if (other == j) {
-        jobs[other].Resume();
-      } else {
-        jobs[other].Pause();
-      }
-    }
-    speeds.push_back(1 / jobs.StepSeconds(j, window));
-  }
-  for (std::size_t j = 0; j < count; ++j) jobs[j].Resume();
-  return speeds;
-}
-
-std::vector<double> SpeedsTogether(MeasuredJobs& jobs, std::size_t count, double window) {
-  std::vector<MeasuredJobs::Reading> begins;
-  for (std::size_t j = 0; j < count; ++j) begins.push_back(jobs.StepEnd(j));
-  jobs.Sleep(window);
-  std::vector<double> speeds;
-  for (std::size_t j = 0; j < count; ++j) {
-    const auto end = jobs.StepEnd(j);
-    speeds.push_back(static_cast<double>(end.iterations - begins[j].iterations) /
-                     SecondsBetween(begins[j].time, end.time));
-  }
-  return speeds;
-}
-
-// The mean over the first `count` jobs of their speed together, relative to what their share of the
-// CPUs would give. Above 1 if one job computes while another is in its serial part. Their speed
-// alone is measured before and after, because the machine's speed may change.
-double EfficiencyOf(MeasuredJobs& jobs, std::size_t count, int width, double load, double window) {
-  for (std::size_t j = count; j < jobs.size(); ++j) jobs[j].Pause();
-  for (std::size_t j = 0; j < count; ++j) jobs.AwaitWidth(j, width);
-  const auto before = SpeedsAlone(jobs, count, window);
-  const auto together = SpeedsTogether(jobs, count, 3 * window);
-  const auto after = SpeedsAlone(jobs, count, window);
-  for (std::size_t j = count; j < jobs.size(); ++j) jobs[j].Resume();
-  double sum = 0;
-  for (std::size_t j = 0; j < count; ++j) {
-    sum += together[j] / ((before[j] + after[j]) / 2) * std::max(load, 1.0);
-  }
-  return sum / static_cast<double>(count);
-}
-
-std::vector<LoadLoss> LossesOf(std::span<const TraceJob> kinds, const SpeedSettings& settings) {
-  const int cpus = CountOf(settings);
-  const int half_width = std::max(cpus / 2, 1);
-  std::vector<TraceJob> at_once;
-  for (std::size_t j = 0; j < kMostAtOnce; ++j) at_once.push_back(kinds[j % kinds.size()]);
-  MeasuredJobs jobs(at_once, cpus, settings);
-  for (std::size_t j = 0; j < jobs.size(); ++j) jobs.StepEnd(j);
-  const double window = settings.window_seconds;
-  std::vector<LoadLoss> losses;
-  if (cpus > 1) {
-    // Each job has its own CPUs, as under the policies that do not exceed the CPUs.
-    const auto middle = settings.cpus.begin() + half_width;
-    jobs[0].SetCpus({settings.cpus.begin(), middle});
-    jobs[1].SetCpus({middle, middle + half_width});
-    losses.push_back({1, EfficiencyOf(jobs, 2, half_width, 1, window)});
-    for (const std::size_t j : {0, 1}) jobs[j].SetCpus(settings.cpus);
-  }
-  losses.push_back({2, EfficiencyOf(jobs, 2, cpus, 2, window)});
-  losses.push_back({4, EfficiencyOf(jobs, 4, cpus, 4, window)});
-  return losses;
 }
 
 }  // namespace
@@ -148,22 +82,29 @@ std::vector<int> WidthsToMeasure(int cpus) {
   return widths;
 }
 
-SpeedModel MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings) {
-  SpeedModel model;
-  const auto say = [&](const std::string& what, std::size_t done) {
-    if (!settings.progress) return;
-    settings.progress(what, static_cast<double>(done) / static_cast<double>(kinds.size() + 1));
-  };
+MeasuredSpeed MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings) {
+  MeasuredSpeed measured;
+  SpeedModel& model = measured.model;
+  const OthersShare others(CountOf(settings));
+  double cpu_seconds = 0;
   try {
     for (const TraceJob& kind : kinds) {
-      say("measuring " + KindText(kind), model.curves.size());
-      model.curves.push_back(CurveOf(kind, settings));
+      if (settings.progress) {
+        settings.progress("measuring " + KindText(kind), static_cast<double>(model.curves.size()) /
+                                                             static_cast<double>(kinds.size()));
+      }
+      model.curves.push_back(CurveOf(kind, settings, cpu_seconds));
     }
-    say("measuring jobs at once", kinds.size());
-    model.losses = LossesOf(kinds, settings);
   } catch (const MeasureCancelled&) {
+    return measured;
   }
-  return model;
+  measured.others = others.Share(cpu_seconds);
+  const SpeedCheck check = CheckSpeed(KindsToCheck(kinds, model), settings);
+  if (settings.cancel != nullptr && settings.cancel->load()) return measured;
+  if (!check.failure.empty()) throw CoschedError(check.failure);
+  model.losses = check.losses;
+  if (check.others) measured.others = std::max(measured.others.value_or(0), *check.others);
+  return measured;
 }
 
 }  // namespace topdnn

@@ -73,6 +73,8 @@ std::string PoliciesTable(const CoschedResult& result, bool real, const Style& s
 // The jobs without a result, and the policies whose figures are in doubt.
 std::string RemarksText(const CoschedResult& result) {
   std::string text;
+  const std::string model_doubt = ModelDoubt(result);
+  if (!model_doubt.empty()) text += fmt::format("times of steps: DEGRADED: {}\n", model_doubt);
   for (const CoschedPolicy& policy : result.policies) {
     const Schedule& schedule = policy.shown();
     for (std::size_t j = 0; j < result.jobs.size(); ++j) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -33,6 +34,16 @@ MeasuredJobs::MeasuredJobs(std::vector<TraceJob> jobs, int width, const SpeedSet
     processes_.push_back(std::make_unique<JobProcess>(jobs_[j], width, fmt::format("measured{}", j),
                                                       settings.launch));
     processes_.back()->SetCpus(settings.cpus);
+  }
+}
+
+void MeasuredJobs::RunOnly(const std::vector<std::size_t>& group) {
+  for (std::size_t j = 0; j < size(); ++j) {
+    if (std::find(group.begin(), group.end(), j) != group.end()) {
+      processes_[j]->Resume();
+    } else {
+      processes_[j]->Pause();
+    }
   }
 }
 
@@ -103,16 +114,29 @@ double MeasuredJobs::StepSeconds(std::size_t job, double window) {
 
 double MeasuredJobs::EndSeconds() {
   const auto begin = CoschedClock::now();
-  JobProcess& job = *processes_[0];
-  job.Stop();
-  while (!job.ended()) {
-    job.Poll(CoschedClock::now());
+  processes_[0]->Stop();
+  AwaitEnd(0);
+  return SecondsBetween(begin, processes_[0]->end());
+}
+
+double MeasuredJobs::EndAll() {
+  for (const auto& process : processes_) process->Stop();
+  double seconds = 0;
+  for (std::size_t j = 0; j < size(); ++j) {
+    AwaitEnd(j);
+    seconds += processes_[j]->cpu_seconds();
+  }
+  return seconds;
+}
+
+void MeasuredJobs::AwaitEnd(std::size_t job) {
+  JobProcess& process = *processes_[job];
+  while (!process.ended()) {
+    process.Poll(CoschedClock::now());
     std::this_thread::sleep_for(kTick);
   }
-  if (!job.fault().empty()) {
-    throw CoschedError(fmt::format("the job {} {}", KindText(jobs_[0]), job.fault()));
-  }
-  return SecondsBetween(begin, job.end());
+  if (process.fault().empty()) return;
+  throw CoschedError(fmt::format("the job {} {}", KindText(jobs_[job]), process.fault()));
 }
 
 }  // namespace topdnn

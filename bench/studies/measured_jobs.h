@@ -36,6 +36,8 @@ class MeasuredJobs {
   JobProcess& operator[](std::size_t job) { return *processes_[job]; }
   std::size_t size() const { return jobs_.size(); }
 
+  // Pauses the jobs that are not in the group.
+  void RunOnly(const std::vector<std::size_t>& group);
   void Await(const std::function<bool()>& done);
   void Sleep(double seconds);
   // Until the first step of job 0 ends: seconds since its process began.
@@ -50,8 +52,12 @@ class MeasuredJobs {
   double StepSeconds(std::size_t job, double window);
   // Ends job 0: seconds from its last step to the end of its process.
   double EndSeconds();
+  // Ends all jobs: their CPU seconds. None is paused.
+  double EndAll();
 
  private:
+  void AwaitEnd(std::size_t job);
+
   std::vector<TraceJob> jobs_;
   const SpeedSettings& settings_;
   std::vector<std::unique_ptr<JobProcess>> processes_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/scheduling/schedule.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -41,20 +42,22 @@ SpeedCurve AtSpeed(const SpeedCurve& curve, double speed) {
 }
 
 SpeedCurve CurveAround(const SpeedCurve& curve, const SpeedCurve& before, const SpeedCurve& after) {
-  double model_seconds = 0, seconds_around = 0;
+  double model_seconds = 0, seconds_around = 0, serial_speed = 0;
   std::map<int, double> around;
   for (const auto& [width, seconds] : before.step_seconds) {
     const auto other = after.step_seconds.find(width);
     if (other == after.step_seconds.end()) continue;
     // The mean of the speeds: half of the time at each.
     around[width] = 2 / (1 / seconds + 1 / other->second);
-    model_seconds += StepTimeAt(curve, width).seconds;
+    const double seconds_then = StepTimeAt(curve, width).seconds;
+    if (around.size() == 1) serial_speed = seconds_then / around[width];
+    model_seconds += seconds_then;
     seconds_around += around[width];
   }
   if (around.empty()) return curve;
   SpeedCurve scaled = AtSpeed(curve, model_seconds / seconds_around);
   for (const auto& [width, seconds] : around) scaled.step_seconds[width] = seconds;
-  scaled.startup_seconds = (before.startup_seconds + after.startup_seconds) / 2;
+  scaled.startup_seconds = curve.startup_seconds / serial_speed;
   return scaled;
 }
 
@@ -85,6 +88,11 @@ SpeedModel ModelAround(const SpeedModel& model, const SpeedCheck& before, const 
     const bool checked = first != nullptr && last != nullptr;
     curve = checked ? CurveAround(curve, *first, *last) : AtSpeed(curve, speed.mean());
   }
+  if (before.losses.empty() || before.losses.size() != after.losses.size()) return around;
+  around.losses = before.losses;
+  for (std::size_t l = 0; l < around.losses.size(); ++l) {
+    around.losses[l].efficiency = (before.losses[l].efficiency + after.losses[l].efficiency) / 2;
+  }
   return around;
 }
 
@@ -98,6 +106,16 @@ double CommonSpeed(std::span<const RunSpeed> speeds) {
   std::vector<double> means;
   for (const RunSpeed& speed : speeds) means.push_back(speed.mean());
   return Median(means);
+}
+
+std::string CheckDoubt(const SpeedCheck& before, const SpeedCheck& after) {
+  const double others = std::max(before.others.value_or(0), after.others.value_or(0));
+  if (others <= kMostOthers) return "";
+  return fmt::format(
+      "other programs, or the host, had {:.0f} % of the CPUs' time while the machine's speed "
+      "around "
+      "its run was measured",
+      100 * others);
 }
 
 std::string SpeedDoubt(const RunSpeed& speed, double common) {

@@ -17,9 +17,12 @@ namespace topdnn {
 
 // What was measured at one moment.
 struct SpeedCheck {
-  // Kinds of jobs that the model has, too. A change of width is not measured.
+  // Kinds of jobs that the model has, too. Only their steps are measured.
   std::vector<SpeedCurve> curves;
-  std::string failure;  // why nothing was measured; empty: it was
+  std::vector<LoadLoss> losses{};
+  // The share of the CPUs' time that other programs had meanwhile; absent if it is not known.
+  std::optional<double> others{};
+  std::string failure{};  // why nothing was measured; empty: it was
 };
 
 // The speed of the machine around a run, relative to the times of steps of the model: 2 is twice
@@ -35,8 +38,9 @@ std::optional<double> SpeedAt(std::span<const TraceJob> jobs, const SpeedModel& 
                               const SpeedCheck& check);
 
 // The model at the speed around a run. The speed of each kind at each width is the mean of the two
-// checks, and its start-up also. A width that is not in the checks has the model's time, scaled by
-// the speed of its kind; a kind that is not in them is scaled by `speed`.
+// checks, and so is each loss. A width that is not in the checks is scaled by the speed of its
+// kind, and a kind that is not in them by `speed`. A start-up is serial: it is scaled by the speed
+// of the smallest width.
 SpeedModel ModelAround(const SpeedModel& model, const SpeedCheck& before, const SpeedCheck& after,
                        const RunSpeed& speed);
 
@@ -48,6 +52,9 @@ double CommonSpeed(std::span<const RunSpeed> speeds);
 
 // Runs whose speeds differ by more than this share do not compare.
 inline constexpr double kMaxSpeedChange = 0.1;
+
+// Why the checks say too much about other programs; empty: they do not.
+std::string CheckDoubt(const SpeedCheck& before, const SpeedCheck& after);
 
 // Why the time of a run says too much about the machine's speed, in one line; empty: it does not.
 // `common` is the speed of all runs that are compared.

@@ -36,26 +36,25 @@ TEST(MachineSpeedTest, IsThatOfTheStepsOfAllJobs) {
                             .failure = {}};
   EXPECT_NEAR(*SpeedAt(jobs, model, check), 90.0 / 120, kRounding);
   // One kind and one width.
-  EXPECT_NEAR(*SpeedAt(jobs, model, {.curves = {Curve("a", {{2, 0.5}})}, .failure = {}}), 2,
-              kRounding);
+  EXPECT_NEAR(*SpeedAt(jobs, model, {.curves = {Curve("a", {{2, 0.5}})}}), 2, kRounding);
   EXPECT_FALSE(SpeedAt(jobs, model, {.curves = {}, .failure = "it died"}));
-  EXPECT_FALSE(SpeedAt(jobs, model, {.curves = {Curve("c", {{1, 1}})}, .failure = {}}));
+  EXPECT_FALSE(SpeedAt(jobs, model, {.curves = {Curve("c", {{1, 1}})}}));
 }
 
 // A step of 1 s before and of 3 s after: the mean speed is (1 + 1/3) / 2 steps a second, which is a
-// step of 1.5 s. Width 2 is not checked, so its time changes as that of width 1.
+// step of 1.5 s. Width 2 is not checked: it has 3/4 of its time, as width 1.
 TEST(MachineSpeedTest, TheModelHasTheMeanSpeed) {
   SpeedModel model;
   model.curves = {Curve("a", {{1, 2}, {2, 1}}, 7), Curve("b", {{1, 6}}, 3)};
   model.curves[0].change_seconds = 0.4;
   model.losses = {{2, 0.9}};
-  const SpeedCheck before = {.curves = {Curve("a", {{1, 1}}, 1)}, .failure = {}};
-  const SpeedCheck after = {.curves = {Curve("a", {{1, 3}}, 2)}, .failure = {}};
+  const SpeedCheck before = {.curves = {Curve("a", {{1, 1}})}};
+  const SpeedCheck after = {.curves = {Curve("a", {{1, 3}})}};
   const SpeedModel around = ModelAround(model, before, after, {.before = 1, .after = 2});
   EXPECT_NEAR(around.curves[0].step_seconds.at(1), 1.5, kRounding);
   EXPECT_NEAR(around.curves[0].step_seconds.at(2), 0.75, kRounding);
   EXPECT_NEAR(around.curves[0].change_seconds, 0.3, kRounding);
-  EXPECT_NEAR(around.curves[0].startup_seconds, 1.5, kRounding);
+  EXPECT_NEAR(around.curves[0].startup_seconds, 5.25, kRounding);
   // The kind that is not checked has the speed of the machine.
   EXPECT_NEAR(around.curves[1].step_seconds.at(1), 4, kRounding);
   EXPECT_NEAR(around.curves[1].startup_seconds, 2, kRounding);
@@ -63,11 +62,40 @@ TEST(MachineSpeedTest, TheModelHasTheMeanSpeed) {
   EXPECT_EQ(around.losses[0].efficiency, 0.9);
 }
 
+// Width 1 is as fast as in the model, and width 2 half as fast: a start-up is not slower.
+TEST(MachineSpeedTest, AStartIsSerial) {
+  SpeedModel model;
+  model.curves = {Curve("a", {{1, 2}, {2, 1}}, 7)};
+  const SpeedCheck check = {.curves = {Curve("a", {{1, 2}, {2, 2}})}};
+  EXPECT_NEAR(ModelAround(model, check, check, {}).curves[0].startup_seconds, 7, kRounding);
+}
+
+TEST(MachineSpeedTest, TheLossesAreMeansOfTheChecks) {
+  SpeedModel model;
+  model.losses = {{1, 0.1}, {2, 0.2}};
+  const SpeedCheck before = {.curves = {}, .losses = {{1, 0.6}, {2, 1}}};
+  const SpeedCheck after = {.curves = {}, .losses = {{1, 0.8}, {2, 0.5}}};
+  const SpeedModel around = ModelAround(model, before, after, {});
+  ASSERT_EQ(around.losses.size(), 2u);
+  EXPECT_EQ(around.losses[0].load, 1);
+  EXPECT_NEAR(around.losses[0].efficiency, 0.7, kRounding);
+  EXPECT_EQ(around.losses[1].load, 2);
+  EXPECT_NEAR(around.losses[1].efficiency, 0.75, kRounding);
+  EXPECT_EQ(ModelAround(model, before, {.curves = {}}, {}).losses[0].efficiency, 0.1);
+}
+
+TEST(MachineSpeedTest, OtherProgramsMakeACheckDoubtful) {
+  EXPECT_EQ(CheckDoubt({.curves = {}}, {.curves = {}, .others = 0.05}), "");
+  EXPECT_THAT(CheckDoubt({.curves = {}, .others = 0.3}, {.curves = {}, .others = 0.1}),
+              HasSubstr("had 30 % of the CPUs' time"));
+  EXPECT_THAT(CheckDoubt({.curves = {}}, {.curves = {}, .others = 0.1}), HasSubstr("had 10 %"));
+}
+
 // A width that the model does not have is added.
 TEST(MachineSpeedTest, CheckedWidthsJoinTheModel) {
   SpeedModel model;
   model.curves = {Curve("a", {{1, 1}})};
-  const SpeedCheck check = {.curves = {Curve("a", {{1, 1}, {2, 0.75}})}, .failure = {}};
+  const SpeedCheck check = {.curves = {Curve("a", {{1, 1}, {2, 0.75}})}};
   const SpeedModel around = ModelAround(model, check, check, {});
   EXPECT_NEAR(around.curves[0].step_seconds.at(2), 0.75, kRounding);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/studies/cosched_check.h"
+#include "bench/studies/cosched_compare.h"
 
 namespace topdnn {
 namespace {
@@ -25,7 +26,7 @@ TraceJob Job(const std::string& network, std::int64_t steps, double arrival = 0)
 }
 
 SpeedCheck StepOf(double seconds) {
-  return {.curves = {{.network = "n", .step_seconds = {{1, seconds}}}}, .failure = {}};
+  return {.curves = {{.network = "n", .step_seconds = {{1, seconds}}}}};
 }
 
 // A job of 4 steps of a second at 0, and one of 2 steps at 10, on one CPU.
@@ -89,7 +90,7 @@ TEST(CoschedSpeedTest, TheSlowRunIsMarkedAndEstimated) {
   EXPECT_EQ(slow["machine_speed"]["before"], 0.5);
   EXPECT_EQ(slow["machine_speed"]["after"], 0.5);
   EXPECT_EQ(slow["machine_speed"]["mean"], 0.5);
-  EXPECT_EQ(slow["machine_speed"]["curves"][0]["steps"][0]["seconds"], 2);
+  EXPECT_EQ(slow["machine_speed"]["simulated_with"]["curves"][0]["steps"][0]["seconds"], 2);
   EXPECT_EQ(slow["makespan"], 14);
   EXPECT_EQ(slow["common_speed_makespan"], 12);
   EXPECT_EQ(json["policies"][0]["status"], "OK");
@@ -117,6 +118,33 @@ TEST(CoschedSpeedTest, AChangeDuringTheRunIsMarked) {
   EXPECT_NEAR(*MetricsOf(*result.policies[0].simulated).makespan, 13, kRounding);
   EXPECT_EQ(DoubtOf(result.policies[0]),
             "the machine's speed changed during its run (from 1.00 to 0.33)");
+}
+
+TEST(CoschedSpeedTest, TimesOfStepsBesideOtherProgramsAreDoubtful) {
+  CoschedResult result = Result();
+  result.policies.push_back(RunOf(12));
+  SimulatePolicy(result, result.policies[0]);
+  result.model_others = 0.05;
+  EXPECT_EQ(CoschedJson(result)["speed_status"], "OK");
+  EXPECT_THAT(CoschedText(result, 8, {}), Not(HasSubstr("DEGRADED")));
+  result.model_others = 0.4;
+  EXPECT_EQ(CoschedJson(result)["speed_status"], "DEGRADED");
+  EXPECT_THAT(CoschedText(result, 8, {}),
+              HasSubstr("times of steps: DEGRADED: other programs, or the host, had 40 % "));
+}
+
+TEST(CoschedSpeedTest, EveryDoubtIsSaid) {
+  CoschedResult result = Result();
+  result.policies.push_back(RunOf(12));
+  SpeedCheck busy = StepOf(2);
+  busy.others = 0.2;
+  AddSpeed(StepOf(1), busy, result, result.policies[0]);
+  SimulatePolicy(result, result.policies[0]);
+  result.policies[0].real->others = 0.1;
+  CompareSpeeds(result);
+  EXPECT_THAT(DoubtOf(result.policies[0]),
+              AllOf(HasSubstr("had 10 % "), HasSubstr("; other programs, or the host, had 20 % "),
+                    HasSubstr("was measured; the machine's speed changed")));
 }
 
 TEST(CoschedSpeedTest, ASpeedThatIsNotKnownIsSaid) {
