@@ -27,9 +27,10 @@ Table::Column Figure(std::string name, std::string unit, int rank, int decimals)
 
 // Estimates at the common speed are for runs that do not compare.
 bool HasEstimates(const CoschedResult& result) {
-  return std::any_of(result.policies.begin(), result.policies.end(), [](const auto& policy) {
-    return policy.common_makespan && !policy.doubt.empty();
-  });
+  const auto& policies = result.policies;
+  return policies.size() > 1 && std::any_of(policies.begin(), policies.end(), [&](const auto& one) {
+           return one.common_makespan && !SpeedDoubt(*one.speed, *result.common_speed).empty();
+         });
 }
 
 // A simulation has no column of measurements.
