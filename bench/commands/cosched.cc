@@ -22,6 +22,8 @@
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/studies/child_program.h"
+#include "bench/studies/cosched_check.h"
+#include "bench/studies/cosched_compare.h"
 #include "bench/studies/cosched_measure.h"
 #include "bench/studies/cosched_run.h"
 #include "bench/studies/temporary_folder.h"
@@ -31,6 +33,7 @@
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
 #include "harness/report/style.h"
+#include "harness/scheduling/machine_speed.h"
 #include "harness/scheduling/simulator.h"
 
 namespace topdnn {
@@ -52,7 +55,7 @@ struct CoschedOptions {
   std::string window = "0.2s", timeout = "1m";
   std::string program;
   std::string json;
-  bool simulate = false, quiet = false;
+  bool simulate = false, quiet = false, no_speed_check = false;
 };
 
 std::vector<const Policy*> PoliciesOf(const std::string& names) {
@@ -136,56 +139,78 @@ int PartWidthOf(const CoschedOptions& options, const std::vector<TraceJob>& jobs
   return width;
 }
 
-SpeedModel ModelOf(const CoschedOptions& options, const std::string& source,
-                   const std::vector<TraceJob>& jobs, const JobLaunch& launch, ProgressLine& line) {
+SpeedSettings SpeedSettingsOf(const CoschedOptions& options, const JobLaunch& launch,
+                              ProgressLine& line) {
+  SpeedSettings settings{.launch = launch,
+                         .cpus = FirstCpus(options.cpus.value_or(kMostTraceWidth)),
+                         .window_seconds = ParseDuration("--window", options.window),
+                         .cancel = &InterruptFlag(),
+                         .progress = {}};
+  settings.progress = [&line](const std::string& what, double share) {
+    line.Show(fmt::format("{}: {:.0f} %", what, 100 * share));
+  };
+  return settings;
+}
+
+MeasuredSpeed ModelOf(const CoschedOptions& options, const std::string& source,
+                      const std::vector<TraceJob>& jobs, const JobLaunch& launch,
+                      ProgressLine& line) {
   const std::vector<TraceJob> kinds = KindsOf(jobs);
-  SpeedModel model;
+  MeasuredSpeed measured;
+  SpeedModel& model = measured.model;
   if (source == "nominal") {
     model = NominalModel(kinds);
   } else if (source == "measured") {
-    std::vector<int> cpus = FirstCpus(options.cpus.value_or(kMostTraceWidth));
-    SpeedSettings settings{.launch = launch,
-                           .cpus = std::move(cpus),
-                           .window_seconds = ParseDuration("--window", options.window),
-                           .cancel = &InterruptFlag(),
-                           .progress = {}};
-    settings.progress = [&line](const std::string& what, double share) {
-      line.Show(fmt::format("{}: {:.0f} %", what, 100 * share));
-    };
-    model = MeasureSpeed(kinds, settings);
+    measured = MeasureSpeed(kinds, SpeedSettingsOf(options, launch, line));
   } else {
     model = ReadSpeedModel(source);
   }
-  if (Interrupted()) return model;
+  if (Interrupted()) return measured;
   try {
     CurvesOf(jobs, model);
   } catch (const std::invalid_argument& error) {
     throw UsageError(
         fmt::format("--curves {}: {}: take --curves measured", OneLine(source), error.what()));
   }
-  return model;
+  return measured;
 }
 
-CoschedPolicy Evaluate(const Policy& policy, const CoschedOptions& options,
-                       const CoschedResult& result, const JobLaunch& launch, ProgressLine& line) {
-  CoschedPolicy evaluated{.policy = &policy, .real = {}, .simulated = {}};
-  evaluated.simulated = Simulate(result.jobs, result.model, policy,
-                                 {.cpus = result.cpus, .part_width = result.part_width});
-  if (options.simulate) return evaluated;
+Schedule RunPolicy(const Policy& policy, const CoschedResult& result, const JobLaunch& launch,
+                   ProgressLine& line) {
   const auto show = [&](std::size_t done) {
     line.Show(fmt::format("{}: {} of {} jobs", policy.name, done, result.jobs.size()));
   };
   show(0);
-  evaluated.real = RunSchedule(result.jobs, policy,
-                               {.launch = launch,
-                                .part_width = result.part_width,
-                                .cpus = [&result] { return FirstCpus(result.cpus); },
-                                .cancel = &InterruptFlag(),
-                                .progress = show});
-  for (std::size_t j = 0; j < result.jobs.size(); ++j) {
-    evaluated.real->jobs[j].alone = evaluated.simulated->jobs[j].alone;
+  return RunSchedule(result.jobs, policy,
+                     {.launch = launch,
+                      .part_width = result.part_width,
+                      .cpus = [&result] { return FirstCpus(result.cpus); },
+                      .cancel = &InterruptFlag(),
+                      .progress = show});
+}
+
+// Until an interrupt. The check after a policy is also the one before the next.
+void Evaluate(const std::vector<const Policy*>& policies, const CoschedOptions& options,
+              const JobLaunch& launch, ProgressLine& line, CoschedResult& result) {
+  std::optional<SpeedCheck> before;
+  const bool checked = !options.simulate && !options.no_speed_check;
+  const auto check = [&] {
+    return CheckSpeed(KindsToCheck(result.jobs, result.model),
+                      SpeedSettingsOf(options, launch, line));
+  };
+  for (const Policy* policy : policies) {
+    if (checked && !before && !Interrupted()) before = check();
+    if (Interrupted()) return;
+    CoschedPolicy evaluated{.policy = policy, .real = {}, .simulated = {}};
+    if (!options.simulate) evaluated.real = RunPolicy(*policy, result, launch, line);
+    if (checked && !Interrupted()) {
+      SpeedCheck after = check();
+      AddSpeed(*before, after, result, evaluated);
+      before = std::move(after);
+    }
+    SimulatePolicy(result, evaluated);
+    result.policies.push_back(std::move(evaluated));
   }
-  return evaluated;
 }
 
 // Everything that can be refused is refused before anything runs.
@@ -234,7 +259,9 @@ int RunCosched(const CoschedOptions& options) {
   if (!options.program.empty()) launch.program = {options.program};
   ProgressLine line(options.quiet ? Style{} : DetectStyle(stderr));
   try {
-    result.model = ModelOf(options, result.model_source, result.jobs, launch, line);
+    MeasuredSpeed measured = ModelOf(options, result.model_source, result.jobs, launch, line);
+    result.model = std::move(measured.model);
+    result.model_others = measured.others;
   } catch (const CoschedError& error) {
     line.Erase();
     fmt::print(stderr, "topdnn: cosched: {}\n", OneLine(error.what()));
@@ -243,10 +270,8 @@ int RunCosched(const CoschedOptions& options) {
   if (!options.write_curves.empty() && !Interrupted()) {
     WriteFileAtomically(options.write_curves, JsonText(SpeedModelJson(result.model)));
   }
-  for (const Policy* policy : policies) {
-    if (Interrupted()) break;
-    result.policies.push_back(Evaluate(*policy, options, result, launch, line));
-  }
+  Evaluate(policies, options, launch, line, result);
+  CompareSpeeds(result);
   result.complete = !Interrupted();
   line.Erase();
   return Report(options, result);
@@ -274,6 +299,8 @@ std::function<int()> Configure(CommandParser& parser) {
              "nominal times)");
   parser.Add("--write-curves FILE", options->write_curves,
              "write the times of steps by width to this file as JSON");
+  parser.AddFlag("--no-speed-check", options->no_speed_check,
+                 "do not measure the machine's speed before and after each policy");
   parser.Add("--window TIME", options->window, "length of a measurement of the time of a step");
   parser.Add("--timeout TIME", options->timeout,
              "a job hangs if it ends no step, or answers no request, within this time");

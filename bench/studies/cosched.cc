@@ -58,6 +58,19 @@ SpeedModel NominalModel(std::span<const TraceJob> kinds) {
   return model;
 }
 
+std::string ModelDoubt(const CoschedResult& result) {
+  if (result.model_others.value_or(0) <= kMostOthers) return "";
+  return fmt::format(
+      "other programs, or the host, had {:.0f} % of the CPUs' time while they were measured",
+      100 * *result.model_others);
+}
+
+std::string DoubtOf(const CoschedPolicy& policy) {
+  const std::string disturbance = DisturbanceOf(policy.shown());
+  const char* between = disturbance.empty() || policy.doubt.empty() ? "" : "; ";
+  return disturbance + between + policy.doubt;
+}
+
 std::optional<double> SimulationError(const CoschedPolicy& policy) {
   if (!policy.real || !policy.simulated) return std::nullopt;
   const auto real = MetricsOf(*policy.real).makespan;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/report/style.h"
+#include "harness/scheduling/machine_speed.h"
 #include "harness/scheduling/policies.h"
 #include "harness/scheduling/schedule.h"
 #include "harness/scheduling/speed_model.h"
@@ -23,6 +24,11 @@ struct CoschedPolicy {
   const Policy* policy = nullptr;
   std::optional<Schedule> real;       // absent: only simulated
   std::optional<Schedule> simulated;  // absent: interrupted before
+  std::optional<RunSpeed> speed{};    // of the machine around the run; absent: not measured
+  SpeedModel model{};                 // at that speed
+  std::string doubt{};  // why the speed makes the figures doubtful; empty: it does not
+  // An estimate: the makespan if the machine had the common speed of all policies.
+  std::optional<double> common_makespan{};
 
   // The one that the report is about.
   const Schedule& shown() const { return real ? *real : *simulated; }
@@ -34,8 +40,11 @@ struct CoschedResult {
   int part_width = 1;
   SpeedModel model;
   std::string model_source;  // "measured", "nominal", or a file
+  // The share of the CPUs' time that other programs had while the model was measured.
+  std::optional<double> model_others;
   std::vector<CoschedPolicy> policies;
-  bool complete = true;  // false: interrupted
+  std::optional<double> common_speed;  // the median of those around the runs
+  bool complete = true;                // false: interrupted
 };
 
 // The kinds of jobs of generated traces. The times of their steps are rough: they only set the
@@ -47,6 +56,12 @@ bool HaveNominalTimes(std::span<const TraceJob> kinds);
 // A speed model of the nominal times, without measurement: an assumed serial share, no losses.
 // Throws UsageError for a kind of job that has no nominal time.
 SpeedModel NominalModel(std::span<const TraceJob> kinds);
+
+// Why the times of steps say too much about other programs, in one line; empty: they do not.
+std::string ModelDoubt(const CoschedResult& result);
+
+// Why the figures of the policy are in doubt, in one line; empty: they are not.
+std::string DoubtOf(const CoschedPolicy& policy);
 
 // The makespan of the simulation less that of the run, divided by it. Absent without either.
 std::optional<double> SimulationError(const CoschedPolicy& policy);

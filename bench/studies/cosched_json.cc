@@ -57,6 +57,15 @@ void AddMetrics(const ScheduleMetrics& metrics, Json& json) {
   json["jobs_per_minute"] = JsonNumber(metrics.jobs_per_minute);
 }
 
+// The times are those of the simulation.
+Json MachineSpeedJson(const CoschedPolicy& policy) {
+  if (!policy.speed) return nullptr;
+  return {{"before", JsonNumber(policy.speed->before)},
+          {"after", JsonNumber(policy.speed->after)},
+          {"mean", JsonNumber(policy.speed->mean())},
+          {"simulated_with", SpeedModelJson(policy.model)}};
+}
+
 Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) {
   const Schedule& schedule = policy.shown();
   const ScheduleMetrics metrics = MetricsOf(schedule);
@@ -66,13 +75,15 @@ Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) 
                {"simulated", !policy.real},
                {"makespan", JsonNumber(metrics.makespan)}};
   AddMetrics(metrics, json);
-  const std::string disturbance = DisturbanceOf(schedule);
-  json["status"] = disturbance.empty() ? "OK" : "DEGRADED";
-  json["reason"] = disturbance.empty() ? Json() : Json(disturbance);
+  const std::string doubt = DoubtOf(policy);
+  json["status"] = doubt.empty() ? "OK" : "DEGRADED";
+  json["reason"] = doubt.empty() ? Json() : Json(doubt);
   json["others_cpu_share"] = JsonNumber(schedule.others);
   json["simulated_makespan"] =
       policy.simulated ? JsonNumber(MetricsOf(*policy.simulated).makespan) : Json();
   json["simulation_error"] = JsonNumber(SimulationError(policy));
+  json["machine_speed"] = MachineSpeedJson(policy);
+  json["common_speed_makespan"] = JsonNumber(policy.common_makespan);
   json["jobs"] = Json::array();
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     json["jobs"].push_back(JobJson(jobs[j], schedule.jobs[j], jobs.size() <= kMostTimelines));
@@ -83,6 +94,7 @@ Json PolicyJson(const CoschedPolicy& policy, const std::vector<TraceJob>& jobs) 
 }  // namespace
 
 Json CoschedJson(const CoschedResult& result) {
+  const std::string doubt = ModelDoubt(result);
   Json json = {{"schema", kResultSchema},
                {"command", CommandLine()},
                {"machine", ToJson(DescribeMachine())},
@@ -92,6 +104,9 @@ Json CoschedJson(const CoschedResult& result) {
                {"part_width", result.part_width},
                {"speed_source", result.model_source},
                {"speed", SpeedModelJson(result.model)},
+               {"speed_status", doubt.empty() ? "OK" : "DEGRADED"},
+               {"speed_reason", doubt.empty() ? Json() : Json(doubt)},
+               {"common_speed", JsonNumber(result.common_speed)},
                {"policies", Json::array()}};
   for (const CoschedPolicy& policy : result.policies) {
     json["policies"].push_back(PolicyJson(policy, result.jobs));

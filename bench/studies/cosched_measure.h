@@ -7,6 +7,7 @@
 #include <atomic>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,8 +40,14 @@ std::vector<TraceJob> KindsOf(std::span<const TraceJob> jobs);
 // 1, 2, 4, ... and `cpus`.
 std::vector<int> WidthsToMeasure(int cpus);
 
+struct MeasuredSpeed {
+  SpeedModel model;
+  // The share of the CPUs' time that other programs had meanwhile; absent if it is not known.
+  std::optional<double> others;
+};
+
 // Throws CoschedError. Incomplete if cancelled.
-SpeedModel MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings);
+MeasuredSpeed MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings);
 
 // {"curves": [{"network", "mode", "batch", "startup_seconds", "change_seconds", "steps": [{"width",
 // "seconds"}], "serial_share"}], "losses": [{"load", "efficiency"}]}

@@ -11,7 +11,7 @@
 #include <set>
 #include <tuple>
 
-#include "harness/disturbance.h"
+#include "bench/studies/others_share.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/topology.h"
 #include "harness/scheduling/cpu_assignment.h"
@@ -226,22 +226,11 @@ std::vector<int> UsableCpus() {
 
 Schedule RunSchedule(std::span<const TraceJob> jobs, const Policy& policy,
                      const CoschedRunSettings& settings) {
-  const auto begin = CoschedClock::now();
-  const auto machine = ReadMachineTime();
-  const std::clock_t own = std::clock();
+  const OthersShare others(static_cast<int>(settings.cpus().size()));
   Schedule schedule = Scheduler(jobs, policy, settings).Run();
-  const auto after = ReadMachineTime();
-  // The kernel's account is of all CPUs, so it says nothing if only some of them may be used.
-  const long online = sysconf(_SC_NPROCESSORS_ONLN);
-  if (!machine || !after || !schedule.complete || online != std::lround(schedule.cpus)) {
-    return schedule;
-  }
-  const double busy = static_cast<double>(after->wanted - machine->wanted) /
-                      static_cast<double>(sysconf(_SC_CLK_TCK));
-  const double scheduler = static_cast<double>(std::clock() - own) / CLOCKS_PER_SEC;
-  const double seconds = std::chrono::duration<double>(CoschedClock::now() - begin).count();
-  schedule.others = std::max(busy - schedule.cpu_seconds - scheduler, 0.0) /
-                    (static_cast<double>(online) * seconds);
+  // CPUs that came or went have no account of their own.
+  const bool same = std::lround(schedule.cpus) == static_cast<long>(settings.cpus().size());
+  if (schedule.complete && same) schedule.others = others.Share(schedule.cpu_seconds);
   return schedule;
 }
 

@@ -77,7 +77,6 @@ std::optional<double> SlowdownOf(const JobRun& run) {
 }
 
 std::string DisturbanceOf(const Schedule& schedule) {
-  constexpr double kMostOthers = 0.05;
   if (schedule.others.value_or(0) <= kMostOthers) return "";
   return fmt::format(
       "other programs, or the host of this virtual machine, had {:.0f} % of the CPUs' time: end "

@@ -41,6 +41,9 @@ std::optional<double> TurnaroundOf(const JobRun& run);
 // Turnaround, divided by the time alone at the maximum width. Absent for a job that failed.
 std::optional<double> SlowdownOf(const JobRun& run);
 
+// Other programs with more than this share of the CPUs' time make figures doubtful.
+inline constexpr double kMostOthers = 0.05;
+
 // Why the times say too much about other programs; empty: they do not.
 std::string DisturbanceOf(const Schedule& schedule);
 

@@ -38,9 +38,14 @@ def check(page):
       [...row.children].map((cell) => cell.textContent))""")
     page.expect([row[0] for row in table] == [policy["name"] for policy in policies],
                 f"policies: {table}")
+    head = page.run("""return [...document.querySelectorAll('#policies thead th')].map(
+      (cell) => cell.textContent)""")
     shown = page.run("return arguments[0].map((p) => [timeText(p.makespan), "
-                     "timeText(p.mean_turnaround), digits(p.mean_slowdown)])", policies)
-    page.expect([[row[1], row[6], row[7]] for row in table] == shown, f"figures: {table}")
+                     "timeText(p.mean_turnaround), digits(p.mean_slowdown), digits(p.speed), "
+                     "timeText(p.common_speed_makespan)])", policies)
+    columns = [head.index(name)
+               for name in ("makespan", "turnaround", "slowdown", "speed", "~equal speed")]
+    page.expect([[row[k] for k in columns] for row in table] == shown, f"figures: {table}")
     best = min(policies, key=lambda policy: policy["makespan"])
     opening = page.driver.find_element("css selector", ".opening").text
     for text in (best["name"], "simulated", "FAILED"):

@@ -30,6 +30,7 @@ namespace topdnn {
 namespace {
 
 using nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 const std::string kHeader = "network,pass,batch,steps,arrival,priority,min_width,max_width\n";
@@ -65,6 +66,7 @@ class Case {
     setenv("FAKE_LOG", (folder_.path() / "jobs").c_str(), 1);
     unsetenv("FAKE_FAULTS");
     unsetenv("FAKE_STEP");
+    unsetenv("FAKE_SLOWER");
   }
   ~Case() {
     unsetenv("TMPDIR");
@@ -72,11 +74,20 @@ class Case {
   }
 
   std::string Path(const std::string& name) const { return folder_.path() / name; }
+  // All processes are those of the trace's jobs.
   std::vector<std::string> Arguments(const std::string& policy,
                                      const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = CheckedArguments(policy, more);
+    arguments.emplace_back("--no-speed-check");
+    return arguments;
+  }
+  // Four more processes run before the first policy, and after each.
+  std::vector<std::string> CheckedArguments(const std::string& policy,
+                                            const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = {
-        "cosched",           "--policy",      policy, "--trace", Path("trace.csv"), "--curves",
-        Path("curves.json"), "--job-program", kFake,  "--json",  Path("out.json")};
+        "cosched",        "--policy",          policy,          "--trace", Path("trace.csv"),
+        "--curves",       Path("curves.json"), "--job-program", kFake,     "--json",
+        Path("out.json"), "--window",          "0.02s"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }
@@ -145,6 +156,13 @@ TEST(CoschedTest, AMalleableJobChangesItsWidth) {
   EXPECT_THAT(widths, testing::ElementsAre(2, 1, 2));
 }
 
+std::size_t LinesOf(const std::string& path) {
+  std::ifstream file(path);
+  std::size_t lines = 0;
+  for (std::string line; std::getline(file, line);) ++lines;
+  return lines;
+}
+
 struct Fault {
   std::string name, message;
 };
@@ -182,6 +200,49 @@ TEST(CoschedTest, AJobThatRefusesAWidthFails) {
   const json jobs = one.Result()["policies"][0]["jobs"];
   EXPECT_EQ(jobs[0]["reason"], "refused a request: no other width\\nwill do");
   EXPECT_EQ(jobs[1]["status"], "OK");
+}
+
+// The machine becomes ten times slower with the tenth process, the job of the second policy: four
+// processes of the first check, a job, and four of the second check are before it.
+TEST(CoschedTest, AMachineThatBecomesSlowerIsFound) {
+  const Case one(Job(1, 10));
+  setenv("FAKE_STEP", "0.002", 1);
+  setenv("FAKE_SLOWER", "10:10", 1);
+  const Outcome outcome = RunProgram(one.CheckedArguments("fcfs,equal"));
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  const json policies = one.Result()["policies"];
+  ASSERT_EQ(policies.size(), 2u);
+  const json& fast = policies[0]["machine_speed"];
+  const json& slow = policies[1]["machine_speed"];
+  // The check after a policy is the one before the next.
+  EXPECT_EQ(fast["after"], slow["before"]);
+  EXPECT_LT(slow["after"].get<double>(), slow["before"].get<double>());
+  EXPECT_EQ(policies[1]["status"], "DEGRADED");
+  EXPECT_THAT(policies[1]["reason"].get<std::string>(),
+              AllOf(HasSubstr("changed during its run"), HasSubstr("is not that of the other")));
+  EXPECT_LT(policies[0]["simulated_makespan"].get<double>(),
+            policies[1]["simulated_makespan"].get<double>());
+  EXPECT_THAT(outcome.output, HasSubstr("~equal speed"));
+  EXPECT_EQ(LinesOf(one.Path("jobs")), 14u);
+  one.ExpectNothingLeft();
+}
+
+// The job of the trace ends before its fault, and the jobs of the checks do not.
+TEST(CoschedTest, ACheckWhoseJobDiesLeavesTheSpeedUnknown) {
+  const Case one(Job(2, 2));
+  setenv("FAKE_FAULTS", "2:die", 1);
+  const Outcome outcome = RunProgram(one.CheckedArguments("fcfs"));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  const std::string unknown =
+      "the machine's speed around its run is not known: the job cnn train batch 2 was ended by "
+      "signal 9";
+  EXPECT_THAT(outcome.output, HasSubstr(unknown));
+  const json policy = one.Result()["policies"][0];
+  EXPECT_EQ(policy["jobs"][0]["status"], "OK");
+  EXPECT_EQ(policy["status"], "DEGRADED");
+  EXPECT_THAT(policy["reason"].get<std::string>(), HasSubstr(unknown));
+  EXPECT_TRUE(policy["machine_speed"].is_null());
+  one.ExpectNothingLeft();
 }
 
 // The program in the background.
@@ -223,13 +284,6 @@ bool Becomes(const std::function<bool()>& condition) {
   return false;
 }
 
-std::size_t LinesOf(const std::string& path) {
-  std::ifstream file(path);
-  std::size_t lines = 0;
-  for (std::string line; std::getline(file, line);) ++lines;
-  return lines;
-}
-
 TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
@@ -247,6 +301,19 @@ TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
     EXPECT_EQ(result["policies"][0]["jobs"][1]["status"], "INTERRUPTED");
     EXPECT_TRUE(result["policies"][0]["jobs"][1]["turnaround"].is_null());
   }
+}
+
+TEST(CoschedTest, AnInterruptEndsACheck) {
+  const Case one(Job(1, 5));
+  setenv("FAKE_FAULTS", "1:hang", 1);
+  Background run(one.CheckedArguments("fcfs"));
+  ASSERT_TRUE(Becomes([&] { return LinesOf(one.Path("jobs")) == 4; }));
+  kill(run.process(), SIGINT);
+  EXPECT_EQ(run.Status(), 130);
+  one.ExpectNothingLeft();
+  const json result = one.Result();
+  EXPECT_EQ(result["complete"], false);
+  EXPECT_TRUE(result["policies"].empty());
 }
 
 TEST(CoschedTest, AKilledSchedulerTakesItsJobsWithIt) {
@@ -378,8 +445,8 @@ TEST(CoschedTest, RealJobs) {
   }
   const Case one("lenet5,infer,4,200,0,0,1,2\nlenet5,infer,4,100,0.1,0,1,2\n");
   const Outcome outcome =
-      RunProgram({"cosched", "--policy", "equal,fcfs", "--trace", one.Path("trace.csv"), "--window",
-                  "0.02s", "--json", one.Path("out.json")});
+      RunProgram({"cosched", "--policy", "equal", "--trace", one.Path("trace.csv"), "--window",
+                  "0.02s", "--no-speed-check", "--json", one.Path("out.json")});
   EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
   for (const json& policy : one.Result()["policies"]) {
     for (const json& job : policy["jobs"]) EXPECT_EQ(job["status"], "OK") << job;

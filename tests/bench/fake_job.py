@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A job with the arguments and the control socket of `topdnn malleable`, which sleeps instead of
-computing. A step takes FAKE_STEP seconds (default 0.01) divided by the width. FAKE_FAULTS has
-faults by the job's batch, such as "3:die,4:hang": die, fail, hang, deaf, flood, junk, refuse,
-nosocket.
+computing. A step takes FAKE_STEP seconds (default 0.01) divided by the width; FAKE_SLOWER "4:10":
+ten times as long from the fourth process of FAKE_LOG on. FAKE_FAULTS has by the job's batch, such as "3:die,4:hang": die, fail, hang, deaf, flood, junk, refuse, nosocket.
 """
 import argparse
 import json
@@ -31,6 +30,10 @@ state = {"width": arguments.width, "wanted": arguments.width, "iterations": 0, "
 if "FAKE_LOG" in os.environ:
     with open(os.environ["FAKE_LOG"], "a") as log:
         log.write(f"{os.getpid()} {arguments.batch} {arguments.width}\n")
+if "FAKE_SLOWER" in os.environ:
+    first, factor = os.environ["FAKE_SLOWER"].split(":")
+    with open(os.environ["FAKE_LOG"]) as log:
+        step *= float(factor) if len(log.readlines()) >= int(first) else 1
 
 server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 if fault != "nosocket":

@@ -50,7 +50,8 @@ TEST(HtmlPageInABrowser, DrawsAComparison) { Browse("figures", {SampleComparison
 
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
 
-// A simulation with nominal times runs no job. One job of it is then said to have failed.
+// A simulation with nominal times runs no job. One job of it is then said to have failed, and one
+// policy to have a measured speed of the machine.
 TEST(HtmlPageInABrowser, DrawsACosched) {
   const TestFolder folder;
   const std::string file = folder.path() / "cosched.json";
@@ -63,6 +64,8 @@ TEST(HtmlPageInABrowser, DrawsACosched) {
   failed["reason"] = "was ended by signal 9";
   failed["turnaround"] = nullptr;
   cosched["policies"][0]["failed"] = 1;
+  cosched["policies"][1]["machine_speed"] = {{"before", 0.7}, {"after", 0.9}, {"mean", 0.8}};
+  cosched["policies"][1]["common_speed_makespan"] = 12.5;
   Browse("schedule", {cosched});
 }
 

@@ -253,11 +253,12 @@ Json SchedulingData(const Json& scheduling) {
   data["policies"] = Json::array();
   std::size_t most = 0;
   for (const Json& policy : ObjectsIn(scheduling, "policies")) {
-    Json kept =
-        Members(policy, std::array{"name", "what", "complete", "makespan", "simulated_makespan",
-                                   "simulation_error", "mean_wait", "mean_service",
-                                   "mean_turnaround", "mean_slowdown", "max_slowdown", "fairness",
-                                   "cpu_use", "jobs_per_minute", "failed", "status", "reason"});
+    Json kept = Members(policy, std::array{"name", "what", "complete", "makespan",
+                                           "simulated_makespan", "simulation_error", "mean_wait",
+                                           "mean_service", "mean_turnaround", "mean_slowdown",
+                                           "max_slowdown", "fairness", "cpu_use", "jobs_per_minute",
+                                           "failed", "status", "reason", "common_speed_makespan"});
+    kept["speed"] = Rounded(MemberOrNull(ObjectIn(policy, "machine_speed"), "mean"));
     const Json& jobs = ObjectsIn(policy, "jobs");
     most = std::max(most, jobs.size());
     kept["jobs"] = Json::array();

@@ -65,13 +65,16 @@ function schedulingVerdict(scheduling) {
 function policyTable(scheduling) {
   const seconds = (key) => (policy) => timeText(policy[key]);
   const number = (key) => (policy) => digits(policy[key]);
+  const checked = scheduling.policies.some((policy) => isNumber(policy.speed));
   const columns = [
     ['makespan', seconds('makespan')], ['simulated', seconds('simulated_makespan')],
-    ['error', (policy) => percent(policy.simulation_error)], ['wait', seconds('mean_wait')],
-    ['service', seconds('mean_service')], ['turnaround', seconds('mean_turnaround')],
-    ['slowdown', number('mean_slowdown')], ['largest', number('max_slowdown')],
-    ['fairness', number('fairness')], ['CPU', (policy) => percent(policy.cpu_use)],
-    ['jobs/min', number('jobs_per_minute')]
+    ['error', (policy) => percent(policy.simulation_error)],
+    ...(checked ? [['speed', number('speed')], ['~equal speed', seconds('common_speed_makespan')]] :
+                  []),
+    ['wait', seconds('mean_wait')], ['service', seconds('mean_service')],
+    ['turnaround', seconds('mean_turnaround')], ['slowdown', number('mean_slowdown')],
+    ['largest', number('max_slowdown')], ['fairness', number('fairness')],
+    ['CPU', (policy) => percent(policy.cpu_use)], ['jobs/min', number('jobs_per_minute')]
   ];
   const head = ['policy', ...columns.map(([name]) => name), 'status'];
   return html(
@@ -80,7 +83,12 @@ function policyTable(scheduling) {
       html(
           'p', {class: 'caption'},
           'Wait, service and turnaround are means over the jobs; a slowdown is the turnaround over ' +
-              'the time alone at the maximum width, mean and largest.'),
+              'the time alone at the maximum width, mean and largest.' +
+              (checked ?
+                   ' Speed is that of the machine around the run, relative to the times ' +
+                       'of steps; ~equal speed is an estimate of the makespan if it had been the ' +
+                       'same for all policies.' :
+                   '')),
       html(
           'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Policies'},
           html(
