@@ -66,8 +66,9 @@ TEST(TrainingImagesTest, PlansOfDifferentLayoutsGetTheSameImages) {
 // Writes one part of a data set in MNIST's format: two images of 2x2 pixels.
 void WritePart(const TestFolder& folder, const std::string& prefix, const std::string& pixels) {
   const std::string two("\0\0\0\2", 4);
-  folder.Write(prefix + "-images-idx3-ubyte",
-               std::string("\0\0\x8\x3", 4) + two + two + two + pixels);
+  std::string images("\0\0\x8\x3", 4);
+  for (int extent = 0; extent < 3; ++extent) images += two;
+  folder.Write(prefix + "-images-idx3-ubyte", images + pixels);
   folder.Write(prefix + "-labels-idx1-ubyte", std::string("\0\0\x8\x1", 4) + two + "\x5\x7");
 }
 
