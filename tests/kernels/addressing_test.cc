@@ -38,6 +38,8 @@ TEST(FactoredOffsetsTest, FollowTheFormulasOfNhwcAndOfPaddedBlocks) {
   const Shape shape{2, 17, 3, 5};
   const std::vector<std::int64_t> nhwc = PositionsOf(shape, "acdb");
   const std::vector<std::int64_t> blocked = PositionsOf(shape, "aBcd16b");
+  ASSERT_EQ(nhwc.size(), 2u * 17 * 3 * 5);
+  ASSERT_EQ(blocked.size(), nhwc.size());
   std::size_t at = 0;
   for (std::int64_t n = 0; n < 2; ++n) {
     for (std::int64_t c = 0; c < 17; ++c) {
@@ -49,8 +51,6 @@ TEST(FactoredOffsetsTest, FollowTheFormulasOfNhwcAndOfPaddedBlocks) {
       }
     }
   }
-  EXPECT_EQ(at, nhwc.size());
-  EXPECT_EQ(at, blocked.size());
 }
 
 TEST(FactoredOffsetsTest, AgreeWithTheOffsetOfEachElement) {
