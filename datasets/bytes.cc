@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -33,6 +35,15 @@ void CheckMagic(const std::filesystem::path& path) {
   }
 }
 
+// Images seldom shrink to less than a quarter in gzip. A damaged head may claim any length, so the
+// memory that is reserved depends on the file's own length, too.
+std::size_t LikelyBytes(const std::filesystem::path& path) {
+  constexpr std::size_t kRatio = 4;
+  std::error_code none;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, none);
+  return none ? 0 : static_cast<std::size_t>(bytes) * kRatio;
+}
+
 }  // namespace
 
 std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const LengthOf& length_of) {
@@ -55,6 +66,8 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
     throw DatasetError(
         fmt::format("{}: cannot be opened; give another folder with --data", path.string()));
   }
+  constexpr unsigned kInputBytes = 1U << 17;
+  gzbuffer(file.get(), kInputBytes);
   std::vector<unsigned char> bytes;
   std::vector<unsigned char> chunk(kHeadBytes);
   std::optional<std::size_t> most;
@@ -62,7 +75,10 @@ std::vector<unsigned char> ReadFile(const std::filesystem::path& path, const Len
     const int got = gzread(file.get(), chunk.data(), static_cast<unsigned>(chunk.size()));
     if (got <= 0) break;
     bytes.insert(bytes.end(), chunk.begin(), chunk.begin() + got);
-    if (!most) most = length_of(bytes);
+    if (!most) {
+      most = length_of(bytes);
+      bytes.reserve(std::min(*most, LikelyBytes(path)));
+    }
     if (bytes.size() > *most) {
       throw DatasetError(
           fmt::format("{}: offset {}: too long, the data should end there; download it again",

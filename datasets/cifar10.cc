@@ -68,7 +68,8 @@ DatasetPair OpenCifar10(const std::filesystem::path& folder) {
 const DatasetFormatRegistration kCifar10({.name = "CIFAR-10's binary version",
                                           .file = "data_batch_1.bin",
                                           .recognises = IsCifar10,
-                                          .open = OpenCifar10});
+                                          .open = OpenCifar10,
+                                          .classes = kClasses});
 
 }  // namespace
 

@@ -152,7 +152,8 @@ DatasetPair OpenMnist(const std::filesystem::path& folder) {
 const DatasetFormatRegistration kMnist({.name = "(Fashion-)MNIST",
                                         .file = "train-images-idx3-ubyte[.gz]",
                                         .recognises = IsMnist,
-                                        .open = OpenMnist});
+                                        .open = OpenMnist,
+                                        .classes = kClasses});
 
 }  // namespace
 

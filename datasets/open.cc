@@ -9,7 +9,10 @@
 
 namespace topdnn {
 
-DatasetPair OpenFolder(const std::filesystem::path& folder) {
+namespace {
+
+// Throws DatasetError if there is none.
+const DatasetFormat& FormatOf(const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) {
     throw DatasetError(
@@ -22,11 +25,22 @@ DatasetPair OpenFolder(const std::filesystem::path& folder) {
   }
   std::vector<std::string> known;
   for (const DatasetFormat& format : DatasetFormats()) {
-    if (format.recognises(folder)) return format.open(folder);
+    if (format.recognises(folder)) return format;
     known.push_back(fmt::format("{} ({})", format.file, format.name));
   }
   throw DatasetError(fmt::format("{}: no known data set; a folder needs one of: {}",
                                  folder.string(), fmt::join(known, ", ")));
+}
+
+}  // namespace
+
+DatasetPair OpenFolder(const std::filesystem::path& folder) {
+  return FormatOf(folder).open(folder);
+}
+
+int ClassesOf(const std::filesystem::path& folder) {
+  const DatasetFormat& format = FormatOf(folder);
+  return format.classes > 0 ? format.classes : format.open(folder).train->classes();
 }
 
 DatasetPair OpenSynthetic(const Shape& image_shape, int classes, std::uint64_t seed) {

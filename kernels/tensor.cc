@@ -5,21 +5,18 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cctype>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <new>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
-#include "kernels/bf16.h"
+#include "kernels/addressing.h"
 #include "kernels/setup_threads.h"
+#include "kernels/typed_elements.h"
 
 namespace topdnn {
 
@@ -38,107 +35,6 @@ constexpr TypeFacts kTypes[] = {
 
 const TypeFacts& FactsOf(DataType type) { return kTypes[static_cast<std::size_t>(type)]; }
 
-struct Block {
-  int dimension;
-  std::int64_t size;
-};
-
-// A parsed tag: the outer dimensions in memory order, then the inner blocks.
-struct ParsedTag {
-  std::vector<int> outer;
-  std::vector<Block> blocks;
-};
-
-std::optional<ParsedTag> ParseTag(std::string_view tag) {
-  ParsedTag parsed;
-  std::vector<bool> seen(tag.size(), false);
-  std::vector<bool> blocked(tag.size(), false);
-  std::size_t at = 0;
-  for (; at < tag.size() && std::isalpha(static_cast<unsigned char>(tag[at])) != 0; ++at) {
-    const bool upper = std::isupper(static_cast<unsigned char>(tag[at])) != 0;
-    const auto dimension = static_cast<std::size_t>(tag[at] - (upper ? 'A' : 'a'));
-    if (dimension >= tag.size() || seen[dimension]) return std::nullopt;
-    seen[dimension] = true;
-    blocked[dimension] = upper;
-    parsed.outer.push_back(static_cast<int>(dimension));
-  }
-  for (std::size_t d = 0; d < parsed.outer.size(); ++d) {
-    if (!seen[d]) return std::nullopt;
-  }
-  std::vector<bool> has_block(tag.size(), false);
-  while (at < tag.size()) {
-    std::int64_t size = 0;
-    while (at < tag.size() && std::isdigit(static_cast<unsigned char>(tag[at])) != 0) {
-      size = size * 10 + (tag[at++] - '0');
-      if (size > 4096) return std::nullopt;
-    }
-    if (at == tag.size() || size < 2) return std::nullopt;
-    const auto dimension = static_cast<std::size_t>(tag[at++] - 'a');
-    if (dimension >= parsed.outer.size() || !blocked[dimension]) return std::nullopt;
-    has_block[dimension] = true;
-    parsed.blocks.push_back({static_cast<int>(dimension), size});
-  }
-  if (parsed.outer.empty() || blocked != has_block) return std::nullopt;
-  return parsed;
-}
-
-// What each dimension adds to an element's position: the sum over its digits of digit * stride. The
-// digits are the index in mixed radix, with the dimension's inner blocks as radices.
-struct Addressing {
-  // offset_of[d][i]: the position that index i of dimension d adds.
-  std::vector<std::vector<std::int64_t>> offset_of;
-};
-
-// Parses the tag of a layout for tensors of this shape. Throws std::invalid_argument when it does
-// not fit.
-ParsedTag ParsedFor(const std::string& tag, const Shape& shape) {
-  if (shape.rank() == 0) return {};
-  std::optional<ParsedTag> parsed = ParseTag(tag);
-  if (!parsed || static_cast<int>(parsed->outer.size()) != shape.rank()) {
-    throw std::invalid_argument(
-        fmt::format("layout '{}' does not address a tensor of {}", tag, shape.ToString()));
-  }
-  return *std::move(parsed);
-}
-
-// Number of elements of each dimension in one block, over all its inner blocks.
-std::vector<std::int64_t> BlocksOf(const ParsedTag& parsed) {
-  std::vector<std::int64_t> block(parsed.outer.size(), 1);
-  for (const Block& inner : parsed.blocks) block[inner.dimension] *= inner.size;
-  return block;
-}
-
-Addressing AddressingOf(const std::string& tag, const Shape& shape) {
-  const ParsedTag parsed = ParsedFor(tag, shape);
-  const std::vector<std::int64_t> block = BlocksOf(parsed);
-  const std::size_t rank = block.size();
-  Addressing addressing;
-  addressing.offset_of.resize(rank);
-  for (std::size_t d = 0; d < rank; ++d) {
-    addressing.offset_of[d].assign(static_cast<std::size_t>(shape[static_cast<int>(d)]), 0);
-  }
-  std::int64_t stride = 1;
-  std::vector<std::int64_t> divisor(rank, 1);
-  for (auto inner = parsed.blocks.rbegin(); inner != parsed.blocks.rend(); ++inner) {
-    auto& offsets = addressing.offset_of[inner->dimension];
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      const auto index = static_cast<std::int64_t>(i);
-      offsets[i] += index / divisor[inner->dimension] % inner->size * stride;
-    }
-    divisor[inner->dimension] *= inner->size;
-    stride *= inner->size;
-  }
-  for (auto dimension = parsed.outer.rbegin(); dimension != parsed.outer.rend(); ++dimension) {
-    auto& offsets = addressing.offset_of[*dimension];
-    const std::int64_t size = block[*dimension];
-    for (std::size_t i = 0; i < offsets.size(); ++i) {
-      offsets[i] += static_cast<std::int64_t>(i) / size * stride;
-    }
-    stride *= (shape[*dimension] + size - 1) / size;
-  }
-  return addressing;
-}
-
 // The tag without the outer dimensions that have a single block; their place in the tag has no
 // effect.
 std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> SignificantPart(
@@ -148,58 +44,13 @@ std::pair<std::vector<int>, std::vector<std::pair<int, std::int64_t>>> Significa
   std::vector<std::pair<int, std::int64_t>> blocks;
   if (!parsed) return {outer, blocks};
   const std::vector<std::int64_t> block = BlocksOf(*parsed);
-  for (const Block& inner : parsed->blocks) blocks.emplace_back(inner.dimension, inner.size);
+  for (const TagBlock& inner : parsed->blocks) blocks.emplace_back(inner.dimension, inner.size);
   for (const int dimension : parsed->outer) {
     if (dimension >= shape.rank() || shape[dimension] > block[dimension]) {
       outer.push_back(dimension);
     }
   }
   return {outer, blocks};
-}
-
-template <typename T>
-T RoundTo(double value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(value);
-  } else {
-    const double low = static_cast<double>(std::numeric_limits<T>::lowest());
-    const double high = static_cast<double>(std::numeric_limits<T>::max());
-    return static_cast<T>(std::nearbyint(std::clamp(value, low, high)));
-  }
-}
-
-template <typename T, typename Visit>
-void VisitAs(T* data, Visit visit) {
-  visit(
-      data, [](T x) { return static_cast<double>(x); }, [](double x) { return RoundTo<T>(x); });
-}
-
-// Calls visit(pointer, to_double, from_double) with a pointer of the element type.
-template <typename Visit>
-void VisitElements(DataType type, void* data, Visit visit) {
-  switch (type) {
-    case DataType::kF32:
-      return VisitAs(static_cast<float*>(data), visit);
-    case DataType::kF64:
-      return VisitAs(static_cast<double*>(data), visit);
-    case DataType::kS64:
-      return VisitAs(static_cast<std::int64_t*>(data), visit);
-    case DataType::kS32:
-      return VisitAs(static_cast<std::int32_t*>(data), visit);
-    case DataType::kS8:
-      return VisitAs(static_cast<std::int8_t*>(data), visit);
-    case DataType::kU8:
-      return VisitAs(static_cast<std::uint8_t*>(data), visit);
-    case DataType::kBF16:
-      return visit(
-          static_cast<std::uint16_t*>(data),
-          [](std::uint16_t x) { return static_cast<double>(Bf16ToFloat(x)); },
-          [](double x) { return Bf16FromFloat(static_cast<float>(x)); });
-    case DataType::kF16:
-      return visit(
-          static_cast<_Float16*>(data), [](_Float16 x) { return static_cast<double>(x); },
-          [](double x) { return static_cast<_Float16>(x); });
-  }
 }
 
 }  // namespace

@@ -1,8 +1,9 @@
 #include "kernels/tolerance.h"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstddef>
+
+#include "kernels/difference.h"
 
 namespace topdnn {
 
@@ -29,18 +30,9 @@ double RoundingOfResults(const Op& op, const Execution& execution) {
 
 double RelativeError(std::span<const double> a, std::span<const double> b, double scale,
                      double rounding) {
-  double largest = scale;
-  double difference = 0;
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    if (std::isfinite(a[i]) && std::isfinite(b[i])) {
-      difference = std::max(difference, std::abs(a[i] - b[i]) - rounding * std::abs(b[i]));
-      largest = std::max(largest, std::abs(b[i]));
-    } else if (!(std::isnan(a[i]) && std::isnan(b[i])) && a[i] != b[i]) {
-      return std::numeric_limits<double>::infinity();
-    }
-  }
-  if (difference == 0) return 0;
-  return largest > 0 ? difference / largest : std::numeric_limits<double>::infinity();
+  Difference difference(rounding);
+  for (std::size_t i = 0; i < b.size(); ++i) difference.Add(a[i], b[i]);
+  return difference.Relative(scale);
 }
 
 }  // namespace topdnn

@@ -26,6 +26,10 @@ struct OutputRange {
 // is tap * dilation - pad_before. The range is empty (first == end) when there is none.
 inline OutputRange OutputsInside(std::int64_t input, std::int64_t outputs, std::int64_t stride,
                                  std::int64_t offset) {
+  if (stride == 1) {  // without divisions, which take longer than the few products of a tap
+    const std::int64_t first = std::min(std::max<std::int64_t>(-offset, 0), outputs);
+    return {first, std::clamp(input - offset, first, outputs)};
+  }
   const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
   const std::int64_t end = input - offset <= 0 ? 0 : (input - offset - 1) / stride + 1;
   return {std::min(first, outputs), std::clamp(end, std::min(first, outputs), outputs)};

@@ -10,8 +10,10 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/difference.h"
 #include "kernels/registry.h"
 #include "kernels/run_failure.h"
+#include "kernels/tensor_copy.h"
 #include "kernels/thread_width.h"
 #include "kernels/tolerance.h"
 #include "kernels/variant.h"
@@ -40,9 +42,8 @@ double SumScale(const Shape& shape, const std::vector<double>& values) {
 
 // Whether fewer than one element in a hundred differs from zero: any kernel that writes zeros would
 // agree with the rest. (benchdnn calls such a result mistrusted.)
-bool IsMostlyZero(const std::vector<double>& values) {
-  const auto zeros = std::count(values.begin(), values.end(), 0.0);
-  return static_cast<double>(zeros) > 0.99 * static_cast<double>(values.size());
+bool IsMostlyZero(const Difference& difference, const Shape& shape) {
+  return static_cast<double>(difference.zeros()) > 0.99 * static_cast<double>(shape.elements());
 }
 
 class StageChecker {
@@ -96,17 +97,29 @@ class StageChecker {
       }
       auto entry = tensors_.emplace(operand.arg, Tensor(operand.desc)).first;
       if (operand.direction != Direction::kOut) {
-        FromDouble(ReadStage(operand.arg), operand.desc, entry->second.data());
+        const Contents read = ContentsOf(operand.arg);
+        TensorCopy(read.desc, operand.desc).Run(read.data, entry->second.data());
       }
       memory[operand.arg] = entry->second.data();
     }
     kernel_->Prepare(memory);
   }
 
-  std::vector<double> ReadStage(Arg arg) const {
+  // The contents of an operand of the stage, in the stage's own layout if others can read that.
+  struct Contents {
+    TensorDesc desc;
+    const void* data;
+    std::vector<double> values;  // of an opaque layout
+  };
+  Contents ContentsOf(Arg arg) const {
     const TensorDesc& desc = stage_.kernel->Find(arg)->desc;
     const BufferId buffer = stage_.buffers.at(arg);
-    return desc.layout.is_opaque() ? plan_.Read(buffer) : ToDouble(desc, plan_.Data(buffer));
+    if (!desc.layout.is_opaque()) return {desc, plan_.Data(buffer), {}};
+    Contents contents = {{desc.shape, DataType::kF64, Layout::Plain(desc.shape.rank())},
+                         nullptr,
+                         plan_.Read(buffer)};
+    contents.data = contents.values.data();
+    return contents;
   }
 
   // The scale for relative errors of a result that is a sum over a channel and may be near zero. 0:
@@ -138,7 +151,8 @@ class StageChecker {
     const KernelOperand* passed = kernel_->Find(Arg::kWorkspace);
     const bool forward = stage_.execution.pass == Pass::kForward;
     if (!forward || !stage_.op->WorkspaceIsReluMask() || passed == nullptr) return;
-    const std::vector<double> results = ReadStage(Arg::kDst);
+    const Contents dst = ContentsOf(Arg::kDst);
+    const std::vector<double> results = ToDouble(dst.desc, dst.data);
     auto* mask = saved_.at(stage_.buffers.at(Arg::kWorkspace)).as<std::uint8_t>();
     for (std::size_t i = 0; i < results.size(); ++i) mask[i] = results[i] > 0 ? 1 : 0;
   }
@@ -146,10 +160,12 @@ class StageChecker {
   void Compare(StageCheck& check) {
     for (const KernelOperand& operand : kernel_->operands()) {
       if (operand.direction == Direction::kIn || IsSaved(operand.arg)) continue;
-      const std::vector<double> expected = ToDouble(operand.desc, tensors_.at(operand.arg).data());
-      check.mostly_zero |= IsMostlyZero(expected);
-      const double error = RelativeError(ReadStage(operand.arg), expected, ScaleOf(operand.arg),
-                                         RoundingOfResults(*stage_.op, stage_.execution));
+      const Contents result = ContentsOf(operand.arg);
+      const Difference difference =
+          DifferenceOf(result.desc, result.data, operand.desc, tensors_.at(operand.arg).data(),
+                       RoundingOfResults(*stage_.op, stage_.execution));
+      check.mostly_zero |= IsMostlyZero(difference, operand.desc.shape);
+      const double error = difference.Relative(ScaleOf(operand.arg));
       if (!(error <= check.error)) check.error = error;
       if (error <= check.tolerance) continue;
       check.agrees = false;

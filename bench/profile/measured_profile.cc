@@ -102,6 +102,7 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
   }
   settings.sources = sources.Pointers();
   settings.progress("planning", 0);
+  ReadImagesAhead(options.workload);
   FitToData(options.workload);
   const std::string chosen = choose(options.workload, options.training());
   MeasuredProfile measured;

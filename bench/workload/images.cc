@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "bench/workload/folder_images.h"
 #include "networks/zoo/zoo.h"
 
 namespace topdnn {
@@ -67,7 +68,11 @@ void FitToData(WorkloadOptions& options) {
   constexpr std::int64_t kImageSize = 32;  // CIFAR-10's; (Fashion-)MNIST's 28 and a border
   if (network->image[1] <= kMaxSmallImage) return;
   if (options.size == 0) options.size = kImageSize;
-  if (options.classes == 0) options.classes = OpenFolder(options.data).train->classes();
+  if (options.classes == 0) options.classes = ClassesOf(options.data);
+}
+
+void ReadImagesAhead(const WorkloadOptions& options) {
+  if (!options.data.empty() && options.data != "synthetic") ReadAhead(options.data);
 }
 
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload) {
@@ -76,7 +81,7 @@ DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload)
   if (synthetic) {
     return OpenSynthetic(workload.image, static_cast<int>(workload.classes), options.seed);
   }
-  DatasetPair pair = OpenFolder(options.data.empty() ? kFashionMnistFolder : options.data);
+  DatasetPair pair = FolderImages(options.data.empty() ? kFashionMnistFolder : options.data);
   if (pair.train->classes() != workload.classes) {
     throw DatasetError(pair.train->name() + " has " + std::to_string(pair.train->classes()) +
                        " classes, the network " + std::to_string(workload.classes) +

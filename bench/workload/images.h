@@ -18,6 +18,10 @@ namespace topdnn {
 // and classes to those of the images, unless the options give them: ResNet-18 also accepts 3x32x32.
 void FitToData(WorkloadOptions& options);
 
+// Starts to read the folder that `--data` names, on a thread of its own, so that OpenImages need
+// not wait long for it after the network is planned.
+void ReadImagesAhead(const WorkloadOptions& options);
+
 // The data sets that `--data` names, in the workload's image shape and classes. Without `--data`:
 // Fashion-MNIST for images up to 64x64 and 10 classes, otherwise the synthetic source. Throws
 // DatasetError.

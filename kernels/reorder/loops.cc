@@ -2,11 +2,10 @@
 // same, and otherwise uses tables of offsets, from any layout with a letter tag to any other.
 // Padding inside blocks is zeroed.
 
-#include <cstring>
-
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/tensor_copy.h"
 
 namespace topdnn {
 
@@ -15,33 +14,28 @@ namespace {
 class ReorderLoops : public LoopsKernel {
  public:
   explicit ReorderLoops(const KernelRequest& request) : LoopsKernel(request) {
-    from_ = Find(Arg::kSrc)->desc;
-    to_ = Find(Arg::kDst)->desc;
-    is_copy_ = from_ == to_;
-    if (!is_copy_) {
-      scratch_bytes_ = static_cast<std::size_t>(from_.shape.elements()) * 2 * sizeof(std::int64_t);
-    }
+    const TensorDesc& to = Find(Arg::kDst)->desc;
+    is_copy_ = Find(Arg::kSrc)->desc == to;
+    copied_bytes_ = to.bytes();
+    if (!is_copy_) scratch_bytes_ = TensorCopy::TableBytes(Find(Arg::kSrc)->desc, to);
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     LoopsKernel::Prepare(memory);
-    if (is_copy_) return;
-    src_offsets_ = from_.layout.Offsets(from_.shape);
-    dst_offsets_ = to_.layout.Offsets(to_.shape);
+    if (!is_copy_) copy_ = TensorCopy(Find(Arg::kSrc)->desc, Find(Arg::kDst)->desc);
   }
 
   void Run() noexcept override {
-    void* dst = Data<void>(Arg::kDst);
     const void* src = Data<void>(Arg::kSrc);
-    if (is_copy_) return CopyBytes(src, to_.bytes(), dst);
-    if (to_.bytes() != dst_offsets_.size() * SizeOf(to_.type)) std::memset(dst, 0, to_.bytes());
-    CopyElements(from_.type, src, src_offsets_, to_.type, dst, dst_offsets_);
+    void* dst = Data<void>(Arg::kDst);
+    if (is_copy_) return CopyBytes(src, copied_bytes_, dst);
+    copy_.Run(src, dst);
   }
 
  private:
-  TensorDesc from_, to_;
   bool is_copy_ = false;
-  std::vector<std::int64_t> src_offsets_, dst_offsets_;  // per element, row-major
+  std::size_t copied_bytes_ = 0;
+  TensorCopy copy_;
 };
 
 KernelOrRefusal MakeReorder(const KernelRequest& request) {

@@ -3,10 +3,9 @@
 
 #include "kernels/reference.h"
 
-#include <cstring>
-
 #include "kernels/registry.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/tensor_copy.h"
 
 namespace topdnn {
 
@@ -15,26 +14,18 @@ namespace {
 class ReorderReference : public ReferenceKernel {
  public:
   explicit ReorderReference(const KernelRequest& request) : ReferenceKernel(request) {
-    from_ = Find(Arg::kSrc)->desc;
-    to_ = Find(Arg::kDst)->desc;
-    scratch_bytes_ = static_cast<std::size_t>(from_.shape.elements()) * 2 * sizeof(std::int64_t);
+    scratch_bytes_ = TensorCopy::TableBytes(Find(Arg::kSrc)->desc, Find(Arg::kDst)->desc);
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     ReferenceKernel::Prepare(memory);
-    src_offsets_ = from_.layout.Offsets(from_.shape);
-    dst_offsets_ = to_.layout.Offsets(to_.shape);
+    copy_ = TensorCopy(Find(Arg::kSrc)->desc, Find(Arg::kDst)->desc);
   }
 
-  void Run() noexcept override {
-    void* dst = Data<void>(Arg::kDst);
-    if (to_.bytes() != src_offsets_.size() * SizeOf(to_.type)) std::memset(dst, 0, to_.bytes());
-    CopyElements(from_.type, Data<void>(Arg::kSrc), src_offsets_, to_.type, dst, dst_offsets_);
-  }
+  void Run() noexcept override { copy_.Run(Data<void>(Arg::kSrc), Data<void>(Arg::kDst)); }
 
  private:
-  TensorDesc from_, to_;
-  std::vector<std::int64_t> src_offsets_, dst_offsets_;  // per element, row-major
+  TensorCopy copy_;
 };
 
 KernelOrRefusal MakeReorder(const KernelRequest& request) {

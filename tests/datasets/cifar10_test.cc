@@ -30,6 +30,7 @@ TEST(Cifar10Test, AFolderOfBatchesIsRead) {
   EXPECT_EQ(pair.test->size(), 1);
   EXPECT_EQ(pair.train->image_shape(), (Shape{3, 32, 32}));
   EXPECT_EQ(pair.train->label(4), 3);
+  EXPECT_EQ(ClassesOf(folder.path()), pair.train->classes());
   std::vector<float> pixels(3072);
   pair.test->CopyImage(0, pixels);
   EXPECT_FLOAT_EQ(pixels[0], 100 / 255.0F);

@@ -125,6 +125,7 @@ TEST(FashionMnistTest, ThePackageHoldsSeventyThousandImages) {
   std::vector<int> images(10);
   for (std::int64_t i = 0; i < pair.train->size(); ++i) ++images[pair.train->label(i)];
   EXPECT_EQ(images, std::vector<int>(10, 6000));
+  EXPECT_EQ(ClassesOf(kFashionMnistFolder), pair.train->classes());
 }
 
 }  // namespace

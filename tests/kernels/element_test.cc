@@ -12,6 +12,7 @@ namespace {
 TEST(ElementTest, EveryElementAgreesWithTheReference) {
   for (const std::string problem :
        {"conv/n2c6h7w5k4r3s2u2v1p1q0P2Q1d1e2g2_bias_sum_relu", "conv/n1c3h5w5k2r3s3",
+        "conv/n2c4h3w5k6r1s1g2_bias_relu", "conv/n2c4h3w5k6r1s1u2v1", "conv/n2c4h3w5k6r1s1p1q1P1Q1",
         "gemm/m3n5k4_ta_alpha2_beta0.5", "gemm/b2m3n2k4_tb"}) {
     const auto op = ParseProblem(problem);
     const ElementFunction element = FindElement(op->kind());
