@@ -37,6 +37,7 @@ struct TraceOptions {
   bool all = false;
   int threads = 0;
   double seconds = TraceMeasuring().seconds;
+  int rows = TraceMeasuring().rows;
   int alternatives = TraceMeasuring().alternatives;
   std::string json;
   std::string save;
@@ -113,6 +114,7 @@ void Measure(const TraceOptions& options, MeasuredTrace& measured) {
   TraceMeasuring measuring;
   measuring.threads = ThreadsFor(options, measured.trace);
   measuring.seconds = options.seconds;
+  measuring.rows = options.rows;
   measuring.alternatives = options.alternatives;
   measuring.progress = [&](const std::string& what, double share) {
     progress.Show(fmt::format("{:.0f} %: {}", 100 * share, what));
@@ -153,6 +155,7 @@ std::function<int()> Configure(CommandParser& parser) {
              "OpenMP threads of the kernels (default: those of the log, if allowed here)");
   parser.Add("--seconds", options->seconds, "seconds of timed runs for each row and regime",
              Range{1e-4, 1e4});
+  parser.Add("--rows", options->rows, "how many of the costliest rows are measured", Range{1, 1e6});
   parser.Add("--alternatives", options->alternatives,
              "how many of the costliest rows are also timed in other layouts, algorithms and "
              "backends",

@@ -13,6 +13,7 @@
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
+#include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/reduce/reduce.h"
@@ -98,6 +99,32 @@ TracedProblem SumOf(const RowReader& row) {
   return AddOf(row, row.Shapes().front(), sources, false);
 }
 
+// The addition of one number to each channel: a second source of 1xCx1x1.
+bool IsBias(const std::vector<Shape>& shapes) {
+  if (shapes.size() < 2 || shapes[0].rank() != shapes[1].rank() || shapes[0].rank() < 3) {
+    return false;
+  }
+  for (int d = 0; d < shapes[0].rank(); ++d) {
+    if (shapes[1][d] != (d == 1 ? shapes[0][1] : 1)) return false;
+  }
+  return true;
+}
+
+TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
+  row.RefuseAttributes();
+  TracedProblem problem;
+  problem.op = std::make_shared<BiasOp>(shape);
+  problem.execution = {Pass::kForward, true, row.TypeOf(row.Tensor("src", 0))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, Arg::kSrc, row.Tensor("src", 0), problem);
+  Settle(row, Arg::kDst, row.Tensor({"dst"}), problem);
+  // (the elements of 1xCx1x1 are those of C in any layout)
+  TracedTensor bias = row.Tensor("src", 1);
+  bias.layout = "a";
+  Settle(row, Arg::kBias, bias, problem);
+  return problem;
+}
+
 TracedProblem BinaryOf(const RowReader& row) {
   if (row.Algorithm() != "binary_add") {
     throw NotTranslated(fmt::format("topdnn has no {}", row.Algorithm()));
@@ -110,6 +137,7 @@ TracedProblem BinaryOf(const RowReader& row) {
     relu = true;
   }
   const std::vector<Shape> shapes = row.Shapes();
+  if (IsBias(shapes)) return BiasOf(row, shapes.front());
   if (shapes.size() < 2 || !(shapes[0] == shapes[1])) {
     throw NotTranslated(fmt::format("topdnn's addition does not broadcast {}", row.row().problem));
   }

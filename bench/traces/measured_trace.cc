@@ -211,6 +211,7 @@ MeasuredTrace TranslateTrace(Trace trace) {
 
 void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
   measured.threads = options.threads;
+  int rows = options.rows;
   int alternatives = options.alternatives;
   double done = 0;
   for (MeasuredRow& row : measured.rows) {
@@ -218,6 +219,10 @@ void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
     if (!row.problem) continue;
     if (Interrupted()) {
       row.reason = kInterrupted;
+      continue;
+    }
+    if (rows-- <= 0) {
+      row.reason = "not among the costliest rows: give --rows a larger number";
       continue;
     }
     if (options.progress) {

@@ -210,6 +210,7 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   if (const auto known = by_text_.find(key_); known != by_text_.end()) return known->second;
   // The texts of the row, and of the two keys.
   constexpr std::size_t kCopies = 3;
+  if (by_text_.size() == kMostRows) return std::nullopt;
   if (row_bytes_ + kCopies * key_.size() > kMostRowBytes) return std::nullopt;
   row_bytes_ += kCopies * key_.size();
   TraceRow row;

@@ -39,7 +39,7 @@ struct TraceRow {
   double MedianSeconds() const;
 };
 
-inline constexpr std::size_t kMostTraceSamples = 10'000;
+inline constexpr std::size_t kMostTraceSamples = 1'000;
 
 struct Trace {
   std::string dialect;         // "onednn_verbose,v1,primitive"; of the first line
@@ -58,7 +58,7 @@ struct Trace {
   double creation_seconds = 0;
 
   std::vector<TraceRow> rows;  // by the place of the first execution
-  // Executions of further primitives, after kMostRowBytes of rows.
+  // Executions of further primitives, after kMostRows rows or kMostRowBytes of their texts.
   std::int64_t unfolded = 0;
   double unfolded_seconds = 0;
 
@@ -71,7 +71,8 @@ struct Trace {
 };
 
 inline constexpr std::size_t kMostLineBytes = std::size_t{4} << 20;
-inline constexpr std::size_t kMostRowBytes = std::size_t{48} << 20;
+inline constexpr std::size_t kMostRows = 10'000;
+inline constexpr std::size_t kMostRowBytes = std::size_t{32} << 20;
 
 class TraceReader {
  public:

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -86,6 +87,24 @@ std::vector<double> ParsePostOpNumbers(std::string_view text) {
     numbers.push_back(value);
   }
   return numbers;
+}
+
+// The operations of which topdnn defines the result in whole numbers. Other operations round it in
+// a way that is not known.
+constexpr std::string_view kWholeNumberKinds[] = {"conv",   "inner_product", "gemm", "add",
+                                                  "concat", "pool",          "relu", "bounded_relu",
+                                                  "resize", "reorder"};
+
+bool IsWhole(DataType type) { return type == DataType::kU8 || type == DataType::kS8; }
+
+// Why the problem does not exist; empty if it does.
+std::string Missing(const TracedProblem& problem) {
+  const Op& op = *problem.op;
+  const auto* const end = std::end(kWholeNumberKinds);
+  const bool whole = std::find(std::begin(kWholeNumberKinds), end, op.kind()) != end;
+  if (op.Has(problem.execution) && (whole || !IsWhole(problem.execution.type))) return {};
+  return fmt::format("topdnn's {} has no pass {} in {}", op.kind(), NameOf(problem.execution.pass),
+                     NameOf(problem.execution.type));
 }
 
 }  // namespace
@@ -273,10 +292,7 @@ std::variant<TracedProblem, NoProblem> ProblemOf(const TraceRow& row) {
   }
   try {
     TracedProblem problem = (*translator)(RowReader(row));
-    if (!problem.op->Has(problem.execution)) {
-      return NoProblem{fmt::format("topdnn's {} has no pass {} in {}", problem.op->kind(),
-                                   NameOf(problem.execution.pass), NameOf(problem.execution.type))};
-    }
+    if (std::string reason = Missing(problem); !reason.empty()) return NoProblem{std::move(reason)};
     return problem;
   } catch (const NotTranslated& error) {
     return NoProblem{error.what()};
