@@ -67,6 +67,7 @@ std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, Kern
   std::vector<double> samples;
   KernelTiming timing;
   timing.cold = cold;
+  timing.cold_results = cold;
   timing.seconds = options.seconds;
   timing.warm = cold;
   Record record = MeasureKernel(row.row.primitive, kernel, timing, samples);
@@ -136,7 +137,7 @@ std::optional<double> MeasuredRow::HotSeconds() const { return Total(hot, row.co
 std::optional<double> MeasuredRow::ColdSeconds() const { return Total(cold, row.count); }
 
 std::optional<double> MeasuredRow::BestSeconds() const {
-  const std::optional<double> own = HotSeconds();
+  const std::optional<double> own = ColdSeconds();
   if (!own || !best.reason.empty()) return std::nullopt;
   return *own * best.time_ratio;
 }
@@ -147,7 +148,7 @@ double MeasuredTrace::Covered() const {
   return framework_seconds > 0 ? covered / framework_seconds : 0;
 }
 
-std::optional<double> MeasuredTrace::MedianRatio() const {
+std::optional<double> MeasuredTrace::MedianHotRatio() const {
   return RatioOf(rows, &MeasuredRow::hot);
 }
 
@@ -166,14 +167,14 @@ double MeasuredTrace::ReorderShare() const {
 double MeasuredTrace::SavedSeconds() const {
   double saved = 0;
   for (const MeasuredRow& row : rows) {
-    if (const auto best = row.BestSeconds()) saved += *row.HotSeconds() - *best;
+    if (const auto best = row.BestSeconds()) saved += *row.ColdSeconds() - *best;
   }
   return saved;
 }
 
 std::optional<double> MeasuredTrace::SavedShare() const {
   double all = 0;
-  for (const MeasuredRow& row : rows) all += row.HotSeconds().value_or(0);
+  for (const MeasuredRow& row : rows) all += row.ColdSeconds().value_or(0);
   if (!(all > 0)) return std::nullopt;
   return SavedSeconds() / all;
 }

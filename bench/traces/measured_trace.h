@@ -42,10 +42,12 @@ struct MeasuredRow {
   bool failed = false;  // the result was wrong, or the kernel failed
   Alternative best;
 
-  // Seconds of all executions of the row, by the median of one. Absent if it was not measured.
+  // Seconds of all executions of the row, by the median of one: with the operands in the caches,
+  // and without them, as a framework finds them after its other primitives. Absent if it was not
+  // measured.
   std::optional<double> HotSeconds() const;
   std::optional<double> ColdSeconds() const;
-  // The same with the alternative: HotSeconds times its ratio.
+  // The same with the alternative: ColdSeconds times its ratio.
   std::optional<double> BestSeconds() const;
 };
 
@@ -57,12 +59,12 @@ struct MeasuredTrace {
 
   // The framework's time of the rows that have a measured time, over that of all. 0 without time.
   double Covered() const;
-  // The median over the measured rows of our hot time of one execution over the framework's median.
-  std::optional<double> MedianRatio() const;
+  // The median over the measured rows of our time of one execution over the framework's median.
+  std::optional<double> MedianHotRatio() const;
   std::optional<double> MedianColdRatio() const;
   // The framework's time of the reorders, over that of all.
   double ReorderShare() const;
-  // What the alternatives would save, over the hot time of all measured rows: seconds and share.
+  // What the alternatives would save, over the cold time of all measured rows: seconds and share.
   double SavedSeconds() const;
   std::optional<double> SavedShare() const;
   bool AnyFailed() const;

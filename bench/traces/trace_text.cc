@@ -66,8 +66,8 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                {.name = "runs", .kind = Table::Kind::kRight},
                {.name = "framework", .kind = kTime},
                {.name = "share", .kind = Table::Kind::kPercent},
-               {.name = "hot", .kind = kTime},
-               {.name = "cold", .kind = kTime, .rank = 3},
+               {.name = "here", .kind = kTime},
+               {.name = "hot", .kind = kTime, .rank = 3},
                {.name = "best", .kind = kTime, .rank = 4},
                {.name = "variant", .least = 8, .rank = 4}});
   std::size_t shown = 0;
@@ -82,8 +82,8 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
     table.Add({OneLine(row.row.primitive),
                undef || !pass ? std::string() : WordsOf(std::string(NameOf(*pass))),
                OneLine(row.row.problem), OneLine(LayoutsText(row.row)),
-               fmt::format("{}", row.row.count), row.row.seconds, share, row.HotSeconds(),
-               row.ColdSeconds(),
+               fmt::format("{}", row.row.count), row.row.seconds, share, row.ColdSeconds(),
+               row.HotSeconds(),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }
@@ -142,8 +142,10 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   if (!measured.AnyMeasured()) return text;
   add(fmt::format("measured here: rows with {} of the framework's time, on {}",
                   PercentText(measured.Covered()), Counted(measured.threads, "thread")));
-  add(fmt::format("one execution here over the framework's, median over the rows: {} hot, {} cold",
-                  FigureText(measured.MedianRatio()), FigureText(measured.MedianColdRatio())));
+  add(
+      fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
+                  "the data in the caches",
+                  FigureText(measured.MedianColdRatio()), FigureText(measured.MedianHotRatio())));
   if (trace.threads && *trace.threads != measured.threads) {
     add(
         fmt::format("note: the framework ran on {}: the times are not comparable; --threads sets "

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -37,7 +38,12 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
   const auto page = ShellCommands(ReadSource(GetParam()).text);
   for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
     if (!command.starts_with(kProgram)) continue;
-    command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
+    // A command may start the program for another one (`trace --run`).
+    const std::string built = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+    for (std::size_t at = 0; (at = command.find(kProgram, at)) != std::string::npos;) {
+      command.replace(at, kProgram.size(), built);
+      at += built.size();
+    }
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " + command);
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
   }
