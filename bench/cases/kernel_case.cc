@@ -280,14 +280,10 @@ CaseCheck KernelCase::Check(const KernelProblem& problem) {
   return check;
 }
 
-void KernelCase::FlushInputs() const { Flush(/*results=*/false); }
-
-void KernelCase::FlushOperands() const { Flush(/*results=*/true); }
-
-void KernelCase::Flush(bool results) const {
+void KernelCase::FlushInputs() const {
   std::size_t left = kMaxFlushed;
   for (const KernelOperand& operand : kernel_->operands()) {
-    if (operand.direction == Direction::kOut && !results) continue;
+    if (operand.direction == Direction::kOut) continue;
     const AlignedMemory& memory = memory_.at(operand.arg);
     const std::size_t bytes = std::min(left, memory.bytes());
     FlushFromCaches({memory.data(), bytes});

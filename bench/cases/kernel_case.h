@@ -84,8 +84,6 @@ class KernelCase {
   // Removes the kernel's inputs from the caches, up to 256 MiB. No cache keeps more, whatever size
   // a virtual machine reports.
   void FlushInputs() const;
-  // The same for its results, too: memory that other code has used meanwhile.
-  void FlushOperands() const;
 
  private:
   KernelCase() = default;
@@ -96,8 +94,6 @@ class KernelCase {
   // inputs.
   void Bind(Kernel& kernel, const std::string& backend, const Values& values,
             std::map<Arg, AlignedMemory>& memory);
-
-  void Flush(bool results) const;
 
   std::string backend_;
   std::string algorithm_;

@@ -12,13 +12,7 @@ Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTi
                      std::vector<double>& samples) {
   const ThreadWidth width(kernel.threads());
   auto run = [&kernel]() noexcept { kernel.Run(); };
-  auto flush = [&kernel, &timing] {
-    if (timing.cold_results) {
-      kernel.FlushOperands();
-    } else {
-      kernel.FlushInputs();
-    }
-  };
+  auto flush = [&kernel] { kernel.FlushInputs(); };
   const TimedStage stage{name, Action::Of(run)};
   MeasureOptions options;
   options.iterations = timing.iterations;

@@ -14,8 +14,7 @@
 namespace topdnn {
 
 struct KernelTiming {
-  bool cold = false;                       // remove the inputs from the caches before each run
-  bool cold_results = false;               // with `cold`: the memory of the results, too
+  bool cold = false;                       // empty the caches of the inputs before each run
   std::optional<std::int64_t> iterations;  // absent: as many as fit in `seconds`, but at least 5
   double seconds = 0.2;
   bool warm = false;  // the kernel has just been measured: one iteration of warm-up

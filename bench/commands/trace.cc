@@ -35,6 +35,7 @@ struct TraceOptions {
   bool run = false;
   bool read_only = false;
   bool all = false;
+  bool ceilings = false;
   int threads = 0;
   double seconds = TraceMeasuring().seconds;
   int rows = TraceMeasuring().rows;
@@ -116,6 +117,7 @@ void Measure(const TraceOptions& options, MeasuredTrace& measured) {
   measuring.seconds = options.seconds;
   measuring.rows = options.rows;
   measuring.alternatives = options.alternatives;
+  measuring.ceilings = options.ceilings;
   measuring.progress = [&](const std::string& what, double share) {
     progress.Show(fmt::format("{:.0f} %: {}", 100 * share, what));
   };
@@ -160,6 +162,9 @@ std::function<int()> Configure(CommandParser& parser) {
              "how many of the costliest rows are also timed in other layouts, algorithms and "
              "backends",
              Range{0, 1e6});
+  parser.AddFlag(
+      "--ceilings", options->ceilings,
+      "also measure the ceilings of this machine, and print each row's share of its own");
   parser.Add("--save FILE", options->save,
              "write the rows as a problem set for bench --problems to this file");
   parser.Add("--json FILE", options->json,

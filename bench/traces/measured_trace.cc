@@ -13,8 +13,10 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/choice/selection.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/workload.h"
 #include "harness/statistics/summary.h"
+#include "harness/validity.h"
 #include "kernels/registry.h"
 #include "kernels/run_failure.h"
 
@@ -67,7 +69,6 @@ std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, Kern
   std::vector<double> samples;
   KernelTiming timing;
   timing.cold = cold;
-  timing.cold_results = cold;
   timing.seconds = options.seconds;
   timing.warm = cold;
   Record record = MeasureKernel(row.row.primitive, kernel, timing, samples);
@@ -111,6 +112,12 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, MeasuredRow& 
   } else {
     row.best.reason = "not among the costliest rows: give --alternatives a larger number";
   }
+}
+
+void HoldToCeiling(const TraceMeasuring& options, MeasuredRow& row) {
+  Record& record = *row.hot;
+  HoldTo(CeilingOfKernel(record.isa, row.problem->execution.type, options.threads), record);
+  JudgeRecord(MeasuredCeilings(options.threads), record);
 }
 
 std::optional<double> Total(const std::optional<Record>& record, std::int64_t count) {
@@ -239,6 +246,7 @@ void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
       row.reason = error.what();
     }
     if (selectable && row.hot) --alternatives;
+    if (options.ceilings && row.hot) HoldToCeiling(options, row);
   }
 }
 

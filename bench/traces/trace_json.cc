@@ -77,12 +77,14 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
   }
   if (measured.hot) {
     const Record& record = *measured.hot;
+    const bool cold_is_worse = measured.cold->status > record.status;
     json["implementation"] = record.implementation;
-    json["status"] = NameOf(record.status);
-    json["status_reason"] = TextOrNull(record.reason);
+    json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
+    json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
     json["flops"] = JsonNumber(record.flops);
     json["bytes"] = JsonNumber(record.bytes);
     json["gflops"] = JsonNumber(record.Gflops());
+    json["peak_fraction"] = JsonNumber(record.PeakFraction());
   } else {
     json["status"] = measured.failed ? "FAILED" : "SKIPPED";
   }

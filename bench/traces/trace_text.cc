@@ -57,10 +57,16 @@ std::string OtherLinesText(const Trace& trace) {
   return text.empty() ? text : "other lines: " + text;
 }
 
+// Empty without a ceiling: the column is then left out.
+Table::Cell PeakCell(const MeasuredRow& row) {
+  if (!row.hot || !row.hot->PeakFraction()) return std::string();
+  return row.hot->PeakFraction();
+}
+
 std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style) {
   constexpr auto kTime = Table::Kind::kTime;
   Table table({{.name = "primitive", .least = 9},
-               {.name = "pass", .least = 8, .rank = 2},
+               {.name = "pass", .least = 16, .rank = 2},
                {.name = "problem", .least = 14},
                {.name = "layouts", .least = 12, .rank = 5},
                {.name = "runs", .kind = Table::Kind::kRight},
@@ -68,6 +74,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                {.name = "share", .kind = Table::Kind::kPercent},
                {.name = "here", .kind = kTime},
                {.name = "hot", .kind = kTime, .rank = 3},
+               {.name = "peak", .kind = Table::Kind::kPercent, .rank = 6},
                {.name = "best", .kind = kTime, .rank = 4},
                {.name = "variant", .least = 8, .rank = 4}});
   std::size_t shown = 0;
@@ -83,7 +90,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                undef || !pass ? std::string() : WordsOf(std::string(NameOf(*pass))),
                OneLine(row.row.problem), OneLine(LayoutsText(row.row)),
                fmt::format("{}", row.row.count), row.row.seconds, share, row.ColdSeconds(),
-               row.HotSeconds(),
+               row.HotSeconds(), PeakCell(row),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }
@@ -122,6 +129,24 @@ std::string ReasonsText(const MeasuredTrace& measured, const Style& style) {
   return text;
 }
 
+// How many rows another process disturbed, with the reason of the first; empty if none.
+std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
+  std::string first;
+  int degraded = 0;
+  int timed = 0;
+  for (const MeasuredRow& row : measured.rows) {
+    if (!row.hot) continue;
+    ++timed;
+    const Record& record = row.cold->status > row.hot->status ? *row.cold : *row.hot;
+    if (record.status == Status::kOk) continue;
+    if (degraded++ == 0) first = fmt::format("{}: {}", NameOf(record.status), record.reason);
+  }
+  if (degraded == 0) return {};
+  return Wrap(fmt::format("doubtful: {} of the {}; the longest is {}", degraded,
+                          Counted(timed, "measured row"), OneLine(first)),
+              style.width, 2);
+}
+
 std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   const Trace& trace = measured.trace;
   std::string text;
@@ -146,6 +171,7 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
       fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
                   "the data in the caches",
                   FigureText(measured.MedianColdRatio()), FigureText(measured.MedianHotRatio())));
+  text += DegradedText(measured, style);
   if (trace.threads && *trace.threads != measured.threads) {
     add(
         fmt::format("note: the framework ran on {}: the times are not comparable; --threads sets "

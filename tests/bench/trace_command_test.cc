@@ -163,7 +163,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Refused{{"trace"}, "give a log of oneDNN"},
                     Refused{{"trace", "/nonexistent/a.log"}, "/nonexistent/a.log: cannot be read"},
                     Refused{{"trace", "a.log", "b.log"}, "give one log"},
-                    Refused{{"trace", "/tmp"}, "is a folder"},
+                    Refused{{"trace", "/"}, "is a folder"},
                     Refused{{"trace", "/dev/null"}, "is a device"},
                     Refused{{"trace", "--run"}, "give a command"},
                     Refused{{"trace", "--run", "--", "/nonexistent/program"}, "cannot be started"},
