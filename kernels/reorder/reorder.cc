@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 #include "kernels/extents.h"
@@ -36,7 +39,8 @@ namespace {
 
 // The type of "_fromf32": a flag "fromf" with the number 32. f32 without such a flag.
 DataType TypeOfFlag(const ProblemWord& word, std::string_view name) {
-  DataType found = DataType::kF32;
+  std::optional<DataType> found;
+  bool given = false;
   for (const DataType type : {DataType::kF32, DataType::kF64, DataType::kBF16, DataType::kF16,
                               DataType::kS64, DataType::kS32, DataType::kS8, DataType::kU8}) {
     const std::string_view text = NameOf(type);
@@ -44,10 +48,15 @@ DataType TypeOfFlag(const ProblemWord& word, std::string_view name) {
       return std::isdigit(static_cast<unsigned char>(c)) != 0;
     });
     const std::string letters(text.begin(), digits);
-    const std::string number(digits, text.end());
-    if (word.NumberOr(std::string(name) + letters, 0) == std::stof(number)) found = type;
+    const float number = word.NumberOr(std::string(name) + letters, 0);
+    given |= number != 0;
+    if (number == std::stof(std::string(digits, text.end()))) found = type;
   }
-  return found;
+  if (given && !found) {
+    throw std::invalid_argument(
+        fmt::format("reorder: '_{}' needs an element type, such as _{}f32", name, name));
+  }
+  return found.value_or(DataType::kF32);
 }
 
 std::shared_ptr<const Op> ParseReorder(const ProblemWord& word) {
