@@ -53,10 +53,12 @@ ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
   }
 }
 
-}  // namespace
+using Refuse = std::function<void(const std::string& why)>;
 
-std::string ReadInputFile(const std::string& path, const InputFile& file,
-                          const std::function<void(const std::string& why)>& refuse) {
+// `check` returns why an open file is refused, or nothing.
+void ReadPieces(const std::string& path,
+                const std::function<std::string(const struct stat& status)>& check,
+                const Refuse& refuse, const std::function<void(std::string_view piece)>& consume) {
   // `refuse` throws. If it returned, nothing would be read.
   const auto fail = [&refuse](const std::string& why) {
     refuse(why);
@@ -74,14 +76,7 @@ std::string ReadInputFile(const std::string& path, const InputFile& file,
              ? "is a named pipe; give a file, /dev/stdin, or <(COMMAND) of the shell"
              : "is a device, not a file; give the path of a file");
   }
-  const std::string too_large = fmt::format("over {} MiB; {}", file.most_bytes >> 20, file.smaller);
-  const bool limited = file.most_bytes != 0;
-  if (limited && S_ISREG(status.st_mode) &&
-      static_cast<std::size_t>(status.st_size) > file.most_bytes) {
-    fail(too_large);
-  }
-  std::string text;
-  if (S_ISREG(status.st_mode)) text.reserve(static_cast<std::size_t>(status.st_size));
+  if (const std::string why = check(status); !why.empty()) fail(why);
   std::array<char, kChunk> buffer;
   for (;;) {
     const ssize_t got = ReadSome(input.fd(), buffer);
@@ -89,10 +84,39 @@ std::string ReadInputFile(const std::string& path, const InputFile& file,
       fail(fmt::format("cannot be read ({}); check the disk",
                        std::strerror(static_cast<int>(-got))));
     }
-    if (got == 0) return text;
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (limited && text.size() > file.most_bytes) fail(too_large);
+    if (got == 0) return;
+    consume({buffer.data(), static_cast<std::size_t>(got)});
   }
+}
+
+}  // namespace
+
+void ReadInputPieces(const std::string& path,
+                     const std::function<void(const std::string& why)>& refuse,
+                     const std::function<void(std::string_view piece)>& consume) {
+  ReadPieces(
+      path, [](const struct stat&) { return std::string(); }, refuse, consume);
+}
+
+std::string ReadInputFile(const std::string& path, const InputFile& file,
+                          const std::function<void(const std::string& why)>& refuse) {
+  const std::string too_large = fmt::format("over {} MiB; {}", file.most_bytes >> 20, file.smaller);
+  std::string text;
+  const auto check = [&](const struct stat& status) {
+    if (!S_ISREG(status.st_mode)) return std::string();
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    if (file.most_bytes != 0 && bytes > file.most_bytes) return too_large;
+    text.reserve(bytes);
+    return std::string();
+  };
+  ReadPieces(path, check, refuse, [&](std::string_view piece) {
+    text.append(piece);
+    if (file.most_bytes != 0 && text.size() > file.most_bytes) {
+      refuse(too_large);
+      throw std::logic_error(too_large);
+    }
+  });
+  return text;
 }
 
 }  // namespace topdnn

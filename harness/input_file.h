@@ -1,5 +1,5 @@
-// Reads a user's file completely. No path can block the program forever: a named pipe may have no
-// writer, and a device may have no end.
+// Reads a user's file completely, or piece by piece. No path can block the program forever: a named
+// pipe may have no writer, and a device may have no end.
 
 #ifndef TOPDNN_HARNESS_INPUT_FILE_H_
 #define TOPDNN_HARNESS_INPUT_FILE_H_
@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace topdnn {
 
@@ -21,6 +22,11 @@ struct InputFile {
 // wrong; the fix"; it does not return.
 std::string ReadInputFile(const std::string& path, const InputFile& file,
                           const std::function<void(const std::string& why)>& refuse);
+
+// Calls `consume` for each piece of such a file, in order. For files that are larger than memory.
+void ReadInputPieces(const std::string& path,
+                     const std::function<void(const std::string& why)>& refuse,
+                     const std::function<void(std::string_view piece)>& consume);
 
 }  // namespace topdnn
 

@@ -9,16 +9,13 @@
 #include <utility>
 
 #include "bench/cases/benchmark_rows.h"
+#include "bench/cases/kernel_timing.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/workload/measured_ceilings.h"
 #include "bench/workload/workload.h"
-#include "harness/disturbance.h"
-#include "harness/measure.h"
-#include "harness/stage_record.h"
 #include "harness/validity.h"
 #include "kernels/registry.h"
 #include "kernels/run_failure.h"
-#include "kernels/thread_width.h"
 #include "kernels/variant.h"
 
 namespace topdnn {
@@ -33,7 +30,11 @@ struct CaseKey {
   std::string variant;
   int threads = 1;
   bool cold = false;
+  std::optional<SettledProblem> settled = {};  // then `variant` only names the case
 };
+
+// The backend of a settled problem.
+constexpr std::string_view kSettledBackend = "onednn";
 
 // The case that is running, kept while Google Benchmark calls it again with more iterations. Only
 // one is kept, since a problem may take gigabytes.
@@ -55,7 +56,8 @@ std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& varia
     return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
                        static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
   }
-  // A pass that reads a workspace needs its layout, which the forward kernel chooses.
+  // A pass that reads a workspace needs its layout, which the forward kernel chooses. A settled
+  // problem is refused when its kernel is made.
   if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
   const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
   const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
@@ -76,7 +78,9 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
     loaded.refusal = chosen.reason;
     if (!variant) return;
   }
-  auto made = KernelCase::Make(*variant, problem, key.threads);
+  auto made = key.settled ? KernelCase::Make(std::string(kSettledBackend),
+                                             key.settled->RequestFor(key.op, key.threads), problem)
+                          : KernelCase::Make(*variant, problem, key.threads);
   if (auto* refusal = std::get_if<Refusal>(&made)) {
     loaded.refusal = refusal->reason;
     return;
@@ -84,32 +88,6 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
   loaded.kernel = std::get<std::unique_ptr<KernelCase>>(std::move(made));
   loaded.check = loaded.kernel->Check(problem);
   if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
-}
-
-Record MeasureCase(LoadedCase& loaded, bool cold, std::int64_t iterations, bool warm,
-                   std::vector<double>& samples) {
-  KernelCase& kernel = *loaded.kernel;
-  const ThreadWidth width(kernel.threads());
-  auto run = [&kernel]() noexcept { kernel.Run(); };
-  auto flush = [&kernel] { kernel.FlushInputs(); };
-  const TimedStage stage{loaded.name, Action::Of(run)};
-  MeasureOptions options;
-  options.iterations = iterations;
-  options.cancel = &InterruptFlag();
-  if (warm) options.most_warmup_iterations = 1;
-  options.most_warmup_seconds = 0.5;
-  const SequenceSamples measured = cold ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
-                                        : MeasureIsolatedHot(stage, {}, options);
-  samples = measured.step.seconds;
-  Record record =
-      RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
-               cold ? "isolated-cold" : "isolated-hot");
-  record.implementation = kernel.kernel().implementation();
-  record.isa = kernel.kernel().isa();
-  const Work work = kernel.work();
-  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
-  record.bytes = static_cast<double>(work.bytes);
-  return record;
 }
 
 void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
@@ -144,8 +122,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     return;
   }
   std::vector<double> samples;
-  Record record = MeasureCase(loaded, key.cold, static_cast<std::int64_t>(state.max_iterations),
-                              again, samples);
+  KernelTiming timing;
+  timing.cold = key.cold;
+  timing.iterations = static_cast<std::int64_t>(state.max_iterations);
+  timing.warm = again;
+  Record record = MeasureKernel(loaded.name, *loaded.kernel, timing, samples);
   if (const std::string failure = TakeRunFailure(); !failure.empty()) {
     ++cases.failed;
     state.SkipWithError(("FAILED: " + failure).c_str());
@@ -169,24 +150,41 @@ class Registrar {
       : threads_(threads), automatic_(automatic), cases_(cases) {}
 
   void Add(const ProblemSet& set, const CountedProblem& problem, Pass pass) {
+    if (problem.settled) {
+      const SettledProblem& settled = *problem.settled;
+      Add(set, {problem.op, settled.execution, SettledName(settled, *problem.op), threads_, false,
+                settled});
+      return;
+    }
     for (const Variant& variant : variants_) {
       for (const DataType type : variant.types) {
         const bool whole = type == DataType::kU8 || type == DataType::kS8;
         const Execution execution{pass, set.training && !whole, type};
         if (!problem.op->Has(execution)) continue;
         if (!RequestOf(variant, problem.op, execution, threads_)) continue;
-        Add(set, {problem.op, execution, variant.name, threads_, false});
+        Add(set, {problem.op, execution, variant.name, threads_, false, {}});
       }
     }
     if (!automatic_.applies(*problem.op)) return;
     for (const DataType type : {DataType::kF32, DataType::kBF16}) {
       const Execution execution{pass, set.training, type};
       if (!problem.op->Has(execution)) continue;
-      Add(set, {problem.op, execution, std::string(kAuto), threads_, false});
+      Add(set, {problem.op, execution, std::string(kAuto), threads_, false, {}});
     }
   }
 
  private:
+  // "onednn:abcd.Acdb16a.aBcd16b.infer": the layouts of the operands in their order.
+  static std::string SettledName(const SettledProblem& settled, const Op& op) {
+    std::string name = fmt::format("{}:", kSettledBackend);
+    for (const Operand& operand : op.Operands(settled.execution)) {
+      const auto found = settled.layouts.find(operand.arg);
+      if (found != settled.layouts.end()) name += found->second.tag() + ".";
+    }
+    if (!settled.algorithm.empty()) name += settled.algorithm + ".";
+    return name + (settled.execution.training ? "train" : "infer");
+  }
+
   void Add(const ProblemSet& set, CaseKey key) {
     for (const bool cold : {false, true}) {
       key.cold = cold;

@@ -184,19 +184,32 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::Make(const Varian
   if (!request) {
     return Refusal{fmt::format("{} does not support {}", variant.name, problem.op()->kind())};
   }
-  try {
-    return MakeFrom(variant, *std::move(request), problem);
-  } catch (const std::invalid_argument& error) {
-    // The values alone do not determine this form of weights (oneDNN's int8 Winograd).
-    return Refusal{error.what()};
+  return MakeFrom(variant.backend, *std::move(request), problem);
+}
+
+std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::Make(const std::string& backend,
+                                                                    KernelRequest request,
+                                                                    const KernelProblem& problem) {
+  const std::map<Arg, Layout> settled = request.layouts;
+  auto made = MakeFrom(backend, std::move(request), problem);
+  if (std::holds_alternative<Refusal>(made)) return made;
+  const Kernel& kernel = std::get<std::unique_ptr<KernelCase>>(made)->kernel();
+  for (const auto& [arg, layout] : settled) {
+    const KernelOperand* const operand = kernel.Find(arg);
+    if (operand == nullptr || layout.is_any()) continue;
+    if (!operand->desc.layout.SameFor(operand->desc.shape, layout)) {
+      return Refusal{fmt::format("{} computes {} in {}, not in {}", backend, NameOf(arg),
+                                 operand->desc.layout.tag(), layout.tag())};
+    }
   }
+  return made;
 }
 
 std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
-    const Variant& variant, KernelRequest request, const KernelProblem& problem) {
+    const std::string& backend, KernelRequest request, const KernelProblem& problem) try {
   std::unique_ptr<KernelCase> made(new KernelCase);
-  made->backend_ = variant.backend;
-  made->algorithm_ = variant.algorithm;
+  made->backend_ = backend;
+  made->algorithm_ = request.algorithm;
   made->threads_ = request.threads;
   made->work_ = problem.op()->WorkIn(problem.execution());
   const ThreadWidth width(request.threads);
@@ -205,22 +218,25 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
     forward.execution = ForwardOf(request.execution);
     forward.layouts[Arg::kSrc] = request.LayoutOf(Arg::kDiffSrc);
     forward.layouts[Arg::kDst] = request.LayoutOf(Arg::kDiffDst);
-    KernelOrRefusal answer = MakeKernel(variant.backend, forward);
+    KernelOrRefusal answer = MakeKernel(backend, forward);
     if (auto* refusal = std::get_if<Refusal>(&answer)) return std::move(*refusal);
     made->forward_ = std::get<std::unique_ptr<Kernel>>(std::move(answer));
     request.layouts[Arg::kWorkspace] = made->forward_->Find(Arg::kWorkspace)->desc.layout;
   }
-  KernelOrRefusal answer = MakeKernel(variant.backend, request);
+  KernelOrRefusal answer = MakeKernel(backend, request);
   if (auto* refusal = std::get_if<Refusal>(&answer)) return std::move(*refusal);
   made->kernel_ = std::get<std::unique_ptr<Kernel>>(std::move(answer));
   made->work_.bytes = CompulsoryBytes(*made->kernel_);
   if (made->forward_ != nullptr) {
-    made->Bind(*made->forward_, variant.backend, problem.forward_inputs(), made->forward_memory_);
+    made->Bind(*made->forward_, backend, problem.forward_inputs(), made->forward_memory_);
     made->forward_->Run();
     made->memory_[Arg::kWorkspace] = std::move(made->forward_memory_[Arg::kWorkspace]);
   }
-  made->Bind(*made->kernel_, variant.backend, problem.inputs(), made->memory_);
+  made->Bind(*made->kernel_, backend, problem.inputs(), made->memory_);
   return made;
+} catch (const std::invalid_argument& error) {
+  // The values alone do not determine this form of weights (oneDNN's int8 Winograd).
+  return Refusal{error.what()};
 }
 
 void KernelCase::Bind(Kernel& kernel, const std::string& backend, const Values& values,

@@ -68,6 +68,11 @@ class KernelCase {
   static std::variant<std::unique_ptr<KernelCase>, Refusal> Make(const Variant& variant,
                                                                  const KernelProblem& problem,
                                                                  int threads);
+  // The same for a request with settled layouts. Refuses a kernel that does not keep them. The
+  // request's operation and execution are those of the problem.
+  static std::variant<std::unique_ptr<KernelCase>, Refusal> Make(const std::string& backend,
+                                                                 KernelRequest request,
+                                                                 const KernelProblem& problem);
 
   const Kernel& kernel() const { return *kernel_; }
   int threads() const { return threads_; }
@@ -82,7 +87,7 @@ class KernelCase {
 
  private:
   KernelCase() = default;
-  static std::variant<std::unique_ptr<KernelCase>, Refusal> MakeFrom(const Variant& variant,
+  static std::variant<std::unique_ptr<KernelCase>, Refusal> MakeFrom(const std::string& backend,
                                                                      KernelRequest request,
                                                                      const KernelProblem& problem);
   // Allocates memory for every operand of `kernel` that has none, and stores the values of its

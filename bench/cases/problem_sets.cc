@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <map>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
@@ -74,16 +76,85 @@ class SetReader {
     } catch (const ProblemError& error) {
       Refuse(error.what());
     }
-    std::string word;
-    if (words >> word) {
-      const char* const last = word.data() + word.size();
-      const auto [end, error] = std::from_chars(word.data() + 1, last, problem.count);
-      if (word.front() != 'x' || error != std::errc() || end != last || problem.count < 1) {
-        Refuse(fmt::format("'{}' after the problem is not a count such as x3", word));
+    bool counted = false;
+    for (std::string word; words >> word;) {
+      if (word.find('=') != std::string::npos) {
+        ReadSettled(word, problem);
+      } else if (std::exchange(counted, true)) {
+        Refuse(fmt::format("unexpected word '{}'", word));
+      } else {
+        ReadCount(word, problem);
       }
     }
-    if (words >> word) Refuse(fmt::format("unexpected word '{}'", word));
+    if (problem.settled) CheckSettled(problem);
     set_.problems.push_back(std::move(problem));
+  }
+
+  void ReadCount(const std::string& word, CountedProblem& problem) {
+    const char* const last = word.data() + word.size();
+    const auto [end, error] = std::from_chars(word.data() + 1, last, problem.count);
+    if (word.front() != 'x' || error != std::errc() || end != last || problem.count < 1) {
+      Refuse(fmt::format("'{}' after the problem is not a count such as x3", word));
+    }
+  }
+
+  // One of "type=f32", "mode=train", "algorithm=winograd" and "OPERAND=LAYOUT".
+  void ReadSettled(const std::string& word, CountedProblem& problem) {
+    if (!problem.settled) {
+      if (problem.passes.size() != 1) {
+        Refuse(fmt::format("'{}' settles one pass: write 'passes:' with one pass above", word));
+      }
+      problem.settled.emplace().execution = {problem.passes.front(), true, DataType::kF32};
+    }
+    SettledProblem& settled = *problem.settled;
+    const std::size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::string value = word.substr(equals + 1);
+    if (name == "type") {
+      const std::optional<DataType> type = ParseDataType(value);
+      if (!type) Refuse(fmt::format("'{}' is not an element type such as f32", value));
+      settled.execution.type = *type;
+    } else if (name == "mode") {
+      if (value != "train" && value != "infer") {
+        Refuse(fmt::format("'{}' is not a mode; use train or infer", value));
+      }
+      settled.execution.training = value == "train";
+    } else if (name == "algorithm") {
+      settled.algorithm = value;
+    } else {
+      ReadLayout(name, value, problem);
+    }
+  }
+
+  // The type and the mode, which precede it, tell which operands there are.
+  void ReadLayout(const std::string& name, const std::string& value, CountedProblem& problem) {
+    for (const Operand& operand : problem.op->Operands(problem.settled->execution)) {
+      if (NameOf(operand.arg) != name) continue;
+      const std::optional<Layout> layout = Layout::Parse(value);
+      if (!layout || !Suits(value, operand.shape.rank())) {
+        Refuse(fmt::format("'{}' is not a layout of {} dimensions, such as {}", value,
+                           operand.shape.rank(), Layout::Plain(operand.shape.rank()).tag()));
+      }
+      problem.settled->layouts[operand.arg] = *layout;
+      return;
+    }
+    Refuse(fmt::format("'{}' is no operand of {} in {}; write the type and the mode before it",
+                       name, problem.op->kind(), NameOf(problem.settled->execution.pass)));
+  }
+
+  // Whether a layout's tag has as many dimensions.
+  static bool Suits(const std::string& tag, int rank) {
+    const auto letters = std::find_if(tag.begin(), tag.end(), [](char c) {
+      return std::isalpha(static_cast<unsigned char>(c)) == 0;
+    });
+    return letters - tag.begin() == rank;
+  }
+
+  void CheckSettled(const CountedProblem& problem) {
+    const Execution& execution = problem.settled->execution;
+    if (problem.op->Has(execution)) return;
+    Refuse(fmt::format("{} has no pass {} in {}", problem.op->kind(), NameOf(execution.pass),
+                       NameOf(execution.type)));
   }
 
   ProblemSet set_;
@@ -114,6 +185,26 @@ ProblemSet LayersOf(const NetworkOffer& offer) {
 }
 
 }  // namespace
+
+KernelRequest SettledProblem::RequestFor(std::shared_ptr<const Op> op, int threads) const {
+  KernelRequest request;
+  request.op = std::move(op);
+  request.execution = execution;
+  request.threads = threads;
+  request.layouts = layouts;
+  request.algorithm = algorithm;
+  return request;
+}
+
+std::string SettledProblem::Words() const {
+  std::string text = fmt::format("type={} mode={}", NameOf(execution.type),
+                                 execution.training ? "train" : "infer");
+  if (!algorithm.empty()) text += " algorithm=" + algorithm;
+  for (const auto& [arg, layout] : layouts) {
+    text += fmt::format(" {}={}", NameOf(arg), layout.tag());
+  }
+  return text;
+}
 
 ProblemSetRegistration::ProblemSetRegistration(std::string_view name, std::string_view text) {
   texts.Add(std::string(name), text);

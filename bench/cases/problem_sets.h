@@ -6,25 +6,45 @@
 //   conv/n8c64h56w56k64r3s3u1v1p1q1 x3
 //
 // A line is a problem (kernels/problem.h), followed by its number of occurrences if there are
-// several. `passes:` names the passes to run for the problems below it.
+// several. `passes:` names the passes to run for the problems below it. A line with only one pass
+// may also settle how the problem runs, as a trace does; then it runs only so, on oneDNN:
+//
+//   passes: forward
+//   conv/n8c64h56w56k64r3s3u1v1p1q1 x3 type=f32 mode=infer src=acdb weights=Acdb16a dst=acdb
 
 #ifndef TOPDNN_BENCH_CASES_PROBLEM_SETS_H_
 #define TOPDNN_BENCH_CASES_PROBLEM_SETS_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "kernels/kernel.h"
 #include "kernels/op.h"
 
 namespace topdnn {
+
+// How a problem runs: its execution, and the layouts of its operands. The backend chooses the
+// layouts that are missing.
+struct SettledProblem {
+  Execution execution;
+  std::map<Arg, Layout> layouts;
+  std::string algorithm;  // KernelRequest::algorithm
+
+  KernelRequest RequestFor(std::shared_ptr<const Op> op, int threads) const;
+  // The words of a line: "type=f32 mode=train src=abcd dst=aBcd16b".
+  std::string Words() const;
+};
 
 struct CountedProblem {
   std::shared_ptr<const Op> op;
   std::int64_t count = 1;
   std::vector<Pass> passes = {std::begin(kAllPasses), std::end(kAllPasses)};
+  std::optional<SettledProblem> settled = {};
 };
 
 struct ProblemSet {

@@ -14,11 +14,11 @@ namespace topdnn {
 // Operands: forward src -> dst, of the same shape.
 class ReorderOp : public Op {
  public:
-  ReorderOp(Shape shape, DataType from, DataType to)
-      : shape_(std::move(shape)), from_(from), to_(to) {}
+  // Throws std::invalid_argument for extents below 1 or a tensor that is too large.
+  ReorderOp(Shape shape, DataType from, DataType to);
 
   std::string_view kind() const override { return "reorder"; }
-  // "8x64x56x56_f32_bf16".
+  // "8x64x56x56_fromf32_tobf16".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No arithmetic. The bytes are those of both tensors.

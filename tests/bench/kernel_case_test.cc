@@ -58,6 +58,26 @@ TEST(KernelCaseTest, AWrongResultDoesNotAgree) {
   EXPECT_NE(check.reason.find("dst differs"), std::string::npos);
 }
 
+TEST(KernelCaseTest, SettledLayoutsAreKeptOrRefused) {
+  const KernelProblem problem(ParseProblem("conv/n1c16h8w8k16r3s3u1v1p1q1"),
+                              {Pass::kForward, true, DataType::kF32});
+  KernelRequest request;
+  request.op = problem.op();
+  request.execution = problem.execution();
+  request.layouts[Arg::kSrc] = *Layout::Parse("acdb");
+  request.layouts[Arg::kDst] = *Layout::Parse("aBcd8b");
+  const auto settled = KernelCase::Make("onednn", request, problem);
+  ASSERT_TRUE(std::holds_alternative<std::unique_ptr<KernelCase>>(settled));
+  const auto& made = std::get<std::unique_ptr<KernelCase>>(settled);
+  EXPECT_EQ(made->kernel().Find(Arg::kSrc)->desc.layout.tag(), "acdb");
+  EXPECT_EQ(made->kernel().Find(Arg::kDst)->desc.layout.tag(), "aBcd8b");
+  EXPECT_TRUE(made->Check(problem).agrees);
+  // OpenBLAS computes row-major images only, and says so in its own way or by the layout it takes.
+  const auto refused = KernelCase::Make("openblas", request, problem);
+  ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
+  EXPECT_FALSE(std::get<Refusal>(refused).reason.empty());
+}
+
 TEST(VariantTest, AVariantThatRequestsNothingDoesNotExist) {
   const auto nhwc = FindVariant("onednn-nhwc");
   ASSERT_TRUE(nhwc);

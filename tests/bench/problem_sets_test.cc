@@ -101,5 +101,55 @@ TEST(ProblemSetsTest, AMalformedLineIsRefusedWithItsNumber) {
   EXPECT_THROW(ReadProblemSet("/nonexistent/problems.txt"), UsageError);
 }
 
+// The words of a trace: the execution and the layouts.
+TEST(ProblemSetsTest, ALineMaySettleHowItsProblemRuns) {
+  const ProblemSet set = ParseProblemSet(
+      "mine",
+      "passes: backward_data\n"
+      "conv/c16h8k32r3p1 x2 type=bf16 mode=train weights=ABcd16a16b diff_src=aBcd16b\n"
+      "passes: forward\n"
+      "conv/c16h8k32r3p1 type=f32 mode=infer algorithm=winograd src=acdb\n",
+      "mine.txt");
+  ASSERT_EQ(set.problems.size(), 2U);
+  ASSERT_TRUE(set.problems[0].settled);
+  EXPECT_EQ(set.problems[0].count, 2);
+  EXPECT_EQ(set.problems[0].settled->Words(),
+            "type=bf16 mode=train weights=ABcd16a16b diff_src=aBcd16b");
+  const SettledProblem& winograd = *set.problems[1].settled;
+  EXPECT_EQ(winograd.Words(), "type=f32 mode=infer algorithm=winograd src=acdb");
+  const KernelRequest request = winograd.RequestFor(set.problems[1].op, 3);
+  EXPECT_EQ(request.threads, 3);
+  EXPECT_EQ(request.algorithm, "winograd");
+  EXPECT_FALSE(request.execution.training);
+  EXPECT_EQ(request.LayoutOf(Arg::kSrc).tag(), "acdb");
+  EXPECT_TRUE(request.LayoutOf(Arg::kDst).is_any());
+}
+
+TEST(ProblemSetsTest, AMalformedSettledLineIsRefused) {
+  const auto error = [](const std::string& words) {
+    return ErrorOf("passes: forward\nconv/c16h8k32r3p1 " + words + "\n");
+  };
+  EXPECT_THAT(error("type=f33"), HasSubstr("line 2: 'f33' is not an element type"));
+  EXPECT_THAT(error("mode=fast"), HasSubstr("'fast' is not a mode"));
+  EXPECT_THAT(error("diff_src=abcd"), HasSubstr("'diff_src' is no operand of conv in forward"));
+  EXPECT_THAT(error("src=abc"), HasSubstr("'abc' is not a layout of 4 dimensions, such as abcd"));
+  EXPECT_THAT(error("src=abxd"), HasSubstr("is not a layout"));
+  EXPECT_THAT(error("x2 src=abcd x3"), HasSubstr("unexpected word 'x3'"));
+  EXPECT_THAT(ErrorOf("conv/c16h8k32r3p1 type=f32\n"), HasSubstr("settles one pass"));
+  EXPECT_THAT(ErrorOf("passes: backward_data\nconv/c16h8k32r3p1 type=u8\n"),
+              HasSubstr("conv has no pass backward_data in u8"));
+}
+
+TEST(ProblemSetsTest, AReorderHasTwoTypes) {
+  for (const auto& [word, whole] :
+       std::map<std::string, std::string>{{"2x3", "2x3_fromf32_tof32"},
+                                          {"2x3_tobf16", "2x3_fromf32_tobf16"},
+                                          {"2x3_fromu8_tos8", "2x3_fromu8_tos8"}}) {
+    const ProblemSet set = ParseProblemSet("mine", "reorder/" + word + "\n", "mine.txt");
+    EXPECT_EQ(set.problems[0].op->Problem(), whole);
+  }
+  EXPECT_THAT(ErrorOf("reorder/2x3_fromf33\n"), HasSubstr("'_from' needs an element type"));
+}
+
 }  // namespace
 }  // namespace topdnn

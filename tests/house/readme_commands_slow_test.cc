@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -51,7 +52,12 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
       CountLeftOut("commands", command, "needs two CPUs");
       continue;
     }
-    command.replace(0, kProgram.size(), Quoted(TOPDNN_BINARY_DIR "/topdnn"));
+    // A command may start the program for another one (`trace --run`).
+    const std::string built = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+    for (std::size_t at = 0; (at = command.find(kProgram, at)) != std::string::npos;) {
+      command.replace(at, kProgram.size(), built);
+      at += built.size();
+    }
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
                                      (several ? command : cpu.Run(command)));
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;

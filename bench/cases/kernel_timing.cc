@@ -1,0 +1,38 @@
+#include "bench/cases/kernel_timing.h"
+
+#include "bench/command_line/interrupt.h"
+#include "harness/disturbance.h"
+#include "harness/measure.h"
+#include "harness/stage_record.h"
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTiming& timing,
+                     std::vector<double>& samples) {
+  const ThreadWidth width(kernel.threads());
+  auto run = [&kernel]() noexcept { kernel.Run(); };
+  auto flush = [&kernel] { kernel.FlushInputs(); };
+  const TimedStage stage{name, Action::Of(run)};
+  MeasureOptions options;
+  options.iterations = timing.iterations;
+  options.seconds = timing.seconds;
+  options.cancel = &InterruptFlag();
+  if (timing.warm) options.most_warmup_iterations = 1;
+  options.most_warmup_seconds = 0.5;
+  const SequenceSamples measured = timing.cold
+                                       ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
+                                       : MeasureIsolatedHot(stage, {}, options);
+  samples = measured.step.seconds;
+  Record record =
+      RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
+               timing.cold ? "isolated-cold" : "isolated-hot");
+  record.implementation = kernel.kernel().implementation();
+  record.isa = kernel.kernel().isa();
+  const Work work = kernel.work();
+  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  record.bytes = static_cast<double>(work.bytes);
+  return record;
+}
+
+}  // namespace topdnn

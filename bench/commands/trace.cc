@@ -1,0 +1,181 @@
+// `topdnn trace LOG|-` and `topdnn trace --run -- COMMAND...`: what a framework really ran, read
+// from oneDNN's log, and measured here.
+
+#include "bench/traces/trace.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/traces/measured_trace.h"
+#include "bench/traces/trace_problem_set.h"
+#include "bench/traces/trace_report.h"
+#include "bench/traces/traced_command.h"
+#include "bench/workload/workload.h"
+#include "harness/input_file.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+namespace {
+
+struct TraceOptions {
+  std::vector<std::string> words;  // the log, or the command
+  bool run = false;
+  bool read_only = false;
+  bool all = false;
+  bool ceilings = false;
+  int threads = 0;
+  double seconds = TraceMeasuring().seconds;
+  int rows = TraceMeasuring().rows;
+  int alternatives = TraceMeasuring().alternatives;
+  std::string json;
+  std::string save;
+};
+
+constexpr std::string_view kStandardInput = "/dev/stdin";
+
+std::string LogPath(const TraceOptions& options) {
+  if (options.words.size() != 1) {
+    throw UsageError(options.words.empty()
+                         ? "trace: give a log of oneDNN, - for standard input, or --run -- COMMAND"
+                         : "trace: give one log; --run -- COMMAND runs a command");
+  }
+  return options.words.front() == "-" ? std::string(kStandardInput) : options.words.front();
+}
+
+Trace ReadLog(const TraceOptions& options) {
+  const std::string path = LogPath(options);
+  TraceReader reader;
+  ReadInputPieces(
+      path,
+      [&](const std::string& why) {
+        throw UsageError(fmt::format("{}: {}", options.words.front(), why));
+      },
+      [&](std::string_view piece) { reader.Add(piece); });
+  Trace trace = reader.Finish();
+  if (trace.Primitives() > 0) return trace;
+  const char* const name = options.words.front() == "-" ? "standard input" : path.c_str();
+  if (trace.lines == 0) {
+    throw UsageError(
+        fmt::format("{}: is empty; give the output of a program that ran with "
+                    "ONEDNN_VERBOSE=1",
+                    name));
+  }
+  throw UsageError(fmt::format(
+      "{}: none of its {} line{} is an execution of a oneDNN primitive ({}); set ONEDNN_VERBOSE=1",
+      name, trace.lines, trace.lines == 1 ? "" : "s",
+      trace.dialect.empty() ? "oneDNN printed nothing" : "it has other lines of oneDNN"));
+}
+
+Trace RunCommand(const TraceOptions& options, int& status) {
+  if (options.words.empty())
+    throw UsageError("--run: give a command: topdnn trace --run -- COMMAND");
+  const bool json_out = options.json == kStandardOutput || options.save == kStandardOutput;
+  TracedCommand traced = RunTraced(options.words, json_out ? STDERR_FILENO : STDOUT_FILENO);
+  if (!traced.end.empty()) {
+    fmt::print(stderr, "topdnn: {} {}\n", options.words.front(), traced.end);
+    status = kExitWrong;
+  }
+  if (traced.trace.Primitives() == 0) {
+    const std::string line = fmt::format(
+        "{}: oneDNN printed no execution of a primitive; the program does not use oneDNN, or its "
+        "oneDNN was built without the log",
+        options.words.front());
+    if (status == kExitGood) throw NothingMeasured(line);
+    throw std::runtime_error(line);
+  }
+  return std::move(traced.trace);
+}
+
+// As many threads as the framework, if they may be used here.
+int ThreadsFor(const TraceOptions& options, const Trace& trace) {
+  WorkloadOptions workload;
+  workload.threads = options.threads;
+  if (options.threads != 0) return ThreadsOf(workload);
+  const int most = ThreadsOf(workload);
+  if (!trace.threads || *trace.threads >= most) return most;
+  workload.threads = *trace.threads;
+  return ThreadsOf(workload);
+}
+
+void Measure(const TraceOptions& options, MeasuredTrace& measured) {
+  ProgressLine progress(DetectStyle(stderr));
+  TraceMeasuring measuring;
+  measuring.threads = ThreadsFor(options, measured.trace);
+  measuring.seconds = options.seconds;
+  measuring.rows = options.rows;
+  measuring.alternatives = options.alternatives;
+  measuring.ceilings = options.ceilings;
+  measuring.progress = [&](const std::string& what, double share) {
+    progress.Show(fmt::format("{:.0f} %: {}", 100 * share, what));
+  };
+  MeasureRows(measuring, measured);
+}
+
+int RunTrace(const TraceOptions& options) {
+  std::vector<std::string> inputs;
+  if (!options.run) inputs.push_back(LogPath(options));
+  CheckOutputs({options.json, options.save}, inputs);
+  InterruptFlag();
+  int status = kExitGood;
+  MeasuredTrace measured =
+      TranslateTrace(options.run ? RunCommand(options, status) : ReadLog(options));
+  if (!options.read_only) Measure(options, measured);
+  std::FILE* const stream =
+      options.json == kStandardOutput || options.save == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", TraceText(measured, options.all, DetectStyle(stream)));
+  if (!options.save.empty()) WriteFileAtomically(options.save, ProblemSetText(measured));
+  if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(TraceJson(measured)));
+  if (Interrupted()) return kExitInterrupted;
+  if (measured.AnyFailed()) return kExitWrong;
+  if (status != kExitGood || options.read_only) return status;
+  return measured.AnyMeasured() ? kExitGood : kExitNothing;
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<TraceOptions>();
+  parser.AddList("LOG", options->words, "LOG|COMMAND...",
+                 "the output of a program that ran with ONEDNN_VERBOSE=1, - for standard input; "
+                 "after --run --, the program and its arguments");
+  parser.AddFlag("--run", options->run,
+                 "run the command with ONEDNN_VERBOSE=1, pass its output on, and read its log");
+  parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");
+  parser.AddFlag("--all", options->all, "print all rows, not only the costliest");
+  parser.Add("--threads", options->threads,
+             "OpenMP threads of the kernels (default: those of the log, if allowed here)");
+  parser.Add("--seconds", options->seconds, "seconds of timed runs for each row and regime",
+             Range{1e-4, 1e4});
+  parser.Add("--rows", options->rows, "how many of the costliest rows are measured", Range{1, 1e6});
+  parser.Add("--alternatives", options->alternatives,
+             "how many of the costliest rows are also timed in other layouts, algorithms and "
+             "backends",
+             Range{0, 1e6});
+  parser.AddFlag(
+      "--ceilings", options->ceilings,
+      "also measure the ceilings of this machine, and print each row's share of its own");
+  parser.Add("--save FILE", options->save,
+             "write the rows as a problem set for bench --problems to this file");
+  parser.Add("--json FILE", options->json,
+             "write everything to this file as JSON; - is standard output");
+  return [options] { return RunTrace(*options); };
+}
+
+const CommandRegistration kTrace({"trace",
+                                  "what a framework ran, read from oneDNN's log and measured here",
+                                  Configure, "topdnn trace --run -- python3 train.py --steps 2"});
+
+}  // namespace
+
+}  // namespace topdnn

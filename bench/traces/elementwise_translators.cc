@@ -1,0 +1,219 @@
+// The primitives of a trace that work element by element, or that move elements: reorder, eltwise,
+// sum, binary, concat, resampling, reduction.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "bench/traces/traced_problem.h"
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/reorder/reorder.h"
+#include "kernels/resize/resize.h"
+
+namespace topdnn {
+
+namespace {
+
+TracedProblem ReorderOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const TracedTensor& src = row.Tensor({"src"});
+  const TracedTensor& dst = row.Tensor({"dst"});
+  TracedProblem problem;
+  problem.op = std::make_shared<ReorderOp>(row.Shapes().front(), row.TypeOf(src), row.TypeOf(dst));
+  problem.execution = {Pass::kForward, true, row.TypeOf(dst)};
+  Settle(row, Arg::kSrc, src, problem);
+  Settle(row, Arg::kDst, dst, problem);
+  return problem;
+}
+
+std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
+  std::string name = row.Algorithm();
+  // The gradient from dst instead of src reads as many bytes.
+  constexpr std::string_view kFromDst = "_use_dst_for_bwd";
+  if (name.ends_with(kFromDst)) name.resize(name.size() - kFromDst.size());
+  const auto alpha = static_cast<float>(row.RealOr("alpha", 0));
+  const auto beta = static_cast<float>(row.RealOr("beta", 0));
+  if (name == "eltwise_relu" && alpha == 0) return std::make_shared<ReluOp>(shape);
+  if (name == "eltwise_bounded_relu") return std::make_shared<ReluOp>(shape, alpha);
+  if (name == "eltwise_clip" || name == "eltwise_clip_v2") {
+    if (alpha == 0 && beta > 0) return std::make_shared<ReluOp>(shape, beta);
+    return std::make_shared<ClipOp>(shape, alpha, beta);
+  }
+  if (name == "eltwise_logistic") return std::make_shared<SigmoidOp>(shape);
+  if (name == "eltwise_hardsigmoid") return std::make_shared<HardSigmoidOp>(shape, alpha, beta);
+  throw NotTranslated(fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
+}
+
+TracedProblem EltwiseOf(const RowReader& row) {
+  row.RefuseAttributes();
+  TracedProblem problem;
+  problem.op = EltwiseOp(row, row.Shapes().front());
+  const TracedTensor& data = row.Tensor({"data", "src", "dst"});
+  problem.execution = {row.pass(), row.training(), row.TypeOf(data)};
+  if (!problem.op->Has(problem.execution)) return problem;
+  if (row.pass() == Pass::kForward) {
+    Settle(row, Arg::kSrc, data, problem);
+    Settle(row, Arg::kDst, row.HasTensor("dst") ? row.Tensor({"dst"}) : data, problem);
+  } else {
+    const TracedTensor& diff = row.Tensor({"diff", "diff_src"});
+    Settle(row, Arg::kDst, data, problem);
+    Settle(row, Arg::kDiffSrc, diff, problem);
+    Settle(row, Arg::kDiffDst, row.HasTensor("diff_dst") ? row.Tensor({"diff_dst"}) : diff,
+           problem);
+  }
+  return problem;
+}
+
+TracedProblem AddOf(const RowReader& row, const Shape& shape, std::int64_t sources, bool relu) {
+  TracedProblem problem;
+  problem.op = std::make_shared<AddOp>(shape, static_cast<int>(sources), relu);
+  const TracedTensor& dst = row.Tensor({"dst"});
+  problem.execution = {Pass::kForward, true, row.TypeOf(dst)};
+  if (!problem.op->Has(problem.execution)) return problem;
+  for (int i = 0; i < sources; ++i) {
+    Settle(row, IndexedSrc(i), row.Tensor("src", static_cast<std::size_t>(i)), problem);
+  }
+  Settle(row, Arg::kDst, dst, problem);
+  return problem;
+}
+
+TracedProblem SumOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const auto& tensors = row.row().tensors;
+  const auto sources = std::count_if(tensors.begin(), tensors.end(), [](const TracedTensor& t) {
+    return t.name == "src" && t.present();
+  });
+  if (sources < 2 || sources > kMaxSources) {
+    throw NotTranslated(fmt::format("topdnn's addition has 2 to {} sources", kMaxSources));
+  }
+  return AddOf(row, row.Shapes().front(), sources, false);
+}
+
+// The addition of one number to each channel: a second source of 1xCx1x1.
+bool IsBias(const std::vector<Shape>& shapes) {
+  if (shapes.size() < 2 || shapes[0].rank() != shapes[1].rank() || shapes[0].rank() < 3) {
+    return false;
+  }
+  for (int d = 0; d < shapes[0].rank(); ++d) {
+    if (shapes[1][d] != (d == 1 ? shapes[0][1] : 1)) return false;
+  }
+  return true;
+}
+
+TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
+  row.RefuseAttributes();
+  TracedProblem problem;
+  problem.op = std::make_shared<BiasOp>(shape);
+  problem.execution = {Pass::kForward, true, row.TypeOf(row.Tensor("src", 0))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, Arg::kSrc, row.Tensor("src", 0), problem);
+  Settle(row, Arg::kDst, row.Tensor({"dst"}), problem);
+  // (the elements of 1xCx1x1 are those of C in any layout)
+  TracedTensor bias = row.Tensor("src", 1);
+  bias.layout = "a";
+  Settle(row, Arg::kBias, bias, problem);
+  return problem;
+}
+
+TracedProblem BinaryOf(const RowReader& row) {
+  if (row.Algorithm() != "binary_add") {
+    throw NotTranslated(fmt::format("topdnn has no {}", row.Algorithm()));
+  }
+  bool relu = false;
+  for (const TracedPostOp& op : row.PostOps()) {
+    if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0) {
+      throw NotTranslated(fmt::format("topdnn's addition has no post-op {}", op.name));
+    }
+    relu = true;
+  }
+  const std::vector<Shape> shapes = row.Shapes();
+  if (IsBias(shapes)) return BiasOf(row, shapes.front());
+  if (shapes.size() < 2 || !(shapes[0] == shapes[1])) {
+    throw NotTranslated(fmt::format("topdnn's addition does not broadcast {}", row.row().problem));
+  }
+  return AddOf(row, shapes.front(), 2, relu);
+}
+
+TracedProblem ConcatOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const std::vector<Shape> shapes = row.Shapes();
+  TracedProblem problem;
+  problem.op = std::make_shared<ConcatOp>(shapes, static_cast<int>(row.Number("axis")));
+  const TracedTensor& dst = row.Tensor({"dst"});
+  problem.execution = {Pass::kForward, true, row.TypeOf(dst)};
+  if (!problem.op->Has(problem.execution)) return problem;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    Settle(row, IndexedSrc(static_cast<int>(i)), row.Tensor("src", i), problem);
+  }
+  Settle(row, Arg::kDst, dst, problem);
+  return problem;
+}
+
+TracedProblem ResamplingOf(const RowReader& row) {
+  row.RefuseAttributes();
+  if (row.Algorithm() != "resampling_nearest" || row.Has("id") || !row.Has("ih")) {
+    throw NotTranslated("topdnn resizes images, to the nearest pixel");
+  }
+  const Shape src_shape{row.Number("mb"), row.Number("ic"), row.Number("ih"), row.Number("iw")};
+  const std::int64_t oh = row.Number("oh");
+  const std::int64_t ow = row.Number("ow");
+  if (src_shape[2] < 1 || src_shape[3] < 1 || oh % src_shape[2] != 0 || ow % src_shape[3] != 0) {
+    throw NotTranslated("topdnn resizes by whole factors");
+  }
+  TracedProblem problem;
+  problem.op = std::make_shared<ResizeOp>(src_shape, oh / src_shape[2], ow / src_shape[3]);
+  const TracedTensor& src = row.Tensor({"src", "diff_src"});
+  const bool forward = row.pass() == Pass::kForward;
+  problem.execution = {row.pass(), row.training(), row.TypeOf(src)};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, forward ? Arg::kSrc : Arg::kDiffSrc, src, problem);
+  Settle(row, forward ? Arg::kDst : Arg::kDiffDst, row.Tensor({"dst", "diff_dst"}), problem);
+  return problem;
+}
+
+TracedProblem ReductionOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const std::string name = row.Algorithm();
+  if (name != "reduction_sum" && name != "reduction_mean") {
+    throw NotTranslated(fmt::format("topdnn has no {}", name));
+  }
+  const std::vector<Shape> shapes = row.Shapes();
+  if (shapes.size() < 2 || shapes[0].rank() != shapes[1].rank()) {
+    throw NotTranslated(fmt::format("the problem '{}' has no two shapes", row.row().problem));
+  }
+  std::vector<int> axes;
+  for (int d = 0; d < shapes[0].rank(); ++d) {
+    if (shapes[0][d] != shapes[1][d]) axes.push_back(d);
+  }
+  TracedProblem problem;
+  problem.op = std::make_shared<ReduceOp>(
+      name == "reduction_sum" ? ReduceAlgorithm::kSum : ReduceAlgorithm::kMean, shapes[0], axes);
+  const TracedTensor& src = row.Tensor({"src"});
+  problem.execution = {Pass::kForward, true, row.TypeOf(src)};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, Arg::kSrc, src, problem);
+  Settle(row, Arg::kDst, row.Tensor({"dst"}), problem);
+  return problem;
+}
+
+const TranslatorRegistration kReorder("reorder", ReorderOf);
+const TranslatorRegistration kEltwise("eltwise", EltwiseOf);
+const TranslatorRegistration kSum("sum", SumOf);
+const TranslatorRegistration kBinary("binary", BinaryOf);
+const TranslatorRegistration kConcat("concat", ConcatOf);
+const TranslatorRegistration kResampling("resampling", ResamplingOf);
+const TranslatorRegistration kReduction("reduction", ReductionOf);
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,29 @@
+// A measured trace as text for a person, and as JSON.
+
+#ifndef TOPDNN_BENCH_TRACES_TRACE_REPORT_H_
+#define TOPDNN_BENCH_TRACES_TRACE_REPORT_H_
+
+#include <cstddef>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "bench/traces/measured_trace.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+inline constexpr std::size_t kTraceRowsShown = 20;
+
+// The summary, and a table of the costliest rows, or of all.
+std::string TraceText(const MeasuredTrace& measured, bool all, const Style& style);
+
+// {"schema": 1, "command", "machine", "dialect", "lines", "primitives", "rows": [...], ...}.
+nlohmann::ordered_json TraceJson(const MeasuredTrace& measured);
+
+// The tensors' types, "src:f32 wei:f32 dst:f32", and their layouts, "src:abcd wei:Acdb16a".
+std::string TypesText(const TraceRow& row);
+std::string LayoutsText(const TraceRow& row);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_TRACES_TRACE_REPORT_H_

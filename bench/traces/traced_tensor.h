@@ -1,0 +1,36 @@
+// The tensors and attributes of a primitive, as a line of oneDNN's log describes them: in the
+// notations of all versions.
+
+#ifndef TOPDNN_BENCH_TRACES_TRACED_TENSOR_H_
+#define TOPDNN_BENCH_TRACES_TRACED_TENSOR_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+struct TracedTensor {
+  std::string name;         // src, wei, bia, dst, data, diff, diff_src, ...
+  std::string type;         // f32; undef if the primitive has no such tensor
+  std::string format_kind;  // blocked, wino, ...; undef, any
+  std::string layout;       // aBcd16b; empty if the format has none
+  std::string strides;      // 802816x1x14336x64, of a tensor with gaps; otherwise empty
+  std::string extra;        // what follows the flags "f0"; "f1:s8m1" for other flags
+
+  bool present() const { return type != "undef"; }
+  // "src:f32:aBcd16b", with what differs from a dense tensor.
+  std::string Text() const;
+};
+
+// Pure. The tensors of a field "memory_descriptors", of any dialect. A word that is no tensor is
+// left out.
+std::vector<TracedTensor> ParseTracedTensors(std::string_view field);
+
+// Pure. The attributes that change what a primitive computes: without the place of its scratchpad.
+// The notation is that of oneDNN 3 ("attr-post-ops:sum+eltwise_relu"), for every dialect.
+std::string EssentialAttributes(std::string_view field);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_TRACES_TRACED_TENSOR_H_
