@@ -234,7 +234,8 @@ TEST_P(ExactProfileTest, CountsEveryStage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ExactProfileTest,
-                         testing::Values("onednn", "eigen", "openblas", "reference"));
+                         testing::Values("onednn", "eigen", "openblas", "reference"),
+                         [](const auto& test) { return test.param; });
 
 TEST(ValidateTest, EveryCaseHasAVerdict) {
 #if !defined(__x86_64__)

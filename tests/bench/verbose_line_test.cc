@@ -138,8 +138,9 @@ TEST(VerboseLineTest, ACreationWithinAnotherIsNested) {
 
 // The second of two processes that share a file interrupts the first one's line.
 TEST(VerboseLineTest, TheLastOfTwoInterleavedLinesIsRead) {
-  const VerboseLine line =
-      Parse("onednn_verbose,exec,cpu,convolution,jit:aonednn_verbose,exec," + kReorder);
+  const std::string text =
+      "onednn_verbose,exec,cpu,convolution,jit:aonednn_verbose,exec," + kReorder;
+  const VerboseLine line = Parse(text);
   EXPECT_EQ(line.kind, kExec);
   EXPECT_TRUE(line.interleaved);
   EXPECT_EQ(line[VerboseField::kPrimitive], "reorder");
