@@ -172,12 +172,8 @@ TracedProblem ResamplingOf(const RowReader& row) {
   }
   TracedProblem problem;
   problem.op = std::make_shared<ResizeOp>(src_shape, oh / src_shape[2], ow / src_shape[3]);
-  const TracedTensor& src = row.Tensor({"src", "diff_src"});
-  const bool forward = row.pass() == Pass::kForward;
-  problem.execution = {row.pass(), row.training(), row.TypeOf(src)};
-  if (!problem.op->Has(problem.execution)) return problem;
-  Settle(row, forward ? Arg::kSrc : Arg::kDiffSrc, src, problem);
-  Settle(row, forward ? Arg::kDst : Arg::kDiffDst, row.Tensor({"dst", "diff_dst"}), problem);
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
   return problem;
 }
 

@@ -51,18 +51,10 @@ TracedProblem BatchNormOf(const RowReader& row) {
   TracedProblem problem;
   problem.op = std::make_shared<BatchNormOp>(ImageShape(row), BatchNormOp::kDefaultEpsilon,
                                              has('R') || fused_relu);
-  const TracedTensor& src = row.Tensor({"data", "src"});
-  problem.execution = {row.pass(), forward ? !given : true, row.TypeOf(src)};
+  problem.execution = {row.pass(), forward ? !given : true,
+                       row.TypeOf(row.Tensor({"data", "src"}))};
   if (!problem.op->Has(problem.execution)) return problem;
-  Settle(row, Arg::kSrc, src, problem);
-  if (forward) {
-    Settle(row, Arg::kDst, row.HasTensor("dst") ? row.Tensor({"dst"}) : src, problem);
-  } else {
-    const TracedTensor& diff = row.Tensor({"diff", "diff_src"});
-    Settle(row, Arg::kDiffSrc, diff, problem);
-    Settle(row, Arg::kDiffDst, row.HasTensor("diff_dst") ? row.Tensor({"diff_dst"}) : diff,
-           problem);
-  }
+  SettleNormalization(row, problem);
   return problem;
 }
 
@@ -76,19 +68,9 @@ TracedProblem LrnOf(const RowReader& row) {
   settings.beta = static_cast<float>(row.RealOr("beta", settings.beta));
   TracedProblem problem;
   problem.op = std::make_shared<LrnOp>(ImageShape(row), settings);
-  const TracedTensor& src = row.Tensor({"data", "src"});
-  const bool forward = row.pass() == Pass::kForward;
-  problem.execution = {row.pass(), row.training(), row.TypeOf(src)};
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"data", "src"}))};
   if (!problem.op->Has(problem.execution)) return problem;
-  Settle(row, Arg::kSrc, src, problem);
-  if (forward) {
-    Settle(row, Arg::kDst, row.HasTensor("dst") ? row.Tensor({"dst"}) : src, problem);
-  } else {
-    const TracedTensor& diff = row.Tensor({"diff", "diff_src"});
-    Settle(row, Arg::kDiffSrc, diff, problem);
-    Settle(row, Arg::kDiffDst, row.HasTensor("diff_dst") ? row.Tensor({"diff_dst"}) : diff,
-           problem);
-  }
+  SettleNormalization(row, problem);
   return problem;
 }
 

@@ -30,18 +30,8 @@ TracedProblem InnerProductOf(const RowReader& row) {
   }
   TracedProblem problem;
   problem.op = std::make_shared<InnerProductOp>(src_shape, row.Number("oc"), epilogue);
-  const TracedTensor& src = row.Tensor({"src", "diff_src"});
-  const TracedTensor& weights = row.Tensor({"wei", "diff_wei"});
-  const TracedTensor& dst = row.Tensor({"dst", "diff_dst"});
-  const Pass pass = row.pass();
-  problem.execution = {pass, row.training(), row.TypeOf(src)};
-  if (!problem.op->Has(problem.execution)) return problem;
-  Settle(row, pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc, src, problem);
-  Settle(row, pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights, weights, problem);
-  Settle(row, pass == Pass::kForward ? Arg::kDst : Arg::kDiffDst, dst, problem);
-  if (row.HasTensor("bia") && pass != Pass::kBackwardData) {
-    Settle(row, pass == Pass::kForward ? Arg::kBias : Arg::kDiffBias, row.Tensor({"bia"}), problem);
-  }
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleProduct(row, problem);
   return problem;
 }
 

@@ -280,6 +280,38 @@ void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, Traced
   problem.layouts[arg] = layout;
 }
 
+void SettleSrcAndDst(const RowReader& reader, TracedProblem& problem) {
+  const bool forward = reader.pass() == Pass::kForward;
+  Settle(reader, forward ? Arg::kSrc : Arg::kDiffSrc, reader.Tensor({"src", "diff_src"}), problem);
+  Settle(reader, forward ? Arg::kDst : Arg::kDiffDst, reader.Tensor({"dst", "diff_dst"}), problem);
+}
+
+void SettleNormalization(const RowReader& reader, TracedProblem& problem) {
+  const TracedTensor& src = reader.Tensor({"data", "src"});
+  Settle(reader, Arg::kSrc, src, problem);
+  if (reader.pass() == Pass::kForward) {
+    Settle(reader, Arg::kDst, reader.HasTensor("dst") ? reader.Tensor({"dst"}) : src, problem);
+    return;
+  }
+  const TracedTensor& diff = reader.Tensor({"diff", "diff_src"});
+  Settle(reader, Arg::kDiffSrc, diff, problem);
+  Settle(reader, Arg::kDiffDst, reader.HasTensor("diff_dst") ? reader.Tensor({"diff_dst"}) : diff,
+         problem);
+}
+
+void SettleProduct(const RowReader& reader, TracedProblem& problem, bool may_choose) {
+  const Pass pass = reader.pass();
+  const bool forward = pass == Pass::kForward;
+  Settle(reader, pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc,
+         reader.Tensor({"src", "diff_src"}), problem);
+  Settle(reader, pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights,
+         reader.Tensor({"wei", "diff_wei"}), problem, may_choose);
+  Settle(reader, forward ? Arg::kDst : Arg::kDiffDst, reader.Tensor({"dst", "diff_dst"}), problem);
+  if (reader.HasTensor("bia") && pass != Pass::kBackwardData) {
+    Settle(reader, forward ? Arg::kBias : Arg::kDiffBias, reader.Tensor({"bia"}), problem);
+  }
+}
+
 TranslatorRegistration::TranslatorRegistration(std::string_view primitive, Translator translator) {
   translators.Add(std::string(primitive), translator);
 }

@@ -104,6 +104,19 @@ class RowReader {
 void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, TracedProblem& problem,
             bool may_choose = false);
 
+// The input and the result of an operation that has no other operands: src and dst, or in a
+// backward pass their gradients.
+void SettleSrcAndDst(const RowReader& reader, TracedProblem& problem);
+
+// The same where a backward pass also reads the input, and a log of oneDNN 2 has one tensor for
+// both
+// ("data", "diff").
+void SettleNormalization(const RowReader& reader, TracedProblem& problem);
+
+// src, weights, dst and bias of a convolution or an inner product, or their gradients by the pass.
+// `may_choose` is about the weights.
+void SettleProduct(const RowReader& reader, TracedProblem& problem, bool may_choose = false);
+
 using Translator = TracedProblem (*)(const RowReader& reader);
 
 class TranslatorRegistration {

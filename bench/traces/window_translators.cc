@@ -89,21 +89,11 @@ TracedProblem ConvOf(const RowReader& row) {
   TracedProblem problem;
   problem.op = std::make_shared<ConvOp>(e, EpilogueOf(row));
   CheckOutputs(row, e.oh(), e.ow());
-  const TracedTensor& src = row.Tensor({"src", "diff_src"});
-  const TracedTensor& weights = row.Tensor({"wei", "diff_wei"});
-  const TracedTensor& dst = row.Tensor({"dst", "diff_dst"});
-  const Pass pass = row.pass();
-  problem.execution = {pass, row.training(), row.TypeOf(src)};
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
   if (!problem.op->Has(problem.execution)) return problem;
   const bool winograd = row.Algorithm() == "convolution_winograd";
   if (winograd) problem.algorithm = "winograd";
-  Settle(row, pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc, src, problem);
-  Settle(row, pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights, weights, problem,
-         /*may_choose=*/winograd);
-  Settle(row, pass == Pass::kForward ? Arg::kDst : Arg::kDiffDst, dst, problem);
-  if (row.HasTensor("bia") && pass != Pass::kBackwardData) {
-    Settle(row, pass == Pass::kForward ? Arg::kBias : Arg::kDiffBias, row.Tensor({"bia"}), problem);
-  }
+  SettleProduct(row, problem, /*may_choose=*/winograd);
   return problem;
 }
 
@@ -134,12 +124,8 @@ TracedProblem PoolOf(const RowReader& row) {
   TracedProblem problem;
   problem.op = std::make_shared<PoolOp>(algorithm, e);
   CheckOutputs(row, e.oh(), e.ow());
-  const TracedTensor& src = row.Tensor({"src", "diff_src"});
-  const bool forward = row.pass() == Pass::kForward;
-  problem.execution = {row.pass(), row.training(), row.TypeOf(src)};
-  if (!problem.op->Has(problem.execution)) return problem;
-  Settle(row, forward ? Arg::kSrc : Arg::kDiffSrc, src, problem);
-  Settle(row, forward ? Arg::kDst : Arg::kDiffDst, row.Tensor({"dst", "diff_dst"}), problem);
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
   return problem;
 }
 
