@@ -12,9 +12,7 @@
 #include "bench/cases/kernel_timing.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/workload/measured_ceilings.h"
-#include "bench/workload/workload.h"
 #include "harness/validity.h"
-#include "kernels/registry.h"
 #include "kernels/run_failure.h"
 #include "kernels/variant.h"
 
@@ -47,28 +45,18 @@ struct LoadedCase {
   std::string failure;  // why it FAILED
 };
 
-// Why a case cannot run, checked before the problem's values are computed: most refusals do not
-// need them. Empty if it may run.
-std::string EarlyRefusal(const CaseKey& key, const std::optional<Variant>& variant) {
-  const std::size_t needed = KernelProblem::BytesNeeded(*key.op, key.execution);
-  if (const std::size_t limit = MemoryLimit(); needed > limit) {
-    constexpr double kGiB = 1 << 30;
-    return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
-                       static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
-  }
-  // A pass that reads a workspace needs its layout, which the forward kernel chooses. A settled
-  // problem is refused when its kernel is made.
-  if (!variant || key.op->Find(key.execution, Arg::kWorkspace)) return {};
-  const auto request = RequestOf(*variant, key.op, key.execution, key.threads);
-  const KernelOrRefusal answer = MakeKernel(variant->backend, request.value());
-  const auto* refusal = std::get_if<Refusal>(&answer);
-  return refusal == nullptr ? std::string() : refusal->reason;
+// Why a case cannot run, before the problem's values are computed. Empty if it may run. A settled
+// problem, and `auto`, are refused when the kernel is made.
+std::string EarlyRefusalOf(const CaseKey& key, const std::optional<Variant>& variant) {
+  if (!variant) return WhyTooLarge(*key.op, key.execution);
+  return EarlyRefusal(variant->backend,
+                      RequestOf(*variant, key.op, key.execution, key.threads).value());
 }
 
 // Makes the kernel and checks it.
 void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) {
   std::optional<Variant> variant = FindVariant(key.variant);
-  loaded.refusal = EarlyRefusal(key, variant);
+  loaded.refusal = EarlyRefusalOf(key, variant);
   if (!loaded.refusal.empty()) return;
   const KernelProblem problem(key.op, key.execution);
   if (key.variant == kAuto) {

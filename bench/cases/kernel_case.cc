@@ -176,6 +176,24 @@ std::size_t KernelProblem::BytesNeeded(const Op& op, const Execution& execution)
   return static_cast<std::size_t>(bytes);
 }
 
+std::string WhyTooLarge(const Op& op, const Execution& execution) {
+  const std::size_t needed = KernelProblem::BytesNeeded(op, execution);
+  const std::size_t limit = MemoryLimit();
+  if (needed <= limit) return {};
+  constexpr double kGiB = 1 << 30;
+  return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
+                     static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
+}
+
+std::string EarlyRefusal(const std::string& backend, const KernelRequest& request) {
+  std::string reason = WhyTooLarge(*request.op, request.execution);
+  // A pass that reads a workspace needs its layout, which the forward kernel chooses.
+  if (!reason.empty() || request.op->Find(request.execution, Arg::kWorkspace)) return reason;
+  const KernelOrRefusal answer = MakeKernel(backend, request);
+  const auto* refusal = std::get_if<Refusal>(&answer);
+  return refusal == nullptr ? std::string() : refusal->reason;
+}
+
 std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::Make(const Variant& variant,
                                                                     const KernelProblem& problem,
                                                                     int threads) {

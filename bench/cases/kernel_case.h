@@ -55,6 +55,13 @@ class KernelProblem {
   std::vector<Expected> expected_;
 };
 
+// Why the problem cannot be computed: it takes more memory than may be used. Empty if it fits.
+std::string WhyTooLarge(const Op& op, const Execution& execution);
+
+// Why the backend has no kernel for the request, before the problem's values are computed: most
+// refusals do not need them. Empty if no reason is known.
+std::string EarlyRefusal(const std::string& backend, const KernelRequest& request);
+
 struct CaseCheck {
   bool agrees = true;
   double error = 0;      // largest, relative to the largest expected entry of its tensor

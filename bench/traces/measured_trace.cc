@@ -14,10 +14,8 @@
 #include "bench/choice/selection.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/workload/measured_ceilings.h"
-#include "bench/workload/workload.h"
 #include "harness/statistics/summary.h"
 #include "harness/validity.h"
-#include "kernels/registry.h"
 #include "kernels/run_failure.h"
 
 namespace topdnn {
@@ -32,21 +30,6 @@ constexpr std::string_view kInterrupted = "interrupted";
 KernelRequest RequestFor(const TracedProblem& problem, int threads) {
   return SettledProblem{problem.execution, problem.layouts, problem.algorithm}.RequestFor(
       problem.op, threads);
-}
-
-// Why the row cannot be measured, before its values are computed; empty: nothing is known.
-std::string EarlyReason(const TracedProblem& problem, int threads) {
-  const std::size_t needed = KernelProblem::BytesNeeded(*problem.op, problem.execution);
-  if (const std::size_t limit = MemoryLimit(); needed > limit) {
-    constexpr double kGiB = 1 << 30;
-    return fmt::format("it takes {:.1f} GiB, {:.1f} GiB may be used",
-                       static_cast<double>(needed) / kGiB, static_cast<double>(limit) / kGiB);
-  }
-  // A pass that reads a workspace needs its layout, which the forward kernel chooses.
-  if (problem.op->Find(problem.execution, Arg::kWorkspace)) return {};
-  const KernelOrRefusal answer = MakeKernel(kBackend, RequestFor(problem, threads));
-  const auto* refusal = std::get_if<Refusal>(&answer);
-  return refusal == nullptr ? std::string() : refusal->reason;
 }
 
 // Times the row's kernel and the other variants in turns.
@@ -85,7 +68,7 @@ std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, Kern
 }
 
 void MeasureRow(const TraceMeasuring& options, bool look_for_best, MeasuredRow& row) {
-  row.reason = EarlyReason(*row.problem, options.threads);
+  row.reason = EarlyRefusal(std::string(kBackend), RequestFor(*row.problem, options.threads));
   if (!row.reason.empty()) return;
   const KernelProblem problem(row.problem->op, row.problem->execution);
   auto made =
