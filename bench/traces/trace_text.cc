@@ -19,12 +19,17 @@ std::string Counted(std::int64_t n, std::string_view one) {
   return fmt::format("{} {}{}", n, one, n == 1 ? "" : "s");
 }
 
+// "backward data"; empty for a primitive without passes.
+std::string PassText(const TraceRow& row) {
+  const std::optional<Pass> pass = PassOfPropKind(row.prop_kind);
+  return row.prop_kind == "undef" || !pass ? "" : WordsOf(std::string(NameOf(*pass)));
+}
+
 // "convolution forward mb2_ic3oc64..."
 std::string NameOfRow(const TraceRow& row) {
-  const std::optional<Pass> pass = PassOfPropKind(row.prop_kind);
-  const std::string of_pass =
-      row.prop_kind == "undef" || !pass ? "" : WordsOf(std::string(NameOf(*pass))) + " ";
-  return OneLine(fmt::format("{} {}{}", row.primitive, of_pass, row.problem));
+  const std::string pass = PassText(row);
+  return OneLine(
+      fmt::format("{} {}{}{}", row.primitive, pass, pass.empty() ? "" : " ", row.problem));
 }
 
 std::string HeadText(const MeasuredTrace& measured) {
@@ -80,17 +85,13 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
   std::size_t shown = 0;
   for (const MeasuredRow& row : measured.rows) {
     if (!all && shown++ == kTraceRowsShown) break;
-    const std::optional<Pass> pass = PassOfPropKind(row.row.prop_kind);
-    const bool undef = row.row.prop_kind == "undef";
     const bool faster = row.BestSeconds() && row.best.name != kAsInLog;
     const std::optional<double> share =
         measured.framework_seconds > 0 ? std::optional(row.row.seconds / measured.framework_seconds)
                                        : std::nullopt;
-    table.Add({OneLine(row.row.primitive),
-               undef || !pass ? std::string() : WordsOf(std::string(NameOf(*pass))),
-               OneLine(row.row.problem), OneLine(LayoutsText(row.row)),
-               fmt::format("{}", row.row.count), row.row.seconds, share, row.ColdSeconds(),
-               row.HotSeconds(), PeakCell(row),
+    table.Add({OneLine(row.row.primitive), PassText(row.row), OneLine(row.row.problem),
+               OneLine(LayoutsText(row.row)), fmt::format("{}", row.row.count), row.row.seconds,
+               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }
@@ -205,11 +206,7 @@ std::string TypesText(const TraceRow& row) {
 }
 
 std::string LayoutsText(const TraceRow& row) {
-  return PartsText(row, [](const TracedTensor& tensor) {
-    std::string text = tensor.layout.empty() ? tensor.format_kind : tensor.layout;
-    if (!tensor.strides.empty()) text += ":" + tensor.strides;
-    return tensor.extra.empty() ? text : text + ":" + tensor.extra;
-  });
+  return PartsText(row, [](const TracedTensor& tensor) { return tensor.LayoutText(); });
 }
 
 std::string TraceText(const MeasuredTrace& measured, bool all, const Style& style) {

@@ -108,13 +108,15 @@ std::vector<std::string> OldAttributes(std::string_view field) {
 
 }  // namespace
 
-std::string TracedTensor::Text() const {
-  std::string text = name + ":" + type;
-  if (!present()) return text;
-  text += ":" + (layout.empty() ? format_kind : layout);
+std::string TracedTensor::LayoutText() const {
+  std::string text = layout.empty() ? format_kind : layout;
   if (!strides.empty()) text += ":" + strides;
   if (!extra.empty()) text += ":" + extra;
   return text;
+}
+
+std::string TracedTensor::Text() const {
+  return name + ":" + type + (present() ? ":" + LayoutText() : "");
 }
 
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field) {

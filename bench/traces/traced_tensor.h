@@ -21,6 +21,8 @@ struct TracedTensor {
   bool present() const { return type != "undef"; }
   // "src:f32:aBcd16b", with what differs from a dense tensor.
   std::string Text() const;
+  // "aBcd16b" of it; the kind of format if it has no layout.
+  std::string LayoutText() const;
 };
 
 // Pure. The tensors of a field "memory_descriptors", of any dialect. A word that is no tensor is
