@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "harness/machine/cpu_set.h"
 #include "tests/process/child_process.h"
 #include "tests/process/test_folder.h"
 
@@ -11,7 +12,7 @@ namespace topdnn {
 namespace {
 
 TEST(ReservedCpuTest, IsOneThatNoOtherHas) {
-  if (UsableCpuCount() < 2) GTEST_SKIP() << "needs two CPUs";
+  if (AllowedCpus().cpus.size() < 2) GTEST_SKIP() << "needs two CPUs";
   const TestFolder folder;
   const std::string path = folder.path().string();
   std::optional<ReservedCpu> first(path);

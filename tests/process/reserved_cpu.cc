@@ -1,7 +1,6 @@
 #include "tests/process/reserved_cpu.h"
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -9,26 +8,12 @@
 #include <system_error>
 #include <vector>
 
+#include "harness/machine/cpu_set.h"
+
 namespace topdnn {
 
-namespace {
-
-// Of the first CPU_SETSIZE (1,024) CPUs.
-std::vector<int> UsableCpus() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0) return {0};
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &mask)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
-}  // namespace
-
 ReservedCpu::ReservedCpu(const std::string& folder) {
-  const std::vector<int> cpus = UsableCpus();
+  const std::vector<int> cpus = AllowedCpus().cpus;
   for (const int cpu : cpus) {
     const std::string path = folder + "/reserved_cpu_" + std::to_string(cpu) + ".lock";
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -50,7 +35,5 @@ ReservedCpu::~ReservedCpu() {
 std::string ReservedCpu::Run(const std::string& command) const {
   return "taskset --cpu-list " + std::to_string(cpu_) + " " + command;
 }
-
-int UsableCpuCount() { return static_cast<int>(UsableCpus().size()); }
 
 }  // namespace topdnn

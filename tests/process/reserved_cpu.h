@@ -28,9 +28,6 @@ class ReservedCpu {
   int lock_ = -1;  // a file descriptor; -1: shared
 };
 
-// The CPUs that this process may use.
-int UsableCpuCount();
-
 }  // namespace topdnn
 
 #endif  // TOPDNN_TESTS_PROCESS_RESERVED_CPU_H_
