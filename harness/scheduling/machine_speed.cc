@@ -113,8 +113,7 @@ std::string CheckDoubt(const SpeedCheck& before, const SpeedCheck& after) {
   if (others <= kMostOthers) return "";
   return fmt::format(
       "other programs, or the host, had {:.0f} % of the CPUs' time while the machine's speed "
-      "around "
-      "its run was measured",
+      "around its run was measured",
       100 * others);
 }
 
