@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <sstream>
+#include <utility>
+
+#include "harness/machine/small_file.h"
 
 namespace topdnn {
 namespace {
@@ -29,10 +30,10 @@ std::optional<T> Number(std::string_view text) {
   return value;
 }
 
-std::optional<std::string> FileText(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+std::optional<std::string> TextOf(const std::filesystem::path& path) {
+  FileText file = ReadSmallFile(path);
+  if (file.error != 0) return std::nullopt;
+  return std::move(file.text);
 }
 
 template <typename T>
@@ -81,21 +82,21 @@ constexpr MemoryFiles kMemoryV2 = {"memory.max", "memory.current", "inactive_fil
 
 void ReadMemory(const std::filesystem::path& folder, const MemoryFiles& files,
                 CgroupLimits& limits) {
-  const auto text = FileText(folder / files.limit);
+  const auto text = TextOf(folder / files.limit);
   const auto limit = text ? ParseMemoryLimit(*text) : std::nullopt;
   if (!limit) return;
   KeepLeast(limits.memory_limit, limit);
-  KeepLeast(limits.memory_available, Left(*limit, FileText(folder / files.usage),
-                                          FileText(folder / "memory.stat"), files.inactive_key));
+  KeepLeast(limits.memory_available, Left(*limit, TextOf(folder / files.usage),
+                                          TextOf(folder / "memory.stat"), files.inactive_key));
 }
 
 void ReadCpu(const std::filesystem::path& folder, int version, CgroupLimits& limits) {
   if (version == 2) {
-    const auto text = FileText(folder / "cpu.max");
+    const auto text = TextOf(folder / "cpu.max");
     if (text) KeepLeast(limits.cpu_quota, ParseCpuMax(*text));
   } else {
-    const auto quota = FileText(folder / "cpu.cfs_quota_us");
-    const auto period = FileText(folder / "cpu.cfs_period_us");
+    const auto quota = TextOf(folder / "cpu.cfs_quota_us");
+    const auto period = TextOf(folder / "cpu.cfs_period_us");
     if (quota && period) KeepLeast(limits.cpu_quota, ParseCpuQuota(*quota, *period));
   }
 }
@@ -114,8 +115,8 @@ struct Hierarchy {
 std::vector<Hierarchy> HierarchiesOf(const std::string& controller,
                                      const std::filesystem::path& root) {
   std::vector<Hierarchy> hierarchies;
-  const auto membership_text = FileText(root / "proc/self/cgroup");
-  const auto mounts_text = FileText(root / "proc/self/mountinfo");
+  const auto membership_text = TextOf(root / "proc/self/cgroup");
+  const auto mounts_text = TextOf(root / "proc/self/mountinfo");
   if (!membership_text || !mounts_text) return hierarchies;
   const auto membership = ParseCgroupMembership(*membership_text);
   for (const CgroupMount& mount : ParseCgroupMounts(*mounts_text)) {
@@ -230,9 +231,9 @@ std::vector<std::string> ReadCgroupCpusets(const std::filesystem::path& root) {
   for (const Hierarchy& hierarchy : HierarchiesOf("cpuset", root)) {
     const bool second = hierarchy.version == 2;
     for (const auto& folder : hierarchy.folders) {
-      auto text = FileText(folder / (second ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
+      auto text = TextOf(folder / (second ? "cpuset.cpus.effective" : "cpuset.effective_cpus"));
       // (version 1 of kernels before 3.17 has only this file)
-      if (!text && !second) text = FileText(folder / "cpuset.cpus");
+      if (!text && !second) text = TextOf(folder / "cpuset.cpus");
       if (text) lists.push_back(*std::move(text));
     }
   }
@@ -243,7 +244,7 @@ std::optional<CgroupThrottling> ReadCgroupThrottling(const std::filesystem::path
   std::optional<CgroupThrottling> all;
   for (const Hierarchy& hierarchy : HierarchiesOf("cpu", root)) {
     for (const auto& folder : hierarchy.folders) {
-      const auto text = FileText(folder / "cpu.stat");
+      const auto text = TextOf(folder / "cpu.stat");
       const auto own = text ? ParseCgroupThrottling(*text) : std::nullopt;
       if (!own) continue;
       if (!all) all.emplace();

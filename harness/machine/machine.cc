@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "harness/machine/small_file.h"
 
 namespace topdnn {
 namespace {
@@ -28,8 +29,7 @@ std::string Microcode() {
 }
 
 std::int64_t Available(const CgroupLimits& cgroup) {
-  std::ifstream file("/proc/meminfo");
-  const std::string text(std::istreambuf_iterator<char>(file), {});
+  const std::string text = ReadSmallFile("/proc/meminfo").text;
   auto bytes = static_cast<std::int64_t>(ParseKeyedNumber(text, "MemAvailable").value_or(0)) * 1024;
   if (cgroup.memory_available) {
     bytes = std::min(bytes, static_cast<std::int64_t>(*cgroup.memory_available));

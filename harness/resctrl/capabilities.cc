@@ -6,11 +6,11 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 #include <system_error>
 
+#include "harness/machine/small_file.h"
 #include "harness/one_line.h"
 
 namespace topdnn {
@@ -173,9 +173,7 @@ int RoundedBandwidth(int percent, const BandwidthControl& control) {
 ResctrlCapabilities ReadCapabilities(const ResctrlFiles& files) {
   const auto text = TextOf(files, "schemata");
   if (!text) {
-    std::ifstream file("/proc/cpuinfo");
-    const std::string cpuinfo{std::istreambuf_iterator<char>(file), {}};
-    throw ResctrlError(WhyNotMounted(files.root(), cpuinfo));
+    throw ResctrlError(WhyNotMounted(files.root(), ReadSmallFile("/proc/cpuinfo").text));
   }
   const auto root = ParseSchemata(*text);
   if (!root) ThrowStrange(files, "schemata", *text, "a list of lines like L3:0=fff");

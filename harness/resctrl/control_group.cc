@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <system_error>
+
+#include "harness/machine/small_file.h"
 
 namespace topdnn {
 
@@ -79,8 +79,7 @@ std::optional<std::uint64_t> SumOf(const ResctrlFiles& files, const std::string&
 std::optional<std::uint64_t> StartOfProcess(pid_t process) {
   constexpr std::uint64_t kHidden = 0;
   if (process <= 0) return std::nullopt;
-  std::ifstream file(fmt::format("/proc/{}/stat", process));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = ReadSmallFile(fmt::format("/proc/{}/stat", process)).text;
   // The name in parentheses may contain anything. After it: the state is field 3.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <filesystem>
@@ -46,23 +45,7 @@ class DiskFiles final : public ResctrlFiles {
   const std::string& root() const override { return root_; }
 
   FileText Read(const std::string& path) const override {
-    const Descriptor file(open(Of(path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    FileText result;
-    result.error = Check(file);
-    std::array<char, 4096> block = {};
-    while (result.error == 0) {
-      const ssize_t length = read(file.number(), block.data(), block.size());
-      if (length == 0) return result;
-      if (length < 0 && errno == EINTR) continue;
-      if (length < 0) {
-        result.error = errno;
-      } else {
-        result.text.append(block.data(), static_cast<std::size_t>(length));
-        if (result.text.size() > kMostBytes) result.error = EFBIG;
-      }
-    }
-    result.text.clear();
-    return result;
+    return ReadSmallFile(Of(path), kMostBytes);
   }
 
   int Write(const std::string& path, const std::string& text) override {

@@ -9,14 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "harness/machine/small_file.h"
+
 namespace topdnn {
 
 inline constexpr const char* kResctrlRoot = "/sys/fs/resctrl";
-
-struct FileText {
-  int error = 0;  // errno; 0: `text` is the file's content
-  std::string text;
-};
 
 // Paths are relative to the root: "info/L3/cbm_mask", "schemata". Functions return 0 or an errno.
 class ResctrlFiles {

@@ -10,12 +10,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
+
+#include "harness/machine/small_file.h"
 
 namespace topdnn {
 namespace {
@@ -146,14 +147,8 @@ CacheFolder CacheFolder::OfUser() {
 
 std::optional<std::string> CacheFolder::Read(const std::string& name) const {
   if (path_.empty()) return std::nullopt;
-  const fs::path path = path_ / name;
-  std::error_code error;
-  const std::uintmax_t bytes = fs::file_size(path, error);
-  if (error || bytes > kMaxBytes) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  return file.bad() ? std::nullopt : std::optional(std::move(text));
+  FileText file = ReadSmallFile(path_ / name, kMaxBytes);
+  return file.error == 0 ? std::optional(std::move(file.text)) : std::nullopt;
 }
 
 std::string CacheFolder::Update(const std::string& name, const Edit& edit) const {

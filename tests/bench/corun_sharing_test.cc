@@ -23,6 +23,7 @@
 #include "bench/command_line/command.h"
 #include "bench/studies/corun_words.h"
 #include "harness/machine/cpu_set.h"
+#include "harness/machine/small_file.h"
 #include "tests/bench/offline_cpu.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
@@ -45,8 +46,7 @@ std::vector<pid_t> ProcessesWith(const std::string& text) {
     pid_t process = 0;
     std::from_chars(name.data(), name.data() + name.size(), process);
     if (process == 0 || process == getpid()) continue;
-    std::ifstream file(entry.path() / "cmdline");
-    const std::string line{std::istreambuf_iterator<char>(file), {}};
+    const std::string line = ReadSmallFile(entry.path() / "cmdline").text;
     if (line.find(text) != std::string::npos) found.push_back(process);
   }
   return found;

@@ -8,12 +8,11 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "harness/machine/small_file.h"
 #include "harness/resctrl/control_group.h"
 #include "tests/process/test_folder.h"
 #include "tests/resctrl/fake_resctrl.h"
@@ -322,8 +321,8 @@ TEST(RealResctrlTest, MakesAndRemovesAGroup) {
     const pid_t child = fork();
     if (child == 0) {
       group.Add(getpid());
-      std::ifstream tasks(std::string(kResctrlRoot) + "/" + group.name() + "/tasks");
-      const std::string text{std::istreambuf_iterator<char>(tasks), {}};
+      const std::string text =
+          ReadSmallFile(std::string(kResctrlRoot) + "/" + group.name() + "/tasks").text;
       _exit(text.find(std::to_string(getpid())) == std::string::npos ? 1 : 0);
     }
     int status = -1;
