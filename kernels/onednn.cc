@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <mutex>
-#include <numeric>
+#include <span>
+#include <utility>
 
 #include "kernels/run_failure.h"
 #include "kernels/variant.h"
@@ -33,84 +32,6 @@ DnnlType ToDnnlType(DataType type) {
   throw dnnl::error(dnnl_unimplemented, "no such element type");
 }
 
-// Sets the outer strides, in elements, of a densely packed blocked tensor with the dimensions in
-// `order`, outermost first.
-void SetStrides(const std::vector<int>& order, dnnl_memory_desc_t& desc) {
-  auto& blocking = desc.format_desc.blocking;
-  std::array<dnnl_dim_t, DNNL_MAX_NDIMS> block;
-  block.fill(1);
-  dnnl_dim_t stride = 1;
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    block[blocking.inner_idxs[i]] *= blocking.inner_blks[i];
-    stride *= blocking.inner_blks[i];
-  }
-  for (auto dimension = order.rbegin(); dimension != order.rend(); ++dimension) {
-    const auto d = static_cast<std::size_t>(*dimension);
-    desc.padded_dims[d] = (desc.dims[d] + block[d] - 1) / block[d] * block[d];
-    blocking.strides[d] = stride;
-    stride *= desc.padded_dims[d] / block[d];
-  }
-}
-
-// The descriptor of a letter tag with any blocking. oneDNN names only the common tags.
-dnnl::memory::desc BlockedDesc(const dnnl::memory::dims& dims, DnnlType type,
-                               const std::string& tag) {
-  dnnl::memory::desc result(dims, type, dnnl::memory::dims{});
-  dnnl_memory_desc_t& desc = result.data;
-  auto& blocking = desc.format_desc.blocking;
-  std::vector<int> order;
-  std::size_t at = 0;
-  for (; at < tag.size() && std::isalpha(static_cast<unsigned char>(tag[at])) != 0; ++at) {
-    order.push_back(std::tolower(static_cast<unsigned char>(tag[at])) - 'a');
-  }
-  blocking.inner_nblks = 0;
-  while (at < tag.size()) {
-    if (blocking.inner_nblks == DNNL_MAX_NDIMS) {
-      throw dnnl::error(dnnl_unimplemented, "too many blocks");
-    }
-    std::size_t digits = 0;
-    blocking.inner_blks[blocking.inner_nblks] = std::stoll(tag.substr(at), &digits);
-    blocking.inner_idxs[blocking.inner_nblks++] = tag[at + digits] - 'a';
-    at += digits + 1;
-  }
-  SetStrides(order, desc);
-  return result;
-}
-
-// The letter tag of a densely packed blocked descriptor. Empty when no tag defines the positions of
-// its elements.
-std::string TagOf(const dnnl::memory::desc& desc) {
-  const dnnl_memory_desc_t& data = desc.data;
-  if (data.format_kind != dnnl_blocked || data.extra.flags != 0 || data.offset0 != 0) return {};
-  const auto& blocking = data.format_desc.blocking;
-  std::vector<int> order(static_cast<std::size_t>(data.ndims));
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int a, int b) { return blocking.strides[a] > blocking.strides[b]; });
-  std::string blocks;
-  std::array<dnnl_dim_t, DNNL_MAX_NDIMS> block;
-  block.fill(1);
-  for (int i = 0; i < blocking.inner_nblks; ++i) {
-    const auto dimension = static_cast<std::size_t>(blocking.inner_idxs[i]);
-    block[dimension] *= blocking.inner_blks[i];
-    blocks += std::to_string(blocking.inner_blks[i]) + static_cast<char>('a' + dimension);
-  }
-  std::string tag;
-  for (const int dimension : order) {
-    const bool blocked = block[static_cast<std::size_t>(dimension)] > 1;
-    tag += static_cast<char>((blocked ? 'A' : 'a') + dimension);
-  }
-  dnnl_memory_desc_t packed = data;
-  SetStrides(order, packed);
-  for (int d = 0; d < data.ndims; ++d) {
-    // The stride of a dimension with a single block has no meaning.
-    const bool counts = data.padded_dims[d] > block[static_cast<std::size_t>(d)];
-    if (packed.padded_dims[d] != data.padded_dims[d]) return {};
-    if (counts && packed.format_desc.blocking.strides[d] != blocking.strides[d]) return {};
-  }
-  return tag + blocks;
-}
-
 // Returns one shared descriptor for all equal ones, so that equal opaque layouts compare equal.
 std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   static std::mutex mutex;
@@ -130,24 +51,21 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   return lacks_fma && dnnl_set_max_cpu_isa(dnnl_cpu_isa_avx) == dnnl_success;
 }();
 
+// In both major versions an ISA is the set of bits of itself and those below it (dnnl_types.h,
+// dnnl_cpu_isa_t).
 std::string EffectiveIsa() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::all:  // an ISA below those that oneDNN names
-      return "sse2";
-    case dnnl::cpu_isa::sse41:
-      return "sse41";
-    case dnnl::cpu_isa::avx:
-      return "avx";
-    case dnnl::cpu_isa::avx2:
-    case dnnl::cpu_isa::avx2_vnni:
-      return "avx2";
-    default:
-      return "avx512";
+  const auto effective = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+  for (const auto& [isa, name] :
+       {std::pair{dnnl::cpu_isa::avx512_core, "avx512"}, std::pair{dnnl::cpu_isa::avx2, "avx2"},
+        std::pair{dnnl::cpu_isa::avx, "avx"}, std::pair{dnnl::cpu_isa::sse41, "sse41"}}) {
+    const auto bits = static_cast<unsigned>(isa);
+    if ((effective & bits) == bits) return name;
   }
+  return "sse2";  // an ISA below those that oneDNN names
 }
 
 Shape ShapeOf(const dnnl::memory::desc& desc) {
-  return Shape(std::vector<std::int64_t>(desc.dims()));
+  return Shape(std::vector<std::int64_t>(DimsOf(desc)));
 }
 
 }  // namespace
@@ -168,7 +86,7 @@ dnnl::memory::desc ToMemoryDesc(const TensorDesc& desc) {
   if (desc.layout.is_opaque()) {
     return *static_cast<const dnnl::memory::desc*>(desc.layout.descriptor().get());
   }
-  return BlockedDesc(dims, type, desc.layout.tag());
+  return DescOfTag(dims, type, desc.layout.tag());
 }
 
 dnnl::memory::desc DescOf(const KernelRequest& request, Arg arg) {
@@ -266,13 +184,12 @@ PrimitiveKernel::PrimitiveKernel(const KernelRequest& request, std::string imple
     const auto declared = request.op->Find(request.execution, operand.arg);
     const Shape shape = declared ? declared->shape : ShapeOf(operand.desc);
     // A tensor of another rank (a broadcast bias) holds the operation's operand in row-major order.
-    const bool same_rank = Dims(shape).size() == operand.desc.dims().size();
+    const bool same_rank = Dims(shape).size() == DimsOf(operand.desc).size();
     const Layout own = same_rank ? ToLayout(operand.desc) : Layout::Plain(shape.rank());
     operands_.push_back(
         {operand.arg,
          operand.direction,
-         {shape,
-          operand.desc.is_zero() ? declared.value().type : ToDataType(operand.desc.data_type()),
+         {shape, operand.desc.is_zero() ? declared.value().type : ToDataType(TypeOf(operand.desc)),
           operand.layout ? *operand.layout : own}});
   }
 }
@@ -299,11 +216,24 @@ void PrimitiveKernel::Prepare(const std::map<Arg, void*>& memory) {
        shared_scratch == memory.end() ? scratchpad_.data() : shared_scratch->second);
 }
 
-void PrimitiveKernel::Run() noexcept {
+// oneDNN's generated code keeps whole vectors on the stack without aligning them. So the time of
+// some stages depends on where in a cache line the stack is, and with it on the size of the
+// environment (Mytkowicz et al., "Producing wrong data without doing anything obviously wrong!",
+// 2009): a gradient of ReLU on AVX-512 took 107, 184 or 230 us. Here every call has the same place:
+// 16 bytes below the start of a line, one of the two fastest of four places for oneDNN 2.6.3; no
+// other stage of GoogLeNet depends on it.
+[[gnu::noinline]] void Execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+                               std::span<const dnnl_exec_arg_t> arguments) {
+  alignas(64) char line[64];
+  volatile std::size_t shift = 32;  // volatile, or the compiler moves the shift into the frame
+  void* const shifted = __builtin_alloca(shift);
+  asm volatile("" : : "r"(line), "r"(shifted) : "memory");
   const dnnl_status_t status = dnnl_primitive_execute(
-      primitive_.get(), stream_.get(), static_cast<int>(arguments_.size()), arguments_.data());
+      primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data());
   if (status != dnnl_success) RecordRunFailure("dnnl_primitive_execute", status);
 }
+
+void PrimitiveKernel::Run() noexcept { Execute(primitive_, stream_, arguments_); }
 
 namespace {
 

@@ -1,8 +1,6 @@
-// The bridge to oneDNN 2: conversion of descriptors and layouts in both directions, and one Kernel
-// class that executes any primitive.
-//
-// oneDNN 3 dropped operation descriptors. Therefore each primitive's constructor is called in
-// exactly one place, the operation's onednn.cc. This file holds what all of them share.
+// The bridge to oneDNN: conversion of descriptors and layouts in both directions, and one Kernel
+// class that executes any primitive. Each primitive is made in one place, the operation's
+// onednn.cc; what depends on oneDNN's major version is in onednn_api.h.
 
 #ifndef TOPDNN_KERNELS_ONEDNN_H_
 #define TOPDNN_KERNELS_ONEDNN_H_
@@ -11,17 +9,16 @@
 #include <map>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "kernels/kernel.h"
+#include "kernels/onednn_api.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn::onednn {
-
-// The CPU engine of the process.
-const dnnl::engine& Engine();
 
 dnnl::memory::dims Dims(const Shape& shape);
 
@@ -65,6 +62,10 @@ struct PrimitiveOperand {
   // tensor of another shape (a matrix that is stored transposed).
   std::optional<Layout> layout = std::nullopt;
 };
+
+// Executes a primitive. A failure is recorded (run_failure.h).
+void Execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             std::span<const dnnl_exec_arg_t> arguments);
 
 // The workspace that a forward primitive writes for its backward one. Its format is oneDNN's own;
 // it is empty (a zero descriptor) when the implementation keeps nothing.

@@ -44,13 +44,12 @@ class BareConvolution {
   BareConvolution(const ConvOp& op, const Kernel& kernel) {
     const ConvExtents& e = op.extents();
     const auto desc = [&](Arg arg) { return onednn::ToMemoryDesc(kernel.Find(arg)->desc); };
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::convolution_forward::primitive_desc pd(
-        {dnnl::prop_kind::forward_training, dnnl::algorithm::convolution_direct, desc(Arg::kSrc),
-         desc(Arg::kWeights), desc(Arg::kDst), dnnl::memory::dims{e.stride_h, e.stride_w},
-         dnnl::memory::dims{e.pad_top, e.pad_left}, dnnl::memory::dims{e.pad_bottom, e.pad_right}},
-        attributes, onednn::Engine());
+    const auto pd = onednn::Describe<dnnl::convolution_forward>(
+        onednn::Attributes(), dnnl::prop_kind::forward_training,
+        dnnl::algorithm::convolution_direct, desc(Arg::kSrc), desc(Arg::kWeights), desc(Arg::kDst),
+        dnnl::memory::dims{e.stride_h, e.stride_w},
+        dnnl::memory::dims{e.dilation_h - 1, e.dilation_w - 1},
+        dnnl::memory::dims{e.pad_top, e.pad_left}, dnnl::memory::dims{e.pad_bottom, e.pad_right});
     primitive_ = dnnl::convolution_forward(pd);
     for (const auto& [arg, memory] :
          {std::pair{DNNL_ARG_SRC, pd.src_desc()}, std::pair{DNNL_ARG_WEIGHTS, pd.weights_desc()},

@@ -25,21 +25,18 @@ KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
   if (!layout) return Refusal{"oneDNN's activations need one layout for all tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({shape, request.execution.type, *layout});
-    const dnnl::eltwise_forward::desc forward_desc(request.execution.training || !forward
-                                                       ? dnnl::prop_kind::forward_training
-                                                       : dnnl::prop_kind::forward_inference,
-                                                   algorithm, desc, alpha, beta);
-    const dnnl::eltwise_forward::primitive_desc forward_pd(forward_desc, onednn::Attributes(),
-                                                           onednn::Engine());
+    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
+                                                             : dnnl::prop_kind::forward_inference;
+    const auto forward_pd = onednn::Describe<dnnl::eltwise_forward>(
+        onednn::Attributes(), prop, algorithm, desc, desc, alpha, beta);
     if (forward) {
       return onednn::MakePrimitiveKernel<dnnl::eltwise_forward>(
           request, forward_pd,
           {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
            {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
     }
-    const dnnl::eltwise_backward::desc backward_desc(algorithm, desc, desc, alpha, beta);
-    const dnnl::eltwise_backward::primitive_desc pd(backward_desc, onednn::Attributes(),
-                                                    onednn::Engine(), forward_pd);
+    const auto pd = onednn::DescribeBackward<dnnl::eltwise_backward>(
+        onednn::Attributes(), forward_pd, algorithm, desc, desc, desc, alpha, beta);
     return onednn::MakePrimitiveKernel<dnnl::eltwise_backward>(
         request, pd,
         {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
@@ -98,8 +95,9 @@ class KernelSequence : public Kernel {
   const Arg result_;
 };
 
-// oneDNN 2.6 has no hard sigmoid. Forward: a linear function, then a clip of its result. Backward:
-// the gradient of the clip, then its product with alpha.
+// oneDNN 2.6 has no hard sigmoid, and oneDNN 3 none with a gradient from dst. Forward: a linear
+// function, then a clip of its result. Backward: the gradient of the clip, then its product with
+// alpha.
 KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;

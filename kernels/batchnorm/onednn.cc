@@ -22,10 +22,10 @@ Flags FlagsOf(const BatchNormOp& op, bool given_statistics) {
 
 Forward::primitive_desc ForwardDesc(const BatchNormOp& op, const dnnl::memory::desc& data,
                                     bool training) {
-  return {Forward::desc(
-              training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
-              data, op.epsilon(), FlagsOf(op, !training)),
-          onednn::Attributes(), onednn::Engine()};
+  return onednn::Describe<Forward>(
+      onednn::Attributes(),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, data, data,
+      op.epsilon(), FlagsOf(op, !training));
 }
 
 dnnl::memory::desc ChannelDesc(const BatchNormOp& op) {
@@ -53,9 +53,9 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const BatchNor
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op,
                              const dnnl::memory::desc& data) {
-  const Backward::primitive_desc pd(
-      Backward::desc(dnnl::prop_kind::backward, data, data, op.epsilon(), FlagsOf(op, false)),
-      onednn::Attributes(), onednn::Engine(), ForwardDesc(op, data, true));
+  const auto pd = onednn::DescribeBackward<Backward>(
+      onednn::Attributes(), ForwardDesc(op, data, true), dnnl::prop_kind::backward, data, data,
+      data, op.epsilon(), FlagsOf(op, false));
   const dnnl::memory::desc channel = ChannelDesc(op);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},

@@ -27,9 +27,8 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
     broadcast[1] = op.channels();
     const auto bias =
         onednn::ToMemoryDesc({Shape(broadcast), DataType::kF32, Layout::Plain(op.shape().rank())});
-    const dnnl::binary::primitive_desc pd(
-        dnnl::binary::desc(dnnl::algorithm::binary_add, image, bias, image), onednn::Attributes(),
-        onednn::Engine());
+    const auto pd = onednn::Describe<dnnl::binary>(onednn::Attributes(),
+                                                   dnnl::algorithm::binary_add, image, bias, image);
     if (std::string_view(pd.impl_info_str()).starts_with("ref")) {
       KernelOrRefusal loops = MakeBiasLoops(request);
       if (std::holds_alternative<std::unique_ptr<Kernel>>(loops)) return loops;

@@ -4,10 +4,10 @@
 #include "kernels/onednn.h"
 
 #include <algorithm>
+#include <span>
 
 #include "kernels/concat/concat.h"
 #include "kernels/registry.h"
-#include "kernels/run_failure.h"
 
 namespace topdnn {
 
@@ -19,8 +19,8 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ConcatOp& op) {
   std::vector<dnnl::memory::desc> descs;
   descs.reserve(static_cast<std::size_t>(sources));
   for (int i = 0; i < sources; ++i) descs.push_back(onednn::DescOf(request, IndexedSrc(i), other));
-  const dnnl::concat::primitive_desc pd(onednn::DescOf(request, Arg::kDst), op.axis(), descs,
-                                        onednn::Engine(), onednn::Attributes());
+  const auto pd = onednn::DescribeConcat(onednn::Attributes(), onednn::DescOf(request, Arg::kDst),
+                                         op.axis(), descs);
   std::vector<onednn::PrimitiveOperand> operands;
   operands.reserve(static_cast<std::size_t>(sources) + 1);
   for (int i = 0; i < sources; ++i) {
@@ -80,14 +80,13 @@ class ConcatBackward : public Kernel {
 
   void Run() noexcept override {
     for (std::size_t i = 0; i < primitives_.size(); ++i) {
-      const dnnl_status_t status = dnnl_primitive_execute(
-          primitives_[i].get(), stream_.get(), kArguments, arguments_.data() + i * kArguments);
-      if (status != dnnl_success) RecordRunFailure("dnnl_primitive_execute", status);
+      onednn::Execute(primitives_[i], stream_,
+                      std::span(arguments_).subspan(i * kArguments, kArguments));
     }
   }
 
  private:
-  static constexpr int kArguments = 3;  // from, to, scratchpad
+  static constexpr std::size_t kArguments = 3;  // from, to, scratchpad
 
   int threads_;
   dnnl::stream stream_;

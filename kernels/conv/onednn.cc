@@ -13,6 +13,7 @@ namespace topdnn {
 namespace {
 
 using onednn::DescOf;
+using Forward = dnnl::convolution_forward;
 
 struct Geometry {
   dnnl::memory::dims strides, dilates, pad_before, pad_after;
@@ -36,43 +37,35 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   dnnl::post_ops post_ops;
   if (epilogue.sum) post_ops.append_sum();
   if (epilogue.bound != 0.0F) {
-    post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_clip, 0.0F, epilogue.bound);
+    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_clip, 0.0F, epilogue.bound);
   } else if (epilogue.relu) {
-    post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
   }
   attributes.set_post_ops(post_ops);
   return attributes;
 }
 
 // The forward descriptor that a backward one needs as a hint: the same geometry, free layouts.
-dnnl::convolution_forward::primitive_desc ForwardHint(const KernelRequest& request,
-                                                      const ConvOp& op, const Geometry& g) {
+Forward::primitive_desc ForwardHint(const KernelRequest& request, const ConvOp& op,
+                                    const Geometry& g) {
   const auto any = [&](const Shape& shape) {
     return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
   };
-  const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_training,
-                                             AlgorithmOf(request), any(op.src_shape()),
-                                             any(op.weights_shape()), any(op.dst_shape()),
-                                             g.strides, g.dilates, g.pad_before, g.pad_after);
-  return {desc, onednn::Attributes(), onednn::Engine()};
+  return onednn::Describe<Forward>(onednn::Attributes(), dnnl::prop_kind::forward_training,
+                                   AlgorithmOf(request), any(op.src_shape()),
+                                   any(op.weights_shape()), any(op.dst_shape()), g.strides,
+                                   g.dilates, g.pad_before, g.pad_after);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvOp& op) {
   const Geometry g = GeometryOf(op.extents());
   const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
                                                : dnnl::prop_kind::forward_inference;
-  const auto desc =
-      op.epilogue().bias
-          ? dnnl::convolution_forward::desc(prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
-                                            DescOf(request, Arg::kWeights),
-                                            DescOf(request, Arg::kBias), DescOf(request, Arg::kDst),
-                                            g.strides, g.dilates, g.pad_before, g.pad_after)
-          : dnnl::convolution_forward::desc(prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
-                                            DescOf(request, Arg::kWeights),
-                                            DescOf(request, Arg::kDst), g.strides, g.dilates,
-                                            g.pad_before, g.pad_after);
-  const dnnl::convolution_forward::primitive_desc pd(desc, AttributesOf(op.epilogue()),
-                                                     onednn::Engine());
+  // A descriptor of zeros means no bias.
+  const auto pd = onednn::Describe<Forward>(
+      AttributesOf(op.epilogue()), prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
+      DescOf(request, Arg::kWeights), DescOf(request, Arg::kBias), DescOf(request, Arg::kDst),
+      g.strides, g.dilates, g.pad_before, g.pad_after);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()}};
@@ -81,16 +74,15 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvOp& 
   }
   operands.push_back({Arg::kDst, op.epilogue().sum ? Direction::kInOut : Direction::kOut,
                       DNNL_ARG_DST, pd.dst_desc()});
-  return onednn::MakePrimitiveKernel<dnnl::convolution_forward>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
 }
 
 std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvOp& op) {
   const Geometry g = GeometryOf(op.extents());
-  const dnnl::convolution_backward_data::desc desc(
-      AlgorithmOf(request), DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
+  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_data>(
+      onednn::Attributes(), ForwardHint(request, op, g), AlgorithmOf(request),
+      DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
       DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  const dnnl::convolution_backward_data::primitive_desc pd(
-      desc, onednn::Attributes(), onednn::Engine(), ForwardHint(request, op, g));
   return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
       request, pd,
       {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
@@ -100,23 +92,16 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Con
 
 std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvOp& op) {
   const Geometry g = GeometryOf(op.extents());
-  const bool bias = op.epilogue().bias;
-  const auto desc =
-      bias ? dnnl::convolution_backward_weights::desc(
-                 AlgorithmOf(request), DescOf(request, Arg::kSrc),
-                 DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffBias),
-                 DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after)
-           : dnnl::convolution_backward_weights::desc(
-                 AlgorithmOf(request), DescOf(request, Arg::kSrc),
-                 DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffDst), g.strides,
-                 g.dilates, g.pad_before, g.pad_after);
-  const dnnl::convolution_backward_weights::primitive_desc pd(
-      desc, onednn::Attributes(), onednn::Engine(), ForwardHint(request, op, g));
+  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_weights>(
+      onednn::Attributes(), ForwardHint(request, op, g), AlgorithmOf(request),
+      DescOf(request, Arg::kSrc), DescOf(request, Arg::kDiffWeights),
+      DescOf(request, Arg::kDiffBias), DescOf(request, Arg::kDiffDst), g.strides, g.dilates,
+      g.pad_before, g.pad_after);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
       {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}};
-  if (bias) {
+  if (op.epilogue().bias) {
     operands.push_back({Arg::kDiffBias, Direction::kOut, DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc()});
   }
   return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd,

@@ -19,7 +19,7 @@ dnnl::primitive_attr AttributesOf(const AddOp& op, const dnnl::memory::desc& des
   for (int i = 2; i < op.sources(); ++i) {
     post_ops.append_binary(dnnl::algorithm::binary_add, desc);
   }
-  if (op.relu()) post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (op.relu()) onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
   attributes.set_post_ops(post_ops);
   return attributes;
 }
@@ -36,9 +36,8 @@ KernelOrRefusal MakeAdd(const KernelRequest& request) {
   if (!layout) return Refusal{"oneDNN's addition needs one layout for all tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
-    const dnnl::binary::primitive_desc pd(
-        dnnl::binary::desc(dnnl::algorithm::binary_add, desc, desc, desc), AttributesOf(op, desc),
-        onednn::Engine());
+    const auto pd = onednn::Describe<dnnl::binary>(AttributesOf(op, desc),
+                                                   dnnl::algorithm::binary_add, desc, desc, desc);
     std::vector<onednn::PrimitiveOperand> operands;
     operands.reserve(static_cast<std::size_t>(op.sources()) + 1);
     for (int i = 0; i < op.sources(); ++i) {

@@ -27,18 +27,15 @@ std::unique_ptr<Kernel> MakeProduct(const KernelRequest& request, const GemmOp& 
   const GemmProduct p = ProductOf(e, request.execution.pass);
   const auto operand_of = [&](Arg arg) { return *op.Find(request.execution, arg); };
   const Operand out = operand_of(p.out);
-  const dnnl::matmul::desc desc(
-      MatrixDesc(e, operand_of(p.lhs).type, p.rows, p.inner, p.trans_lhs),
+  dnnl::primitive_attr attributes = onednn::Attributes();
+  dnnl::post_ops post_ops;
+  if (e.alpha != 1.0F) onednn::ScaleResult(attributes, post_ops, e.alpha);
+  if (out.direction == Direction::kInOut) post_ops.append_sum(e.beta);
+  attributes.set_post_ops(post_ops);
+  const auto pd = onednn::Describe<dnnl::matmul>(
+      attributes, MatrixDesc(e, operand_of(p.lhs).type, p.rows, p.inner, p.trans_lhs),
       MatrixDesc(e, operand_of(p.rhs).type, p.inner, p.columns, p.trans_rhs),
       MatrixDesc(e, out.type, p.rows, p.columns, false));
-  dnnl::primitive_attr attributes = onednn::Attributes();
-  if (e.alpha != 1.0F) attributes.set_output_scales(0, {e.alpha});
-  if (out.direction == Direction::kInOut) {
-    dnnl::post_ops post_ops;
-    post_ops.append_sum(e.beta);
-    attributes.set_post_ops(post_ops);
-  }
-  const dnnl::matmul::primitive_desc pd(desc, attributes, onednn::Engine());
   const Layout stored = Layout::Plain(out.shape.rank());
   return onednn::MakePrimitiveKernel<dnnl::matmul>(
       request, pd,

@@ -15,19 +15,16 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const InnerPro
   using Forward = dnnl::inner_product_forward;
   const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
                                                : dnnl::prop_kind::forward_inference;
-  const auto desc =
-      op.epilogue().bias
-          ? Forward::desc(prop, DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights),
-                          DescOf(request, Arg::kBias), DescOf(request, Arg::kDst))
-          : Forward::desc(prop, DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights),
-                          DescOf(request, Arg::kDst));
   dnnl::primitive_attr attributes = onednn::Attributes();
   if (op.epilogue().relu) {
     dnnl::post_ops post_ops;
-    post_ops.append_eltwise(1.0F, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
     attributes.set_post_ops(post_ops);
   }
-  const Forward::primitive_desc pd(desc, attributes, onednn::Engine());
+  // A descriptor of zeros means no bias.
+  const auto pd = onednn::Describe<Forward>(
+      attributes, prop, DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights),
+      DescOf(request, Arg::kBias), DescOf(request, Arg::kDst));
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()}};
@@ -44,18 +41,16 @@ dnnl::inner_product_forward::primitive_desc ForwardHint(const KernelRequest& req
   const auto any = [&](const Shape& shape) {
     return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
   };
-  const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_training,
-                                               any(op.src_shape()), any(op.weights_shape()),
-                                               any(op.dst_shape()));
-  return {desc, onednn::Attributes(), onednn::Engine()};
+  return onednn::Describe<dnnl::inner_product_forward>(
+      onednn::Attributes(), dnnl::prop_kind::forward_training, any(op.src_shape()),
+      any(op.weights_shape()), any(op.dst_shape()));
 }
 
 std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const InnerProductOp& op) {
   using BackwardData = dnnl::inner_product_backward_data;
-  const BackwardData::desc desc(DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
-                                DescOf(request, Arg::kDiffDst));
-  const BackwardData::primitive_desc pd(desc, onednn::Attributes(), onednn::Engine(),
-                                        ForwardHint(request, op));
+  const auto pd = onednn::DescribeBackward<BackwardData>(
+      onednn::Attributes(), ForwardHint(request, op), DescOf(request, Arg::kDiffSrc),
+      DescOf(request, Arg::kWeights), DescOf(request, Arg::kDiffDst));
   return onednn::MakePrimitiveKernel<BackwardData>(
       request, pd,
       {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
@@ -66,19 +61,15 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Inn
 std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request,
                                             const InnerProductOp& op) {
   using BackwardWeights = dnnl::inner_product_backward_weights;
-  const bool bias = op.epilogue().bias;
-  const auto desc =
-      bias ? BackwardWeights::desc(DescOf(request, Arg::kSrc), DescOf(request, Arg::kDiffWeights),
-                                   DescOf(request, Arg::kDiffBias), DescOf(request, Arg::kDiffDst))
-           : BackwardWeights::desc(DescOf(request, Arg::kSrc), DescOf(request, Arg::kDiffWeights),
-                                   DescOf(request, Arg::kDiffDst));
-  const BackwardWeights::primitive_desc pd(desc, onednn::Attributes(), onednn::Engine(),
-                                           ForwardHint(request, op));
+  const auto pd = onednn::DescribeBackward<BackwardWeights>(
+      onednn::Attributes(), ForwardHint(request, op), DescOf(request, Arg::kSrc),
+      DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffBias),
+      DescOf(request, Arg::kDiffDst));
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
       {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}};
-  if (bias) {
+  if (op.epilogue().bias) {
     operands.push_back({Arg::kDiffBias, Direction::kOut, DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc()});
   }
   return onednn::MakePrimitiveKernel<BackwardWeights>(request, pd, std::move(operands));

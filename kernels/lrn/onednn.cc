@@ -18,10 +18,10 @@ constexpr auto kAcross = dnnl::algorithm::lrn_across_channels;
 
 Forward::primitive_desc ForwardDesc(const LrnSettings& s, const dnnl::memory::desc& data,
                                     bool training) {
-  return {Forward::desc(
-              training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
-              kAcross, data, s.size, s.alpha, s.beta, s.k),
-          onednn::Attributes(), onednn::Engine()};
+  return onednn::Describe<Forward>(
+      onednn::Attributes(),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kAcross,
+      data, data, s.size, s.alpha, s.beta, s.k);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const LrnSettings& settings,
@@ -37,9 +37,9 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const LrnSetti
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const LrnSettings& s,
                              const dnnl::memory::desc& data) {
-  const Backward::primitive_desc pd(
-      Backward::desc(kAcross, data, data, s.size, s.alpha, s.beta, s.k), onednn::Attributes(),
-      onednn::Engine(), ForwardDesc(s, data, true));
+  const auto pd =
+      onednn::DescribeBackward<Backward>(onednn::Attributes(), ForwardDesc(s, data, true), kAcross,
+                                         data, data, data, s.size, s.alpha, s.beta, s.k);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, data},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},

@@ -42,14 +42,14 @@ struct Geometry {
                   PadAfter(e.w, e.ow(), e.s, e.stride_w, e.pad_left, e.pad_right)} {}
 
   dnnl::memory::dims strides, kernel, pad_before, pad_after;
+  dnnl::memory::dims dilation = {0, 0};  // zeros between the elements of a window
 };
 
 Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
                                     const dnnl::memory::desc& src, const dnnl::memory::desc& dst) {
   const Geometry g(op.extents());
-  return {Forward::desc(prop, AlgorithmOf(op.algorithm()), src, dst, g.strides, g.kernel,
-                        g.pad_before, g.pad_after),
-          onednn::Attributes(), onednn::Engine()};
+  return onednn::Describe<Forward>(onednn::Attributes(), prop, AlgorithmOf(op.algorithm()), src,
+                                   dst, g.strides, g.kernel, g.dilation, g.pad_before, g.pad_after);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& op) {
@@ -76,11 +76,10 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const PoolOp& op) {
   const Geometry g(op.extents());
   // The gradients have the same descriptors as the tensors that they are gradients of, so they also
   // describe the hint.
-  const Backward::primitive_desc pd(
-      Backward::desc(AlgorithmOf(op.algorithm()), diff_src, diff_dst, g.strides, g.kernel,
-                     g.pad_before, g.pad_after),
-      onednn::Attributes(), onednn::Engine(),
-      ForwardDesc(op, dnnl::prop_kind::forward_training, diff_src, diff_dst));
+  const auto pd = onednn::DescribeBackward<Backward>(
+      onednn::Attributes(), ForwardDesc(op, dnnl::prop_kind::forward_training, diff_src, diff_dst),
+      AlgorithmOf(op.algorithm()), diff_src, diff_dst, g.strides, g.kernel, g.dilation,
+      g.pad_before, g.pad_after);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}};

@@ -23,13 +23,12 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op) {
   // oneDNN keeps the reduced dimensions. A row-major dst without them has the same bytes.
   if (!op.keep_dims()) dst_layout = Layout::Plain(rank);
   if (dst_layout.is_any()) dst_layout = src_layout;
-  const dnnl::reduction::primitive_desc pd(
-      dnnl::reduction::desc(op.algorithm() == ReduceAlgorithm::kMean
-                                ? dnnl::algorithm::reduction_mean
-                                : dnnl::algorithm::reduction_sum,
-                            onednn::ToMemoryDesc({op.src_shape(), type, src_layout}),
-                            onednn::ToMemoryDesc({op.kept_shape(), type, dst_layout}), 0.0F, 0.0F),
-      onednn::Attributes(), onednn::Engine());
+  const auto pd = onednn::Describe<dnnl::reduction>(
+      onednn::Attributes(),
+      op.algorithm() == ReduceAlgorithm::kMean ? dnnl::algorithm::reduction_mean
+                                               : dnnl::algorithm::reduction_sum,
+      onednn::ToMemoryDesc({op.src_shape(), type, src_layout}),
+      onednn::ToMemoryDesc({op.kept_shape(), type, dst_layout}), 0.0F, 0.0F);
   const Layout written = op.keep_dims() ? dst_layout : Layout::Plain(op.dst_shape().rank());
   return onednn::MakePrimitiveKernel<dnnl::reduction>(
       request, pd,

@@ -21,21 +21,18 @@ KernelOrRefusal MakeResize(const KernelRequest& request) {
     const auto src = onednn::ToMemoryDesc({op.src_shape(), type, *layout});
     const auto dst = onednn::ToMemoryDesc({op.dst_shape(), type, *layout});
     const bool forward = request.execution.pass == Pass::kForward;
-    const dnnl::resampling_forward::desc forward_desc(request.execution.training || !forward
-                                                          ? dnnl::prop_kind::forward_training
-                                                          : dnnl::prop_kind::forward_inference,
-                                                      kNearest, src, dst);
-    const dnnl::resampling_forward::primitive_desc forward_pd(forward_desc, onednn::Attributes(),
-                                                              onednn::Engine());
+    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
+                                                             : dnnl::prop_kind::forward_inference;
+    const auto forward_pd =
+        onednn::Describe<dnnl::resampling_forward>(onednn::Attributes(), prop, kNearest, src, dst);
     if (forward) {
       return onednn::MakePrimitiveKernel<dnnl::resampling_forward>(
           request, forward_pd,
           {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, src},
            {Arg::kDst, Direction::kOut, DNNL_ARG_DST, dst}});
     }
-    const dnnl::resampling_backward::primitive_desc pd(
-        dnnl::resampling_backward::desc(kNearest, src, dst), onednn::Attributes(), onednn::Engine(),
-        forward_pd);
+    const auto pd = onednn::DescribeBackward<dnnl::resampling_backward>(
+        onednn::Attributes(), forward_pd, kNearest, src, dst);
     return onednn::MakePrimitiveKernel<dnnl::resampling_backward>(
         request, pd,
         {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, dst},

@@ -25,18 +25,17 @@ KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
     const bool forward = request.execution.pass == Pass::kForward;
     const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
                                                              : dnnl::prop_kind::forward_inference;
-    const dnnl::softmax_forward::primitive_desc forward_pd(
-        dnnl::softmax_forward::desc(prop, desc, kClassAxis), onednn::Attributes(),
-        onednn::Engine());
+    const auto forward_pd = onednn::Describe<dnnl::softmax_forward>(
+        onednn::Attributes(), prop, dnnl::algorithm::softmax_accurate, desc, desc, kClassAxis);
     if (forward) {
       return onednn::MakePrimitiveKernel<dnnl::softmax_forward>(
           request, forward_pd,
           {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
            {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
     }
-    const dnnl::softmax_backward::primitive_desc pd(
-        dnnl::softmax_backward::desc(desc, desc, kClassAxis), onednn::Attributes(),
-        onednn::Engine(), forward_pd);
+    const auto pd = onednn::DescribeBackward<dnnl::softmax_backward>(
+        onednn::Attributes(), forward_pd, dnnl::algorithm::softmax_accurate, desc, desc, desc,
+        kClassAxis);
     return onednn::MakePrimitiveKernel<dnnl::softmax_backward>(
         request, pd,
         {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
