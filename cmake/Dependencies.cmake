@@ -15,10 +15,7 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
-# By name: Debian's CMake package of oneDNN 2.6.3 requires OpenCL, which the CPU build does not use.
-find_library(DNNL_LIBRARY dnnl REQUIRED)
-add_library(dnnl INTERFACE)
-target_link_libraries(dnnl INTERFACE ${DNNL_LIBRARY})
+include(${CMAKE_CURRENT_LIST_DIR}/OneDnn.cmake)
 find_package(Protobuf REQUIRED)
 # By name: Debian's CMake package of ONNX requires libraries that no program here uses.
 find_library(ONNX_PROTO_LIBRARY onnx_proto REQUIRED)

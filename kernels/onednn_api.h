@@ -156,6 +156,10 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
 
 #endif
 
+// Whether the gradient of a batch normalization with use_shift must have a shift as operand (2.6),
+// or must not (3.7 refuses to run it).
+inline constexpr bool kBackwardNeedsShift = DNNL_VERSION_MAJOR < 3;
+
 dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attributes,
                                             const dnnl::memory::desc& dst, int axis,
                                             const std::vector<dnnl::memory::desc>& sources);

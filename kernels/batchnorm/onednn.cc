@@ -62,13 +62,14 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
       {Arg::kMean, Direction::kIn, DNNL_ARG_MEAN, channel},
       {Arg::kVariance, Direction::kIn, DNNL_ARG_VARIANCE, channel},
       {Arg::kScale, Direction::kIn, DNNL_ARG_SCALE, channel},
-      // oneDNN 2.6 also requires shift, although no gradient depends on it. Any vector of C
-      // elements is good enough.
-      {Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, channel},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()},
       {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, channel},
       {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, channel}};
+  // No gradient depends on shift. Any vector of C elements is good enough.
+  if (onednn::kBackwardNeedsShift) {
+    operands.push_back({Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, channel});
+  }
   if (op.relu()) {
     if (auto why = onednn::ReadWorkspace(request, pd.workspace_desc(), operands)) {
       return *std::move(why);

@@ -4,12 +4,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
 #include <string>
 
 #include "tests/house/source_tree.h"
+#include "tests/process/child_process.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -53,6 +57,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"Protobuf", "libprotobuf-dev"},
       {"ONNX_PROTO_LIBRARY", "libonnx-dev"},
       {"DNNL_LIBRARY", "libdnnl-dev"},
+      {"DNNL_INCLUDE_DIR", "libdnnl-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},
   };
@@ -107,6 +112,34 @@ TEST(PackagesTest, EverythingThatCMakeLooksForIsListed) {
       EXPECT_TRUE(listed.contains(found->second)) << demand << " needs " << found->second;
     }
   }
+}
+
+// What configuring prints with a oneDNN of this version and threading runtime, as one line.
+std::string WithOneDnn(const std::string& minor, const std::string& runtime) {
+  const TestFolder root;
+  const auto headers = root.path() / "include/oneapi/dnnl";
+  std::filesystem::create_directories(headers);
+  std::filesystem::create_directories(root.path() / "lib");
+  std::ofstream(root.path() / "lib/libdnnl.so") << "";
+  std::ofstream(headers / "dnnl_version.h")
+      << "#define DNNL_VERSION_MAJOR 2\n#define DNNL_VERSION_MINOR " << minor << "\n";
+  std::ofstream(headers / "dnnl_config.h")
+      << "#define DNNL_CPU_THREADING_RUNTIME DNNL_RUNTIME_" << runtime << "\n";
+  std::ofstream(root.path() / "CMakeLists.txt")
+      << "cmake_minimum_required(VERSION 3.25)\nproject(check NONE)\ninclude(" << TOPDNN_SOURCE_DIR
+      << "/cmake/OneDnn.cmake)\nmessage(STATUS \"found ${DNNL_LIBRARY}\")\n";
+  const std::string folder = Quoted(root.path().string());
+  std::string output =
+      RunShell("cmake -S " + folder + " -B " + folder + "/build -DDNNL_ROOT=" + folder).output;
+  return std::regex_replace(output, std::regex(R"(\s+)"), " ");
+}
+
+TEST(PackagesTest, OneDnnOfAFolderIsFoundAndChecked) {
+  using testing::HasSubstr;
+  EXPECT_THAT(WithOneDnn("6", "OMP"), HasSubstr("lib/libdnnl.so"));
+  EXPECT_THAT(WithOneDnn("10", "OMP"), HasSubstr("lib/libdnnl.so"));
+  EXPECT_THAT(WithOneDnn("5", "OMP"), HasSubstr("is too old: install 2.6 or newer"));
+  EXPECT_THAT(WithOneDnn("6", "TBB"), HasSubstr("uses the threading runtime TBB"));
 }
 
 TEST(PackagesTest, ParsesMarksCommentsAndMissingReasons) {
