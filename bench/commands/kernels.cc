@@ -1,11 +1,13 @@
 // `topdnn kernels`: which operations run here, in which pass, on which backend and in which type,
-// found by running and checking each on a small problem.
+// found by running and checking each on a small problem. With --fidelity: how the kernels relate to
+// those of TensorFlow and Caffe, as their files declare it.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "kernels/fidelity.h"
 #include "kernels/registry.h"
 #include "kernels/variant.h"
 
@@ -86,10 +89,38 @@ void Print(const WhatWorks& works) {
   }
 }
 
+std::string PassesText(const std::vector<Pass>& passes) {
+  std::string text;
+  for (const Pass pass : passes) {
+    if (!text.empty()) text += " ";
+    text += NameOf(pass);
+  }
+  return text.empty() ? "all" : text;
+}
+
+// A Markdown table.
+void PrintFidelity() {
+  fmt::print("| operation | backend | pass | its code | how | read in |\n");
+  fmt::print("| --- | --- | --- | --- | --- | --- |\n");
+  for (const FidelityEntry& entry : FidelityEntries()) {
+    fmt::print("| {} | {} | {} | {} | {} | {} |\n", entry.kind, entry.backend,
+               PassesText(entry.passes), NameOf(entry.fidelity), entry.how,
+               entry.source.empty() ? "" : fmt::format("`{}`", entry.source));
+  }
+}
+
 std::function<int()> Configure(CommandParser& parser) {
   parser.AddFooter("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
-  return [] {
-    Print(FindWhatWorks());
+  const auto fidelity = std::make_shared<bool>(false);
+  parser.AddFlag("--fidelity", *fidelity,
+                 "Print how the kernels on eigen relate to TensorFlow's, and those on openblas to "
+                 "Caffe's, and do not run them");
+  return [fidelity] {
+    if (*fidelity) {
+      PrintFidelity();
+    } else {
+      Print(FindWhatWorks());
+    }
     return kExitGood;
   };
 }

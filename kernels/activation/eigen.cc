@@ -4,6 +4,7 @@
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 
 namespace topdnn {
 
@@ -58,6 +59,37 @@ const eigen::Registration kBounded("bounded_relu", MakeActivation);
 const eigen::Registration kClip("clip", MakeActivation);
 const eigen::Registration kSigmoid("sigmoid", MakeActivation);
 const eigen::Registration kHardSigmoid("hard_sigmoid", MakeActivation);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"relu",
+                         "eigen",
+                         Fidelity::kSame,
+                         "max with 0; a NaN stays",
+                         "relu_op_functor.h",
+                         {Pass::kForward}}),
+    FidelityDeclaration({"relu",
+                         "eigen",
+                         Fidelity::kOurs,
+                         "a mask selects the gradient, so that an infinite one gives 0; TensorFlow "
+                         "multiplies by 0 or 1",
+                         "relu_op_functor.h",
+                         {Pass::kBackwardData}}),
+    FidelityDeclaration({"bounded_relu",
+                         "eigen",
+                         Fidelity::kSame,
+                         "max with 0, then min with the bound; a NaN stays",
+                         "relu_op_functor.h",
+                         {Pass::kForward}}),
+    FidelityDeclaration({"bounded_relu",
+                         "eigen",
+                         Fidelity::kOurs,
+                         "a mask selects the gradient, so that an infinite one gives 0; TensorFlow "
+                         "multiplies by 0 or 1",
+                         "relu_op_functor.h",
+                         {Pass::kBackwardData}}),
+    FidelityDeclaration({"clip", "eigen", Fidelity::kNotCompared, "one expression"}),
+    FidelityDeclaration({"sigmoid", "eigen", Fidelity::kNotCompared, "one expression"}),
+    FidelityDeclaration({"hard_sigmoid", "eigen", Fidelity::kNotCompared, "one expression"}),
+};
 
 }  // namespace
 

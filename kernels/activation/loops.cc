@@ -5,6 +5,7 @@
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -120,6 +121,18 @@ const KernelRegistration kBounded("bounded_relu", "openblas", MakeRelu);
 const KernelRegistration kClip("clip", "openblas", MakeClip);
 const KernelRegistration kSigmoid("sigmoid", "openblas", MakeSigmoid);
 const KernelRegistration kHardSigmoid("hard_sigmoid", "openblas", MakeHardSigmoid);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"relu", "openblas", Fidelity::kOurs,
+                         "a loop on all threads; Caffe's is serial", "layers/relu_layer.cpp"}),
+    FidelityDeclaration(
+        {"bounded_relu", "openblas", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+    FidelityDeclaration(
+        {"clip", "openblas", Fidelity::kOurs, "a loop; Caffe 1.0 has no such operation"}),
+    FidelityDeclaration({"sigmoid", "openblas", Fidelity::kOurs,
+                         "a loop on all threads; Caffe's is serial", "layers/sigmoid_layer.cpp"}),
+    FidelityDeclaration(
+        {"hard_sigmoid", "openblas", Fidelity::kOurs, "a loop; Caffe has no such operation"}),
+};
 
 }  // namespace
 

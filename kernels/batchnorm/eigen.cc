@@ -3,6 +3,7 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/moving_average.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 
 namespace topdnn {
 
@@ -73,6 +74,12 @@ class MovingAverageEigen : public eigen::EigenKernel {
 const eigen::Registration kNorm("batchnorm", MakeBatchNorm);
 const eigen::Registration kAverage("moving_average",
                                    eigen::Make<MovingAverageEigen, MovingAverageOp>);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"batchnorm", "eigen", Fidelity::kOurs,
+                         "sums of rows by thread; TensorFlow uses Eigen's reductions",
+                         "fused_batch_norm_op.cc"}),
+    FidelityDeclaration({"moving_average", "eigen", Fidelity::kNotCompared, "one expression"}),
+};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -147,6 +148,9 @@ class BatchNormLoops : public LoopsKernel {
 
 const KernelRegistration kRegistration("batchnorm", "openblas",
                                        MakeLoops<BatchNormOp, BatchNormLoops>);
+const FidelityDeclaration kFidelity({"batchnorm", "openblas", Fidelity::kOurs,
+                                     "loops; Caffe sums by gemv and spreads the sums by gemm",
+                                     "layers/batch_norm_layer.cpp"});
 
 }  // namespace
 

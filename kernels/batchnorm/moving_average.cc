@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/extents.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/problem.h"
 #include "kernels/reference.h"
@@ -92,6 +93,10 @@ constexpr auto kLoops = MakeLoops<MovingAverageOp, MovingAverageLoops>;
 const KernelRegistration kReference("moving_average", "reference", MakeReferenceAverage);
 const KernelRegistration kForOneDnn("moving_average", "onednn", kLoops);
 const KernelRegistration kForOpenBlas("moving_average", "openblas", kLoops);
+const FidelityDeclaration kFidelity(
+    {"moving_average", "openblas", Fidelity::kOurs,
+     "a loop; Caffe calls axpby, with a correction for the first steps",
+     "layers/batch_norm_layer.cpp"});
 const ProblemRegistration kProblem("moving_average", ParseMovingAverage);
 
 }  // namespace

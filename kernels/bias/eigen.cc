@@ -2,6 +2,7 @@
 
 #include "kernels/bias/bias.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 
 namespace topdnn {
 
@@ -40,6 +41,8 @@ KernelOrRefusal MakeBias(const eigen::Functions& functions, KernelRequest& reque
 }
 
 const eigen::Registration kRegistration("bias", MakeBias);
+const FidelityDeclaration kFidelity({"bias", "eigen", Fidelity::kNotCompared,
+                                     "sums of rows by thread"});
 
 }  // namespace
 

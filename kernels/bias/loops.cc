@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/bf16.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -160,6 +161,9 @@ const KernelRegistration kRegistration("bias", "openblas", [](const KernelReques
   }
   return MakeBiasLoops(request);
 });
+const FidelityDeclaration kFidelity(
+    {"bias", "openblas", Fidelity::kOurs,
+     "loops; Caffe multiplies by a row of ones (gemm), and sums by gemv", "layers/bias_layer.cpp"});
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "kernels/concat/concat.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/permutation.h"
 
 namespace topdnn {
@@ -61,6 +62,10 @@ KernelOrRefusal MakeConcat(const eigen::Functions& functions, KernelRequest& req
 }
 
 const eigen::Registration kRegistration("concat", MakeConcat);
+const FidelityDeclaration kFidelity({"concat", "eigen", Fidelity::kOurs,
+                                     "one source after the other, rows shared by the threads; "
+                                     "TensorFlow's threads share the elements of the result",
+                                     "concat_lib_cpu.h"});
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "kernels/conv/group_by_group.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/variant.h"
 
 namespace topdnn {
@@ -286,6 +287,29 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
 }
 
 const eigen::Registration kRegistration("conv", MakeConv, {kMatMul});
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"conv",
+                         "eigen",
+                         Fidelity::kSame,
+                         "a contraction with implicit patches, which our code packs; depthwise as "
+                         "in depthwise_conv_op.cc; `eigen-matmul` without patches is ours",
+                         "conv_ops.cc",
+                         {Pass::kForward}}),
+    FidelityDeclaration({"conv",
+                         "eigen",
+                         Fidelity::kSame,
+                         "sharded gemm and col2im, or one gemm at a time; depthwise as in "
+                         "depthwise_conv_grad_op.cc",
+                         "conv_grad_input_ops.cc",
+                         {Pass::kBackwardData}}),
+    FidelityDeclaration({"conv",
+                         "eigen",
+                         Fidelity::kSame,
+                         "im2col of a shard, then a contraction that accumulates; depthwise and "
+                         "groups are ours (weights are stored by group)",
+                         "conv_grad_filter_ops.cc",
+                         {Pass::kBackwardWeights}}),
+};
 
 const VariantRegistration kVariant(
     {.name = "eigen-matmul", .backend = "eigen", .algorithm = "matmul", .kind = "conv"});

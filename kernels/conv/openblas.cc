@@ -13,6 +13,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/im2col.h"
+#include "kernels/fidelity.h"
 #include "kernels/registry.h"
 #include "kernels/variant.h"
 
@@ -159,6 +160,10 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
 }
 
 const KernelRegistration kRegistration("conv", "openblas", MakeConv);
+const FidelityDeclaration kFidelity({"conv", "openblas", Fidelity::kSame,
+                                     "im2col and one sgemm an image and group; im2col is one loop "
+                                     "over all groups; `openblas-parallel` is ours",
+                                     "layers/base_conv_layer.cpp"});
 
 const VariantRegistration kVariant({.name = "openblas-parallel",
                                     .backend = "openblas",

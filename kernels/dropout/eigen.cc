@@ -2,6 +2,7 @@
 
 #include "kernels/dropout/loops.h"
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 
 namespace topdnn {
 
@@ -28,6 +29,8 @@ KernelOrRefusal MakeDropout(const eigen::Functions& functions, KernelRequest& re
 }
 
 const eigen::Registration kRegistration("dropout", MakeDropout);
+const FidelityDeclaration kFidelity({"dropout", "eigen", Fidelity::kNotCompared,
+                                     "Philox numbers in an order of our own, on Eigen's pool"});
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 
 #include "kernels/bf16.h"
 #include "kernels/dropout/dropout.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -161,6 +162,10 @@ KernelOrRefusal MakeDropout(const KernelRequest& request) {
 
 const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
 const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
+const FidelityDeclaration kFidelity(
+    {"dropout", "openblas", Fidelity::kOurs,
+     "a loop with Philox numbers; Caffe draws a mask and multiplies, on one thread",
+     "layers/dropout_layer.cpp"});
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/fidelity.h"
 
 namespace topdnn {
 
@@ -40,6 +41,7 @@ KernelOrRefusal MakeAdd(const eigen::Functions& functions, KernelRequest& reques
 }
 
 const eigen::Registration kRegistration("add", MakeAdd);
+const FidelityDeclaration kFidelity({"add", "eigen", Fidelity::kNotCompared, "one expression"});
 
 }  // namespace
 

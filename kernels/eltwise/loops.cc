@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/eltwise/add.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 
@@ -48,6 +49,9 @@ class AddLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("add", "openblas", MakeLoops<AddOp, AddLoops>);
+const FidelityDeclaration kFidelity({"add", "openblas", Fidelity::kOurs,
+                                     "one loop; Caffe calls axpy for each source",
+                                     "layers/eltwise_layer.cpp"});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // row-major image it is a copy.
 
 #include "kernels/eigen/shuffle.h"
+#include "kernels/fidelity.h"
 #include "kernels/flatten/flatten.h"
 
 namespace topdnn {
@@ -24,6 +25,9 @@ KernelOrRefusal MakeFlatten(const eigen::Functions& functions, KernelRequest& re
 }
 
 const eigen::Registration kRegistration("flatten", MakeFlatten);
+const FidelityDeclaration kFidelity(
+    {"flatten", "eigen", Fidelity::kOurs,
+     "a shuffle, because the layout changes; TensorFlow changes the shape alone"});
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // Flatten of a row-major tensor in f32 as a copy, for backends whose libraries have none.
 
+#include "kernels/fidelity.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
@@ -24,6 +25,9 @@ class FlattenLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("flatten", "openblas", MakeLoops<FlattenOp, FlattenLoops>);
+const FidelityDeclaration kFidelity({"flatten", "openblas", Fidelity::kOurs,
+                                     "copies; Caffe's result shares the memory of its source",
+                                     "layers/flatten_layer.cpp"});
 
 }  // namespace
 

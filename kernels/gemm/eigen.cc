@@ -1,6 +1,7 @@
 // General matrix multiplication as an Eigen contraction, one per matrix of the batch.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/gemm/gemm.h"
 
 namespace topdnn {
@@ -45,6 +46,11 @@ KernelOrRefusal MakeGemm(const eigen::Functions& functions, KernelRequest& reque
 }
 
 const eigen::Registration kRegistration("gemm", MakeGemm);
+const FidelityDeclaration kFidelity(
+    {"gemm", "eigen", Fidelity::kSame,
+     "a contraction; `eigen-sgemm` packs every panel, and TensorFlow not those that are used once "
+     "(eigen_contraction_kernel.h)",
+     "matmul_op.cc"});
 
 }  // namespace
 

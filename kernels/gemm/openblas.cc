@@ -2,6 +2,7 @@
 
 #include "kernels/openblas.h"
 
+#include "kernels/fidelity.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/registry.h"
 
@@ -33,6 +34,8 @@ class GemmOpenBlas : public openblas::OpenBlasKernel {
 };
 
 const KernelRegistration kRegistration("gemm", "openblas", openblas::Make<GemmOp, GemmOpenBlas>);
+const FidelityDeclaration kFidelity({"gemm", "openblas", Fidelity::kSame, "one call of sgemm",
+                                     "util/math_functions.cpp"});
 
 }  // namespace
 

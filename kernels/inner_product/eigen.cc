@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/inner_product/inner_product.h"
 
 namespace topdnn {
@@ -112,6 +113,9 @@ KernelOrRefusal MakeInnerProduct(const eigen::Functions& functions, KernelReques
 }
 
 const eigen::Registration kRegistration("inner_product", MakeInnerProduct);
+const FidelityDeclaration kFidelity({"inner_product", "eigen", Fidelity::kSame,
+                                     "a contraction, with the bias in its output kernel",
+                                     "matmul_op.cc"});
 
 }  // namespace
 

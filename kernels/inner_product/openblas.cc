@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "kernels/fidelity.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/registry.h"
 
@@ -68,6 +69,9 @@ KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
 }
 
 const KernelRegistration kRegistration("inner_product", "openblas", MakeInnerProduct);
+const FidelityDeclaration kFidelity({"inner_product", "openblas", Fidelity::kSame,
+                                     "sgemm, and the bias by sgemm and sgemv",
+                                     "layers/inner_product_layer.cpp"});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 // `scale`.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/lrn/lrn.h"
 
 namespace topdnn {
@@ -53,6 +54,9 @@ KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& reques
 }
 
 const eigen::Registration kRegistration("lrn", MakeLrn);
+const FidelityDeclaration kFidelity({"lrn", "eigen", Fidelity::kOurs,
+                                     "windows of rows; TensorFlow multiplies by a band matrix",
+                                     "lrn_op.cc"});
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/fidelity.h"
 #include "kernels/lrn/lrn.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
@@ -128,6 +129,9 @@ class LrnLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);
+const FidelityDeclaration kFidelity({"lrn", "openblas", Fidelity::kOurs,
+                                     "loops over windows; Caffe keeps running sums by axpy",
+                                     "layers/lrn_layer.cpp"});
 
 }  // namespace
 

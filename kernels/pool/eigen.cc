@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/pool/pool.h"
 #include "kernels/window.h"
 
@@ -116,6 +117,21 @@ KernelOrRefusal MakePool(const eigen::Functions& functions, KernelRequest& reque
 }
 
 const eigen::Registration kRegistration("pool", MakePool);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration(
+        {"pool",
+         "eigen",
+         Fidelity::kOurs,
+         "threads share rows, and the maxima's places are saved; TensorFlow shares images",
+         "maxpooling_op.cc",
+         {Pass::kForward}}),
+    FidelityDeclaration({"pool",
+                         "eigen",
+                         Fidelity::kOurs,
+                         "saved places of the maxima; TensorFlow finds them again",
+                         "maxpooling_op.cc",
+                         {Pass::kBackwardData}}),
+};
 
 }  // namespace
 

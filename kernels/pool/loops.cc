@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
@@ -210,6 +211,9 @@ class PoolLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("pool", "openblas", MakeLoops<PoolOp, PoolLoops>);
+const FidelityDeclaration kFidelity({"pool", "openblas", Fidelity::kOurs,
+                                     "loops on all threads; Caffe's are serial",
+                                     "layers/pooling_layer.cpp"});
 
 }  // namespace
 

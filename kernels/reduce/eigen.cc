@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/permutation.h"
 #include "kernels/reduce/reduce.h"
 
@@ -150,6 +151,9 @@ KernelOrRefusal MakeReduce(const eigen::Functions& functions, KernelRequest& req
 }
 
 const eigen::Registration kRegistration("reduce", MakeReduce);
+const FidelityDeclaration kFidelity(
+    {"reduce", "eigen", Fidelity::kNotCompared,
+     "dimensions merged as in reduction_ops_common.h; not read further"});
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/bf16.h"
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/registry.h"
@@ -274,6 +275,9 @@ KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
 namespace {
 
 const KernelRegistration kRegistration("reduce", "openblas", MakeReduceLoops);
+const FidelityDeclaration kFidelity({"reduce", "openblas", Fidelity::kOurs,
+                                     "loops; Caffe calls dot and set for each row",
+                                     "layers/reduction_layer.cpp"});
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Reorder between unblocked layouts as an Eigen shuffle: NCHW to NHWC, OIHW to HWIO and back.
 
 #include "kernels/eigen/shuffle.h"
+#include "kernels/fidelity.h"
 #include "kernels/reorder/reorder.h"
 
 namespace topdnn {
@@ -21,6 +22,8 @@ KernelOrRefusal MakeReorder(const eigen::Functions& functions, KernelRequest& re
 }
 
 const eigen::Registration kRegistration("reorder", MakeReorder);
+const FidelityDeclaration kFidelity({"reorder", "eigen", Fidelity::kOurs,
+                                     "a shuffle; TensorFlow's plans have no reorder"});
 
 }  // namespace
 

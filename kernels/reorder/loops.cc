@@ -2,6 +2,7 @@
 // same, and otherwise uses tables of offsets, from any layout with a letter tag to any other.
 // Padding inside blocks is zeroed.
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/reorder/reorder.h"
@@ -48,6 +49,8 @@ KernelOrRefusal MakeReorder(const KernelRequest& request) {
 }
 
 const KernelRegistration kRegistration("reorder", "openblas", MakeReorder);
+const FidelityDeclaration kFidelity({"reorder", "openblas", Fidelity::kOurs,
+                                     "loops; Caffe has one layout and no reorder"});
 
 }  // namespace
 

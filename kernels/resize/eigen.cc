@@ -1,6 +1,7 @@
 // Resize on Eigen, all channels of a pixel at a time.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {
@@ -41,6 +42,8 @@ KernelOrRefusal MakeResize(const eigen::Functions& functions, KernelRequest& req
 }
 
 const eigen::Registration kRegistration("resize", MakeResize);
+const FidelityDeclaration kFidelity({"resize", "eigen", Fidelity::kNotCompared,
+                                     "copies of pixels"});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/resize/resize.h"
@@ -63,6 +64,8 @@ class ResizeLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("resize", "openblas", MakeLoops<ResizeOp, ResizeLoops>);
+const FidelityDeclaration kFidelity({"resize", "openblas", Fidelity::kOurs,
+                                     "loops; Caffe has no such operation"});
 
 }  // namespace
 

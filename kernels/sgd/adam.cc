@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/problem.h"
 #include "kernels/reference.h"
@@ -139,6 +140,10 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("adam", "reference", MakeReferenceAdam);
 const KernelRegistration kForOneDnn("adam", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("adam", "openblas", MakeLoops);
+const FidelityDeclaration kFidelity(
+    {"adam", "openblas", Fidelity::kOurs,
+     "one loop; Caffe makes a pass for each operation (axpby, powx, div)",
+     "solvers/adam_solver.cpp"});
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Updates of parameters as Eigen device expressions.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 
@@ -47,6 +48,11 @@ class AdamEigen : public eigen::EigenKernel {
 
 const eigen::Registration kSgd("sgd", eigen::Make<SgdEigen, SgdOp>);
 const eigen::Registration kAdam("adam", eigen::Make<AdamEigen, AdamOp>);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"sgd", "eigen", Fidelity::kSame, "expressions", "training_ops.cc"}),
+    FidelityDeclaration(
+        {"adam", "eigen", Fidelity::kSame, "three expressions a block", "training_ops.cc"}),
+};
 
 }  // namespace
 

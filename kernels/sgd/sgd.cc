@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/problem.h"
 #include "kernels/reference.h"
@@ -126,6 +127,9 @@ KernelOrRefusal MakeLoops(const KernelRequest& request) {
 const KernelRegistration kReference("sgd", "reference", MakeReferenceSgd);
 const KernelRegistration kForOneDnn("sgd", "onednn", MakeLoops);
 const KernelRegistration kForOpenBlas("sgd", "openblas", MakeLoops);
+const FidelityDeclaration kFidelity({"sgd", "openblas", Fidelity::kOurs,
+                                     "one loop; Caffe calls axpby, copy and axpy",
+                                     "solvers/sgd_solver.cpp"});
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Softmax cross-entropy with Eigen's arrays, row-major. The pool's threads share the rows.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/softmax/cross_entropy.h"
 
 namespace topdnn {
@@ -33,6 +34,8 @@ KernelOrRefusal MakeCrossEntropy(const eigen::Functions& functions, KernelReques
 }
 
 const eigen::Registration kRegistration("softmax_cross_entropy", MakeCrossEntropy);
+const FidelityDeclaration kFidelity({"softmax_cross_entropy", "eigen", Fidelity::kNotCompared,
+                                     "rows by thread"});
 
 }  // namespace
 

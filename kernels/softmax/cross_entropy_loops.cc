@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/softmax/cross_entropy.h"
@@ -55,6 +56,10 @@ KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
 
 const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeCrossEntropy);
 const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeCrossEntropy);
+const FidelityDeclaration kFidelity(
+    {"softmax_cross_entropy", "openblas", Fidelity::kOurs,
+     "rows on all threads; Caffe's loop after its softmax is serial",
+     "layers/softmax_loss_layer.cpp"});
 
 }  // namespace
 

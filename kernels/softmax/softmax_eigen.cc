@@ -1,6 +1,7 @@
 // Softmax as Eigen device expressions, row-major.
 
 #include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {
@@ -35,6 +36,20 @@ KernelOrRefusal MakeSoftmax(const eigen::Functions& functions, KernelRequest& re
 }
 
 const eigen::Registration kRegistration("softmax", MakeSoftmax);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"softmax",
+                         "eigen",
+                         Fidelity::kSame,
+                         "two expressions: exp(src - maximum), then times the inverse of the sum",
+                         "softmax_op_functor.h",
+                         {Pass::kForward}}),
+    FidelityDeclaration({"softmax",
+                         "eigen",
+                         Fidelity::kOurs,
+                         "one expression; TensorFlow composes it of four operations",
+                         "tensorflow/python/ops/nn_grad.py",
+                         {Pass::kBackwardData}}),
+};
 
 }  // namespace
 

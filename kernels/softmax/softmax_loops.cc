@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/softmax/softmax.h"
@@ -55,6 +56,10 @@ class SoftmaxLoops : public LoopsKernel {
 };
 
 const KernelRegistration kRegistration("softmax", "openblas", MakeLoops<SoftmaxOp, SoftmaxLoops>);
+const FidelityDeclaration kFidelity(
+    {"softmax", "openblas", Fidelity::kOurs,
+     "loops over rows; Caffe subtracts the maxima by gemm and sums by gemv",
+     "layers/softmax_layer.cpp"});
 
 }  // namespace
 

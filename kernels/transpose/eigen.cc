@@ -1,6 +1,7 @@
 // Transposition between unblocked layouts as an Eigen shuffle.
 
 #include "kernels/eigen/shuffle.h"
+#include "kernels/fidelity.h"
 #include "kernels/transpose/transpose.h"
 
 namespace topdnn {
@@ -18,6 +19,7 @@ KernelOrRefusal MakeTranspose(const eigen::Functions& functions, KernelRequest& 
 }
 
 const eigen::Registration kRegistration("transpose", MakeTranspose);
+const FidelityDeclaration kFidelity({"transpose", "eigen", Fidelity::kNotCompared, "a shuffle"});
 
 }  // namespace
 

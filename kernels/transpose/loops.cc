@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/registry.h"
 #include "kernels/transpose/transpose.h"
@@ -79,6 +80,8 @@ class TransposeLoops : public LoopsKernel {
 
 const KernelRegistration kRegistration("transpose", "openblas",
                                        MakeLoops<TransposeOp, TransposeLoops>);
+const FidelityDeclaration kFidelity({"transpose", "openblas", Fidelity::kOurs,
+                                     "loops; Caffe has no such operation"});
 
 }  // namespace
 

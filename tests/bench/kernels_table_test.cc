@@ -1,8 +1,10 @@
-// The table of docs/kernels.md must be the output of `topdnn kernels`: it lists everything that
-// works here, and everything in it works here, except types that this CPU may lack.
+// The tables of docs/kernels.md must be the output of `topdnn kernels`. The first lists everything
+// that works here, and everything in it works here, except types that this CPU may lack.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <set>
@@ -10,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/cases/problem_sets.h"
+#include "kernels/fidelity.h"
 #include "tests/process/child_process.h"
 
 namespace topdnn {
@@ -79,6 +83,39 @@ TEST(KernelsTableTest, TheDocumentHasTheProgramsOutput) {
     }
   }
   EXPECT_EQ(written.size(), here.size());
+}
+
+TEST(KernelsTableTest, TheDocumentHasTheFidelityOfEveryKernel) {
+  const Outcome outcome = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " kernels --fidelity");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  std::ifstream file(TOPDNN_SOURCE_DIR "/docs/kernels.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  EXPECT_THAT(page.str(), testing::HasSubstr("\n" + outcome.output + "\n"))
+      << "paste `topdnn kernels --fidelity`";
+}
+
+// Every pass of an operation has one entry, and a claim to be the same names the file that was
+// read.
+TEST(KernelsTableTest, EveryPassHasOneFidelity) {
+  for (const FidelityEntry& entry : FidelityEntries()) {
+    EXPECT_TRUE(entry.fidelity != Fidelity::kSame || !entry.source.empty()) << entry.kind;
+    EXPECT_TRUE(entry.fidelity != Fidelity::kNotCompared || entry.source.empty()) << entry.kind;
+  }
+  for (const CountedProblem& problem : ProblemSetNamed("smoke").problems) {
+    for (const Pass pass : problem.passes) {
+      if (!problem.op->Has({pass, /*training=*/true, DataType::kF32})) continue;
+      for (const std::string backend : {"eigen", "openblas"}) {
+        int entries = 0;
+        for (const FidelityEntry& entry : FidelityEntries()) {
+          if (entry.kind != problem.op->kind() || entry.backend != backend) continue;
+          const auto& passes = entry.passes;
+          entries += passes.empty() || std::count(passes.begin(), passes.end(), pass) == 1 ? 1 : 0;
+        }
+        EXPECT_EQ(entries, 1) << problem.op->kind() << " " << NameOf(pass) << " " << backend;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -4,10 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
-#include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -55,24 +51,6 @@ TEST(RegistrationTest, ANameIsRegisteredOnce) {
   EXPECT_THROW(ProblemRegistration("relu", nullptr), std::logic_error);
   EXPECT_THROW(VariantRegistration({.name = "onednn", .backend = "onednn"}), std::logic_error);
   EXPECT_THROW(ElementRegistration("conv", nullptr), std::logic_error);
-}
-
-// docs/kernels.md says of every operation of these backends what is as in TensorFlow or Caffe.
-TEST(RegistrationTest, EveryOperationIsComparedWithTheFrameworks) {
-  std::ifstream page(TOPDNN_SOURCE_DIR "/docs/kernels.md");
-  const std::string text{std::istreambuf_iterator<char>(page), {}};
-  const std::size_t begin = text.find("## What is as in TensorFlow and Caffe");
-  ASSERT_NE(begin, std::string::npos);
-  std::set<std::string> rows;
-  std::istringstream section(text.substr(begin, text.find("\n## ", begin) - begin));
-  for (std::string line; std::getline(section, line);) {
-    if (line.starts_with("| ")) rows.insert(line.substr(2, line.find(' ', 2) - 2));
-  }
-  std::set<std::string> kinds = {"operation", "---------------------"};  // the head
-  for (const auto& [kind, backend] : RegisteredKernels()) {
-    if (backend == "eigen" || backend == "openblas") kinds.insert(kind);
-  }
-  EXPECT_EQ(rows, kinds);
 }
 
 TEST(RegistrationTest, TheFirstRegistrationStays) {
