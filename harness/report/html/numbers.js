@@ -11,7 +11,7 @@ function digits(x) {
   if (x === 0) return '0';
   const size = Math.abs(x);
   if (size >= 1e6) return x.toExponential(2);
-  if (size >= 1000) return x.toFixed(0);
+  if (size >= 999.5) return x.toFixed(0);
   if (size < 0.001) return x.toExponential(1);
   return x.toPrecision(3);
 }
