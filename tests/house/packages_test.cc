@@ -53,6 +53,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"Protobuf", "libprotobuf-dev"},
       {"ONNX_PROTO_LIBRARY", "libonnx-dev"},
       {"DNNL_LIBRARY", "libdnnl-dev"},
+      {"MPI", "libopenmpi-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},
   };

@@ -1,0 +1,240 @@
+#include "bench/studies/scale.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
+#include "bench/command_line/nearest.h"
+#include "bench/ranks/mpi_transport.h"
+#include "bench/studies/scale_agreement.h"
+#include "bench/studies/scale_figures.h"
+#include "bench/studies/scale_report.h"
+#include "bench/studies/scale_run.h"
+#include "harness/one_line.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+namespace {
+
+// The largest difference of losses that counts as rounding.
+double LossBound(const ScaleOptions& options) {
+  return options.wire == "f32" && options.workload.dtype == "f32" ? 1e-4 : 2e-2;
+}
+
+void CheckScaleOptions(const ScaleOptions& options) {
+  if (options.predict && options.scaling == "strong") {
+    throw UsageError("--predict: predicts weak scaling; leave out --scaling strong");
+  }
+  CheckName("wire", options.wire, {"f32", "bf16"});
+  if (!options.scaling.empty()) CheckName("scaling", options.scaling, {"strong", "weak"});
+  if (options.bucket_bytes() < 1) {
+    throw UsageError(
+        fmt::format("--bucket-size {:g}: must be more than 0 MiB", options.bucket_mib));
+  }
+}
+
+// Without --threads: OMP_NUM_THREADS, otherwise the node's CPUs divided among its ranks.
+int ThreadsOfRank(const ScaleOptions& options, const Launch& launch) {
+  if (options.workload.threads != 0) return ThreadsOf(options.workload);
+  const char* const variable = std::getenv("OMP_NUM_THREADS");
+  const int wanted = variable == nullptr ? 0 : std::atoi(variable);
+  const auto cpus = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  const int share = std::max(cpus / launch.node_ranks.value_or(1), 1);
+  return std::min(ThreadsOf(options.workload), wanted > 0 ? wanted : share);
+}
+
+// 1, 2, 4, ... and all ranks; or all ranks only.
+std::vector<int> GroupsOf(const ScaleOptions& options, int ranks) {
+  std::vector<int> groups;
+  for (int size = 1; !options.scaling.empty() && size < ranks; size *= 2) groups.push_back(size);
+  groups.push_back(ranks);
+  return groups;
+}
+
+// The batch of a group. Throws UsageError if its ranks cannot have equal parts.
+std::int64_t GlobalBatch(const ScaleOptions& options, int ranks) {
+  const std::int64_t batch = options.workload.batch.value_or(options.workload.default_batch);
+  if (batch < 1) throw UsageError(fmt::format("--batch {}: must be 1 or more", batch));
+  if (options.scaling == "weak") return batch * ranks;
+  if (batch % ranks == 0) return batch;
+  const std::int64_t below = batch / ranks * ranks;
+  throw UsageError(fmt::format("--batch {}: does not divide among {} ranks; take {}{}", batch,
+                               ranks, below > 0 ? fmt::format("{} or ", below) : std::string(),
+                               below + ranks));
+}
+
+bool HasStage(const Plan& plan, std::string_view op) {
+  return std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [op](const Stage& stage) { return stage.op->kind() == op; });
+}
+
+std::vector<std::string> NotesOf(const ScaleOptions& options, const Plan& plan) {
+  std::vector<std::string> notes;
+  if (HasStage(plan, "batchnorm")) {
+    notes.push_back(
+        "batch normalization: each rank uses the mean and variance of its part of the batch, so "
+        "the loss depends on the number of ranks, and is not compared");
+  }
+  if (options.workload.dropout && HasStage(plan, "dropout")) {
+    notes.push_back(
+        "dropout: each rank draws its own masks, so the loss depends on the number of ranks, and "
+        "is not compared");
+  }
+  if (!options.no_overlap) {
+    notes.push_back(
+        "sums make progress when a rank calls MPI: after each stage, and while it waits");
+  }
+  return notes;
+}
+
+struct Measured {
+  ScaleReport report;
+  std::string wrong;
+};
+
+// The differences of the losses between the groups of strong scaling.
+void CompareLosses(const ScaleOptions& options, const std::vector<GroupRun>& runs, bool comparable,
+                   Measured& measured) {
+  if (options.scaling != "strong" || runs.size() < 2) return;
+  double error = 0;
+  for (const GroupRun& run : runs) {
+    error = std::max(error, LossDifference(run.losses, runs.front().losses));
+  }
+  measured.report.loss_error = error;
+  if (!comparable) return;
+  measured.report.loss_bound = LossBound(options);
+  if (error <= *measured.report.loss_bound) return;
+  measured.wrong = fmt::format(
+      "the losses of different numbers of ranks differ by {:.2g}, more than rounding", error);
+}
+
+// Rank 0 returns the report, the others nothing.
+std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity& own,
+                                Transport& transport) {
+  Measured measured;
+  ScaleReport& report = measured.report;
+  std::vector<GroupRun> runs;
+  bool comparable = true;
+  for (const int ranks : GroupsOf(options, transport.ranks())) {
+    transport.ChooseGroup(ranks);
+    std::unique_ptr<RankRun> run;
+    std::exception_ptr failure;
+    try {
+      const std::int64_t batch = GlobalBatch(options, ranks);
+      if (transport.in_group()) run = std::make_unique<RankRun>(options, batch, transport);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    report.ranks = Agree(transport, own, failure);
+    auto group = RankRun::Train(run.get(), transport);
+    // Every rank must leave the loop with rank 0.
+    const bool stops = group && (!group->complete || !group->wrong.empty());
+    const bool ends = transport.Gather(stops ? "stop" : "").front() == "stop";
+    if (group) {
+      report.network = run->workload().network;
+      report.backend = run->workload().backend;
+      report.dtype = run->workload().dtype;
+      report.source = group->source;
+      report.complete = group->complete;
+      report.notes = NotesOf(options, run->plan());
+      comparable = !HasStage(run->plan(), "batchnorm") &&
+                   !(options.workload.dropout && HasStage(run->plan(), "dropout"));
+      measured.wrong = group->wrong;
+      report.losses = group->losses;
+      report.groups.push_back(FiguresOf(*group, options.wire_type()));
+      runs.push_back(std::move(*group));
+    }
+    if (ends) break;
+  }
+  if (transport.rank() != 0) return std::nullopt;
+  report.mpi = transport.library();
+  if (options.predict) report.prediction = PredictScaling(runs, options.wire_type());
+  if (measured.wrong.empty()) CompareLosses(options, runs, comparable, measured);
+  const std::string shared = OversubscriptionOf(report.ranks);
+  if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
+  if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
+  if (!measured.wrong.empty()) Worsen(report.verdict, Status::kFailed, measured.wrong);
+  return measured;
+}
+
+int Publish(const ScaleOptions& options, const Measured& measured) {
+  if (!options.json.empty()) {
+    WriteFileAtomically(options.json, JsonText(ScaleJson(measured.report, options)));
+  }
+  if (!options.quiet) {
+    std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+    fmt::print(stream, "{}", ScaleTable(measured.report, options, DetectStyle(stream)));
+    std::fflush(stream);
+  }
+  if (!measured.wrong.empty()) {
+    fmt::print(stderr, "topdnn: scale: {}\n", OneLine(measured.wrong));
+    return kExitWrong;
+  }
+  return measured.report.complete ? kExitGood : kExitInterrupted;
+}
+
+// Before MPI starts, because the check of the threads forks.
+std::exception_ptr SetThreads(const Launch& launch, ScaleOptions& options) {
+  try {
+    CheckScaleOptions(options);
+    options.workload.threads = ThreadsOfRank(options, launch);
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+int RunRank(const ScaleOptions& options, std::exception_ptr failure, Transport& transport) {
+  try {
+    if (transport.rank() == 0) CheckOutputs({options.json}, {});
+  } catch (...) {
+    if (failure == nullptr) failure = std::current_exception();
+  }
+  const RankIdentity own = DescribeRank(options.workload.threads);
+  Agree(transport, own, failure);
+  const auto measured = Measure(options, own, transport);
+  const int status = measured ? Publish(options, *measured) : kExitGood;
+  // Every rank ends with the status of rank 0, so that mpirun reports it.
+  return std::stoi(transport.Gather(fmt::format("{}", status)).front());
+}
+
+}  // namespace
+
+int RunScale(ScaleOptions options) {
+  InterruptFlag();
+  if (options.predict && options.scaling.empty()) options.scaling = "weak";
+  const Launch launch =
+      LaunchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+  const std::exception_ptr failure = SetThreads(launch, options);
+  const std::unique_ptr<Transport> transport = OpenRanks(launch);
+  transport->set_limit(options.wait_limit);
+  try {
+    return RunRank(options, failure, *transport);
+  } catch (const Refused& refused) {
+    if (!refused.message.empty()) fmt::print(stderr, "topdnn: {}\n", OneLine(refused.message));
+    return refused.status;
+  } catch (const std::exception& error) {
+    if (transport->ranks() == 1) throw;
+    fmt::print(stderr, "topdnn: scale: rank {}: {}\n", transport->rank(), OneLine(error.what()));
+    std::fflush(stderr);
+    transport->Abort(kExitWrong);
+  }
+  return kExitWrong;  // (not reached)
+}
+
+}  // namespace topdnn

@@ -1,0 +1,36 @@
+// `topdnn scale NET`: synchronous data-parallel training over the ranks of mpirun or srun, with the
+// time that communication costs.
+
+#ifndef TOPDNN_BENCH_STUDIES_SCALE_H_
+#define TOPDNN_BENCH_STUDIES_SCALE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "bench/ranks/transport.h"
+#include "bench/workload/workload.h"
+
+namespace topdnn {
+
+struct ScaleOptions {
+  WorkloadOptions workload;
+  std::string scaling;    // "strong", "weak"; empty: all ranks only
+  double bucket_mib = 1;  // MiB on the wire
+  bool no_overlap = false;
+  std::string wire = "f32";  // or "bf16"
+  bool predict = false;
+  std::int64_t steps = 30;  // timed
+  double wait_limit = 120;  // seconds
+  std::string json;
+  bool quiet = false;
+
+  Wire wire_type() const { return wire == "bf16" ? Wire::kBf16 : Wire::kF32; }
+  std::int64_t bucket_bytes() const { return static_cast<std::int64_t>(bucket_mib * (1 << 20)); }
+};
+
+// Measures; rank 0 prints and writes. Returns the exit status. Throws UsageError.
+int RunScale(ScaleOptions options);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_SCALE_H_
