@@ -15,13 +15,16 @@ std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ScaleOptions>();
   // Off by default: each number of ranks would draw other masks.
   options->workload.dropout = false;
+  // Low by default: training amplifies rounding, which depends on the number of ranks.
+  options->workload.learning_rate = 0.001;
   AddWorkloadOptions(parser, options->workload);
   parser.AddFlag("--dropout", options->workload.dropout, "draw dropout's masks");
   parser.Add("--scaling strong|weak", options->scaling,
              "measure 1, 2, 4, ... and all ranks: strong divides --batch among the ranks, weak "
              "gives --batch to each (default: all ranks only, which divide --batch)");
-  parser.Add("--bucket-size MIB", options->bucket_mib,
-             "most MiB of gradients that are summed at once");
+  parser.Add(
+      "--bucket-size MIB", options->bucket_mib,
+      "most MiB of gradients that are summed at once (default: an eighth of them, at most 25)");
   parser.AddFlag("--no-overlap", options->no_overlap,
                  "sum the gradients after the backward pass, not during it");
   parser.Add("--wire f32|bf16", options->wire, "element type of gradients between ranks");

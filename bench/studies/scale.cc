@@ -42,9 +42,9 @@ void CheckScaleOptions(const ScaleOptions& options) {
   }
   CheckName("wire", options.wire, {"f32", "bf16"});
   if (!options.scaling.empty()) CheckName("scaling", options.scaling, {"strong", "weak"});
-  if (options.bucket_bytes() < 1) {
+  if (options.bucket_mib && BucketBytes(options, 0) < 1) {
     throw UsageError(
-        fmt::format("--bucket-size {:g}: must be more than 0 MiB", options.bucket_mib));
+        fmt::format("--bucket-size {:g}: must be more than 0 MiB", *options.bucket_mib));
   }
 }
 
@@ -154,6 +154,7 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
       report.notes = NotesOf(options, run->plan());
       comparable = !HasStage(run->plan(), "batchnorm") &&
                    !(options.workload.dropout && HasStage(run->plan(), "dropout"));
+      report.bucket_bytes = group->bucket_bytes;
       measured.wrong = group->wrong;
       report.losses = group->losses;
       report.groups.push_back(FiguresOf(*group, options.wire_type()));
@@ -172,13 +173,25 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
   return measured;
 }
 
-int Publish(const ScaleOptions& options, const Measured& measured) {
+// mpirun gives the ranks a terminal that is not the user's.
+Style StyleOf(std::FILE* stream, bool by_mpi) {
+  constexpr int kWidth = 80;
+  Style style = DetectStyle(stream);
+  if (!by_mpi) return style;
+  style.colour = false;
+  style.terminal = false;
+  style.width = kWidth;
+  style.cut = true;
+  return style;
+}
+
+int Publish(const ScaleOptions& options, const Measured& measured, bool by_mpi) {
   if (!options.json.empty()) {
     WriteFileAtomically(options.json, JsonText(ScaleJson(measured.report, options)));
   }
   if (!options.quiet) {
     std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
-    fmt::print(stream, "{}", ScaleTable(measured.report, options, DetectStyle(stream)));
+    fmt::print(stream, "{}", ScaleTable(measured.report, options, StyleOf(stream, by_mpi)));
     std::fflush(stream);
   }
   if (!measured.wrong.empty()) {
@@ -199,7 +212,8 @@ std::exception_ptr SetThreads(const Launch& launch, ScaleOptions& options) {
   }
 }
 
-int RunRank(const ScaleOptions& options, std::exception_ptr failure, Transport& transport) {
+int RunRank(const ScaleOptions& options, bool by_mpi, std::exception_ptr failure,
+            Transport& transport) {
   try {
     if (transport.rank() == 0) CheckOutputs({options.json}, {});
   } catch (...) {
@@ -208,12 +222,20 @@ int RunRank(const ScaleOptions& options, std::exception_ptr failure, Transport& 
   const RankIdentity own = DescribeRank(options.workload.threads);
   Agree(transport, own, failure);
   const auto measured = Measure(options, own, transport);
-  const int status = measured ? Publish(options, *measured) : kExitGood;
+  const int status = measured ? Publish(options, *measured, by_mpi) : kExitGood;
   // Every rank ends with the status of rank 0, so that mpirun reports it.
   return std::stoi(transport.Gather(fmt::format("{}", status)).front());
 }
 
 }  // namespace
+
+std::int64_t BucketBytes(const ScaleOptions& options, std::int64_t gradient_bytes) {
+  constexpr double kMib = 1 << 20;
+  constexpr std::int64_t kMost = std::int64_t{25} << 20;
+  constexpr std::int64_t kBuckets = 8;
+  if (options.bucket_mib) return static_cast<std::int64_t>(*options.bucket_mib * kMib);
+  return std::min(kMost, gradient_bytes / kBuckets);
+}
 
 int RunScale(ScaleOptions options) {
   InterruptFlag();
@@ -224,7 +246,7 @@ int RunScale(ScaleOptions options) {
   const std::unique_ptr<Transport> transport = OpenRanks(launch);
   transport->set_limit(options.wait_limit);
   try {
-    return RunRank(options, failure, *transport);
+    return RunRank(options, launch.by_mpi, failure, *transport);
   } catch (const Refused& refused) {
     if (!refused.message.empty()) fmt::print(stderr, "topdnn: {}\n", OneLine(refused.message));
     return refused.status;

@@ -5,6 +5,7 @@
 #define TOPDNN_BENCH_STUDIES_SCALE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "bench/ranks/transport.h"
@@ -14,8 +15,8 @@ namespace topdnn {
 
 struct ScaleOptions {
   WorkloadOptions workload;
-  std::string scaling;    // "strong", "weak"; empty: all ranks only
-  double bucket_mib = 1;  // MiB on the wire
+  std::string scaling;               // "strong", "weak"; empty: all ranks only
+  std::optional<double> bucket_mib;  // on the wire; absent: see BucketBytes
   bool no_overlap = false;
   std::string wire = "f32";  // or "bf16"
   bool predict = false;
@@ -25,8 +26,10 @@ struct ScaleOptions {
   bool quiet = false;
 
   Wire wire_type() const { return wire == "bf16" ? Wire::kBf16 : Wire::kF32; }
-  std::int64_t bucket_bytes() const { return static_cast<std::int64_t>(bucket_mib * (1 << 20)); }
 };
+
+// The most bytes of a bucket: --bucket-size, otherwise an eighth of all gradients, at most 25 MiB.
+std::int64_t BucketBytes(const ScaleOptions& options, std::int64_t gradient_bytes);
 
 // Measures; rank 0 prints and writes. Returns the exit status. Throws UsageError.
 int RunScale(ScaleOptions options);

@@ -66,10 +66,10 @@ std::string HeadText(const ScaleReport& report, const ScaleOptions& options, con
       "{} training, {} on {}, batch {} ({} per rank), {} thread{} per rank, {}", report.network,
       report.dtype, report.backend, last.global_batch, last.global_batch / last.ranks,
       report.ranks.front().threads, report.ranks.front().threads == 1 ? "" : "s", report.source);
-  text += fmt::format("; gradients in {} buckets of at most {:g} MiB, {} on the wire, {}; MPI: {}",
-                      last.buckets.size(), options.bucket_mib, options.wire,
-                      options.no_overlap ? "after the backward pass" : "during the backward pass",
-                      report.mpi);
+  text += fmt::format(
+      "; gradients in {} bucket{} of at most {}, {} on the wire, {}; MPI: {}", last.buckets.size(),
+      last.buckets.size() == 1 ? "" : "s", SizeText(report.bucket_bytes), options.wire,
+      options.no_overlap ? "after the backward pass" : "during the backward pass", report.mpi);
   return Wrap(OneLine(text), style.width, 2);
 }
 
@@ -237,7 +237,7 @@ Json ScaleJson(const ScaleReport& report, const ScaleOptions& options) {
                {"threads", report.ranks.front().threads},
                {"wire", options.wire},
                {"overlap", !options.no_overlap},
-               {"bucket_size", options.bucket_bytes()},
+               {"bucket_size", report.bucket_bytes},
                {"scaling", options.scaling.empty() ? Json() : Json(options.scaling)}};
   AddGroup(report.groups.back(), json);
   json["loss"] = Json::array();

@@ -19,6 +19,7 @@ namespace topdnn {
 
 struct ScaleReport {
   std::string network, backend, dtype, source, mpi;
+  std::int64_t bucket_bytes = 0;  // at most
   std::vector<RankIdentity> ranks;
   std::vector<GroupFigures> groups;  // ascending; the last one is the largest
   std::vector<double> losses;        // of the largest group

@@ -152,10 +152,14 @@ RankRun::RankRun(const ScaleOptions& options, std::int64_t global_batch, Transpo
   CheckAgainstReference(own, plan);
   ThrowOnRunFailure();
   plan.RestoreState(state);
-  step_ = std::make_unique<ParallelStep>(
-      StagesOf(plan),
-      MakeBuckets(GradientBlocksOf(plan), options.bucket_bytes(), options.wire_type()),
-      options.wire_type(), transport, SecondsNow);
+  std::vector<GradientBlock> blocks = GradientBlocksOf(plan);
+  std::int64_t elements = 0;
+  for (const GradientBlock& block : blocks) elements += block.elements;
+  const Wire wire = options.wire_type();
+  bucket_bytes_ = BucketBytes(options, elements * BytesOf(wire));
+  step_ = std::make_unique<ParallelStep>(StagesOf(plan),
+                                         MakeBuckets(std::move(blocks), bucket_bytes_, wire), wire,
+                                         transport, SecondsNow);
 }
 
 RankRun::~RankRun() = default;
@@ -252,6 +256,7 @@ std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
   group.global_batch = run->global_batch_;
   group.source = run->source_;
   group.buckets = run->step_->buckets();
+  group.bucket_bytes = run->bucket_bytes_;
   // Sums are the same on all ranks up to the order of additions, so the parameters stay equal.
   constexpr double kMostDifference = 1e-5;
   for (int i = 0; i < group.ranks; ++i) {

@@ -38,10 +38,11 @@ struct GroupRun {
   std::vector<double> losses;        // of the global batch, by step, with the untimed first ones
   std::vector<RankSamples> samples;  // by rank
   std::vector<SumSpeed> speeds;      // of the buckets' sizes and of large buffers; one rank: empty
-  std::vector<Bucket> buckets;       // without data
-  std::string source;                // of the images
-  std::string wrong;                 // what is wrong with the result; one line, or empty
-  bool complete = true;              // false: interrupted
+  std::vector<Bucket> buckets;
+  std::int64_t bucket_bytes = 0;  // at most
+  std::string source;             // of the images
+  std::string wrong;              // what is wrong with the result; one line, or empty
+  bool complete = true;           // false: interrupted
 };
 
 // The untimed steps at the start.
@@ -81,6 +82,7 @@ class RankRun {
   std::string source_;
   std::vector<Batch> batches_;  // this rank's parts
   std::size_t next_ = 0;
+  std::int64_t bucket_bytes_ = 0;
   std::unique_ptr<ParallelStep> step_;
 };
 
