@@ -70,7 +70,7 @@ double LossError(const Json& a, const Json& b) {
 }
 
 TEST_F(ScaleTest, TheLossIsThatOfOneProcess) {
-  const std::string words = "lenet5 --batch 16 --steps 10 --learning-rate 0.05";
+  const std::string words = "lenet5 --batch 16 --steps 10 --learning-rate 0.01";
   const Json one = Measured(1, words);
   EXPECT_TRUE(one["communication"].is_null());
   EXPECT_TRUE(one["buckets"][0]["exposed"].is_null());
