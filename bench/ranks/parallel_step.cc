@@ -21,7 +21,6 @@ ParallelStep::ParallelStep(StepStages stages, std::vector<Bucket> buckets, Wire 
 StepTimes ParallelStep::Run(bool overlap) {
   StepTimes times;
   times.buckets.resize(buckets_.size());
-  for (Sum& sum : sums_) sum.in_progress = sum.finished = false;
   const bool alone = transport_.group() == 1;
   const double begin = now_();
   std::size_t next = 0;  // bucket
@@ -55,7 +54,6 @@ void ParallelStep::Begin(std::size_t bucket, StepTimes& times) {
   transport_.BeginSum(static_cast<int>(bucket), sum.memory.data(), buckets_[bucket].elements,
                       wire_);
   sum.in_progress = true;
-  sum.compute_before = times.compute;
   times.buckets[bucket].ready = times.compute;
   Expose(bucket, sum.begin, times);
 }
@@ -65,16 +63,14 @@ void ParallelStep::Poll(std::size_t bucket, StepTimes& times) {
   const double before = now_();
   if (transport_.IsFinished(static_cast<int>(bucket))) Unpack(bucket, times);
   Expose(bucket, before, times);
-  if (sums_[bucket].finished) times.buckets[bucket].seconds = now_() - sums_[bucket].begin;
 }
 
 void ParallelStep::Finish(std::size_t bucket, StepTimes& times) {
-  if (sums_[bucket].finished) return;
+  if (!sums_[bucket].in_progress) return;
   const double before = now_();
   transport_.Wait(static_cast<int>(bucket));
   Unpack(bucket, times);
   Expose(bucket, before, times);
-  times.buckets[bucket].seconds = now_() - sums_[bucket].begin;
 }
 
 void ParallelStep::Unpack(std::size_t bucket, StepTimes& times) {
@@ -82,8 +78,8 @@ void ParallelStep::Unpack(std::size_t bucket, StepTimes& times) {
   UnpackGradients(buckets_[bucket], wire_, sum.memory.data(),
                   1.0F / static_cast<float>(transport_.group()));
   sum.in_progress = false;
-  sum.finished = true;
-  times.buckets[bucket].hidden = times.compute - sum.compute_before;
+  times.buckets[bucket].hidden = times.compute - times.buckets[bucket].ready;
+  times.buckets[bucket].seconds = now_() - sum.begin;
 }
 
 bool ParallelStep::AnyInProgress() const {

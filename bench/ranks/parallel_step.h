@@ -57,9 +57,7 @@ class ParallelStep {
   struct Sum {
     std::vector<std::byte> memory;  // in the type of the wire
     double begin = 0;               // packing begins
-    double compute_before = 0;      // of the step, when the sum began
     bool in_progress = false;
-    bool finished = false;
   };
 
   void Begin(std::size_t bucket, StepTimes& times);

@@ -42,9 +42,9 @@ void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) co
     if (tests % kTestsPerCheck != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_) continue;
     throw TransportError(fmt::format(
-        "rank {} has waited {:.3g} s for the other ranks: one of them hangs or has ended; look at "
-        "its process, or give a longer --wait-limit",
-        rank(), limit_));
+        "has waited {:.3g} s for the other ranks: one of them hangs or has ended; look at its "
+        "process, or give a longer --wait-limit",
+        limit_));
   }
 }
 

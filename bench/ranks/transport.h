@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-// A collective operation failed or did not end in time. One line.
+// A collective operation failed or did not end in time. One line, to follow the name of the rank.
 class TransportError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -53,8 +52,7 @@ int ThreadsOfRank(const ScaleOptions& options, const Launch& launch) {
   if (options.workload.threads != 0) return ThreadsOf(options.workload);
   const char* const variable = std::getenv("OMP_NUM_THREADS");
   const int wanted = variable == nullptr ? 0 : std::atoi(variable);
-  const auto cpus = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
-  const int share = std::max(cpus / launch.node_ranks.value_or(1), 1);
+  const int share = std::max(CpusOfNode() / launch.node_ranks.value_or(1), 1);
   return std::min(ThreadsOf(options.workload), wanted > 0 ? wanted : share);
 }
 
@@ -215,6 +213,10 @@ std::exception_ptr SetThreads(const Launch& launch, ScaleOptions& options) {
 int RunRank(const ScaleOptions& options, bool by_mpi, std::exception_ptr failure,
             Transport& transport) {
   try {
+    // (a failure of the options comes first)
+    if (failure == nullptr) {
+      for (const int ranks : GroupsOf(options, transport.ranks())) GlobalBatch(options, ranks);
+    }
     if (transport.rank() == 0) CheckOutputs({options.json}, {});
   } catch (...) {
     if (failure == nullptr) failure = std::current_exception();

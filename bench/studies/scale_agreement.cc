@@ -11,7 +11,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 
 #include "bench/command_line/command.h"
 #include "bench/workload/libraries.h"
@@ -93,10 +92,12 @@ std::pair<std::string, int> ExplainFailure(const std::exception_ptr& failure) {
 
 }  // namespace
 
+int CpusOfNode() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
+
 RankIdentity DescribeRank(int threads) {
   RankIdentity rank;
   rank.host = HostName();
-  rank.cpus = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1U));
+  rank.cpus = CpusOfNode();
   rank.threads = threads;
   const Cpu cpu = IdentifyCpu();
   rank.same.emplace_back("CPU", fmt::format("{} (family {}, model {}, stepping {})", cpu.brand,

@@ -20,6 +20,9 @@ struct RankIdentity {
   std::vector<std::pair<std::string, std::string>> same;  // name and value, equal on all ranks
 };
 
+// The node's CPUs that are online.
+int CpusOfNode();
+
 // CPU, libraries, build, and the command line of this process.
 RankIdentity DescribeRank(int threads);
 

@@ -200,6 +200,7 @@ bool RankRun::Step(Result& result, bool timed) {
 void RankRun::MeasureSums(std::vector<SumSpeed>& speeds) {
   if (transport_.group() == 1) return;
   constexpr int kRepeats = 10;  // and one untimed
+  constexpr int kLargeRepeats = 4;
   constexpr std::int64_t kLarge[] = {std::int64_t{4} << 20, std::int64_t{16} << 20};  // bytes
   constexpr std::int64_t kForModel[] = {1 << 10, 8 << 10, 64 << 10, 512 << 10};
   if (speeds.empty()) {
@@ -214,7 +215,8 @@ void RankRun::MeasureSums(std::vector<SumSpeed>& speeds) {
   }
   std::vector<float> memory(static_cast<std::size_t>(speeds.back().elements));
   for (SumSpeed& speed : speeds) {
-    for (int i = 0; i <= kRepeats; ++i) {
+    const bool large = speed.elements * BytesOf(options_.wire_type()) >= kLarge[0];
+    for (int i = 0; i <= (large ? kLargeRepeats : kRepeats); ++i) {
       transport_.Barrier();
       const double begin = SecondsNow();
       transport_.BeginSum(0, memory.data(), speed.elements, options_.wire_type());
