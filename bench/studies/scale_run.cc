@@ -33,16 +33,12 @@ BufferId BlockOf(const Plan& plan, BufferId buffer) {
   return buffer;
 }
 
-StepStages StagesOf(Plan& plan) {
-  const std::vector<Stage>& stages = plan.stages();
-  const auto first = std::find_if(stages.begin(), stages.end(), [](const Stage& stage) {
-    return stage.pass == StagePass::kUpdate;
-  });
-  const bool ordered = std::all_of(
-      first, stages.end(), [](const Stage& stage) { return stage.pass == StagePass::kUpdate; });
-  if (!ordered) throw std::runtime_error("the plan has other stages after the first update");
-  return {stages.size(), static_cast<std::size_t>(first - stages.begin()),
-          [&plan](std::size_t stage) { plan.RunStage(stage); }};
+// Updates a parameter. (The stages of running statistics are updates, too, but read no gradient.)
+bool ReadsGradients(const Plan& plan, const Stage& stage) {
+  return stage.pass == StagePass::kUpdate &&
+         std::any_of(stage.buffers.begin(), stage.buffers.end(), [&plan](const auto& bound) {
+           return plan.buffers()[bound.second].role == BufferRole::kParameterGradient;
+         });
 }
 
 void CheckAgainstReference(const WorkloadOptions& options, Plan& plan) {
@@ -106,6 +102,16 @@ RankSamples SamplesOf(const Json& json) {
 
 }  // namespace
 
+std::size_t FirstUpdateOf(const Plan& plan) {
+  const std::vector<Stage>& stages = plan.stages();
+  const auto updates = [&plan](const Stage& stage) { return ReadsGradients(plan, stage); };
+  const auto first = std::find_if(stages.begin(), stages.end(), updates);
+  if (!std::all_of(first, stages.end(), updates)) {
+    throw std::runtime_error("the plan has other stages after the first update");
+  }
+  return static_cast<std::size_t>(first - stages.begin());
+}
+
 std::vector<GradientBlock> GradientBlocksOf(const Plan& plan) {
   std::vector<GradientBlock> blocks;
   std::vector<BufferId> ids;
@@ -157,9 +163,10 @@ RankRun::RankRun(const ScaleOptions& options, std::int64_t global_batch, Transpo
   for (const GradientBlock& block : blocks) elements += block.elements;
   const Wire wire = options.wire_type();
   bucket_bytes_ = BucketBytes(options, elements * BytesOf(wire));
-  step_ = std::make_unique<ParallelStep>(StagesOf(plan),
-                                         MakeBuckets(std::move(blocks), bucket_bytes_, wire), wire,
-                                         transport, SecondsNow);
+  step_ = std::make_unique<ParallelStep>(
+      StepStages{plan.stages().size(), FirstUpdateOf(plan),
+                 [&plan](std::size_t stage) { plan.RunStage(stage); }},
+      MakeBuckets(std::move(blocks), bucket_bytes_, wire), wire, transport, SecondsNow);
 }
 
 RankRun::~RankRun() = default;

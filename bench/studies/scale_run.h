@@ -15,6 +15,10 @@
 
 namespace topdnn {
 
+// The first stage of a training plan that updates a parameter. All later ones do, too. Throws
+// std::runtime_error if they do not.
+std::size_t FirstUpdateOf(const Plan& plan);
+
 // The gradients of a training plan, one block per layer.
 std::vector<GradientBlock> GradientBlocksOf(const Plan& plan);
 

@@ -440,5 +440,22 @@ TEST(GradientBlocks, AreThoseOfTheLayersInTheOrderOfTheBackwardPass) {
   }
 }
 
+// Running statistics are updated in the forward pass, before the gradients exist.
+TEST(FirstUpdate, FollowsTheBackwardPass) {
+  WorkloadOptions options;
+  options.network = "resnet18";
+  options.batch = 2;
+  options.size = 32;
+  options.threads = 1;
+  const Workload workload = PlanWorkload(options, /*training=*/true);
+  const std::vector<Stage>& stages = workload.plan->stages();
+  const std::size_t first = FirstUpdateOf(*workload.plan);
+  EXPECT_EQ(stages[first].pass, StagePass::kUpdate);
+  EXPECT_EQ(stages[first - 1].pass, StagePass::kBackwardWeights);
+  std::size_t updates = 0;
+  for (std::size_t i = 0; i < first; ++i) updates += stages[i].pass == StagePass::kUpdate ? 1 : 0;
+  EXPECT_GT(updates, 0U);
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -22,10 +22,12 @@ using testing::HasSubstr;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 
-// Ranks may be more than the CPUs, and may be root's. (Open MPI leaks memory.)
+// Ranks may be more than the CPUs, and may be root's. The launcher does not wait before it ends the
+// others. (Open MPI leaks memory.)
 const std::string kMpirun =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-    "OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 "
+    "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=0 "
+    "OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 "
     "timeout 120 mpirun ";
 
 class ScaleTest : public testing::Test {
