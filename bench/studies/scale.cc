@@ -81,7 +81,7 @@ bool HasStage(const Plan& plan, std::string_view op) {
                      [op](const Stage& stage) { return stage.op->kind() == op; });
 }
 
-std::vector<std::string> NotesOf(const ScaleOptions& options, const Plan& plan) {
+std::vector<std::string> NotesOf(const ScaleOptions& options, const Plan& plan, int ranks) {
   std::vector<std::string> notes;
   if (HasStage(plan, "batchnorm")) {
     notes.push_back(
@@ -93,7 +93,7 @@ std::vector<std::string> NotesOf(const ScaleOptions& options, const Plan& plan) 
         "dropout: each rank draws its own masks, so the loss depends on the number of ranks, and "
         "is not compared");
   }
-  if (!options.no_overlap) {
+  if (!options.no_overlap && ranks > 1) {
     notes.push_back(
         "sums make progress when a rank calls MPI: after each stage, and while it waits");
   }
@@ -149,7 +149,7 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
       report.dtype = run->workload().dtype;
       report.source = group->source;
       report.complete = group->complete;
-      report.notes = NotesOf(options, run->plan());
+      report.notes = NotesOf(options, run->plan(), ranks);
       comparable = !HasStage(run->plan(), "batchnorm") &&
                    !(options.workload.dropout && HasStage(run->plan(), "dropout"));
       report.bucket_bytes = group->bucket_bytes;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -73,6 +74,12 @@ std::string HeadText(const ScaleReport& report, const ScaleOptions& options, con
   return Wrap(OneLine(text), style.width, 2);
 }
 
+// "fc +2": the first layer, and how many more.
+std::string ShortName(const std::string& layers) {
+  const auto more = std::count(layers.begin(), layers.end(), ' ');
+  return more < 2 ? layers : fmt::format("{} +{}", layers.substr(0, layers.find(' ')), more);
+}
+
 std::string BucketTable(const GroupFigures& group, const Style& style) {
   using Kind = Table::Kind;
   Table table({{.name = "bucket", .kind = Kind::kName, .least = 8},
@@ -85,8 +92,8 @@ std::string BucketTable(const GroupFigures& group, const Style& style) {
                {.name = "ceiling", .kind = Kind::kPercent}});
   constexpr double kGiga = 1e-9;
   for (const BucketFigures& bucket : group.buckets) {
-    table.Add({OneLine(bucket.layers), SizeText(bucket.bytes), bucket.seconds, bucket.hidden,
-               bucket.exposed, bucket.alone, Scaled(bucket.bytes_per_second, kGiga),
+    table.Add({OneLine(ShortName(bucket.layers)), SizeText(bucket.bytes), bucket.seconds,
+               bucket.hidden, bucket.exposed, bucket.alone, Scaled(bucket.bytes_per_second, kGiga),
                bucket.ceiling_share});
   }
   return table.Text(style);
