@@ -30,6 +30,7 @@ std::string BuildId() {
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const ElfW(Phdr)& part = info->dlpi_phdr[i];
       if (part.p_type != PT_NOTE) continue;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as integers
       const char* note = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
       const char* const end = note + part.p_memsz;
       while (note + sizeof(ElfW(Nhdr)) <= end) {
@@ -109,7 +110,7 @@ RankIdentity DescribeRank(int threads) {
       continue;
     }
     for (const auto& [name, text] : value.items()) {
-      rank.same.emplace_back(library + " " + name,
+      rank.same.emplace_back(fmt::format("{} {}", library, name),
                              text.is_string() ? text.get<std::string>() : text.dump());
     }
   }

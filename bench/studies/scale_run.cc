@@ -259,7 +259,7 @@ std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
       {"samples", ToJson(result.own)},
       {"sum", JsonNumber(result.parameter_sum)},
       {"size", JsonNumber(result.parameter_size)}}.dump());
-  if (transport.rank() != 0) return std::nullopt;
+  if (transport.rank() != 0 || run == nullptr) return std::nullopt;
   GroupRun group = std::move(result.group);
   group.ranks = transport.group();
   group.global_batch = run->global_batch_;
