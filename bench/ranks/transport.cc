@@ -39,7 +39,7 @@ void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) co
   const Clock::time_point begin = Clock::now();
   for (int tests = 1; !finished(); ++tests) {
     if (sleeps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    if (tests % kTestsPerCheck != 0) continue;
+    if (sleeps || tests % kTestsPerCheck != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_) continue;
     throw TransportError(fmt::format(
         "has waited {:.3g} s for the other ranks: one of them hangs or has ended; look at its "

@@ -46,7 +46,7 @@ class Transport {
   virtual void Sum(std::span<double> values) = 0;
   // Waits until all ranks of the group are here.
   virtual void Barrier() = 0;
-  // Waits until all ranks are here, with little use of the CPU.
+  // Waits until all ranks are here, for any time, with little use of the CPU.
   virtual void AwaitAll() = 0;
   // Waits for the texts of all ranks, by rank.
   virtual std::vector<std::string> Gather(const std::string& text) = 0;
@@ -59,7 +59,7 @@ class Transport {
   [[noreturn]] virtual void Abort(int status) = 0;
 
  protected:
-  // Calls `finished` until it returns true. Throws TransportError as Wait does.
+  // Calls `finished` until it returns true. Throws TransportError as Wait does, unless it sleeps.
   void WaitUntil(const std::function<bool()>& finished, bool sleeps = false) const;
 
   int group_ = 1;

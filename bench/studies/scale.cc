@@ -140,15 +140,16 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
     }
     report.ranks = Agree(transport, own, failure);
     auto group = RankRun::Train(run.get(), transport);
-    // Every rank must leave the loop with rank 0.
-    const bool stops = group && (!group->complete || !group->wrong.empty());
-    const bool ends = transport.Gather(stops ? "stop" : "").front() == "stop";
+    // Every rank must leave the loop with the others.
+    const bool stops = Interrupted() || (group && (!group->complete || !group->wrong.empty()));
+    const std::vector<std::string> stopping = transport.Gather(stops ? "stop" : "");
+    const bool ends = std::count(stopping.begin(), stopping.end(), "stop") > 0;
     if (group) {
       report.network = run->workload().network;
       report.backend = run->workload().backend;
       report.dtype = run->workload().dtype;
       report.source = group->source;
-      report.complete = group->complete;
+      report.complete = group->complete && !(ends && ranks < transport.ranks());
       report.notes = NotesOf(options, run->plan(), ranks);
       comparable = !HasStage(run->plan(), "batchnorm") &&
                    !(options.workload.dropout && HasStage(run->plan(), "dropout"));
@@ -162,12 +163,17 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
   }
   if (transport.rank() != 0) return std::nullopt;
   report.mpi = transport.library();
-  if (options.predict) report.prediction = PredictScaling(runs, options.wire_type());
   if (measured.wrong.empty()) CompareLosses(options, runs, comparable, measured);
+  if (measured.wrong.empty() && options.predict) {
+    report.prediction = PredictScaling(runs, options.wire_type());
+  }
   const std::string shared = OversubscriptionOf(report.ranks);
   if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
   if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
-  if (!measured.wrong.empty()) Worsen(report.verdict, Status::kFailed, measured.wrong);
+  if (!measured.wrong.empty()) {
+    Worsen(report.verdict, Status::kFailed, measured.wrong);
+    for (GroupFigures& group : report.groups) RemoveTimes(group);
+  }
   return measured;
 }
 

@@ -85,7 +85,7 @@ std::pair<std::string, int> ExplainFailure(const std::exception_ptr& failure) {
   } catch (const UsageError& error) {
     return {error.what(), kExitUsage};
   } catch (const std::bad_alloc&) {
-    return {"out of memory: take a smaller --batch, or fewer ranks on a node", kExitUsage};
+    return {"out of memory: take a smaller --batch, or fewer ranks on a node", kExitWrong};
   } catch (const std::exception& error) {
     return {error.what(), typeid(error) == typeid(std::runtime_error) ? kExitWrong : kExitUsage};
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "harness/statistics/summary.h"
 
@@ -129,6 +130,21 @@ GroupFigures FiguresOf(const GroupRun& run, Wire wire) {
   }
   figures.rank = FiguresOfRanks(run);
   return figures;
+}
+
+void RemoveTimes(GroupFigures& figures) {
+  for (std::vector<double>* times :
+       {&figures.step, &figures.compute, &figures.exposed, &figures.hidden}) {
+    times->clear();
+  }
+  for (BucketFigures& bucket : figures.buckets) {
+    BucketFigures kept;
+    kept.layers = bucket.layers;
+    kept.bytes = bucket.bytes;
+    bucket = std::move(kept);
+  }
+  for (RankFigures& rank : figures.rank) rank = {};
+  figures.ceiling.reset();
 }
 
 Speedup SpeedupOf(double one, double own, int ranks, bool weak) {

@@ -49,6 +49,9 @@ struct GroupFigures {
 
 GroupFigures FiguresOf(const GroupRun& run, Wire wire);
 
+// Removes all times: the result was wrong.
+void RemoveTimes(GroupFigures& figures);
+
 // How much faster than one rank, and how much of the ideal that is. `one`: median seconds of a step
 // on one rank, `own`: those of this group. In strong scaling, both steps have the same images; in
 // weak scaling, this one has `ranks` times as many.

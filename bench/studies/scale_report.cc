@@ -51,7 +51,7 @@ std::string VerdictText(const ScaleReport& report, const Style& style) {
   std::string text = fmt::format("verdict: {}", NameOf(report.verdict.status));
   if (!report.verdict.reason.empty()) text += fmt::format(" ({})", report.verdict.reason);
   const auto step = MedianOf(last.step);
-  if (!step) return Wrap(text + "; no timed step is complete", style.width, 2);
+  if (!step) return Wrap(text + "; no times", style.width, 2);
   text += fmt::format("; {} rank{}: a step of {} images takes {}", last.ranks,
                       last.ranks == 1 ? "" : "s", last.global_batch, TimeText(step, style.unicode));
   if (const auto exposed = CommunicationOf(last, false)) {

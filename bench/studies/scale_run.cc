@@ -266,6 +266,9 @@ std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
   group.source = run->source_;
   group.buckets = run->step_->buckets();
   group.bucket_bytes = run->bucket_bytes_;
+  if (group.wrong.empty() && !std::isfinite(result.parameter_sum)) {
+    group.wrong = "the parameters are not finite at the end: take a smaller --learning-rate";
+  }
   // Sums are the same on all ranks up to the order of additions, so the parameters stay equal.
   constexpr double kMostDifference = 1e-5;
   for (int i = 0; i < group.ranks; ++i) {

@@ -353,6 +353,12 @@ TEST(ScaleFigures, AreMeansOverRanksAndMediansOverSteps) {
   EXPECT_THAT(*figures.rank[0].slowest, DoubleNear(1.0 / 3, 1e-12));
   EXPECT_THAT(*figures.rank[1].slowest, DoubleNear(2.0 / 3, 1e-12));
   EXPECT_EQ(figures.rank[1].excess, 0.25);  // 5 of the median of 3 and 5
+  GroupFigures wrong = figures;
+  RemoveTimes(wrong);
+  EXPECT_EQ(wrong.buckets[0].bytes, 1000);
+  EXPECT_FALSE(wrong.buckets[0].seconds || wrong.buckets[0].alone || wrong.ceiling ||
+               wrong.rank[0].compute);
+  EXPECT_THAT(wrong.step, IsEmpty());
 }
 
 TEST(ScaleFigures, OneRankHasNoCommunication) {

@@ -44,7 +44,7 @@ bool NeedsSeveralCpus(const std::string& command) {
 // Ranks may be more than the CPUs, and may be root's.
 constexpr std::string_view kMpirunVariables =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-    "OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1 ";
+    "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 ";
 
 bool HasMpi() {
   return RunShell("command -v mpirun").exit_status == 0 &&

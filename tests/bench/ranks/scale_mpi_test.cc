@@ -27,6 +27,7 @@ const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 const std::string kMpirun =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
     "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=0 "
+    "OMPI_MCA_mpi_yield_when_idle=1 "
     "OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 "
     "timeout 120 mpirun ";
 
@@ -142,6 +143,7 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
   ExpectOneLine(Run(2, "lenet5 --batch 4 --learning-rate 1e30"), 1,
                 "the gradients of rank 0, 1 are not finite at step");
   EXPECT_EQ(Result()["status"], "FAILED");
+  EXPECT_TRUE(Result()["step"]["seconds"].is_null());  // a wrong result has no times
 }
 
 // Starts an endless run, sends a signal to its second rank, and returns how it ends.
