@@ -22,6 +22,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--scaling strong|weak", options->scaling,
              "measure 1, 2, 4, ... and all ranks: strong divides --batch among the ranks, weak "
              "gives --batch to each (default: all ranks only, which divide --batch)");
+  parser.Add("--ranks N,...", options->ranks,
+             "measure these numbers of ranks, strong scaling without --scaling");
   parser.Add(
       "--bucket-size MIB", options->bucket_mib,
       "most MiB of gradients that are summed at once (default: an eighth of them, at most 25)");

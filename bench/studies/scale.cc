@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,10 +11,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/nearest.h"
 #include "bench/ranks/mpi_transport.h"
@@ -56,9 +59,26 @@ int ThreadsOfRank(const ScaleOptions& options, const Launch& launch) {
   return std::min(ThreadsOf(options.workload), wanted > 0 ? wanted : share);
 }
 
-// 1, 2, 4, ... and all ranks; or all ranks only.
+int RanksOf(const std::string& word, int most) {
+  int ranks = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), ranks);
+  if (error != std::errc{} || end != word.data() + word.size() || ranks < 1 || ranks > most) {
+    throw UsageError(fmt::format("--ranks: '{}': must be 1 to {}, the ranks that were started",
+                                 OneLine(word), most));
+  }
+  return ranks;
+}
+
+// Ascending. --ranks, otherwise 1, 2, 4, ... and all ranks, or without --scaling all ranks only.
+// Throws UsageError.
 std::vector<int> GroupsOf(const ScaleOptions& options, int ranks) {
   std::vector<int> groups;
+  for (const std::string& word : SplitAtCommas(options.ranks)) {
+    groups.push_back(RanksOf(word, ranks));
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  if (!groups.empty()) return groups;
   for (int size = 1; !options.scaling.empty() && size < ranks; size *= 2) groups.push_back(size);
   groups.push_back(ranks);
   return groups;
@@ -128,7 +148,8 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
   ScaleReport& report = measured.report;
   std::vector<GroupRun> runs;
   bool comparable = true;
-  for (const int ranks : GroupsOf(options, transport.ranks())) {
+  const std::vector<int> groups = GroupsOf(options, transport.ranks());
+  for (const int ranks : groups) {
     transport.ChooseGroup(ranks);
     std::unique_ptr<RankRun> run;
     std::exception_ptr failure;
@@ -149,7 +170,7 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
       report.backend = run->workload().backend;
       report.dtype = run->workload().dtype;
       report.source = group->source;
-      report.complete = group->complete && !(ends && ranks < transport.ranks());
+      report.complete = group->complete && !(ends && ranks != groups.back());
       report.notes = NotesOf(options, run->plan(), ranks);
       comparable = !HasStage(run->plan(), "batchnorm") &&
                    !(options.workload.dropout && HasStage(run->plan(), "dropout"));
@@ -163,11 +184,16 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
   }
   if (transport.rank() != 0) return std::nullopt;
   report.mpi = transport.library();
+  report.ranks.resize(static_cast<std::size_t>(report.groups.back().ranks));
+  const std::string shared = OversubscriptionOf(report.ranks);
   if (measured.wrong.empty()) CompareLosses(options, runs, comparable, measured);
   if (measured.wrong.empty() && options.predict) {
     report.prediction = PredictScaling(runs, options.wire_type());
+    if (!shared.empty()) {
+      report.prediction->assumptions.push_back("as on nodes with a CPU for each thread, although " +
+                                               shared);
+    }
   }
-  const std::string shared = OversubscriptionOf(report.ranks);
   if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
   if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
   if (!measured.wrong.empty()) {
@@ -248,6 +274,7 @@ std::int64_t BucketBytes(const ScaleOptions& options, std::int64_t gradient_byte
 int RunScale(ScaleOptions options) {
   InterruptFlag();
   if (options.predict && options.scaling.empty()) options.scaling = "weak";
+  if (!options.ranks.empty() && options.scaling.empty()) options.scaling = "strong";
   const Launch launch =
       LaunchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
   const std::exception_ptr failure = SetThreads(launch, options);

@@ -15,6 +15,7 @@ namespace topdnn {
 
 struct ScaleOptions {
   WorkloadOptions workload;
+  std::string ranks;                 // numbers of ranks, "1,2"; empty: see GroupsOf
   std::string scaling;               // "strong", "weak"; empty: all ranks only
   std::optional<double> bucket_mib;  // on the wire; absent: see BucketBytes
   bool no_overlap = false;

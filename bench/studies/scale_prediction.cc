@@ -73,11 +73,12 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& runs, Wire wire) {
   const bool timed = std::all_of(runs.begin(), runs.end(), [](const GroupRun& run) {
     return !run.samples.empty() && !run.samples.front().steps.empty();
   });
-  if (runs.size() < 2 || !timed || prediction.points.size() < 2) {
-    prediction.reason =
-        runs.size() < 2 ? "one rank: start two or more with mpirun" : "the run was interrupted";
-    return prediction;
+  if (runs.size() < 2 || runs.front().ranks != 1) {
+    prediction.reason = "it needs one rank and two or more: start them with mpirun";
+  } else if (!timed || prediction.points.size() < 2) {
+    prediction.reason = "the run was interrupted";
   }
+  if (!prediction.reason.empty()) return prediction;
   prediction.models = FitAllreduce(prediction.points);
   prediction.distinguished = runs.size() > 2;
   const AllreduceModel& model = prediction.models.front();

@@ -122,8 +122,12 @@ std::string RankTable(const ScaleReport& report, const Style& style) {
 std::string IntervalText(std::span<const double> seconds, const Style& style) {
   const auto interval = MedianInterval(seconds);
   if (!interval) return std::string(kAbsentText);
-  return fmt::format("{} to {}", TimeText(interval->low, style.unicode),
-                     TimeText(interval->high, style.unicode));
+  // "17.5 to 17.7 ms": the unit once, if it is the same.
+  std::string low = TimeText(interval->low, style.unicode);
+  const std::string high = TimeText(interval->high, style.unicode);
+  const std::size_t unit = low.find(' ');
+  if (high.ends_with(low.substr(unit))) low.resize(unit);
+  return fmt::format("{} to {}", low, high);
 }
 
 std::optional<Speedup> SpeedupIn(const ScaleReport& report, const GroupFigures& group, bool weak) {
@@ -136,17 +140,16 @@ std::optional<Speedup> SpeedupIn(const ScaleReport& report, const GroupFigures& 
 std::string ScalingTable(const ScaleReport& report, bool weak, const Style& style) {
   using Kind = Table::Kind;
   Table table({{.name = "ranks", .kind = Kind::kRight},
-               {.name = "batch", .kind = Kind::kRight},
                {.name = "step", .kind = Kind::kTime},
                {.name = "95 %", .kind = Kind::kRight},
-               {.name = "compute", .kind = Kind::kTime},
+               {.name = "compute", .kind = Kind::kTime, .rank = 1},
                {.name = "exposed", .kind = Kind::kTime},
                {.name = "speed-up", .kind = Kind::kFigure},
                {.name = "efficiency", .kind = Kind::kPercent}});
   for (const GroupFigures& group : report.groups) {
     const auto speedup = SpeedupIn(report, group, weak);
-    table.Add({fmt::format("{}", group.ranks), fmt::format("{}", group.global_batch),
-               MedianOf(group.step), IntervalText(group.step, style), MedianOf(group.compute),
+    table.Add({fmt::format("{}", group.ranks), MedianOf(group.step),
+               IntervalText(group.step, style), MedianOf(group.compute),
                CommunicationOf(group, false),
                speedup ? std::optional(speedup->images) : std::nullopt,
                speedup ? std::optional(speedup->efficiency) : std::nullopt});
@@ -197,8 +200,11 @@ std::string ScaleTable(const ScaleReport& report, const ScaleOptions& options, c
   const GroupFigures& last = report.groups.back();
   std::string text = VerdictText(report, style) + HeadText(report, options, style);
   if (!options.scaling.empty()) {
-    text += fmt::format("\n{} scaling\n", options.scaling);
-    text += ScalingTable(report, options.scaling == "weak", style);
+    const bool weak = options.scaling == "weak";
+    text += fmt::format("\n{} scaling: {} images {}\n", options.scaling,
+                        weak ? last.global_batch / last.ranks : last.global_batch,
+                        weak ? "per rank" : "in all");
+    text += ScalingTable(report, weak, style);
   }
   if (report.prediction) text += "\n" + PredictionTable(*report.prediction, style);
   text += "\n" + BucketTable(last, style);

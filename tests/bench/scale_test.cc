@@ -412,7 +412,7 @@ TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
   EXPECT_EQ(prediction.steps[0].measured, 12);
   EXPECT_THAT(*prediction.steps[0].error, DoubleNear(-1.0 / 6, 1e-9));
   EXPECT_FALSE(prediction.steps[1].measured || prediction.steps[1].error);
-  EXPECT_THAT(PredictScaling({one}, Wire::kF32).reason, HasSubstr("one rank"));
+  EXPECT_THAT(PredictScaling({one}, Wire::kF32).reason, HasSubstr("one rank and two or more"));
 }
 
 TEST(RankImages, PartsOfABatchAreConsecutive) {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,19 @@ const std::string kMpirun =
     "OMPI_MCA_mpi_yield_when_idle=1 "
     "OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=0 "
     "timeout 120 mpirun ";
+
+// In columns.
+std::ptrdiff_t LongestLine(const std::string& text) {
+  std::ptrdiff_t longest = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    longest = std::max(longest, std::count_if(line.begin(), line.end(), [](char c) {
+                         return (static_cast<unsigned char>(c) & 0xC0) !=
+                                0x80;  // the first byte of a character
+                       }));
+  }
+  return longest;
+}
 
 class ScaleTest : public testing::Test {
  protected:
@@ -58,6 +72,9 @@ class ScaleTest : public testing::Test {
   Json Measured(int ranks, const std::string& arguments) const {
     const Outcome outcome = Run(ranks, arguments);
     EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+    if (ranks > 1) {
+      EXPECT_LE(LongestLine(outcome.output), 80) << outcome.output;
+    }
     return Result();
   }
 
@@ -112,7 +129,10 @@ TEST_F(ScaleTest, ScalingTablesCompareNumbersOfRanks) {
   EXPECT_EQ(strong["groups"][1]["global_batch"], 8);
   EXPECT_EQ(strong["groups"][1]["step"]["ci95"].size(), 2U);
   EXPECT_LE(strong["loss_error"], strong["loss_bound"]);
-  const Json weak = Measured(2, "lenet5 --batch 4 --steps 8 --scaling weak");
+  const Json weak = Measured(3, "lenet5 --batch 4 --steps 8 --scaling weak --ranks 2,1");
+  ASSERT_EQ(weak["groups"].size(), 2U);
+  EXPECT_EQ(weak["ranks"], 2);
+  EXPECT_EQ(weak["complete"], true);
   EXPECT_EQ(weak["groups"][0]["global_batch"], 4);
   EXPECT_EQ(weak["groups"][1]["global_batch"], 8);
   EXPECT_TRUE(weak["loss_error"].is_null());
@@ -130,6 +150,7 @@ TEST_F(ScaleTest, RefusesTogether) {
   ExpectOneLine(Run(2, "lenet5 --batch 9"), 2,
                 "--batch 9: does not divide among 2 ranks; take 8 or 10");
   ExpectOneLine(Run(2, "lenet5 --bucket-size 0"), 2, "--bucket-size 0: must be more than 0 MiB");
+  ExpectOneLine(Run(2, "lenet5 --batch 8 --ranks 1,3"), 2, "--ranks: '3': must be 1 to 2");
   const std::string rank = " -np 1 " + kProgram + " scale lenet5 --batch 4 ";
   ExpectOneLine(
       RunShell(kMpirun + "-np 1 " + kProgram + " scale lenet5 --batch 4 :" + rank + "--seed 2"), 2,
