@@ -46,6 +46,9 @@ struct MpiFunctions {
                void* out);
   // Lets the operations make progress. Sets `*finished` and frees the number if this one is done.
   int (*test)(int request, int* finished);
+  // Tells the other ranks that this one waits, and for so many seconds listens which of them do the
+  // same: sets `waits[rank]` to 1.
+  int (*ask)(double seconds, char* waits);
   int (*finish)();            // MPI_Finalize
   void (*abort)(int status);  // MPI_Abort: ends every rank
 };

@@ -104,6 +104,35 @@ int Test(int number, int* finished) {
   return MPI_Test(&requests[static_cast<std::size_t>(number)], finished, MPI_STATUS_IGNORE);
 }
 
+int Ask(double seconds, char* waits) {
+  constexpr int kTag = 1;
+  static char message = 1;  // (a rank that hangs never receives it)
+  const int ranks = Ranks();
+  const int own = Rank();
+  waits[own] = 1;
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank == own) continue;
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int error = MPI_Isend(&message, 1, MPI_BYTE, rank, kTag, MPI_COMM_WORLD, &request);
+    if (error != MPI_SUCCESS) return error;
+    MPI_Request_free(&request);
+  }
+  const double begin = MPI_Wtime();
+  while (std::count(waits, waits + ranks, 1) < ranks && MPI_Wtime() - begin < seconds) {
+    int arrived = 0;
+    MPI_Status status;
+    int error = MPI_Iprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &arrived, &status);
+    if (error == MPI_SUCCESS && arrived != 0) {
+      char byte = 0;
+      error =
+          MPI_Recv(&byte, 1, MPI_BYTE, status.MPI_SOURCE, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      waits[status.MPI_SOURCE] = 1;
+    }
+    if (error != MPI_SUCCESS) return error;
+  }
+  return MPI_SUCCESS;
+}
+
 int Finish() { return MPI_Finalize(); }
 
 void Abort(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
@@ -122,6 +151,7 @@ topdnn_mpi_functions() {
       .choose_first = ChooseFirst,
       .begin = Begin,
       .test = Test,
+      .ask = Ask,
       .finish = Finish,
       .abort = Abort,
   };

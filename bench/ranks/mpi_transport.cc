@@ -87,6 +87,18 @@ class MpiTransport final : public Transport {
     std::_Exit(status);
   }
 
+ protected:
+  std::vector<int> Absent() override {
+    constexpr double kSeconds = 2;
+    std::vector<char> waits(static_cast<std::size_t>(ranks()));
+    Check(mpi_.ask(kSeconds, waits.data()), "MPI_Iprobe");
+    std::vector<int> absent;
+    for (int rank = 0; rank < group_; ++rank) {
+      if (waits[static_cast<std::size_t>(rank)] == 0) absent.push_back(rank);
+    }
+    return absent;
+  }
+
  private:
   void Run(MpiOperation operation, MpiGroup group, void* data, std::int64_t count, void* out,
            bool sleeps = false) {

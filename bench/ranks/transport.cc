@@ -25,6 +25,12 @@ class SoleRank final : public Transport {
   void Abort(int status) override { std::_Exit(status); }
 };
 
+// "rank 1, 3"; "another rank" for none.
+std::string NamesOf(const std::vector<int>& ranks) {
+  if (ranks.empty()) return "another rank";
+  return fmt::format("rank {}", fmt::join(ranks, ", "));
+}
+
 }  // namespace
 
 std::int64_t BytesOf(Wire wire) { return wire == Wire::kF32 ? 4 : 2; }
@@ -33,7 +39,7 @@ void Transport::Wait(int request) {
   WaitUntil([this, request] { return IsFinished(request); });
 }
 
-void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) const {
+void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) {
   using Clock = std::chrono::steady_clock;
   constexpr int kTestsPerCheck = 1000;  // of the clock
   const Clock::time_point begin = Clock::now();
@@ -41,10 +47,10 @@ void Transport::WaitUntil(const std::function<bool()>& finished, bool sleeps) co
     if (sleeps) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (sleeps || tests % kTestsPerCheck != 0) continue;
     if (std::chrono::duration<double>(Clock::now() - begin).count() < limit_) continue;
-    throw TransportError(fmt::format(
-        "has waited {:.3g} s for the other ranks: one of them hangs or has ended; look at its "
-        "process, or give a longer --wait-limit",
-        limit_));
+    throw TransportError(
+        fmt::format("has waited {:.3g} s for {}, which hangs or is slow; look at its process, or "
+                    "give a longer --wait-limit",
+                    limit_, NamesOf(Absent())));
   }
 }
 

@@ -51,7 +51,8 @@ class Transport {
   // Waits for the texts of all ranks, by rank.
   virtual std::vector<std::string> Gather(const std::string& text) = 0;
 
-  // Waits for a sum. Throws TransportError if it takes longer than the limit.
+  // Waits for a sum. Throws TransportError, which names the ranks that are absent, if it takes
+  // longer than the limit.
   void Wait(int request);
   void set_limit(double seconds) { limit_ = seconds; }
 
@@ -59,8 +60,11 @@ class Transport {
   [[noreturn]] virtual void Abort(int status) = 0;
 
  protected:
+  // The ranks of the group that do not wait for this one, found out within some seconds.
+  virtual std::vector<int> Absent() { return {}; }
+
   // Calls `finished` until it returns true. Throws TransportError as Wait does, unless it sleeps.
-  void WaitUntil(const std::function<bool()>& finished, bool sleeps = false) const;
+  void WaitUntil(const std::function<bool()>& finished, bool sleeps = false);
 
   int group_ = 1;
 

@@ -168,10 +168,11 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
 }
 
 // Starts an endless run, sends a signal to its second rank, and returns how it ends.
-Outcome SignalledRun(const std::string& signal, const std::string& json) {
+Outcome SignalledRun(const std::string& signal, const std::string& json,
+                     const std::string& options = "") {
   return RunShell(
       "children() { cat /proc/$1/task/*/children 2>/dev/null; }\n" + kMpirun + "-np 2 " + kProgram +
-      " scale lenet5 --batch 4 --steps 1000000 --json " + Quoted(json) +
+      " scale lenet5 --batch 4 --steps 1000000 " + options + " --json " + Quoted(json) +
       " & launcher=$!\n"
       "until [ $(echo $ranks | wc -w) -ge 2 ]; do\n"
       "  sleep 0.05\n"
@@ -196,6 +197,11 @@ TEST_F(ScaleTest, TheDeathOfOneRankEndsAll) {
   const Outcome outcome = SignalledRun("KILL", json_path());
   EXPECT_EQ(outcome.exit_status, 137) << outcome.output;
   EXPECT_FALSE(std::filesystem::exists(json_path()));
+}
+
+TEST_F(ScaleTest, ARankThatHangsIsNamedAndEndsAll) {
+  ExpectOneLine(SignalledRun("STOP", json_path(), "--wait-limit 1"), 1,
+                "rank 0: has waited 1 s for rank 1, which hangs or is slow");
 }
 
 // A copy of the program in another folder does not find its library.
