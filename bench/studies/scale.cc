@@ -194,6 +194,12 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
                                                shared);
     }
   }
+  for (const GroupFigures& group : report.groups) {
+    const std::string disturbed = DisturbanceOf(group);
+    if (shared.empty() && !disturbed.empty()) {
+      Worsen(report.verdict, Status::kDegraded, disturbed);
+    }
+  }
   if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
   if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
   if (!measured.wrong.empty()) {

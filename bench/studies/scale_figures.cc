@@ -1,10 +1,13 @@
 #include "bench/studies/scale_figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <utility>
 
+#include "harness/probes/ceiling_verdict.h"
 #include "harness/statistics/summary.h"
 
 namespace topdnn {
@@ -97,6 +100,7 @@ std::vector<RankFigures> FiguresOfRanks(const GroupRun& run) {
         Median(OfRank(run.samples[i], [](const StepTimes& step) { return step.compute; }));
     computes.push_back(*figures[i].compute);
     figures[i].slowest = 0;
+    figures[i].on_cpu = run.samples[i].on_cpu;
     if (run.ranks == 1) continue;
     figures[i].exposed =
         Median(OfRank(run.samples[i], [](const StepTimes& step) { return step.exposed; }));
@@ -130,6 +134,16 @@ GroupFigures FiguresOf(const GroupRun& run, Wire wire) {
   }
   figures.rank = FiguresOfRanks(run);
   return figures;
+}
+
+std::string DisturbanceOf(const GroupFigures& figures) {
+  constexpr double kPercent = 100;
+  const auto least = std::min_element(
+      figures.rank.begin(), figures.rank.end(),
+      [](const auto& a, const auto& b) { return a.on_cpu.value_or(1) < b.on_cpu.value_or(1); });
+  if (least == figures.rank.end() || least->on_cpu.value_or(1) >= kMinOnCpu) return "";
+  return fmt::format("rank {} of {} had a CPU for {:.0f} % of its steps: other work ran there",
+                     least - figures.rank.begin(), figures.ranks, *least->on_cpu * kPercent);
 }
 
 void RemoveTimes(GroupFigures& figures) {

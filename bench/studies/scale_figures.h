@@ -34,6 +34,7 @@ struct BucketFigures {
 struct RankFigures {
   std::optional<double> compute, exposed;  // medians over the steps
   std::optional<double> slowest;           // share of the steps in which its compute took longest
+  std::optional<double> on_cpu;            // see RankSamples
   std::optional<double> excess;            // median compute, less that of the median rank, relative
 };
 
@@ -48,6 +49,9 @@ struct GroupFigures {
 };
 
 GroupFigures FiguresOf(const GroupRun& run, Wire wire);
+
+// Which rank shared its CPU with other work, in one line; empty: none did.
+std::string DisturbanceOf(const GroupFigures& figures);
 
 // Removes all times: the result was wrong.
 void RemoveTimes(GroupFigures& figures);

@@ -265,6 +265,7 @@ Json ScaleJson(const ScaleReport& report, const ScaleOptions& options) {
                                {"compute", JsonNumber(rank.compute)},
                                {"excess", JsonNumber(rank.excess)},
                                {"slowest", JsonNumber(rank.slowest)},
+                               {"on_cpu", JsonNumber(rank.on_cpu)},
                                {"exposed", JsonNumber(rank.exposed)}});
   }
   json["groups"] = Json::array();

@@ -1,6 +1,7 @@
 #include "bench/studies/scale_run.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,6 +27,13 @@ using Json = nlohmann::ordered_json;
 
 double SecondsNow() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double ThreadCpuSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  constexpr double kNano = 1e-9;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * kNano;
 }
 
 BufferId BlockOf(const Plan& plan, BufferId buffer) {
@@ -175,7 +183,9 @@ bool RankRun::Step(Result& result, bool timed) {
   const Plan& plan = *workload_.plan;
   FeedBatch(plan, batches_[next_]);
   next_ = (next_ + 1) % batches_.size();
+  const double cpu_before = ThreadCpuSeconds();
   StepTimes times = step_->Run(!options_.no_overlap);
+  const double cpu_seconds = ThreadCpuSeconds() - cpu_before;
   ThrowOnRunFailure();
   // The ranks tell each other their losses, whether they stop, and whose gradients are not finite.
   const auto ranks = static_cast<std::size_t>(transport_.group());
@@ -199,7 +209,12 @@ bool RankRun::Step(Result& result, bool timed) {
     return false;
   }
   group.losses.push_back(sums[0]);
-  if (timed) result.own.steps.push_back(std::move(times));
+  if (timed) {
+    result.cpu_seconds += cpu_seconds;
+    result.wall_seconds += times.seconds;
+    if (plan.threads() == 1) result.own.on_cpu = result.cpu_seconds / result.wall_seconds;
+    result.own.steps.push_back(std::move(times));
+  }
   group.complete = sums[1] == 0;
   return group.complete;
 }
@@ -257,6 +272,7 @@ std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
   transport.AwaitAll();
   const std::vector<std::string> texts = transport.Gather(Json{
       {"samples", ToJson(result.own)},
+      {"on_cpu", JsonNumber(result.own.on_cpu)},
       {"sum", JsonNumber(result.parameter_sum)},
       {"size", JsonNumber(result.parameter_size)}}.dump());
   if (transport.rank() != 0 || run == nullptr) return std::nullopt;
@@ -274,6 +290,7 @@ std::optional<GroupRun> RankRun::Train(RankRun* run, Transport& transport) {
   for (int i = 0; i < group.ranks; ++i) {
     const Json json = Json::parse(texts[static_cast<std::size_t>(i)]);
     group.samples.push_back(SamplesOf(json["samples"]));
+    if (json["on_cpu"].is_number()) group.samples.back().on_cpu = json["on_cpu"].get<double>();
     if (!group.wrong.empty()) continue;
     const double difference =
         json["sum"].is_number()

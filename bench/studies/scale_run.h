@@ -34,6 +34,9 @@ struct SumSpeed {
 // What a rank has measured.
 struct RankSamples {
   std::vector<StepTimes> steps;  // the timed ones
+  // The share of their time in which the rank had a CPU. Absent with several threads, which sleep
+  // when they wait for each other for long.
+  std::optional<double> on_cpu{};
 };
 
 struct GroupRun {
@@ -70,6 +73,8 @@ class RankRun {
   struct Result {
     GroupRun group;
     RankSamples own;
+    double cpu_seconds = 0;   // of the timed steps
+    double wall_seconds = 0;  // of the same
     double parameter_sum = 0;
     double parameter_size = 0;  // sum of absolute values
   };

@@ -333,7 +333,7 @@ TEST(ScaleFigures, AreMeansOverRanksAndMediansOverSteps) {
   run.global_batch = 8;
   run.buckets = {{{{"fc", nullptr, 250, 0}}, 250, 0}};
   run.samples = {{{TimesOf(5, 3, 2, 1), TimesOf(5, 3, 2, 1), TimesOf(9, 3, 6, 1)}},
-                 {{TimesOf(5.5, 5, 0, 3), TimesOf(5, 2, 3, 1), TimesOf(9, 9, 0, 3)}}};
+                 {{TimesOf(5.5, 5, 0, 3), TimesOf(5, 2, 3, 1), TimesOf(9, 9, 0, 3)}, 0.96}};
   run.speeds = {{250, {1, 2, 4}}, {1000, {4, 4, 4}}};
   const GroupFigures figures = FiguresOf(run, Wire::kF32);
   EXPECT_THAT(figures.step, ElementsAre(5.5, 5, 9));
@@ -356,6 +356,11 @@ TEST(ScaleFigures, AreMeansOverRanksAndMediansOverSteps) {
   EXPECT_THAT(*figures.rank[0].slowest, DoubleNear(1.0 / 3, 1e-12));
   EXPECT_THAT(*figures.rank[1].slowest, DoubleNear(2.0 / 3, 1e-12));
   EXPECT_EQ(figures.rank[1].excess, 0.25);  // 5 of the median of 3 and 5
+  EXPECT_EQ(DisturbanceOf(figures), "");
+  GroupFigures disturbed = figures;
+  disturbed.rank[1].on_cpu = 0.5;
+  EXPECT_EQ(DisturbanceOf(disturbed),
+            "rank 1 of 2 had a CPU for 50 % of its steps: other work ran there");
   GroupFigures wrong = figures;
   RemoveTimes(wrong);
   EXPECT_EQ(wrong.buckets[0].bytes, 1000);
