@@ -56,6 +56,7 @@ void ParallelStep::Begin(std::size_t bucket, StepTimes& times) {
   sum.in_progress = true;
   times.buckets[bucket].ready = times.compute;
   Expose(bucket, sum.begin, times);
+  times.packing += now_() - sum.begin;
 }
 
 void ParallelStep::Poll(std::size_t bucket, StepTimes& times) {
@@ -75,11 +76,14 @@ void ParallelStep::Finish(std::size_t bucket, StepTimes& times) {
 
 void ParallelStep::Unpack(std::size_t bucket, StepTimes& times) {
   Sum& sum = sums_[bucket];
+  const double begin = now_();
   UnpackGradients(buckets_[bucket], wire_, sum.memory.data(),
                   1.0F / static_cast<float>(transport_.group()));
   sum.in_progress = false;
   times.buckets[bucket].hidden = times.compute - times.buckets[bucket].ready;
-  times.buckets[bucket].seconds = now_() - sum.begin;
+  const double end = now_();
+  times.packing += end - begin;
+  times.buckets[bucket].seconds = end - sum.begin;
 }
 
 bool ParallelStep::AnyInProgress() const {

@@ -30,6 +30,7 @@ struct StepTimes {
   double compute = 0;  // of the stages
   double update = 0;   // of those that update parameters
   double exposed = 0;  // of all buckets
+  double packing = 0;  // of `exposed`: packing, beginning sums, and unpacking
   double hidden = 0;   // of stages that ran while any sum was in progress
   std::vector<BucketTimes> buckets;
   bool finite = true;  // all gradients of this rank

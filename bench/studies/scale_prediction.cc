@@ -62,7 +62,7 @@ std::vector<std::string> AssumptionsOf(const GroupRun& largest) {
       "every rank reaches every other one at the latency and bandwidth that were measured here: "
       "ranks on one node share its memory, and a network between nodes is slower",
       "sums run one after the other, as soon as a bucket is ready, and take nothing from the CPUs "
-      "that compute; packing takes no time"};
+      "that compute; packing takes as long as here"};
 }
 
 }  // namespace
@@ -91,6 +91,7 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& runs, Wire wire) {
   for (const RankSamples& rank : largest.samples) {
     for (const StepTimes& step : rank.steps) compute.push_back(step.compute);
   }
+  const double packing = MedianOf(largest, [](const StepTimes& step) { return step.packing; });
   const double one = MeasuredStep(runs.front());
   std::set<int> sizes;
   for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) sizes.insert(ranks);
@@ -98,7 +99,8 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& runs, Wire wire) {
     if (run.ranks > 1) sizes.insert(run.ranks);
   }
   for (const int ranks : sizes) {
-    PredictedStep step{ranks, 0, ExposedSeconds(buckets, backward, model, ranks), 0, {}, {}};
+    PredictedStep step{ranks, 0, 0, 0, {}, {}};
+    step.exposed = ExposedSeconds(buckets, backward, model, ranks) + packing;
     step.step = ExpectedLongest(compute, ranks) + step.exposed;
     step.efficiency = one / step.step;
     for (const GroupRun& run : runs) {

@@ -86,7 +86,7 @@ std::vector<Batch> ReadParts(const WorkloadOptions& options, const Workload& wor
 Json ToJson(const RankSamples& samples) {
   Json json = Json::array();
   for (const StepTimes& step : samples.steps) {
-    Json row = {step.seconds, step.compute, step.update, step.exposed, step.hidden};
+    Json row = {step.seconds, step.compute, step.update, step.exposed, step.packing, step.hidden};
     for (const BucketTimes& bucket : step.buckets) {
       row.push_back({bucket.seconds, bucket.exposed, bucket.hidden, bucket.ready});
     }
@@ -96,10 +96,10 @@ Json ToJson(const RankSamples& samples) {
 }
 
 RankSamples SamplesOf(const Json& json) {
-  constexpr std::size_t kFirstBucket = 5;
+  constexpr std::size_t kFirstBucket = 6;
   RankSamples samples;
   for (const Json& row : json) {
-    StepTimes step{row[0], row[1], row[2], row[3], row[4], {}, true};
+    StepTimes step{row[0], row[1], row[2], row[3], row[4], row[5], {}, true};
     for (std::size_t i = kFirstBucket; i < row.size(); ++i) {
       step.buckets.push_back({row[i][0], row[i][1], row[i][2], row[i][3]});
     }

@@ -125,6 +125,7 @@ TEST(ParallelStep, HidesASumBehindTheNextStage) {
   const StepTimes times = timed.step.Run(/*overlap=*/true);
   EXPECT_EQ(times.compute, 65);
   EXPECT_EQ(times.exposed, 30);
+  EXPECT_EQ(times.packing, 4);
   EXPECT_EQ(times.hidden, 30);
   EXPECT_EQ(times.seconds, 95);
   ASSERT_EQ(times.buckets.size(), 2U);
@@ -324,7 +325,7 @@ TEST(ScaleAgreement, SaysWhenRanksShareCpus) {
 }
 
 StepTimes TimesOf(double seconds, double compute, double exposed, double hidden) {
-  return {seconds, compute, 0, exposed, hidden, {{exposed + hidden, exposed, hidden, 0}}, true};
+  return {seconds, compute, 0, exposed, 0, hidden, {{exposed + hidden, exposed, hidden, 0}}, true};
 }
 
 TEST(ScaleFigures, AreMeansOverRanksAndMediansOverSteps) {
@@ -398,7 +399,7 @@ TEST(ScaleFigures, LossDifferenceIsRelativeAndOfTheFirstSteps) {
 
 TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
   const auto step = [](double seconds) {
-    StepTimes times{seconds, 8, 1, 0, 0, {{0, 0, 0, 5}}, true};
+    StepTimes times{seconds, 8, 1, 0, 0.5, 0, {{0, 0, 0, 5}}, true};
     return times;
   };
   GroupRun one;
@@ -413,12 +414,13 @@ TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
   EXPECT_THAT(prediction.assumptions, testing::Not(IsEmpty()));
   ASSERT_EQ(prediction.steps.size(), 12U);
   EXPECT_EQ(prediction.steps.back().ranks, 4096);
-  // The sum takes 4 s from 5 s on; the backward pass ends at 7 s: 2 s are exposed.
-  EXPECT_THAT(prediction.steps[0].exposed, DoubleNear(2, 1e-9));
-  EXPECT_THAT(prediction.steps[0].step, DoubleNear(10, 1e-9));
-  EXPECT_THAT(prediction.steps[0].efficiency, DoubleNear(0.8, 1e-9));
+  // The sum takes 4 s from 5 s on; the backward pass ends at 7 s: 2 s are exposed, and 0.5 s of
+  // packing.
+  EXPECT_THAT(prediction.steps[0].exposed, DoubleNear(2.5, 1e-9));
+  EXPECT_THAT(prediction.steps[0].step, DoubleNear(10.5, 1e-9));
+  EXPECT_THAT(prediction.steps[0].efficiency, DoubleNear(8 / 10.5, 1e-9));
   EXPECT_EQ(prediction.steps[0].measured, 12);
-  EXPECT_THAT(*prediction.steps[0].error, DoubleNear(-1.0 / 6, 1e-9));
+  EXPECT_THAT(*prediction.steps[0].error, DoubleNear(-0.125, 1e-9));
   EXPECT_FALSE(prediction.steps[1].measured || prediction.steps[1].error);
   EXPECT_THAT(PredictScaling({one}, Wire::kF32).reason, HasSubstr("one rank and two or more"));
 }
