@@ -27,3 +27,5 @@ find_path(PFM_INCLUDE_DIR perfmon/pfmlib.h REQUIRED)
 add_library(pfm INTERFACE)
 target_link_libraries(pfm INTERFACE ${PFM_LIBRARY})
 target_include_directories(pfm INTERFACE ${PFM_INCLUDE_DIR})
+# Optional: without it, `topdnn scale` says what to install, and everything else works.
+find_package(MPI COMPONENTS C)

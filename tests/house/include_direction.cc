@@ -28,8 +28,8 @@ const std::map<std::string, std::vector<std::string>>& Allowed() {
 const std::vector<std::vector<std::string>>& Rooms() {
   static const std::vector<std::vector<std::string>> floors = {
       {"bench", "bench/commands", "bench/studies", "bench/traces", "bench/speed", "bench/choice",
-       "bench/cases", "bench/profile", "bench/validation", "bench/workload", "bench/formats",
-       "bench/command_line"},
+       "bench/cases", "bench/profile", "bench/validation", "bench/workload", "bench/ranks",
+       "bench/formats", "bench/command_line"},
       {"harness/report/html", "harness/report", "harness/experiments", "harness/scheduling",
        "harness/sharing", "harness/resctrl", "harness", "harness/bounds", "harness/user_cache",
        "harness/probes", "harness/exact", "harness/topdown", "harness/counters", "harness/machine",

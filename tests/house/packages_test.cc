@@ -58,6 +58,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"ONNX_PROTO_LIBRARY", "libonnx-dev"},
       {"DNNL_LIBRARY", "libdnnl-dev"},
       {"DNNL_INCLUDE_DIR", "libdnnl-dev"},
+      {"MPI", "libopenmpi-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},
   };

@@ -37,7 +37,18 @@ std::set<std::string> CommandsBefore(const std::string& document) {
 
 bool NeedsSeveralCpus(const std::string& command) {
   return command.find(" corun ") != std::string::npos ||
-         command.find(" malleable ") != std::string::npos;
+         command.find(" malleable ") != std::string::npos ||
+         command.find(" scale ") != std::string::npos;
+}
+
+// Ranks may be more than the CPUs, and may be root's.
+constexpr std::string_view kMpirunVariables =
+    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
+    "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 ";
+
+bool HasMpi() {
+  return RunShell("command -v mpirun").exit_status == 0 &&
+         std::filesystem::exists(TOPDNN_BINARY_DIR "/libtopdnn_mpi.so");
 }
 
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
@@ -47,7 +58,12 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
   const ReservedCpu cpu(TOPDNN_BINARY_DIR);
   const auto page = ShellCommands(ReadSource(GetParam()).text);
   for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
-    if (!command.starts_with(kProgram)) continue;
+    const bool ranks = command.starts_with("mpirun ");
+    if (!command.starts_with(kProgram) && !ranks) continue;
+    if (command.find(" scale ") != std::string::npos && !HasMpi()) {
+      CountLeftOut("commands", command, "MPI is missing: install libopenmpi-dev and openmpi-bin");
+      continue;
+    }
     const bool several = NeedsSeveralCpus(command);
     if (several && AllowedCpus().cpus.size() < 2) {
       CountLeftOut("commands", command, "needs two CPUs");
@@ -59,6 +75,7 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
       command.replace(at, kProgram.size(), built);
       at += built.size();
     }
+    if (ranks) command.insert(0, kMpirunVariables);
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
                                      (several ? command : cpu.Run(command)));
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;

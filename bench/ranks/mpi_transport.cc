@@ -1,0 +1,178 @@
+#include "bench/ranks/mpi_transport.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "bench/command_line/command.h"
+#include "bench/ranks/mpi_functions.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kOwnRequest = kMpiRequests - 1;  // of the operations that wait
+
+class MpiTransport final : public Transport {
+ public:
+  explicit MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
+    Check(mpi_.start(), "MPI_Init_thread");
+    rank_ = mpi_.rank();
+    ChooseGroup(mpi_.ranks());
+  }
+  // (an error while the ranks end cannot be reported)
+  ~MpiTransport() override { mpi_.finish(); }
+
+  int rank() const override { return rank_; }
+  int ranks() const override { return mpi_.ranks(); }
+  std::string library() const override {
+    std::array<char, 256> text;
+    mpi_.library(text.data(), text.size());
+    const std::string line = text.data();
+    return line.substr(0, line.find_first_of(",\n"));
+  }
+
+  void ChooseGroup(int ranks) override {
+    Check(mpi_.choose_first(ranks), "MPI_Comm_split");
+    group_ = ranks;
+  }
+
+  void BeginSum(int request, void* data, std::int64_t elements, Wire wire) override {
+    if (request >= kOwnRequest) {
+      throw TransportError(
+          fmt::format("more than {} buckets: give a larger --bucket-size", kOwnRequest));
+    }
+    const MpiOperation operation = wire == Wire::kF32 ? kMpiSumF32 : kMpiSumBf16;
+    Check(mpi_.begin(request, operation, kMpiFirst, data, elements, nullptr), "MPI_Iallreduce");
+  }
+
+  bool IsFinished(int request) override {
+    int finished = 0;
+    Check(mpi_.test(request, &finished), "MPI_Test");
+    return finished != 0;
+  }
+
+  void Sum(std::span<double> values) override {
+    Run(kMpiSumF64, kMpiFirst, values.data(), static_cast<std::int64_t>(values.size()), nullptr);
+  }
+  void Barrier() override { Run(kMpiBarrier, kMpiFirst, nullptr, 0, nullptr); }
+  void AwaitAll() override { Run(kMpiBarrier, kMpiAll, nullptr, 0, nullptr, /*sleeps=*/true); }
+
+  std::vector<std::string> Gather(const std::string& text) override {
+    const auto count = static_cast<std::size_t>(ranks());
+    std::vector<std::int64_t> sizes(count);
+    auto size = static_cast<std::int64_t>(text.size());
+    Run(kMpiGather, kMpiAll, &size, sizeof size, sizes.data());
+    // All ranks send as many bytes as the longest text has.
+    const auto longest = static_cast<std::size_t>(*std::max_element(sizes.begin(), sizes.end()));
+    std::string own = text;
+    own.resize(longest);
+    std::string all(longest * count, '\0');
+    Run(kMpiGather, kMpiAll, own.data(), static_cast<std::int64_t>(longest), all.data());
+    std::vector<std::string> texts;
+    for (std::size_t i = 0; i < count; ++i) {
+      texts.push_back(all.substr(i * longest, static_cast<std::size_t>(sizes[i])));
+    }
+    return texts;
+  }
+
+  void Abort(int status) override {
+    mpi_.abort(status);
+    std::_Exit(status);
+  }
+
+ protected:
+  std::vector<int> Absent() override {
+    constexpr double kSeconds = 2;
+    std::vector<char> waits(static_cast<std::size_t>(ranks()));
+    Check(mpi_.ask(kSeconds, waits.data()), "MPI_Iprobe");
+    std::vector<int> absent;
+    for (int rank = 0; rank < group_; ++rank) {
+      if (waits[static_cast<std::size_t>(rank)] == 0) absent.push_back(rank);
+    }
+    return absent;
+  }
+
+ private:
+  void Run(MpiOperation operation, MpiGroup group, void* data, std::int64_t count, void* out,
+           bool sleeps = false) {
+    Check(mpi_.begin(kOwnRequest, operation, group, data, count, out), "a collective of MPI");
+    WaitUntil([this] { return IsFinished(kOwnRequest); }, sleeps);
+  }
+
+  void Check(int error, const char* call) const {
+    if (error == 0) return;
+    std::array<char, 256> text;
+    mpi_.explain(error, text.data(), text.size());
+    throw TransportError(fmt::format("{} failed: {}", call, text.data()));
+  }
+
+  const MpiFunctions& mpi_;
+  int rank_ = 0;
+};
+
+// The library stays loaded. Its symbols are global, because Open MPI loads its own parts with
+// dlopen, and they refer to it.
+const MpiFunctions& LoadMpi() {
+  constexpr const char* kFile = "libtopdnn_mpi.so";
+  std::error_code ignored;  // the path stays empty, and dlopen reports the error
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  void* library = nullptr;
+  bool exists = false;
+  for (const auto& path : {folder / kFile, folder.parent_path() / kFile}) {
+    exists = exists || std::filesystem::exists(path, ignored);
+    if (library == nullptr) library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  }
+  void* const symbol = library == nullptr ? nullptr : dlsym(library, "topdnn_mpi_functions");
+  const MpiFunctions* functions =
+      symbol == nullptr ? nullptr : reinterpret_cast<decltype(&topdnn_mpi_functions)>(symbol)();
+  if (functions != nullptr && functions->table == kMpiTable) return *functions;
+  if (!exists) {
+    throw UsageError(
+        "scale: this build has no MPI: install libopenmpi-dev and openmpi-bin, run `cmake --preset "
+        "release` and build again");
+  }
+  throw UsageError(fmt::format(
+      "scale: cannot load {}: {}; install openmpi-bin, or build it again on this machine", kFile,
+      functions != nullptr ? "it belongs to another version" : dlerror()));
+}
+
+}  // namespace
+
+Launch LaunchOf(const std::function<const char*(const char*)>& variable) {
+  const auto number = [&variable](const char* name) -> std::optional<int> {
+    const char* const value = variable(name);
+    if (value == nullptr || std::atoi(value) < 1) return std::nullopt;
+    return std::atoi(value);
+  };
+  Launch launch;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"}) {
+    launch.by_mpi = launch.by_mpi || variable(name) != nullptr;
+  }
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
+    if (!launch.node_ranks) launch.node_ranks = number(name);
+  }
+  const int tasks = number("SLURM_STEP_NUM_TASKS").value_or(1);
+  if (!launch.by_mpi && tasks > 1) {
+    launch.problem = fmt::format(
+        "scale: srun started {} tasks that cannot communicate: use `srun --mpi=pmix`, or start "
+        "mpirun in the allocation",
+        tasks);
+  }
+  return launch;
+}
+
+std::unique_ptr<Transport> OpenRanks(const Launch& launch) {
+  if (!launch.problem.empty()) throw UsageError(launch.problem);
+  const MpiFunctions& mpi = LoadMpi();
+  if (!launch.by_mpi) return MakeSoleRank();
+  return std::make_unique<MpiTransport>(mpi);
+}
+
+}  // namespace topdnn
