@@ -164,6 +164,7 @@ int RunPlan(PlanOptions options) {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<PlanOptions>();
   AddWorkloadOptions(parser, options->workload);
+  options->workload.reports_failures = true;
   parser.AddFlag("--train", options->train, "a training step (default)");
   parser.AddFlag("--infer", options->infer, "an inference step");
   parser.AddFlag("--buffers", options->buffers, "list the buffers too");

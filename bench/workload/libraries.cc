@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "kernels/plugin/plugins.h"
+
 namespace topdnn {
 
 namespace {
@@ -39,7 +41,7 @@ std::string NameOfIsa(dnnl::cpu_isa isa) {
 
 nlohmann::ordered_json LibraryVersions() {
   const dnnl_version_t* onednn = dnnl_version();
-  return {
+  nlohmann::ordered_json versions = {
       {"onednn",
        {{"version", fmt::format("{}.{}.{}", onednn->major, onednn->minor, onednn->patch)},
         {"isa", NameOfIsa(dnnl::get_effective_cpu_isa())}}},
@@ -50,6 +52,10 @@ nlohmann::ordered_json LibraryVersions() {
       {"openmp", {{"version", _OPENMP}, {"library", "libgomp"}}},
       {"compiler", __VERSION__},
   };
+  for (const PluginLibrary& plugin : Plugins()) {
+    versions[plugin.name] = {{"version", plugin.version}, {"plugin", plugin.path}};
+  }
+  return versions;
 }
 
 }  // namespace topdnn

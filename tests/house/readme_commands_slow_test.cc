@@ -23,6 +23,8 @@ namespace topdnn {
 namespace {
 
 constexpr std::string_view kProgram = "build/release/topdnn";
+// The compiler, for a source of the repository.
+constexpr std::string_view kCompiler = "cc ";
 
 std::set<std::string> CommandsBefore(const std::string& document) {
   std::set<std::string> commands;
@@ -40,27 +42,38 @@ bool NeedsSeveralCpus(const std::string& command) {
          command.find(" malleable ") != std::string::npos;
 }
 
+std::string Replaced(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The command with the paths of this build and of the sources.
+std::string WithPaths(std::string command) {
+  if (command.starts_with(kCompiler)) {
+    for (const std::string folder : {" kernels/", " examples/"}) {
+      command = Replaced(command, folder, " " + Quoted(TOPDNN_SOURCE_DIR) + "/" + folder.substr(1));
+    }
+  }
+  return Replaced(command, "build/release/", Quoted(TOPDNN_BINARY_DIR) + "/");
+}
+
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
 TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
   const ReservedCpu cpu(TOPDNN_BINARY_DIR);
   const auto page = ShellCommands(ReadSource(GetParam()).text);
-  for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
-    if (!command.starts_with(kProgram)) continue;
+  for (const std::string& command : CommandsToTry(page, CommandsBefore(GetParam()))) {
+    if (!command.starts_with(kProgram) && !command.starts_with(kCompiler)) continue;
     const bool several = NeedsSeveralCpus(command);
     if (several && AllowedCpus().cpus.size() < 2) {
       CountLeftOut("commands", command, "needs two CPUs");
       continue;
     }
-    // A command may start the program for another one (`trace --run`).
-    const std::string built = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-    for (std::size_t at = 0; (at = command.find(kProgram, at)) != std::string::npos;) {
-      command.replace(at, kProgram.size(), built);
-      at += built.size();
-    }
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
-                                     (several ? command : cpu.Run(command)));
+                                     (several ? WithPaths(command) : cpu.Run(WithPaths(command))));
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
   }
 }

@@ -1,0 +1,121 @@
+// A plug-in with faults. Its kernels copy src to dst, row-major, and have the fault that faults.h
+// gives for the width of the image; any other image is copied as far as it fits, which is a wrong
+// result of a pooling. While it loads, it has the fault that the environment variable HOSTILE
+// names.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <topdnn/plugin.h>
+#include <unistd.h>
+
+#include "tests/plugin/faults.h"
+
+#ifdef TOPDNN_TEST_UNRESOLVED
+int a_function_of_no_library(void);
+#endif
+
+typedef struct {
+  const char* fault;
+  int64_t elements;  // of dst
+  float* src;
+  float* dst;
+} Copy;
+
+static int Has(const Copy* copy, const char* fault) { return strcmp(copy->fault, fault) == 0; }
+
+static void Hang(void) {
+  for (;;) pause();
+}
+
+static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
+  static Copy copies[1000];
+  static int count;
+  Copy* copy = &copies[count++];
+  const topdnn_operand* src = topdnn_operand_of(request, "src");
+  const topdnn_operand* dst = topdnn_operand_of(request, "dst");
+  if (strcmp(request->pass, "forward") != 0 || strcmp(request->type, "f32") != 0)
+    return "it copies forward in f32 only";
+  const int64_t width = src->extents[src->rank - 1];
+  copy->fault = width <= kKernelFaultCount ? kKernelFaults[width - 1] : "none";
+  if (Has(copy, "refuse")) return "it computes nothing at all";
+  if (Has(copy, "crash in create")) raise(SIGSEGV);
+  if (Has(copy, "hang in create")) Hang();
+  topdnn_use_row_major(request);
+  if (Has(copy, "name no layout")) topdnn_use_layout(request, "dst", "what");
+  if (Has(copy, "name the layout of a matrix")) topdnn_use_layout(request, "src", "ab");
+  copy->elements = 1;
+  for (int32_t d = 0; d < dst->rank; ++d) copy->elements *= dst->extents[d];
+  kernel->state = copy;
+  kernel->implementation = "copy";
+#ifdef TOPDNN_TEST_UNRESOLVED
+  copy->elements += a_function_of_no_library();
+#endif
+  return NULL;
+}
+
+static const char* Prepare(void* state, const topdnn_operand* operands, uint32_t count) {
+  Copy* copy = state;
+  if (Has(copy, "fail in prepare")) return "it has run out of something";
+  for (uint32_t i = 0; i < count; ++i) {
+    if (strcmp(operands[i].role, "src") == 0) copy->src = operands[i].data;
+    if (strcmp(operands[i].role, "dst") == 0) copy->dst = operands[i].data;
+  }
+  return NULL;
+}
+
+static int32_t Run(void* state) {
+  static int runs;
+  Copy* copy = state;
+  if (Has(copy, "crash")) *(volatile int*)8 = 1;
+  if (Has(copy, "abort")) abort();
+  if (Has(copy, "exit")) exit(3);
+  if (Has(copy, "be killed")) kill(getpid(), SIGKILL);
+  if (Has(copy, "hang")) Hang();
+  if (Has(copy, "return an error")) return 7;
+  if (Has(copy, "write nothing")) return 0;
+  for (int64_t i = 0; i < copy->elements; ++i) copy->dst[i] = copy->src[i];
+  if (Has(copy, "write far behind")) copy->dst[copy->elements + 1024] = 1;
+  if (Has(copy, "write just behind")) copy->dst[copy->elements] = 1;
+  if (Has(copy, "write in front")) copy->dst[-1] = 1;
+  if (Has(copy, "write its input")) copy->src[0] = 1;
+  if (Has(copy, "return garbage")) copy->dst[copy->elements / 2] += 1;
+  if (Has(copy, "be wrong the second time") && runs++ % 2 == 1) copy->dst[0] += 1;
+  return 0;
+}
+
+static void Destroy(void* state) {
+  if (Has(state, "crash in destroy")) raise(SIGSEGV);
+}
+
+#ifdef TOPDNN_TEST_NO_FUNCTION
+// (so that they are used)
+void* topdnn_test_functions[] = {(void*)Create, (void*)Prepare, (void*)Run, (void*)Destroy};
+#else
+static int Loads(const char* fault) {
+  const char* wanted = getenv("HOSTILE");
+  return wanted != NULL && strcmp(wanted, fault) == 0;
+}
+
+const topdnn_plugin_table* topdnn_plugin(void) {
+  static const char* const operations[] = {"flatten", "pool", NULL};
+  static topdnn_plugin_table table = {TOPDNN_PLUGIN_ABI,
+                                      sizeof(topdnn_plugin_table),
+                                      "hostile",
+                                      "1",
+                                      operations,
+                                      Create,
+                                      Prepare,
+                                      NULL,
+                                      Run,
+                                      Destroy};
+  if (Loads("have another abi")) table.abi = TOPDNN_PLUGIN_ABI + 1;
+  if (Loads("have a short table")) table.size = 8;
+  if (Loads("take a name")) table.name = "onednn";
+  if (Loads("have no name")) table.name = "Not A Name";
+  if (Loads("have no run")) table.run = NULL;
+  if (Loads("crash")) raise(SIGSEGV);
+  if (Loads("hang")) Hang();
+  return Loads("have no table") ? NULL : &table;
+}
+#endif
