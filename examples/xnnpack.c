@@ -115,9 +115,17 @@ static const char* ReadFullyConnected(const topdnn_request* request, Layer* v) {
 
 static void Destroy(void* state) {
   Layer* layer = state;
-  if (layer->operator!= NULL) xnn_delete_operator(layer->operator);
-  if (layer->pool != NULL) pthreadpool_destroy(layer->pool);
+  xnn_delete_operator(layer->operator);
   free(layer);
+}
+
+// One pool for all kernels of a width: the threads of a pool spin for a while after its work.
+static pthreadpool_t PoolOf(int32_t threads) {
+  enum { kMost = 256 };
+  static pthreadpool_t pools[kMost + 1];
+  if (threads <= 1 || threads > kMost) return NULL;
+  if (pools[threads] == NULL) pools[threads] = pthreadpool_create((size_t)threads);
+  return pools[threads];
 }
 
 static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
@@ -141,7 +149,7 @@ static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   UseChannelsLast(request);
   kernel->state = layer;
   kernel->implementation = is_conv ? "xnnpack:igemm" : "xnnpack";
-  if (request->threads > 1) layer->pool = pthreadpool_create((size_t)request->threads);
+  layer->pool = PoolOf(request->threads);
   return NULL;
 }
 

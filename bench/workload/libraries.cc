@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "bench/formats/checksum.h"
+#include "bench/formats/whole_file.h"
 #include "kernels/plugin/plugins.h"
 
 namespace topdnn {
@@ -53,7 +55,9 @@ nlohmann::ordered_json LibraryVersions() {
       {"compiler", __VERSION__},
   };
   for (const PluginLibrary& plugin : Plugins()) {
-    versions[plugin.name] = {{"version", plugin.version}, {"plugin", plugin.path}};
+    // Two builds of a plug-in are two libraries, whatever version they give.
+    versions[plugin.name] = {{"version", plugin.version},
+                             {"checksum", Checksum(ReadWholeFile(plugin.path, 0))}};
   }
   return versions;
 }

@@ -56,7 +56,11 @@ void CheckTable(const std::string& path, const topdnn_plugin_table* table) {
 PluginLibrary OpenPlugin(const std::string& path) {
   // RTLD_NOW: a missing symbol is an error here, not in a measured region.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) Refuse(path, fmt::format("cannot be loaded: {}", TextOf(dlerror())));
+  if (library == nullptr) {
+    std::string why = TextOf(dlerror());
+    if (why.starts_with(path + ": ")) why.erase(0, path.size() + 2);
+    Refuse(path, fmt::format("cannot be loaded: {}", why));
+  }
   using Function = const topdnn_plugin_table* (*)();
   const auto function = reinterpret_cast<Function>(dlsym(library, "topdnn_plugin"));
   if (function == nullptr) {

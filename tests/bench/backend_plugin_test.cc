@@ -17,10 +17,14 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/workload/images.h"
+#include "bench/workload/workload.h"
 #include "kernels/failed_kernel.h"
 #include "kernels/plugin/plugins.h"
 #include "kernels/problem.h"
 #include "kernels/registry.h"
+#include "networks/check.h"
+#include "networks/parameters.h"
 #include "tests/bench/program.h"
 #include "tests/plugin/faults.h"
 #include "tests/process/test_folder.h"
@@ -166,29 +170,46 @@ TEST(PluginTest, TheWordsOfTheOptions) {
               ElementsAre("profile", "--fallback=onednn", "cnn", "--fallback", "cnn"));
 }
 
-// The stages of a profile of lenet5: "NAME IMPLEMENTATION STATUS".
-std::vector<std::string> StagesOf(const nlohmann::json& profile) {
-  std::vector<std::string> stages;
-  for (const auto& stage : profile["stages"]) {
-    stages.push_back(stage["name"].get<std::string>() + " " +
-                     stage["implementation"].get<std::string>() + " " +
-                     stage["status"].get<std::string>());
-  }
-  return stages;
+TEST(PluginTest, AnotherBackendComputesWhatAPluginLacks) {
+  const std::vector<std::string> plan = {"plan", "lenet5",    "--infer", "--plugin",
+                                         kMine,  "--backend", "mine",    "--batch",
+                                         "2",    "--threads", "1"};
+  const Outcome alone = RunProgram(plan);
+  EXPECT_EQ(alone.exit_status, kExitUsage) << alone.output;
+  EXPECT_THAT(alone.output, HasSubstr("cannot run on mine: backend mine has no relu; choose "));
+  std::vector<std::string> both = plan;
+  both.insert(both.end(), {"--fallback", "onednn"});
+  const Outcome outcome = RunProgram(both);
+  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("c1 +forward +conv +rows "));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("s2 +forward +pool +onednn "));
 }
 
-TEST(PluginTest, ANetworkRunsOnThePluginAndItsFallback) {
-  const TestFolder folder;
-  const std::string path = folder.path() / "out.json";
-  const Outcome outcome =
-      RunProgram({"profile", "lenet5",        "--infer", "--plugin", kMine,       "--backend",
-                  "mine",    "--fallback",    "onednn",  "--batch",  "2",         "--iterations",
-                  "2",       "--threads",     "1",       "--data",   "synthetic", "--counters",
-                  "none",    "--no-isolated", "--json",  path});
-  EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  const nlohmann::json json = ReadJson(path);
-  EXPECT_THAT(StagesOf(json), testing::IsSupersetOf({"conv1 rows OK"}));
-  EXPECT_EQ(json["machine"]["libraries"]["mine"]["version"], "1.0");
+// In inference a plug-in may keep packed weights.
+TEST(PluginTest, WeightsThatChangeAreLoadedAgain) {
+  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << "libxnnpack-dev is not installed";
+  LoadPlugins({kXnnpack}, kSeconds);
+  WorkloadOptions options;
+  options.network = "lenet5";
+  options.backend = "xnnpack";
+  options.fallback = "onednn";
+  options.batch = 2;
+  options.threads = 1;
+  options.data = "synthetic";
+  const Workload workload = MakeWorkload(options, /*training=*/false);
+  Plan& plan = *workload.plan;
+  TrainingImages(options, workload).FillNext(plan);
+  for (const std::uint64_t seed : {1, 2}) {
+    InitializeParameters(plan, seed, options.draw);
+    int on_plugin = 0;
+    const std::vector<StageCheck> checks = CheckStages(plan);
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      const Stage& stage = plan.stages()[i];
+      on_plugin += stage.backend == "xnnpack" ? 1 : 0;
+      EXPECT_TRUE(checks[i].agrees) << stage.name << ": " << checks[i].reason;
+    }
+    EXPECT_EQ(on_plugin, 7);
+  }
 }
 
 TEST(PluginTest, AWrongKernelIsAFailedRowOfTheProfile) {
@@ -211,6 +232,7 @@ TEST(PluginTest, AWrongKernelIsAFailedRowOfTheProfile) {
     EXPECT_THAT(stage["reason"].get<std::string>(), HasSubstr("plug-in hostile: "));
   }
   EXPECT_EQ(failed, 2);
+  EXPECT_EQ(json["machine"]["libraries"]["hostile"]["version"], "1");
 }
 
 TEST(PluginTest, OtherCommandsRefuseAWrongKernel) {
