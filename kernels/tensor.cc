@@ -221,7 +221,8 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   // AddressSanitizer reports an access to what the alignment wastes. Without it, this does nothing.
   auto* const begin = static_cast<std::byte*>(allocated);
   ASAN_POISON_MEMORY_REGION(begin, memory - begin);
-  ASAN_POISON_MEMORY_REGION(memory + bytes, begin + padded + alignment + kReadable - (memory + bytes));
+  ASAN_POISON_MEMORY_REGION(memory + bytes,
+                            begin + padded + alignment + kReadable - (memory + bytes));
   data_.reset(memory);
   const std::lock_guard lock(Live().mutex);
   Live().blocks[memory] = {padded, allocated};

@@ -12,8 +12,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/command_line/plugin_words.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/validation/kernel_validation.h"
 #include "bench/validation/network_validation.h"
 #include "bench/workload/workload.h"

@@ -41,8 +41,9 @@ void CountStages(Plan& plan, CounterSource& exact, ValidationCase& c) {
 
 ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOptions& options) {
   ValidationCase c;
-  c.name = fmt::format("{} training step n{} {} {}{}", options.network, options.batch.value(),
-                       options.dtype, options.backend, options.fallback.empty() ? "" : " (or fallback)");
+  c.name =
+      fmt::format("{} training step n{} {} {}{}", options.network, options.batch.value(),
+                  options.dtype, options.backend, options.fallback.empty() ? "" : " (or fallback)");
   c.quantity = "flops";
   c.exact_allowance = {
       0.05, 0, "biases, ReLUs, partial sums and masked lanes; skipped padding is subtracted"};

@@ -94,7 +94,6 @@ void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& req
 
 void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.RequireNetwork(options.network);
-  AddPluginOption(parser);
   parser.Add("--weights FILE", options.weights, "an .npz or .safetensors file (LAYER/PARAMETER)");
   parser.Add(fmt::format("--backend {}|{}", kAutoBackend, fmt::join(Backends(), "|")),
              options.backend,
@@ -107,6 +106,7 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.AddOptional("--fallback", std::string(kAnyFallback), options.fallback,
                      "use another backend for operations that this one lacks, and report it; "
                      "--fallback BACKEND: that backend alone");
+  AddPluginOption(parser);
   parser.Add(
       "--size", options.size,
       "height and width of the image (default: the network's), where a file leaves them open");

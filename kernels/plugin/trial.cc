@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "kernels/kernel_problem.h"
-#include "kernels/plugin/guarded_memory.h"
+#include "kernels/plugin/fenced_memory.h"
 #include "kernels/plugin/library.h"
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/problem.h"
@@ -74,7 +74,7 @@ const char* CrashText(int signal) {
 
 void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
   const char* const what =
-      signal == SIGSEGV ? GuardedMemory::WhatAccessMeans(info->si_addr) : nullptr;
+      signal == SIGSEGV ? FencedMemory::WhatAccessMeans(info->si_addr) : nullptr;
   if (what == nullptr) AnswerFromHandler('f', "", CrashText(signal));
   WriteText("f");
   WriteText(progress.step);
@@ -139,10 +139,10 @@ std::variant<std::unique_ptr<PluginKernel>, Refusal> Create(const PluginLibrary&
   return PluginKernel::Make(plugin, request);
 }
 
-// A kernel with guarded memory for its operands.
-class GuardedRun {
+// A kernel with fenced memory for its operands.
+class FencedRun {
  public:
-  GuardedRun(PluginKernel& kernel, const Values& values, GuardedPlace place)
+  FencedRun(PluginKernel& kernel, const Values& values, FencedPlace place)
       : kernel_(kernel), values_(values) {
     for (const KernelOperand& operand : kernel.operands()) {
       memory_.try_emplace(operand.arg, NameOf(operand.arg), operand.desc.bytes(), place);
@@ -150,9 +150,9 @@ class GuardedRun {
   }
 
   // Copies the workspace that forward wrote.
-  void TakeWorkspace(const GuardedRun& forward) {
-    const GuardedMemory& from = forward.memory_.at(Arg::kWorkspace);
-    const GuardedMemory& to = memory_.at(Arg::kWorkspace);
+  void TakeWorkspace(const FencedRun& forward) {
+    const FencedMemory& from = forward.memory_.at(Arg::kWorkspace);
+    const FencedMemory& to = memory_.at(Arg::kWorkspace);
     if (from.bytes() != to.bytes()) {
       throw PluginFault("create gives the workspace another size in backward than in forward");
     }
@@ -192,7 +192,7 @@ class GuardedRun {
   void Fill() {
     for (const KernelOperand& operand : kernel_.operands()) {
       const auto found = values_.find(operand.arg);
-      const GuardedMemory& memory = memory_.at(operand.arg);
+      const FencedMemory& memory = memory_.at(operand.arg);
       if (operand.direction == Direction::kOut) {
         memory.Poison();
       } else if (found != values_.end() && (operand.direction == Direction::kInOut || !filled_)) {
@@ -204,7 +204,7 @@ class GuardedRun {
 
   PluginKernel& kernel_;
   const Values& values_;
-  std::map<Arg, GuardedMemory> memory_;
+  std::map<Arg, FencedMemory> memory_;
   bool filled_ = false;
 };
 
@@ -245,8 +245,8 @@ class Check {
     auto made = Create(plugin_, request_, most_seconds_);
     if (auto* refusal = std::get_if<Refusal>(&made)) return {Verdict::kRefused, refusal->reason};
     kernel_ = std::get<std::unique_ptr<PluginKernel>>(std::move(made));
-    RunAt(GuardedPlace::kAtEnd);
-    RunAt(GuardedPlace::kAtStart);
+    RunAt(FencedPlace::kAtEnd);
+    RunAt(FencedPlace::kAtStart);
     const PluginStep step("destroy", most_seconds_);
     kernel_.reset();
     forward_.reset();
@@ -255,14 +255,14 @@ class Check {
 
  private:
   // Runs twice and compares each time. Throws PluginFault.
-  void RunAt(GuardedPlace place) {
-    std::unique_ptr<GuardedRun> forward;
+  void RunAt(FencedPlace place) {
+    std::unique_ptr<FencedRun> forward;
     if (forward_ != nullptr) {
-      forward = std::make_unique<GuardedRun>(*forward_, problem_.forward_inputs(), place);
+      forward = std::make_unique<FencedRun>(*forward_, problem_.forward_inputs(), place);
       forward->Prepare(most_seconds_);
       forward->Run(most_seconds_);
     }
-    GuardedRun run(*kernel_, problem_.inputs(), place);
+    FencedRun run(*kernel_, problem_.inputs(), place);
     if (forward != nullptr) run.TakeWorkspace(*forward);
     run.Prepare(most_seconds_);
     for (int again = 0; again < 2; ++again) {

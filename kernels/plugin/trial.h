@@ -26,7 +26,7 @@ struct TrialAnswer {
 enum class TrialKind {
   kLoad,   // the library loads, and its table is valid
   kOffer,  // `create`
-  kCheck,  // a run on guarded memory, compared with the reference
+  kCheck,  // a run on fenced memory, compared with the reference
 };
 
 // A trial as text, for another process. `request` is not used by kLoad.

@@ -1,8 +1,8 @@
 // Memory of an operand between two pages that no code may touch, for the check of a plug-in. A
 // pattern fills the space between the operand and these pages.
 
-#ifndef TOPDNN_KERNELS_PLUGIN_GUARDED_MEMORY_H_
-#define TOPDNN_KERNELS_PLUGIN_GUARDED_MEMORY_H_
+#ifndef TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
+#define TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_
 
 #include <cstddef>
 #include <string>
@@ -11,21 +11,21 @@
 namespace topdnn {
 
 // The place of an operand between its guard pages.
-enum class GuardedPlace {
+enum class FencedPlace {
   kAtStart,  // it begins right behind the first guard page
   kAtEnd,    // it ends kReadable bytes in front of the last one, aligned to its elements alone
 };
 
-class GuardedMemory {
+class FencedMemory {
  public:
   // A plug-in may read this many bytes after an operand's end (topdnn/plugin.h).
   static constexpr std::size_t kReadable = 64;
 
   // `name` is that of the operand, for messages. Throws std::bad_alloc.
-  GuardedMemory(std::string_view name, std::size_t bytes, GuardedPlace place);
-  ~GuardedMemory();
-  GuardedMemory(const GuardedMemory&) = delete;
-  GuardedMemory& operator=(const GuardedMemory&) = delete;
+  FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place);
+  ~FencedMemory();
+  FencedMemory(const FencedMemory&) = delete;
+  FencedMemory& operator=(const FencedMemory&) = delete;
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
@@ -37,7 +37,7 @@ class GuardedMemory {
   bool Intact() const;
 
   // What an access to this address means: "writes to its input src", "leaves the memory of dst";
-  // nullptr if no GuardedMemory contains the address. For a signal handler. The text is valid as
+  // nullptr if no FencedMemory contains the address. For a signal handler. The text is valid as
   // long as the memory.
   static const char* WhatAccessMeans(const void* address);
 
@@ -52,4 +52,4 @@ class GuardedMemory {
 
 }  // namespace topdnn
 
-#endif  // TOPDNN_KERNELS_PLUGIN_GUARDED_MEMORY_H_
+#endif  // TOPDNN_KERNELS_PLUGIN_FENCED_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "kernels/plugin/guarded_memory.h"
+#include "kernels/plugin/fenced_memory.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -20,11 +20,11 @@ std::size_t RoundedUp(std::size_t bytes, std::size_t unit) {
 }
 
 // Those that exist, for the signal handler. A fixed array: a handler may not allocate.
-std::array<const GuardedMemory*, 64> live;
+std::array<const FencedMemory*, 64> live;
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(std::string_view name, std::size_t bytes, GuardedPlace place)
+FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place)
     : writes_(fmt::format("writes to its input {}", name)),
       leaves_(fmt::format("reads or writes outside of {}", name)),
       bytes_(bytes) {
@@ -40,32 +40,32 @@ GuardedMemory::GuardedMemory(std::string_view name, std::size_t bytes, GuardedPl
     throw std::bad_alloc();
   }
   std::memset(first_ + kPage, std::to_integer<int>(kPattern), inner);
-  data_ = first_ + kPage + (place == GuardedPlace::kAtStart ? 0 : inner - needed);
+  data_ = first_ + kPage + (place == FencedPlace::kAtStart ? 0 : inner - needed);
   *std::find(live.begin(), live.end() - 1, nullptr) = this;
 }
 
-GuardedMemory::~GuardedMemory() {
-  std::replace(live.begin(), live.end(), static_cast<const GuardedMemory*>(this),
-               static_cast<const GuardedMemory*>(nullptr));
+FencedMemory::~FencedMemory() {
+  std::replace(live.begin(), live.end(), static_cast<const FencedMemory*>(this),
+               static_cast<const FencedMemory*>(nullptr));
   munmap(first_, mapped_);
 }
 
-void GuardedMemory::Poison() const { std::memset(data_, std::to_integer<int>(kPattern), bytes_); }
+void FencedMemory::Poison() const { std::memset(data_, std::to_integer<int>(kPattern), bytes_); }
 
-void GuardedMemory::Protect() {
+void FencedMemory::Protect() {
   protected_ = true;
   mprotect(first_ + kPage, mapped_ - 2 * kPage, PROT_READ);
 }
 
-bool GuardedMemory::Intact() const {
+bool FencedMemory::Intact() const {
   const auto untouched = [](std::byte b) { return b == kPattern; };
   return std::all_of(first_ + kPage, data_, untouched) &&
          std::all_of(data_ + bytes_, first_ + mapped_ - kPage, untouched);
 }
 
-const char* GuardedMemory::WhatAccessMeans(const void* address) {
+const char* FencedMemory::WhatAccessMeans(const void* address) {
   const auto* const at = static_cast<const std::byte*>(address);
-  for (const GuardedMemory* memory : live) {
+  for (const FencedMemory* memory : live) {
     if (memory == nullptr || at < memory->first_ || at >= memory->first_ + memory->mapped_) {
       continue;
     }
