@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string_view>
 
 #include "bench/command_line/command.h"

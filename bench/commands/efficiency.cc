@@ -53,6 +53,7 @@ struct Row {
 Row Measure(const std::string& network, const EfficiencyOptions& options) {
   WorkloadOptions workload_options = options.workload;
   workload_options.network = network;
+  workload_options.reports_failures = true;
   ChooseInNetwork(workload_options, /*training=*/false);
   Workload workload = MakeWorkload(workload_options, /*training=*/false);
   TrainingImages images(workload_options, workload);

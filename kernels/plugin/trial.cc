@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <csignal>
 #include <cstring>
@@ -32,12 +33,15 @@ namespace {
 
 using Verdict = TrialAnswer::Verdict;
 
-constexpr char kEnd = '\4';  // the last character of a complete answer
+// An answer as text: the letter of its verdict, its text, and a last character.
+constexpr std::string_view kLetters = "grft";
+constexpr char kEnd = '\4';
 
 // What the plug-in is doing, for the signal handlers.
 struct Progress {
   int answer = -1;
-  const char* volatile step = "dlopen";
+  const char* volatile step = "";
+  std::atomic_flag answered;
 };
 Progress progress;
 
@@ -46,46 +50,39 @@ void WriteText(const char* text) {
   if (write(progress.answer, text, std::strlen(text)) < 0) _exit(1);
 }
 
-[[noreturn]] void AnswerFromHandler(char verdict, const char* before, const char* after) {
+// The verdict's letter (AnswerText), what the plug-in was doing, and what happened.
+[[noreturn]] void AnswerFromHandler(char verdict, const char* text) {
+  while (progress.answered.test_and_set()) pause();  // another thread answers, and ends the process
   const char first[] = {verdict, '\0'};
   const char last[] = {kEnd, '\0'};
-  WriteText(first);
-  WriteText(before);
-  WriteText(progress.step);
-  WriteText(after);
-  WriteText(last);
+  for (const char* part : {first, static_cast<const char*>(progress.step), " ", text, last}) {
+    WriteText(part);
+  }
   _exit(0);
 }
 
 const char* CrashText(int signal) {
   switch (signal) {
     case SIGSEGV:
-      return " crashes (SIGSEGV, an invalid memory access)";
+      return "crashes (SIGSEGV, an invalid memory access)";
     case SIGBUS:
-      return " crashes (SIGBUS, an invalid memory access)";
+      return "crashes (SIGBUS, an invalid memory access)";
     case SIGILL:
-      return " crashes (SIGILL, an instruction that this CPU lacks)";
+      return "crashes (SIGILL, an instruction that this CPU lacks)";
     case SIGFPE:
-      return " crashes (SIGFPE, a division by zero)";
+      return "crashes (SIGFPE, a division by zero)";
     default:
-      return " crashes (SIGABRT)";
+      return "crashes (SIGABRT)";
   }
 }
 
 void OnCrash(int signal, siginfo_t* info, void* /*context*/) {
   const char* const what =
       signal == SIGSEGV ? FencedMemory::WhatAccessMeans(info->si_addr) : nullptr;
-  if (what == nullptr) AnswerFromHandler('f', "", CrashText(signal));
-  WriteText("f");
-  WriteText(progress.step);
-  WriteText(" ");
-  WriteText(what);
-  const char last[] = {kEnd, '\0'};
-  WriteText(last);
-  _exit(0);
+  AnswerFromHandler('f', what != nullptr ? what : CrashText(signal));
 }
 
-void OnTimeout(int /*signal*/) { AnswerFromHandler('t', "", " does not end"); }
+void OnTimeout(int /*signal*/) { AnswerFromHandler('t', "does not end"); }
 
 void InstallHandlers() {
   static std::array<std::byte, 65536> stack;
@@ -112,7 +109,10 @@ class PluginStep {
     progress.step = name;
     Set(most_seconds);
   }
-  ~PluginStep() { Set(0); }
+  ~PluginStep() {
+    Set(0);
+    progress.step = "its check";
+  }
   PluginStep(const PluginStep&) = delete;
   PluginStep& operator=(const PluginStep&) = delete;
 
@@ -360,13 +360,11 @@ std::map<Arg, Layout> LayoutsIn(const std::string& text, const KernelRequest& re
 }
 
 std::string AnswerText(const TrialAnswer& answer) {
-  constexpr std::string_view kLetters = "grft";
   return fmt::format("{}{}{}", kLetters[static_cast<std::size_t>(answer.verdict)], answer.text,
                      kEnd);
 }
 
 bool ParseAnswer(std::string_view text, TrialAnswer& answer) {
-  constexpr std::string_view kLetters = "grft";
   if (text.size() < 2 || text.back() != kEnd) return false;
   const std::size_t verdict = kLetters.find(text.front());
   if (verdict == kLetters.npos) return false;

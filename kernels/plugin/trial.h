@@ -36,8 +36,9 @@ std::string TrialText(TrialKind kind, const std::string& library, const KernelRe
 // afterwards: a signal handler writes the answer of code that crashes.
 void RunTrial(const std::string& trial, double most_seconds, int answer);
 
+// The text that RunTrial writes.
 std::string AnswerText(const TrialAnswer& answer);
-// Of a text that RunTrial wrote. Nothing is complete without its last line.
+// False for an incomplete text.
 bool ParseAnswer(std::string_view text, TrialAnswer& answer);
 
 // The layouts in the text of a good offer, for the request's operands.

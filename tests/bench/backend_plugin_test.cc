@@ -45,7 +45,7 @@ std::string Answer(const std::string& backend, const std::string& problem,
                    Pass pass = Pass::kForward, const std::map<Arg, Layout>& layouts = {}) {
   KernelRequest request;
   request.op = ParseProblem(problem);
-  request.execution = {pass, false, DataType::kF32};
+  request.execution = {pass, pass != Pass::kForward, DataType::kF32};
   request.layouts = layouts;
   const KernelOrRefusal answer = MakeKernel(backend, request);
   if (const auto* refusal = std::get_if<Refusal>(&answer)) return "refused: " + refusal->reason;
@@ -92,6 +92,16 @@ TEST(PluginTest, XnnpackAgreesWithTheReference) {
     EXPECT_EQ(Answer("xnnpack", problem), "kernel xnnpack") << problem;
   }
   EXPECT_THAT(Answer("xnnpack", "pool/maxn2c5h12w9r1s1"), HasSubstr("refused: "));
+}
+
+// A pooling with windows of one element is a copy. Its backward pass reads a workspace, which the
+// plug-in's own forward pass writes.
+TEST(PluginTest, BackwardPassesAreChecked) {
+  LoadPlugins({kHostile}, kSeconds);
+  EXPECT_EQ(Answer("hostile", "flatten/2x3x5x1", Pass::kBackwardData), "kernel copy");
+  EXPECT_EQ(Answer("hostile", "pool/maxn2c3h5w1r1s1", Pass::kBackwardData), "kernel copy");
+  EXPECT_THAT(Answer("hostile", "pool/maxn2c3h5w64r2s2", Pass::kBackwardData),
+              HasSubstr("FAILED: plug-in hostile: "));
 }
 
 TEST(PluginTest, AFaultOfAKernelIsNamed) {

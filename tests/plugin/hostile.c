@@ -1,7 +1,7 @@
-// A plug-in with faults. Its kernels copy src to dst, row-major, and have the fault that faults.h
-// gives for the width of the image; any other image is copied as far as it fits, which is a wrong
-// result of a pooling. While it loads, it has the fault that the environment variable HOSTILE
-// names.
+// A plug-in with faults. Its kernels copy src to dst, or diff_dst to diff_src, row-major, and have
+// the fault that faults.h gives for the width of the image. A copy is a flattening, and a pooling
+// with windows of one element; it is a wrong result of any other pooling. While it loads, it has
+// the fault that the environment variable HOSTILE names.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -17,9 +17,8 @@ int a_function_of_no_library(void);
 
 typedef struct {
   const char* fault;
-  int64_t elements;  // of dst
-  float* src;
-  float* dst;
+  int64_t elements;  // of the result
+  float *from, *to;
 } Copy;
 
 static int Has(const Copy* copy, const char* fault) { return strcmp(copy->fault, fault) == 0; }
@@ -32,10 +31,10 @@ static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   static Copy copies[1000];
   static int count;
   Copy* copy = &copies[count++];
-  const topdnn_operand* src = topdnn_operand_of(request, "src");
-  const topdnn_operand* dst = topdnn_operand_of(request, "dst");
-  if (strcmp(request->pass, "forward") != 0 || strcmp(request->type, "f32") != 0)
-    return "it copies forward in f32 only";
+  const int forward = strcmp(request->pass, "forward") == 0;
+  const topdnn_operand* src = topdnn_operand_of(request, forward ? "src" : "diff_src");
+  const topdnn_operand* result = topdnn_operand_of(request, forward ? "dst" : "diff_src");
+  if (strcmp(request->type, "f32") != 0) return "it copies f32 only";
   const int64_t width = src->extents[src->rank - 1];
   copy->fault = width <= kKernelFaultCount ? kKernelFaults[width - 1] : "none";
   if (Has(copy, "refuse")) return "it computes nothing at all";
@@ -45,7 +44,7 @@ static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   if (Has(copy, "name no layout")) topdnn_use_layout(request, "dst", "what");
   if (Has(copy, "name the layout of a matrix")) topdnn_use_layout(request, "src", "ab");
   copy->elements = 1;
-  for (int32_t d = 0; d < dst->rank; ++d) copy->elements *= dst->extents[d];
+  for (int32_t d = 0; d < result->rank; ++d) copy->elements *= result->extents[d];
   kernel->state = copy;
   kernel->implementation = "copy";
 #ifdef TOPDNN_TEST_UNRESOLVED
@@ -58,8 +57,9 @@ static const char* Prepare(void* state, const topdnn_operand* operands, uint32_t
   Copy* copy = state;
   if (Has(copy, "fail in prepare")) return "it has run out of something";
   for (uint32_t i = 0; i < count; ++i) {
-    if (strcmp(operands[i].role, "src") == 0) copy->src = operands[i].data;
-    if (strcmp(operands[i].role, "dst") == 0) copy->dst = operands[i].data;
+    const char* role = operands[i].role;
+    if (strcmp(role, "src") == 0 || strcmp(role, "diff_dst") == 0) copy->from = operands[i].data;
+    if (strcmp(role, "dst") == 0 || strcmp(role, "diff_src") == 0) copy->to = operands[i].data;
   }
   return NULL;
 }
@@ -74,13 +74,13 @@ static int32_t Run(void* state) {
   if (Has(copy, "hang")) Hang();
   if (Has(copy, "return an error")) return 7;
   if (Has(copy, "write nothing")) return 0;
-  for (int64_t i = 0; i < copy->elements; ++i) copy->dst[i] = copy->src[i];
-  if (Has(copy, "write far behind")) copy->dst[copy->elements + 1024] = 1;
-  if (Has(copy, "write just behind")) copy->dst[copy->elements] = 1;
-  if (Has(copy, "write in front")) copy->dst[-1] = 1;
-  if (Has(copy, "write its input")) copy->src[0] = 1;
-  if (Has(copy, "return garbage")) copy->dst[copy->elements / 2] += 1;
-  if (Has(copy, "be wrong the second time") && runs++ % 2 == 1) copy->dst[0] += 1;
+  for (int64_t i = 0; i < copy->elements; ++i) copy->to[i] = copy->from[i];
+  if (Has(copy, "write far behind")) copy->to[copy->elements + 1024] = 1;
+  if (Has(copy, "write just behind")) copy->to[copy->elements] = 1;
+  if (Has(copy, "write in front")) copy->to[-1] = 1;
+  if (Has(copy, "write its input")) copy->from[0] = 1;
+  if (Has(copy, "return garbage")) copy->to[copy->elements / 2] += 1;
+  if (Has(copy, "be wrong the second time") && runs++ % 2 == 1) copy->to[0] += 1;
   return 0;
 }
 

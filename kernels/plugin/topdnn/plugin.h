@@ -7,6 +7,7 @@
 #ifndef TOPDNN_KERNELS_PLUGIN_TOPDNN_PLUGIN_H_
 #define TOPDNN_KERNELS_PLUGIN_TOPDNN_PLUGIN_H_
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@
 extern "C" {
 #endif
 
-// The version of this interface. A later version of topdnn with the same number may append members
-// to the structs that it fills; it gives their size, so a plug-in can see which ones exist.
+// The version of this interface. With the same number, a later topdnn may append members to
+// topdnn_request and topdnn_kernel, whose size it gives.
 #define TOPDNN_PLUGIN_ABI 1
 
 enum topdnn_direction { TOPDNN_READ = 0, TOPDNN_WRITE = 1, TOPDNN_READ_WRITE = 2 };
@@ -97,11 +98,15 @@ typedef struct topdnn_plugin_table {
 } topdnn_plugin_table;
 
 // The function that a plug-in defines. The table must remain valid.
-#if defined(__GNUC__)
-__attribute__((visibility("default")))
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
 #endif
-const topdnn_plugin_table*
-topdnn_plugin(void);
+const topdnn_plugin_table* topdnn_plugin(void);
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
+// NOLINTBEGIN(modernize-use-nullptr): C has none.
 
 // A number of the request, or 0 if there is none with this name.
 static inline double topdnn_number_of(const topdnn_request* request, const char* name) {
@@ -116,20 +121,22 @@ static inline topdnn_operand* topdnn_operand_of(const topdnn_request* request, c
   for (uint32_t i = 0; i < request->operand_count; ++i) {
     if (strcmp(request->operands[i].role, role) == 0) return &request->operands[i];
   }
-  return 0;
+  return NULL;
 }
 
 // Sets the layout of an operand, if it exists.
 static inline void topdnn_use_layout(const topdnn_request* request, const char* role,
                                      const char* layout) {
   topdnn_operand* operand = topdnn_operand_of(request, role);
-  if (operand != 0) operand->layout = layout;
+  if (operand != NULL) operand->layout = layout;
 }
 
 // Sets the layout of every operand to row-major.
 static inline void topdnn_use_row_major(const topdnn_request* request) {
-  for (uint32_t i = 0; i < request->operand_count; ++i) request->operands[i].layout = 0;
+  for (uint32_t i = 0; i < request->operand_count; ++i) request->operands[i].layout = NULL;
 }
+
+// NOLINTEND(modernize-use-nullptr)
 
 #ifdef __cplusplus
 }
