@@ -75,8 +75,8 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
   std::vector<std::string> paths = InheritedPlugins();
   for (const std::string& path : PluginsIn(words)) {
     std::error_code error;
-    const std::string whole = std::filesystem::absolute(path, error).lexically_normal();
-    if (std::find(paths.begin(), paths.end(), whole) == paths.end()) paths.push_back(whole);
+    // (without a slash, dlopen would search the folders of the system)
+    paths.push_back(std::filesystem::absolute(path, error).lexically_normal());
   }
   if (paths.empty()) return;
   LoadPlugins(paths, SecondsOfCall());

@@ -79,17 +79,15 @@ class TriedPlugin {
   int timeouts_ = 0;
 };
 
-PluginLibrary Load(const std::string& given, TrialProcess& process) {
+PluginLibrary Load(const std::string& path, TrialProcess& process) {
   std::error_code error;
-  // With a slash, so that dlopen does not search the system's folders.
-  const std::string path = std::filesystem::absolute(given, error).lexically_normal();
   if (!std::filesystem::is_regular_file(path, error)) {
-    throw PluginError(fmt::format("--plugin {}: no such file", given));
+    throw PluginError(fmt::format("--plugin {}: no such file", path));
   }
   const TrialAnswer answer = process.Run(TrialText(TrialKind::kLoad, path, {}));
   if (answer.verdict != Verdict::kGood) {
-    const bool told = answer.text.starts_with("--plugin ");
-    throw PluginError(told ? answer.text : fmt::format("--plugin {}: {}", path, answer.text));
+    const bool named = answer.text.starts_with("--plugin ");
+    throw PluginError(named ? answer.text : fmt::format("--plugin {}: {}", path, answer.text));
   }
   return OpenPlugin(path);
 }
@@ -116,9 +114,15 @@ void Register(const PluginLibrary& library, const std::shared_ptr<TrialProcess>&
 }  // namespace
 
 void LoadPlugins(const std::vector<std::string>& paths, double most_seconds) {
-  if (paths.empty()) return;
-  const auto process = std::make_shared<TrialProcess>(most_seconds);
-  for (const std::string& path : paths) Register(Load(path, *process), process);
+  std::shared_ptr<TrialProcess> process;
+  for (const std::string& path : paths) {
+    const bool known = std::any_of(loaded.begin(), loaded.end(), [&](const PluginLibrary& plugin) {
+      return plugin.path == path;
+    });
+    if (known) continue;
+    if (process == nullptr) process = std::make_shared<TrialProcess>(most_seconds);
+    Register(Load(path, *process), process);
+  }
 }
 
 const std::vector<PluginLibrary>& Plugins() { return loaded; }

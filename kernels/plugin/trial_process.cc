@@ -139,7 +139,7 @@ TrialProcess::~TrialProcess() {
 
 TrialAnswer TrialProcess::Run(const std::string& trial) {
   if (getpid() != owner_) {
-    return {TrialAnswer::Verdict::kRefused, "plug-ins are not checked in this process"};
+    return {TrialAnswer::Verdict::kRefused, "a forked process cannot check plug-ins"};
   }
   const std::lock_guard lock(mutex_);
   TrialAnswer answer{TrialAnswer::Verdict::kFailed, "the process that checks plug-ins has ended"};
