@@ -39,7 +39,7 @@ constexpr const char* kMine = TOPDNN_BINARY_DIR "/examples/libmine.so";
 constexpr const char* kXnnpack = TOPDNN_BINARY_DIR "/examples/libtopdnn_xnnpack.so";
 constexpr const char* kHostile = TOPDNN_BINARY_DIR "/tests/plugin/libplugin_hostile.so";
 constexpr double kSeconds = 10;
-constexpr double kFewSeconds = 0.3;  // for one that hangs
+constexpr double kFewSeconds = 1;  // for one that hangs
 
 // What the backend answers: "kernel IMPLEMENTATION", "refused: ..." or "FAILED: ...".
 std::string Answer(const std::string& backend, const std::string& problem,
@@ -201,17 +201,22 @@ TEST(PluginTest, AnotherBackendComputesWhatAPluginLacks) {
   EXPECT_THAT(outcome.output, testing::ContainsRegex("s2 +forward +pool +onednn "));
 }
 
-// In inference a plug-in may keep packed weights.
-TEST(PluginTest, WeightsThatChangeAreLoadedAgain) {
-  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << "libxnnpack-dev is not installed";
-  LoadPlugins({kXnnpack}, kSeconds);
+WorkloadOptions Lenet5On(const std::string& backend) {
   WorkloadOptions options;
   options.network = "lenet5";
-  options.backend = "xnnpack";
+  options.backend = backend;
   options.fallback = "onednn";
   options.batch = 2;
   options.threads = 1;
   options.data = "synthetic";
+  return options;
+}
+
+// In inference a plug-in may keep packed weights.
+TEST(PluginTest, WeightsThatChangeAreLoadedAgain) {
+  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << "libxnnpack-dev is not installed";
+  LoadPlugins({kXnnpack}, kSeconds);
+  const WorkloadOptions options = Lenet5On("xnnpack");
   const Workload workload = MakeWorkload(options, /*training=*/false);
   Plan& plan = *workload.plan;
   TrainingImages(options, workload).FillNext(plan);
@@ -226,6 +231,27 @@ TEST(PluginTest, WeightsThatChangeAreLoadedAgain) {
     }
     EXPECT_EQ(on_plugin, 7);
   }
+}
+
+TEST(PluginTest, TheStagesAfterAFailedOneAreRight) {
+  LoadPlugins({kHostile}, kFewSeconds);
+  WorkloadOptions options = Lenet5On("hostile");
+  EXPECT_THROW(MakeWorkload(options, /*training=*/false), KernelFailed);
+  options.reports_failures = true;
+  const Workload workload = MakeWorkload(options, /*training=*/false);
+  Plan& plan = *workload.plan;
+  TrainingImages(options, workload).FillNext(plan);
+  int failed = 0;
+  const std::vector<StageCheck> checks = CheckStages(plan);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const Stage& stage = plan.stages()[i];
+    EXPECT_EQ(checks[i].agrees, stage.backend != "hostile") << stage.name << checks[i].reason;
+    if (checks[i].agrees) continue;
+    ++failed;
+    EXPECT_THAT(checks[i].reason, testing::StartsWith("plug-in hostile: "));
+    EXPECT_LT(checks[i].error, 1e-3) << "no backend computes the result in its place";
+  }
+  EXPECT_EQ(failed, 2);
 }
 
 TEST(PluginTest, AWrongKernelIsAFailedRowOfTheProfile) {
