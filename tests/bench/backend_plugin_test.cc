@@ -21,6 +21,7 @@
 #include "bench/workload/workload.h"
 #include "kernels/failed_kernel.h"
 #include "kernels/plugin/plugins.h"
+#include "kernels/plugin/request_numbers.h"
 #include "kernels/problem.h"
 #include "kernels/registry.h"
 #include "networks/check.h"
@@ -176,6 +177,26 @@ TEST(PluginTest, AFaultOfALibraryIsOneLine) {
   EXPECT_THAT(ErrorOf(TOPDNN_SOURCE_DIR "/README.md"), HasSubstr("cannot be loaded: "));
   EXPECT_THAT(ErrorOf("/none.so"), HasSubstr("--plugin /none.so: no such file"));
   EXPECT_EQ(Plugins().size(), before);
+}
+
+TEST(PluginTest, TheNumbersOfAProblem) {
+  const auto numbers_of = [](const char* problem) {
+    std::map<std::string, double> numbers;
+    for (const topdnn_number& number : NumbersOf(*ParseProblem(problem))) {
+      numbers[number.name] = number.value;
+    }
+    return numbers;
+  };
+  const std::map<std::string, double> gemm = {{"m", 2},     {"n", 3},       {"k", 4},
+                                              {"batch", 5}, {"trans_a", 0}, {"trans_b", 1},
+                                              {"alpha", 2}, {"beta", 0.5}};
+  EXPECT_EQ(numbers_of("gemm/b5m2n3k4_tb_alpha2_beta0.5"), gemm);
+  const std::map<std::string, double> product = {
+      {"n", 2}, {"inputs", 12}, {"outputs", 5}, {"bias", 1}, {"relu", 0}};
+  EXPECT_EQ(numbers_of("inner_product/n2c3h2w2k5_bias"), product);
+  EXPECT_EQ(numbers_of("conv/n1c4h9w9k8r3s3d2e1g2_bias_relu_bound6").at("relu_bound"), 6);
+  EXPECT_EQ(numbers_of("conv/n1c4h9w9k8r3s3d2e1g2").at("dilation_h"), 2);
+  EXPECT_TRUE(numbers_of("relu/2x3").empty());
 }
 
 TEST(PluginTest, TheWordsOfTheOptions) {
