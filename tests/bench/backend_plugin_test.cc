@@ -38,6 +38,7 @@ using testing::HasSubstr;
 
 constexpr const char* kMine = TOPDNN_BINARY_DIR "/examples/libmine.so";
 constexpr const char* kXnnpack = TOPDNN_BINARY_DIR "/examples/libtopdnn_xnnpack.so";
+constexpr const char* kNoXnnpack = "no libxnnpack-dev of 2022 is installed (Debian 12)";
 constexpr const char* kHostile = TOPDNN_BINARY_DIR "/tests/plugin/libplugin_hostile.so";
 constexpr double kSeconds = 10;
 constexpr double kFewSeconds = 1;  // for one that hangs
@@ -80,7 +81,7 @@ TEST(PluginTest, TheExampleConvolves) {
 }
 
 TEST(PluginTest, XnnpackAgreesWithTheReference) {
-  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << "libxnnpack-dev is not installed";
+  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << kNoXnnpack;
   LoadPlugins({kXnnpack}, kSeconds);
   for (const char* problem :
        {"conv/n2c3h12w9k4r3s3u1v1p1q1_bias", "conv/n1c4h11w11k8r5s3u2v3p2q0_relu",
@@ -235,7 +236,7 @@ WorkloadOptions Lenet5On(const std::string& backend) {
 
 // In inference a plug-in may keep packed weights.
 TEST(PluginTest, WeightsThatChangeAreLoadedAgain) {
-  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << "libxnnpack-dev is not installed";
+  if (!std::filesystem::exists(kXnnpack)) GTEST_SKIP() << kNoXnnpack;
   LoadPlugins({kXnnpack}, kSeconds);
   const WorkloadOptions options = Lenet5On("xnnpack");
   const Workload workload = MakeWorkload(options, /*training=*/false);

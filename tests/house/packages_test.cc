@@ -54,6 +54,7 @@ const std::map<std::string, std::string>& PackageOf() {
       {"ONNX_PROTO_LIBRARY", "libonnx-dev"},
       {"DNNL_LIBRARY", "libdnnl-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
+      {"XNNPACK_INCLUDE_DIR", "libxnnpack-dev"},
       {"XNNPACK_LIBRARY", "libxnnpack-dev"},
       {"PTHREADPOOL_LIBRARY", "libpthreadpool-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},
