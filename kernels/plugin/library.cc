@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 namespace topdnn {
@@ -22,8 +23,6 @@ bool IsName(std::string_view name) {
            return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
          });
 }
-
-std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 
 void CheckTable(const std::string& path, const topdnn_plugin_table* table) {
   if (table == nullptr) Refuse(path, "its function topdnn_plugin returns no table");
@@ -53,6 +52,15 @@ void CheckTable(const std::string& path, const topdnn_plugin_table* table) {
 
 }  // namespace
 
+std::string TextOf(const char* text) {
+  constexpr std::size_t kMost = 500;
+  if (text == nullptr) return "";
+  std::string plain(text, strnlen(text, kMost));
+  std::replace_if(
+      plain.begin(), plain.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return plain;
+}
+
 PluginLibrary OpenPlugin(const std::string& path) {
   // RTLD_NOW: a missing symbol is an error here, not in a measured region.
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -70,7 +78,7 @@ PluginLibrary OpenPlugin(const std::string& path) {
   CheckTable(path, table);
   PluginLibrary plugin{path, table, table->name, TextOf(table->version), {}};
   for (const char* const* operation = table->operations; *operation != nullptr; ++operation) {
-    plugin.operations.emplace_back(*operation);
+    plugin.operations.push_back(TextOf(*operation));
   }
   return plugin;
 }

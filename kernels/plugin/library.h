@@ -29,6 +29,10 @@ struct PluginLibrary {
 // library, which may crash. Throws PluginError.
 PluginLibrary OpenPlugin(const std::string& path);
 
+// A text of a plug-in: printable ASCII, with question marks for other characters, because reports
+// and files contain it; empty for NULL. The end of a long one is left out.
+std::string TextOf(const char* text);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_KERNELS_PLUGIN_LIBRARY_H_

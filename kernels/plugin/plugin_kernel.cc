@@ -85,7 +85,7 @@ Layout LayoutNamed(const char* tag, const Operand& operand) {
     }
   }
   throw PluginFault(fmt::format("create gives {} the layout '{}', which is none for {}",
-                                NameOf(operand.arg), tag, operand.shape.ToString()));
+                                NameOf(operand.arg), TextOf(tag), operand.shape.ToString()));
 }
 
 }  // namespace
@@ -129,13 +129,13 @@ std::variant<std::unique_ptr<PluginKernel>, Refusal> PluginKernel::Make(
   topdnn_kernel offered = {};
   offered.size = sizeof offered;
   if (const char* why = plugin.table->create(&asked, &offered); why != nullptr) {
-    return Refusal{fmt::format("plug-in {}: {}", plugin.name, why)};
+    return Refusal{fmt::format("plug-in {}: {}", plugin.name, TextOf(why))};
   }
   std::unique_ptr<PluginKernel> kernel(new PluginKernel(plugin, request));
   kernel->state_ = offered.state;
   kernel->implementation_ =
-      offered.implementation == nullptr ? plugin.name : offered.implementation;
-  kernel->isa_ = offered.isa == nullptr ? "" : offered.isa;
+      offered.implementation == nullptr ? plugin.name : TextOf(offered.implementation);
+  kernel->isa_ = TextOf(offered.isa);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Layout layout = LayoutNamed(asked.operands[i].layout, operands[i]);
     const Layout wanted = request.LayoutOf(operands[i].arg);
@@ -157,17 +157,22 @@ void PluginKernel::Prepare(const std::map<Arg, void*>& memory) {
   loaded_ = false;
   const char* const why = table_.prepare(state_, list.operands().data(),
                                          static_cast<std::uint32_t>(list.operands().size()));
-  if (why != nullptr) throw PluginFault(fmt::format("prepare fails: {}", why));
+  if (why != nullptr) throw PluginFault(fmt::format("prepare fails: {}", TextOf(why)));
+}
+
+const char* PluginKernel::LoadIfDue() noexcept {
+  if (loaded_ || table_.load == nullptr) return nullptr;
+  const char* const why = table_.load(state_);
+  loaded_ = why == nullptr;
+  return why;
 }
 
 void PluginKernel::Run() noexcept {
-  if (table_.load != nullptr && (training_ || !loaded_)) {
-    if (table_.load(state_) != nullptr) RecordRunFailure("the plug-in's load", -1);
-    loaded_ = true;
-  }
+  if (LoadIfDue() != nullptr) return RecordRunFailure("the plug-in's load", -1);
   if (const int32_t status = table_.run(state_); status != 0) {
     RecordRunFailure("the plug-in's run", status);
   }
+  if (training_) loaded_ = false;
 }
 
 }  // namespace topdnn

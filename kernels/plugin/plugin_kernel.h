@@ -29,7 +29,10 @@ class PluginKernel : public Kernel {
 
   // Throws PluginFault with the plug-in's reason.
   void Prepare(const std::map<Arg, void*>& memory) override;
+  // Loads the weights if that is due, and computes.
   void Run() noexcept override;
+  // The first part of Run. Returns why the plug-in failed, or nullptr.
+  const char* LoadIfDue() noexcept;
   // The weights have other values: the plug-in loads them before the next run.
   void WeightsChanged() { loaded_ = false; }
 

@@ -171,6 +171,12 @@ class FencedRun {
   void Run(double most_seconds) {
     Fill();
     {
+      const PluginStep step("load", most_seconds);
+      if (const char* why = kernel_.LoadIfDue(); why != nullptr) {
+        throw PluginFault(fmt::format("load fails: {}", TextOf(why)));
+      }
+    }
+    {
       const PluginStep step("run", most_seconds);
       kernel_.Run();
     }

@@ -26,6 +26,9 @@ static const char* const kKernelFaults[] = {
     "return garbage",
     "be wrong the second time",
     "crash in destroy",
+    "crash in load",
+    "fail in load",
+    "give a name that is no text",
 };
 
 enum { kKernelFaultCount = sizeof kKernelFaults / sizeof kKernelFaults[0] };

@@ -47,7 +47,7 @@ static const char* Create(topdnn_request* request, topdnn_kernel* kernel) {
   copy->elements = 1;
   for (int32_t d = 0; d < result->rank; ++d) copy->elements *= result->extents[d];
   kernel->state = copy;
-  kernel->implementation = "copy";
+  kernel->implementation = Has(copy, "give a name that is no text") ? "co\npy\xff" : "copy";
 #ifdef TOPDNN_TEST_UNRESOLVED
   copy->elements += a_function_of_no_library();
 #endif
@@ -64,6 +64,11 @@ static const char* Prepare(void* state, const topdnn_operand* operands, uint32_t
     if (strcmp(role, "dst") == 0 || strcmp(role, "diff_src") == 0) copy->to = operands[i].data;
   }
   return NULL;
+}
+
+static const char* Load(void* state) {
+  if (Has(state, "crash in load")) raise(SIGSEGV);
+  return Has(state, "fail in load") ? "it cannot pack" : NULL;
 }
 
 static int32_t Run(void* state) {
@@ -92,7 +97,8 @@ static void Destroy(void* state) {
 
 #ifdef TOPDNN_TEST_NO_FUNCTION
 // (so that they are used)
-void* topdnn_test_functions[] = {(void*)Create, (void*)Prepare, (void*)Run, (void*)Destroy};
+void* topdnn_test_functions[] = {(void*)Create, (void*)Prepare, (void*)Load, (void*)Run,
+                                 (void*)Destroy};
 #else
 static int Loads(const char* fault) {
   const char* wanted = getenv("HOSTILE");
@@ -108,7 +114,7 @@ const topdnn_plugin_table* topdnn_plugin(void) {
                                       operations,
                                       Create,
                                       Prepare,
-                                      NULL,
+                                      Load,
                                       Run,
                                       Destroy};
   if (Loads("have another abi")) table.abi = TOPDNN_PLUGIN_ABI + 1;
