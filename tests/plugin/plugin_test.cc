@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -26,8 +27,8 @@
 #include "kernels/registry.h"
 #include "networks/check.h"
 #include "networks/parameters.h"
-#include "tests/bench/program.h"
 #include "tests/plugin/faults.h"
+#include "tests/process/child_process.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {
@@ -42,6 +43,12 @@ constexpr const char* kNoXnnpack = "no libxnnpack-dev of 2022 is installed (Debi
 constexpr const char* kHostile = TOPDNN_BINARY_DIR "/tests/plugin/libplugin_hostile.so";
 constexpr double kSeconds = 10;
 constexpr double kFewSeconds = 1;  // for one that hangs
+
+Outcome RunProgram(const std::vector<std::string>& arguments) {
+  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  for (const std::string& argument : arguments) command += " " + Quoted(argument);
+  return RunShell(command);
+}
 
 // What the backend answers: "kernel IMPLEMENTATION", "refused: ..." or "FAILED: ...".
 std::string Answer(const std::string& backend, const std::string& problem,
@@ -303,7 +310,8 @@ TEST(PluginTest, AWrongKernelIsAFailedRowOfTheProfile) {
                   "none",    "--no-isolated", "--json",  path});
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   int failed = 0;
-  const nlohmann::json json = ReadJson(path);
+  std::ifstream file(path);
+  const nlohmann::json json = nlohmann::json::parse(file);
   for (const auto& stage : json["stages"]) {
     const bool of_plugin = stage["op"] == "pool";
     failed += of_plugin ? 1 : 0;
