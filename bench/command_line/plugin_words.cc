@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
@@ -73,10 +74,11 @@ std::vector<std::string> PluginsIn(const std::vector<std::string>& words) {
 
 void LoadPluginsOf(const std::vector<std::string>& words) {
   std::vector<std::string> paths = InheritedPlugins();
-  for (const std::string& path : PluginsIn(words)) {
+  for (std::string& path : PluginsIn(words)) paths.push_back(std::move(path));
+  for (std::string& path : paths) {
     std::error_code error;
     // (without a slash, dlopen would search the folders of the system)
-    paths.push_back(std::filesystem::absolute(path, error).lexically_normal());
+    path = std::filesystem::absolute(path, error).lexically_normal();
   }
   if (paths.empty()) return;
   LoadPlugins(paths, SecondsOfCall());
