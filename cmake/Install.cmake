@@ -38,6 +38,9 @@ set_target_properties(topdnn_harness_archive PROPERTIES OUTPUT_NAME topdnn_harne
 install(TARGETS topdnn_harness_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/harness DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/topdnn
         FILES_MATCHING PATTERN "*.h")
+# The interface of plug-ins: #include <topdnn/plugin.h>.
+install(FILES ${CMAKE_SOURCE_DIR}/kernels/plugin/topdnn/plugin.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/topdnn)
 file(RELATIVE_PATH harness_headers ${CMAKE_INSTALL_FULL_LIBDIR}
      ${CMAKE_INSTALL_FULL_INCLUDEDIR}/topdnn)
 configure_file(${CMAKE_SOURCE_DIR}/cmake/topdnn-harness.pc.in

@@ -203,8 +203,10 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
   const std::size_t padded = (std::max<std::size_t>(bytes, 1) + alignment - 1) & -alignment;
+  // A plug-in may read this many bytes behind an operand (kernels/plugin/topdnn/plugin.h).
+  constexpr std::size_t kReadable = 64;
   // calloc, because large blocks come from the kernel filled with zeros.
-  std::size_t room = padded + alignment;
+  std::size_t room = padded + alignment + kReadable;
   void* const allocated = std::calloc(room, 1);
   if (allocated == nullptr) throw std::bad_alloc();
   void* aligned = allocated;
@@ -219,7 +221,8 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   // AddressSanitizer reports an access to what the alignment wastes. Without it, this does nothing.
   auto* const begin = static_cast<std::byte*>(allocated);
   ASAN_POISON_MEMORY_REGION(begin, memory - begin);
-  ASAN_POISON_MEMORY_REGION(memory + bytes, begin + padded + alignment - (memory + bytes));
+  ASAN_POISON_MEMORY_REGION(memory + bytes,
+                            begin + padded + alignment + kReadable - (memory + bytes));
   data_.reset(memory);
   const std::lock_guard lock(Live().mutex);
   Live().blocks[memory] = {padded, allocated};

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/difference.h"
+#include "kernels/failed_kernel.h"
 #include "kernels/registry.h"
 #include "kernels/run_failure.h"
 #include "kernels/tensor_copy.h"
@@ -75,6 +76,10 @@ class StageChecker {
     if (const std::string failure = TakeRunFailure(); !failure.empty()) {
       check.agrees = false;
       check.reason = failure;
+    }
+    if (std::string failure = FailureOf(*stage_.kernel); !failure.empty()) {
+      check.agrees = false;
+      check.reason = std::move(failure);
     }
     AdoptReluMask();
     return check;

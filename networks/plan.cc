@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 
+#include "kernels/plugin/plugin_kernel.h"
 #include "kernels/reorder/store.h"
 #include "kernels/thread_width.h"
 #include "kernels/traffic.h"
@@ -110,6 +111,9 @@ void Plan::PrepareParameters() const {
     };
     store(layer.prepared_weights, values.weights);
     if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
+  }
+  for (const Stage& stage : contents_.stages) {
+    if (auto* plugin = dynamic_cast<PluginKernel*>(stage.kernel.get())) plugin->WeightsChanged();
   }
 }
 

@@ -14,46 +14,11 @@
 
 #include "harness/measure.h"
 #include "harness/record.h"
-#include "kernels/element.h"
 #include "kernels/kernel.h"
+#include "kernels/kernel_problem.h"
 #include "kernels/variant.h"
 
 namespace topdnn {
-
-// A problem's inputs and the expected results. Computed once for all the kernels that are compared.
-class KernelProblem {
- public:
-  // Throws std::bad_alloc when there is too little memory.
-  KernelProblem(std::shared_ptr<const Op> op, const Execution& execution);
-
-  const std::shared_ptr<const Op>& op() const { return op_; }
-  const Execution& execution() const { return execution_; }
-  const Values& inputs() const { return inputs_; }
-  // Operands of the forward pass that writes the workspace of this pass; empty if it reads none.
-  const Values& forward_inputs() const { return forward_inputs_; }
-  bool ReadsWorkspace() const { return !forward_inputs_.empty(); }
-
-  struct Expected {
-    Arg arg;
-    std::vector<std::int64_t> elements;  // row-major positions, ascending
-    std::vector<double> values;
-  };
-  // Every element if the reference is fast enough; otherwise 512 elements, spread evenly.
-  const std::vector<Expected>& expected() const { return expected_; }
-
-  // Upper bound of the bytes for the values and for the memory of one kernel.
-  static std::size_t BytesNeeded(const Op& op, const Execution& execution);
-
- private:
-  void Sample(ElementFunction element);
-  void RunReference();
-
-  std::shared_ptr<const Op> op_;
-  Execution execution_;
-  Values inputs_;
-  Values forward_inputs_;
-  std::vector<Expected> expected_;
-};
 
 // Why the problem cannot be computed: it takes more memory than may be used. Empty if it fits.
 std::string WhyTooLarge(const Op& op, const Execution& execution);
@@ -61,13 +26,6 @@ std::string WhyTooLarge(const Op& op, const Execution& execution);
 // Why the backend has no kernel for the request, before the problem's values are computed: most
 // refusals do not need them. Empty if no reason is known.
 std::string EarlyRefusal(const std::string& backend, const KernelRequest& request);
-
-struct CaseCheck {
-  bool agrees = true;
-  double error = 0;      // largest, relative to the largest expected entry of its tensor
-  double tolerance = 0;  // allowed
-  std::string reason;    // when it does not agree
-};
 
 class KernelCase {
  public:

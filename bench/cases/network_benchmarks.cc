@@ -83,6 +83,7 @@ class NetworkCase {
 
  private:
   void Measure() {
+    options_.reports_failures = true;
     if (refusal_) throw UsageError(*refusal_);
     Workload workload;
     try {

@@ -14,10 +14,12 @@
 
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/command_line/process_setup.h"
 #include "bench/command_line/program_parser.h"
 #include "harness/one_line.h"
 #include "harness/report/atomic_file.h"
+#include "kernels/failed_kernel.h"
 #include "kernels/registrations.h"
 
 namespace topdnn {
@@ -77,6 +79,7 @@ int Explain(const std::exception& error) {
   if (dynamic_cast<const NothingMeasured*>(&error) != nullptr) {
     return Fail(kExitNothing, error.what());
   }
+  if (dynamic_cast<const KernelFailed*>(&error) != nullptr) return Fail(kExitWrong, error.what());
   if (IsAboutInput(error)) return Refuse(error.what());
   if (dynamic_cast<const WriteError*>(&error) != nullptr) return Fail(kExitWrong, error.what());
   if (dynamic_cast<const std::system_error*>(&error) != nullptr) {
@@ -134,11 +137,18 @@ int Run(int argc, char** argv, std::error_code& output) {
   std::vector<std::string> words = {"topdnn"};
   words.insert(words.end(), argv + std::min(argc, 1), argv + argc);
   TheCommandLine() = JoinedWords(words);
+  try {
+    LoadPluginsOf(words);
+    words = WithJoinedFallback(std::move(words));
+  } catch (const std::exception& error) {
+    return Explain(error);
+  }
 
   ProgramParser parser;
   CLI::App& app = parser.app();
   try {
-    app.parse(argc, argv);
+    // (CLI11 takes them from the last to the first, without the program's name)
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
     return parser.RunChosen();
   } catch (const CLI::CallForHelp&) {
     return PrintHelp(app, output);

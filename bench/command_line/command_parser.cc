@@ -170,6 +170,16 @@ void CommandParser::AddFlag(const std::string& name, bool& value, const std::str
   app_.add_flag(name, value, help);
 }
 
+void CommandParser::AddOptional(const std::string& name, const std::string& alone,
+                                std::string& value, const std::string& help) {
+  app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help);
+}
+
+void CommandParser::AddRepeated(const std::string& name, std::vector<std::string>& values,
+                                const std::string& help) {
+  AddOption(app_, name, values, help, {})->allow_extra_args(false);
+}
+
 void CommandParser::AllowOthers() { app_.allow_extras(); }
 
 std::vector<std::string> CommandParser::OtherArguments() const { return app_.remaining(); }

@@ -48,6 +48,12 @@ class CommandParser {
   // The mandatory NET. The networks of the zoo are listed below the options.
   void RequireNetwork(std::string& value);
   void AddFlag(const std::string& name, bool& value, const std::string& help);
+  // An option that is given as `--name`, which sets `alone`, or as `--name=VALUE`.
+  void AddOptional(const std::string& name, const std::string& alone, std::string& value,
+                   const std::string& help);
+  // An option that takes one value, and may be given several times.
+  void AddRepeated(const std::string& name, std::vector<std::string>& values,
+                   const std::string& help);
 
   // Accepts unknown arguments, for a library's own parser. OtherArguments returns them once the
   // command line is parsed.

@@ -31,6 +31,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/speed/speed.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/workload.h"
@@ -183,6 +184,7 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--problem", options->problems,
              "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
   parser.Add("--problems FILE", options->files, "run the problems of a file, one a line");
+  AddPluginOption(parser);
   parser.Add("--threads", options->threads,
              "OpenMP threads of the kernels (default: all allowed CPUs)");
   parser.AllowOthers();

@@ -18,6 +18,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/workload/images.h"
 #include "bench/workload/measured_ceilings.h"
@@ -52,6 +53,7 @@ struct Row {
 Row Measure(const std::string& network, const EfficiencyOptions& options) {
   WorkloadOptions workload_options = options.workload;
   workload_options.network = network;
+  workload_options.reports_failures = true;
   ChooseInNetwork(workload_options, /*training=*/false);
   Workload workload = MakeWorkload(workload_options, /*training=*/false);
   TrainingImages images(workload_options, workload);
@@ -173,6 +175,7 @@ std::function<int()> Configure(CommandParser& parser) {
                  "networks (default: those with a published figure)");
   parser.Add(fmt::format("--backend {}|{}", kAutoBackend, fmt::join(Backends(), "|")),
              options->workload.backend, "implementation of the operations");
+  AddPluginOption(parser);
   parser.Add("--dtype f32|bf16|f16", options->workload.dtype, "element type of activations");
   parser.Add("--batch", options->workload.batch,
              fmt::format("images per step (default: {})", options->workload.default_batch));

@@ -16,6 +16,8 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/plugin_words.h"
+#include "kernels/failed_kernel.h"
 #include "kernels/fidelity.h"
 #include "kernels/registry.h"
 #include "kernels/variant.h"
@@ -30,14 +32,24 @@ using WhatWorks =
 
 constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kU8, DataType::kS8};
 
-bool Agrees(const Variant& variant, const KernelProblem& problem) {
+// `failures`: one line for each kernel of a plug-in that failed its check.
+bool Agrees(const Variant& variant, const KernelProblem& problem,
+            std::vector<std::string>& failures) {
   auto made = KernelCase::Make(variant, problem, 1);
   if (std::holds_alternative<Refusal>(made)) return false;
-  return std::get<std::unique_ptr<KernelCase>>(made)->Check(problem).agrees;
+  KernelCase& kernel = *std::get<std::unique_ptr<KernelCase>>(made);
+  if (const std::string failure = FailureOf(kernel.kernel()); !failure.empty()) {
+    failures.push_back(fmt::format("FAILED {}/{} {} {}: {}", problem.op()->kind(),
+                                   problem.op()->Problem(), NameOf(problem.execution().pass),
+                                   NameOf(problem.execution().type), failure));
+    return false;
+  }
+  return kernel.Check(problem).agrees;
 }
 
 // A type works if any variant of the backend supports it.
-void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& works) {
+void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& works,
+         std::vector<std::string>& failures) {
   const bool training = type == DataType::kF32 || type == DataType::kBF16;
   const Execution execution{pass, training, type};
   if (!counted.op->Has(execution)) return;
@@ -45,15 +57,15 @@ void Try(const CountedProblem& counted, Pass pass, DataType type, WhatWorks& wor
   for (const Variant& variant : Variants()) {
     auto& of_backend = works[{std::string(counted.op->kind()), pass}][variant.backend];
     const bool known = std::find(of_backend.begin(), of_backend.end(), type) != of_backend.end();
-    if (!known && Agrees(variant, problem)) of_backend.push_back(type);
+    if (!known && Agrees(variant, problem, failures)) of_backend.push_back(type);
   }
 }
 
-WhatWorks FindWhatWorks() {
+WhatWorks FindWhatWorks(std::vector<std::string>& failures) {
   WhatWorks works;
   for (const CountedProblem& problem : ProblemSetNamed("smoke").problems) {
     for (const Pass pass : problem.passes) {
-      for (const DataType type : kTypes) Try(problem, pass, type, works);
+      for (const DataType type : kTypes) Try(problem, pass, type, works, failures);
     }
   }
   return works;
@@ -111,17 +123,20 @@ void PrintFidelity() {
 
 std::function<int()> Configure(CommandParser& parser) {
   parser.AddFooter("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
+  AddPluginOption(parser);
   const auto fidelity = std::make_shared<bool>(false);
   parser.AddFlag("--fidelity", *fidelity,
                  "Print how the kernels on eigen relate to TensorFlow's, and those on openblas to "
                  "Caffe's, and do not run them");
   return [fidelity] {
+    std::vector<std::string> failures;
     if (*fidelity) {
       PrintFidelity();
     } else {
-      Print(FindWhatWorks());
+      Print(FindWhatWorks(failures));
     }
-    return kExitGood;
+    for (const std::string& failure : failures) fmt::print("{}\n", failure);
+    return failures.empty() ? kExitGood : kExitWrong;
   };
 }
 

@@ -16,6 +16,7 @@
 #include "harness/report/style.h"
 #include "harness/report/table.h"
 #include "harness/report/text.h"
+#include "kernels/failed_kernel.h"
 
 namespace topdnn {
 
@@ -96,6 +97,19 @@ void PrintStages(const Plan& plan, const std::string& backend, const Style& styl
   }
 }
 
+// The stages whose kernel failed its check. Returns whether there are any.
+bool PrintFailures(const Plan& plan, const Style& style) {
+  bool any = false;
+  for (const Stage& stage : plan.stages()) {
+    const std::string failure = FailureOf(*stage.kernel);
+    if (failure.empty()) continue;
+    any = true;
+    fmt::print("{}", Wrap(fmt::format("{} {}: FAILED: {}", stage.name, NameOf(stage.pass), failure),
+                          style.width, 2));
+  }
+  return any;
+}
+
 void PrintCounts(const Plan& plan, const Style& style) {
   std::map<std::string, int> counts;
   std::int64_t reordered = 0;
@@ -155,15 +169,17 @@ int RunPlan(PlanOptions options) {
   fmt::print("{}", Wrap(subject, style.width, 2));
   if (!choice.empty()) fmt::print("{}", Wrap(choice, style.width, 2));
   PrintStages(plan, workload.backend, style);
+  const bool failed = PrintFailures(plan, style);
   PrintCounts(plan, style);
   if (options.buffers) PrintBuffers(plan, style);
   PrintMemory(plan, style);
-  return kExitGood;
+  return failed ? kExitWrong : kExitGood;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<PlanOptions>();
   AddWorkloadOptions(parser, options->workload);
+  options->workload.reports_failures = true;
   parser.AddFlag("--train", options->train, "a training step (default)");
   parser.AddFlag("--infer", options->infer, "an inference step");
   parser.AddFlag("--buffers", options->buffers, "list the buffers too");

@@ -69,6 +69,7 @@ void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
   AddWorkloadOptions(parser, options->workload);
+  options->workload.reports_failures = true;
   AddInputOptions(parser, options->input);
   parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
   parser.AddFlag("--infer", options->infer, "an inference step: forward only");

@@ -15,6 +15,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/studies/child_program.h"
 #include "bench/studies/study.h"
 #include "bench/studies/sweep_folder.h"
@@ -165,6 +166,7 @@ std::function<int()> Configure(CommandParser& parser) {
                *shared.usual == 0 ? shared.help
                                   : fmt::format("{} (default: {})", shared.help, shared.usual));
   }
+  AddPluginOption(parser);
   parser.Add("--repeats", options->repeats, "runs of each case, in separate rounds");
   parser.Add("--seed", options->seed, "seed of the order of the cases");
   parser.Add("--max-time TIME", options->max_time,

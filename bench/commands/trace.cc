@@ -16,6 +16,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/traces/measured_trace.h"
 #include "bench/traces/trace_problem_set.h"
 #include "bench/traces/trace_report.h"
@@ -149,6 +150,7 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddList("LOG", options->words, "LOG|COMMAND...",
                  "the output of a program that ran with ONEDNN_VERBOSE=1, - for standard input; "
                  "after --run --, the program and its arguments");
+  AddPluginOption(parser);
   parser.AddFlag("--run", options->run,
                  "run the command with ONEDNN_VERBOSE=1, pass its output on, and read its log");
   parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");

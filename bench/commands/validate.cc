@@ -13,6 +13,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/validation/kernel_validation.h"
 #include "bench/validation/network_validation.h"
 #include "bench/workload/workload.h"
@@ -113,7 +114,7 @@ int RunValidate(const ValidateOptions& options) {
     step.network = "cnn";
     step.backend = backend;
     step.batch = 4;
-    step.fallback = true;
+    step.fallback = kAnyFallback;
     step.data = "synthetic";
     say(fmt::format("a training step of {} on {}", step.network, backend));
     ValidationCase c = ValidateStep(opened.sources(), step);
@@ -153,6 +154,7 @@ std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ValidateOptions>();
   parser.Add("--json FILE", options->json,
              "write the results to this file as JSON; - is standard output");
+  AddPluginOption(parser);
   parser.Add("--kernels-of", options->kernels_of, "validate only this backend's kernels");
   return [options] { return RunValidate(*options); };
 }

@@ -18,6 +18,7 @@
 #include "bench/workload/network_source.h"
 #include "harness/report/atomic_file.h"
 #include "harness/user_cache/remembered_best.h"
+#include "kernels/plugin/plugins.h"
 
 namespace topdnn {
 
@@ -80,7 +81,10 @@ std::set<std::string> BuildIds() {
 }  // namespace
 
 Json KeyOfChecks(const WorkloadOptions& options, bool training) {
-  if (IsOnnxPath(options.network) || !options.weights.empty() || options.variants) return nullptr;
+  if (IsOnnxPath(options.network) || !options.weights.empty() || options.variants ||
+      !Plugins().empty()) {
+    return nullptr;
+  }
   return {{"network", options.network},
           {"training", training},
           {"backend", options.backend},

@@ -38,7 +38,7 @@ bool SameStages(const std::vector<CheckedStage>& a, const std::vector<CheckedSta
 
 // What decides the checks of a network's stages besides its images: the options, the program and
 // the libraries by their build IDs, the CPU and its ISAs. Null if a file outside the program
-// decides them, too (an ONNX network, weights), or the choice of `auto`.
+// decides them, too (an ONNX network, weights, a plug-in), or the choice of `auto`.
 nlohmann::ordered_json KeyOfChecks(const WorkloadOptions& options, bool training);
 
 // The checks in the folder under this key; absent if there are none, or they are damaged.

@@ -6,6 +6,7 @@
 #include "bench/validation/kernel_validation.h"
 #include "bench/workload/images.h"
 #include "bench/workload/stage_calls.h"
+#include "kernels/failed_kernel.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
@@ -40,8 +41,9 @@ void CountStages(Plan& plan, CounterSource& exact, ValidationCase& c) {
 
 ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOptions& options) {
   ValidationCase c;
-  c.name = fmt::format("{} training step n{} {} {}{}", options.network, options.batch.value(),
-                       options.dtype, options.backend, options.fallback ? " (or fallback)" : "");
+  c.name =
+      fmt::format("{} training step n{} {} {}{}", options.network, options.batch.value(),
+                  options.dtype, options.backend, options.fallback.empty() ? "" : " (or fallback)");
   c.quantity = "flops";
   c.exact_allowance = {
       0.05, 0, "biases, ReLUs, partial sums and masked lanes; skipped padding is subtracted"};
@@ -60,6 +62,9 @@ ValidationCase ValidateStep(const ValidationSources& sources, const WorkloadOpti
     CountStages(*workload.plan, *sources.exact, c);
     Judge(c);
   } catch (const UsageError& e) {
+    c.reason = e.what();
+  } catch (const KernelFailed& e) {
+    c.verdict = Status::kFailed;
     c.reason = e.what();
   }
   return c;

@@ -11,6 +11,7 @@
 #include "bench/validation/known_checks.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
+#include "kernels/failed_kernel.h"
 #include "networks/zoo/zoo.h"
 
 namespace topdnn {
@@ -122,6 +123,11 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Net
     } else {
       matched.stages.push_back(twin->second->check);
       others += twin->second->implementation != stage.kernel->implementation() ? 1 : 0;
+    }
+    // The smaller problem may pass where this one fails.
+    if (std::string failure = FailureOf(*stage.kernel); !failure.empty()) {
+      matched.stages.back().agrees = false;
+      matched.stages.back().reason = std::move(failure);
     }
   }
   matched.note = fmt::format(

@@ -8,6 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <oneapi/dnnl/dnnl.hpp>
 
+#include "bench/formats/checksum.h"
+#include "bench/formats/whole_file.h"
+#include "kernels/plugin/plugins.h"
+
 namespace topdnn {
 
 namespace {
@@ -39,7 +43,7 @@ std::string NameOfIsa(dnnl::cpu_isa isa) {
 
 nlohmann::ordered_json LibraryVersions() {
   const dnnl_version_t* onednn = dnnl_version();
-  return {
+  nlohmann::ordered_json versions = {
       {"onednn",
        {{"version", fmt::format("{}.{}.{}", onednn->major, onednn->minor, onednn->patch)},
         {"isa", NameOfIsa(dnnl::get_effective_cpu_isa())}}},
@@ -50,6 +54,12 @@ nlohmann::ordered_json LibraryVersions() {
       {"openmp", {{"version", _OPENMP}, {"library", "libgomp"}}},
       {"compiler", __VERSION__},
   };
+  for (const PluginLibrary& plugin : Plugins()) {
+    // Two builds of a plug-in are two libraries, whatever version they give.
+    versions[plugin.name] = {{"version", plugin.version},
+                             {"checksum", Checksum(ReadWholeFile(plugin.path, 0))}};
+  }
+  return versions;
 }
 
 }  // namespace topdnn

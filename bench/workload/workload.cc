@@ -9,12 +9,14 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/nearest.h"
+#include "bench/command_line/plugin_words.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/thread_team.h"
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/machine.h"
+#include "kernels/failed_kernel.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -52,6 +54,24 @@ Optimizer OptimizerOf(const WorkloadOptions& options) {
   return optimizer;
 }
 
+std::vector<std::string> FallbackOf(const WorkloadOptions& options) {
+  if (options.fallback.empty()) return {};
+  if (options.fallback == kAnyFallback) return {"onednn", "openblas", "eigen", "reference"};
+  CheckName("fallback", options.fallback, Backends());
+  return {options.fallback};
+}
+
+// Throws KernelFailed for a kernel that failed its check.
+void RequireGoodKernels(const Plan& plan) {
+  for (const Stage& stage : plan.stages()) {
+    const std::string failure = FailureOf(*stage.kernel);
+    if (failure.empty()) continue;
+    throw KernelFailed(fmt::format("layer {} ({} {} {}): {}; choose another backend", stage.name,
+                                   stage.op->kind(), stage.op->Problem(), NameOf(stage.pass),
+                                   failure));
+  }
+}
+
 // Plans the network, and keeps what the commands need.
 void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& request) {
   const Graph& graph = source.graph;
@@ -83,8 +103,10 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--threads", options.threads,
              "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
   parser.AddFlag("--oversubscribe", options.oversubscribe, "allow more threads than CPUs");
-  parser.AddFlag("--fallback", options.fallback,
-                 "use another backend for operations that this one lacks, and report it");
+  parser.AddOptional("--fallback", std::string(kAnyFallback), options.fallback,
+                     "use another backend for operations that this one lacks, and report it; "
+                     "--fallback BACKEND: that backend alone");
+  AddPluginOption(parser);
   parser.Add(
       "--size", options.size,
       "height and width of the image (default: the network's), where a file leaves them open");
@@ -157,7 +179,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
   request.type = *ParseDataType(options.dtype);
   request.threads = ThreadsOf(options);
   request.optimizer = OptimizerOf(options);
-  if (options.fallback) request.fallback = {"onednn", "openblas", "eigen", "reference"};
+  request.fallback = FallbackOf(options);
   request.memory_limit = MemoryLimit();
 
   Workload workload{.network = options.network,
@@ -188,6 +210,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
     }
     request.memory_limit = MemoryLimit();  // less what the weights of a file take
     TakeSource(std::move(source), workload, request);
+    if (!options.reports_failures) RequireGoodKernels(*workload.plan);
     RequireMemory(workload.plan->bytes() + BytesToFill(*workload.plan) + kLibraryBytes,
                   fmt::format("{} with its libraries", workload.network), "take a smaller --batch");
   } catch (const std::overflow_error& error) {

@@ -24,6 +24,9 @@ class CommandParser;
 // The value of --backend that chooses by measurement (network_choice.h).
 inline constexpr std::string_view kAutoBackend = "auto";
 
+// The value of --fallback for any other backend.
+inline constexpr std::string_view kAnyFallback = "any";
+
 // The options that profile, step, train and bench share.
 struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
@@ -39,7 +42,10 @@ struct WorkloadOptions {
   int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
   bool planned_only = false;  // nothing runs: the recording's machine may have had other CPUs
-  bool fallback = false;
+  std::string fallback;       // PlanRequest::fallback: a backend, or kAnyFallback; empty: none
+  // The command reports a kernel that failed its check (kernels/failed_kernel.h). Otherwise such a
+  // kernel is an error.
+  bool reports_failures = false;
   std::uint64_t seed = 1;
   std::optional<Shape> input;  // (N, C, H, W), if images are given
   std::string data;            // see OpenDatasets

@@ -44,6 +44,16 @@ TEST_F(InstallTest, TheProgramFindsItsLibrariesAndIsCompleted) {
   EXPECT_GT(std::filesystem::file_size(Find("topdnn.1")), 10000u);
 }
 
+TEST_F(InstallTest, APluginIsCompiledWithTheHeader) {
+  const std::string include = Find("plugin.h").parent_path().parent_path();
+  const Outcome outcome =
+      RunShell("cd " + Quoted(folder.path().string()) + " && cc -shared -fPIC -I " +
+               Quoted(include) + " " + Quoted(TOPDNN_SOURCE_DIR "/examples/conv.c") +
+               " -o libmine.so && " + Quoted(prefix + "/bin/topdnn") +
+               " plan lenet5 --infer --batch 1 --backend mine --fallback --plugin ./libmine.so");
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+}
+
 TEST_F(InstallTest, AnotherProgramMeasuresWithTheHarness) {
   const std::string source = folder.Write("main.cc", R"(
 #include <cstdio>

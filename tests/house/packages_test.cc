@@ -60,6 +60,9 @@ const std::map<std::string, std::string>& PackageOf() {
       {"DNNL_INCLUDE_DIR", "libdnnl-dev"},
       {"MPI", "libopenmpi-dev"},
       {"PFM_LIBRARY", "libpfm4-dev"},
+      {"XNNPACK_INCLUDE_DIR", "libxnnpack-dev"},
+      {"XNNPACK_LIBRARY", "libxnnpack-dev"},
+      {"PTHREADPOOL_LIBRARY", "libpthreadpool-dev"},
       {"PFM_INCLUDE_DIR", "libpfm4-dev"},
   };
   return table;

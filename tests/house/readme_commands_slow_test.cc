@@ -23,6 +23,10 @@ namespace topdnn {
 namespace {
 
 constexpr std::string_view kProgram = "build/release/topdnn";
+// The compiler, for a source of the repository.
+constexpr std::string_view kCompiler = "cc ";
+// Built with Debian 12's XNNPACK alone.
+constexpr std::string_view kXnnpack = "examples/libtopdnn_xnnpack.so";
 
 std::set<std::string> CommandsBefore(const std::string& document) {
   std::set<std::string> commands;
@@ -51,17 +55,39 @@ bool HasMpi() {
          std::filesystem::exists(TOPDNN_BINARY_DIR "/libtopdnn_mpi.so");
 }
 
+std::string Replaced(std::string text, std::string_view from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+// The command with the paths of this build and of the sources.
+std::string WithPaths(std::string command) {
+  if (command.starts_with(kCompiler)) {
+    for (const std::string folder : {" kernels/", " examples/"}) {
+      command = Replaced(command, folder, " " + Quoted(TOPDNN_SOURCE_DIR) + "/" + folder.substr(1));
+    }
+  }
+  return Replaced(command, "build/release/", Quoted(TOPDNN_BINARY_DIR) + "/");
+}
+
 class CommandsOfDocument : public testing::TestWithParam<std::string> {};
 
 TEST_P(CommandsOfDocument, EachSucceeds) {
   const TestFolder folder;
   const ReservedCpu cpu(TOPDNN_BINARY_DIR);
   const auto page = ShellCommands(ReadSource(GetParam()).text);
-  for (std::string command : CommandsToTry(page, CommandsBefore(GetParam()))) {
+  for (const std::string& command : CommandsToTry(page, CommandsBefore(GetParam()))) {
     const bool ranks = command.starts_with("mpirun ");
-    if (!command.starts_with(kProgram) && !ranks) continue;
+    if (!command.starts_with(kProgram) && !command.starts_with(kCompiler) && !ranks) continue;
     if (command.find(" scale ") != std::string::npos && !HasMpi()) {
       CountLeftOut("commands", command, "MPI is missing: install libopenmpi-dev and openmpi-bin");
+      continue;
+    }
+    const bool xnnpack = command.find(kXnnpack) != std::string::npos;
+    if (xnnpack && !std::filesystem::exists(std::string(TOPDNN_BINARY_DIR "/").append(kXnnpack))) {
+      CountLeftOut("commands", command, "needs Debian 12's XNNPACK");
       continue;
     }
     const bool several = NeedsSeveralCpus(command);
@@ -69,15 +95,9 @@ TEST_P(CommandsOfDocument, EachSucceeds) {
       CountLeftOut("commands", command, "needs two CPUs");
       continue;
     }
-    // A command may start the program for another one (`trace --run`).
-    const std::string built = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-    for (std::size_t at = 0; (at = command.find(kProgram, at)) != std::string::npos;) {
-      command.replace(at, kProgram.size(), built);
-      at += built.size();
-    }
-    if (ranks) command.insert(0, kMpirunVariables);
+    const std::string built = (ranks ? std::string(kMpirunVariables) : "") + WithPaths(command);
     const Outcome outcome = RunShell("cd " + Quoted(folder.path().string()) + " && " +
-                                     (several ? command : cpu.Run(command)));
+                                     (several ? built : cpu.Run(built)));
     EXPECT_EQ(outcome.exit_status, 0) << command << "\n" << outcome.output;
   }
 }

@@ -17,8 +17,8 @@ namespace {
 // builds it.
 const std::set<std::string>& KnownPrograms() {
   static const std::set<std::string> names = {
-      "build/release/topdnn", "cmake",   "ctest", "git",   "cd",
-      "clang-format",         "python3", "perf",  "mpirun"};
+      "build/release/topdnn", "cmake",   "ctest", "git",    "cd",
+      "clang-format",         "python3", "perf",  "mpirun", "cc"};
   return names;
 }
 

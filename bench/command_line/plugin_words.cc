@@ -1,0 +1,99 @@
+#include "bench/command_line/plugin_words.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "kernels/plugin/plugins.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::string_view kOption = "--plugin";
+constexpr const char* kPaths = "TOPDNN_PLUGINS";           // separated by colons
+constexpr const char* kSeconds = "TOPDNN_PLUGIN_SECONDS";  // of a call in the check
+constexpr double kDefaultSeconds = 10;
+
+double SecondsOfCall() {
+  const char* const given = std::getenv(kSeconds);
+  if (given == nullptr) return kDefaultSeconds;
+  const std::string_view text = given;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr double kMost = 86400;
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.01) ||
+      seconds > kMost) {
+    throw UsageError(
+        fmt::format("{}={}: must be a number of seconds from 0.01 to {}", kSeconds, text, kMost));
+  }
+  return seconds;
+}
+
+// Those of the process that started this one.
+std::vector<std::string> InheritedPlugins() {
+  std::vector<std::string> paths;
+  const char* const given = std::getenv(kPaths);
+  std::string_view rest = given == nullptr ? "" : given;
+  while (!rest.empty()) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    if (!path.empty()) paths.emplace_back(path);
+    rest.remove_prefix(std::min(rest.size(), path.size() + 1));
+  }
+  return paths;
+}
+
+}  // namespace
+
+void AddPluginOption(CommandParser& parser) {
+  // (the values are read by LoadPluginsOf)
+  static std::vector<std::string> ignored;
+  parser.AddRepeated("--plugin FILE", ignored,
+                     "use the kernels of this library, as another backend (docs/plugins.md); may "
+                     "be repeated");
+}
+
+std::vector<std::string> PluginsIn(const std::vector<std::string>& words) {
+  std::vector<std::string> paths;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i] == kOption && i + 1 < words.size()) paths.push_back(words[++i]);
+    const std::string joined = fmt::format("{}=", kOption);
+    if (words[i].starts_with(joined)) paths.push_back(words[i].substr(joined.size()));
+  }
+  return paths;
+}
+
+void LoadPluginsOf(const std::vector<std::string>& words) {
+  std::vector<std::string> paths = InheritedPlugins();
+  for (std::string& path : PluginsIn(words)) paths.push_back(std::move(path));
+  for (std::string& path : paths) {
+    std::error_code error;
+    // (without a slash, dlopen would search the folders of the system)
+    path = std::filesystem::absolute(path, error).lexically_normal();
+  }
+  if (paths.empty()) return;
+  LoadPlugins(paths, SecondsOfCall());
+  setenv(kPaths, fmt::format("{}", fmt::join(paths, ":")).c_str(), 1);
+}
+
+std::vector<std::string> WithJoinedFallback(std::vector<std::string> words) {
+  const std::vector<std::string> backends = Backends();
+  for (std::size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
+    if (words[i] != "--fallback") continue;
+    if (std::find(backends.begin(), backends.end(), words[i + 1]) == backends.end()) continue;
+    words[i] += "=" + words[i + 1];
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+  return words;
+}
+
+}  // namespace topdnn

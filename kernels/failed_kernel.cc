@@ -1,0 +1,54 @@
+#include "kernels/failed_kernel.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+// Whether both kernels read and write the same memory.
+bool SameOperands(const Kernel& a, const Kernel& b) {
+  return a.operands().size() == b.operands().size() &&
+         std::all_of(a.operands().begin(), a.operands().end(), [&](const KernelOperand& operand) {
+           const KernelOperand* other = b.Find(operand.arg);
+           return other != nullptr && other->desc == operand.desc;
+         });
+}
+
+}  // namespace
+
+FailedKernel::FailedKernel(const KernelRequest& request, std::string implementation,
+                           std::string reason)
+    : Kernel(request), reason_(std::move(reason)) {
+  implementation_ = std::move(implementation);
+  KernelRequest asked = request;
+  asked.algorithm.clear();
+  for (const KernelOperand& operand : operands_) asked.layouts[operand.arg] = operand.desc.layout;
+  for (const char* backend : {"onednn", "openblas", "reference"}) {
+    KernelOrRefusal answer = MakeKernel(backend, asked);
+    auto* const made = std::get_if<std::unique_ptr<Kernel>>(&answer);
+    if (made == nullptr || !SameOperands(*this, **made)) continue;
+    stand_in_ = std::move(*made);
+    run_scratch_bytes_ = stand_in_->run_scratch_bytes();
+    return;
+  }
+}
+
+void FailedKernel::Prepare(const std::map<Arg, void*>& memory) {
+  if (stand_in_ != nullptr) stand_in_->Prepare(memory);
+}
+
+void FailedKernel::Run() noexcept {
+  if (stand_in_ != nullptr) stand_in_->Run();
+}
+
+std::string FailureOf(const Kernel& kernel) {
+  const auto* failed = dynamic_cast<const FailedKernel*>(&kernel);
+  return failed == nullptr ? std::string() : failed->reason();
+}
+
+}  // namespace topdnn

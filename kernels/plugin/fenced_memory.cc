@@ -1,0 +1,79 @@
+#include "kernels/plugin/fenced_memory.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <new>
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr auto kPattern = std::byte{0xff};
+
+std::size_t RoundedUp(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+// Those that exist, for the signal handler. A fixed array: a handler may not allocate.
+std::array<const FencedMemory*, 64> live;
+
+}  // namespace
+
+FencedMemory::FencedMemory(std::string_view name, std::size_t bytes, FencedPlace place)
+    : writes_(fmt::format("writes to its input {}", name)),
+      leaves_(fmt::format("reads or writes outside of {}", name)),
+      bytes_(bytes) {
+  const std::size_t needed = bytes + kReadable;
+  const std::size_t inner = RoundedUp(needed, kPage);
+  mapped_ = inner + 2 * kPage;
+  void* const memory =
+      mmap(nullptr, mapped_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  first_ = static_cast<std::byte*>(memory);
+  if (mprotect(first_ + kPage, inner, PROT_READ | PROT_WRITE) != 0) {
+    munmap(first_, mapped_);
+    throw std::bad_alloc();
+  }
+  std::memset(first_ + kPage, std::to_integer<int>(kPattern), inner);
+  data_ = first_ + kPage + (place == FencedPlace::kAtStart ? 0 : inner - needed);
+  *std::find(live.begin(), live.end() - 1, nullptr) = this;
+}
+
+FencedMemory::~FencedMemory() {
+  std::replace(live.begin(), live.end(), static_cast<const FencedMemory*>(this),
+               static_cast<const FencedMemory*>(nullptr));
+  munmap(first_, mapped_);
+}
+
+void FencedMemory::Poison() const { std::memset(data_, std::to_integer<int>(kPattern), bytes_); }
+
+void FencedMemory::Protect() {
+  protected_ = true;
+  mprotect(first_ + kPage, mapped_ - 2 * kPage, PROT_READ);
+}
+
+bool FencedMemory::Intact() const {
+  const auto untouched = [](std::byte b) { return b == kPattern; };
+  return std::all_of(first_ + kPage, data_, untouched) &&
+         std::all_of(data_ + bytes_, first_ + mapped_ - kPage, untouched);
+}
+
+const char* FencedMemory::WhatAccessMeans(const void* address) {
+  const auto* const at = static_cast<const std::byte*>(address);
+  for (const FencedMemory* memory : live) {
+    if (memory == nullptr || at < memory->first_ || at >= memory->first_ + memory->mapped_) {
+      continue;
+    }
+    const bool guard =
+        at < memory->first_ + kPage || at >= memory->first_ + memory->mapped_ - kPage;
+    return !guard && memory->protected_ ? memory->writes_.c_str() : memory->leaves_.c_str();
+  }
+  return nullptr;
+}
+
+}  // namespace topdnn

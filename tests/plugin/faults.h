@@ -1,0 +1,36 @@
+// The faults of the plug-in tests/plugin/hostile.c. Its kernel of an image whose width is i + 1 has
+// the fault i, so that one process can try all of them. In C, for both sides.
+
+#ifndef TOPDNN_TESTS_PLUGIN_FAULTS_H_
+#define TOPDNN_TESTS_PLUGIN_FAULTS_H_
+
+static const char* const kKernelFaults[] = {
+    "none",
+    "refuse",
+    "crash in create",
+    "hang in create",
+    "name no layout",
+    "name the layout of a matrix",
+    "fail in prepare",
+    "crash",
+    "abort",
+    "exit",
+    "be killed",
+    "hang",
+    "return an error",
+    "write nothing",
+    "write far behind",
+    "write just behind",
+    "write in front",
+    "write its input",
+    "return garbage",
+    "be wrong the second time",
+    "crash in destroy",
+    "crash in load",
+    "fail in load",
+    "give a name that is no text",
+};
+
+enum { kKernelFaultCount = sizeof kKernelFaults / sizeof kKernelFaults[0] };
+
+#endif  // TOPDNN_TESTS_PLUGIN_FAULTS_H_
