@@ -68,9 +68,10 @@ std::string HeadText(const ScaleReport& report, const ScaleOptions& options, con
       report.dtype, report.backend, last.global_batch, last.global_batch / last.ranks,
       report.ranks.front().threads, report.ranks.front().threads == 1 ? "" : "s", report.source);
   text += fmt::format(
-      "; gradients in {} bucket{} of at most {}, {} on the wire, {}; MPI: {}", last.buckets.size(),
-      last.buckets.size() == 1 ? "" : "s", SizeText(report.bucket_bytes), options.wire,
-      options.no_overlap ? "after the backward pass" : "during the backward pass", report.mpi);
+      "; gradients in {} bucket{} of at most {} or one layer, {} on the wire, {}; MPI: {}",
+      last.buckets.size(), last.buckets.size() == 1 ? "" : "s", SizeText(report.bucket_bytes),
+      options.wire, options.no_overlap ? "after the backward pass" : "during the backward pass",
+      report.mpi);
   return Wrap(OneLine(text), style.width, 2);
 }
 
