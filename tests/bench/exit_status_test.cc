@@ -181,13 +181,17 @@ INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
                                                " plan lenet5 --threads 3 --oversubscribe",
                                                kExitUsage, "take fewer --threads"}));
 
-// An interrupt arrives while matrix products run. The finished steps are reported.
+// An interrupt arrives while matrix products run. The finished steps are reported. On a busy
+// machine the first step may not be finished after four seconds; then the interrupt comes later.
 TEST(InterruptTest, EndsTheRunAndReportsFinishedSteps) {
-  const Outcome outcome =
-      RunShell("timeout --preserve-status -s INT 8 " + kProgram +
-               " profile lenet5 --train --batch 64 --data synthetic --seconds 100 --counters none"
-               " --threads 1");
-  EXPECT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
+  Outcome outcome;
+  for (const char* const seconds : {"4", "40"}) {
+    outcome = RunShell("timeout --preserve-status -s INT " + std::string(seconds) + " " + kProgram +
+                       " profile lenet5 --train --batch 8 --data synthetic --seconds 100 "
+                       "--counters none --threads 1");
+    EXPECT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
+    if (!outcome.output.empty()) break;
+  }
   EXPECT_THAT(outcome.output, HasSubstr("step: "));
 }
 
