@@ -186,6 +186,28 @@ const std::map<std::string, dnnl::memory::format_tag>& NamedTags() {
   return *tags;
 }
 
+// A tag of oneDNN's list with the same positions of all elements, or empty. The order of dimensions
+// with one block is free: weights of one input channel fit Abcd16a and Acdb16a.
+std::string NamedTagOf(const Blocking& blocking) {
+  const Dims sizes = BlockSizes(blocking);
+  for (const auto& [name, tag] : NamedTags()) {
+    const ParsedTag parsed = Parse(name);
+    if (parsed.order.size() != blocking.dims.size() ||
+        parsed.inner_blocks != blocking.inner_blocks ||
+        parsed.inner_dimensions != blocking.inner_dimensions) {
+      continue;
+    }
+    const Blocking packed = Packed(blocking.dims, parsed);
+    bool same = packed.padded_dims == blocking.padded_dims;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      const bool counts = blocking.padded_dims[d] > sizes[d];
+      same = same && (!counts || packed.strides[d] == blocking.strides[d]);
+    }
+    if (same) return name;
+  }
+  return {};
+}
+
 }  // namespace
 
 dnnl::memory::desc DescOfTag(const dnnl::memory::dims& dims, dnnl::memory::data_type type,
@@ -203,10 +225,11 @@ std::string TagOf(const dnnl::memory::desc& desc) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
   if (desc.get_submemory_offset() != 0) return {};
   const Dims inner = desc.get_inner_idxs();
-  std::string tag =
-      TagOf(Blocking{desc.get_dims(), desc.get_padded_dims(), desc.get_strides(),
-                     desc.get_inner_blks(), std::vector<int>(inner.begin(), inner.end())});
-  if (tag.empty() || (!inner.empty() && !NamedTags().contains(tag))) return {};
+  const Blocking blocking{desc.get_dims(), desc.get_padded_dims(), desc.get_strides(),
+                          desc.get_inner_blks(), std::vector<int>(inner.begin(), inner.end())};
+  std::string tag = TagOf(blocking);
+  if (!inner.empty() && !NamedTags().contains(tag)) tag = NamedTagOf(blocking);
+  if (tag.empty()) return {};
   // Extra data, such as the compensation of int8 weights, adds to the size and is not visible
   // otherwise.
   const bool extra =
