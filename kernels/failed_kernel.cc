@@ -1,25 +1,12 @@
 #include "kernels/failed_kernel.h"
 
-#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "kernels/registry.h"
+#include "kernels/same_operands.h"
 
 namespace topdnn {
-
-namespace {
-
-// Whether both kernels read and write the same memory.
-bool SameOperands(const Kernel& a, const Kernel& b) {
-  return a.operands().size() == b.operands().size() &&
-         std::all_of(a.operands().begin(), a.operands().end(), [&](const KernelOperand& operand) {
-           const KernelOperand* other = b.Find(operand.arg);
-           return other != nullptr && other->desc == operand.desc;
-         });
-}
-
-}  // namespace
 
 FailedKernel::FailedKernel(const KernelRequest& request, std::string implementation,
                            std::string reason)

@@ -8,20 +8,11 @@
 #include <variant>
 
 #include "kernels/registry.h"
+#include "kernels/same_operands.h"
 
 namespace topdnn {
 
 namespace {
-
-// Whether the kernel reads and writes exactly the same memory.
-bool SameOperands(const Kernel& a, const Kernel& b) {
-  return a.operands().size() == b.operands().size() &&
-         std::all_of(a.operands().begin(), a.operands().end(), [&](const KernelOperand& operand) {
-           const KernelOperand* other = b.Find(operand.arg);
-           return other != nullptr && other->direction == operand.direction &&
-                  other->desc == operand.desc;
-         });
-}
 
 // Plain loops that oneDNN has for every case, 100 times slower than its other implementations.
 bool IsPlainLoops(const Kernel& kernel) { return kernel.implementation().starts_with("ref"); }
