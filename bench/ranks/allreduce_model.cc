@@ -4,6 +4,8 @@
 #include <bit>
 #include <cmath>
 
+#include "harness/statistics/relative_fit.h"
+
 namespace topdnn {
 
 namespace {
@@ -39,25 +41,15 @@ double ResidualOf(const AllreduceModel& model, std::span<const AllreducePoint> p
   return std::sqrt(sum / static_cast<double>(points.size()));
 }
 
-// Minimises the sum of (a x + b y - 1)^2 over the rows (a, b); x, y >= 0.
 AllreduceModel Fit(AllreduceAlgorithm algorithm, std::span<const AllreducePoint> points) {
-  double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
+  std::vector<RelativeTerms> rows;
   for (const AllreducePoint& point : points) {
     const Terms terms = TermsOf(algorithm, point.ranks);
-    const double a = terms.messages / point.seconds;
-    const double b = terms.buffers * static_cast<double>(point.bytes) / point.seconds;
-    aa += a * a;
-    ab += a * b;
-    bb += b * b;
-    a1 += a;
-    b1 += b;
+    rows.push_back({terms.messages / point.seconds,
+                    terms.buffers * static_cast<double>(point.bytes) / point.seconds});
   }
-  const double determinant = aa * bb - ab * ab;
-  AllreduceModel model{algorithm, (a1 * bb - b1 * ab) / determinant,
-                       (b1 * aa - a1 * ab) / determinant, 0};
-  // The minimum with a negative parameter is replaced by that on the border.
-  if (!(model.latency >= 0)) model = {algorithm, 0, b1 / bb, 0};
-  if (!(model.seconds_per_byte >= 0)) model = {algorithm, a1 / aa, 0, 0};
+  const RelativeFit fit = FitRelative(rows);
+  AllreduceModel model{algorithm, fit.x, fit.y, 0};
   model.residual = ResidualOf(model, points);
   return model;
 }

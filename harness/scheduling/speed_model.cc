@@ -1,6 +1,9 @@
 #include "harness/scheduling/speed_model.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "harness/statistics/relative_fit.h"
 
 namespace topdnn {
 
@@ -21,27 +24,17 @@ double EfficiencyAt(std::span<const LoadLoss> losses, double load) {
 
 AmdahlFit FitAmdahl(const std::map<int, double>& step_seconds) {
   // step = a + b / w with a, b >= 0, where a = one * serial. The errors are divided by the times.
-  double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
+  std::vector<RelativeTerms> rows;
   for (const auto& [width, seconds] : step_seconds) {
-    const double u = 1 / seconds;
-    const double v = 1 / (width * seconds);
-    uu += u * u;
-    uv += u * v;
-    vv += v * v;
-    u1 += u;
-    v1 += v;
+    rows.push_back({1 / seconds, 1 / (width * seconds)});
   }
-  const double determinant = uu * vv - uv * uv;
-  if (step_seconds.size() < 2 || determinant <= 0) {
+  const RelativeFit fit = FitRelative(rows);
+  if (step_seconds.size() < 2 || !fit.determined) {
     const auto& [width, seconds] = *step_seconds.begin();
     const double share = kAssumedSerialShare + (1 - kAssumedSerialShare) / width;
     return {.one = seconds / share, .serial = kAssumedSerialShare};
   }
-  const double a = (u1 * vv - v1 * uv) / determinant;
-  const double b = (v1 * uu - u1 * uv) / determinant;
-  if (a < 0) return {.one = v1 / vv, .serial = 0};
-  if (b < 0) return {.one = u1 / uu, .serial = 1};
-  return {.one = a + b, .serial = a / (a + b)};
+  return {.one = fit.x + fit.y, .serial = fit.x / (fit.x + fit.y)};
 }
 
 StepTime StepTimeAt(const SpeedCurve& curve, int width) {
