@@ -113,16 +113,18 @@ class StageChecker {
   // The contents of an operand of the stage, in the stage's own layout if others can read that.
   struct Contents {
     TensorDesc desc;
-    const void* data;
+    const void* data = nullptr;
     std::vector<double> values;  // of an opaque layout
   };
   Contents ContentsOf(Arg arg) const {
     const TensorDesc& desc = stage_.kernel->Find(arg)->desc;
     const BufferId buffer = stage_.buffers.at(arg);
     if (!desc.layout.is_opaque()) return {desc, plan_.Data(buffer), {}};
-    Contents contents = {{desc.shape, DataType::kF64, Layout::Plain(desc.shape.rank())},
-                         nullptr,
-                         plan_.Read(buffer)};
+    // (Member by member: reading may fail, and GCC 14 then destroys a half-initialized aggregate
+    // twice.)
+    Contents contents;
+    contents.values = plan_.Read(buffer);
+    contents.desc = {desc.shape, DataType::kF64, Layout::Plain(desc.shape.rank())};
     contents.data = contents.values.data();
     return contents;
   }

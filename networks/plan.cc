@@ -175,7 +175,19 @@ std::vector<double> Plan::Read(BufferId buffer) const {
     const FoldedWeights values = ValuesOf(layer);
     return {values.weights.begin(), values.weights.end()};
   }
-  return ToDouble(contents_.buffers[static_cast<std::size_t>(buffer)].desc, Data(buffer));
+  const TensorDesc& desc = contents_.buffers[static_cast<std::size_t>(buffer)].desc;
+  if (!desc.layout.is_opaque()) return ToDouble(desc, Data(buffer));
+  return LoadValues(desc, Data(buffer), BackendOf(buffer));
+}
+
+const std::string& Plan::BackendOf(BufferId buffer) const {
+  for (const Stage& stage : contents_.stages) {
+    for (const auto& [arg, used] : stage.buffers) {
+      if (used == buffer) return stage.backend;
+    }
+  }
+  throw std::out_of_range(fmt::format("no stage of {} uses the buffer {}", contents_.network,
+                                      contents_.buffers[buffer].name));
 }
 
 void Plan::Write(BufferId buffer, std::span<const double> values) const {

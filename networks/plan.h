@@ -200,6 +200,8 @@ class Plan {
   AlignedMemory persistent_memory_;
 
   void PlaceAll();
+  // That of the first stage that uses the buffer.
+  const std::string& BackendOf(BufferId buffer) const;
   // The values of weights and bias, row-major, that the layer's kernel must read.
   FoldedWeights ValuesOf(const PreparedParameters& layer) const;
 };
