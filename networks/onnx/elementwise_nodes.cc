@@ -166,8 +166,8 @@ void ImportConcat(NodeImport& node) {
 }
 
 void ImportReduceMean(NodeImport& node) {
-  // (since opset 18 the axes are an input)
-  ImportReduce(node, ReduceAlgorithm::kMean, node.inputs());
+  const bool by_input = node.opset() >= 18;
+  ImportReduce(node, ReduceAlgorithm::kMean, by_input ? 1 : node.inputs());
 }
 
 void ImportReduceSum(NodeImport& node) { ImportReduce(node, ReduceAlgorithm::kSum, 1); }

@@ -172,7 +172,8 @@ std::int64_t OpsetOf(const onnx::ModelProto& proto) {
   }
   if (opset < kOldestOpset || opset > kNewestOpset) {
     throw OnnxError(fmt::format(
-        "opset {}: opsets 7 to 17 are supported; convert it with onnx.version_converter", opset));
+        "opset {}: opsets {} to {} are supported; convert it with onnx.version_converter", opset,
+        kOldestOpset, kNewestOpset));
   }
   return opset;
 }

@@ -84,7 +84,7 @@ struct Model {
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt32 = 6, kOnnxInt64 = 7, kOnnxDouble = 11;
 
 inline constexpr std::int64_t kOldestOpset = 7;
-inline constexpr std::int64_t kNewestOpset = 17;
+inline constexpr std::int64_t kNewestOpset = 23;
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMaxNodes = 20000;
 

@@ -25,22 +25,30 @@ void CheckRounding(const NodeImport& node) {
   throw UnsupportedNode(fmt::format("{} with {}", Printable(mode), Printable(nearest)));
 }
 
-// The factor of each dimension, from the scales or the sizes.
+// The factor of each dimension, from the scales or the sizes. Since opset 18 a node may name the
+// axes that these are for.
 std::vector<double> Factors(const NodeImport& node, const Shape& image) {
   const std::size_t scales_input = node.opset() < 11 ? 1 : 2;
   constexpr std::size_t kSizesInput = 3;
-  std::vector<double> factors;
+  std::vector<int> axes = {0, 1, 2, 3};
+  if (node.opset() >= 18 && node.node().Has("axes")) axes = node.Axes(node.inputs(), "axes", 4);
+  std::vector<double> given;
   if (node.opset() >= 11 && node.Has(kSizesInput)) {
     const auto sizes = IntsOf(node.ConstantAt(kSizesInput));
-    for (std::size_t d = 0; d < sizes.size() && d < 4; ++d) {
-      factors.push_back(static_cast<double>(sizes[d]) /
-                        static_cast<double>(image[static_cast<int>(d)]));
+    for (std::size_t i = 0; i < sizes.size() && i < axes.size(); ++i) {
+      given.push_back(static_cast<double>(sizes[i]) / static_cast<double>(image[axes[i]]));
     }
-    if (sizes.size() != 4) factors.clear();
+    if (sizes.size() != axes.size()) given.clear();
   } else {
-    factors = ValuesOf(node.ConstantAt(scales_input));
+    given = ValuesOf(node.ConstantAt(scales_input));
   }
-  if (factors.size() != 4) throw UnsupportedNode("it needs four scales or sizes");
+  if (given.size() != axes.size()) {
+    throw UnsupportedNode(fmt::format("it needs {} scales or sizes", axes.size()));
+  }
+  std::vector<double> factors(4, 1.0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    factors[static_cast<std::size_t>(axes[i])] = given[i];
+  }
   return factors;
 }
 
@@ -49,6 +57,10 @@ void ImportResize(NodeImport& node) {
     throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
   }
   CheckRounding(node);
+  if (const std::string policy = node.node().String("keep_aspect_ratio_policy", "stretch");
+      policy != "stretch") {
+    throw UnsupportedNode(fmt::format("keep_aspect_ratio_policy {}", Printable(policy)));
+  }
   const ValueId source = node.Plain(node.SourceAt(0));
   const Shape image = node.ShapeOf(source);
   if (image.rank() != 4) throw UnsupportedNode(fmt::format("of {}", image.ToString()));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
@@ -230,27 +231,42 @@ void ImportGlobalMaxPool(NodeImport& node) { ImportGlobalPool(node, PoolAlgorith
 
 void ImportGlobalAveragePool(NodeImport& node) { ImportGlobalPool(node, PoolAlgorithm::kAverage); }
 
+// The pads of all dimensions, all starts, then all ends. Since opset 18 a node may name the axes
+// that its pads are for.
+std::vector<std::int64_t> PadsOf(const NodeImport& node, int rank) {
+  const auto pads = node.opset() >= 11 ? IntsOf(node.ConstantAt(1)) : node.node().Ints("pads", {});
+  constexpr std::size_t kAxesInput = 3;
+  std::vector<int> axes(static_cast<std::size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
+  if (node.opset() >= 18 && node.Has(kAxesInput)) axes = node.Axes(kAxesInput, "", rank);
+  if (pads.size() != 2 * axes.size()) {
+    throw UnsupportedNode(fmt::format("{} pads for {} dimensions", pads.size(), axes.size()));
+  }
+  std::vector<std::int64_t> all(2 * static_cast<std::size_t>(rank), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i]);
+    all[axis] = pads[i];
+    all[static_cast<std::size_t>(rank) + axis] = pads[axes.size() + i];
+  }
+  return all;
+}
+
 void ImportPad(NodeImport& node) {
   if (const std::string mode = node.node().String("mode", "constant"); mode != "constant") {
     throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
   }
   ImportedValue value = node.SourceAt(0);
-  const bool by_input = node.opset() >= 11;
-  const auto pads = by_input ? IntsOf(node.ConstantAt(1)) : node.node().Ints("pads", {});
+  const auto pads = PadsOf(node, value.shape.rank());
   double fill = static_cast<double>(node.node().Float("value", 0.0F));
-  if (by_input && node.Has(2)) {
+  if (node.opset() >= 11 && node.Has(2)) {
     if (node.ConstantAt(2).elements() != 1) throw UnsupportedNode("several constant values");
     fill = ValuesOf(node.ConstantAt(2)).front();
-  }
-  const auto rank = static_cast<std::size_t>(value.shape.rank());
-  if (pads.size() != 2 * rank) {
-    throw UnsupportedNode(fmt::format("{} pads for {} dimensions", pads.size(), rank));
   }
   if (std::all_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad == 0; })) {
     node.Produce(std::move(value));
     return;
   }
-  if (rank != 4 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 || pads[5] != 0) {
+  if (value.shape.rank() != 4 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 || pads[5] != 0) {
     throw UnsupportedNode("padding of dimensions other than height and width");
   }
   if (!value.pad.none()) throw UnsupportedNode("a Pad after a Pad");

@@ -256,12 +256,52 @@ TEST(ImporterTest, InputsAreCheckedAgainstTheGivenShape) {
 }
 
 TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
-  for (const std::int64_t opset : {6, 18}) {
+  for (const std::int64_t opset : {6, 24}) {
     ModelBuilder model(opset);
     model.Input("x", {1, 4}).Output("y");
     model.Node("Relu", "y", {"x"});
-    EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("7 to 17"), HasSubstr("convert")));
+    EXPECT_THAT(RefusalOf(model.Bytes()), AllOf(HasSubstr("7 to 23"), HasSubstr("convert")));
   }
+}
+
+// The versions of operators that ONNX's change log has for opset 18.
+TEST(ImporterTest, SinceOpset18TheAxesAreInputs) {
+  ModelBuilder pad(18);
+  pad.Input("x", {1, 2, 5, 5}).Output("conv");
+  pad.Ints("pads", {2, 1, 4, 3});
+  pad.Ints("axes", {-1, 2});
+  pad.Node("Pad", "pad", {"x", "pads", "", "axes"});
+  pad.Floats("w", {2, 2, 3, 3});
+  pad.Node("Conv", "conv", {"pad", "w"});
+  const ImportedNetwork padded = ImportOnnx(pad.Bytes(), {});
+  const auto& extents = dynamic_cast<const ConvOp&>(*padded.graph.nodes().back().op).extents();
+  EXPECT_EQ(extents.pad_left, 2);
+  EXPECT_EQ(extents.pad_top, 1);
+  EXPECT_EQ(extents.pad_right, 4);
+  EXPECT_EQ(extents.pad_bottom, 3);
+  pad.Ints("one", {1});
+  *pad.proto.mutable_graph()->mutable_node(0)->mutable_input(3) = "one";
+  EXPECT_THAT(RefusalOf(pad.Bytes()), HasSubstr("4 pads for 1 dimensions"));
+
+  ModelBuilder mean(18);
+  mean.Input("x", {1, 2, 1, 2}).Output("mean");
+  mean.Ints("axes", {1});
+  AddInt(mean.Node("ReduceMean", "mean", {"x", "axes"}), "keepdims", 0);
+  const ImportedNetwork reduced = ImportOnnx(mean.Bytes(), {});
+  EXPECT_THAT(RunGraph(reduced.graph, reduced.parameters, {1, 2, 5, 8}), ElementsAre(3, 5));
+
+  ModelBuilder resize(18);
+  resize.Input("x", {1, 1, 1, 2}).Output("y");
+  resize.Floats("scales", {2}, {1.0F, 2.0F});
+  onnx::NodeProto& larger = resize.Node("Resize", "y", {"x", "", "scales"});
+  AddInts(larger, "axes", {2, 3});
+  const ImportedNetwork resized = ImportOnnx(resize.Bytes(), {});
+  EXPECT_THAT(RunGraph(resized.graph, resized.parameters, {1, 2}), ElementsAre(1, 1, 2, 2));
+  auto& policy = *larger.add_attribute();
+  policy.set_name("keep_aspect_ratio_policy");
+  policy.set_type(onnx::AttributeProto::STRING);
+  policy.set_s("not_larger");
+  EXPECT_THAT(RefusalOf(resize.Bytes()), HasSubstr("keep_aspect_ratio_policy not_larger"));
 }
 
 // In f32 1e200 would become infinity.
