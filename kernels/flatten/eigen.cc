@@ -10,12 +10,14 @@ namespace topdnn {
 namespace {
 
 KernelOrRefusal MakeFlatten(const eigen::Functions& functions, KernelRequest& request) {
-  const Shape& shape = dynamic_cast<const FlattenOp&>(*request.op).src_shape();
+  const auto& op = dynamic_cast<const FlattenOp&>(*request.op);
+  const Shape& shape = op.src_shape();
   const Layout plain = Layout::Plain(shape.rank());
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg image = forward ? Arg::kSrc : Arg::kDiffSrc;
   const Arg rows = forward ? Arg::kDst : Arg::kDiffDst;
-  if (auto refusal = eigen::Settle(request, rows, {"ab"})) return *std::move(refusal);
+  const std::string row_major = Layout::Plain(op.dst_shape().rank()).tag();
+  if (auto refusal = eigen::Settle(request, rows, {row_major})) return *std::move(refusal);
   if (auto refusal = eigen::SettleUnblocked(request, image)) return *std::move(refusal);
   const Layout layout = request.LayoutOf(image);
   const Permutation permutation =

@@ -1,16 +1,42 @@
 #include "kernels/flatten/flatten.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "kernels/extents.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
 
-FlattenOp::FlattenOp(Shape src) : src_(std::move(src)) {
+namespace {
+
+Shape Rows(const Shape& src) {
+  CheckExtents("flatten", src);
+  if (src.rank() == 0) throw std::invalid_argument("flatten of a scalar: it needs a dimension N");
+  return {src[0], src.elements() / src[0]};
+}
+
+}  // namespace
+
+FlattenOp::FlattenOp(Shape src) : src_(std::move(src)), dst_(Rows(src_)) {}
+
+FlattenOp::FlattenOp(Shape src, Shape dst) : src_(std::move(src)), dst_(std::move(dst)) {
   CheckExtents("flatten", src_);
-  if (src_.rank() == 0) throw std::invalid_argument("flatten of a scalar: it needs a dimension N");
-  dst_ = Shape{src_[0], src_.elements() / src_[0]};
+  CheckExtents("flatten", dst_);
+  if (src_.rank() == 0 || dst_.rank() == 0 || src_.elements() != dst_.elements()) {
+    throw std::invalid_argument(fmt::format("flatten of {} to {}: both need the same elements",
+                                            src_.ToString(), dst_.ToString()));
+  }
+}
+
+std::string FlattenOp::Problem() const {
+  if (dst_ == Rows(src_)) return src_.ToString();
+  return fmt::format("{}_to{}", src_.ToString(), dst_.ToString());
 }
 
 std::vector<Operand> FlattenOp::Operands(const Execution& execution) const {
@@ -26,7 +52,16 @@ Work FlattenOp::WorkOf(Pass pass, DataType type) const {
 namespace {
 
 std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {
-  return std::make_shared<FlattenOp>(word.shape());
+  const Shape src = word.shape();
+  if (!word.Has("to")) return std::make_shared<FlattenOp>(src);
+  std::vector<std::int64_t> extents;
+  for (const double extent : word.Numbers("to")) {
+    extents.push_back(static_cast<std::int64_t>(extent));
+    if (static_cast<double>(extents.back()) != extent) {
+      throw std::invalid_argument(fmt::format("an extent of {}", extent));
+    }
+  }
+  return std::make_shared<FlattenOp>(src, Shape(std::move(extents)));
 }
 
 const ProblemRegistration kProblem("flatten", ParseFlatten);

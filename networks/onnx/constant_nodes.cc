@@ -91,7 +91,14 @@ void FoldConstantOfShape(NodeImport& node) {
   for (const std::int64_t extent : shape.extents()) {
     if (extent < 0) throw UnsupportedNode(fmt::format("invalid extent {}", extent));
   }
-  if (shape.rank() > 32 || shape.elements() > kMaxElements) {
+  // Weights are constants of equal elements in the ONNX project's light models.
+  constexpr std::int64_t kMaxFilled = std::int64_t{1} << 28;  // 1 GiB in f32
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape.extents()) {
+    if (__builtin_mul_overflow(elements, extent, &elements)) elements = kMaxFilled + 1;
+    if (elements > kMaxFilled) break;
+  }
+  if (shape.rank() > 32 || elements > kMaxFilled) {
     throw UnsupportedNode(fmt::format("a constant of {}", shape.ToString()));
   }
   DataType type = DataType::kF32;
@@ -102,8 +109,12 @@ void FoldConstantOfShape(NodeImport& node) {
     if (found->second.tensor->elements() != 1) throw UnsupportedNode("several values");
     value = ValuesOf(*found->second.tensor).front();
   }
-  node.Produce(MakeTensor(shape, type,
-                          std::vector<double>(static_cast<std::size_t>(shape.elements()), value)));
+  node.ReserveMemory(shape, type);
+  const ModelTensor one = MakeTensor({}, type, {value});
+  ModelTensor filled{shape, type, std::string()};
+  filled.bytes.reserve(static_cast<std::size_t>(elements) * one.bytes.size());
+  for (std::int64_t i = 0; i < elements; ++i) filled.bytes += one.bytes;
+  node.Produce(std::move(filled));
 }
 
 void FoldCast(NodeImport& node) {

@@ -41,17 +41,30 @@ float ScalarAt(const NodeImport& node, std::size_t input, float otherwise) {
   return static_cast<float>(ValuesOf(constant).front());
 }
 
+// Whether the constant has one element per channel, and broadcasts to (N, channels, ...).
+bool IsPerChannel(const ModelTensor& constant, const Shape& shape) {
+  const int axis = constant.shape.rank() - (shape.rank() - 1);
+  return shape.rank() >= 2 && (axis == 0 || axis == 1) && constant.shape[axis] == shape[1] &&
+         constant.elements() == shape[1];
+}
+
 // An addition of a constant with one element per channel.
 void AddBias(NodeImport& node, std::size_t constant_input) {
   const ModelTensor& constant = node.ConstantAt(constant_input);
-  const ValueId source = node.Plain(node.SourceAt(1 - constant_input));
-  const Shape shape = node.ShapeOf(source);
-  const int axis = constant.shape.rank() - (shape.rank() - 1);
-  if (shape.rank() < 2 || axis < 0 || axis > 1 || constant.shape[axis] != shape[1] ||
-      constant.elements() != shape[1]) {
+  const std::size_t value_input = 1 - constant_input;
+  if (!IsPerChannel(constant, node.SourceAt(value_input).shape)) {
     throw UnsupportedNode(fmt::format("an addition of a constant of {} to {}",
-                                      constant.shape.ToString(), shape.ToString()));
+                                      constant.shape.ToString(),
+                                      node.SourceAt(value_input).shape.ToString()));
   }
+  if (const auto norm = node.NormAt(value_input)) {
+    const std::vector<double> values = ValuesOf(constant);
+    for (std::size_t c = 0; c < values.size(); ++c) norm->shift[c] += static_cast<float>(values[c]);
+    node.ProduceNormOf(value_input);
+    return;
+  }
+  const ValueId source = node.Plain(node.SourceAt(value_input));
+  const Shape shape = node.ShapeOf(source);
   const ValueId result = node.AddLayer(std::make_shared<BiasOp>(shape), {source});
   node.SetParameter("bias", constant, Shape{shape[1]});
   node.Produce({result, shape});
@@ -149,6 +162,29 @@ void ImportAdd(NodeImport& node) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
+// A multiplication by a constant with one element per channel, as a part of the batch normalization
+// before it: DenseNet and Inception v2 of Caffe2 have their scales in such nodes.
+void ImportMul(NodeImport& node) {
+  if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  const std::size_t constant_input = node.IsConstant(0) ? 0 : 1;
+  const std::size_t value_input = 1 - constant_input;
+  const ModelTensor& constant = node.ConstantAt(constant_input);
+  const Shape shape = node.SourceAt(value_input).shape;
+  const auto norm = node.NormAt(value_input);
+  if (!norm || !IsPerChannel(constant, shape)) {
+    throw UnsupportedNode(
+        fmt::format("a product of {} and a constant of {}: topdnn has it per channel after a batch "
+                    "normalization alone",
+                    shape.ToString(), constant.shape.ToString()));
+  }
+  const std::vector<double> factors = ValuesOf(constant);
+  for (std::size_t c = 0; c < factors.size(); ++c) {
+    norm->scale[c] *= static_cast<float>(factors[c]);
+    norm->shift[c] *= static_cast<float>(factors[c]);
+  }
+  node.ProduceNormOf(value_input);
+}
+
 void ImportConcat(NodeImport& node) {
   std::vector<ValueId> sources;
   std::vector<Shape> shapes;
@@ -189,6 +225,7 @@ const NodeRegistration kClip("Clip", ImportClip);
 const NodeRegistration kConcat("Concat", ImportConcat);
 const NodeRegistration kDropout("Dropout", ImportDropout);
 const NodeRegistration kHardSigmoid("HardSigmoid", ImportHardSigmoid);
+const NodeRegistration kMul("Mul", ImportMul);
 const NodeRegistration kReduceMean("ReduceMean", ImportReduceMean);
 const NodeRegistration kReduceSum("ReduceSum", ImportReduceSum);
 const NodeRegistration kRelu("Relu", ImportRelu);

@@ -175,7 +175,7 @@ void Importer::Translate(const ModelNode& node, int index) {
   } else if (layer != nullptr) {
     (*layer)(work);
   } else {
-    throw UnsupportedNode("all its inputs are constants");
+    throw UnsupportedNode("topdnn computes it on constants alone");
   }
 }
 

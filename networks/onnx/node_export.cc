@@ -167,7 +167,14 @@ void WriteConcat(NodeExport& layer) {
 }
 
 void WriteFlatten(NodeExport& layer) {
-  SetInt(layer.AddNode("Flatten", layer.Sources()), "axis", 1);
+  const Shape& shape = layer.OpAs<FlattenOp>().dst_shape();
+  std::vector<std::string> inputs = layer.Sources();
+  if (shape == FlattenOp(layer.OpAs<FlattenOp>().src_shape()).dst_shape()) {
+    SetInt(layer.AddNode("Flatten", inputs), "axis", 1);
+  } else {
+    inputs.push_back(layer.AddInts("shape", shape.extents()));
+    layer.AddNode("Reshape", inputs);
+  }
   layer.Finish();
 }
 

@@ -75,12 +75,14 @@ ValueId NodeImport::Plain(const ImportedValue& value) {
   const ValueId elements = Elements(value);
   const Shape shape = ShapeOf(elements);
   if (shape == value.shape) return elements;
-  if (value.shape.rank() != 2 || shape.rank() < 1 || shape[0] != value.shape[0]) {
+  constexpr int kMaxDimensions = 12;  // of a tensor of oneDNN
+  if (shape.elements() < 1 || std::min(shape.rank(), value.shape.rank()) < 1 ||
+      std::max(shape.rank(), value.shape.rank()) > kMaxDimensions) {
     throw UnsupportedNode(
         fmt::format("a reshape of {} to {} before it", shape.ToString(), value.shape.ToString()));
   }
   const std::string layer = NewLayerName(value.reshaped_by.empty() ? "flatten" : value.reshaped_by);
-  return state_.graph.Add(layer, std::make_shared<FlattenOp>(shape), {elements});
+  return state_.graph.Add(layer, std::make_shared<FlattenOp>(shape, value.shape), {elements});
 }
 
 std::string NodeImport::NewLayerName(const std::string& requested) {
@@ -142,6 +144,30 @@ Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   state_.absorbed.insert(readers.front());
   also_names_ = next.outputs.front();
   return *constant;
+}
+
+std::optional<ScaleAndShift> NodeImport::NormAt(std::size_t input) {
+  if (!Has(input)) return std::nullopt;
+  const std::string& name = node_.inputs[input];
+  const auto norm = state_.norms.find(name);
+  if (norm == state_.norms.end() || state_.readers[name] != std::vector<int>{index_}) {
+    return std::nullopt;
+  }
+  const auto values = [&](std::string_view parameter) {
+    Tensor& tensor = state_.parameters.at(ParameterKey(norm->second, parameter));
+    return std::span(tensor.as<float>(), static_cast<std::size_t>(tensor.desc().shape.elements()));
+  };
+  return ScaleAndShift{values("scale"), values("shift")};
+}
+
+void NodeImport::ProduceNorm(ImportedValue value) {
+  state_.norms[node_.outputs.front()] = layer_;
+  Produce(std::move(value));
+}
+
+void NodeImport::ProduceNormOf(std::size_t input) {
+  state_.norms[node_.outputs.front()] = state_.norms.at(node_.inputs[input]);
+  Produce(SourceAt(input));
 }
 
 void NodeImport::Produce(ImportedValue value) {

@@ -56,14 +56,20 @@ struct ImportState {
   ParameterValues parameters = {};
   std::map<std::string, NamedValue> values = {};  // values of the model, by name
   std::map<std::string, std::vector<int>> readers =
-      {};                                   // nodes that read a value; -1: the model's output
-  std::set<int> absorbed = {};              // nodes that are part of another node's layer
-  std::set<std::string> layers = {};        // names in use
-  std::map<std::string, int> repeats = {};  // how often each name was requested
-  std::size_t bytes = 0;                    // reserved for constants and parameters
+      {};                                         // nodes that read a value; -1: the model's output
+  std::map<std::string, std::string> norms = {};  // batch normalizations, by their result's name
+  std::set<int> absorbed = {};                    // nodes that are part of another node's layer
+  std::set<std::string> layers = {};              // names in use
+  std::map<std::string, int> repeats = {};        // how often each name was requested
+  std::size_t bytes = 0;                          // reserved for constants and parameters
 
   // Counts memory before it is allocated. Throws OnnxError when it exceeds the limit.
   void ReserveMemory(const Shape& shape, DataType type);
+};
+
+// The parameters of a batch normalization.
+struct ScaleAndShift {
+  std::span<float> scale, shift;
 };
 
 class NodeImport {
@@ -91,8 +97,8 @@ class NodeImport {
   // that are out of range or repeated.
   std::vector<int> Axes(std::size_t input, std::string_view attribute, int rank) const;
 
-  // The value of the graph with that shape; adds a flattening layer if needed. Throws
-  // UnsupportedNode for any other reshape and for pending padding.
+  // The value of the graph with that shape; adds a layer that reshapes if needed. Throws
+  // UnsupportedNode for a scalar, more than 12 dimensions, and pending padding.
   ValueId Plain(const ImportedValue& value);
   // The value of the graph without its reshape, for operations that work element by element. Throws
   // UnsupportedNode for pending padding.
@@ -111,6 +117,14 @@ class NodeImport {
   // element per channel, returns that constant and marks the addition as done. Otherwise returns
   // nothing. `trailing` is the number of dimensions after the channels.
   Constant AbsorbBias(std::int64_t channels, int trailing);
+
+  // The parameters of the batch normalization that computes the input, if only this node reads its
+  // result. A node that multiplies or adds per channel can become a part of it.
+  std::optional<ScaleAndShift> NormAt(std::size_t input);
+  // Notes that the node's result is that of a batch normalization: of this layer, or of the one
+  // that computes the input and that this node became a part of.
+  void ProduceNorm(ImportedValue value);
+  void ProduceNormOf(std::size_t input);
 
   // Sets the node's result.
   void Produce(ImportedValue value);

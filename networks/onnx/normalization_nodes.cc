@@ -24,7 +24,7 @@ void ImportBatchNormalization(NodeImport& node) {
   const ValueId result = node.AddLayer(op, {source});
   const char* names[] = {"scale", "shift", "mean", "variance"};
   for (int i = 0; i < 4; ++i) node.SetParameter(names[i], *constants[i], Shape{op->channels()});
-  node.Produce({result, node.ShapeOf(result)});
+  node.ProduceNorm({result, node.ShapeOf(result)});
 }
 
 void ImportLrn(NodeImport& node) {

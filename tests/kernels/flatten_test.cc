@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -21,6 +22,12 @@ TEST(FlattenOpTest, ShapesAndWork) {
   const FlattenOp op(Shape{2, 3, 4, 5});
   EXPECT_EQ(op.dst_shape(), (Shape{2, 60}));
   EXPECT_EQ(FlattenOp(Shape{7}).dst_shape(), (Shape{7, 1}));
+  EXPECT_EQ(op.Problem(), "2x3x4x5");
+  const FlattenOp split(Shape{1, 6, 2, 2}, Shape{1, 2, 3, 2, 2});
+  EXPECT_EQ(split.dst_shape(), (Shape{1, 2, 3, 2, 2}));
+  EXPECT_EQ(split.Problem(), "1x6x2x2_to1x2x3x2x2");
+  EXPECT_EQ(ParseProblem("flatten/" + split.Problem())->Problem(), split.Problem());
+  EXPECT_THROW(ParseProblem("flatten/1x6_to1x2.5x2"), ProblemError);
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
     EXPECT_EQ(op.WorkOf(pass, DataType::kF32).flops, 0);
     EXPECT_EQ(op.WorkOf(pass, DataType::kBF16).bytes, 2 * 2 * 120);
@@ -33,6 +40,8 @@ TEST(FlattenOpTest, ImpossibleExtentsAreRefused) {
   EXPECT_THROW(FlattenOp(Shape{2, 0}), std::invalid_argument);
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(FlattenOp(Shape{huge, huge}), std::invalid_argument);
+  EXPECT_THROW(FlattenOp(Shape{2, 3}, Shape{5}), std::invalid_argument);
+  EXPECT_THROW(FlattenOp(Shape{1}, Shape{}), std::invalid_argument);
 }
 
 TEST(FlattenReferenceTest, GradientsAgreeWithFiniteDifferences) {
@@ -48,7 +57,10 @@ TEST_P(FlattenBackendTest, RandomShapesAgreeWithTheReference) {
   for (int i = 0; i < 60; ++i) {
     Shape shape = Shape{upto(3), kChannels[random() % 5], upto(9), upto(9)};
     if (i % 20 == 19) shape = Shape{3, 17, 40, 40};
-    const auto op = std::make_shared<FlattenOp>(i % 10 == 9 ? Shape{upto(9), upto(9)} : shape);
+    auto op = std::make_shared<FlattenOp>(i % 10 == 9 ? Shape{upto(9), upto(9)} : shape);
+    if (i % 7 == 6) {
+      op = std::make_shared<FlattenOp>(shape, Shape{shape[2], 1, shape[0] * shape[1], shape[3], 1});
+    }
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       KernelRequest request = RequestFor(op, {pass}, 1 + i % 2);
       if (GetParam() == "onednn" && op->src_shape().rank() == 4) {

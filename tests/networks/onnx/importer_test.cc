@@ -264,6 +264,55 @@ TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
   }
 }
 
+TEST(ImporterTest, ProductsAndSumsPerChannelJoinABatchNormalization) {
+  for (const bool second_reader : {false, true}) {
+    ModelBuilder model;
+    model.Input("x", {1, 2, 1, 1}).Output("y");
+    for (const std::string name : {"scale", "shift", "mean"}) model.Floats(name, {2}, {1, 2});
+    model.Floats("variance", {2}, {3, 15});
+    AddFloat(model.Node("BatchNormalization", "norm", {"x", "scale", "shift", "mean", "variance"}),
+             "epsilon", 1);
+    model.Floats("factors", {2, 1, 1}, {3, 5});
+    model.Node("Mul", "product", {"factors", "norm"});
+    model.Floats("added", {1, 2, 1, 1}, {10, 20});
+    model.Node("Add", "sum", {"product", "added"});
+    model.Node("Add", "y", {"sum", second_reader ? "norm" : "x"});
+    if (second_reader) {
+      EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("after a batch normalization alone"));
+      continue;
+    }
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    EXPECT_THAT(Kinds(network.graph), ElementsAre("batchnorm", "add"));
+    // x = (5, 10): (3 * (1 * 4 / 2 + 1) + 10 + 5, 5 * (2 * 8 / 4 + 2) + 20 + 10).
+    EXPECT_THAT(RunGraph(network.graph, network.parameters, {5, 10}), ElementsAre(24, 60));
+  }
+}
+
+// Channels of two groups in turns, as ShuffleNet writes it. The weights are a constant of equal
+// elements that is larger than any shape.
+TEST(ImporterTest, AChannelShuffleIsTwoReshapesAndATranspose) {
+  ModelBuilder model;
+  model.Input("x", {1, 4, 1, 2}).Output("y");
+  model.Ints("split", {1, 2, 2, 1, 2});
+  model.Ints("joined", {1, 4, 1, 2});
+  model.Node("Reshape", "groups", {"x", "split"});
+  AddInts(model.Node("Transpose", "turned", {"groups"}), "perm", {0, 2, 1, 3, 4});
+  model.Node("Reshape", "shuffled", {"turned", "joined"});
+  model.Node("Relu", "y", {"shuffled"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  EXPECT_THAT(Kinds(network.graph), ElementsAre("flatten", "transpose", "relu"));
+  EXPECT_THAT(RunGraph(network.graph, network.parameters, {1, 2, 3, 4, 5, 6, 7, 8}),
+              ElementsAre(1, 2, 5, 6, 3, 4, 7, 8));
+
+  ModelBuilder large;
+  large.Input("x", {1, 512}).Output("y");
+  large.Ints("shape", {300, 512});
+  large.Node("ConstantOfShape", "w", {"shape"});
+  AddInt(large.Node("Gemm", "y", {"x", "w"}), "transB", 1);
+  const ImportedNetwork product = ImportOnnx(large.Bytes(), {});
+  EXPECT_EQ(product.parameters.at("y/weights").desc().shape, (Shape{300, 512}));
+}
+
 // The versions of operators that ONNX's change log has for opset 18.
 TEST(ImporterTest, SinceOpset18TheAxesAreInputs) {
   ModelBuilder pad(18);

@@ -52,6 +52,8 @@ DataType TypeOf(int onnx_type) {
   }
 }
 
+}  // namespace
+
 OnnxTensor ReadTensor(const fs::path& path) {
   const auto proto = Parse<onnx::TensorProto>(path);
   OnnxTensor tensor;
@@ -81,6 +83,8 @@ OnnxTensor ReadTensor(const fs::path& path) {
   }
   return tensor;
 }
+
+namespace {
 
 void ReadAttributes(const onnx::NodeProto& node, NodeCase& out) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {

@@ -7,6 +7,7 @@
 #define TOPDNN_TESTS_NETWORKS_ONNX_NODE_CASE_H_
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -50,6 +51,9 @@ struct NodeCase {
 
 // The folder where the Debian package installs the cases.
 inline constexpr const char* kOnnxNodeTests = "/usr/share/libonnx-testdata/data/node";
+// Published networks whose weights are constants of equal elements, with their results
+// (since 1.13).
+inline constexpr const char* kOnnxLightModels = "/usr/share/libonnx-testdata/data/light";
 
 struct CaseFolder {
   std::string name;     // "test_relu"
@@ -60,6 +64,9 @@ struct CaseFolder {
 // All cases below `root`, sorted by name. Throws std::runtime_error for a model that cannot be
 // read.
 std::vector<CaseFolder> FindCaseFolders(const std::string& root = kOnnxNodeTests);
+
+// The tensor in a file. Throws std::runtime_error in one line as ReadCases.
+OnnxTensor ReadTensor(const std::filesystem::path& path);
 
 // The cases of a folder that is not expanded, one for each of its data sets. Throws
 // std::runtime_error in one line when a file is missing, broken or of a type that is not supported
