@@ -56,6 +56,7 @@ void Importer::AddInput() {
   const auto& inputs = state_.model.inputs;
   if (inputs.size() != 1) {
     std::vector<std::string> names;
+    names.reserve(inputs.size());
     for (const ModelInput& input : inputs) names.push_back(Printable(input.name));
     throw OnnxError(fmt::format("{} inputs ({}): only networks with one input are supported",
                                 names.size(), fmt::join(names, ", ")));
