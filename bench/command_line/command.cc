@@ -123,9 +123,9 @@ const std::string& CommandLine() { return TheCommandLine(); }
 namespace {
 
 // (std::cout would lose the reason why a write failed)
-int PrintHelp(const CLI::App& app, std::error_code& output) {
+int Print(const std::string& text, std::error_code& output) {
   try {
-    fmt::print("{}", app.help());
+    fmt::print("{}", text);
   } catch (const std::system_error& error) {
     output = error.code();
   }
@@ -151,7 +151,9 @@ int Run(int argc, char** argv, std::error_code& output) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1));
     return parser.RunChosen();
   } catch (const CLI::CallForHelp&) {
-    return PrintHelp(app, output);
+    return Print(app.help(), output);
+  } catch (const CLI::CallForVersion& version) {
+    return Print(fmt::format("{}\n", version.what()), output);
   } catch (const CLI::ParseError& error) {
     return ExplainParseError(app, error, argc, argv);
   } catch (const std::system_error& error) {

@@ -9,7 +9,7 @@ namespace topdnn {
 namespace {
 
 // Text of the page: a backslash and a hyphen have a meaning, a dot or quote at the start of a line,
-// too.
+// too. A list of values may break after a bar.
 std::string Roff(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -17,6 +17,8 @@ std::string Roff(std::string_view text) {
       safe += "\\e";
     } else if (c == '-') {
       safe += "\\-";
+    } else if (c == '|') {
+      safe += "|\\:";
     } else {
       safe += c;
     }

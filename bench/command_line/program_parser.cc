@@ -88,6 +88,7 @@ ProgramParser::ProgramParser()
   const int width = DetectStyle(stdout).width;
   app_.require_subcommand(1);
   app_.set_help_flag("-h,--help", "print this help");
+  app_.set_version_flag("--version", "topdnn " TOPDNN_VERSION, "print the version");
   app_.formatter(std::make_shared<WrappedHelp>(width));
   for (const Command& command : Commands()) {
     CLI::App* own = app_.add_subcommand(command.name, command.summary);

@@ -131,7 +131,7 @@ the network's stages: layouts.
 \fB\-\-json\fR \fIFILE\fR
 a file [\- is output]
 .TP
-\fB\-\-dtype\fR \fIf32|bf16\fR
+\fB\-\-dtype\fR \fIf32|\:bf16\fR
 type (default: f32)
 .TP
 \fB\-\-quiet\fR

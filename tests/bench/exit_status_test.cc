@@ -53,8 +53,9 @@ TEST_P(FullOutputTest, IsAnError) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
-                         testing::Values(" --help", " profile --help", " plan lenet5 --batch 2",
-                                         kProfile, " bench --benchmark_list_tests=true",
+                         testing::Values(" --help", " --version", " profile --help",
+                                         " plan lenet5 --batch 2", kProfile,
+                                         " bench --benchmark_list_tests=true",
                                          kProfile + "--json -"));
 
 TEST(FullOutputTest, AFullDiskIsAnErrorForRecordedCountsToo) {
