@@ -135,8 +135,8 @@ const MpiFunctions& LoadMpi() {
   if (functions != nullptr && functions->table == kMpiTable) return *functions;
   if (!exists) {
     throw UsageError(
-        "scale: this build has no MPI: install libopenmpi-dev and openmpi-bin, run `cmake --preset "
-        "release` and build again");
+        "scale: no MPI here: install Debian's package topdnn-mpi; or, for a build, install "
+        "libopenmpi-dev and openmpi-bin, run `cmake --preset release` and build again");
   }
   throw UsageError(fmt::format(
       "scale: cannot load {}: {}; install openmpi-bin, or build it again on this machine", kFile,

@@ -82,7 +82,8 @@ class RunScriptsTest : public testing::Test {
       fs::copy_file(root / script, tree_ / script);
     }
     WriteFile(tree_ / "setup/packages.txt",
-              "# name, then why\n\nhere        stands\ngone-dev    does not\nci:checker  checks\n");
+              "# name, then why\n\nhere        stands\ngone-dev    does not\nci:checker  checks\n"
+              "package:packer  packs\n");
     fs::create_directories(stage_ / "bin");
     fs::create_directories(stage_ / "elsewhere");
     WriteFile(stage_ / "installed", "here\n");
@@ -167,6 +168,11 @@ TEST_F(RunScriptsTest, RootInstallsOnceAndThenPrintsNothing) {
 TEST_F(RunScriptsTest, PackagesForCiAreInstalledOnlyForCi) {
   EXPECT_EQ(Run("setup/install", "", "--ci").exit_status, 0);
   EXPECT_THAT(Log().back(), testing::EndsWith(" gone-dev checker"));
+}
+
+TEST_F(RunScriptsTest, PackagesThatMakePackagesAreInstalledOnlyForThat) {
+  EXPECT_EQ(Run("setup/install", "", "--packages").exit_status, 0);
+  EXPECT_THAT(Log().back(), testing::EndsWith(" gone-dev packer"));
 }
 
 TEST_F(RunScriptsTest, OthersInstallThroughSudo) {
