@@ -24,7 +24,7 @@ std::string TextAt(const Json& json, const char* key) {
   return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// A time that a logarithm can be taken of.
+// A time, or a share, that a logarithm can be taken of.
 std::optional<double> TimeOf(const Json& json) {
   if (!json.is_number()) return std::nullopt;
   const double seconds = json.get<double>();
@@ -84,6 +84,7 @@ StageTimes StageOf(const Json& json, std::string name, std::string pass,
   stage.spread = SpreadOf(number("bytes"), number("flops"), caches);
   const bool valid = stage.status != "INVALID" && stage.status != "FAILED";
   if (valid && json.contains("seconds")) stage.times = TimesOf(json["seconds"]);
+  if (valid && json.contains("peak_fraction")) stage.peak = TimeOf(json["peak_fraction"]);
   return stage;
 }
 

@@ -4,6 +4,7 @@
 #define TOPDNN_BENCH_STUDIES_COMPARED_RESULTS_H_
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct StageTimes {
   std::string status{};  // "OK", "DEGRADED", ...
   std::string reason{};
   double spread = kSpreadOfArithmetic;  // of the log ratio of two runs, at least
+  std::optional<double> peak{};         // share of its machine's ceiling
 };
 
 struct ComparedRun {

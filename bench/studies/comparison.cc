@@ -13,6 +13,7 @@
 #include "bench/command_line/command.h"
 #include "bench/studies/settings_differences.h"
 #include "harness/report/text.h"
+#include "harness/statistics/summary.h"
 
 namespace topdnn {
 
@@ -68,12 +69,25 @@ bool AddSide(const std::vector<ComparedRun>& runs, const char* side, const Find&
   return !first;
 }
 
+// The median of a stage's shares of the ceiling in the runs of a side.
+template <class Find>
+std::optional<double> PeakOf(const std::vector<ComparedRun>& runs, const Find& find) {
+  std::vector<double> peaks;
+  for (const ComparedRun& run : runs) {
+    const StageTimes* const stage = find(run);
+    if (stage != nullptr && stage->peak) peaks.push_back(*stage->peak);
+  }
+  return peaks.empty() ? std::nullopt : std::optional(Median(peaks));
+}
+
 template <class Find>
 TimedPair PairOf(const ComparedCase& both, const Find& find, ComparisonRow& row) {
   TimedPair pair;
   row.status = "OK";
   pair.a_disturbed = AddSide(both.a, "A", find, pair.a, row);
   pair.b_disturbed = AddSide(both.b, "B", find, pair.b, row);
+  row.a_peak = PeakOf(both.a, find);
+  row.b_peak = PeakOf(both.b, find);
   return pair;
 }
 
@@ -217,6 +231,11 @@ void AddNotes(const ComparedCase& both, const CaseRows& rows, ResultKind kind,
 std::string ComparisonRow::Label() const {
   const std::string own = pass.empty() || pass == name ? name : name + " " + WordsOf(pass);
   return case_name.empty() ? own : case_name + ": " + own;
+}
+
+std::optional<double> ComparisonRow::NormalisedRatio() const {
+  if (!a_peak || !b_peak) return std::nullopt;
+  return *a_peak / *b_peak;
 }
 
 std::size_t Comparison::Significant() const {

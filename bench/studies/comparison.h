@@ -19,11 +19,17 @@ struct ComparisonRow {
   std::string name{};
   std::string pass{};  // "step" for the step of a case
   TimeDifference difference{};
+  // The shares of the ceilings of both machines: medians over the runs; absent: not known.
+  std::optional<double> a_peak{};
+  std::optional<double> b_peak{};
   // The worse of both sides' statuses, and the reasons of those that are not OK.
   std::string status{};
   std::string reason{};
 
   std::string Label() const;  // "conv1 backward data"
+  // The ratio B / A of the times, each in units of the time at its own machine's ceiling: above 1,
+  // B takes longer than its ceiling explains.
+  std::optional<double> NormalisedRatio() const;
 };
 
 struct Comparison {

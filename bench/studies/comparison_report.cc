@@ -66,27 +66,44 @@ std::string StepText(const Comparison& comparison) {
   return fmt::format("{} {} times as long in B; ", subject, IntervalText(step.interval));
 }
 
-Table MakeTable(const std::vector<const ComparisonRow*>& rows) {
+// The shares of the ceilings are columns if the CPUs differ.
+Table MakeTable(const std::vector<const ComparisonRow*>& rows, bool ceilings) {
   using Kind = Table::Kind;
-  Table table({{.name = "case", .least = 16, .rank = 1},
-               {.name = "stage", .least = 14},
-               {.name = "pass", .kind = Kind::kWord},
-               {.name = "A", .kind = Kind::kTime},
-               {.name = "B", .kind = Kind::kTime},
-               {.name = "B / A", .kind = Kind::kFigure, .decimals = 3},
-               {.name = "95 % interval", .kind = Kind::kRight},
-               {.name = "p (Holm)", .kind = Kind::kFigure, .rank = 2},
-               {.name = "effect", .kind = Kind::kFigure, .rank = 3, .decimals = 2},
-               {.name = "differs", .kind = Kind::kWord},
-               {.name = "status", .kind = Kind::kWord, .rank = 4}});
+  std::vector<Table::Column> columns = {
+      {.name = "case", .least = 16, .rank = 1},
+      {.name = "stage", .least = 14},
+      {.name = "pass", .kind = Kind::kWord},
+      {.name = "A", .kind = Kind::kTime},
+      {.name = "B", .kind = Kind::kTime},
+      {.name = "B / A", .kind = Kind::kFigure, .decimals = 3},
+      {.name = "95 % interval", .kind = Kind::kRight},
+      {.name = "p (Holm)", .kind = Kind::kFigure, .rank = 2},
+      {.name = "effect", .kind = Kind::kFigure, .rank = 3, .decimals = 2},
+      {.name = "differs", .kind = Kind::kWord},
+      {.name = "status", .kind = Kind::kWord, .rank = 4}};
+  if (ceilings) {
+    columns.push_back({.name = "A peak", .kind = Kind::kPercent});
+    columns.push_back({.name = "B peak", .kind = Kind::kPercent});
+    columns.push_back({.name = "normalised", .kind = Kind::kFigure, .decimals = 3});
+  }
+  Table table(std::move(columns));
   for (const ComparisonRow* row : rows) {
     const TimeDifference& own = row->difference;
     const bool slower = own.significant && *own.ratio > 1;
     const std::string word = own.significant ? (slower ? "slower" : "faster") : "";
-    table.Add({OneLine(row->case_name), OneLine(row->name), WordsOf(OneLine(row->pass)), own.a,
-               own.b, own.ratio, IntervalText(own.interval), own.adjusted_p, own.effect,
-               Table::Cell(word, slower ? Ink::kRed : Ink::kCyan),
-               row->status == "OK" ? std::string() : OneLine(row->status)});
+    std::vector<Table::Cell> cells = {OneLine(row->case_name),
+                                      OneLine(row->name),
+                                      WordsOf(OneLine(row->pass)),
+                                      own.a,
+                                      own.b,
+                                      own.ratio,
+                                      IntervalText(own.interval),
+                                      own.adjusted_p,
+                                      own.effect,
+                                      Table::Cell(word, slower ? Ink::kRed : Ink::kCyan),
+                                      row->status == "OK" ? std::string() : OneLine(row->status)};
+    if (ceilings) cells.insert(cells.end(), {row->a_peak, row->b_peak, row->NormalisedRatio()});
+    table.Add(std::move(cells));
   }
   return table;
 }
@@ -114,6 +131,9 @@ Json RowJson(const ComparisonRow& row) {
   json["p_single"] = JsonNumber(own.p);
   json["effect"] = JsonNumber(own.effect);
   json["significant"] = own.significant;
+  json["a_peak_fraction"] = JsonNumber(row.a_peak);
+  json["b_peak_fraction"] = JsonNumber(row.b_peak);
+  json["ratio_normalised"] = JsonNumber(row.NormalisedRatio());
   json["status"] = row.status.empty() ? Json(nullptr) : Json(row.status);
   json["reason"] = row.reason.empty() ? Json(nullptr) : Json(row.reason);
   return json;
@@ -149,7 +169,10 @@ std::string ComparisonText(const Comparison& comparison, bool all, const Style& 
   rows.resize(rows.size() - left);
   const bool own_step = comparison.step && comparison.step->name == "step";
   if (own_step) rows.insert(rows.begin(), &*comparison.step);
-  text += "\n" + MakeTable(rows).Text(style);
+  const bool other_cpu =
+      std::any_of(comparison.differences.begin(), comparison.differences.end(),
+                  [](const std::string& line) { return line.starts_with("machine: CPU"); });
+  text += "\n" + MakeTable(rows, other_cpu).Text(style);
   if (left > 0) text += fmt::format("{} more rows with --all\n", left);
   return text;
 }

@@ -1,13 +1,17 @@
 #include "bench/studies/sweep.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
 #include "bench/studies/child_program.h"
 #include "bench/studies/result_file.h"
 #include "bench/studies/sweep_result.h"
@@ -20,6 +24,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
+// The name of this machine: Slurm's, if it started this process.
+std::string HostName() {
+  if (const char* const node = std::getenv("SLURMD_NODENAME")) return node;
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
 class SweepRun {
  public:
   SweepRun(const SweepPlan& plan, const SweepLimits& limits, const std::string& program,
@@ -29,15 +41,16 @@ class SweepRun {
         program_(program),
         folder_(folder),
         progress_(progress),
-        schedule_(ScheduleOf(plan.values, plan.repeats, plan.seed)),
+        schedule_(CasesOf(plan)),
         cpus_(static_cast<int>(AllowedCpus().cpus.size())) {
     index_ = NewIndex(plan);
-    if (!folder.before().is_null()) index_["cases"] = folder.before().at("cases");
+    if (!folder.before().is_null()) {
+      index_["cases"] = FinishedRows(plan, folder.before().at("cases"), folder.PathOf(""));
+    }
     for (const Json& row : index_["cases"]) finished_.insert(row.value("id", ""));
   }
 
   Json Run() {
-    for (const SweepCase& one : schedule_) Recover(one);
     Write();
     for (const SweepCase& one : schedule_) {
       if (finished_.contains(IdOf(one, plan_.settings))) continue;
@@ -98,17 +111,6 @@ class SweepRun {
     finished_.insert(id);
   }
 
-  // Adds the row of a profile that an earlier run finished, but could not add.
-  void Recover(const SweepCase& one) {
-    const std::string id = IdOf(one, plan_.settings);
-    if (finished_.contains(id)) return;
-    const Json profile = folder_.FindProfile(id);
-    if (profile.is_null()) return;
-    Json row = RowOf(one, plan_.settings);
-    AddProfile(profile, SweepFolder::CaseFile(id), row);
-    Add(id, std::move(row));
-  }
-
   // Returns false if the case does not fit into the time, or was cancelled.
   bool RunCase(const SweepCase& one) {
     const std::string id = IdOf(one, plan_.settings);
@@ -134,7 +136,8 @@ class SweepRun {
     if (by_budget) return false;
     Json row = RowOf(one, plan_.settings);
     row["process_seconds"] = outcome.seconds;
-    const Json profile = folder_.FindProfile(id);
+    row["host"] = HostName();
+    const Json profile = FindProfile(folder_.PathOf(""), id);
     if (profile.is_null()) {
       AddEnd(outcome, row);
     } else {
@@ -181,10 +184,39 @@ class SweepRun {
 
 }  // namespace
 
+std::vector<SweepCase> CasesOf(const SweepPlan& plan) {
+  const std::vector<SweepCase> all = ScheduleOf(plan.values, plan.repeats, plan.seed);
+  std::vector<SweepCase> part;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto owner = i % static_cast<std::size_t>(plan.parts);
+    if (owner + 1 == static_cast<std::size_t>(plan.part)) part.push_back(all[i]);
+  }
+  return part;
+}
+
+Json FinishedRows(const SweepPlan& plan, const Json& rows, const std::string& folder) {
+  std::map<std::string, Json> by_id;
+  Json finished = Json::array();
+  for (const Json& row : rows) {
+    if (by_id.emplace(row.value("id", ""), row).second) finished.push_back(row);
+  }
+  for (const SweepCase& one : CasesOf(plan)) {
+    const std::string id = IdOf(one, plan.settings);
+    if (by_id.contains(id)) continue;
+    const Json profile = FindProfile(folder, id);
+    if (profile.is_null()) continue;
+    Json row = RowOf(one, plan.settings);
+    AddProfile(profile, SweepFolder::CaseFile(id), row);
+    finished.push_back(std::move(row));
+  }
+  return finished;
+}
+
 Json NewIndex(const SweepPlan& plan) {
   return {{"schema", kResultSchema}, {"command", CommandLine()},
           {"axes", plan.values},     {"settings", plan.settings},
           {"repeats", plan.repeats}, {"seed", plan.seed},
+          {"part", plan.part},       {"parts", plan.parts},
           {"cases", Json::array()},  {"left_out", 0}};
 }
 
@@ -193,12 +225,29 @@ SweepPlan PlanOf(const Json& index, const std::string& path) {
     return {.values = index.at("axes").get<AxisValues>(),
             .settings = index.at("settings").get<CaseSettings>(),
             .repeats = index.at("repeats").get<int>(),
-            .seed = index.at("seed").get<std::uint64_t>()};
+            .seed = index.at("seed").get<std::uint64_t>(),
+            .part = index.value("part", 1),
+            .parts = std::max(1, index.value("parts", 1))};
   } catch (const Json::exception&) {
     throw UsageError(fmt::format(
         "{}: its index does not say which cases it has: give the options of the sweep again",
         path));
   }
+}
+
+int ExitStatusOf(const std::vector<const Json*>& indices) {
+  bool measured = false;
+  bool wrong = false;
+  for (const Json* index : indices) {
+    for (const Json& row : index->at("cases")) {
+      const std::string status = row.value("status", "");
+      const bool good = status == "OK" || status == "DEGRADED";
+      measured = measured || good;
+      wrong = wrong || (!good && status != "SKIPPED");
+    }
+  }
+  if (Interrupted()) return kExitInterrupted;
+  return wrong ? kExitWrong : measured ? kExitGood : kExitNothing;
 }
 
 Json RunSweep(const SweepPlan& plan, const SweepLimits& limits, const std::string& program,

@@ -22,6 +22,9 @@ struct SweepPlan {
   CaseSettings settings;
   int repeats = 1;
   std::uint64_t seed = 1;  // of the order
+  // Of `parts` sweeps that divide the cases, this is number `part`, from 1.
+  int part = 1;
+  int parts = 1;
 };
 
 struct SweepLimits {
@@ -37,11 +40,22 @@ struct SweepProgress {
   std::optional<double> remaining_seconds;  // an estimate from the cases so far
 };
 
+// The cases of the plan's part, in the order in which they run.
+std::vector<SweepCase> CasesOf(const SweepPlan& plan);
+
+// The rows of a sweep's folder that belong to the plan, one per case, with `rows` (of its index)
+// and with the profiles that an interrupted sweep finished, but could not add to the index.
+nlohmann::ordered_json FinishedRows(const SweepPlan& plan, const nlohmann::ordered_json& rows,
+                                    const std::string& folder);
+
 // The index of a plan without rows.
 nlohmann::ordered_json NewIndex(const SweepPlan& plan);
 
 // The plan that an index describes. Throws UsageError if it describes none.
 SweepPlan PlanOf(const nlohmann::ordered_json& index, const std::string& path);
+
+// Of a command that ends with these indices: whether a case failed, or nothing was measured.
+int ExitStatusOf(const std::vector<const nlohmann::ordered_json*>& indices);
 
 // Runs every case that has no row yet, with `program`, and writes the index after each. Returns the
 // index. A case that does not fit into the time is left out, and counted in "left_out".

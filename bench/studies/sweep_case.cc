@@ -13,17 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Letters, digits and a few signs; everything else becomes "_".
-std::string FileName(std::string text) {
-  for (char& c : text) {
-    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      c == '-' || c == '_' || c == '.';
-    if (!safe) c = '_';
-  }
-  constexpr std::size_t kMost = 100;
-  return text.substr(0, kMost);
-}
-
 // oneDNN's names for the values of the axis "isa" (its documentation, "CPU dispatcher control").
 const CaseValues& IsaNames() {
   static const CaseValues names = {{"sse41", "SSE41"},
@@ -40,6 +29,16 @@ void Shuffle(std::mt19937_64& random, std::vector<CaseValues>& cases) {
 }
 
 }  // namespace
+
+std::string FileName(std::string text) {
+  for (char& c : text) {
+    const bool safe = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_' || c == '.';
+    if (!safe) c = '_';
+  }
+  constexpr std::size_t kMost = 100;
+  return text.substr(0, kMost);
+}
 
 std::string IdOf(const SweepCase& one, const CaseSettings& settings) {
   const auto value = [&](const char* key) { return one.values.at(key); };
@@ -111,7 +110,7 @@ Json RowOf(const SweepCase& one, const CaseSettings& settings) {
   }
   row["repeat"] = one.repeat;
   for (const char* key : {"status", "reason", "step", "compute", "input_wait", "other", "means",
-                          "images_per_second", "file", "process_seconds"}) {
+                          "images_per_second", "file", "process_seconds", "host"}) {
     row[key] = nullptr;
   }
   return row;

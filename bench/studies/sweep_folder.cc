@@ -1,14 +1,11 @@
 #include "bench/studies/sweep_folder.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <system_error>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/interrupt.h"
 #include "bench/studies/result_file.h"
 #include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
@@ -16,20 +13,6 @@
 namespace topdnn {
 
 namespace {
-
-// Returns the descriptor that holds the lock until it is closed.
-int Lock(const std::filesystem::path& folder) {
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) {
-    throw UsageError(fmt::format("--out {}: {}: give a folder that may be written", folder.string(),
-                                 std::generic_category().message(errno)));
-  }
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-  close(fd);
-  throw UsageError(fmt::format(
-      "--out {}: another sweep writes to this folder: wait for its end, or give another folder",
-      folder.string()));
-}
 
 nlohmann::ordered_json ReadIndex(const std::filesystem::path& folder, bool resume) {
   std::error_code none;
@@ -49,33 +32,32 @@ nlohmann::ordered_json ReadIndex(const std::filesystem::path& folder, bool resum
 
 }  // namespace
 
-SweepFolder::SweepFolder(const std::string& path, bool resume) : path_(path) {
+SweepFolder::SweepFolder(const std::string& path, bool resume, double wait_seconds) : path_(path) {
   std::error_code error;
   std::filesystem::create_directories(path_ / "cases", error);
   if (error) {
     throw UsageError(
         fmt::format("--out {}: {}: give a folder that may be written", path, error.message()));
   }
-  lock_ = Lock(path_);
-  try {
-    before_ = ReadIndex(path_, resume);
-    CheckWritable(PathOf(kSweepIndex));
-    CheckWritable(PathOf("cases/any"));
-  } catch (...) {
-    close(lock_);
-    throw;
-  }
+  lock_.emplace(path_, "--out " + path, [&](double seconds) {
+    if (seconds < wait_seconds && !Interrupted()) return;
+    throw UsageError(
+        fmt::format("--out {}: another sweep writes to this folder: wait for its end, or "
+                    "give another folder",
+                    path));
+  });
+  before_ = ReadIndex(path_, resume);
+  CheckWritable(PathOf(kSweepIndex));
+  CheckWritable(PathOf("cases/any"));
 }
-
-SweepFolder::~SweepFolder() { close(lock_); }
 
 std::string SweepFolder::LogOf(const std::string& id) const {
   return PathOf("cases/" + id + ".log");
 }
 
-nlohmann::ordered_json SweepFolder::FindProfile(const std::string& id) const {
+nlohmann::ordered_json FindProfile(const std::string& folder, const std::string& id) {
   try {
-    ResultFile profile = ReadSweepCase(path_.string(), CaseFile(id));
+    ResultFile profile = ReadSweepCase(folder, SweepFolder::CaseFile(id));
     if (profile.kind == ResultKind::kProfile && !profile.json.value("partial", true)) {
       return std::move(profile.json);
     }

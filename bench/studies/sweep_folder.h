@@ -13,18 +13,19 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+
+#include "bench/studies/folder_lock.h"
 
 namespace topdnn {
 
 class SweepFolder {
  public:
   // Makes the folder, or opens one with `resume`. Throws UsageError for a folder with a sweep
-  // without `resume`, for a damaged index, and while another sweep writes to the folder.
-  SweepFolder(const std::string& path, bool resume);
-  ~SweepFolder();
-  SweepFolder(const SweepFolder&) = delete;
-  SweepFolder& operator=(const SweepFolder&) = delete;
+  // without `resume`, for a damaged index, and if another sweep writes to the folder for longer
+  // than `wait_seconds`.
+  SweepFolder(const std::string& path, bool resume, double wait_seconds = 0);
 
   // The index as it was when the folder was opened; null for a new sweep.
   const nlohmann::ordered_json& before() const { return before_; }
@@ -34,16 +35,17 @@ class SweepFolder {
   std::string PathOf(const std::string& file) const { return (path_ / file).string(); }
   // The path of the case's log.
   std::string LogOf(const std::string& id) const;
-  // The finished profile of a case; null if there is none, or only a part of one.
-  nlohmann::ordered_json FindProfile(const std::string& id) const;
 
   void Write(const nlohmann::ordered_json& index) const;
 
  private:
   std::filesystem::path path_;
-  int lock_ = -1;
+  std::optional<FolderLock> lock_;
   nlohmann::ordered_json before_;
 };
+
+// The finished profile of a case in a sweep's folder; null if there is none, or only a part of one.
+nlohmann::ordered_json FindProfile(const std::string& folder, const std::string& id);
 
 }  // namespace topdnn
 

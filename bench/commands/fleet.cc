@@ -1,0 +1,157 @@
+// `topdnn fleet`: a sweep on the nodes of a cluster, by Slurm.
+
+#include "bench/studies/fleet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/command_line/command.h"
+#include "bench/command_line/command_parser.h"
+#include "bench/command_line/command_words.h"
+#include "bench/command_line/nearest.h"
+#include "bench/studies/fleet_collection.h"
+#include "bench/studies/fleet_report.h"
+#include "bench/studies/fleet_submission.h"
+#include "bench/studies/study.h"
+#include "bench/studies/sweep_options.h"
+#include "harness/one_line.h"
+#include "harness/report/atomic_file.h"
+#include "harness/report/json.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+namespace {
+
+struct FleetCommand {
+  std::string action;
+  std::string study;
+  SweepOptions cases;
+  FleetRequest request;
+  bool resume = false;
+  bool dry_run = false;
+  std::string out;
+  std::string compare;
+  bool all = false;
+  std::string json;
+};
+
+int Submit(const FleetCommand& options) {
+  if (options.resume && options.cases.GivesCases()) {
+    throw UsageError("--resume: continues the same cases: leave out the options that give cases");
+  }
+  SweepOptions cases = options.cases;
+  // `submit tensorflow` is the prepared study of that name.
+  const std::vector<std::string> known = StudyNames();
+  const std::string name = std::filesystem::path(options.study).filename().string();
+  if (!cases.GivesCases() && std::find(known.begin(), known.end(), name) != known.end()) {
+    cases.study = name;
+  }
+  Fleet fleet = options.resume ? ReadFleet(options.study)
+                               : MakeFleet(options.study, PlanOf(cases), options.request);
+  if (options.resume) ChangeFleet(options.request, fleet);
+  if (options.dry_run) {
+    for (const NodeKind& kind : fleet.kinds) {
+      std::vector<std::string> words = JobArguments(fleet, kind, AllSets(fleet));
+      words.insert(words.begin(), "sbatch");
+      fmt::print("{}\n", JoinedWords(words));
+    }
+    return kExitGood;
+  }
+  std::vector<Submission> submissions;
+  try {
+    submissions = SubmitFleet(fleet);
+  } catch (const UsageError&) {
+    if (!options.resume) RemoveFleet(fleet);
+    throw;
+  }
+  for (const Submission& one : submissions) {
+    fmt::print("job {}: {} task{} on {}\n", one.job, one.sets.size(),
+               one.sets.size() == 1 ? "" : "s", one.kind.name);
+  }
+  if (submissions.empty()) fmt::print("every task is complete, waits or runs\n");
+  return kExitGood;
+}
+
+void WriteResult(const std::string& path, const nlohmann::ordered_json& json) {
+  if (!path.empty()) WriteFileAtomically(path, JsonText(json));
+}
+
+int ShowStatus(const FleetCommand& options) {
+  const Fleet fleet = ReadFleet(options.study);
+  const std::vector<FleetTask> tasks = TasksOf(fleet);
+  WriteResult(options.json, StatusJson(fleet, tasks));
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  fmt::print(stream, "{}", StatusText(tasks, DetectStyle(stream)));
+  return kExitGood;
+}
+
+int Collect(const FleetCommand& options) {
+  const Fleet fleet = ReadFleet(options.study);
+  const auto folder =
+      options.out.empty() ? fleet.folder / "machines" : std::filesystem::path(options.out);
+  const Collection collection = CollectFleet(fleet, folder);
+  WriteResult(options.json, CollectionJson(fleet, collection));
+  std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
+  const Style style = DetectStyle(stream);
+  fmt::print(stream, "{}", CollectionText(collection, style));
+  std::vector<const nlohmann::ordered_json*> indices;
+  for (const CollectedMachine& machine : collection.machines) indices.push_back(&machine.index);
+  return ExitStatusOf(indices);
+}
+
+int RunFleet(const FleetCommand& options) {
+  CheckName("action", options.action, {"collect", "status", "submit"});
+  CheckOutputs({options.json}, {});
+  if (options.action == "submit") return Submit(options);
+  return options.action == "status" ? ShowStatus(options) : Collect(options);
+}
+
+std::function<int()> Configure(CommandParser& parser) {
+  auto options = std::make_shared<FleetCommand>();
+  parser.Require("ACTION submit|status|collect", options->action,
+                 "submit the jobs of a study, show how far they are, or collect what is finished");
+  parser.Require("STUDY DIR", options->study,
+                 "the folder of the study, on a file system that all nodes share");
+  AddSweepOptions(parser, options->cases);
+  FleetRequest& request = options->request;
+  parser.Add("--constraint A,B", request.constraints,
+             "features of nodes: each is a kind of node, which runs all cases");
+  parser.Add("--nodes A,B", request.nodes, "names of nodes: each is a kind of its own");
+  parser.Add("--partition NAME", request.partition, "Slurm's partition");
+  parser.Add("--time-limit TIME", request.time_limit, "the longest time of a job, like 2h");
+  parser.AddOptional("--exclusive", "yes", request.exclusive,
+                     "a job has its node alone: yes, no or user (default: yes)");
+  parser.Add("--sets N", request.sets,
+             "jobs a kind, which share the cases (default: one a case, at most 16)",
+             Range{1, 1000});
+  parser.AddRepeated("--sbatch OPTION", request.sbatch,
+                     "another option of sbatch, as --sbatch=--account=NAME; may be repeated");
+  parser.Add("--template FILE", request.script,
+             "a batch script with @COMMAND@ where the cases run (default: only that)");
+  parser.Add("--program FILE", request.program, "topdnn on the nodes (default: this program)");
+  parser.Add("--timeout TIME", request.timeout, "a case that takes longer is ended");
+  parser.AddFlag("--resume", options->resume,
+                 "submit the tasks of the study again that ended without all of their cases");
+  parser.AddFlag("--dry-run", options->dry_run,
+                 "write the study, and print the commands without running them");
+  parser.Add("--out DIR", options->out,
+             "collect to this folder, a folder for each machine (default: STUDY/machines)");
+  parser.Add("--json FILE", options->json, "write status or collect to this file as JSON");
+  return [options] { return RunFleet(*options); };
+}
+
+const CommandRegistration kFleet({"fleet", "a sweep on the nodes of a cluster, by Slurm", Configure,
+                                  "topdnn fleet submit study --networks cnn --batch 32,128 "
+                                  "--constraint icelake,genoa"});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,354 @@
+// `topdnn fleet` with programs in place of Slurm's, and of the one that profiles a case. The tests
+// run the batch scripts themselves. (fleet/fleet_slurm_test.cc has a real Slurm.)
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "bench/studies/fleet_collection.h"
+#include "bench/studies/slurm.h"
+#include "bench/studies/sweep.h"
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
+
+namespace topdnn {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// Appends its arguments to a file, each with a newline and an end that no argument has.
+constexpr const char* kSbatch = R"sh(#!/bin/sh
+if [ -e "$FAKE/refuse" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
+case "$1" in --test-only) exit 0 ;; esac
+for word; do printf '%s\036' "$word"; done >>"$FAKE/sbatch"
+printf '\035' >>"$FAKE/sbatch"
+echo 41
+)sh";
+constexpr const char* kSqueue = "#!/bin/sh\ncat \"$FAKE/queue\" 2>/dev/null; exit 0\n";
+// Without accounts.
+constexpr const char* kSacct =
+    "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2; exit 1\n";
+// `topdnn sweep` whose cases take no time. CORES: of the machine.
+constexpr const char* kTopdnn = R"sh(#!/bin/sh
+exec "$TOPDNN" "$@" --program "$FAKE/profile"
+)sh";
+constexpr const char* kProfile = R"sh(#!/bin/sh
+for last; do :; done
+case " $* " in *" --batch 9 "*) exit 1 ;; esac
+cat >"$last.part" <<END
+{"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false, "stages": [],
+ "machine": {"cpu": {"brand": "A CPU"}, "cores": ${CORES:-2}},
+ "step": {"status": "OK", "reason": null}}
+END
+mv "$last.part" "$last"
+)sh";
+
+std::vector<std::string> SplitAt(const std::string& text, char end) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, end);) parts.push_back(part);
+  return parts;
+}
+
+// All files below a folder, with their contents.
+std::map<std::string, std::string> FilesOf(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::ifstream file(entry.path(), std::ios::binary);
+    std::stringstream content;
+    content << file.rdbuf();
+    files[entry.path().string()] = content.str();
+  }
+  return files;
+}
+
+class FleetTest : public testing::Test {
+ protected:
+  FleetTest() {
+    const std::map<std::string, const char*> programs = {{"sbatch", kSbatch},
+                                                         {"squeue", kSqueue},
+                                                         {"sacct", kSacct},
+                                                         {"topdnn", kTopdnn},
+                                                         {"profile", kProfile}};
+    for (const auto& [name, text] : programs) {
+      fs::permissions(folder_.Write(name, text), fs::perms::owner_all);
+    }
+    setenv("FAKE", folder_.path().c_str(), 1);
+    setenv("TOPDNN", TOPDNN_BINARY_DIR "/topdnn", 1);
+    setenv("PATH", (folder_.path().string() + ":/usr/bin:/bin").c_str(), 1);
+  }
+
+  // A name that a shell, Slurm's patterns and its batch script could take for something else.
+  std::string study() const { return (folder_.path() / "a 'b\"\n$(touch c) %j").string(); }
+  Outcome Fleet(const std::string& action, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"fleet", action, study()};
+    words.insert(words.end(), more.begin(), more.end());
+    return RunProgram(words);
+  }
+  void Submit(std::vector<std::string> more) const {
+    more.insert(more.end(), {"--program", (folder_.path() / "topdnn").string()});
+    const Outcome outcome = Fleet("submit", more);
+    EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  }
+  // The arguments of each job.
+  std::vector<std::vector<std::string>> Jobs() const {
+    std::ifstream file(folder_.path() / "sbatch");
+    std::stringstream content;
+    content << file.rdbuf();
+    std::vector<std::vector<std::string>> jobs;
+    for (const std::string& job : SplitAt(content.str(), '\035')) {
+      jobs.push_back(SplitAt(job, '\036'));
+    }
+    return jobs;
+  }
+  // Runs a task as Slurm does, on a node.
+  Outcome RunTask(const std::string& kind, int set, const std::string& more = "") const {
+    return RunShell("SLURMD_NODENAME=n1 SLURM_ARRAY_TASK_ID=" + std::to_string(set) + " " + more +
+                    " sh " + Quoted(study() + "/job-" + kind + ".sh"));
+  }
+  // Of a kind: its job's name in fleet.json.
+  void Queue(const std::string& kind, const std::map<int, std::string>& states) const {
+    const std::string id = ReadJson(study() + "/fleet.json").at("fleet");
+    std::string lines = "squeue: a message\n";
+    for (const auto& [set, state] : states) {
+      lines += "topdnn|topdnn-" + id + "-" + kind + "|41|" + std::to_string(set) + "|" + state +
+               "|n1|None\n";
+    }
+    folder_.Write("queue", lines);
+  }
+  nlohmann::json Collected(const std::string& machine) const {
+    return ReadJson(study() + "/machines/" + machine + "/sweep.json");
+  }
+  std::vector<std::string> Machines() const {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(study() + "/machines")) {
+      names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  TestFolder folder_;
+};
+
+std::set<std::string> IdsOf(const nlohmann::json& index) {
+  std::set<std::string> ids;
+  for (const auto& row : index.at("cases")) {
+    EXPECT_TRUE(ids.insert(row.at("id")).second) << row.at("id");
+  }
+  return ids;
+}
+
+TEST_F(FleetTest, EachKindRunsEachCaseOnce) {
+  Submit({"--batch", "1,2,3", "--threads", "1,2", "--constraint", "fast,slow&big", "--sets", "2",
+          "--partition", "all", "--time-limit", "90m", "--sbatch=--account=me"});
+  const auto jobs = Jobs();
+  ASSERT_EQ(jobs.size(), 2u);
+  for (const std::string& word :
+       {"--chdir=" + study(), std::string("--array=1,2"), std::string("--requeue"),
+        std::string("--exclusive"), std::string("--partition=all"), std::string("--time=90"),
+        std::string("--account=me"), std::string("--open-mode=append"),
+        std::string("--constraint=slow&big"),
+        "--output=" + folder_.path().string() + "/a 'b\"\n$(touch c) %%j/tasks/slow_big-%a.log"}) {
+    EXPECT_THAT(jobs[1], Contains(word));
+  }
+  EXPECT_EQ(jobs[1].back(), study() + "/job-slow_big.sh");
+  for (const std::string kind : {"fast", "slow_big"}) {
+    for (const int set : {1, 2}) {
+      const Outcome outcome = RunTask(kind, set);
+      EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+    }
+  }
+  EXPECT_FALSE(fs::exists("c"));
+  const Outcome outcome = Fleet("collect");
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("partial")));
+  const auto machines = Machines();
+  ASSERT_EQ(machines.size(), 2u);
+  EXPECT_THAT(machines[0], StartsWith("fast-"));
+  EXPECT_EQ(machines[1].substr(machines[1].rfind('-')), machines[0].substr(machines[0].rfind('-')));
+  const auto ids = IdsOf(Collected(machines[0]));
+  EXPECT_EQ(ids.size(), 6u);
+  EXPECT_EQ(IdsOf(Collected(machines[1])), ids);
+  EXPECT_EQ(Collected(machines[1]).at("cases")[0].at("host"), "n1");
+  // Again, and with a task that runs again: the same files.
+  const auto files = FilesOf(study() + "/machines");
+  EXPECT_EQ(RunTask("fast", 1).exit_status, 0);
+  EXPECT_EQ(Fleet("collect").exit_status, 0);
+  EXPECT_EQ(FilesOf(study() + "/machines"), files);
+}
+
+TEST_F(FleetTest, WhatIsNotCompleteIsSubmittedAgain) {
+  Submit({"--batch", "1,2,3"});
+  EXPECT_THAT(Jobs().at(0), Contains("--array=1,2,3"));
+  EXPECT_EQ(RunTask("any", 1).exit_status, 0);
+  const Outcome partial = Fleet("collect");
+  EXPECT_EQ(partial.exit_status, 0) << partial.output;
+  EXPECT_THAT(partial.output, HasSubstr("partial: 1 of 3 cases are finished"));
+  EXPECT_EQ(Collected(Machines().at(0)).at("left_out"), 2);
+  // One runs and one was lost.
+  Queue("any", {{1, "COMPLETED"}, {2, "RUNNING"}, {3, "NODE_FAIL"}});
+  const Outcome status = Fleet("status", {"--json", (folder_.path() / "status").string()});
+  EXPECT_EQ(status.exit_status, 0) << status.output;
+  EXPECT_THAT(status.output, HasSubstr("1 of 3 cases are finished"));
+  const auto tasks = ReadJson(folder_.path() / "status").at("tasks");
+  EXPECT_EQ(tasks[1].at("state"), "RUNNING");
+  EXPECT_TRUE(tasks[1].at("problem").is_null());
+  EXPECT_EQ(tasks[2].at("problem"), "it ended early");
+  EXPECT_EQ(tasks[2].at("node"), "n1");
+  const Outcome twice = Fleet("submit");
+  EXPECT_EQ(twice.exit_status, 2);
+  EXPECT_THAT(twice.output, HasSubstr("add --resume"));
+  EXPECT_EQ(Fleet("submit", {"--resume", "--time-limit", "3h"}).exit_status, 0);
+  ASSERT_EQ(Jobs().size(), 2u);
+  EXPECT_THAT(Jobs().at(1), Contains("--array=3"));
+  EXPECT_THAT(Jobs().at(1), Contains("--time=180"));
+  Queue("any", {{2, "RUNNING"}, {3, "PENDING"}});
+  EXPECT_THAT(Fleet("submit", {"--resume"}).output, HasSubstr("every task is complete, waits"));
+  EXPECT_EQ(Jobs().size(), 2u);
+}
+
+// A process that is killed between the profile of a case and its row.
+TEST_F(FleetTest, AProfileWithoutARowIsCollected) {
+  Submit({"--batch", "1"});
+  EXPECT_EQ(RunTask("any", 1).exit_status, 0);
+  const fs::path index = study() + "/tasks/any-1/sweep.json";
+  nlohmann::json json = ReadJson(index);
+  json["cases"].clear();
+  std::ofstream(index) << json.dump();
+  EXPECT_EQ(Fleet("collect").exit_status, 0);
+  EXPECT_EQ(Collected(Machines().at(0)).at("cases").size(), 1u);
+}
+
+TEST_F(FleetTest, NodesOfAKindWithOtherHardwareAreAnotherMachine) {
+  Submit({"--batch", "1,2,9"});
+  EXPECT_EQ(RunTask("any", 1, "CORES=2").exit_status + RunTask("any", 2, "CORES=4").exit_status +
+                RunTask("any", 3, "CORES=4").exit_status,
+            1);
+  const Outcome outcome = Fleet("collect");
+  EXPECT_EQ(outcome.exit_status, 1) << outcome.output;  // a case failed
+  std::size_t cases = 0;
+  ASSERT_EQ(Machines().size(), 2u);
+  for (const std::string& machine : Machines()) cases += Collected(machine).at("cases").size();
+  EXPECT_EQ(cases, 3u);
+}
+
+TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {
+  Submit({"--batch", "1"});
+  const fs::path script = folder_.path() / "job.sh";
+  fs::copy_file(study() + "/job-any.sh", script);
+  fs::rename(study(), study() + "2");
+  const Outcome outcome = RunShell("SLURM_ARRAY_TASK_ID=1 sh " + Quoted(script.string()));
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("file system that all nodes share"));
+  EXPECT_FALSE(fs::exists("tasks"));
+  fs::rename(study() + "2", study());
+  Queue("any", {{1, "FAILED"}});
+  EXPECT_THAT(Fleet("status").output, HasSubstr("node n1 does not see the study's folder"));
+}
+
+TEST_F(FleetTest, ATemplateSurroundsTheCommand) {
+  const auto file = folder_.Write("template", "#!/bin/sh\ntouch \"$FAKE/before\"\n@COMMAND@\n");
+  Submit({"--batch", "1", "--template", file.string()});
+  EXPECT_EQ(RunTask("any", 1).exit_status, 0);
+  EXPECT_TRUE(fs::exists(folder_.path() / "before"));
+}
+
+TEST_F(FleetTest, WhatSlurmRefusesIsOneLineWithTheFix) {
+  const std::map<std::string, std::string> refusals = {
+      {"sbatch: error: Munge encode failed: Failed to access \"/run/munge/munge.socket.2\": No "
+       "such "
+       "file or directory\nsbatch: error: Batch job submission failed: Protocol authentication "
+       "error\n",
+       "start munged"},
+      {"sbatch: error: Batch job submission failed: Invalid partition name specified\n",
+       "--partition NAME"},
+      {"", "failed without a message"}};
+  for (const auto& [said, fix] : refusals) {
+    folder_.Write("refuse", said);
+    const Outcome outcome = Fleet("submit", {"--batch", "1"});
+    EXPECT_EQ(outcome.exit_status, 2) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(fix));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+    EXPECT_FALSE(fs::exists(study()));
+  }
+  setenv("PATH", "/no", 1);
+  const Outcome outcome = RunProgram({"fleet", "submit", study(), "--batch", "1"});
+  setenv("PATH", "/usr/bin:/bin", 1);
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("slurm-client"));
+}
+
+TEST_F(FleetTest, BadInputIsOneLine) {
+  const auto file = folder_.Write("template", "#!/bin/sh\n");
+  const std::map<std::vector<std::string>, std::string> refusals = {
+      {{"submit", "--batch", "1", "--sets", "2"}, "--sets 2: must be 1 to 1"},
+      {{"submit", "--constraint", "a&b,a_b"}, "each must be a name"},
+      {{"submit", "--constraint", ","}, "each must be a name"},
+      {{"submit", "--nodes", "n[1-2]"}, "give single names"},
+      {{"submit", "--exclusive=maybe"}, "--exclusive"},
+      {{"submit", "--sbatch", "wrap"}, "must be an option"},
+      {{"submit", "--template", file.string()}, "@COMMAND@"},
+      {{"submit", "--time-limit", "1x"}, "--time-limit 1x"},
+      {{"submit", "--resume"}, "there is no fleet.json"},
+      {{"status"}, "there is no fleet.json"},
+      {{"collect"}, "there is no fleet.json"},
+      {{"cancel"}, "collect"}};
+  for (const auto& [words, part] : refusals) {
+    const Outcome outcome = Fleet(words.front(), {words.begin() + 1, words.end()});
+    EXPECT_EQ(outcome.exit_status, 2) << part;
+    EXPECT_THAT(outcome.output, HasSubstr(part));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+  for (const char* text : {"{", "[]", R"({"schema": 1, "fleet": "../x"})"}) {
+    fs::create_directories(study());
+    std::ofstream(study() + "/fleet.json") << text;
+    EXPECT_THAT(Fleet("collect").output, HasSubstr("damaged"));
+  }
+}
+
+TEST(SlurmTest, LinesOfTheQueueAndOfTheAccounts) {
+  SlurmTask task;
+  ASSERT_TRUE(ReadQueueLine("topdnn|name|41|3|RUNNING|n2|None", task));
+  EXPECT_EQ(task.job, 41);
+  EXPECT_EQ(task.task, 3);
+  EXPECT_EQ(task.nodes, "n2");
+  EXPECT_TRUE(IsActive(task.state));
+  EXPECT_FALSE(ReadQueueLine("slurm_load_jobs error: Invalid job id specified", task));
+  EXPECT_FALSE(ReadQueueLine("topdnn|name|41|N/A|RUNNING|n2|None", task));
+  ASSERT_TRUE(ReadAccountLine("41_3|name|CANCELLED by 0|None assigned|0:15", task));
+  EXPECT_EQ(task.state, "CANCELLED");
+  EXPECT_EQ(task.nodes, "");
+  EXPECT_FALSE(IsActive(task.state));
+  EXPECT_FALSE(ReadAccountLine("41_[1-3]|name|PENDING|None assigned|0:0", task));
+}
+
+TEST(SweepPartTest, ThePartsDivideTheCases) {
+  SweepPlan plan{.values = {{"batch", {"1", "2", "3", "4", "5", "6", "7"}}}, .settings = {}};
+  plan.parts = 3;
+  std::vector<std::size_t> sizes;
+  std::set<std::string> ids;
+  for (plan.part = 1; plan.part <= plan.parts; ++plan.part) {
+    sizes.push_back(CasesOf(plan).size());
+    for (const SweepCase& one : CasesOf(plan)) ids.insert(IdOf(one, {}));
+  }
+  EXPECT_THAT(sizes, ElementsAre(3, 2, 2));
+  EXPECT_EQ(ids.size(), 7u);
+}
+
+}  // namespace
+}  // namespace topdnn
