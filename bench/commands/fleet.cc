@@ -17,8 +17,10 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
 #include "bench/studies/fleet_collection.h"
+#include "bench/studies/fleet_comparison.h"
 #include "bench/studies/fleet_report.h"
 #include "bench/studies/fleet_submission.h"
+#include "bench/studies/result_store.h"
 #include "bench/studies/study.h"
 #include "bench/studies/sweep_options.h"
 #include "harness/one_line.h"
@@ -38,6 +40,7 @@ struct FleetCommand {
   bool resume = false;
   bool dry_run = false;
   std::string out;
+  std::string store;
   std::string compare;
   bool all = false;
   std::string json;
@@ -98,13 +101,26 @@ int Collect(const FleetCommand& options) {
   const auto folder =
       options.out.empty() ? fleet.folder / "machines" : std::filesystem::path(options.out);
   const Collection collection = CollectFleet(fleet, folder);
-  WriteResult(options.json, CollectionJson(fleet, collection));
+  nlohmann::ordered_json json = CollectionJson(fleet, collection);
+  std::string text;
+  if (!options.store.empty()) {
+    const ResultStore store = ResultStore::OpenOrMake(options.store);
+    text += fmt::format("{} new results in {}\n", StoreCollection(fleet, collection, store),
+                        OneLine(options.store));
+  }
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   const Style style = DetectStyle(stream);
-  fmt::print(stream, "{}", CollectionText(collection, style));
+  if (!options.compare.empty()) {
+    const FleetComparison comparison = CompareMachines(collection, options.compare);
+    json["comparison"] = FleetComparisonJson(comparison);
+    text += "\n" + FleetComparisonText(comparison, options.all, style);
+  }
+  WriteResult(options.json, json);
+  fmt::print(stream, "{}{}", CollectionText(collection, style), text);
   std::vector<const nlohmann::ordered_json*> indices;
   for (const CollectedMachine& machine : collection.machines) indices.push_back(&machine.index);
-  return ExitStatusOf(indices);
+  const int status = ExitStatusOf(indices);
+  return status == kExitNothing && collection.Partial() ? kExitGood : status;
 }
 
 int RunFleet(const FleetCommand& options) {
@@ -144,6 +160,11 @@ std::function<int()> Configure(CommandParser& parser) {
                  "write the study, and print the commands without running them");
   parser.Add("--out DIR", options->out,
              "collect to this folder, a folder for each machine (default: STUDY/machines)");
+  parser.Add("--store DIR", options->store,
+             "also add the profiles to this store of `topdnn results`, each once");
+  parser.Add("--compare MACHINE", options->compare,
+             "the machines side by side: ratios to this machine, and shares of their ceilings");
+  parser.AddFlag("--all", options->all, "compare the stages, too, not only the steps");
   parser.Add("--json FILE", options->json, "write status or collect to this file as JSON");
   return [options] { return RunFleet(*options); };
 }

@@ -90,8 +90,8 @@ StageTimes StageOf(const Json& json, std::string name, std::string pass,
 
 // ---- Sweeps.
 
-constexpr const char* kConfiguration[] = {"network", "mode",    "batch",    "dtype",
-                                          "backend", "threads", "prefetch", "placement"};
+constexpr const char* kConfiguration[] = {"network", "mode",     "batch",     "dtype",  "backend",
+                                          "threads", "prefetch", "placement", "regime", "isa"};
 
 std::string ConfigurationOf(const Json& json) {
   std::string text;
@@ -99,6 +99,7 @@ std::string ConfigurationOf(const Json& json) {
     const auto found = json.find(key);
     if (found == json.end() || found->is_null()) continue;
     const std::string value = found->is_string() ? found->get<std::string>() : found->dump();
+    if (value == "in-network" || value == "any") continue;  // the usual regime and ISA
     const bool plain = std::string_view(key) == "network" || std::string_view(key) == "mode" ||
                        std::string_view(key) == "dtype" || std::string_view(key) == "backend";
     text +=

@@ -36,23 +36,21 @@ std::string TextAt(const Json& json, const char* key) {
 struct FinishedCase {
   Json row;
   fs::path folder;  // of its task
-  std::string hardware;
-  std::string cpu;
+  Json hardware;    // what the nodes of a kind have in common; null: not known
 };
 
 std::vector<FinishedCase> CasesOfKind(const Fleet& fleet, const NodeKind& kind) {
   std::vector<FinishedCase> cases;
-  std::map<std::string, std::string> of_host;
+  std::map<std::string, Json> of_host;
   for (int set = 1; set <= fleet.sets; ++set) {
     const fs::path folder = fleet.folder / Fleet::TaskName(kind, set);
     for (Json& row : fleet.RowsOf(kind, set)) {
-      FinishedCase one{.row = std::move(row), .folder = folder, .hardware = {}, .cpu = {}};
+      FinishedCase one{.row = std::move(row), .folder = folder, .hardware = nullptr};
       const std::string file = TextAt(one.row, "file");
       if (!file.empty()) {
         const Json machine =
             ReadSweepCase(folder.string(), file).json.value("machine", Json::object());
         one.hardware = HardwareOf(machine);
-        one.cpu = machine.value("/cpu/brand"_json_pointer, "");
         of_host.emplace(TextAt(one.row, "host"), one.hardware);
       }
       cases.push_back(std::move(one));
@@ -60,14 +58,17 @@ std::vector<FinishedCase> CasesOfKind(const Fleet& fleet, const NodeKind& kind) 
   }
   // A case without a profile ran on the machine of its host, as far as that is known.
   for (FinishedCase& one : cases) {
-    if (!one.hardware.empty()) continue;
+    if (!one.hardware.is_null()) continue;
     const auto known = of_host.find(TextAt(one.row, "host"));
-    const bool same = known == of_host.end() && of_host.size() == 1;
-    one.hardware = known != of_host.end() ? known->second
-                   : same                 ? of_host.begin()->second
-                                          : "unknown";
+    if (known != of_host.end()) one.hardware = known->second;
+    if (known == of_host.end() && of_host.size() == 1) one.hardware = of_host.begin()->second;
   }
   return cases;
+}
+
+std::string BrandOf(const Json& hardware) {
+  const Json brand = hardware.is_null() ? Json() : hardware.at("cpu").at("brand");
+  return brand.is_string() ? brand.get<std::string>() : "";
 }
 
 void CopyCase(const FinishedCase& one, const fs::path& to) {
@@ -90,7 +91,7 @@ Json IndexOf(const Fleet& fleet, const NodeKind& kind, const std::string& name,
   index["command"] = "topdnn fleet collect";
   index["fleet"] = fleet.id;
   index["kind"] = kind.name;
-  index["machine"] = name;
+  index["machine_name"] = name;
   Json left_out = Json::array();
   for (const SweepCase& one : CasesOf(fleet.plan)) {
     const std::string id = IdOf(one, fleet.plan.settings);
@@ -108,13 +109,17 @@ Json IndexOf(const Fleet& fleet, const NodeKind& kind, const std::string& name,
 
 }  // namespace
 
-std::string HardwareOf(const Json& machine) {
-  std::string text;
+Json HardwareOf(const Json& machine) {
+  Json hardware = Json::object();
   for (const char* pointer : kHardware) {
     const Json::json_pointer place(pointer);
-    text += machine.contains(place) ? machine.at(place).dump() + "\n" : "\n";
+    hardware[place] = machine.contains(place) ? machine.at(place) : Json(nullptr);
   }
-  return Checksum(text);
+  return hardware;
+}
+
+std::string NameOfHardware(const Json& hardware) {
+  return hardware.is_null() ? "unknown" : Checksum(hardware.dump());
 }
 
 Collection CollectFleet(const Fleet& fleet, const fs::path& folder) {
@@ -124,7 +129,9 @@ Collection CollectFleet(const Fleet& fleet, const fs::path& folder) {
     collection.cases += CasesOf(fleet.plan).size();
     collection.finished += cases.size();
     std::map<std::string, std::vector<const FinishedCase*>> by_hardware;
-    for (const FinishedCase& one : cases) by_hardware[one.hardware].push_back(&one);
+    for (const FinishedCase& one : cases) {
+      by_hardware[NameOfHardware(one.hardware)].push_back(&one);
+    }
     for (const auto& [hardware, own] : by_hardware) {
       CollectedMachine machine{.name = fmt::format("{}-{}", kind.name, hardware)};
       machine.folder = folder / machine.name;
@@ -136,17 +143,34 @@ Collection CollectFleet(const Fleet& fleet, const fs::path& folder) {
       }
       for (const FinishedCase* one : own) {
         CopyCase(*one, machine.folder);
-        if (machine.cpu.empty()) machine.cpu = one->cpu;
         if (const std::string host = TextAt(one->row, "host"); !host.empty()) {
           machine.hosts.insert(host);
         }
       }
       machine.index = IndexOf(fleet, kind, machine.name, own);
+      machine.index["machine"] = own.front()->hardware;
+      machine.cpu = BrandOf(own.front()->hardware);
       WriteFileAtomically((machine.folder / kSweepIndex).string(), JsonText(machine.index));
       collection.machines.push_back(std::move(machine));
     }
   }
   return collection;
+}
+
+std::size_t StoreCollection(const Fleet& fleet, const Collection& collection,
+                            const ResultStore& store) {
+  std::size_t added = 0;
+  for (const CollectedMachine& machine : collection.machines) {
+    for (const Json& row : machine.index.at("cases")) {
+      const std::string file = TextAt(row, "file");
+      if (file.empty()) continue;
+      // The same for a case whenever it is collected.
+      const std::string id =
+          fmt::format("{}-{}", fleet.id, Checksum(machine.name + "\n" + TextAt(row, "id")));
+      if (store.AddOnce((machine.folder / file).string(), id, machine.name)) ++added;
+    }
+  }
+  return added;
 }
 
 }  // namespace topdnn

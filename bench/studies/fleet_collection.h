@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/studies/fleet.h"
+#include "bench/studies/result_store.h"
 
 namespace topdnn {
 
@@ -32,13 +33,21 @@ struct Collection {
   bool Partial() const { return finished < cases; }
 };
 
-// "3f2a91c0": equal for machines with the same CPU, caches, cores and instruction sets. `machine`:
-// as in a profile's JSON.
-std::string HardwareOf(const nlohmann::ordered_json& machine);
+// Of the machine in a profile's JSON what the nodes of a kind should have in common: CPU, caches,
+// cores, instruction sets.
+nlohmann::ordered_json HardwareOf(const nlohmann::ordered_json& machine);
+
+// "3f2a91c0", a checksum; "unknown" for null.
+std::string NameOfHardware(const nlohmann::ordered_json& hardware);
 
 // Copies the finished cases of a study to FOLDER/MACHINE/. The same cases give the same files,
 // however often and in which state of the jobs they are collected.
 Collection CollectFleet(const Fleet& fleet, const std::filesystem::path& folder);
+
+// Stores the collected profiles, unless they are there from an earlier call. Returns how many are
+// new.
+std::size_t StoreCollection(const Fleet& fleet, const Collection& collection,
+                            const ResultStore& store);
 
 }  // namespace topdnn
 

@@ -50,9 +50,8 @@ std::string CommandOf(const Fleet& fleet, const NodeKind& kind, const FleetReque
   const std::string program = request.program.empty() ? OwnProgram() : request.program;
   return fmt::format(
       "cd -- {} && test -f {}/sweep.json || {{\n"
-      "  echo 'topdnn: this node does not see the folder of the study: put it on a file system "
-      "'\\\n"
-      "    'that all nodes share' >&2\n"
+      "  echo 'topdnn: this node does not see the folder of the study:'\\\n"
+      "    'put it on a file system that all nodes share' >&2\n"
       "  exit 2\n"
       "}}\n"
       "exec {} sweep --resume --wait 1h --timeout {:.0f}s --quiet --out {}",
@@ -91,7 +90,7 @@ void MakePathsAbsolute(SweepPlan& plan) {
 
 std::string NewId(std::tm now) {
   static std::mt19937 random(std::random_device{}());
-  return fmt::format("{:%Y%m%d%H%M%S}-{:08x}", now, static_cast<std::uint32_t>(random()));
+  return fmt::format("{:%Y%m%dT%H%M%S}-{:08x}", now, static_cast<std::uint32_t>(random()));
 }
 
 // The request's options of sbatch.

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kVersion = 1;
+constexpr std::int64_t kVersion = 2;
 
 // The state of a run's file when it was read.
 using FileState = std::pair<std::int64_t, std::int64_t>;  // bytes, time of change in ns
@@ -41,7 +41,7 @@ void CreateTables(Database& database) {
   database.Run(
       "CREATE TABLE results (id TEXT PRIMARY KEY, stored_at TEXT, kind TEXT, network TEXT, "
       "mode TEXT, batch INTEGER, dtype TEXT, backend TEXT, threads INTEGER, step_seconds REAL, "
-      "status TEXT, problem TEXT, bytes INTEGER, changed INTEGER)");
+      "status TEXT, problem TEXT, bytes INTEGER, changed INTEGER, machine TEXT)");
   database.Run(
       "CREATE TABLE stages (result_id TEXT, name TEXT, pass TEXT, op TEXT, implementation TEXT, "
       "status TEXT, seconds REAL, gflops REAL, peak_fraction REAL)");
@@ -88,7 +88,8 @@ void Remove(const std::string& id, Database& database) {
 // Reads the run's file into the tables; a file that cannot be read leaves a row with the problem.
 void Insert(const ResultStore& store, const std::string& id, const FileState& state,
             Database& database) {
-  const std::string sql = "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+  const std::string sql =
+      "INSERT INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
   Json json;
   DatabaseRow row = {id, TimeOf(id)};
   try {
@@ -97,7 +98,7 @@ void Insert(const ResultStore& store, const std::string& id, const FileState& st
     row.emplace_back(NameOf(result.kind));
   } catch (const UsageError& error) {
     row.insert(row.end(), {nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
-                           "DAMAGED", error.what(), state.first, state.second});
+                           "DAMAGED", error.what(), state.first, state.second, nullptr});
     database.Run(sql, row);
     return;
   }
@@ -107,6 +108,8 @@ void Insert(const ResultStore& store, const std::string& id, const FileState& st
   const Json step = json.value("step", Json());
   row.insert(row.end(),
              {MedianOf(step), ValueAt(step, "status"), nullptr, state.first, state.second});
+  const std::string machine = store.MachineOf(id);
+  row.push_back(machine.empty() ? DatabaseValue(nullptr) : DatabaseValue(machine));
   database.Run(sql, row);
   const auto stages = json.find("stages");
   if (stages != json.end() && stages->is_array()) AddStages(*stages, id, database);

@@ -31,6 +31,7 @@ constexpr const char* kMarker = "topdnn-store.json";
 constexpr const char* kVersionKey = "topdnn_store";
 constexpr int kVersion = 1;
 constexpr const char* kRuns = "runs";
+constexpr const char* kStored = "stored.json";
 constexpr const char* kUnfinished = ".new-";
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
@@ -145,23 +146,53 @@ fs::path ResultStore::FolderOfUser() {
   return home / ".local" / "share" / "topdnn";
 }
 
-std::string ResultStore::AddText(const std::string& text, const std::string& source) const {
+void ResultStore::WriteRun(const std::string& text, Json stored) const {
   std::error_code error;
   const fs::path runs = folder_ / kRuns;
   fs::create_directories(runs, error);
   if (error) CannotWrite(runs, error);
   UnfinishedRun run(runs);
-  std::string id = NewId();
-  while (fs::exists(runs / id, error)) id = NewId();
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  const Json stored = {{"schema", kResultSchema},
-                       {"id", id},
-                       {"stored_at", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now))},
-                       {"source", source}};
+  stored["stored_at"] = fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(now));
   WriteFileAtomically((run.path() / "result.json").string(), text);
-  WriteFileAtomically((run.path() / "stored.json").string(), JsonText(stored));
-  run.Publish(runs / id);
+  WriteFileAtomically((run.path() / kStored).string(), JsonText(stored));
+  run.Publish(runs / stored.at("id").get<std::string>());
+}
+
+std::string ResultStore::AddText(const std::string& text, const std::string& source) const {
+  std::error_code none;
+  std::string id = NewId();
+  while (fs::exists(folder_ / kRuns / id, none)) id = NewId();
+  WriteRun(text, {{"schema", kResultSchema}, {"id", id}, {"stored_at", ""}, {"source", source}});
   return id;
+}
+
+bool ResultStore::AddOnce(const std::string& path, const std::string& id,
+                          const std::string& machine) const {
+  std::error_code none;
+  const fs::path run = folder_ / kRuns / id;
+  if (fs::exists(run, none)) return false;
+  const std::string text = JsonText(ReadResult(path).json);
+  try {
+    WriteRun(text, {{"schema", kResultSchema},
+                    {"id", id},
+                    {"stored_at", ""},
+                    {"source", path},
+                    {"machine", machine}});
+  } catch (const WriteError&) {
+    if (!fs::exists(run, none)) throw;  // otherwise another process has stored it meanwhile
+    return false;
+  }
+  return true;
+}
+
+std::string ResultStore::MachineOf(const std::string& id) const {
+  std::error_code none;
+  const fs::path file = folder_ / kRuns / id / kStored;
+  if (!fs::exists(file, none)) return "";
+  const Json json = Json::parse(ReadWholeFile(file, kMostBytes), nullptr, false);
+  const auto machine = json.is_object() ? json.find("machine") : json.end();
+  return machine != json.end() && machine->is_string() ? machine->get<std::string>() : "";
 }
 
 std::vector<std::string> ResultStore::Add(const std::string& path) const {

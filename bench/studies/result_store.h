@@ -3,7 +3,8 @@
 //
 //   STORE/topdnn-store.json           {"topdnn_store": 1}: the folder is a store of version 1
 //   STORE/runs/ID/result.json         the result, as the command wrote it
-//   STORE/runs/ID/stored.json         {"schema": 1, "id", "stored_at", "source"}
+//   STORE/runs/ID/stored.json         {"schema": 1, "id", "stored_at", "source"}, and "machine" if
+//                                     it came from a cluster
 //   STORE/index.sqlite                the index
 //
 // A run is written to a directory with another name, which is renamed when it is complete. So a
@@ -14,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -32,6 +34,9 @@ class ResultStore {
   // Stores a result: a JSON file, or each case of a sweep's folder. Returns the IDs. Throws
   // UsageError for a file that is no result, and ReportError if the store cannot be written.
   std::vector<std::string> Add(const std::string& path) const;
+  // Stores a result of a machine under this ID, unless the store has a run of that ID. Returns
+  // whether it was stored. Throws as Add.
+  bool AddOnce(const std::string& path, const std::string& id, const std::string& machine) const;
 
   // The IDs of all runs, oldest first.
   std::vector<std::string> Ids() const;
@@ -41,6 +46,8 @@ class ResultStore {
   std::string Read(const std::string& id) const;
 
   std::filesystem::path ResultPath(const std::string& id) const;
+  // The machine of a run from a cluster; otherwise empty.
+  std::string MachineOf(const std::string& id) const;
   std::filesystem::path IndexPath() const { return folder_ / "index.sqlite"; }
   // Removes the unfinished runs of writers that were killed more than an hour ago.
   void RemoveLeftovers() const;
@@ -48,6 +55,7 @@ class ResultStore {
  private:
   explicit ResultStore(std::filesystem::path folder) : folder_(std::move(folder)) {}
   std::string AddText(const std::string& text, const std::string& source) const;
+  void WriteRun(const std::string& text, nlohmann::ordered_json stored) const;
 
   std::filesystem::path folder_;
 };

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
@@ -30,6 +32,16 @@ std::string HostName() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+// Whether someone ends the sweep with its cases, as Slurm does when it cancels or requeues a job:
+// all processes of the job get the signal.
+bool EndedFromOutside(const ChildOutcome& outcome) {
+  if (outcome.end != ChildOutcome::End::kSignalled || outcome.out_of_memory) return false;
+  if (outcome.status == SIGTERM || outcome.status == SIGINT) return true;
+  // This process has another half second, if SIGKILL was meant for it, too.
+  if (outcome.status == SIGKILL) std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  return false;
 }
 
 class SweepRun {
@@ -133,7 +145,7 @@ class SweepRun {
     if (outcome.end == ChildOutcome::End::kCancelled) return false;
     const bool by_budget = outcome.end == ChildOutcome::End::kTimedOut &&
                            outcome.seconds < limits_.most_seconds_of_case;
-    if (by_budget) return false;
+    if (by_budget || EndedFromOutside(outcome)) return false;
     Json row = RowOf(one, plan_.settings);
     row["process_seconds"] = outcome.seconds;
     row["host"] = HostName();

@@ -24,6 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::Contains;
+using testing::ContainsRegex;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -33,8 +34,8 @@ using testing::StartsWith;
 constexpr const char* kSbatch = R"sh(#!/bin/sh
 if [ -e "$FAKE/refuse" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
 case "$1" in --test-only) exit 0 ;; esac
-for word; do printf '%s\036' "$word"; done >>"$FAKE/sbatch"
-printf '\035' >>"$FAKE/sbatch"
+for word; do printf '%s\036' "$word"; done >>"$FAKE/jobs"
+printf '\035' >>"$FAKE/jobs"
 echo 41
 )sh";
 constexpr const char* kSqueue = "#!/bin/sh\ncat \"$FAKE/queue\" 2>/dev/null; exit 0\n";
@@ -48,10 +49,12 @@ exec "$TOPDNN" "$@" --program "$FAKE/profile"
 constexpr const char* kProfile = R"sh(#!/bin/sh
 for last; do :; done
 case " $* " in *" --batch 9 "*) exit 1 ;; esac
+stage="\"status\": \"OK\", \"seconds\": {\"median\": ${SECONDS_OF:-1}}, \"peak_fraction\": ${PEAK:-0.5}"
 cat >"$last.part" <<END
-{"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false, "stages": [],
+{"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false,
+ "stages": [{"name": "conv1", "pass": "forward", $stage}],
  "machine": {"cpu": {"brand": "A CPU"}, "cores": ${CORES:-2}},
- "step": {"status": "OK", "reason": null}}
+ "step": {$stage}}
 END
 mv "$last.part" "$last"
 )sh";
@@ -106,7 +109,7 @@ class FleetTest : public testing::Test {
   }
   // The arguments of each job.
   std::vector<std::vector<std::string>> Jobs() const {
-    std::ifstream file(folder_.path() / "sbatch");
+    std::ifstream file(folder_.path() / "jobs");
     std::stringstream content;
     content << file.rdbuf();
     std::vector<std::vector<std::string>> jobs;
@@ -185,11 +188,17 @@ TEST_F(FleetTest, EachKindRunsEachCaseOnce) {
   EXPECT_EQ(ids.size(), 6u);
   EXPECT_EQ(IdsOf(Collected(machines[1])), ids);
   EXPECT_EQ(Collected(machines[1]).at("cases")[0].at("host"), "n1");
-  // Again, and with a task that runs again: the same files.
+  // Again, and with a task that runs again: the same files, and no new results.
   const auto files = FilesOf(study() + "/machines");
   EXPECT_EQ(RunTask("fast", 1).exit_status, 0);
-  EXPECT_EQ(Fleet("collect").exit_status, 0);
+  const std::string store = (folder_.path() / "store").string();
+  EXPECT_THAT(Fleet("collect", {"--store", store}).output, HasSubstr("12 new results"));
+  EXPECT_THAT(Fleet("collect", {"--store", store}).output, HasSubstr("0 new results"));
   EXPECT_EQ(FilesOf(study() + "/machines"), files);
+  EXPECT_THAT(RunProgram({"results", "query", "--store", store,
+                          "SELECT machine, COUNT(*) FROM results GROUP BY machine"})
+                  .output,
+              ContainsRegex(machines[0] + " +6\n *" + machines[1] + " +6"));
 }
 
 TEST_F(FleetTest, WhatIsNotCompleteIsSubmittedAgain) {
@@ -245,6 +254,28 @@ TEST_F(FleetTest, NodesOfAKindWithOtherHardwareAreAnotherMachine) {
   ASSERT_EQ(Machines().size(), 2u);
   for (const std::string& machine : Machines()) cases += Collected(machine).at("cases").size();
   EXPECT_EQ(cases, 3u);
+}
+
+// n2 takes 3 times as long, and reaches a quarter of its ceiling instead of a half: a machine whose
+// ceiling is 1.5 times as low, and a stage that is twice as far from it.
+TEST_F(FleetTest, MachinesAreComparedByTheirTimesAndTheirCeilings) {
+  Submit({"--batch", "1,2", "--sets", "1", "--nodes", "n1,n2"});
+  EXPECT_EQ(RunTask("n1", 1).exit_status, 0);
+  EXPECT_THAT(Fleet("collect", {"--compare", "n1"}).output, HasSubstr("no other machine yet"));
+  EXPECT_EQ(RunTask("n2", 1, "SECONDS_OF=3 PEAK=0.25").exit_status, 0);
+  const fs::path json = folder_.path() / "collect.json";
+  const Outcome outcome = Fleet("collect", {"--compare", "n1", "--all", "--json", json.string()});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, ContainsRegex("batch 2.* conv1 .* n2-[0-9a-f]+ +3.00 +3.000"));
+  const auto rows = ReadJson(json).at("comparison").at("machines")[0].at("rows");
+  ASSERT_EQ(rows.size(), 4u);  // two stages, and two steps
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.at("ratio"), 3);
+    EXPECT_EQ(row.at("a_peak_fraction"), 0.5);
+    EXPECT_EQ(row.at("b_peak_fraction"), 0.25);
+    EXPECT_EQ(row.at("ratio_normalised"), 2);
+  }
+  EXPECT_THAT(Fleet("collect", {"--compare", "n3"}).output, HasSubstr("no such machine"));
 }
 
 TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {

@@ -103,7 +103,7 @@ TEST_F(ResultsTest, RefusesInOneLine) {
   ExpectRefused({{"results", "show", "../p", "--store", store}, "no such result"});
   ExpectRefused({{"results", "what", "--store", store}, "no action 'what'"});
   for (const char* sql : {"DELETE FROM results", "ATTACH '/dev/null' AS other", "VACUUM INTO 'x'",
-                          "PRAGMA user_version = 2", "DROP TABLE stages"}) {
+                          "PRAGMA user_version = 1", "DROP TABLE stages"}) {
     ExpectRefused({{"results", "query", sql, "--store", store}, "only SELECT is possible"});
   }
   ExpectRefused({{"results", "query", "SELECT 1; SELECT 2", "--store", store}, "one statement"});

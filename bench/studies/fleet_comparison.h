@@ -1,0 +1,40 @@
+// The machines of a study side by side: each stage's time on each machine, as a ratio to that on a
+// chosen machine, and as a share of the machine's own ceiling.
+
+#ifndef TOPDNN_BENCH_STUDIES_FLEET_COMPARISON_H_
+#define TOPDNN_BENCH_STUDIES_FLEET_COMPARISON_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/studies/comparison.h"
+#include "bench/studies/fleet_collection.h"
+#include "harness/report/style.h"
+
+namespace topdnn {
+
+// A machine, compared with the chosen one (side A).
+struct ComparedMachine {
+  std::string name{};
+  Comparison comparison{};
+};
+
+struct FleetComparison {
+  std::string chosen{};
+  std::vector<ComparedMachine> others{};
+};
+
+// `chosen`: the name of a machine, or the only one that begins with it. Throws UsageError if there
+// is none, and if no other machine has a case in common with it.
+FleetComparison CompareMachines(const Collection& collection, const std::string& chosen);
+
+// A table of the steps; with `all`, of the stages, too.
+std::string FleetComparisonText(const FleetComparison& comparison, bool all, const Style& style);
+
+// {"chosen", "machines": [{"name", and the keys of a comparison}]}.
+nlohmann::ordered_json FleetComparisonJson(const FleetComparison& comparison);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_FLEET_COMPARISON_H_
