@@ -1,17 +1,23 @@
 // `topdnn fleet` with programs in place of Slurm's, and of the one that profiles a case. The tests
 // run the batch scripts themselves. (fleet/fleet_slurm_test.cc has a real Slurm.)
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <thread>
 
 #include "bench/studies/fleet_collection.h"
 #include "bench/studies/slurm.h"
@@ -290,6 +296,23 @@ TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {
   fs::rename(study() + "2", study());
   Queue("any", {{1, "FAILED"}});
   EXPECT_THAT(Fleet("status").output, HasSubstr("node n1 does not see the study's folder"));
+}
+
+// A node whose slurmd dies may still run its job when the requeued one starts elsewhere.
+TEST_F(FleetTest, ARequeuedTaskWaitsForItsPredecessor) {
+  Submit({"--batch", "1"});
+  const int fd = open((study() + "/tasks/any-1").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(flock(fd, LOCK_EX), 0);
+  std::atomic<bool> ended = false;
+  std::thread task([&] {
+    EXPECT_EQ(RunTask("any", 1).exit_status, 0);
+    ended = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_FALSE(ended);
+  close(fd);
+  task.join();
+  EXPECT_EQ(ReadJson(study() + "/tasks/any-1/sweep.json").at("cases").size(), 1u);
 }
 
 TEST_F(FleetTest, ATemplateSurroundsTheCommand) {

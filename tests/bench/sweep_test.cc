@@ -37,6 +37,7 @@ printf '%s\n' "$(basename "$last")" >>"$(dirname "$0")/runs"
 case " $* " in
   *" --batch 2 "*) kill -ILL $$ ;;
   *" --batch 3 "*) sleep 60 ;;
+  *" --batch 18 "*) kill -TERM $$ ;;
   *" --batch 4 "*) echo 'topdnn: out of memory: use a smaller --batch' >&2; exit 1 ;;
   *" --batch 5 "*) echo 'topdnn: cnn has no kernel for bf16' >&2; exit 2 ;;
   *" --batch 6 "*) status=FAILED ;;
@@ -160,6 +161,13 @@ TEST_F(SweepTest, ASweepThatIsKilledAndResumedRunsEachFinishedCaseOnce) {
     }
   }
   EXPECT_LE(repeated, kKills);  // each kill repeats at most the case that was running
+}
+
+// Slurm ends a job by a signal to all of its processes: the case is not a crash, and runs again.
+TEST_F(SweepTest, ACaseThatIsEndedFromOutsideIsLeftOut) {
+  EXPECT_EQ(Sweep({"--batch", "18"}).exit_status, 3);
+  EXPECT_TRUE(Rows().empty());
+  EXPECT_EQ(Index().at("left_out"), 1);
 }
 
 // A sweep may be killed after a case has written its profile and before its row is in the index.

@@ -221,8 +221,12 @@ TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
   EXPECT_NE(NodeOfTask(3, "RUNNING"), dead);
   EXPECT_EQ(RunShell("scancel " + NameOfTask(3)).exit_status, 0);
   EXPECT_NE(NodeOfTask(3, "CANCELLED"), "");
-  cluster_->Tell("start " + dead);
   Succeed("submit", "--resume");
+  EXPECT_TRUE(WaitUntil([&] {
+    const Outcome outcome = RunShell("sinfo --noheader --format=%t --nodes=" + dead);
+    return outcome.output.find("down") != std::string::npos;
+  })) << RunShell("sinfo").output;
+  cluster_->Tell("start " + dead);
   ASSERT_TRUE(WaitForAll()) << Fleet("status").output;
   Succeed("collect");
   const Outcome again = Fleet("submit", "--resume");
