@@ -71,6 +71,8 @@ int Submit(const FleetCommand& options) {
   std::vector<Submission> submissions;
   try {
     submissions = SubmitFleet(fleet);
+  } catch (const PartlySubmitted&) {
+    throw;
   } catch (const UsageError&) {
     if (!options.resume) RemoveFleet(fleet);
     throw;

@@ -251,7 +251,15 @@ std::vector<Submission> SubmitFleet(const Fleet& fleet) {
     CheckJob(JobArguments(fleet, one.kind, one.sets));
   }
   for (Submission& one : submissions) {
-    one.job = SubmitJob(JobArguments(fleet, one.kind, one.sets));
+    try {
+      one.job = SubmitJob(JobArguments(fleet, one.kind, one.sets));
+    } catch (const UsageError& error) {
+      if (&one == &submissions.front()) throw;
+      throw PartlySubmitted(
+          fmt::format("{}; the jobs before {}'s are submitted: submit the others "
+                      "with --resume",
+                      error.what(), one.kind.name));
+    }
   }
   return submissions;
 }

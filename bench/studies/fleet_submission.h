@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/command_line/command.h"
 #include "bench/studies/fleet.h"
 
 namespace topdnn {
@@ -47,8 +48,15 @@ struct Submission {
   std::int64_t job = 0;
 };
 
+// A job was refused after another one was submitted.
+class PartlySubmitted : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 // Submits the tasks that are not complete, unless they wait or run: one job array a kind. Only one
-// process at a time submits. Slurm checks all jobs before the first is submitted.
+// process at a time submits. Slurm checks all jobs before the first is submitted. Throws UsageError
+// if no job was submitted, otherwise PartlySubmitted.
 std::vector<Submission> SubmitFleet(const Fleet& fleet);
 
 // Removes the files of MakeFleet, of a study of which no job was submitted.

@@ -40,6 +40,7 @@ using testing::StartsWith;
 constexpr const char* kSbatch = R"sh(#!/bin/sh
 if [ -e "$FAKE/refuse" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
 case "$1" in --test-only) exit 0 ;; esac
+case "$* " in *"$FAKE_REFUSED "*) echo 'sbatch: error: too many jobs' >&2; exit 1 ;; esac
 for word; do printf '%s\036' "$word"; done >>"$FAKE/jobs"
 printf '\035' >>"$FAKE/jobs"
 echo 41
@@ -97,6 +98,7 @@ class FleetTest : public testing::Test {
       fs::permissions(folder_.Write(name, text), fs::perms::owner_all);
     }
     setenv("FAKE", folder_.path().c_str(), 1);
+    setenv("FAKE_REFUSED", "none", 1);
     setenv("TOPDNN", TOPDNN_BINARY_DIR "/topdnn", 1);
     setenv("PATH", (folder_.path().string() + ":/usr/bin:/bin").c_str(), 1);
   }
@@ -345,6 +347,18 @@ TEST_F(FleetTest, WhatSlurmRefusesIsOneLineWithTheFix) {
   setenv("PATH", "/usr/bin:/bin", 1);
   EXPECT_EQ(outcome.exit_status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("slurm-client"));
+}
+
+TEST_F(FleetTest, AStudyWhoseFirstJobIsSubmittedStays) {
+  setenv("FAKE_REFUSED", "job-slow.sh", 1);
+  const Outcome outcome = Fleet("submit", {"--batch", "1", "--constraint", "fast,slow"});
+  EXPECT_EQ(outcome.exit_status, 2);
+  EXPECT_THAT(outcome.output, HasSubstr("the jobs before slow's are submitted"));
+  setenv("FAKE_REFUSED", "none", 1);
+  Queue("fast", {{1, "RUNNING"}});
+  EXPECT_EQ(Fleet("submit", {"--resume"}).exit_status, 0);
+  ASSERT_EQ(Jobs().size(), 2u);
+  EXPECT_EQ(Jobs()[1].back(), study() + "/job-slow.sh");
 }
 
 TEST_F(FleetTest, BadInputIsOneLine) {
