@@ -295,6 +295,10 @@ TEST_F(FleetTest, ANodeWithoutTheFolderMeasuresNothing) {
   EXPECT_EQ(outcome.exit_status, 2);
   EXPECT_THAT(outcome.output, HasSubstr("file system that all nodes share"));
   EXPECT_FALSE(fs::exists("tasks"));
+  fs::create_directory(study());  // a place where the file system is not mounted
+  EXPECT_EQ(RunShell("SLURM_ARRAY_TASK_ID=1 sh " + Quoted(script.string())).exit_status, 2);
+  EXPECT_TRUE(fs::is_empty(study()));
+  fs::remove(study());
   fs::rename(study() + "2", study());
   Queue("any", {{1, "FAILED"}});
   EXPECT_THAT(Fleet("status").output, HasSubstr("node n1 does not see the study's folder"));
