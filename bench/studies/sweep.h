@@ -43,8 +43,8 @@ struct SweepProgress {
 // The cases of the plan's part, in the order in which they run.
 std::vector<SweepCase> CasesOf(const SweepPlan& plan);
 
-// The rows of a sweep's folder that belong to the plan, one per case, with `rows` (of its index)
-// and with the profiles that an interrupted sweep finished, but could not add to the index.
+// `rows`, of the index in a sweep's folder, each case once; and a row for each profile of the plan
+// that an interrupted sweep finished, but could not add to the index.
 nlohmann::ordered_json FinishedRows(const SweepPlan& plan, const nlohmann::ordered_json& rows,
                                     const std::string& folder);
 
