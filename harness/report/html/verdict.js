@@ -35,10 +35,12 @@ function list(title, texts, open) {
       html('ul', {}, texts.map((text) => html('li', {}, text))));
 }
 
-// Stages whose status or reason differs from the step's, by status and reason.
+// Stages that are not simply OK and whose status or reason differs from the step's, by status and
+// reason.
 function otherVerdicts(profile) {
   const groups = new Map();
   for (const stage of profile.items) {
+    if (stage.status === 'OK' && !stage.reason) continue;
     if (stage.status === profile.step.status && stage.reason === profile.step.reason) continue;
     const text = `${stage.status ?? ABSENT}${stage.reason ? `: ${stage.reason}` : ''}`;
     if (!groups.has(text)) groups.set(text, []);
