@@ -95,9 +95,14 @@ TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted) 
   if (counted != nullptr) {
     for (const char* name : {"Retiring", "Core_Bound"}) {
       const auto found = counted->find(name);
-      if (found == counted->end()) continue;
-      split[name] = found->second;
-      split[name].basis = "bound: " + found->second.basis;
+      Bound bound{0, 1, "what the other nodes leave"};
+      if (found != counted->end()) {
+        bound = found->second;
+      } else if (!split.contains("Retiring")) {
+        continue;  // nothing was counted
+      }
+      bound.basis = "bound: " + bound.basis;
+      split[name] = std::move(bound);
       nodes.emplace_back(name);
     }
   }

@@ -85,7 +85,13 @@ TEST(MemoryTimesTest, NodesAreNarrowedByWhatTheOthersLeave) {
   EXPECT_THAT(split["Memory_Bound"].basis, HasSubstr("experiment"));
   EXPECT_THAT(split["Retiring"].basis, HasSubstr("bound: counts"));
   EXPECT_FALSE(split.contains("Bad_Speculation"));
+  const TopdownBounds retiring = {{"Retiring", {0.3, 0.9, "counts"}}};
+  split = SplitOf(shares, &retiring);
+  EXPECT_NEAR(split["Core_Bound"].low, 0, kTiny);
+  EXPECT_NEAR(split["Core_Bound"].high, 0.3, kTiny);
+  EXPECT_NEAR(split["Rest"].high, 0.3, kTiny);
   split = SplitOf(shares, nullptr);
+  EXPECT_FALSE(split.contains("Core_Bound"));
   EXPECT_NEAR(split["Rest"].low, 0.5, kTiny);
   EXPECT_NEAR(split["Rest"].high, 0.6, kTiny);
 }
