@@ -19,11 +19,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string TextAt(const Json& json, const char* key) {
-  const auto found = json.is_object() ? json.find(key) : json.end();
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // A time, or a share, that a logarithm can be taken of.
 std::optional<double> TimeOf(const Json& json) {
   if (!json.is_number()) return std::nullopt;

@@ -21,11 +21,6 @@ constexpr std::size_t kShownRows = 10;     // that do not differ, without --all
 constexpr std::size_t kShownCeilings = 4;  // without --all
 constexpr std::size_t kNamedInVerdict = 3;
 
-std::string IntervalText(const std::optional<Interval>& interval) {
-  if (!interval) return std::string(kAbsentText);
-  return fmt::format("{:.3f} to {:.3f}", interval->low, interval->high);
-}
-
 // The rows that differ first, then by time.
 std::vector<const ComparisonRow*> Sorted(const Comparison& comparison) {
   std::vector<const ComparisonRow*> rows;
@@ -47,7 +42,7 @@ std::string Named(const std::vector<const ComparisonRow*>& rows, std::size_t sig
   std::string text;
   for (std::size_t i = 0; i < std::min(significant, kNamedInVerdict); ++i) {
     text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", OneLine(rows[i]->Label()),
-                        IntervalText(rows[i]->difference.interval));
+                        RatioIntervalText(rows[i]->difference.interval));
   }
   if (significant > kNamedInVerdict) {
     text += fmt::format(" and {} more", significant - kNamedInVerdict);
@@ -63,7 +58,7 @@ std::string StepText(const Comparison& comparison) {
     return subject == "the step takes" ? "the step has no interval; "
                                        : "the steps have no interval; ";
   }
-  return fmt::format("{} {} times as long in B; ", subject, IntervalText(step.interval));
+  return fmt::format("{} {} times as long in B; ", subject, RatioIntervalText(step.interval));
 }
 
 // The shares of the ceilings are columns if the CPUs differ.
@@ -97,7 +92,7 @@ Table MakeTable(const std::vector<const ComparisonRow*>& rows, bool ceilings) {
                                       own.a,
                                       own.b,
                                       own.ratio,
-                                      IntervalText(own.interval),
+                                      RatioIntervalText(own.interval),
                                       own.adjusted_p,
                                       own.effect,
                                       Table::Cell(word, slower ? Ink::kRed : Ink::kCyan),
@@ -140,6 +135,11 @@ Json RowJson(const ComparisonRow& row) {
 }
 
 }  // namespace
+
+std::string RatioIntervalText(const std::optional<Interval>& interval) {
+  if (!interval) return std::string(kAbsentText);
+  return fmt::format("{:.3f} to {:.3f}", interval->low, interval->high);
+}
 
 std::string VerdictLine(const Comparison& comparison) {
   const std::string verdict = comparison.Verdict();

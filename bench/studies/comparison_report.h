@@ -4,12 +4,16 @@
 #define TOPDNN_BENCH_STUDIES_COMPARISON_REPORT_H_
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "bench/studies/comparison.h"
 #include "harness/report/style.h"
 
 namespace topdnn {
+
+// "0.974 to 1.011": the interval of a ratio.
+std::string RatioIntervalText(const std::optional<Interval>& interval);
 
 // The verdict in one line.
 std::string VerdictLine(const Comparison& comparison);

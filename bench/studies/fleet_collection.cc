@@ -27,11 +27,6 @@ constexpr const char* kHardware[] = {
     "/cpu/vendor", "/cpu/brand", "/cpu/family", "/cpu/model", "/cpu/stepping",  "/isa",
     "/packages",   "/cores",     "/cpus",       "/caches",    "/allowed_cores", "/numa_nodes"};
 
-std::string TextAt(const Json& json, const char* key) {
-  const auto found = json.find(key);
-  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // A finished case, and where it is.
 struct FinishedCase {
   Json row;

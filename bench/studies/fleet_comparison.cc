@@ -35,11 +35,6 @@ const CollectedMachine& FindMachine(const Collection& collection, const std::str
                                fmt::join(names, ", ")));
 }
 
-std::string IntervalText(const std::optional<Interval>& interval) {
-  if (!interval) return std::string(kAbsentText);
-  return fmt::format("{:.3f} to {:.3f}", interval->low, interval->high);
-}
-
 // A row's case, stage and pass, and how many rows before it have the same ones.
 using RowKey = std::tuple<std::string, std::string, std::string, int>;
 using RowsByKey = std::vector<std::pair<RowKey, const ComparisonRow*>>;  // in their order
@@ -113,7 +108,7 @@ std::string FleetComparisonText(const FleetComparison& comparison, bool all, con
     for (const auto& [machine, row] : machines[key]) {
       const TimeDifference& difference = row->difference;
       add(*row, machine,
-          {difference.b, difference.ratio, IntervalText(difference.interval), row->b_peak,
+          {difference.b, difference.ratio, RatioIntervalText(difference.interval), row->b_peak,
            row->NormalisedRatio(), row->status == "OK" ? std::string() : OneLine(row->status)});
     }
   }

@@ -26,8 +26,7 @@ std::string StateOf(const FleetTask& task) {
 std::size_t MeasuredIn(const Json& index) {
   std::size_t measured = 0;
   for (const Json& row : index.at("cases")) {
-    const std::string status = row.value("status", "");
-    if (status == "OK" || status == "DEGRADED") ++measured;
+    if (IsMeasured(row.value("status", ""))) ++measured;
   }
   return measured;
 }

@@ -103,6 +103,11 @@ ResultFile ReadResult(const std::string& path) {
   return {.path = path, .kind = *kind, .json = std::move(json)};
 }
 
+std::string TextAt(const nlohmann::ordered_json& json, const char* key) {
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 ResultFile ReadSweepCase(const std::string& sweep_folder, const std::string& file) {
   return ReadResult((std::filesystem::path(sweep_folder) / file).string());
 }

@@ -39,6 +39,9 @@ inline constexpr const char* kSweepIndex = "sweep.json";
 // folder without an index.
 ResultFile ReadResult(const std::string& path);
 
+// The text of a key; empty if the key is missing or has no text.
+std::string TextAt(const nlohmann::ordered_json& json, const char* key);
+
 // Reads one case of a sweep: the profile in `file`, a path relative to the sweep's folder.
 ResultFile ReadSweepCase(const std::string& sweep_folder, const std::string& file);
 

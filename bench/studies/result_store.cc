@@ -190,9 +190,7 @@ std::string ResultStore::MachineOf(const std::string& id) const {
   std::error_code none;
   const fs::path file = folder_ / kRuns / id / kStored;
   if (!fs::exists(file, none)) return "";
-  const Json json = Json::parse(ReadWholeFile(file, kMostBytes), nullptr, false);
-  const auto machine = json.is_object() ? json.find("machine") : json.end();
-  return machine != json.end() && machine->is_string() ? machine->get<std::string>() : "";
+  return TextAt(Json::parse(ReadWholeFile(file, kMostBytes), nullptr, false), "machine");
 }
 
 std::vector<std::string> ResultStore::Add(const std::string& path) const {

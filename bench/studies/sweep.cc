@@ -247,13 +247,15 @@ SweepPlan PlanOf(const Json& index, const std::string& path) {
   }
 }
 
+bool IsMeasured(const std::string& status) { return status == "OK" || status == "DEGRADED"; }
+
 int ExitStatusOf(const std::vector<const Json*>& indices) {
   bool measured = false;
   bool wrong = false;
   for (const Json* index : indices) {
     for (const Json& row : index->at("cases")) {
       const std::string status = row.value("status", "");
-      const bool good = status == "OK" || status == "DEGRADED";
+      const bool good = IsMeasured(status);
       measured = measured || good;
       wrong = wrong || (!good && status != "SKIPPED");
     }

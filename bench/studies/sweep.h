@@ -54,6 +54,8 @@ nlohmann::ordered_json NewIndex(const SweepPlan& plan);
 // The plan that an index describes. Throws UsageError if it describes none.
 SweepPlan PlanOf(const nlohmann::ordered_json& index, const std::string& path);
 
+// Whether a case of this status has a time.
+bool IsMeasured(const std::string& status);
 // Of a command that ends with these indices: whether a case failed, or nothing was measured.
 int ExitStatusOf(const std::vector<const nlohmann::ordered_json*>& indices);
 

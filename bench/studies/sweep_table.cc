@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "bench/studies/sweep.h"
 #include "bench/studies/sweep_axes.h"
 #include "harness/report/table.h"
 #include "harness/report/text.h"
@@ -84,7 +85,7 @@ std::string ReasonsText(const std::vector<Json>& rows, const Style& style) {
   std::map<std::string, std::vector<std::string>> ids;
   for (const Json& row : rows) {
     const std::string status = TextOf(row.value("status", Json()));
-    if (status == "OK" || status == "DEGRADED") continue;
+    if (IsMeasured(status)) continue;
     ids[status + ": " + TextOf(row.value("reason", Json()))].push_back(
         TextOf(row.value("id", Json())));
   }
