@@ -161,6 +161,18 @@ class Registrar {
     }
   }
 
+  void AddRefused(const ProblemSet& set, const RefusedProblem& problem) {
+    const std::string name = fmt::format("{}/{}", set.name, problem.name);
+    if (!known_.insert(name).second) return;
+    cases_.all.push_back({name, [name, reason = problem.reason, cases = &cases_] {
+                            benchmark::RegisterBenchmark(
+                                name.c_str(), [reason, cases](benchmark::State& state) {
+                                  ++cases->skipped;
+                                  state.SkipWithError(("SKIPPED: " + reason).c_str());
+                                });
+                          }});
+  }
+
  private:
   // "onednn:abcd.Acdb16a.aBcd16b.infer": the layouts of the operands in their order.
   static std::string SettledName(const SettledProblem& settled, const Op& op) {
@@ -210,6 +222,7 @@ void AddKernels(const std::vector<ProblemSet>& sets, int threads, const AutoVari
     for (const CountedProblem& problem : set.problems) {
       for (const Pass pass : problem.passes) registrar.Add(set, problem, pass);
     }
+    for (const RefusedProblem& problem : set.refused) registrar.AddRefused(set, problem);
   }
 }
 

@@ -47,9 +47,16 @@ struct CountedProblem {
   std::optional<SettledProblem> settled = {};
 };
 
+// A problem that cannot be measured, which keeps its place with the reason.
+struct RefusedProblem {
+  std::string name;
+  std::string reason;
+};
+
 struct ProblemSet {
   std::string name;  // "deepbench-training"
   std::vector<CountedProblem> problems;
+  std::vector<RefusedProblem> refused = {};
   // True if the problem has backward passes: the forward pass then keeps what backward needs.
   bool training = false;
 };

@@ -33,6 +33,8 @@
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
 #include "bench/speed/speed.h"
+#include "bench/traces/benchdnn_batch.h"
+#include "bench/traces/benchdnn_problem_set.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/workload.h"
 #include "harness/report/atomic_file.h"
@@ -109,10 +111,14 @@ struct BenchOptions {
 // The problem sets that the command line names.
 std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   std::vector<ProblemSet> sets;
-  for (const std::string& file : options.files) sets.push_back(ReadProblemSet(file));
+  for (const std::string& file : options.files) sets.push_back(ReadAnyProblemSet(file));
   if (options.problems.empty()) return sets;
-  ProblemSet given{"given", {}, true};
+  ProblemSet given{.name = "given", .problems = {}, .training = true};
   for (const std::string& problem : options.problems) {
+    if (IsBenchdnnText(problem)) {
+      AddBenchdnnProblems(problem, "--problem", given);
+      continue;
+    }
     try {
       given.problems.push_back({.op = ParseProblem(problem)});
     } catch (const ProblemError& error) {
@@ -182,8 +188,10 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<BenchOptions>();
   parser.Add("--problem", options->problems,
-             "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1");
-  parser.Add("--problems FILE", options->files, "run the problems of a file, one a line");
+             "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1; a text that "
+             "begins with -- is a line for benchdnn, and runs on oneDNN");
+  parser.Add("--problems FILE", options->files,
+             "run the problems of a file, one a line, or those of a batch file for benchdnn");
   AddPluginOption(parser);
   parser.Add("--threads", options->threads,
              "OpenMP threads of the kernels (default: all allowed CPUs)");

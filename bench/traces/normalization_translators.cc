@@ -65,7 +65,9 @@ TracedProblem LrnOf(const RowReader& row) {
   }
   LrnSettings settings;
   settings.size = row.Number("ls");
+  settings.alpha = static_cast<float>(row.RealOr("alpha", settings.alpha));
   settings.beta = static_cast<float>(row.RealOr("beta", settings.beta));
+  settings.k = static_cast<float>(row.RealOr("k", settings.k));
   TracedProblem problem;
   problem.op = std::make_shared<LrnOp>(ImageShape(row), settings);
   problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"data", "src"}))};
@@ -85,7 +87,8 @@ TracedProblem SoftmaxOf(const RowReader& row) {
   const std::int64_t axis = row.Number("axis");
   const TracedTensor& src = row.Tensor({"src", "data", "dst"});
   for (const TracedTensor& tensor : row.row().tensors) {
-    if (tensor.present() && !row.LayoutOf(tensor).IsPlainFor(shape)) {
+    if (!tensor.present() || tensor.format_kind == "any") continue;
+    if (!row.LayoutOf(tensor).IsPlainFor(shape)) {
       throw NotTranslated(
           fmt::format("topdnn's softmax is row-major, not {} in {}", tensor.name, tensor.layout));
     }

@@ -15,6 +15,7 @@ namespace {
 TracedProblem InnerProductOf(const RowReader& row) {
   InnerProductEpilogue epilogue{.bias = row.HasTensor("bia")};
   for (const TracedPostOp& op : row.PostOps()) {
+    if (row.pass() != Pass::kForward) throw NotTranslated("a backward pass has no post-ops");
     if (op.name != "eltwise_relu" || epilogue.relu || op.NumberOr(0, 0) != 0 ||
         op.NumberOr(2, 1) != 1) {
       throw NotTranslated(fmt::format("topdnn's inner product has no post-op {} here ({})", op.name,

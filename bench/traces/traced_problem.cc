@@ -266,7 +266,7 @@ void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, Traced
                                     tensor.type, problem.op->kind(), NameOf(problem.execution.type),
                                     NameOf(operand->type)));
   }
-  if (may_choose && tensor.format_kind != "blocked") return;
+  if (tensor.format_kind == "any" || (may_choose && tensor.format_kind != "blocked")) return;
   const Layout layout = reader.LayoutOf(tensor);
   // The letters before the blocks: one for each dimension.
   const auto rank =

@@ -100,7 +100,7 @@ class RowReader {
 
 // Sets the layout of an operand to that of the tensor. Refuses a type that differs from the one
 // that topdnn's operation has in this role, a tensor with gaps, and a layout that no tag describes,
-// unless `may_choose`: then the kernel chooses it.
+// unless `may_choose`: then the kernel chooses it, as it does for the format "any".
 void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, TracedProblem& problem,
             bool may_choose = false);
 

@@ -57,6 +57,7 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
                                     row.row().attributes));
   };
   for (const TracedPostOp& op : row.PostOps()) {
+    if (row.pass() != Pass::kForward) throw NotTranslated("a backward pass has no post-ops");
     const bool last = epilogue.relu;
     if (op.name == "sum" && !epilogue.sum && !last && op.NumberOr(0, 1) == 1 &&
         op.NumberOr(1, 0) == 0) {

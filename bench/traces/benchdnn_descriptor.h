@@ -1,0 +1,67 @@
+// The problem of a line for benchdnn, oneDNN's benchmark program: "mb2ic3oc64_ih224oh112kh7sh2ph3".
+// It is completed as benchdnn does, and written as oneDNN's log writes it, so that a line and a row
+// of a log become the same problem.
+//
+// Sources: oneDNN's tests/benchdnn/doc/knobs_desc.md and driver_*.md, and the functions str2desc of
+// tests/benchdnn/*/*_aux.cpp and sanitize_desc of tests/benchdnn/common.cpp, versions 2.6 and 3.3.
+
+#ifndef TOPDNN_BENCH_TRACES_BENCHDNN_DESCRIPTOR_H_
+#define TOPDNN_BENCH_TRACES_BENCHDNN_DESCRIPTOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+// A line that benchdnn would not read either: one line, what is wrong and the fix.
+class BenchdnnError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// What benchdnn calls a descriptor, by the drivers that use it.
+enum class DescriptorForm {
+  kConvolution,   // gXmbX_icX_ocX, and iX oX kX sX pX dX of each spatial dimension
+  kPooling,       // the same without groups and output channels
+  kInnerProduct,  // mbXicX_idXihXiwX_ocX
+  kBatchNorm,     // mbXicX_idXihXiwX_epsF
+  kLrn,           // mbXicX_idXihXiwX_lsX_alphaF_betaF_kF
+  kResampling,    // mbXicX_idXihXiwX_odXohXowX
+};
+
+struct BenchdnnDescriptor {
+  std::string problem;      // as the log writes it: "mb2_ic3oc64_ih224oh112kh7sh2dh0ph3_iw224..."
+  std::string name;         // "alexnet:conv1" of n"alexnet:conv1"; or empty
+  int spatial = 0;          // 1 to 3 dimensions; 0 without
+  std::int64_t groups = 1;  // of a convolution
+};
+
+// `minibatch` replaces the one of the text, if it is above 0. Throws BenchdnnError.
+BenchdnnDescriptor ParseDescriptor(std::string_view text, DescriptorForm form,
+                                   std::int64_t minibatch);
+
+// The shapes of "16x16x8x8:16x32x8x8" without a name. `minibatch` as above, the first extent of
+// each. Throws BenchdnnError.
+std::vector<std::vector<std::int64_t>> ParseShapes(std::string_view text, std::int64_t minibatch);
+
+// A whole number from 0 to 2^30; nothing for other text.
+std::optional<std::int64_t> ParseExtent(std::string_view text);
+
+// Along one dimension of a convolution or pooling; a dilation of 0 is a dense kernel.
+struct WindowExtents {
+  std::int64_t input, kernel, stride, dilation;
+
+  std::int64_t range() const { return (kernel - 1) * (dilation + 1) + 1; }
+};
+// The extent of the result if the padding is the same on both sides, and the leading padding if the
+// extent of the result is given. Both divide as C does, toward zero.
+std::int64_t OutputExtent(const WindowExtents& e, std::int64_t padding);
+std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_TRACES_BENCHDNN_DESCRIPTOR_H_

@@ -1,0 +1,251 @@
+// Lines and batch files for benchdnn as problems of topdnn's kernels, and rows of logs as lines.
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bench/cases/problem_sets.h"
+#include "bench/command_line/command.h"
+#include "bench/traces/benchdnn_batch.h"
+#include "bench/traces/traced_problem.h"
+
+namespace topdnn {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// "conv/n2... forward type=f32 mode=train src=abcd", or the reason.
+std::string Translated(const TraceRow& row) {
+  const auto result = ProblemOf(row);
+  if (const auto* none = std::get_if<NoProblem>(&result)) return none->reason;
+  const auto& problem = std::get<TracedProblem>(result);
+  return fmt::format("{}/{} {} {}", problem.op->kind(), problem.op->Problem(),
+                     NameOf(problem.execution.pass),
+                     SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words());
+}
+
+using Files = std::map<std::string, std::string>;
+
+std::vector<TraceRow> Rows(const std::string& text, const Files& files = {},
+                           const std::string& path = "") {
+  return ParseBenchdnnText(text, path.empty() ? "given" : path, !path.empty(),
+                           [&files](const std::string& name) {
+                             const auto found = files.find(name);
+                             if (found == files.end()) throw UsageError(name + ": no such file");
+                             return found->second;
+                           });
+}
+
+std::vector<std::string> All(const std::string& text, const Files& files = {},
+                             const std::string& path = "") {
+  std::vector<std::string> problems;
+  for (const TraceRow& row : Rows(text, files, path)) problems.push_back(Translated(row));
+  return problems;
+}
+
+std::string One(const std::string& text) {
+  const std::vector<std::string> problems = All(text);
+  EXPECT_EQ(problems.size(), 1u) << text;
+  return problems.empty() ? "" : problems.front();
+}
+
+struct Vector {
+  std::string line, problem;
+};
+
+// Problems of benchdnn's input files and pages (oneDNN's tests/benchdnn/inputs/conv/shapes_tails
+// and shapes_basic, inputs/pool/shapes_2d, doc/driver_*.md; version 2.6), and their extents by
+// hand.
+const Vector kVectors[] = {
+    // 13 rows, a kernel of 3, 12 results: 11 + 3 - 13 = 1 row of padding below. A bias by default.
+    {"--conv ic32oc13_ih13oh12kh3ph0_n\"tails_conv:1\"",
+     "conv/n2c32h13w13k13r3s3u1v1p0q0P1Q1_bias forward type=f32 mode=train bias=a"},
+    // (84 - 8) / 4 + 1 = 20
+    {"--conv --dir=FWD_I g1ic4ih84oc16oh20kh8sh4ph0_n\"tails_conv:23\"",
+     "conv/n2c4h84w84k16r8s8u4v4p0q0 forward type=f32 mode=infer"},
+    // 119 * 2 + 3 - 240 - 1 = 0 rows of padding below
+    {"--conv --dir=BWD_D g64ic512oc512_ih240oh120kh3sh2dh0ph1_n\"tails_conv:21\"",
+     "conv/n2c512h240w240k512r3s3u2v2p1q1P0Q0g64 backward_data type=f32 mode=train"},
+    {"--conv --dir=BWD_WB g1ic17oc17_ih8oh4kh3ph1sh2_n\"2d_conv:3x3_stride_tail\"",
+     "conv/n2c17h8w8k17r3s3u2v2p1q1P0Q0_bias backward_weights type=f32 mode=train diff_bias=a"},
+    // (227 - 11) / 4 + 1 = 55
+    {"--conv --mb=4 --dir=FWD_D --cfg=f32 "
+     "ic3ih227iw227_oc96oh55ow55_kh11kw11_sh4sw4ph0pw0_n\"a:1\"",
+     "conv/n4c3h227w227k96r11s11u4v4p0q0 forward type=f32 mode=train"},
+    // 31 rows, 3 + 2 * 2: (60 - 3 + 2) / 2 + 1 = 30, one less than given: 60 + 3 - 60 - 1 = 2
+    // below.
+    // 4 columns: 60 + 4 - 60 - 1 = 3 at the right.
+    {"--pool mb4ic23_ih60iw60_oh31ow31_kh3kw4_sh2sw2_ph1pw1",
+     "pool/maxn4c23h60w60r3s4u2v2p1q1P2Q3 forward type=f32 mode=train src=abcd dst=abcd"},
+    // No padding is given: ((32 - 1) * 1 - 32 + 3) / 2 = 1
+    {"--pool --alg=avg_np mb2ic16_ih32oh32_kh3",
+     "pool/averagen2c16h32w32r3s3u1v1p1q1 forward type=f32 mode=train src=abcd dst=abcd"},
+    {"--ip mb112ic2048_ih1iw1_oc1000_n\"resnet:ip1\"",
+     "inner_product/n112c2048h1w1k1000_bias forward type=f32 mode=train bias=a"},
+    {"--lrn mb256ic96_ih55n\"alexnet:norm1\"", "lrn/256x96x55x55_size5_alpha0.00012207031 forward"},
+    {"--bnorm --flags=SR mb96_ic192_ih71iw71_n\"googlenet_v3:conv_4_4_batchnorm\"",
+     "batchnorm/96x192x71x71_relu forward type=f32 mode=train src=abcd dst=abcd"},
+    {"--resampling mb96ic768_ih17oh34", "resize/96x768x17x17_scale2x2 forward"},
+    {"--matmul --wtag=ba 10x30:30x20",
+     "gemm/m10n20k30_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
+    {"--eltwise --dir=BWD_D --tag=nChw16c 50x192x55x55",
+     "relu/50x192x55x55 backward_data type=f32 mode=train dst=aBcd16b diff_src=aBcd16b "
+     "diff_dst=aBcd16b"},
+    {"--softmax --dir=FWD_D --stag=nc --axis=1 256x1000", "softmax/n256k1000 forward type=f32"},
+    {"--concat --stag=nChw16c:nChw16c --dtag=undef 16x16x16x16:16x32x16x16",
+     "concat/16x48x16x16_axis1_parts16x32 forward type=f32 mode=train src_0=aBcd16b src_1=aBcd16b "
+     "dst=aBcd16b"},
+    {"--sum --sdt=f32:f32:f32 --stag=nhwc 16x16x3x5",
+     "add/16x16x3x5_of3 forward type=f32 mode=train src_0=acdb src_1=acdb src_2=acdb dst=acdb"},
+    {"--binary 8x7x6:1x7", "bias/8x7x6 forward type=f32 mode=train src=abc bias=a"},
+    {"--reduction --alg=mean 2x16x8x8:2x16x1x1", "reduce/mean2x16x8x8_cd_keep forward"},
+    {"--reorder --stag=hwio --dtag=OIhw4i16o4i 32x32x3x3",
+     "reorder/32x32x3x3_fromf32_tof32 forward type=f32 mode=train src=cdba dst=ABcd4b16a4b"},
+};
+
+TEST(BenchdnnTest, PublishedProblemsHaveTheExtentsOfTheirDescriptors) {
+  for (const Vector& one : kVectors) {
+    EXPECT_THAT(One(one.line), StartsWith(one.problem)) << one.line;
+  }
+}
+
+// (224 - 7 + 2 * 3) / 2 + 1 = 112; 111 * 2 + 7 - 224 - 3 = 2 rows below. A dilation of 1 widens a
+// kernel of 3 to 5 rows: 9 - 5 + 1 = 5.
+TEST(BenchdnnTest, AResultThatIsLeftOutIsComputed) {
+  EXPECT_THAT(One("--conv --dir=FWD_I mb1ic3oc64_ih224kh7sh2ph3"),
+              StartsWith("conv/n1c3h224w224k64r7s7u2v2p3q3P2Q2 "));
+  EXPECT_THAT(One("--conv --dir=FWD_I ic16oc16ih9kh3dh1"),
+              StartsWith("conv/n2c16h9w9k16r3s3u1v1p0q0d2e2 "));
+}
+
+TEST(BenchdnnTest, BothDialectsGiveTypesAndPostOps) {
+  const std::string problem = " ic32oc32_ih13oh13kh3ph1";
+  const std::string integers = "conv/n2c32h13w13k32r3s3u1v1p1q1 forward type=u8 mode=infer";
+  EXPECT_EQ(One("--conv --dir=FWD_D --cfg=u8s8s32" + problem), integers);
+  EXPECT_EQ(One("--conv --dir=FWD_D --dt=u8:s8:s32" + problem), integers);
+  const std::string fused =
+      "conv/n2c32h13w13k32r3s3u1v1p1q1_sum_relu forward type=bf16 mode=infer src=acdb dst=acdb";
+  const std::string tags = " --dir=FWD_I --stag=nhwc --dtag=axb";
+  EXPECT_EQ(One("--conv --cfg=bf16bf16bf16 --attr-post-ops='sum;relu'" + tags + problem), fused);
+  EXPECT_EQ(One("--conv --dt=bf16 --attr-post-ops=sum+relu" + tags + problem), fused);
+  EXPECT_EQ(One("--conv --dt=bf16 --attr=post_ops='sum;relu'" + tags + problem), fused);
+  EXPECT_EQ(One("--conv --dir=FWD_I --cfg=f32_wino" + problem),
+            "conv/n2c32h13w13k32r3s3u1v1p1q1 forward type=f32 mode=infer algorithm=winograd");
+}
+
+TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {
+  const auto reason = [](const std::string& options) {
+    return One("--conv " + options + " ic32oc32_ih13oh13kh3ph1");
+  };
+  EXPECT_THAT(reason("--attr-scales=src:common:2"), HasSubstr("no attr-scales:src:common:2"));
+  EXPECT_THAT(reason("--attr-oscale=common:2.25"), HasSubstr("no attr-oscale:common:2.25"));
+  EXPECT_THAT(reason("--attr-post-ops=relu:0.5"), HasSubstr("no post-op eltwise_relu"));
+  EXPECT_THAT(reason("--attr-post-ops=add:f32:per_oc"), HasSubstr("no post-op binary_add"));
+  EXPECT_THAT(reason("--dir=BWD_D --attr-post-ops=relu"), HasSubstr("no post-ops"));
+  EXPECT_THAT(reason("--cfg=u8s8u8"), HasSubstr("dst is u8"));
+  EXPECT_THAT(reason("--engine=gpu"), HasSubstr("engine gpu"));
+  EXPECT_THAT(One("--conv g17mb16ic17id5oc17od5kd3pd1"), HasSubstr("3-D"));
+  EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0"), HasSubstr("1-D"));
+  EXPECT_THAT(One("--deconv --cfg=anything mb1ic3oc4ih3oh4kh2"), HasSubstr("deconvolution"));
+  EXPECT_THAT(One("--matmul --wtag=any 10x30:30x20"), HasSubstr("wei in the format any"));
+  EXPECT_THAT(One("--matmul --bia_dt=f32 10x30:30x20"), HasSubstr("no bias"));
+  EXPECT_THAT(One("--matmul --runtime_dims_masks=3:3 10x30:30x20"),
+              HasSubstr("runtime_dims_masks"));
+  EXPECT_THAT(One("--sum --scales=2:4 2x2"), HasSubstr("scales:2:4"));
+  EXPECT_THAT(One("--binary --alg=MUL 2x2x2:2x2x2"), HasSubstr("no binary_mul"));
+}
+
+TEST(BenchdnnTest, ListsAreCombinedAndOptionsStayInForce) {
+  EXPECT_THAT(All("--pool --dir=FWD_I,BWD_D --tag=abx,axb ic2ih4kh2 # and again\n"
+                  "--tag=aBx8b ic8ih4kh2 --reset ic2ih4kh2"),
+              ElementsAre(AllOf(HasSubstr(" forward"), HasSubstr("src=abcd")),
+                          AllOf(HasSubstr("backward_data"), HasSubstr("=abcd")),
+                          AllOf(HasSubstr(" forward"), HasSubstr("src=acdb")),
+                          AllOf(HasSubstr("backward_data"), HasSubstr("=acdb")),
+                          AllOf(HasSubstr(" forward"), HasSubstr("c8"), HasSubstr("src=aBcd8b")),
+                          AllOf(HasSubstr("backward_data"), HasSubstr("=aBcd8b")),
+                          HasSubstr("mode=train src=abcd")));
+  // A driver begins with its defaults: a line that benchdnn prints can be joined with others.
+  EXPECT_THAT(All("--ip --dir=FWD_I ic4oc4\n--ip ic4oc4"),
+              ElementsAre(HasSubstr("k4 forward"), HasSubstr("k4_bias forward")));
+  // An empty value in a list, and a value that continues on the next line.
+  EXPECT_THAT(All("--ip --dir=FWD_I --attr-post-ops=, \\\n   relu ic4oc4"),
+              ElementsAre(HasSubstr("k4 "), HasSubstr("k4_relu ")));
+  EXPECT_THAT(All("--ip --dir=FWD_I --match=.*oc[45]$ ic4oc3 ic4oc4 ic4oc5"),
+              ElementsAre(HasSubstr("k4 "), HasSubstr("k5 ")));
+}
+
+TEST(BenchdnnTest, AFileIncludesFilesOfItsFolderWhichNamesTheDriver) {
+  const Files files = {{"in/ip/shapes", "# two\nic4oc4\n\nic4oc5n\"x\"\n"}};
+  EXPECT_THAT(All("--dir=FWD_I --mb=1,0 --batch=shapes", files, "in/ip/test_ip"),
+              ElementsAre(HasSubstr("n1c4k4"), HasSubstr("n2c4k4"), HasSubstr("n1c4k5"),
+                          HasSubstr("n2c4k5")));
+  EXPECT_TRUE(IsBenchdnnText("# shapes\nic3oc4_ih8kh3n\"a/b\""));
+  EXPECT_TRUE(IsBenchdnnText("--reset"));
+  EXPECT_TRUE(IsBenchdnnText("10x30:30x20"));
+  EXPECT_FALSE(IsBenchdnnText("# one\nconv/n2c16h28w28k32r3s3u1v1p1q1 x3"));
+  EXPECT_FALSE(IsBenchdnnText("passes: forward"));
+  EXPECT_FALSE(IsBenchdnnText(""));
+}
+
+TEST(BenchdnnTest, BadInputIsOneLineWithItsPlace) {
+  const Files files = {{"d/bad", "\nic4oc4 nonsense"}, {"d/self", "--batch=self"}};
+  const auto message = [&files](const std::string& text, const std::string& path = "") {
+    try {
+      Rows(text, files, path);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  const Vector kBad[] = {
+      {"--cov ic3oc4ih3kh1", "given, line 1: --cov is no driver of benchdnn; did you mean --conv?"},
+      {"ic3oc4ih3kh1", "line 1: the problem 'ic3oc4ih3kh1' has no driver; write --conv"},
+      {"--dir=FWD_D", "the option --dir has no driver"},
+      {"\n\n--conv --dirr=FWD_D", "line 3: --dirr is no option of benchdnn's driver conv; did you"},
+      {"--conv --dir=SIDEWAYS ic3oc4ih3kh1", "'SIDEWAYS' is not a direction; use FWD_B"},
+      {"--conv --cfg=u8s9 ic3oc4ih3kh1", "'u8s9' is not a configuration"},
+      {"--conv --dt=f32:f33:f32 ic3oc4ih3kh1", "'f33' is not a type"},
+      {"--conv --dt=f32:f32 ic3oc4ih3kh1", "give one type, or 3"},
+      {"--conv --stag=a/b ic3oc4ih3kh1", "'a/b' is not a layout"},
+      {"--conv --alg=FFT ic3oc4ih3kh1", "--alg=fft is unknown; use DIRECT"},
+      {"--conv --attr-post-ops=relux ic3oc4ih3kh1", "'relux' is not a post-op"},
+      {"--conv ic3oc4", "needs an image"},
+      {"--conv ic3oc4ih3", "needs kh of 1 or more"},
+      {"--conv oc4ih3kh1", "needs ic of 1 or more"},
+      {"--conv ic3oc4ih3kh1sh0", "needs a stride sh of 1 or more"},
+      {"--conv ic3oc4ih3kh9", "has no result along h: input 3, kernel 9"},
+      {"--conv ic3oc4ih9oh3kh3ph0", "contradicts itself: oh is 3, and ih gives 7"},
+      {"--conv ic3oc4ih3kh1zz9", "has the unknown part 'zz9'"},
+      {"--conv ic3oc4ih99999999999999999999kh1",
+       "has ih99999999999999999999; write a number up to"},
+      {"--conv ic3oc4id3kd1ih3kh1", "needs both h and w beside d"},
+      {"--eltwise 2x0x", "is not a shape"},
+      {"--eltwise 2x2:2x2", "has 2 shapes; this driver takes 1"},
+      {"--conv --match=( ic3oc4ih3kh1", "--match=( is not a regular expression"},
+      {"-x", "'-x' is no option"},
+      {"--batch=missing", "missing: no such file"},
+      {"--batch=", "names no file"},
+  };
+  for (const Vector& one : kBad) EXPECT_THAT(message(one.line), HasSubstr(one.problem)) << one.line;
+  EXPECT_THAT(message("--conv --batch=bad", "d/x"), StartsWith("d/bad, line 2: "));
+  EXPECT_THAT(message("--batch=self", "d/x"), HasSubstr("d/self, line 1: --batch=self includes"));
+  EXPECT_THAT(message("--batch=../x", "d/x"), HasSubstr("outside of the file's folder"));
+  EXPECT_THAT(message("--batch=/etc/passwd", "d/x"), HasSubstr("outside of the file's folder"));
+  // 30^3 problems, and lists whose product overflows.
+  std::string list = "0";
+  for (int i = 1; i < 30; ++i) list += ",0";
+  const std::string lists = fmt::format("--eltwise --alpha={0} --beta={0} --mb={0} ", list);
+  EXPECT_THAT(message(lists + "2x2"), HasSubstr("more than 10000 problems; shorten the lists"));
+}
+
+}  // namespace
+}  // namespace topdnn
