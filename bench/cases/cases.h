@@ -6,14 +6,23 @@
 #define TOPDNN_BENCH_CASES_CASES_H_
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "bench/cases/problem_sets.h"
+#include "kernels/op.h"
 
 namespace topdnn {
 
 struct BenchmarkCase {
   std::string name;                     // as Google Benchmark prints it
   std::function<void()> register_case;  // with Google Benchmark
+  // Of a case that is one kernel: the operation, and how it runs. Layouts and the algorithm are
+  // those that the case settles for oneDNN.
+  std::shared_ptr<const Op> op = nullptr;
+  SettledProblem settled = {};
+  std::string refusal = {};  // why a problem of a set is not measured
 };
 
 struct BenchmarkCases {

@@ -164,13 +164,16 @@ class Registrar {
   void AddRefused(const ProblemSet& set, const RefusedProblem& problem) {
     const std::string name = fmt::format("{}/{}", set.name, problem.name);
     if (!known_.insert(name).second) return;
-    cases_.all.push_back({name, [name, reason = problem.reason, cases = &cases_] {
-                            benchmark::RegisterBenchmark(
-                                name.c_str(), [reason, cases](benchmark::State& state) {
-                                  ++cases->skipped;
-                                  state.SkipWithError(("SKIPPED: " + reason).c_str());
-                                });
-                          }});
+    BenchmarkCase one;
+    one.name = name;
+    one.refusal = problem.reason;
+    one.register_case = [name, reason = problem.reason, cases = &cases_] {
+      benchmark::RegisterBenchmark(name.c_str(), [reason, cases](benchmark::State& state) {
+        ++cases->skipped;
+        state.SkipWithError(("SKIPPED: " + reason).c_str());
+      });
+    };
+    cases_.all.push_back(std::move(one));
   }
 
  private:
@@ -194,16 +197,27 @@ class Registrar {
                       key.threads, cold ? "/cold" : "");
       // A set may contain a problem twice.
       if (!known_.insert(name).second) continue;
-      cases_.all.push_back(
-          {name + "/manual_time", [key, name, automatic = automatic_, cases = &cases_] {
-             benchmark::RegisterBenchmark(name.c_str(),
-                                          [key, name, automatic, cases](benchmark::State& state) {
-                                            RunCase(state, key, name, automatic, *cases);
-                                          })
-                 ->UseManualTime()
-                 ->Unit(benchmark::kMicrosecond);
-           }});
+      cases_.all.push_back({name + "/manual_time",
+                            [key, name, automatic = automatic_, cases = &cases_] {
+                              benchmark::RegisterBenchmark(
+                                  name.c_str(),
+                                  [key, name, automatic, cases](benchmark::State& state) {
+                                    RunCase(state, key, name, automatic, *cases);
+                                  })
+                                  ->UseManualTime()
+                                  ->Unit(benchmark::kMicrosecond);
+                            },
+                            key.op, SettledFor(key)});
     }
+  }
+
+  // How the case runs on oneDNN. Layouts of other backends say nothing about it.
+  SettledProblem SettledFor(const CaseKey& key) const {
+    if (key.settled) return *key.settled;
+    const std::optional<Variant> variant = FindVariant(key.variant);
+    if (!variant || variant->backend != kSettledBackend) return {key.execution, {}, {}};
+    KernelRequest request = RequestOf(*variant, key.op, key.execution, key.threads).value();
+    return {key.execution, std::move(request.layouts), std::move(request.algorithm)};
   }
 
   int threads_;

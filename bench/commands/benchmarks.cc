@@ -17,6 +17,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -34,6 +35,7 @@
 #include "bench/command_line/plugin_words.h"
 #include "bench/speed/speed.h"
 #include "bench/traces/benchdnn_batch.h"
+#include "bench/traces/benchdnn_line.h"
 #include "bench/traces/benchdnn_problem_set.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/workload.h"
@@ -106,6 +108,7 @@ struct BenchOptions {
   std::vector<std::string> problems;
   std::vector<std::string> files;
   int threads = 0;
+  bool repro = false;
 };
 
 // The problem sets that the command line names.
@@ -143,6 +146,25 @@ void AddCases(const BenchOptions& options, bool everything, BenchmarkCases& case
   AddSpeed(threads, cases);
 }
 
+// Each problem once: several backends and states of the caches measure the same one.
+void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
+  std::set<std::string> printed;
+  for (const BenchmarkCase* one : selected) {
+    BenchdnnLine line{{}, one->refusal};
+    if (one->refusal.empty()) line.reason = "is not a kernel; topdnn plan --repro has a network's";
+    std::string name = one->name;
+    if (one->op != nullptr) {
+      const SettledProblem& settled = one->settled;
+      name = fmt::format("{}/{} {} {}", one->op->kind(), one->op->Problem(),
+                         NameOf(settled.execution.pass), NameOf(settled.execution.type));
+      line = BenchdnnLineOf(
+          TracedProblem{one->op, settled.execution, settled.layouts, settled.algorithm});
+    }
+    const std::string text = line.Printed(name);
+    if (printed.insert(text).second) fmt::print("{}\n", text);
+  }
+}
+
 int ExitStatusOf(const BenchmarkCases& cases) {
   if (Interrupted()) return kExitInterrupted;
   if (cases.failed > 0) return kExitWrong;
@@ -168,6 +190,10 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   benchmark::Initialize(&argc, argv.data());
   BenchmarkCases cases;
   AddCases(options, flags.list || !benchmark::GetBenchmarkFilter().empty(), cases);
+  if (options.repro) {
+    PrintLines(Selected(cases));
+    return kExitGood;
+  }
   for (const BenchmarkCase* one : Selected(cases)) {
     if (flags.list) {
       fmt::print("{}\n", one->name);
@@ -193,6 +219,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--problems FILE", options->files,
              "run the problems of a file, one a line, or those of a batch file for benchdnn");
   AddPluginOption(parser);
+  parser.AddFlag("--repro", options->repro,
+                 "print the selected kernels' problems as lines for benchdnn, and run nothing");
   parser.Add("--threads", options->threads,
              "OpenMP threads of the kernels (default: all allowed CPUs)");
   parser.AllowOthers();

@@ -12,6 +12,7 @@
 #include "bench/choice/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/traces/benchdnn_line.h"
 #include "bench/workload/workload.h"
 #include "harness/report/style.h"
 #include "harness/report/table.h"
@@ -27,6 +28,7 @@ struct PlanOptions {
   bool train = false;
   bool infer = false;
   bool buffers = false;
+  bool repro = false;
 };
 
 constexpr double kMiB = 1 << 20;
@@ -156,11 +158,27 @@ void PrintMemory(const Plan& plan, const Style& style) {
   fmt::print("{}", Wrap(text, style.width, 2));
 }
 
+// Each stage in its layouts.
+void PrintLines(const Plan& plan) {
+  for (const Stage& stage : plan.stages()) {
+    TracedProblem problem{stage.op, stage.execution, {}, stage.request.algorithm};
+    for (const KernelOperand& operand : stage.kernel->operands()) {
+      problem.layouts[operand.arg] = operand.desc.layout;
+    }
+    fmt::print("{}\n", BenchdnnLineOf(problem).Printed(
+                           fmt::format("{} {}", stage.name, NameOf(stage.pass))));
+  }
+}
+
 int RunPlan(PlanOptions options) {
   if (options.train && options.infer) throw UsageError("--train and --infer: take one of them");
   const std::string choice = ChooseInNetwork(options.workload, /*training=*/!options.infer);
   const Workload workload = PlanWorkload(options.workload, /*training=*/!options.infer);
   const Plan& plan = *workload.plan;
+  if (options.repro) {
+    PrintLines(plan);
+    return kExitGood;
+  }
   const Style style = DetectStyle(stdout);
   const std::string subject = fmt::format(
       "{} {}, batch {}, {}, {}, {} threads: {:.3f} GMAC and {} parameters", workload.network,
@@ -183,6 +201,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--train", options->train, "a training step (default)");
   parser.AddFlag("--infer", options->infer, "an inference step");
   parser.AddFlag("--buffers", options->buffers, "list the buffers too");
+  parser.AddFlag("--repro", options->repro,
+                 "print only the stages, as lines for benchdnn, oneDNN's benchmark program");
   return [options] { return RunPlan(*options); };
 }
 

@@ -35,6 +35,7 @@ struct TraceOptions {
   std::vector<std::string> words;  // the log, or the command
   bool run = false;
   bool read_only = false;
+  bool repro = false;
   bool all = false;
   bool ceilings = false;
   int threads = 0;
@@ -133,15 +134,17 @@ int RunTrace(const TraceOptions& options) {
   int status = kExitGood;
   MeasuredTrace measured =
       TranslateTrace(options.run ? RunCommand(options, status) : ReadLog(options));
-  if (!options.read_only) Measure(options, measured);
+  if (!options.read_only && !options.repro) Measure(options, measured);
   std::FILE* const stream =
       options.json == kStandardOutput || options.save == kStandardOutput ? stderr : stdout;
-  fmt::print(stream, "{}", TraceText(measured, options.all, DetectStyle(stream)));
+  fmt::print(stream, "{}",
+             options.repro ? BenchdnnText(measured)
+                           : TraceText(measured, options.all, DetectStyle(stream)));
   if (!options.save.empty()) WriteFileAtomically(options.save, ProblemSetText(measured));
   if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(TraceJson(measured)));
   if (Interrupted()) return kExitInterrupted;
   if (measured.AnyFailed()) return kExitWrong;
-  if (status != kExitGood || options.read_only) return status;
+  if (status != kExitGood || options.read_only || options.repro) return status;
   return measured.AnyMeasured() ? kExitGood : kExitNothing;
 }
 
@@ -154,6 +157,9 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag("--run", options->run,
                  "run the command with ONEDNN_VERBOSE=1, pass its output on, and read its log");
   parser.AddFlag("--read-only", options->read_only, "print what the log says, and measure nothing");
+  parser.AddFlag("--repro", options->repro,
+                 "print each row as a line for benchdnn, oneDNN's benchmark program, and measure "
+                 "nothing");
   parser.AddFlag("--all", options->all, "print all rows, not only the costliest");
   parser.Add("--threads", options->threads,
              "OpenMP threads of the kernels (default: those of the log, if allowed here)");

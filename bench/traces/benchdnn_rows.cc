@@ -78,6 +78,16 @@ BenchdnnConfiguration TypesOf(const BenchdnnChoice& choice, std::size_t count) {
   return {ParseTypes(At(choice, "dt"), count), false};
 }
 
+void AddUnsupported(const BenchdnnChoice& choice, std::initializer_list<std::string_view> names,
+                    TraceRow& row) {
+  for (const std::string_view name : names) {
+    const std::string& value = At(choice, name);
+    if (value.find_first_not_of("0:") == std::string::npos) continue;
+    if (!row.attributes.empty()) row.attributes += " ";
+    row.attributes += fmt::format("{}:{}", name, OneLine(value));
+  }
+}
+
 void AddDataAndDiff(const BenchdnnChoice& choice, int rank, TraceRow& row) {
   row.prop_kind = ParseDirection(At(choice, "dir")).prop_kind;
   const std::string type = ParseTypes(At(choice, "dt"), 1).front();

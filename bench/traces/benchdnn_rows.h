@@ -4,6 +4,7 @@
 #define TOPDNN_BENCH_TRACES_BENCHDNN_ROWS_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <span>
 #include <string>
@@ -31,6 +32,9 @@ TraceRow RowWith(const BenchdnnChoice& choice);
 TracedTensor TensorOf(std::string_view name, std::string_view type, std::string_view tag, int rank);
 // The types of src, weights and dst: "cfg" of oneDNN 2, or "dt".
 BenchdnnConfiguration TypesOf(const BenchdnnChoice& choice, std::size_t count);
+// Adds the options that are set as attributes, which topdnn's kernels do not have.
+void AddUnsupported(const BenchdnnChoice& choice, std::initializer_list<std::string_view> names,
+                    TraceRow& row);
 // The direction, and the tensors data and diff of an operation that keeps its shape.
 void AddDataAndDiff(const BenchdnnChoice& choice, int rank, TraceRow& row);
 

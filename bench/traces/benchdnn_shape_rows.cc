@@ -71,12 +71,7 @@ TraceRow MatmulRow(const BenchdnnChoice& choice, std::string_view text) {
                  TensorOf("wei", types[1], At(choice, "wtag"), rank),
                  TensorOf("bia", ParseTypes(bias, 1).front(), "abx", rank),
                  TensorOf("dst", types[2], At(choice, "dtag"), rank)};
-  for (const char* const name : {"runtime_dims_masks", "strides", "encoding"}) {
-    const std::string& value = At(choice, name);
-    if (value.find_first_not_of("0:") == std::string::npos) continue;
-    row.attributes +=
-        fmt::format("{}{}:{}", row.attributes.empty() ? "" : " ", name, OneLine(value));
-  }
+  AddUnsupported(choice, {"runtime_dims_masks", "strides", "encoding"}, row);
   return row;
 }
 

@@ -17,8 +17,8 @@ namespace {
 
 bool IsInteger(std::string_view type) { return type == "u8" || type == "s8"; }
 
-// src, weights, bias and dst. The bias has the type of the weights, or f32 if those are integers.
-// (oneDNN 3: bia_dt() of tests/benchdnn/conv/conv.hpp)
+// src, weights, bias and dst. Without its own option, the bias has the type of the weights, or f32
+// if those are integers. (oneDNN 3.3: bia_dt() of tests/benchdnn/conv/conv.hpp; oneDNN 3.8: f32)
 void AddProduct(const BenchdnnChoice& choice, const std::vector<std::string>& types, int src_rank,
                 int weights_rank, int dst_rank, TraceRow& row) {
   const BenchdnnDirection direction = ParseDirection(At(choice, "dir"));
@@ -27,7 +27,8 @@ void AddProduct(const BenchdnnChoice& choice, const std::vector<std::string>& ty
   if (IsInteger(types[0]) && row.prop_kind == "forward_training") {
     row.prop_kind = "forward_inference";
   }
-  const std::string bias = !direction.bias ? "undef" : IsInteger(types[1]) ? "f32" : types[1];
+  std::string bias = ParseTypes(At(choice, "bia_dt"), 1).front();
+  if (direction.bias && bias == "undef") bias = IsInteger(types[1]) ? "f32" : types[1];
   row.tensors = {TensorOf("src", types[0], At(choice, "stag"), src_rank),
                  TensorOf("wei", types[1], At(choice, "wtag"), weights_rank),
                  TensorOf("bia", bias, "a", 1),
@@ -54,6 +55,7 @@ TraceRow ConvolutionRow(const BenchdnnChoice& choice, std::string_view text) {
   }
   const int rank = problem.spatial + 2;
   AddProduct(choice, configuration.types, rank, problem.groups > 1 ? rank + 1 : rank, rank, row);
+  AddUnsupported(choice, {"strides"}, row);
   return row;
 }
 

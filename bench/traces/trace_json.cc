@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/command_line/command.h"
+#include "bench/traces/benchdnn_line.h"
 #include "bench/traces/trace_report.h"
 #include "bench/workload/libraries.h"
 #include "harness/machine/machine.h"
@@ -70,6 +71,7 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
         {"cold", RegimeSeconds(measured.cold)},
         {"hot", RegimeSeconds(measured.hot)}}},
   };
+  json["repro"] = TextOrNull(BenchdnnLineOf(row).text);
   json["topdnn"] = nullptr;
   if (measured.problem) {
     json["topdnn"] =

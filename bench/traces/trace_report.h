@@ -17,6 +17,10 @@ inline constexpr std::size_t kTraceRowsShown = 20;
 // The summary, and a table of the costliest rows, or of all.
 std::string TraceText(const MeasuredTrace& measured, bool all, const Style& style);
 
+// A line for benchdnn for each row, the costliest first; a comment with the reason for a row
+// without such a line.
+std::string BenchdnnText(const MeasuredTrace& measured);
+
 // {"schema": 1, "command", "machine", "dialect", "lines", "primitives", "rows": [...], ...}.
 nlohmann::ordered_json TraceJson(const MeasuredTrace& measured);
 

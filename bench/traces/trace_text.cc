@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "bench/traces/benchdnn_line.h"
 #include "bench/traces/trace_report.h"
 #include "harness/one_line.h"
 #include "harness/report/table.h"
@@ -207,6 +208,14 @@ std::string TypesText(const TraceRow& row) {
 
 std::string LayoutsText(const TraceRow& row) {
   return PartsText(row, [](const TracedTensor& tensor) { return tensor.LayoutText(); });
+}
+
+std::string BenchdnnText(const MeasuredTrace& measured) {
+  std::string text;
+  for (const MeasuredRow& row : measured.rows) {
+    text += BenchdnnLineOf(row.row).Printed(NameOfRow(row.row)) + "\n";
+  }
+  return text;
 }
 
 std::string TraceText(const MeasuredTrace& measured, bool all, const Style& style) {

@@ -122,10 +122,14 @@ TracedProblem PoolOf(const RowReader& row) {
       std::max({e.pad_top, e.pad_left, e.pad_bottom, e.pad_right}) == 0) {
     algorithm = PoolAlgorithm::kAverage;
   }
+  const DataType type = row.TypeOf(row.Tensor({"src", "diff_src"}));
+  if (algorithm != PoolAlgorithm::kMax && (type == DataType::kU8 || type == DataType::kS8)) {
+    throw NotTranslated(fmt::format("topdnn does not say how an average rounds {}", NameOf(type)));
+  }
   TracedProblem problem;
   problem.op = std::make_shared<PoolOp>(algorithm, e);
   CheckOutputs(row, e.oh(), e.ow());
-  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  problem.execution = {row.pass(), row.training(), type};
   if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
   return problem;
 }

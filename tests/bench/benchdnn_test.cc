@@ -4,7 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
 #include <vector>
@@ -12,7 +16,10 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/command_line/command.h"
 #include "bench/traces/benchdnn_batch.h"
+#include "bench/traces/benchdnn_line.h"
 #include "bench/traces/traced_problem.h"
+#include "tests/bench/program.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -159,6 +166,7 @@ TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(One("--matmul --bia_dt=f32 10x30:30x20"), HasSubstr("no bias"));
   EXPECT_THAT(One("--matmul --runtime_dims_masks=3:3 10x30:30x20"),
               HasSubstr("runtime_dims_masks"));
+  EXPECT_THAT(One("--pool --dt=u8 --dir=FWD_I --alg=avg_p ic2ih4kh2"), HasSubstr("rounds u8"));
   EXPECT_THAT(One("--sum --scales=2:4 2x2"), HasSubstr("scales:2:4"));
   EXPECT_THAT(One("--binary --alg=MUL 2x2x2:2x2x2"), HasSubstr("no binary_mul"));
 }
@@ -245,6 +253,159 @@ TEST(BenchdnnTest, BadInputIsOneLineWithItsPlace) {
   for (int i = 1; i < 30; ++i) list += ",0";
   const std::string lists = fmt::format("--eltwise --alpha={0} --beta={0} --mb={0} ", list);
   EXPECT_THAT(message(lists + "2x2"), HasSubstr("more than 10000 problems; shorten the lists"));
+}
+
+// Every row of the real logs, and of topdnn's own, that topdnn measures: its line reads back as the
+// same problem.
+TEST(BenchdnnTest, RowsOfLogsReadBackFromTheirLines) {
+  std::size_t lines = 0;
+  for (const auto& log :
+       std::filesystem::directory_iterator(TOPDNN_SOURCE_DIR "/tests/bench/traces")) {
+    std::ifstream file(log.path(), std::ios::binary);
+    TraceReader reader;
+    reader.Add(std::string{std::istreambuf_iterator<char>(file), {}});
+    for (const TraceRow& row : reader.Finish().rows) {
+      const auto problem = ProblemOf(row);
+      if (!std::holds_alternative<TracedProblem>(problem)) continue;
+      const BenchdnnLine line = BenchdnnLineOf(row);
+      ASSERT_THAT(line.reason, "") << row.problem;
+      EXPECT_EQ(One(line.text), Translated(row)) << line.text;
+      ++lines;
+    }
+  }
+  EXPECT_GT(lines, 300u);
+}
+
+// The set "smoke" has a problem of every operation. Padding that no window reads is not in a line.
+TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
+  std::map<std::string, int> lines;
+  std::map<std::string, int> without;
+  for (const CountedProblem& counted : ProblemSetNamed("smoke").problems) {
+    for (const Pass pass : counted.passes) {
+      for (const DataType type : {DataType::kF32, DataType::kBF16, DataType::kU8}) {
+        const TracedProblem problem{counted.op, {pass, type != DataType::kU8, type}, {}, ""};
+        if (!counted.op->Has(problem.execution)) continue;
+        const BenchdnnLine line = BenchdnnLineOf(problem);
+        if (line.text.empty()) {
+          EXPECT_FALSE(line.reason.empty());
+          ++without[std::string(counted.op->kind())];
+          continue;
+        }
+        ++lines[std::string(counted.op->kind())];
+        const std::vector<TraceRow> rows = Rows(line.text);
+        ASSERT_EQ(rows.size(), 1u) << line.text;
+        const auto read = ProblemOf(rows.front());
+        if (std::holds_alternative<NoProblem>(read)) {
+          // A log's rounding to whole numbers is not always known.
+          EXPECT_EQ(type, DataType::kU8) << line.text;
+          continue;
+        }
+        const auto& again = std::get<TracedProblem>(read);
+        EXPECT_EQ(again.execution.pass, pass) << line.text;
+        EXPECT_EQ(again.execution.type, type) << line.text;
+        // (a log does not say which for operations without passes)
+        EXPECT_TRUE(again.execution.training || type == DataType::kU8) << line.text;
+        EXPECT_EQ(again.op->kind(), counted.op->kind());
+        EXPECT_EQ(again.op->WorkIn(problem.execution).flops,
+                  counted.op->WorkIn(problem.execution).flops)
+            << line.text;
+        const auto shapes = [&problem](const Op& op) {
+          std::string text;
+          for (const Operand& operand : op.Operands(problem.execution)) {
+            text += fmt::format("{} {} {} ", NameOf(operand.arg), operand.shape.ToString(),
+                                NameOf(operand.type));
+          }
+          return text;
+        };
+        EXPECT_EQ(shapes(*again.op), shapes(*counted.op)) << line.text;
+      }
+    }
+  }
+  for (const char* const kind :
+       {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu", "clip", "sigmoid",
+        "hard_sigmoid", "batchnorm", "lrn", "softmax", "add", "concat", "bias", "resize"}) {
+    EXPECT_GT(lines[kind], 0) << kind;
+  }
+  EXPECT_GT(without["dropout"], 0);
+  EXPECT_GT(without["sgd"], 0);
+}
+
+TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
+  const auto written = [](const std::string& line) {
+    const std::vector<TraceRow> rows = Rows(line);
+    const BenchdnnLine again = BenchdnnLineOf(rows.at(0));
+    return again.text.empty() ? again.reason : again.text;
+  };
+  EXPECT_EQ(written("--conv ic16oc16ih5kh3ph1"),
+            "--conv mb2_ic16oc16_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1");
+  EXPECT_EQ(written("--conv --dir=FWD_I --bia-dt=f32 --cfg=u8s8s32 --wtag=gOIhw4i16o4i "
+                    "--attr-post-ops=sum+relu:0:0 g2mb1ic32oc32ih5kh3ph1"),
+            "--conv --dir=FWD_I --bia-dt=f32 --dt=u8:s8:s32 --wtag=aBCde4c16b4c "
+            "--attr-post-ops=sum+relu:0:0 "
+            "g2mb1_ic32oc32_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1");
+  EXPECT_EQ(written("--ip --dir=FWD_D --bia-dt=f32 --dt=bf16 --attr-post-ops=relu ic16oc16"),
+            "--ip --dir=FWD_D --bia-dt=f32 --dt=bf16 --attr-post-ops=relu mb2ic16oc16");
+  EXPECT_EQ(
+      written("--pool --dir=BWD_D --alg=pooling_avg_include_padding --tag=nhwc ic2ih4kh2sh2"),
+      "--pool --dir=BWD_D --tag=acdb --alg=avg_p mb2ic2_ih4oh2kh2sh2dh0ph0_iw4ow2kw2sw2dw0pw0");
+  EXPECT_EQ(written("--eltwise --alg=eltwise_relu_use_dst_for_bwd --dir=bwd_d 2x3"),
+            "--eltwise --dir=BWD_D --alg=relu_dst 2x3");
+  EXPECT_THAT(written("--conv --attr-scales=src:common:2 ic16oc16ih5kh3"),
+              HasSubstr("attr-scales"));
+  EXPECT_THAT(written("--shuffle 2x2"), HasSubstr("does not write lines for shuffle"));
+  EXPECT_EQ(BenchdnnLine({"", "too large"}).Printed("conv\n1"), "# conv\\n1: too large");
+}
+
+const std::string kProgram = "timeout 60 " + Quoted(TOPDNN_BINARY_DIR "/topdnn");
+
+TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
+  const TestFolder folder;
+  folder.Write("mini", "ic16oc16_ih5oh5kh3ph1n\"two\"\nic20oc32_iw13kw1pw0\n");
+  folder.Write("all", "--conv --dir=FWD_I --batch=mini\n--sum 2x16x8x8 --deconv ic3oc4ih3kh2\n");
+  const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
+  const std::string bench = at + kProgram + " bench --problems all --threads 1";
+  const Outcome run = RunShell(bench + " --benchmark_min_time=0.0001");
+  EXPECT_EQ(run.exit_status, kExitGood) << run.output;
+  EXPECT_THAT(run.output,
+              AllOf(HasSubstr("all/conv/n2c16h5w5k16r3s3u1v1p1q1/forward/onednn:infer/f32/t1/"),
+                    HasSubstr("all/add/2x16x8x8_of2/forward/onednn:abcd.abcd.abcd.train/f32/t1/"),
+                    HasSubstr("SKIPPED: topdnn has no kernels for sequences (1-D)"),
+                    HasSubstr("SKIPPED: topdnn has no kernels for deconvolution")));
+  const Outcome lines = RunShell(bench + " --repro");
+  EXPECT_EQ(lines.exit_status, kExitGood);
+  EXPECT_THAT(lines.output,
+              AllOf(StartsWith("--conv --dir=FWD_I mb2_ic16oc16_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0"
+                               "pw1\n--sum --stag=abcd:abcd --dtag=abcd 2x16x8x8\n# "),
+                    HasSubstr("has no kernels for deconvolution")));
+  const Outcome nothing =
+      RunShell(at + kProgram + " bench --problem '--deconv ic3oc4ih3kh2' --threads 1");
+  EXPECT_EQ(nothing.exit_status, kExitNothing) << nothing.output;
+  folder.Write("bad", "# one\n--conv --dir=FWD_I ic16oc16kh3\n");
+  const Outcome bad = RunShell(at + kProgram + " bench --problems bad 2>&1");
+  EXPECT_EQ(bad.exit_status, kExitUsage);
+  EXPECT_EQ(bad.output, "topdnn: bad, line 2: the problem 'ic16oc16kh3' needs ih of 1 or more\n");
+}
+
+TEST(BenchdnnCommandTest, ALogAndAPlanArePrintedAsLines) {
+  const TestFolder folder;
+  folder.Write("a.log",
+               "onednn_verbose,exec,cpu,reorder,jit:blk,undef,src_f32::blocked:abcd:f0 "
+               "dst_f32::blocked:aBcd8b:f0,attr-scratchpad:user ,,2x16x28x28,0.5\n"
+               "onednn_verbose,exec,cpu,shuffle,ref:any,forward_training,data_f32::blocked:abcd:f0,"
+               ",axis:1 group:4,2x16x28x28,0.25\n");
+  const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
+  const Outcome log = RunShell(at + kProgram + " trace a.log --repro --json t.json");
+  EXPECT_EQ(log.exit_status, kExitGood);
+  EXPECT_EQ(log.output,
+            "--reorder --dtag=aBcd8b 2x16x28x28\n"
+            "# shuffle forward 2x16x28x28: topdnn does not write lines for shuffle\n");
+  const nlohmann::json trace = ReadJson(folder.path() / "t.json");
+  EXPECT_EQ(trace["rows"][0]["repro"], "--reorder --dtag=aBcd8b 2x16x28x28");
+  EXPECT_TRUE(trace["rows"][1]["repro"].is_null());
+  const Outcome plan = RunShell(kProgram + " plan lenet5 --infer --batch 1 --threads 1 --repro");
+  EXPECT_EQ(plan.exit_status, kExitGood);
+  EXPECT_THAT(plan.output, AllOf(HasSubstr("--conv --dir=FWD_I --bia-dt=f32 "),
+                                 HasSubstr(" mb1_ic1oc6_ih"), HasSubstr("--ip --dir=FWD_I")));
 }
 
 }  // namespace

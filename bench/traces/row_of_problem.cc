@@ -1,0 +1,340 @@
+// The row of a log for a problem of topdnn: the opposite of the translators.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bench/traces/benchdnn_line.h"
+#include "kernels/activation/clip.h"
+#include "kernels/activation/relu.h"
+#include "kernels/activation/sigmoid.h"
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/bias/bias.h"
+#include "kernels/concat/concat.h"
+#include "kernels/conv/conv.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/lrn/lrn.h"
+#include "kernels/pool/pool.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/reorder/reorder.h"
+#include "kernels/resize/resize.h"
+#include "kernels/softmax/softmax.h"
+
+namespace topdnn {
+
+namespace {
+
+class RowMaker {
+ public:
+  explicit RowMaker(const TracedProblem& problem) : problem_(problem) {
+    row_.engine = "cpu";
+    row_.count = 1;
+    switch (problem.execution.pass) {
+      case Pass::kForward:
+        row_.prop_kind = problem.execution.training ? "forward_training" : "forward_inference";
+        break;
+      case Pass::kBackwardData:
+        row_.prop_kind = "backward_data";
+        break;
+      case Pass::kBackwardWeights:
+        row_.prop_kind = "backward_weights";
+        break;
+    }
+  }
+
+  bool forward() const { return problem_.execution.pass == Pass::kForward; }
+  const Op& op() const { return *problem_.op; }
+  TraceRow& row() { return row_; }
+
+  void Set(std::string_view primitive, std::string problem, std::string auxiliary = "") {
+    row_.primitive = primitive;
+    row_.problem = std::move(problem);
+    row_.auxiliary = std::move(auxiliary);
+  }
+
+  // Adds the first of these operands that exists. Its layout is `tag`, if that is not empty.
+  void Add(std::string_view name, std::initializer_list<Arg> args, const std::string& tag = "") {
+    for (const Arg arg : args) {
+      const std::optional<Operand> operand = op().Find(problem_.execution, arg);
+      if (!operand) continue;
+      TracedTensor tensor;
+      tensor.name = name;
+      tensor.type = NameOf(operand->type);
+      tensor.format_kind = "any";
+      const auto found = problem_.layouts.find(arg);
+      if (!tag.empty()) {
+        tensor.format_kind = "blocked";
+        tensor.layout = tag;
+      } else if (found != problem_.layouts.end() && !found->second.is_any() &&
+                 !found->second.is_opaque()) {
+        tensor.format_kind = "blocked";
+        tensor.layout = found->second.tag();
+      } else if (op().layout_policy() != LayoutPolicy::kChooses) {
+        // (row-major is what a kernel takes that follows its source)
+        tensor.format_kind = "blocked";
+        tensor.layout = Layout::Plain(operand->shape.rank()).tag();
+      }
+      row_.tensors.push_back(std::move(tensor));
+      return;
+    }
+  }
+
+  void AddPostOp(const std::string& post_op) {
+    if (!forward()) return;  // applied by another primitive
+    row_.attributes += (row_.attributes.empty() ? "attr-post-ops:" : "+") + post_op;
+  }
+
+  void NoPasses() {
+    if (!forward())
+      throw NotTranslated(fmt::format("oneDNN's {} has no backward pass", row_.primitive));
+    row_.prop_kind = "undef";
+  }
+
+ private:
+  const TracedProblem& problem_;
+  TraceRow row_;
+};
+
+// The sources and the result of a product, or their gradients.
+void AddProduct(RowMaker& maker) {
+  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+  maker.Add("wei", {Arg::kWeights, Arg::kDiffWeights});
+  maker.Add("bia", {Arg::kBias, Arg::kDiffBias});
+  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+}
+
+// "ih28oh14kh3sh2dh0ph1_iw28..." of a window.
+template <class Extents>
+std::string WindowText(const Extents& e, std::int64_t dilation_h, std::int64_t dilation_w) {
+  return fmt::format("ih{}oh{}kh{}sh{}dh{}ph{}_iw{}ow{}kw{}sw{}dw{}pw{}", e.h, e.oh(), e.r,
+                     e.stride_h, dilation_h - 1, e.pad_top, e.w, e.ow(), e.s, e.stride_w,
+                     dilation_w - 1, e.pad_left);
+}
+
+void ConvRow(const ConvOp& op, const std::string& algorithm, RowMaker& maker) {
+  const ConvExtents& e = op.extents();
+  if (!algorithm.empty() && algorithm != "winograd") {
+    throw NotTranslated(fmt::format("oneDNN has no algorithm {}", algorithm));
+  }
+  const std::string groups = e.groups > 1 ? fmt::format("g{}", e.groups) : "";
+  maker.Set("convolution",
+            fmt::format("{}mb{}_ic{}oc{}_{}", groups, e.n, e.c, e.k,
+                        WindowText(e, e.dilation_h, e.dilation_w)),
+            algorithm.empty() ? "alg:convolution_direct" : "alg:convolution_winograd");
+  AddProduct(maker);
+  const ConvEpilogue& epilogue = op.epilogue();
+  if (epilogue.sum) maker.AddPostOp("sum");
+  if (epilogue.relu) {
+    maker.AddPostOp(epilogue.bound == 0 ? "eltwise_relu"
+                                        : fmt::format("eltwise_clip:0:{}", epilogue.bound));
+  }
+}
+
+void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {
+  const Shape& src = op.src_shape();
+  const std::string image = src.rank() == 4 ? fmt::format("ih{}iw{}", src[2], src[3]) : "";
+  maker.Set("inner_product", fmt::format("mb{}ic{}{}oc{}", src[0], src[1], image, op.outputs()));
+  AddProduct(maker);
+  if (op.epilogue().relu) maker.AddPostOp("eltwise_relu");
+}
+
+void GemmRow(const GemmOp& op, RowMaker& maker) {
+  const GemmExtents& e = op.extents();
+  maker.Set("matmul", "");
+  maker.NoPasses();
+  if (e.alpha != 1) throw NotTranslated("oneDNN's matmul has no alpha");
+  const std::string batch = e.batch > 1 ? fmt::format("{}x", e.batch) : "";
+  maker.row().problem = fmt::format("{0}{1}x{2}:{0}{2}x{3}:{0}{1}x{3}", batch, e.m, e.k, e.n);
+  const auto tag = [&e](bool transposed) {
+    return std::string(e.batch > 1 ? (transposed ? "acb" : "abc") : (transposed ? "ba" : "ab"));
+  };
+  maker.Add("src", {Arg::kSrc}, tag(e.trans_a));
+  maker.Add("wei", {Arg::kWeights}, tag(e.trans_b));
+  maker.Add("dst", {Arg::kDst}, tag(false));
+  if (e.beta != 0) maker.AddPostOp(e.beta == 1 ? "sum" : fmt::format("sum:{}", e.beta));
+}
+
+void PoolRow(const PoolOp& op, RowMaker& maker) {
+  const PoolExtents& e = op.extents();
+  const bool of_padding = op.algorithm() == PoolAlgorithm::kAverageOfPadding;
+  if (of_padding && e.ceil_mode) {
+    throw NotTranslated("oneDNN counts the elements beyond the padding in an average");
+  }
+  const char* const algorithm = op.algorithm() == PoolAlgorithm::kMax ? "pooling_max"
+                                : of_padding ? "pooling_avg_include_padding"
+                                             : "pooling_avg_exclude_padding";
+  maker.Set("pooling", fmt::format("mb{}ic{}_{}", e.n, e.c, WindowText(e, 1, 1)),
+            fmt::format("alg:{}", algorithm));
+  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+}
+
+// "mb2ic64ih56iw56"
+std::string ImageText(const Shape& shape) {
+  std::string text = fmt::format("mb{}ic{}", shape[0], shape[1]);
+  const std::string_view names =
+      std::string_view("dhw").substr(static_cast<std::size_t>(std::max(0, 5 - shape.rank())));
+  for (int d = 2; d < shape.rank(); ++d) {
+    text += fmt::format("i{}{}", names[static_cast<std::size_t>(d - 2)], shape[d]);
+  }
+  return text;
+}
+
+void AddData(RowMaker& maker, std::initializer_list<Arg> data) {
+  maker.Add("data", data);
+  if (!maker.forward()) maker.Add("diff", {Arg::kDiffSrc});
+}
+
+void BatchNormRow(const BatchNormOp& op, bool training, RowMaker& maker) {
+  maker.Set("batch_normalization", ImageText(op.shape()),
+            fmt::format("flags:{}CH{}", training ? "" : "G", op.relu() ? "R" : ""));
+  if (!maker.forward()) maker.row().prop_kind = "backward";
+  AddData(maker, {Arg::kSrc});
+}
+
+void LrnRow(const LrnOp& op, RowMaker& maker) {
+  const LrnSettings& s = op.settings();
+  maker.Set(
+      "lrn",
+      fmt::format("{}ls{}alpha{}beta{}k{}", ImageText(op.shape()), s.size, s.alpha, s.beta, s.k),
+      "alg:lrn_across_channels");
+  AddData(maker, {Arg::kSrc});
+}
+
+void EltwiseRow(const ActivationOp& op, std::string_view algorithm, float alpha, float beta,
+                RowMaker& maker) {
+  maker.Set("eltwise", op.shape().ToString(),
+            fmt::format("alg:eltwise_{} alpha:{} beta:{}", algorithm, alpha, beta));
+  AddData(maker, {Arg::kSrc, Arg::kDst});
+}
+
+void AddRow(const AddOp& op, RowMaker& maker) {
+  const std::string shape = op.shape().ToString();
+  if (op.relu() && op.sources() != 2) throw NotTranslated("oneDNN's sum has no ReLU");
+  if (op.relu()) {
+    maker.Set("binary", shape + ":" + shape, "alg:binary_add");
+    maker.AddPostOp("eltwise_relu");
+  } else {
+    maker.Set("sum", shape);
+  }
+  maker.NoPasses();
+  for (int i = 0; i < op.sources(); ++i) maker.Add("src", {IndexedSrc(i)});
+  maker.Add("dst", {Arg::kDst});
+}
+
+void ReduceRow(const ReduceOp& op, const Op& base, RowMaker& maker) {
+  maker.Set("reduction",
+            fmt::format("{}:{}", op.src_shape().ToString(), op.kept_shape().ToString()),
+            base.Problem().starts_with("mean") ? "alg:reduction_mean" : "alg:reduction_sum");
+  maker.NoPasses();
+  if (!op.keep_dims()) throw NotTranslated("oneDNN's reduction keeps the dimensions");
+  maker.Add("src", {Arg::kSrc});
+  maker.Add("dst", {Arg::kDst});
+}
+
+// Data movement, and additions.
+bool MakeOther(const Op& op, RowMaker& maker) {
+  if (const auto* const add = dynamic_cast<const AddOp*>(&op)) {
+    AddRow(*add, maker);
+  } else if (const auto* const bias = dynamic_cast<const BiasOp*>(&op)) {
+    const Shape& shape = bias->shape();
+    std::string second = fmt::format("1x{}", shape[1]);
+    for (int d = 2; d < shape.rank(); ++d) second += "x1";
+    maker.Set("binary", shape.ToString() + ":" + second, "alg:binary_add");
+    maker.NoPasses();
+    maker.Add("src", {Arg::kSrc});
+    maker.Add("src", {Arg::kBias}, Layout::Plain(shape.rank()).tag());
+    maker.Add("dst", {Arg::kDst});
+  } else if (const auto* const concat = dynamic_cast<const ConcatOp*>(&op)) {
+    std::string shapes;
+    for (const Shape& shape : concat->sources()) {
+      shapes += (shapes.empty() ? "" : ":") + shape.ToString();
+    }
+    maker.Set("concat", shapes, fmt::format("axis:{}", concat->axis()));
+    maker.NoPasses();
+    for (std::size_t i = 0; i < concat->sources().size(); ++i) {
+      maker.Add("src", {IndexedSrc(static_cast<int>(i))});
+    }
+    maker.Add("dst", {Arg::kDst});
+  } else if (const auto* const resize = dynamic_cast<const ResizeOp*>(&op)) {
+    const Shape& src = resize->src_shape();
+    const Shape& dst = resize->dst_shape();
+    maker.Set(
+        "resampling",
+        fmt::format("mb{}ic{}_ih{}oh{}_iw{}ow{}", src[0], src[1], src[2], dst[2], src[3], dst[3]),
+        "alg:resampling_nearest");
+    maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+    maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+  } else if (const auto* const reduce = dynamic_cast<const ReduceOp*>(&op)) {
+    ReduceRow(*reduce, op, maker);
+  } else if (const auto* const reorder = dynamic_cast<const ReorderOp*>(&op)) {
+    const std::string problem = reorder->Problem();  // "2x16x28x28_fromf32_tof32"
+    maker.Set("reorder", problem.substr(0, problem.find('_')));
+    maker.NoPasses();
+    maker.Add("src", {Arg::kSrc});
+    maker.Add("dst", {Arg::kDst});
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool MakeActivation(const Op& op, RowMaker& maker) {
+  if (const auto* const relu = dynamic_cast<const ReluOp*>(&op)) {
+    // (a backward pass reads dst)
+    const bool bounded = relu->bound() != 0;
+    EltwiseRow(
+        *relu,
+        std::string(bounded ? "clip_v2" : "relu") + (maker.forward() ? "" : "_use_dst_for_bwd"), 0,
+        relu->bound(), maker);
+  } else if (const auto* const clip = dynamic_cast<const ClipOp*>(&op)) {
+    EltwiseRow(*clip, maker.forward() ? "clip_v2" : "clip_v2_use_dst_for_bwd", clip->lowest(),
+               clip->highest(), maker);
+  } else if (const auto* const sigmoid = dynamic_cast<const SigmoidOp*>(&op)) {
+    EltwiseRow(*sigmoid, maker.forward() ? "logistic" : "logistic_use_dst_for_bwd", 0, 0, maker);
+  } else if (const auto* const hard = dynamic_cast<const HardSigmoidOp*>(&op)) {
+    EltwiseRow(*hard, "hardsigmoid", hard->alpha(), hard->beta(), maker);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+TraceRow RowOf(const TracedProblem& problem) {
+  RowMaker maker(problem);
+  const Op& op = *problem.op;
+  if (const auto* const conv = dynamic_cast<const ConvOp*>(&op)) {
+    ConvRow(*conv, problem.algorithm, maker);
+  } else if (const auto* const product = dynamic_cast<const InnerProductOp*>(&op)) {
+    InnerProductRow(*product, maker);
+  } else if (const auto* const gemm = dynamic_cast<const GemmOp*>(&op)) {
+    GemmRow(*gemm, maker);
+  } else if (const auto* const pool = dynamic_cast<const PoolOp*>(&op)) {
+    PoolRow(*pool, maker);
+  } else if (const auto* const norm = dynamic_cast<const BatchNormOp*>(&op)) {
+    BatchNormRow(*norm, problem.execution.training, maker);
+  } else if (const auto* const lrn = dynamic_cast<const LrnOp*>(&op)) {
+    LrnRow(*lrn, maker);
+  } else if (const auto* const softmax = dynamic_cast<const SoftmaxOp*>(&op)) {
+    maker.Set("softmax", fmt::format("{}x{}", softmax->batch(), softmax->classes()),
+              "alg:softmax_accurate axis:1");
+    maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+    maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+  } else if (!MakeActivation(op, maker) && !MakeOther(op, maker)) {
+    throw NotTranslated(fmt::format("oneDNN has no primitive for {}", op.kind()));
+  }
+  if (maker.row().tensors.empty()) {
+    throw NotTranslated(fmt::format("topdnn's {} has no such pass", op.kind()));
+  }
+  return std::move(maker.row());
+}
+
+}  // namespace topdnn
