@@ -310,10 +310,10 @@ BenchdnnLine BenchdnnLineOf(const TraceRow& row) {
   try {
     std::string text = LineWriter(row, DriverOf(row)).Write();
     // What cannot be read back is no line.
-    ParseBenchdnnText(text, row.primitive, /*is_file=*/false, [](const std::string& path) {
-      throw UsageError(path);
-      return path;
-    });
+    const std::vector<TraceRow> read =
+        ParseBenchdnnText(text, row.primitive, /*is_file=*/false,
+                          [](const std::string& path) -> std::string { throw UsageError(path); });
+    if (read.size() != 1) throw NotTranslated("its fields have characters of benchdnn's lists");
     return {std::move(text), {}};
   } catch (const NotTranslated& error) {
     return {{}, error.what()};

@@ -85,8 +85,9 @@ TraceRow EltwiseRow(const BenchdnnChoice& choice, std::string_view text) {
   }
   TraceRow row = RowWith(choice);
   row.problem = ShapesText(shapes);
-  row.auxiliary = fmt::format("alg:{} alpha:{} beta:{}", algorithm, OneLine(At(choice, "alpha")),
-                              OneLine(At(choice, "beta")));
+  row.auxiliary =
+      fmt::format("alg:{} alpha:{} beta:{}", algorithm, NumberText("alpha", At(choice, "alpha")),
+                  NumberText("beta", At(choice, "beta")));
   AddDataAndDiff(choice, Rank(shapes[0]), row);
   return row;
 }
@@ -104,7 +105,7 @@ TraceRow SoftmaxRow(const BenchdnnChoice& choice, std::string_view text) {
   row.auxiliary =
       fmt::format("alg:{} axis:{}",
                   algorithm.find("log") == std::string::npos ? "softmax_accurate" : "softmax_log",
-                  OneLine(At(choice, "axis")));
+                  NumberText("axis", At(choice, "axis")));
   row.prop_kind = ParseDirection(At(choice, "dir")).prop_kind;
   const int rank = Rank(shapes[0]);
   row.tensors = {
@@ -152,11 +153,9 @@ TraceRow BinaryRow(const BenchdnnChoice& choice, std::string_view text) {
   for (auto& shape : shapes) shape.resize(rank, 1);
   const std::vector<std::string> types = ParseTypes(At(choice, "sdt"), 2);
   const auto tags = TagsOf(At(choice, "stag"), 2);
-  const std::string algorithm = LowerCase(At(choice, "alg"));
   TraceRow row = RowWith(choice);
   row.problem = ShapesText(shapes);
-  row.auxiliary = algorithm.starts_with("binary_") ? "alg:" + OneLine(algorithm)
-                                                   : "alg:binary_" + OneLine(algorithm);
+  row.auxiliary = "alg:" + BinaryAlgorithm(At(choice, "alg"));
   for (std::size_t i = 0; i < 2; ++i) {
     row.tensors.push_back(TensorOf("src", types[i], tags[i], static_cast<int>(rank)));
   }
@@ -170,7 +169,7 @@ TraceRow ConcatRow(const BenchdnnChoice& choice, std::string_view text) {
   const std::string type = ParseTypes(At(choice, "sdt"), 1).front();
   TraceRow row = RowWith(choice);
   row.problem = ShapesText(shapes);
-  row.auxiliary = "axis:" + OneLine(At(choice, "axis"));
+  row.auxiliary = "axis:" + NumberText("axis", At(choice, "axis"));
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     row.tensors.push_back(TensorOf("src", type, tags[i], Rank(shapes[i])));
   }
@@ -180,11 +179,9 @@ TraceRow ConcatRow(const BenchdnnChoice& choice, std::string_view text) {
 
 TraceRow ReductionRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, 2);
-  const std::string algorithm = LowerCase(At(choice, "alg"));
   TraceRow row = RowWith(choice);
   row.problem = ShapesText(shapes);
-  row.auxiliary = algorithm.starts_with("reduction_") ? "alg:" + OneLine(algorithm)
-                                                      : "alg:reduction_" + OneLine(algorithm);
+  row.auxiliary = "alg:" + ReductionAlgorithm(At(choice, "alg"));
   row.tensors = {TensorOf("src", ParseTypes(At(choice, "sdt"), 1).front(), At(choice, "stag"),
                           Rank(shapes[0])),
                  TensorOf("dst", ParseTypes(At(choice, "ddt"), 1).front(), At(choice, "dtag"),

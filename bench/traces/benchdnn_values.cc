@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "bench/traces/benchdnn_descriptor.h"
@@ -35,6 +38,15 @@ constexpr std::string_view kEltwise[] = {
     "sqrt",       "square",       "swish",       "tanh"};
 constexpr std::string_view kBinary[] = {"add", "div", "eq",  "ge", "gt",  "le",    "lt",
                                         "max", "min", "mul", "ne", "sub", "select"};
+constexpr std::string_view kReductions[] = {"max",
+                                            "min",
+                                            "sum",
+                                            "mul",
+                                            "mean",
+                                            "norm_lp_max",
+                                            "norm_lp_sum",
+                                            "norm_lp_power_p_max",
+                                            "norm_lp_power_p_sum"};
 constexpr std::string_view kFromDst = "_dst";
 constexpr std::string_view kLongFromDst = "_use_dst_for_bwd";
 constexpr std::string_view kEltwisePrefix = "eltwise_";
@@ -220,6 +232,31 @@ std::string ShortEltwiseName(std::string_view text) {
   if (name.starts_with(kEltwisePrefix)) name.erase(0, kEltwisePrefix.size());
   ReplaceSuffix(name, kLongFromDst, kFromDst);
   return name;
+}
+
+std::string BinaryAlgorithm(std::string_view text) {
+  std::string name = LowerCase(text);
+  constexpr std::string_view kPrefix = "binary_";
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  if (!IsOneOf(name, kBinary)) RefuseValue("a binary function", text, "use add, mul or another");
+  return std::string(kPrefix) + name;
+}
+
+std::string ReductionAlgorithm(std::string_view text) {
+  std::string name = LowerCase(text);
+  constexpr std::string_view kPrefix = "reduction_";
+  if (name.starts_with(kPrefix)) name.erase(0, kPrefix.size());
+  if (!IsOneOf(name, kReductions)) RefuseValue("a reduction", text, "use sum, mean or another");
+  return std::string(kPrefix) + name;
+}
+
+const std::string& NumberText(std::string_view name, const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    RefuseValue("a number", text, fmt::format("write --{}=0.5", name));
+  }
+  return text;
 }
 
 std::string PostOpsAttribute(std::string_view text) {

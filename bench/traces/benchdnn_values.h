@@ -37,6 +37,13 @@ std::string LongEltwiseName(std::string_view text);
 // "relu" of "eltwise_relu", and "relu_dst" of "eltwise_relu_use_dst_for_bwd".
 std::string ShortEltwiseName(std::string_view text);
 
+// "binary_add" of "ADD", and "reduction_mean" of "mean"; the long names are also read.
+std::string BinaryAlgorithm(std::string_view text);
+std::string ReductionAlgorithm(std::string_view text);
+
+// The text, which must be a number ("--NAME=TEXT").
+const std::string& NumberText(std::string_view name, const std::string& text);
+
 // "attr-post-ops:sum+eltwise_relu" of "sum+relu" or "sum;relu"; "" of "".
 std::string PostOpsAttribute(std::string_view text);
 

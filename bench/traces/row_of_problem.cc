@@ -48,6 +48,7 @@ class RowMaker {
     }
   }
 
+  const TracedProblem& problem() const { return problem_; }
   bool forward() const { return problem_.execution.pass == Pass::kForward; }
   const Op& op() const { return *problem_.op; }
   TraceRow& row() { return row_; }
@@ -117,8 +118,9 @@ std::string WindowText(const Extents& e, std::int64_t dilation_h, std::int64_t d
                      dilation_w - 1, e.pad_left);
 }
 
-void ConvRow(const ConvOp& op, const std::string& algorithm, RowMaker& maker) {
+void ConvRow(const ConvOp& op, RowMaker& maker) {
   const ConvExtents& e = op.extents();
+  const std::string& algorithm = maker.problem().algorithm;
   if (!algorithm.empty() && algorithm != "winograd") {
     throw NotTranslated(fmt::format("oneDNN has no algorithm {}", algorithm));
   }
@@ -191,7 +193,8 @@ void AddData(RowMaker& maker, std::initializer_list<Arg> data) {
   if (!maker.forward()) maker.Add("diff", {Arg::kDiffSrc});
 }
 
-void BatchNormRow(const BatchNormOp& op, bool training, RowMaker& maker) {
+void BatchNormRow(const BatchNormOp& op, RowMaker& maker) {
+  const bool training = maker.problem().execution.training;
   maker.Set("batch_normalization", ImageText(op.shape()),
             fmt::format("flags:{}CH{}", training ? "" : "G", op.relu() ? "R" : ""));
   if (!maker.forward()) maker.row().prop_kind = "backward";
@@ -228,113 +231,129 @@ void AddRow(const AddOp& op, RowMaker& maker) {
   maker.Add("dst", {Arg::kDst});
 }
 
-void ReduceRow(const ReduceOp& op, const Op& base, RowMaker& maker) {
+void ReduceRow(const ReduceOp& op, RowMaker& maker) {
   maker.Set("reduction",
             fmt::format("{}:{}", op.src_shape().ToString(), op.kept_shape().ToString()),
-            base.Problem().starts_with("mean") ? "alg:reduction_mean" : "alg:reduction_sum");
+            op.Problem().starts_with("mean") ? "alg:reduction_mean" : "alg:reduction_sum");
   maker.NoPasses();
   if (!op.keep_dims()) throw NotTranslated("oneDNN's reduction keeps the dimensions");
   maker.Add("src", {Arg::kSrc});
   maker.Add("dst", {Arg::kDst});
 }
 
-// Data movement, and additions.
-bool MakeOther(const Op& op, RowMaker& maker) {
-  if (const auto* const add = dynamic_cast<const AddOp*>(&op)) {
-    AddRow(*add, maker);
-  } else if (const auto* const bias = dynamic_cast<const BiasOp*>(&op)) {
-    const Shape& shape = bias->shape();
-    std::string second = fmt::format("1x{}", shape[1]);
-    for (int d = 2; d < shape.rank(); ++d) second += "x1";
-    maker.Set("binary", shape.ToString() + ":" + second, "alg:binary_add");
-    maker.NoPasses();
-    maker.Add("src", {Arg::kSrc});
-    maker.Add("src", {Arg::kBias}, Layout::Plain(shape.rank()).tag());
-    maker.Add("dst", {Arg::kDst});
-  } else if (const auto* const concat = dynamic_cast<const ConcatOp*>(&op)) {
-    std::string shapes;
-    for (const Shape& shape : concat->sources()) {
-      shapes += (shapes.empty() ? "" : ":") + shape.ToString();
-    }
-    maker.Set("concat", shapes, fmt::format("axis:{}", concat->axis()));
-    maker.NoPasses();
-    for (std::size_t i = 0; i < concat->sources().size(); ++i) {
-      maker.Add("src", {IndexedSrc(static_cast<int>(i))});
-    }
-    maker.Add("dst", {Arg::kDst});
-  } else if (const auto* const resize = dynamic_cast<const ResizeOp*>(&op)) {
-    const Shape& src = resize->src_shape();
-    const Shape& dst = resize->dst_shape();
-    maker.Set(
-        "resampling",
-        fmt::format("mb{}ic{}_ih{}oh{}_iw{}ow{}", src[0], src[1], src[2], dst[2], src[3], dst[3]),
-        "alg:resampling_nearest");
-    maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
-    maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
-  } else if (const auto* const reduce = dynamic_cast<const ReduceOp*>(&op)) {
-    ReduceRow(*reduce, op, maker);
-  } else if (const auto* const reorder = dynamic_cast<const ReorderOp*>(&op)) {
-    const std::string problem = reorder->Problem();  // "2x16x28x28_fromf32_tof32"
-    maker.Set("reorder", problem.substr(0, problem.find('_')));
-    maker.NoPasses();
-    maker.Add("src", {Arg::kSrc});
-    maker.Add("dst", {Arg::kDst});
-  } else {
-    return false;
-  }
-  return true;
+void BiasRow(const BiasOp& op, RowMaker& maker) {
+  const Shape& shape = op.shape();
+  std::string second = fmt::format("1x{}", shape[1]);
+  for (int d = 2; d < shape.rank(); ++d) second += "x1";
+  maker.Set("binary", shape.ToString() + ":" + second, "alg:binary_add");
+  maker.NoPasses();
+  maker.Add("src", {Arg::kSrc});
+  maker.Add("src", {Arg::kBias}, Layout::Plain(shape.rank()).tag());
+  maker.Add("dst", {Arg::kDst});
 }
 
-bool MakeActivation(const Op& op, RowMaker& maker) {
-  if (const auto* const relu = dynamic_cast<const ReluOp*>(&op)) {
-    // (a backward pass reads dst)
-    const bool bounded = relu->bound() != 0;
-    EltwiseRow(
-        *relu,
-        std::string(bounded ? "clip_v2" : "relu") + (maker.forward() ? "" : "_use_dst_for_bwd"), 0,
-        relu->bound(), maker);
-  } else if (const auto* const clip = dynamic_cast<const ClipOp*>(&op)) {
-    EltwiseRow(*clip, maker.forward() ? "clip_v2" : "clip_v2_use_dst_for_bwd", clip->lowest(),
-               clip->highest(), maker);
-  } else if (const auto* const sigmoid = dynamic_cast<const SigmoidOp*>(&op)) {
-    EltwiseRow(*sigmoid, maker.forward() ? "logistic" : "logistic_use_dst_for_bwd", 0, 0, maker);
-  } else if (const auto* const hard = dynamic_cast<const HardSigmoidOp*>(&op)) {
-    EltwiseRow(*hard, "hardsigmoid", hard->alpha(), hard->beta(), maker);
-  } else {
-    return false;
+void ConcatRow(const ConcatOp& op, RowMaker& maker) {
+  std::string shapes;
+  for (const Shape& shape : op.sources()) shapes += (shapes.empty() ? "" : ":") + shape.ToString();
+  maker.Set("concat", shapes, fmt::format("axis:{}", op.axis()));
+  maker.NoPasses();
+  for (std::size_t i = 0; i < op.sources().size(); ++i) {
+    maker.Add("src", {IndexedSrc(static_cast<int>(i))});
   }
-  return true;
+  maker.Add("dst", {Arg::kDst});
 }
+
+void ResizeRow(const ResizeOp& op, RowMaker& maker) {
+  const Shape& src = op.src_shape();
+  const Shape& dst = op.dst_shape();
+  maker.Set(
+      "resampling",
+      fmt::format("mb{}ic{}_ih{}oh{}_iw{}ow{}", src[0], src[1], src[2], dst[2], src[3], dst[3]),
+      "alg:resampling_nearest");
+  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+}
+
+void ReorderRow(const ReorderOp& op, RowMaker& maker) {
+  const std::string problem = op.Problem();  // "2x16x28x28_fromf32_tof32"
+  maker.Set("reorder", problem.substr(0, problem.find('_')));
+  maker.NoPasses();
+  maker.Add("src", {Arg::kSrc});
+  maker.Add("dst", {Arg::kDst});
+}
+
+void SoftmaxRow(const SoftmaxOp& op, RowMaker& maker) {
+  maker.Set("softmax", fmt::format("{}x{}", op.batch(), op.classes()),
+            "alg:softmax_accurate axis:1");
+  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+}
+
+// A backward pass reads dst.
+std::string FromDst(std::string_view algorithm, const RowMaker& maker) {
+  return fmt::format("{}{}", algorithm, maker.forward() ? "" : "_use_dst_for_bwd");
+}
+
+void ReluRow(const ReluOp& op, RowMaker& maker) {
+  EltwiseRow(op, FromDst(op.bound() == 0 ? "relu" : "clip_v2", maker), 0, op.bound(), maker);
+}
+
+void ClipRow(const ClipOp& op, RowMaker& maker) {
+  EltwiseRow(op, FromDst("clip_v2", maker), op.lowest(), op.highest(), maker);
+}
+
+void SigmoidRow(const SigmoidOp& op, RowMaker& maker) {
+  EltwiseRow(op, FromDst("logistic", maker), 0, 0, maker);
+}
+
+void HardSigmoidRow(const HardSigmoidOp& op, RowMaker& maker) {
+  EltwiseRow(op, "hardsigmoid", op.alpha(), op.beta(), maker);
+}
+
+// Writes the row if the operation is of this class.
+template <class T, void (*write)(const T& op, RowMaker& maker)>
+bool WriteAs(RowMaker& maker) {
+  const auto* const op = dynamic_cast<const T*>(&maker.op());
+  if (op != nullptr) write(*op, maker);
+  return op != nullptr;
+}
+
+// By the operation's kind.
+constexpr struct {
+  std::string_view kind;
+  bool (*write)(RowMaker& maker);
+} kWriters[] = {
+    {"conv", WriteAs<ConvOp, ConvRow>},
+    {"inner_product", WriteAs<InnerProductOp, InnerProductRow>},
+    {"gemm", WriteAs<GemmOp, GemmRow>},
+    {"pool", WriteAs<PoolOp, PoolRow>},
+    {"batchnorm", WriteAs<BatchNormOp, BatchNormRow>},
+    {"lrn", WriteAs<LrnOp, LrnRow>},
+    {"softmax", WriteAs<SoftmaxOp, SoftmaxRow>},
+    {"relu", WriteAs<ReluOp, ReluRow>},
+    {"bounded_relu", WriteAs<ReluOp, ReluRow>},
+    {"clip", WriteAs<ClipOp, ClipRow>},
+    {"sigmoid", WriteAs<SigmoidOp, SigmoidRow>},
+    {"hard_sigmoid", WriteAs<HardSigmoidOp, HardSigmoidRow>},
+    {"add", WriteAs<AddOp, AddRow>},
+    {"bias", WriteAs<BiasOp, BiasRow>},
+    {"concat", WriteAs<ConcatOp, ConcatRow>},
+    {"resize", WriteAs<ResizeOp, ResizeRow>},
+    {"reduce", WriteAs<ReduceOp, ReduceRow>},
+    {"reorder", WriteAs<ReorderOp, ReorderRow>},
+};
 
 }  // namespace
 
 TraceRow RowOf(const TracedProblem& problem) {
   RowMaker maker(problem);
-  const Op& op = *problem.op;
-  if (const auto* const conv = dynamic_cast<const ConvOp*>(&op)) {
-    ConvRow(*conv, problem.algorithm, maker);
-  } else if (const auto* const product = dynamic_cast<const InnerProductOp*>(&op)) {
-    InnerProductRow(*product, maker);
-  } else if (const auto* const gemm = dynamic_cast<const GemmOp*>(&op)) {
-    GemmRow(*gemm, maker);
-  } else if (const auto* const pool = dynamic_cast<const PoolOp*>(&op)) {
-    PoolRow(*pool, maker);
-  } else if (const auto* const norm = dynamic_cast<const BatchNormOp*>(&op)) {
-    BatchNormRow(*norm, problem.execution.training, maker);
-  } else if (const auto* const lrn = dynamic_cast<const LrnOp*>(&op)) {
-    LrnRow(*lrn, maker);
-  } else if (const auto* const softmax = dynamic_cast<const SoftmaxOp*>(&op)) {
-    maker.Set("softmax", fmt::format("{}x{}", softmax->batch(), softmax->classes()),
-              "alg:softmax_accurate axis:1");
-    maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
-    maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
-  } else if (!MakeActivation(op, maker) && !MakeOther(op, maker)) {
-    throw NotTranslated(fmt::format("oneDNN has no primitive for {}", op.kind()));
+  if (!problem.op->Has(problem.execution)) {
+    throw NotTranslated(fmt::format("topdnn's {} has no such pass", problem.op->kind()));
   }
-  if (maker.row().tensors.empty()) {
-    throw NotTranslated(fmt::format("topdnn's {} has no such pass", op.kind()));
+  for (const auto& writer : kWriters) {
+    if (writer.kind == problem.op->kind() && writer.write(maker)) return std::move(maker.row());
   }
-  return std::move(maker.row());
+  throw NotTranslated(fmt::format("oneDNN has no primitive for {}", problem.op->kind()));
 }
 
 }  // namespace topdnn
