@@ -162,8 +162,9 @@ class Registrar {
   }
 
   void AddRefused(const ProblemSet& set, const RefusedProblem& problem) {
-    const std::string name = fmt::format("{}/{}", set.name, problem.name);
-    if (!known_.insert(name).second) return;
+    const std::string first = fmt::format("{}/{}", set.name, problem.name);
+    std::string name = first;
+    for (int n = 2; !known_.insert(name).second; ++n) name = fmt::format("{}#{}", first, n);
     BenchmarkCase one;
     one.name = name;
     one.refusal = problem.reason;
@@ -177,12 +178,16 @@ class Registrar {
   }
 
  private:
-  // "onednn:abcd.Acdb16a.aBcd16b.infer": the layouts of the operands in their order.
+  // "onednn:abcd.Acdb16a.any.infer": the layouts of the operands in their order.
   static std::string SettledName(const SettledProblem& settled, const Op& op) {
     std::string name = fmt::format("{}:", kSettledBackend);
     for (const Operand& operand : op.Operands(settled.execution)) {
       const auto found = settled.layouts.find(operand.arg);
-      if (found != settled.layouts.end()) name += found->second.tag() + ".";
+      if (found != settled.layouts.end()) {
+        name += found->second.tag() + ".";
+      } else if (operand.shape.rank() > 1 && operand.arg.role != Arg::kWorkspace) {
+        name += "any.";
+      }
     }
     if (!settled.algorithm.empty()) name += settled.algorithm + ".";
     return name + (settled.execution.training ? "train" : "infer");

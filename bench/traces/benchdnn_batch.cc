@@ -25,6 +25,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostDepth = 16;
+constexpr std::size_t kMostFiles = 1'000;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 // Options about how benchdnn measures and checks. They do not change the problems.
 constexpr std::string_view kIgnored[] = {"allow-enum-tags-only",
@@ -101,6 +103,22 @@ std::vector<Word> WordsOf(std::string_view text) {
   return words;
 }
 
+// The first word, without reading the others.
+std::string_view FirstWord(std::string_view text) {
+  for (;;) {
+    const std::size_t begin = text.find_first_not_of(" \t\r\n\v\f");
+    if (begin == std::string_view::npos) return {};
+    text.remove_prefix(begin);
+    if (text.front() != '#') return text.substr(0, text.find_first_of(" \t\r\n\v\f"));
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+}
+
+// The name of the program, which lines in reports begin with.
+bool IsProgram(std::string_view word) {
+  return word == "benchdnn" || (word.ends_with("/benchdnn") && !word.starts_with('-'));
+}
+
 std::string Unquoted(std::string_view text) {
   std::string plain(text);
   std::erase_if(plain, [](char c) { return c == '"' || c == '\''; });
@@ -128,8 +146,14 @@ class BatchReader {
   explicit BatchReader(const BenchdnnFileReader& reader) : reader_(reader) {}
 
   void Read(std::string_view text, const std::string& origin, bool is_file) {
-    if (open_.size() == kMostDepth) Refuse(fmt::format("files are nested {} deep", kMostDepth));
-    open_.push_back({origin, is_file, 0});
+    open_.push_back({origin, is_file, 1});
+    if (open_.size() > kMostDepth || ++files_ > kMostFiles) {
+      Refuse(fmt::format("more than {} files, or nested more than {} deep; include fewer",
+                         kMostFiles, kMostDepth));
+    }
+    if (text.size() > kMostBytes) {
+      Refuse(fmt::format("is larger than {} MiB; split it", kMostBytes >> 20));
+    }
     for (const Word& word : WordsOf(text)) {
       open_.back().line = word.line;
       try {
@@ -156,11 +180,13 @@ class BatchReader {
   }
 
   void Take(std::string_view word) {
-    if (word == "benchdnn" || word.ends_with("/benchdnn")) return;
+    if (IsProgram(word)) return;
     if (!word.starts_with('-')) return AddProblem(word);
     if (word.starts_with("-v")) return;
-    if (!word.starts_with("--"))
-      Refuse(fmt::format("'{}' is no option of benchdnn", OneLine(std::string(word))));
+    if (!word.starts_with("--")) {
+      Refuse(fmt::format("'{}' is no option of benchdnn; options begin with --",
+                         OneLine(std::string(word))));
+    }
     word.remove_prefix(2);
     const std::size_t equals = word.find('=');
     const std::string name(word.substr(0, equals));
@@ -237,8 +263,9 @@ class BatchReader {
       }
       std::string name = "attr-" + field.substr(0, equals);
       std::replace(name.begin(), name.end(), '_', '-');
-      if (!values_.contains(name))
-        Refuse(fmt::format("--attr has the unknown name {}", OneLine(name)));
+      if (!values_.contains(name)) {
+        Refuse(fmt::format("--attr has the unknown name {}; use post_ops", OneLine(name)));
+      }
       values_[name] = {field.substr(equals + 1)};
     }
   }
@@ -325,6 +352,7 @@ class BatchReader {
 
   const BenchdnnFileReader& reader_;
   std::vector<Open> open_;
+  std::size_t files_ = 0;  // read so far
   const BenchdnnDriver* driver_ = nullptr;
   std::map<std::string, std::vector<std::string>> values_;
   std::string match_;
@@ -335,12 +363,10 @@ class BatchReader {
 }  // namespace
 
 bool IsBenchdnnText(std::string_view text) {
-  const std::vector<Word> words = WordsOf(text);
-  if (words.empty()) return false;
-  const std::string& first = words.front().text;
-  if (first.starts_with("--") || first == "benchdnn" || first.ends_with("/benchdnn")) return true;
+  const std::string_view first = FirstWord(text);
+  if (first.starts_with("--") || IsProgram(first)) return true;
   // A name in quotes may have any characters.
-  const std::string_view problem = std::string_view(first).substr(0, first.find('"'));
+  const std::string_view problem = first.substr(0, first.find('"'));
   return problem.find_first_of("/=") == std::string_view::npos &&
          std::any_of(problem.begin(), problem.end(),
                      [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });

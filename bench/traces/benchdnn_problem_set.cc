@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "bench/command_line/command.h"
 #include "bench/formats/whole_file.h"
@@ -19,14 +21,13 @@ constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
 
 std::string ReadText(const std::string& path) { return ReadWholeFile(path, kMaxBytes); }
 
-}  // namespace
-
 void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set) {
   for (const TraceRow& row : rows) {
     std::variant<TracedProblem, NoProblem> found = ProblemOf(row);
     if (auto* none = std::get_if<NoProblem>(&found)) {
-      set.refused.push_back({fmt::format("{}/{}/{}", row.primitive, row.problem, row.prop_kind),
-                             std::move(none->reason)});
+      std::string name = fmt::format("{}/{}/{}", row.primitive, row.problem, row.prop_kind);
+      if (!row.tensors.empty()) name += "/" + row.tensors.front().type;
+      set.refused.push_back({std::move(name), std::move(none->reason)});
       continue;
     }
     TracedProblem& problem = std::get<TracedProblem>(found);
@@ -39,6 +40,8 @@ void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set) {
          .settled = SettledProblem{execution, std::move(problem.layouts), problem.algorithm}});
   }
 }
+
+}  // namespace
 
 void AddBenchdnnProblems(std::string_view text, const std::string& origin, ProblemSet& set) {
   const std::size_t before = set.problems.size() + set.refused.size();

@@ -6,15 +6,10 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "bench/cases/problem_sets.h"
-#include "bench/traces/trace.h"
 
 namespace topdnn {
-
-// Adds the rows to the set.
-void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set);
 
 // Adds the problems of a command line for benchdnn. `origin` names it in errors. Throws UsageError.
 void AddBenchdnnProblems(std::string_view text, const std::string& origin, ProblemSet& set);
