@@ -91,13 +91,13 @@ class LineWriter {
 
   void AddTag(std::string_view name, const TracedTensor& tensor) {
     const std::string tag = TagOf(tensor);
-    if (tag != LayoutTag(Default(name), RankOf(tensor)))
-      text_ += fmt::format(" --{}={}", name, tag);
+    if (tag == LayoutTag(Default(name), RankOf(tensor))) return;
+    text_ += fmt::format(" --{}={}", name, tag);
   }
 
   // benchdnn has one tag for several tensors.
   void AddCommonTag(std::string_view name) {
-    const TracedTensor& first = row_.tensors.front();
+    const TracedTensor& first = Get({"data", "src", "diff_src", "dst"});
     for (const TracedTensor& tensor : row_.tensors) {
       if (tensor.name == "ws" || !tensor.present() || tensor.name.find("scratch") == 0) continue;
       if (TagOf(tensor) != TagOf(first) || tensor.type != first.type) {
@@ -320,14 +320,6 @@ BenchdnnLine BenchdnnLineOf(const TraceRow& row) {
   } catch (const UsageError& error) {
     return {{}, error.what()};
   } catch (const BenchdnnError& error) {
-    return {{}, error.what()};
-  }
-}
-
-BenchdnnLine BenchdnnLineOf(const TracedProblem& problem) {
-  try {
-    return BenchdnnLineOf(RowOf(problem));
-  } catch (const NotTranslated& error) {
     return {{}, error.what()};
   }
 }

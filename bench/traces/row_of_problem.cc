@@ -356,4 +356,12 @@ TraceRow RowOf(const TracedProblem& problem) {
   throw NotTranslated(fmt::format("oneDNN has no primitive for {}", problem.op->kind()));
 }
 
+BenchdnnLine BenchdnnLineOf(const TracedProblem& problem) {
+  try {
+    return BenchdnnLineOf(RowOf(problem));
+  } catch (const NotTranslated& error) {
+    return {{}, error.what()};
+  }
+}
+
 }  // namespace topdnn
