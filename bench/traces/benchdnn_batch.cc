@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "bench/command_line/command.h"
@@ -184,8 +183,7 @@ class BatchReader {
     if (!word.starts_with('-')) return AddProblem(word);
     if (word.starts_with("-v")) return;
     if (!word.starts_with("--")) {
-      Refuse(fmt::format("'{}' is no option of benchdnn; options begin with --",
-                         OneLine(std::string(word))));
+      Refuse(fmt::format("'{}' is no option of benchdnn; options begin with --", OneLine(word)));
     }
     word.remove_prefix(2);
     const std::size_t equals = word.find('=');
@@ -308,7 +306,7 @@ class BatchReader {
 
   // The problem with each combination of values.
   void AddProblem(std::string_view text) {
-    FindDriver(fmt::format("the problem '{}'", OneLine(std::string(text))));
+    FindDriver(fmt::format("the problem '{}'", OneLine(text)));
     if (!Matches(text)) return;
     if (driver_->row == nullptr) return AddRow(text, {});
     std::size_t combinations = 1;

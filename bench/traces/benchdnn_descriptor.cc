@@ -27,7 +27,7 @@ constexpr std::size_t kMostRank = 12;
 constexpr std::string_view kWindow = "oiksdp";
 
 [[noreturn]] void Refuse(std::string_view text, std::string_view why) {
-  throw BenchdnnError(fmt::format("the problem '{}' {}", OneLine(std::string(text)), why));
+  throw BenchdnnError(fmt::format("the problem '{}' {}", OneLine(text), why));
 }
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -66,8 +66,8 @@ class Descriptor {
         TakeName(rest.substr(1));
         return;
       } else if (!TakeNumber(rest)) {
-        Refuse(text_, fmt::format("has the unknown part '{}'; see the driver's page of benchdnn",
-                                  OneLine(std::string(rest.substr(0, 20)))));
+        Refuse(fmt::format("has the unknown part '{}'; see the driver's page of benchdnn",
+                           OneLine(rest.substr(0, 20))));
       }
     }
   }
@@ -84,7 +84,7 @@ class Descriptor {
   // Above 0.
   std::int64_t Required(std::string_view name) const {
     const std::int64_t number = Number(name, 0);
-    if (number < 1) Refuse(text_, fmt::format("needs {} of 1 or more", name));
+    if (number < 1) Refuse(fmt::format("needs {} of 1 or more", name));
     return number;
   }
 
@@ -98,9 +98,6 @@ class Descriptor {
     return text;
   }
 
-  [[noreturn]] void Refuse(std::string_view text, std::string_view why) const {
-    topdnn::Refuse(text, why);
-  }
   [[noreturn]] void Refuse(std::string_view why) const { topdnn::Refuse(text_, why); }
 
  private:
@@ -151,17 +148,21 @@ class Descriptor {
 void CompleteWindow(Descriptor& d) {
   for (const char dimension : {'d', 'h', 'w'}) {
     const auto name = [dimension](char letter) { return std::string{letter, dimension}; };
-    const auto has = [&](char letter) { return d.Has(name(letter)); };
-    if (std::none_of(kWindow.begin(), kWindow.end(), has)) continue;
-    if (d.Number(name('s'), 1) < 1)
+    const auto described = [&](char letter) {
+      const std::int64_t otherwise = letter == 's' ? 1 : 0;
+      return d.Number(name(letter), otherwise) != otherwise;
+    };
+    if (std::none_of(kWindow.begin(), kWindow.end(), described)) continue;
+    if (d.Number(name('s'), 1) < 1) {
       d.Refuse(fmt::format("needs a stride s{} of 1 or more", dimension));
+    }
     const WindowExtents e{d.Required(name('i')), d.Required(name('k')), d.Number(name('s'), 1),
                           d.Number(name('d'), 0)};
     std::int64_t padding = d.Number(name('p'), 0);
     std::int64_t output = d.Number(name('o'), 0);
     if (output == 0) {
       output = OutputExtent(e, padding);
-    } else if (!has('p')) {
+    } else if (!d.Has(name('p'))) {
       padding = LeadingPadding(e, output);
     }
     if (output < 1 || padding < 0) {

@@ -165,7 +165,7 @@ TraceRow BenchdnnRow(const BenchdnnDriver& driver, const BenchdnnChoice& choice,
     row = driver.row(choice, problem);
   } else {
     row.prop_kind = "undef";
-    row.problem = OneLine(std::string(problem));
+    row.problem = OneLine(problem);
   }
   row.primitive = driver.primitive;
   row.engine = "cpu";

@@ -296,8 +296,7 @@ const BenchdnnDriver& DriverOf(const TraceRow& row) {
     const BenchdnnDriver* const driver = FindBenchdnnDriver(name);
     if (driver->primitive == primitive && driver->row != nullptr) return *driver;
   }
-  throw NotTranslated(
-      fmt::format("topdnn does not write lines for {}", OneLine(std::string(row.primitive))));
+  throw NotTranslated(fmt::format("topdnn does not write lines for {}", OneLine(row.primitive)));
 }
 
 }  // namespace

@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <optional>
-#include <utility>
 
 #include "bench/traces/benchdnn_descriptor.h"
 #include "harness/one_line.h"

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <optional>
-#include <utility>
 
 #include "bench/traces/benchdnn_descriptor.h"
 #include "bench/traces/benchdnn_rows.h"
@@ -31,8 +28,8 @@ std::vector<std::vector<std::int64_t>> ShapesOf(const BenchdnnChoice& choice, st
   auto shapes = ParseShapes(text, mb == choice.end() ? 0 : MinibatchOf(choice));
   if (shapes.size() < least || shapes.size() > most) {
     throw BenchdnnError(
-        fmt::format("the problem '{}' has {} shape{}; this driver takes {}",
-                    OneLine(std::string(text)), shapes.size(), shapes.size() == 1 ? "" : "s",
+        fmt::format("the problem '{}' has {} shape{}; this driver takes {}", OneLine(text),
+                    shapes.size(), shapes.size() == 1 ? "" : "s",
                     most == least ? fmt::format("{}", least) : fmt::format("{} or more", least)));
   }
   return shapes;

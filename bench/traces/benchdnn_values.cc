@@ -8,7 +8,6 @@
 #include <cmath>
 #include <iterator>
 #include <system_error>
-#include <utility>
 
 #include "bench/traces/benchdnn_descriptor.h"
 #include "harness/one_line.h"
@@ -18,7 +17,7 @@ namespace topdnn {
 namespace {
 
 [[noreturn]] void RefuseValue(std::string_view what, std::string_view text, std::string_view fix) {
-  throw BenchdnnError(fmt::format("'{}' is not {}; {}", OneLine(std::string(text)), what, fix));
+  throw BenchdnnError(fmt::format("'{}' is not {}; {}", OneLine(text), what, fix));
 }
 
 // A longer name precedes its end: bf16 before f16.

@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
-#include <optional>
 #include <utility>
 
 #include "bench/traces/benchdnn_descriptor.h"

@@ -161,6 +161,8 @@ TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(reason("--engine=gpu"), HasSubstr("engine gpu"));
   EXPECT_THAT(One("--conv g17mb16ic17id5oc17od5kd3pd1"), HasSubstr("3-D"));
   EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0"), HasSubstr("1-D"));
+  // (padding and stride at their defaults describe no dimension)
+  EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0_sh1ph0dh0"), HasSubstr("1-D"));
   EXPECT_THAT(One("--deconv --cfg=anything mb1ic3oc4ih3oh4kh2"), HasSubstr("deconvolution"));
   EXPECT_THAT(One("--matmul --wtag=any 10x30:30x20"), HasSubstr("wei in the format any"));
   EXPECT_THAT(One("--matmul --bia_dt=f32 10x30:30x20"), HasSubstr("no bias"));
