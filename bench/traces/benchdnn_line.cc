@@ -116,7 +116,8 @@ class LineWriter {
     Add("dt", same ? types.front() : fmt::format("{}", fmt::join(types, ":")));
   }
 
-  // A bias in f32 has a direction of its own; benchdnn of oneDNN 3.8 has an option for every bias.
+  // A bias in f32 has a direction of its own; recent versions of benchdnn have an option for
+  // every bias.
   void AddDirection(const TracedTensor* bias, bool all_f32) {
     const std::string& prop = row_.prop_kind;
     const bool named = bias != nullptr && (!all_f32 || prop == "forward_inference");

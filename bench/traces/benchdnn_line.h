@@ -3,8 +3,8 @@
 //   --conv --dir=FWD_I --stag=acdb --dtag=acdb --attr-post-ops=relu mb2_ic3oc64_ih224oh112kh7sh2...
 //
 // The line reads back as the same problem (benchdnn_batch.h). Types other than f32 are written as
-// benchdnn of oneDNN 3 reads them, and a bias of an inference or of another type as that of oneDNN
-// 3.8 does.
+// benchdnn of oneDNN 3 reads them. A bias of an inference or of another type is written with the
+// option --bia-dt, which only recent versions of it read.
 
 #ifndef TOPDNN_BENCH_TRACES_BENCHDNN_LINE_H_
 #define TOPDNN_BENCH_TRACES_BENCHDNN_LINE_H_

@@ -15,7 +15,8 @@ namespace {
 bool IsInteger(std::string_view type) { return type == "u8" || type == "s8"; }
 
 // src, weights, bias and dst. Without its own option, the bias has the type of the weights, or f32
-// if those are integers. (oneDNN 3.3: bia_dt() of tests/benchdnn/conv/conv.hpp; oneDNN 3.8: f32)
+// if those are integers. (oneDNN 3.3: bia_dt() of tests/benchdnn/conv/conv.hpp; recent
+// versions with --bia-dt: f32)
 void AddProduct(const BenchdnnChoice& choice, const std::vector<std::string>& types, int src_rank,
                 int weights_rank, int dst_rank, TraceRow& row) {
   const BenchdnnDirection direction = ParseDirection(At(choice, "dir"));
