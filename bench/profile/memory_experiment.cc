@@ -26,10 +26,11 @@ namespace topdnn {
 namespace {
 
 // Labels, and what a forward pass saves: winners of a maximum and masks decide where a backward
-// pass writes. Counts of steps are of no floating-point type.
+// pass writes. Counts of steps are of no floating-point type. A batch normalization reads the
+// variance that it has written, which must stay positive.
 bool IsKept(const Buffer& buffer) {
   return buffer.role == BufferRole::kLabels || buffer.role == BufferRole::kSaved ||
-         buffer.role == BufferRole::kState;
+         buffer.role == BufferRole::kState || buffer.role == BufferRole::kStatistic;
 }
 
 // By stage. A kernel of oneDNN keeps barriers and lists of addresses in its scratch memory: it is

@@ -1,6 +1,7 @@
 #include "harness/experiments/memory_times.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -56,7 +57,7 @@ std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, Memory
       std::all_of(rounds.begin(), rounds.end(), [&](const MemoryRound& r) { return whole(r) > 0; });
   if (!timed) return std::nullopt;
   // How much longer the region takes than without the waits, as a share of its time.
-  const auto beyond = [&](auto fast) {
+  const auto beyond = [&](std::span<const MemoryRound> of, auto fast) {
     const auto low = [&, fast](const MemoryRound& r) {
       // (a disturbed repetition may take longer than in the network)
       const double repeated = std::min(r.hot, whole(r)) - fast(r);
@@ -66,19 +67,19 @@ std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, Memory
     const auto high = [&, fast](const MemoryRound& r) {
       return (whole(r) - fast(r) + doubt.kept_seconds) / whole(r);
     };
-    return ShareOver(rounds, low, high);
+    return ShareOver(of, low, high);
   };
-  const auto memory = beyond([](const MemoryRound& r) { return r.second_level; });
+  const auto memory = beyond(rounds, [](const MemoryRound& r) { return r.second_level; });
   if (!memory) return std::nullopt;
   MemoryShares shares{.memory = *memory, .last_level = {}, .dram = {}};
-  const bool has_last = std::all_of(rounds.begin(), rounds.end(),
-                                    [](const MemoryRound& r) { return r.last_level.has_value(); });
-  if (!has_last) return shares;
-  shares.dram = beyond([](const MemoryRound& r) { return *r.last_level; });
+  std::vector<MemoryRound> with_last;
+  std::copy_if(rounds.begin(), rounds.end(), std::back_inserter(with_last),
+               [](const MemoryRound& r) { return r.last_level.has_value(); });
+  shares.dram = beyond(with_last, [](const MemoryRound& r) { return *r.last_level; });
   const auto last = [&](const MemoryRound& r) {
     return (*r.last_level - r.second_level) / whole(r);
   };
-  shares.last_level = ShareOver(rounds, last, last);
+  shares.last_level = ShareOver(with_last, last, last);
   return shares;
 }
 

@@ -19,10 +19,11 @@ namespace topdnn {
 
 // The times of a region in one round of the experiment, in seconds.
 struct MemoryRound {
-  double in_network = 0;               // at its place in the sequence, on its own pages
-  double hot = 0;                      // repeated at once, on its own pages
-  double second_level = 0;             // repeated, on a footprint of L2's size
-  std::optional<double> last_level{};  // repeated, on a footprint of a part of the last cache
+  double in_network = 0;    // at its place in the sequence, on its own pages
+  double hot = 0;           // repeated at once, on its own pages
+  double second_level = 0;  // repeated, on a footprint of L2's size
+  // Repeated, on a footprint of a part of the last cache. Absent in some rounds, to save time.
+  std::optional<double> last_level{};
 };
 
 // 95 % intervals of shares of a time, in [0, 1].
@@ -50,7 +51,8 @@ struct MemoryDoubt {
 // At most the time to fetch code of this size from memory, line by line, and to start a team.
 double ColdCodeSeconds(double code_bytes, double hertz);
 
-// The shares of the time in one regime. Absent below 6 rounds, where a median has no interval.
+// The shares of the time in one regime. Absent below 6 rounds, where a median has no interval; so
+// are the parts below 6 rounds with a last level.
 std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
                                      const MemoryDoubt& doubt);
 

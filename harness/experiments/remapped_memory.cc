@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <deque>
+#include <optional>
 #include <utility>
 
 namespace topdnn {
@@ -21,53 +23,6 @@ constexpr int kMaxWriters = 250;  // what TouchedPages::Run::use can tell apart
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 std::size_t PagesOf(std::size_t bytes) { return bytes / kRemapPage; }
-
-[[noreturn]] void Refuse(const char* what) {
-  throw RemapError(fmt::format("cannot remap memory: {}: {}", what, std::strerror(errno)));
-}
-
-void MapAt(std::byte* place, std::size_t bytes, int file, std::size_t offset) {
-  void* const mapped =
-      mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, file,
-           static_cast<off_t>(offset));
-  if (mapped == MAP_FAILED) Refuse("mmap");
-}
-
-// Physical pages, with a mapping for this object alone.
-class PageFile {
- public:
-  explicit PageFile(std::size_t bytes) : bytes_(bytes) {
-    file_ = memfd_create("topdnn-remapped", MFD_CLOEXEC);
-    if (file_ < 0) Refuse("memfd_create");
-    void* mapped = MAP_FAILED;
-    if (ftruncate(file_, static_cast<off_t>(bytes)) == 0) {
-      mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
-    }
-    if (mapped == MAP_FAILED) {
-      const int error = errno;
-      close(file_);
-      errno = error;
-      Refuse("memory for the copies");
-    }
-    madvise(mapped, bytes, MADV_NOHUGEPAGE);
-    data_ = static_cast<std::byte*>(mapped);
-  }
-  ~PageFile() {
-    munmap(data_, bytes_);
-    close(file_);
-  }
-  PageFile(const PageFile&) = delete;
-  PageFile& operator=(const PageFile&) = delete;
-
-  int file() const { return file_; }
-  std::byte* data() const { return data_; }
-  std::size_t bytes() const { return bytes_; }
-
- private:
-  int file_ = -1;
-  std::size_t bytes_;
-  std::byte* data_ = nullptr;
-};
 
 // One piece of the caller's memory: whole pages.
 struct Piece {
@@ -88,7 +43,7 @@ void MoveAside(Piece* piece) {
   const std::size_t reserved = piece->bytes() + 2 * kHugePage;
   void* const space =
       mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (space == MAP_FAILED) Refuse("address space");
+  if (space == MAP_FAILED) ThrowRemapError("address space");
   const auto start = reinterpret_cast<std::uintptr_t>(space);
   const auto wanted = reinterpret_cast<std::uintptr_t>(piece->data) % kHugePage;
   const std::uintptr_t place = (start + kHugePage - 1) / kHugePage * kHugePage + wanted;
@@ -101,7 +56,7 @@ void MoveAside(Piece* piece) {
     const int error = errno;
     munmap(aside, piece->bytes());
     errno = error;
-    Refuse("moving pages");
+    ThrowRemapError("moving pages");
   }
   piece->aside = aside;
 }
@@ -251,19 +206,6 @@ class Watching {
   SignalStacks stacks_;
 };
 
-// Numbers that are normal, positive and small in f32, bf16 and f16: f32 3e-5 to 8e-3, f16 0.5 to 1.
-// Products and sums of many of them stay finite.
-void Fill(std::span<std::byte> memory) {
-  constexpr std::uint16_t kLowest = 0x3800;
-  constexpr std::uint32_t kMask = 0x3ff;
-  std::uint32_t state = 1;
-  for (std::size_t i = 0; i + 1 < memory.size(); i += 2) {
-    state = state * 1664525 + 1013904223;  // Numerical Recipes, 7.1
-    const auto half = static_cast<std::uint16_t>(kLowest + (state >> 16 & kMask));
-    std::memcpy(memory.data() + i, &half, sizeof half);
-  }
-}
-
 }  // namespace
 
 std::string WhyNoRemapping() {
@@ -275,40 +217,22 @@ std::string WhyNoRemapping() {
 #endif
 }
 
-std::size_t PrimePages(std::size_t bytes) {
-  std::size_t pages = std::max<std::size_t>(PagesOf(bytes), 2);
-  const auto prime = [](std::size_t n) {
-    for (std::size_t d = 2; d * d <= n; ++d) {
-      if (n % d == 0) return false;
-    }
-    return true;
-  };
-  while (!prime(pages)) --pages;
-  return pages;
-}
-
 class RemappedMemory::Impl {
  public:
   Impl(std::span<const std::span<std::byte>> ranges, int threads,
        std::span<const FootprintSize> footprints)
       : threads_(std::clamp(threads, 1, kMaxWriters)) {
     for (const std::span<std::byte> range : ranges) AddPiece(range);
-    for (const FootprintSize& size : footprints) {
-      footprints_.push_back({PrimePages(size.shared), PrimePages(size.per_writer), nullptr});
-      Footprint& made = footprints_.back();
-      const std::size_t pages =
-          made.shared_pages + made.writer_pages * static_cast<std::size_t>(threads_);
-      made.file = std::make_unique<PageFile>(pages * kRemapPage);
-    }
+    for (const FootprintSize& size : footprints) footprints_.emplace_back(size, threads_);
     if (pages_ == 0) throw RemapError("cannot remap memory: no whole page");
-    own_ = std::make_unique<PageFile>(pages_ * kRemapPage);
+    own_ = std::make_unique<PageFile>(pages_);
     for (const Piece& piece : pieces_) {
       std::memcpy(own_->data() + piece.first_page * kRemapPage, piece.data, piece.bytes());
     }
     try {
       for (Piece& piece : pieces_) {
         MoveAside(&piece);
-        MapAt(piece.data, piece.bytes(), own_->file(), piece.first_page * kRemapPage);
+        own_->MapAt(piece.data, piece.first_page, piece.pages);
         madvise(piece.data, piece.bytes(), MADV_NOHUGEPAGE);
       }
     } catch (const RemapError&) {
@@ -352,25 +276,14 @@ class RemappedMemory::Impl {
   }
 
   void MapFootprint(std::size_t index, const TouchedPages& touched) {
-    const Footprint& footprint = footprints_.at(index);
-    Fill({footprint.file->data(), footprint.file->bytes()});
-    std::vector<std::size_t> used(static_cast<std::size_t>(threads_) + 1, 0);  // shared, writers
+    Footprint& footprint = footprints_.at(index);
+    footprint.Clear();
     for (const TouchedPages::Run& run : touched.runs) {
       if (run.use == TouchedPages::kKept) continue;
-      const std::size_t writer =
-          run.use == TouchedPages::kRead ? 0 : run.use - TouchedPages::kWritten + std::size_t{1};
-      const std::size_t pages = writer == 0 ? footprint.shared_pages : footprint.writer_pages;
-      const std::size_t first =
-          writer == 0 ? 0 : footprint.shared_pages + (writer - 1) * footprint.writer_pages;
+      std::optional<int> writer;
+      if (run.use >= TouchedPages::kWritten) writer = run.use - TouchedPages::kWritten;
       ForEachPiece(run.first, run.count, [&](std::byte* place, std::size_t, std::size_t count) {
-        while (count > 0) {
-          const std::size_t slot = used[writer] % pages;
-          const std::size_t now = std::min(count, pages - slot);
-          MapAt(place, now * kRemapPage, footprint.file->file(), (first + slot) * kRemapPage);
-          used[writer] += now;
-          place += now * kRemapPage;
-          count -= now;
-        }
+        footprint.Map(place, count, writer);
       });
     }
   }
@@ -380,7 +293,7 @@ class RemappedMemory::Impl {
       if (run.use == TouchedPages::kKept) continue;
       ForEachPiece(run.first, run.count,
                    [this](std::byte* place, std::size_t page, std::size_t count) {
-                     MapAt(place, count * kRemapPage, own_->file(), page * kRemapPage);
+                     own_->MapAt(place, page, count);
                    });
     }
   }
@@ -391,21 +304,13 @@ class RemappedMemory::Impl {
     }
   }
 
-  std::span<const float> Written(std::size_t index) const {
-    const Footprint& footprint = footprints_.at(index);
-    const std::size_t from = footprint.shared_pages * kRemapPage;
-    return {reinterpret_cast<const float*>(footprint.file->data() + from),
-            (footprint.file->bytes() - from) / sizeof(float)};
+  std::vector<std::span<const float>> Written(std::size_t index) const {
+    return footprints_.at(index).Written();
   }
 
   std::size_t bytes() const { return pages_ * kRemapPage; }
 
  private:
-  struct Footprint {
-    std::size_t shared_pages, writer_pages;
-    std::unique_ptr<PageFile> file;  // the shared pages, then those of each writer
-  };
-
   void AddPiece(std::span<std::byte> range) {
     const auto start = reinterpret_cast<std::uintptr_t>(range.data());
     const std::uintptr_t first = (start + kRemapPage - 1) / kRemapPage * kRemapPage;
@@ -467,7 +372,7 @@ class RemappedMemory::Impl {
   std::size_t pages_ = 0;
   std::vector<bool> kept_;  // by page
   std::unique_ptr<PageFile> own_;
-  std::vector<Footprint> footprints_;
+  std::deque<Footprint> footprints_;
 };
 
 RemappedMemory::RemappedMemory(std::span<const std::span<std::byte>> ranges, int threads,
@@ -489,7 +394,7 @@ void RemappedMemory::MapOwn(const TouchedPages& pages) { impl_->MapOwn(pages); }
 
 void RemappedMemory::ResetContents() { impl_->ResetContents(); }
 
-std::span<const float> RemappedMemory::Written(std::size_t footprint) const {
+std::vector<std::span<const float>> RemappedMemory::Written(std::size_t footprint) const {
   return impl_->Written(footprint);
 }
 

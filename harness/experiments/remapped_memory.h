@@ -27,29 +27,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/experiments/experiment_error.h"
+#include "harness/experiments/footprint.h"
 #include "harness/measure.h"
 
 namespace topdnn {
 
-class RemapError : public ExperimentError {
- public:
-  using ExperimentError::ExperimentError;
-};
-
-inline constexpr std::size_t kRemapPage = 4096;
-
 // Why this machine cannot remap memory; empty if it can.
 std::string WhyNoRemapping();
-
-// The bytes of a footprint: shared by all threads, and for each thread that writes.
-struct FootprintSize {
-  std::size_t shared = 0;
-  std::size_t per_writer = 0;
-};
-
-// The largest prime number of pages within `bytes`, at least 2.
-std::size_t PrimePages(std::size_t bytes);
 
 // The pages that a region uses. A page number counts the pages of all ranges, in their order.
 struct TouchedPages {
@@ -84,8 +68,8 @@ class RemappedMemory {
   // never mapped onto a footprint. Only one object at a time may do so. Throws RemapError.
   TouchedPages Touch(const Action& region, std::span<const std::span<const std::byte>> keep);
 
-  // Maps the pages onto a footprint, which is filled anew with small positive normal numbers in
-  // f32, bf16 and f16 alike. Throws RemapError; then some pages may still have their own.
+  // Maps the pages onto a footprint, whose pages are filled anew. Throws RemapError; then some
+  // pages may still have their own.
   void MapFootprint(std::size_t footprint, const TouchedPages& pages);
   // Maps the pages to their own again.
   void MapOwn(const TouchedPages& pages);
@@ -93,8 +77,8 @@ class RemappedMemory {
   // Gives the own pages the contents of the original ones again.
   void ResetContents();
 
-  // Memory of a footprint that threads have written, as f32.
-  std::span<const float> Written(std::size_t footprint) const;
+  // The pages of a footprint that threads may have written since it was mapped, as f32.
+  std::vector<std::span<const float>> Written(std::size_t footprint) const;
 
   std::size_t bytes() const;  // of all pages taken
 

@@ -71,6 +71,22 @@ TEST(MemoryTimesTest, WithoutALastLevelFootprintThereAreNoParts) {
   EXPECT_FALSE(SplitOf(*shares, nullptr).contains("DRAM_Bound"));
 }
 
+// Three of nine rounds without the last cache: the parts are those of the other six, which is the
+// least number.
+TEST(MemoryTimesTest, ThePartsAreOfTheRoundsThatHaveThem) {
+  MemoryRound without = kRound;
+  without.last_level.reset();
+  std::vector<MemoryRound> rounds = Rounds(6, kRound);
+  rounds.insert(rounds.begin() + 2, 3, without);
+  const auto shares = SharesOf(rounds, MemoryRegime::kHot, {});
+  ASSERT_TRUE(shares);
+  ASSERT_TRUE(shares->dram);
+  EXPECT_NEAR(shares->dram->low, 0.225, kTiny);
+  EXPECT_NEAR(shares->last_level->high, 0.275, kTiny);
+  rounds.back().last_level.reset();
+  EXPECT_FALSE(SharesOf(rounds, MemoryRegime::kHot, {})->dram);
+}
+
 TEST(MemoryTimesTest, NodesAreNarrowedByWhatTheOthersLeave) {
   const MemoryShares shares{.memory = {0.4, 0.5}, .last_level = {}, .dram = {}};
   const TopdownBounds counted = {{"Retiring", {0.3, 0.9, "counts"}},
@@ -184,7 +200,7 @@ TEST(MemoryExperimentTest, TimesARegionAndLeavesItsMemoryAlone) {
   };
   const StageMemory result = stages.Run(Action::Of(twice));
   EXPECT_EQ(result.reason, "");
-  ASSERT_GE(result.rounds.size(), 6U);
+  ASSERT_GE(result.rounds.size(), 9U);
   EXPECT_GT(result.rounds[0].hot, 0);
   EXPECT_GT(result.rounds[0].second_level, 0);
   EXPECT_EQ(result.remapped_bytes, kFloats * sizeof(float));

@@ -151,7 +151,13 @@ TEST(RemappedMemoryTest, AFootprintLiesBehindManyAddresses) {
   *memory.Page(0) = 78;
   for (std::size_t k = 0; k < 32; ++k) EXPECT_EQ(*memory.Page(k) == 78, k % 11 == 0);
   const auto normal = [](float value) { return std::isnormal(value) && value > 0; };
-  EXPECT_THAT(remapped.Written(0).subspan(1), Each(testing::Truly(normal)));
+  const std::vector<std::span<const float>> written = remapped.Written(0);
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_EQ(written[0].size(), 5 * kRemapPage / sizeof(float));
+  EXPECT_THAT(written[0].subspan(1), Each(testing::Truly(normal)));
+  remapped.MapFootprint(0, touched);  // fills it anew, shared pages and the writer's
+  EXPECT_NE(*memory.Page(0), 78);
+  EXPECT_NE(*memory.Page(32), 77);
   remapped.MapOwn(touched);
   // The region computed on its own pages; what happened on the footprint is gone.
   std::vector<int> expected = Original();
