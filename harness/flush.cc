@@ -3,9 +3,9 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
+#endif
 
 #include <cstdint>
-#endif
 
 namespace topdnn {
 
@@ -52,6 +52,28 @@ bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
   if (bytes.empty()) return true;
   (unordered ? FlushUnordered : FlushOrdered)(begin, end, line);
   _mm_mfence();
+  return true;
+}
+
+#elif defined(__aarch64__)
+
+// CTR_EL0.DminLine: the smallest line of all data caches, as a power of two of words (Arm ARM,
+// D19.2.34). Linux lets programs read it and clean and invalidate lines.
+static std::size_t LineBytes() {
+  std::uint64_t type = 0;
+  asm volatile("mrs %0, ctr_el0" : "=r"(type));
+  return std::size_t{4} << (type >> 16 & 0xF);
+}
+
+bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
+  static const std::size_t line = LineBytes();
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uintptr_t end = address + bytes.size();
+  if (bytes.empty()) return true;
+  for (std::uintptr_t at = address / line * line; at < end; at += line) {
+    asm volatile("dc civac, %0" : : "r"(at) : "memory");
+  }
+  asm volatile("dsb sy" : : : "memory");
   return true;
 }
 

@@ -43,6 +43,8 @@ std::shared_ptr<const void> Intern(const dnnl::memory::desc& desc) {
   return interned->emplace_back(std::make_shared<const dnnl::memory::desc>(desc));
 }
 
+#if defined(__x86_64__)
+
 // oneDNN's code for AVX2 uses FMA without checking for it, and an emulated CPU may have AVX2
 // without FMA. This runs before main, because oneDNN's first primitive fixes the ISA.
 [[maybe_unused]] const bool kLimitedToAvx = [] {
@@ -63,6 +65,13 @@ std::string EffectiveIsa() {
   }
   return "sse2";  // an ISA below those that oneDNN names
 }
+
+#else
+
+// Elsewhere oneDNN does not say what it uses. Its generated code for Arm names its ISA.
+std::string EffectiveIsa() { return ""; }
+
+#endif
 
 Shape ShapeOf(const dnnl::memory::desc& desc) {
   return Shape(std::vector<std::int64_t>(DimsOf(desc)));

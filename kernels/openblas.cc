@@ -1,6 +1,5 @@
 #include "kernels/openblas.h"
 
-#include <cpuid.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <omp.h>
@@ -16,6 +15,10 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace topdnn::openblas {
 
 namespace {
@@ -23,6 +26,7 @@ namespace {
 // Whether OpenBLAS may have detected the wrong CPU: a CPU without AVX2 or FMA, which it detects by
 // model number, or one that QEMU emulates, where any model may lack instructions.
 bool IsUnusualCpu() {
+#if defined(__x86_64__)
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0) return true;
   constexpr unsigned kHypervisorLeaf = 0x40000000;
@@ -30,6 +34,9 @@ bool IsUnusualCpu() {
   __cpuid(kHypervisorLeaf, eax, ebx, ecx, edx);
   constexpr unsigned kTcg = 0x54474354;  // "TCGT", the first four letters of QEMU's name
   return ebx == kTcg;
+#else
+  return true;  // the other architectures do not say whether they are emulated
+#endif
 }
 
 // Computes products of all shapes and transpositions for which OpenBLAS has separate code, in this
@@ -81,12 +88,15 @@ const std::string& CpuRefusal() {
 // ISA of the kernels that OpenBLAS chose for this CPU, in the spelling of Kernel::isa(). Empty for
 // an unknown core name.
 std::string Isa() {
-  // Core names in OpenBLAS 0.3.21's x86-64 table, with the ISA of the widest kernels of each.
+  // Core names in OpenBLAS 0.3.21's tables, with the ISA of the widest kernels of each.
   static constexpr std::pair<std::string_view, const char*> kCores[] = {
       {"SkylakeX", "avx512"}, {"Cooperlake", "avx512"}, {"Sapphirerapids", "avx512"},
       {"Haswell", "avx2"},    {"Zen", "avx2"},          {"Excavator", "avx2"},
       {"Sandybridge", "avx"}, {"Bulldozer", "avx"},     {"Piledriver", "avx"},
       {"Steamroller", "avx"}, {"Nehalem", "sse41"},     {"Penryn", "sse41"},
+      {"armv8", "neon"},      {"cortexa53", "neon"},    {"cortexa57", "neon"},
+      {"cortexa72", "neon"},  {"neoversen1", "neon"},   {"neoversev1", "sve"},
+      {"armv8sve", "sve"},    {"a64fx", "sve"},
   };
   const std::string_view core = openblas_get_corename();
   for (const auto& [name, isa] : kCores) {

@@ -15,6 +15,13 @@
 
 namespace topdnn {
 
+// IEEE binary16. GCC 12 knows the name _Float16 in C++ only for x86.
+#if defined(__aarch64__)
+using Half = __fp16;
+#else
+using Half = _Float16;
+#endif
+
 template <typename T>
 T RoundTo(double value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -55,8 +62,8 @@ void VisitElements(DataType type, void* data, Visit visit) {
           [](double x) { return Bf16FromFloat(static_cast<float>(x)); });
     case DataType::kF16:
       return visit(
-          static_cast<_Float16*>(data), [](_Float16 x) { return static_cast<double>(x); },
-          [](double x) { return static_cast<_Float16>(x); });
+          static_cast<Half*>(data), [](Half x) { return static_cast<double>(x); },
+          [](double x) { return static_cast<Half>(x); });
   }
 }
 

@@ -30,6 +30,8 @@ constexpr double kMostArrears = 16;
 void RelaxCpu() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
 #endif
 }
 

@@ -7,6 +7,10 @@
 #include <array>
 #include <optional>
 
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
 namespace topdnn {
 namespace {
 
@@ -68,6 +72,18 @@ constexpr std::array kRequirements = {
     Requirement{Isa::kAmxBf16, "amx_bf16", kTileStates, std::nullopt, true},
 };
 
+struct ArmFeature {
+  Isa isa;
+  std::string_view name;
+  std::string_view hwcap;
+  int bit;
+};
+
+constexpr std::array kArmFeatures = {
+    ArmFeature{Isa::kNeon, "neon", "asimd", 1},
+    ArmFeature{Isa::kSve, "sve", "sve", 22},
+};
+
 bool Has(const CpuidLeaves& leaves, const Feature& feature) {
   const CpuidRegisters r = leaves.Leaf(feature.leaf, feature.subleaf);
   std::uint32_t value = 0;
@@ -123,6 +139,9 @@ std::string_view NameOf(Isa isa) {
   for (const Requirement& requirement : kRequirements) {
     if (requirement.isa == isa) return requirement.name;
   }
+  for (const ArmFeature& feature : kArmFeatures) {
+    if (feature.isa == isa) return feature.name;
+  }
   return "";
 }
 
@@ -142,13 +161,28 @@ std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0
   return verdicts;
 }
 
+std::vector<IsaVerdict> DecideArmIsas(std::uint64_t hwcap) {
+  std::vector<IsaVerdict> verdicts;
+  for (const ArmFeature& feature : kArmFeatures) {
+    const bool usable = (hwcap >> feature.bit & 1) != 0;
+    verdicts.push_back(
+        {feature.isa, usable,
+         usable ? "" : fmt::format("the kernel reports no {} (AT_HWCAP)", feature.hwcap)});
+  }
+  return verdicts;
+}
+
 const std::vector<IsaVerdict>& MachineIsas() {
+#if defined(__aarch64__)
+  static const std::vector<IsaVerdict> verdicts = DecideArmIsas(getauxval(AT_HWCAP));
+#else
   static const std::vector<IsaVerdict> verdicts = [] {
     const CpuidLeaves leaves = ReadCpuid();
     const std::uint64_t xcr0 = ReadXcr0(leaves);
     const bool amx = DecideIsas(leaves, xcr0, true).back().usable;
     return DecideIsas(leaves, xcr0, amx && RequestAmxPermission());
   }();
+#endif
   return verdicts;
 }
 

@@ -1,7 +1,8 @@
-// Which instruction sets a program may use on this machine. It depends on the CPU (CPUID), on the
-// register states that the operating system saves (XCR0), and for AMX on the kernel's permission
-// per process (arch_prctl, Linux 5.16). Otherwise the code of an ISA fails with SIGILL, so all code
-// compiled for an ISA checks here first.
+// Which instruction sets a program may use on this machine. On x86 it depends on the CPU (CPUID),
+// on the register states that the operating system saves (XCR0), and for AMX on the kernel's
+// permission per process (arch_prctl, Linux 5.16). On arm64 the kernel says it (AT_HWCAP).
+// Otherwise the code of an ISA fails with SIGILL, so all code compiled for an ISA checks here
+// first.
 
 #ifndef TOPDNN_HARNESS_MACHINE_ISA_H_
 #define TOPDNN_HARNESS_MACHINE_ISA_H_
@@ -25,10 +26,12 @@ enum class Isa {
   kAvx512Fp16,
   kAmxInt8,
   kAmxBf16,
+  kNeon,  // Advanced SIMD of arm64, with fused multiply-add
+  kSve,
 };
 
 // "sse2", "sse41", "avx2", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_int8",
-// "amx_bf16".
+// "amx_bf16", "neon", "sve".
 std::string_view NameOf(Isa isa);
 
 struct IsaVerdict {
@@ -37,10 +40,14 @@ struct IsaVerdict {
   std::string reason;  // why it is not usable; empty if it is
 };
 
-// One verdict per Isa, in the enumeration's order. `amx_permitted`: the kernel lets this process
-// use the tile data state. Pure.
+// One verdict per Isa of x86, in the enumeration's order. `amx_permitted`: the kernel lets this
+// process use the tile data state. Pure.
 std::vector<IsaVerdict> DecideIsas(const CpuidLeaves& leaves, std::uint64_t xcr0,
                                    bool amx_permitted);
+
+// The same for those of arm64, from the kernel's AT_HWCAP (arch/arm64/include/uapi/asm/hwcap.h).
+// Pure.
+std::vector<IsaVerdict> DecideArmIsas(std::uint64_t hwcap);
 
 // The verdicts for this process. The first call requests AMX from the kernel if the CPU has it.
 const std::vector<IsaVerdict>& MachineIsas();

@@ -1,6 +1,5 @@
 #include "kernels/eigen/library.h"
 
-#include <cpuid.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -14,6 +13,10 @@
 
 #include "kernels/run_failure.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 namespace topdnn::eigen {
 
 namespace {
@@ -24,6 +27,8 @@ struct Isa {
   bool is_built = std::string_view(" " TOPDNN_EIGEN_ISAS " ").find(fmt::format(" {} ", name)) !=
                   std::string_view::npos;
 };
+
+#if defined(__x86_64__)
 
 // Conversions of f16; clang 14's __builtin_cpu_supports does not know the name.
 bool HasF16c() {
@@ -43,6 +48,13 @@ std::vector<Isa> Isas() {
           {.name = "avx2", .runs_here = avx2},
           {.name = "sse2", .runs_here = true}};
 }
+
+#else
+
+// Eigen 3.4 has vectors of NEON, which every 64-bit Arm core has. Its SVE needs a fixed length.
+std::vector<Isa> Isas() { return {{.name = "neon", .runs_here = true}}; }
+
+#endif
 
 using Found = std::variant<const Functions*, Refusal>;
 
