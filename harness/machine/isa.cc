@@ -121,17 +121,32 @@ std::string Denial(const Requirement& requirement, const CpuidLeaves& leaves, st
   return "";
 }
 
+#if defined(__x86_64__)
+
 // Linux, Documentation/arch/x86/xstate.rst. A permission, once given, stays and is inherited by
 // threads and children.
 bool RequestAmxPermission() {
-#if defined(__x86_64__)
   constexpr int kArchReqXcompPerm = 0x1023;
   constexpr int kXfeatureXtiledata = 18;
   return syscall(SYS_arch_prctl, kArchReqXcompPerm, kXfeatureXtiledata) == 0;
-#else
-  return false;
-#endif
 }
+
+std::vector<IsaVerdict> ReadIsas() {
+  const CpuidLeaves leaves = ReadCpuid();
+  const std::uint64_t xcr0 = ReadXcr0(leaves);
+  const bool amx = DecideIsas(leaves, xcr0, true).back().usable;
+  return DecideIsas(leaves, xcr0, amx && RequestAmxPermission());
+}
+
+#elif defined(__aarch64__)
+
+std::vector<IsaVerdict> ReadIsas() { return DecideArmIsas(getauxval(AT_HWCAP)); }
+
+#else
+
+std::vector<IsaVerdict> ReadIsas() { return {}; }
+
+#endif
 
 }  // namespace
 
@@ -173,16 +188,7 @@ std::vector<IsaVerdict> DecideArmIsas(std::uint64_t hwcap) {
 }
 
 const std::vector<IsaVerdict>& MachineIsas() {
-#if defined(__aarch64__)
-  static const std::vector<IsaVerdict> verdicts = DecideArmIsas(getauxval(AT_HWCAP));
-#else
-  static const std::vector<IsaVerdict> verdicts = [] {
-    const CpuidLeaves leaves = ReadCpuid();
-    const std::uint64_t xcr0 = ReadXcr0(leaves);
-    const bool amx = DecideIsas(leaves, xcr0, true).back().usable;
-    return DecideIsas(leaves, xcr0, amx && RequestAmxPermission());
-  }();
-#endif
+  static const std::vector<IsaVerdict> verdicts = ReadIsas();
   return verdicts;
 }
 

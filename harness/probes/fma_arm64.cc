@@ -101,8 +101,8 @@ STREAM(StreamNeonF64, 64,
 
 #define SVE(shift, step)                                                                \
   SVE_ON                                                                                \
-      "ptrue p0.b\n\t"                                                                  \
-      "cntb x12, all, mul #2\n\t" /* bytes of columns per step */                       \
+  "ptrue p0.b\n\t"                                                                      \
+  "cntb x12, all, mul #2\n\t" /* bytes of columns per step */                           \
       EACH_ACCUMULATOR("mov z\\r\\().d, #0") LOOP("lsr x13, x9, #" shift                \
                                                   "\n\t"                                \
                                                   "madd x11, x13, x12, %[columns]\n\t", \

@@ -30,6 +30,8 @@ struct Isa {
 
 #if defined(__x86_64__)
 
+constexpr std::string_view kIsaNames = "sse2, avx2, avx512";
+
 // Conversions of f16; clang 14's __builtin_cpu_supports does not know the name.
 bool HasF16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -50,6 +52,8 @@ std::vector<Isa> Isas() {
 }
 
 #else
+
+constexpr std::string_view kIsaNames = "neon";
 
 // Eigen 3.4 has vectors of NEON, which every 64-bit Arm core has. Its SVE needs a fixed length.
 std::vector<Isa> Isas() { return {{.name = "neon", .runs_here = true}}; }
@@ -96,7 +100,7 @@ Found FindFunctions(Variant variant, std::string_view isa) {
                    ", and this CPU supports none of them"};
   }
   if (chosen == isas.end()) {
-    return Refusal{fmt::format("eigen has no ISA '{}'; use sse2, avx2, avx512 or none", isa)};
+    return Refusal{fmt::format("eigen has no ISA '{}'; use {} or none", isa, kIsaNames)};
   }
   if (!chosen->is_built) {
     return Refusal{fmt::format(

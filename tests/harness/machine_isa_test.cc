@@ -186,6 +186,14 @@ TEST(DescribeMachine, DescribesThisOne) {
   EXPECT_EQ(json.dump().find("NaN"), std::string::npos);
 }
 
+TEST(DecideArmIsas, FollowsTheKernel) {
+  constexpr std::uint64_t kNeoverseN1 = 0x119FFF;  // fp, asimd, ..., no SVE
+  constexpr std::uint64_t kSve = 1 << 22;
+  EXPECT_EQ(Usable(DecideArmIsas(kNeoverseN1)), (Names{"neon"}));
+  EXPECT_EQ(DecideArmIsas(kNeoverseN1)[1].reason, "the kernel reports no sve (AT_HWCAP)");
+  EXPECT_EQ(Usable(DecideArmIsas(kNeoverseN1 | kSve)), (Names{"neon", "sve"}));
+}
+
 TEST(Clock, IsConsistent) {
   const Frequency tsc = CalibrateTsc(0.002);
   EXPECT_GT(tsc.hz, 1e6);

@@ -18,7 +18,7 @@ namespace {
 // The table consists of pointers. A file of per_isa/ that fills no entry leaves a null pointer.
 TEST(EigenLibraryTest, EveryEntryOfTheTableIsFilled) {
   for (const eigen::Variant variant : {eigen::Variant::kGebp, eigen::Variant::kSgemm}) {
-    for (const char* isa : {"sse2", "avx2", "avx512"}) {
+    for (const char* isa : {"sse2", "avx2", "avx512", "neon"}) {
       const auto found = eigen::FindFunctions(variant, isa);
       if (std::holds_alternative<Refusal>(found)) continue;
       const auto entries =

@@ -444,9 +444,14 @@ TEST_P(EigenTest, TheImplementationAndIsaAreReported) {
   EXPECT_EQ(run.kernel()->implementation(), "patches_contraction:eigen_3.4.0_" + inner);
 }
 
+#if defined(__aarch64__)
+const auto kIsas = testing::Values("neon");
+#else
+const auto kIsas = testing::Values("sse2", "avx2", "avx512");
+#endif
+
 INSTANTIATE_TEST_SUITE_P(Backends, EigenTest,
-                         testing::Combine(testing::Values("eigen", "eigen-sgemm"),
-                                          testing::Values("sse2", "avx2", "avx512")),
+                         testing::Combine(testing::Values("eigen", "eigen-sgemm"), kIsas),
                          [](const auto& variant) {
                            return (std::get<0>(variant.param) == "eigen" ? "gebp_" : "sgemm_") +
                                   std::get<1>(variant.param);

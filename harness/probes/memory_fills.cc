@@ -1,0 +1,54 @@
+// What the memory probes read: words, floats, and a cycle of addresses.
+
+#include <cstring>
+#include <numeric>
+#include <random>
+
+#include "harness/probes/catalogue.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr int kLine = 64;
+
+}  // namespace
+
+// Fills with small integers, so that sums of words stay exact. For triad, which would read them as
+// f32 bit patterns, floats replace them below.
+void PrepareWords(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
+  std::uint64_t state = seed * 2 + 1;
+  for (std::size_t at = 0; at < b.working_set; at += 8) {
+    state = state * 6364136223846793005 + 1442695040888963407;  // Knuth, MMIX
+    const std::uint64_t words = state >> 7 ^ state << 31;
+    std::memcpy(b.memory.get() + at, &words, sizeof words);
+  }
+  b.position = 0;
+}
+
+void PrepareFloats(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
+  std::uint32_t state = static_cast<std::uint32_t>(seed) * 2 + 1;
+  for (std::size_t at = 0; at < b.working_set; at += 4) {
+    state = state * 1664525 + 1013904223;  // Numerical Recipes, chapter 7
+    const auto value = static_cast<float>(state >> 24);
+    std::memcpy(b.memory.get() + at, &value, sizeof value);
+  }
+  b.position = 0;
+}
+
+// One random cycle through all lines (Sattolo), which no prefetcher can predict.
+void PrepareCycle(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
+  std::vector<std::uint32_t> order(b.working_set / kLine);
+  std::iota(order.begin(), order.end(), 0U);
+  std::mt19937_64 generator(seed);
+  for (std::size_t i = order.size() - 1; i > 0; --i) {
+    std::swap(order[i], order[generator() % i]);
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::byte* const next = b.memory.get() + std::size_t{order[i]} * kLine;
+    std::memcpy(b.memory.get() + i * kLine, &next, sizeof next);
+  }
+  b.position = 0;
+}
+
+}  // namespace topdnn
