@@ -128,7 +128,8 @@ std::string IsaOf(std::string_view implementation) {
                                                                        {"avx512", "avx512"},
                                                                        {"avx2", "avx2"},
                                                                        {"avx", "avx"},
-                                                                       {"sse41", "sse41"}}) {
+                                                                       {"sse41", "sse41"},
+                                                                       {"sve", "sve"}}) {
     if (implementation.find(part) != std::string_view::npos) return isa;
   }
   const bool generated = implementation.find("jit") != std::string_view::npos ||

@@ -44,8 +44,12 @@ struct Row {
 };
 
 constexpr const char* kElsewhere =
+#if defined(__x86_64__)
     "count exactly (--counters exact), or replay counts recorded elsewhere (--counters "
     "replay:FILE)";
+#else
+    "replay counts recorded elsewhere (--counters replay:FILE)";
+#endif
 constexpr const char* kNoPmuInVirtualMachine =
     "no PMU: the hypervisor gives this virtual machine none, so it has no {what} ({error})";
 constexpr const char* kShowPmu =

@@ -234,6 +234,8 @@ TEST_F(UserReadTest, NeitherMetricsNorOtherThreadsAreReadByUser) {
   EXPECT_EQ(mapping.mapped, 0);
 }
 
+#if defined(__x86_64__)
+
 // One instruction that fills two registers, as RDPMC and RDTSC do.
 struct OneInstruction {
   static std::uint64_t Counter(std::uint32_t index) noexcept {
@@ -285,6 +287,8 @@ TEST_F(UserReadTest, APairOfMarksIsAtMost250Instructions) {
   EXPECT_GT(counts.instructions, 50u);
   EXPECT_LE(counts.instructions, 250u);
 }
+
+#endif
 
 }  // namespace
 }  // namespace topdnn
