@@ -9,8 +9,8 @@
 namespace topdnn {
 
 // Writes back and evicts every cache line of the bytes from all caches of the coherence domain:
-// CLFLUSHOPT, otherwise CLFLUSH (Intel SDM volume 2A), then waits for completion. Returns false,
-// without flushing, if the architecture does not support it in user mode.
+// CLFLUSHOPT, otherwise CLFLUSH (Intel SDM volume 2A), or DC CIVAC on arm64 (Arm ARM, C5.3), then
+// waits for completion. Returns false, without flushing, on other architectures.
 bool FlushFromCaches(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace topdnn

@@ -178,7 +178,11 @@ TEST(DescribeMachine, DescribesThisOne) {
   EXPECT_GT(machine.available_memory, 0);
   EXPECT_LE(machine.available_memory, machine.topology.memory);
   EXPECT_GT(machine.tsc.hz, 0);
+#if defined(__aarch64__)
+  EXPECT_EQ(machine.isas.size(), 2U);
+#else
   EXPECT_EQ(machine.isas.size(), 9U);
+#endif
   const auto json = ToJson(machine);
   EXPECT_EQ(json.at("cpu").at("vendor"), machine.cpu.vendor);
   EXPECT_EQ(json.at("isa").size() + json.at("isa_absent").size(), machine.isas.size());
