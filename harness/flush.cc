@@ -70,7 +70,7 @@ bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
   const std::uintptr_t end = address + bytes.size();
   if (bytes.empty()) return true;
-  for (std::uintptr_t at = address / line * line; at < end; at += line) {
+  for (std::uintptr_t at = address & ~(line - 1); at < end; at += line) {
     asm volatile("dc civac, %0" : : "r"(at) : "memory");
   }
   asm volatile("dsb sy" : : : "memory");

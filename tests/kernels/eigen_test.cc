@@ -469,8 +469,8 @@ TEST(EigenRequestTest, UnsupportedRequestsAreRefusedWithAReason) {
   EXPECT_EQ(refusal(conv, bf16, ""), "eigen computes in f32, not bf16");
   EXPECT_NE(refusal(conv, {}, "winograd").find("no algorithm 'winograd'"), std::string::npos);
   KernelRequest unknown_isa = RequestFor(conv, {}, 1);
-  unknown_isa.isa = "neon";
-  EXPECT_NE(KernelRun("eigen", unknown_isa).refusal().find("no ISA 'neon'"), std::string::npos);
+  unknown_isa.isa = "altivec";
+  EXPECT_NE(KernelRun("eigen", unknown_isa).refusal().find("no ISA 'altivec'"), std::string::npos);
   KernelRequest grouped = RequestFor(
       std::make_shared<ConvOp>(ConvExtents{.c = 4, .h = 5, .w = 5, .k = 4, .groups = 2}), {}, 1);
   grouped.layouts[Arg::kDst] = Layout::Plain(4);
