@@ -57,13 +57,17 @@ bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
 
 #elif defined(__aarch64__)
 
+namespace {
+
 // CTR_EL0.DminLine: the smallest line of all data caches, as a power of two of words (Arm ARM,
 // D19.2.34). Linux lets programs read it and clean and invalidate lines.
-static std::size_t LineBytes() {
+std::size_t LineBytes() {
   std::uint64_t type = 0;
   asm volatile("mrs %0, ctr_el0" : "=r"(type));
   return std::size_t{4} << (type >> 16 & 0xF);
 }
+
+}  // namespace
 
 bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
   static const std::size_t line = LineBytes();
