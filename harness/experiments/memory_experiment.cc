@@ -15,10 +15,13 @@ namespace {
 
 constexpr std::size_t kSecondLevel = 0;  // of the footprints
 constexpr std::size_t kLastLevel = 1;
-// The interval of a median of 9 rounds leaves out the lowest and the highest, so an interruption of
-// a stage in one round does not widen it.
-constexpr std::int64_t kLeastRounds = 9;
+// An interval needs 6 rounds. The one of 9 leaves out the lowest and the highest, so an
+// interruption of a stage in one round does not widen it: 6 are only enough if the intervals are
+// narrow.
+constexpr std::int64_t kLeastRounds = 6;
+constexpr std::int64_t kRobustRounds = 9;
 constexpr std::int64_t kMostRounds = 24;
+constexpr double kNarrow = 0.1;  // mean width of the shares
 // A shorter stage is mostly the start of a team and the marks.
 constexpr double kShortest = 5e-6;
 // The stage is repeated for about this long on each kind of pages, at least once.
@@ -35,6 +38,21 @@ double MedianOf(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+// The mean width of the stages' memory shares, by their time in the sequence. 1 without a share.
+double MeanWidth(std::span<const StageMemory> stages) {
+  double seconds = 0;
+  double widths = 0;
+  for (const StageMemory& stage : stages) {
+    if (!stage.reason.empty()) continue;
+    const std::optional<MemoryShares> shares = SharesOf(stage.rounds, MemoryRegime::kInNetwork, {});
+    if (!shares) continue;
+    const double of_stage = stage.rounds.front().in_network;
+    seconds += of_stage;
+    widths += of_stage * (shares->memory.high - shares->memory.low);
+  }
+  return seconds > 0 ? widths / seconds : 1;
 }
 
 bool HasAbnormal(const std::vector<std::span<const float>>& parts) {
@@ -65,12 +83,15 @@ class Experiment {
     // Half of the time may go to what comes before the rounds.
     const double rounds_from = std::min(learned, options_.seconds / 2);
     for (std::int64_t round = 0; round < kMostRounds && !Cancelled(); ++round) {
-      if (round >= kLeastRounds && Since(start) - learned + rounds_from > options_.seconds) break;
+      const bool time_is_up = Since(start) - learned + rounds_from > options_.seconds;
+      if (time_is_up && (round >= kRobustRounds ||
+                         (round == kLeastRounds && MeanWidth(result.stages) < kNarrow))) {
+        break;
+      }
       Say("memory experiment: rounds", std::max(static_cast<double>(round) / kMostRounds,
                                                 (Since(start) - learned) / options_.seconds));
-      // The footprint in the last cache splits a share, and takes a third of the time. Six of nine
-      // rounds are enough for an interval.
-      Round(round % 3 != 2, &result);
+      // The footprint in the last cache splits a share, and takes a third of the time.
+      Round(round < kLeastRounds || round % 2 == 0, &result);
     }
     for (StageMemory& stage : result.stages) {
       if (!stage.reason.empty()) stage.rounds.clear();

@@ -39,7 +39,7 @@ struct MemorySubject {
 };
 
 struct MemoryExperimentOptions {
-  double seconds = 10;  // about; at least 9 rounds are run
+  double seconds = 10;  // about; at least 6 rounds are run, 9 if 6 leave wide intervals
   bool compare_instructions = true;
   const std::atomic<bool>* cancel = nullptr;  // polled between stages
   std::function<void(std::string_view what, double share)> progress;
