@@ -121,7 +121,8 @@ class Profiler {
       MeasureOptions options;
       options.seconds = settings_.isolated_seconds;
       options.iterations = settings_.iterations;
-      options.most_warmup_seconds = settings_.isolated_seconds;
+      // The code and the data of the stage are warm from the step before.
+      options.most_warmup_seconds = settings_.isolated_seconds / 4;
       options.cancel = settings_.cancel;
       Watch(options);
       Say(fmt::format("{} by itself{}", timed_[i].name, cold ? ", caches cold" : ""),
