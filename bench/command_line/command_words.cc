@@ -57,15 +57,20 @@ std::optional<std::vector<std::string>> SplitWords(std::string_view text) {
   return words;
 }
 
-std::vector<std::string> SplitAtCommas(std::string_view text) {
-  std::vector<std::string> parts;
-  if (text.empty()) return parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
+std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find_first_of(separators);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
   }
-  return parts;
+}
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  if (text.empty()) return {};
+  const std::vector<std::string_view> parts = SplitText(text, ",");
+  return {parts.begin(), parts.end()};
 }
 
 }  // namespace topdnn

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "bench/traces/benchdnn_drivers.h"

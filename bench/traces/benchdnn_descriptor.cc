@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "harness/one_line.h"
+#include "kernels/window.h"
 
 namespace topdnn {
 
@@ -161,7 +162,7 @@ void CompleteWindow(Descriptor& d) {
     std::int64_t padding = d.Number(name('p'), 0);
     std::int64_t output = d.Number(name('o'), 0);
     if (output == 0) {
-      output = OutputExtent(e, padding);
+      output = ResultExtent(e, padding);
     } else if (!d.Has(name('p'))) {
       padding = LeadingPadding(e, output);
     }
@@ -186,7 +187,7 @@ void CheckTrailingPadding(const Descriptor& d) {
     const std::int64_t trailing = (number('o') - 1) * e.stride + e.range() - e.input - number('p');
     if (trailing + e.stride > 0) continue;
     d.Refuse(fmt::format("contradicts itself: o{0} is {1}, and i{0} gives {2}; leave out o{0}",
-                         dimension, number('o'), OutputExtent(e, number('p'))));
+                         dimension, number('o'), ResultExtent(e, number('p'))));
   }
 }
 
@@ -240,8 +241,8 @@ std::optional<std::int64_t> ParseExtent(std::string_view text) {
   return number;
 }
 
-std::int64_t OutputExtent(const WindowExtents& e, std::int64_t padding) {
-  return (e.input - e.range() + 2 * padding) / e.stride + 1;
+std::int64_t ResultExtent(const WindowExtents& e, std::int64_t padding) {
+  return OutputExtent(e.input, padding, padding, e.kernel, e.stride, e.dilation + 1);
 }
 
 std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output) {

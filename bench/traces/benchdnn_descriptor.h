@@ -59,7 +59,7 @@ struct WindowExtents {
 };
 // The extent of the result if the padding is the same on both sides, and the leading padding if the
 // extent of the result is given. Both divide as C does, toward zero.
-std::int64_t OutputExtent(const WindowExtents& e, std::int64_t padding);
+std::int64_t ResultExtent(const WindowExtents& e, std::int64_t padding);
 std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output);
 
 }  // namespace topdnn

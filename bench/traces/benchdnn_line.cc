@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
+#include "bench/command_line/command_words.h"
 #include "bench/traces/benchdnn_batch.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "bench/traces/benchdnn_drivers.h"

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "bench/command_line/command_words.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "harness/one_line.h"
 
@@ -120,16 +121,6 @@ std::string LowerCase(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return lower;
-}
-
-std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find_first_of(separators);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 BenchdnnDirection ParseDirection(std::string_view text) {

@@ -46,8 +46,6 @@ const std::string& NumberText(std::string_view name, const std::string& text);
 
 // "attr-post-ops:sum+eltwise_relu" of "sum+relu" or "sum;relu"; "" of "".
 std::string PostOpsAttribute(std::string_view text);
-
-std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators);
 std::string LowerCase(std::string_view text);
 
 }  // namespace topdnn

@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "bench/command_line/command_words.h"
+
 namespace topdnn {
 
 namespace {
@@ -15,16 +17,6 @@ constexpr std::string_view kTypes[] = {
 
 bool IsType(std::string_view text) {
   return std::find(std::begin(kTypes), std::end(kTypes), text) != std::end(kTypes);
-}
-
-std::vector<std::string_view> SplitAt(char separator, std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 // "f0", "f4": flags of the format.
@@ -49,7 +41,7 @@ std::size_t TakeNameAndType(const std::vector<std::string_view>& parts, TracedTe
 }
 
 bool ParseTensor(std::string_view word, TracedTensor& tensor) {
-  const std::vector<std::string_view> parts = SplitAt(':', word);
+  const std::vector<std::string_view> parts = SplitText(word, ":");
   std::size_t at = TakeNameAndType(parts, tensor);
   if (at == 0 || tensor.name.empty()) return false;
   if (!tensor.present()) return true;
@@ -75,7 +67,7 @@ bool ParseTensor(std::string_view word, TracedTensor& tensor) {
 std::string OldPostOps(std::string_view quoted) {
   std::string text = "attr-post-ops:";
   std::string_view separator;
-  for (const std::string_view part : SplitAt(';', quoted)) {
+  for (const std::string_view part : SplitText(quoted, ";")) {
     if (part.empty()) continue;
     text.append(separator).append(part);
     separator = "+";
@@ -121,7 +113,7 @@ std::string TracedTensor::Text() const {
 
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field) {
   std::vector<TracedTensor> tensors;
-  for (const std::string_view word : SplitAt(' ', field)) {
+  for (const std::string_view word : SplitText(field, " ")) {
     TracedTensor tensor;
     if (!word.empty() && ParseTensor(word, tensor)) tensors.push_back(std::move(tensor));
   }
@@ -133,7 +125,7 @@ std::string EssentialAttributes(std::string_view field) {
   if (field.find(';') != std::string_view::npos) {
     attributes = OldAttributes(field);
   } else {
-    for (const std::string_view word : SplitAt(' ', field)) attributes.emplace_back(word);
+    for (const std::string_view word : SplitText(field, " ")) attributes.emplace_back(word);
   }
   std::string text;
   for (const std::string& one : attributes) {
