@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "kernels/activation/relu.h"
@@ -45,6 +47,11 @@ void Check(const ConvExtents& e) {
   }
   CheckExtents("convolution, result", {e.n, e.k, e.oh(), e.ow()});
   CheckWork("convolution", {e.n, e.k, e.oh(), e.ow(), e.c / e.groups, e.r, e.s});
+}
+
+double RootMeanSquare(const std::vector<double>& values) {
+  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
+  return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
 }  // namespace
@@ -144,6 +151,13 @@ std::int64_t ConvOp::AccumulationLength(Pass pass) const {
       return e.n * e.oh() * e.ow();
   }
   return 1;
+}
+
+double ConvOp::MagnitudeOfDst(const Execution& execution,
+                              const std::function<std::vector<double>(Arg)>& values) const {
+  if (execution.pass != Pass::kForward || !epilogue_.relu || epilogue_.bound == 0) return 0;
+  return RootMeanSquare(values(Arg::kSrc)) * RootMeanSquare(values(Arg::kWeights)) *
+         std::sqrt(static_cast<double>(AccumulationLength(Pass::kForward)));
 }
 
 std::vector<Parameter> ConvOp::Parameters() const {

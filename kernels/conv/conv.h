@@ -5,6 +5,7 @@
 #define TOPDNN_KERNELS_CONV_CONV_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,6 +62,10 @@ class ConvOp : public Op {
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
+  // With a bounded ReLU, the root mean square of the sums before it, for terms of random sign:
+  // these sums may be far above the bound, and so above every entry of dst. Forward alone.
+  double MagnitudeOfDst(const Execution& execution,
+                        const std::function<std::vector<double>(Arg)>& values) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
   // Fuses a ReLU after it, with or without a bound, or an addition of two tensors. For an addition

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
@@ -37,6 +38,22 @@ TEST(ConvOpTest, ExtentsOfKnownLayers) {
   const ConvExtents alex{
       .n = 1, .c = 3, .h = 227, .w = 227, .k = 96, .r = 11, .s = 11, .stride_h = 4, .stride_w = 4};
   EXPECT_EQ(ConvOp(alex).dst_shape(), (Shape{1, 96, 55, 55}));
+}
+
+TEST(ConvOpTest, ErrorsBeforeABoundAreRelativeToTheSums) {
+  // 16 products of a 2 or -2 with a 3 or -3: the sums have a variance of 16 * 6 * 6, far above the
+  // bound.
+  const ConvExtents e{.n = 1, .c = 16, .h = 1, .w = 2, .k = 3, .r = 1, .s = 1};
+  const auto values = [](Arg arg) {
+    return arg == Arg::kSrc ? std::vector<double>{2, -2, 2, 2} : std::vector<double>{-3, 3};
+  };
+  const ConvOp bounded(e, {.relu = true, .bound = 0.5F});
+  const Execution forward{.pass = Pass::kForward};
+  EXPECT_DOUBLE_EQ(bounded.MagnitudeOfDst(forward, values), 24);
+  const Execution backward{.pass = Pass::kBackwardData};
+  EXPECT_EQ(bounded.MagnitudeOfDst(backward, values), 0);
+  EXPECT_EQ(ConvOp(e, {.relu = true}).MagnitudeOfDst(forward, values), 0);
+  EXPECT_EQ(ConvOp(e).MagnitudeOfDst(forward, values), 0);
 }
 
 TEST(ConvOpTest, PaddingTapsAreCountedSeparately) {
