@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "harness/split_text.h"
+
 namespace topdnn {
 
 namespace {
@@ -55,16 +57,6 @@ std::optional<std::vector<std::string>> SplitWords(std::string_view text) {
   }
   if (quoted) return std::nullopt;
   return words;
-}
-
-std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find_first_of(separators);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
 }
 
 std::vector<std::string> SplitAtCommas(std::string_view text) {

@@ -18,9 +18,6 @@ std::string JoinedWords(const std::vector<std::string>& words);
 // The words of such a text. Absent if a quote is not closed.
 std::optional<std::vector<std::string>> SplitWords(std::string_view text);
 
-// The parts between these characters, also empty ones. An empty text has one, which is empty.
-std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators);
-
 // The parts of "a,b,c", also empty ones. An empty text has none.
 std::vector<std::string> SplitAtCommas(std::string_view text);
 

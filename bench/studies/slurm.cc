@@ -17,6 +17,7 @@
 #include "bench/studies/child_program.h"
 #include "bench/studies/temporary_folder.h"
 #include "harness/one_line.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 
@@ -28,16 +29,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMark = "topdnn";
 constexpr double kMostSeconds = 120;
 
-std::vector<std::string> SplitAt(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.emplace_back(text.substr(begin, end - begin));
-    if (end == std::string_view::npos) return parts;
-    begin = end + 1;
-  }
-}
-
 template <class Number>
 bool ReadNumber(std::string_view text, Number& value) {
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -46,7 +37,7 @@ bool ReadNumber(std::string_view text, Number& value) {
 
 std::optional<fs::path> FindInPath(const std::string& program) {
   const char* const path = std::getenv("PATH");
-  for (const std::string& folder : SplitAt(path == nullptr ? "/usr/bin" : path, ':')) {
+  for (const std::string_view folder : SplitText(path == nullptr ? "/usr/bin" : path, ":")) {
     const fs::path file = fs::path(folder) / program;
     if (file.is_absolute() && access(file.c_str(), X_OK) == 0) return file;
   }
@@ -106,7 +97,8 @@ constexpr KnownProblem kKnownProblems[] = {
 // The last line that is not empty, without "sbatch: error: ".
 std::string LastMessage(std::string_view command, std::string_view output) {
   std::string last;
-  for (std::string line : SplitAt(output, '\n')) {
+  for (const std::string_view part : SplitText(output, "\n")) {
+    std::string line(part);
     for (const std::string& prefix :
          {std::string(command) + ": ", std::string("error: "), std::string("fatal: ")}) {
       if (line.starts_with(prefix)) line.erase(0, prefix.size());
@@ -146,32 +138,39 @@ void CheckJob(const std::vector<std::string>& arguments) {
 std::int64_t SubmitJob(const std::vector<std::string>& arguments) {
   const Answer answer = RunSlurm("sbatch", arguments);
   if (answer.good) {
-    for (const std::string& line : SplitAt(answer.output, '\n')) {
+    for (const std::string_view line : SplitText(answer.output, "\n")) {
       std::int64_t job = 0;
-      if (ReadNumber(SplitAt(line, ';').front(), job)) return job;
+      if (ReadNumber(SplitText(line, ";").front(), job)) return job;
     }
   }
   throw UsageError(SlurmProblem("sbatch", answer.output));
 }
 
 bool ReadQueueLine(std::string_view line, SlurmTask& task) {
-  const std::vector<std::string> parts = SplitAt(line, '|');
+  const std::vector<std::string_view> parts = SplitText(line, "|");
   constexpr std::size_t kParts = 7;
   if (parts.size() < kParts || parts[0] != kMark) return false;
-  task = {.job_name = parts[1], .state = parts[4], .nodes = parts[5], .reason = parts[6]};
+  task = {.job_name = std::string(parts[1]),
+          .state = std::string(parts[4]),
+          .nodes = std::string(parts[5]),
+          .reason = std::string(parts[6])};
   if (task.reason == "None") task.reason.clear();
   return ReadNumber(parts[2], task.job) && ReadNumber(parts[3], task.task);
 }
 
 bool ReadAccountLine(std::string_view line, SlurmTask& task) {
-  const std::vector<std::string> parts = SplitAt(line, '|');
+  const std::vector<std::string_view> parts = SplitText(line, "|");
   constexpr std::size_t kParts = 5;
   if (parts.size() < kParts) return false;
-  const std::vector<std::string> id = SplitAt(parts[0], '_');
+  const std::vector<std::string_view> id = SplitText(parts[0], "_");
   // "CANCELLED by 1000"
-  task = {.job_name = parts[1], .state = SplitAt(parts[2], ' ').front(), .nodes = parts[3]};
+  task = {.job_name = std::string(parts[1]),
+          .state = std::string(SplitText(parts[2], " ").front()),
+          .nodes = std::string(parts[3])};
   if (task.nodes == "None assigned") task.nodes.clear();
-  if (parts[4] != "0:0") task.reason = "exit status " + SplitAt(parts[4], ':').front();
+  if (parts[4] != "0:0") {
+    task.reason = fmt::format("exit status {}", SplitText(parts[4], ":").front());
+  }
   return id.size() == 2 && ReadNumber(id[0], task.job) && ReadNumber(id[1], task.task);
 }
 
@@ -188,7 +187,7 @@ std::vector<SlurmTask> FindTasks(const std::vector<std::string>& job_names,
                           fmt::format("--format={}|%j|%F|%K|%T|%N|%r", kMark)});
   if (!queue.good) throw UsageError(SlurmProblem("squeue", queue.output));
   SlurmTask task;
-  for (const std::string& line : SplitAt(queue.output, '\n')) {
+  for (const std::string_view line : SplitText(queue.output, "\n")) {
     if (ReadQueueLine(line, task)) add(task);
   }
   // Fails without accounts; what the queue knows is newer.
@@ -196,7 +195,7 @@ std::vector<SlurmTask> FindTasks(const std::vector<std::string>& job_names,
     const Answer accounts = RunSlurm(
         "sacct", {"--noheader", "--parsable2", "--allocations", "--name=" + names,
                   "--starttime=" + since, "--format=JobID,JobName,State,NodeList,ExitCode"});
-    for (const std::string& line : SplitAt(accounts.output, '\n')) {
+    for (const std::string_view line : SplitText(accounts.output, "\n")) {
       if (accounts.good && ReadAccountLine(line, task)) add(task);
     }
   }

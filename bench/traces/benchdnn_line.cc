@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/command_line/command_words.h"
 #include "bench/traces/benchdnn_batch.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "bench/traces/benchdnn_drivers.h"
 #include "bench/traces/benchdnn_values.h"
 #include "harness/one_line.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 

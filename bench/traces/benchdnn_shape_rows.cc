@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "bench/command_line/command_words.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "bench/traces/benchdnn_rows.h"
 #include "harness/one_line.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 

@@ -9,9 +9,9 @@
 #include <iterator>
 #include <system_error>
 
-#include "bench/command_line/command_words.h"
 #include "bench/traces/benchdnn_descriptor.h"
 #include "harness/one_line.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 

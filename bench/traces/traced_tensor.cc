@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "bench/command_line/command_words.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <vector>
 
+#include "harness/split_text.h"
+
 namespace topdnn {
 
 namespace {
@@ -13,16 +15,6 @@ std::string Upper(std::string_view text) {
   std::string upper(text);
   for (char& c : upper) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   return upper;
-}
-
-std::vector<std::string_view> Split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 std::optional<std::uint64_t> Number(std::string_view text, int base) {
@@ -67,7 +59,7 @@ void AddModifier(std::string_view modifier, std::string& name) {
 void AddTerms(std::string_view terms, EventName& event) {
   std::uint64_t code = 0;
   bool coded = false;
-  for (const std::string_view term : Split(terms, ',')) {
+  for (const std::string_view term : SplitText(terms, ",")) {
     const std::size_t equals = term.find('=');
     const std::string key = Upper(term.substr(0, equals));
     const bool valued = equals != std::string_view::npos;
@@ -119,7 +111,7 @@ EventName ParseEventName(std::string_view spelling) {
     AddTerms(spelling.substr(open + 1, length), event);
     return event;
   }
-  const auto parts = Split(spelling, ':');
+  const auto parts = SplitText(spelling, ":");
   event.name = Upper(parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i) AddModifier(parts[i], event.name);
   AddRawCode(event);
