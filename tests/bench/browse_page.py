@@ -426,9 +426,10 @@ def check_figures(page):
         page.expect("OUT OF MEMORY" in words and "TIMEOUT" in words, "cases without a time")
         place = "#case=2"
     else:
-        marks = page.run("""return [...document.querySelectorAll('#ratios .ratio')].map((r) => [
-          Number(r.getAttribute('transform').match(/[-\\d.]+/)[0]), r.getAttribute('class')])""")
-        one = page.run("return Number(document.querySelector('#ratios .one').getAttribute('x1'))")
+        # One script reads both: the page draws anew when its width changes.
+        one, marks = page.run("""return [document.querySelector('#ratios .one').x1.baseVal.value,
+          [...document.querySelectorAll('#ratios .ratio')].map(
+            (r) => [r.transform.baseVal[0].matrix.e, r.className.baseVal])]""")
         if page.data["kind"] == "comparison":
             ratios = [row["ratio"] for row in page.data["rows"]]
         else:
@@ -459,8 +460,7 @@ def check_schedule(page):
 
 def check_minimal(page):
     """Results without optional keys, on one page: drawn without an error, absent values are n/a."""
-    count = page.results
-    for number in range(1, count + 1):
+    for number in range(1, page.results + 1):
         page.open(f"#result={number}")
         pressed = page.run("return document.querySelector('#results [aria-pressed=true]').innerText")
         page.expect(pressed.startswith(f"{number}."), f"shows {pressed} instead of {number}")
