@@ -124,7 +124,7 @@ std::vector<TraceJob> JobsOf(const CoschedOptions& options, int cpus) {
 }
 
 int PartWidthOf(const CoschedOptions& options, const std::vector<TraceJob>& jobs, int cpus) {
-  std::vector<JobWidths> limits;
+  std::vector<WidthDemand> limits;
   int least = 1;
   for (const TraceJob& job : jobs) {
     limits.push_back({1, job.min_width, job.max_width});

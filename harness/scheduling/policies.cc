@@ -82,7 +82,7 @@ std::vector<JobWidth> DecideStatic(const QueueState& state) {
 std::vector<JobWidth> DecideShares(const QueueState& state, double (*weight)(const QueuedJob&)) {
   int free = state.cpus;
   for (const QueuedJob& job : state.jobs) free -= Runs(job) ? job.min_width : 0;
-  std::vector<JobWidths> limits;
+  std::vector<WidthDemand> limits;
   std::vector<std::size_t> admitted;
   bool stopped = false;
   for (std::size_t i = 0; i < state.jobs.size(); ++i) {
@@ -141,7 +141,7 @@ struct Shares {
 };
 
 // Fixes the widths that violate a limit. Returns whether all are within their limits.
-bool FixViolations(std::span<const JobWidths> jobs, double factor, Shares& shares) {
+bool FixViolations(std::span<const WidthDemand> jobs, double factor, Shares& shares) {
   double violation = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     if (shares.fixed[i]) continue;
@@ -160,7 +160,7 @@ bool FixViolations(std::span<const JobWidths> jobs, double factor, Shares& share
 }
 
 // Rounds down, and gives what is left to the largest remainders.
-std::vector<int> Rounded(int cpus, std::span<const JobWidths> jobs,
+std::vector<int> Rounded(int cpus, std::span<const WidthDemand> jobs,
                          const std::vector<double>& shares) {
   constexpr double kRounding = 1e-9;
   std::vector<int> widths(jobs.size());
@@ -205,16 +205,16 @@ const Policy* FindPolicy(std::string_view name) {
   return found == std::end(kPolicies) ? nullptr : found;
 }
 
-std::vector<int> DivideCpus(int cpus, std::span<const JobWidths> jobs) {
+std::vector<int> DivideCpus(int cpus, std::span<const WidthDemand> jobs) {
   int least = 0;
   int most = 0;
-  for (const JobWidths& job : jobs) {
+  for (const WidthDemand& job : jobs) {
     least += job.least;
     most += job.most;
   }
   if (cpus <= least || cpus >= most) {
     std::vector<int> widths;
-    for (const JobWidths& job : jobs) widths.push_back(cpus <= least ? job.least : job.most);
+    for (const WidthDemand& job : jobs) widths.push_back(cpus <= least ? job.least : job.most);
     return widths;
   }
   Shares shares{std::vector<double>(jobs.size()), std::vector<bool>(jobs.size())};
@@ -230,10 +230,10 @@ std::vector<int> DivideCpus(int cpus, std::span<const JobWidths> jobs) {
   return Rounded(cpus, jobs, shares.share);
 }
 
-int DefaultPartWidth(std::span<const JobWidths> jobs) {
+int DefaultPartWidth(std::span<const WidthDemand> jobs) {
   int least = 1;
   double sum = 0;
-  for (const JobWidths& job : jobs) {
+  for (const WidthDemand& job : jobs) {
     least = std::max(least, job.least);
     sum += job.most;
   }

@@ -68,15 +68,15 @@ const Policy* FindPolicy(std::string_view name);
 // is more. The limits are handled as in the CSS flexible box layout (section 9.7): while a width is
 // outside its limits, the widths that violate the limits with the larger total are fixed at them.
 // The CPUs that rounding down leaves go to the largest remainders, in order. Throws nothing.
-struct JobWidths {
+struct WidthDemand {
   double weight = 1;
   int least = 1, most = 1;
 };
-std::vector<int> DivideCpus(int cpus, std::span<const JobWidths> jobs);
+std::vector<int> DivideCpus(int cpus, std::span<const WidthDemand> jobs);
 
 // The CPUs of a part that a static partition has by default: half of the mean maximum width,
 // rounded up, but at least the largest minimum width.
-int DefaultPartWidth(std::span<const JobWidths> jobs);
+int DefaultPartWidth(std::span<const WidthDemand> jobs);
 
 }  // namespace topdnn
 

@@ -14,6 +14,7 @@ import sys
 
 sys.dont_write_bytecode = True
 import browse_schedule  # noqa: E402
+from browse_schedule import near  # noqa: E402
 
 BROWSER = "/usr/bin/chromium"
 DRIVER = "/usr/bin/chromedriver"
@@ -95,6 +96,10 @@ class Page:
         self.driver.get(self.url + place)
         WebDriverWait(self.driver, 20).until(
             lambda d: self.run("return 'ready' in document.documentElement.dataset"))
+        # If drawing has changed the page's width, it is drawn again in the second frame from here.
+        self.driver.execute_async_script(
+            "const frame = requestAnimationFrame, done = arguments[0];"
+            "frame(() => frame(() => frame(() => done())))")
 
     def expect(self, condition, fault):
         if not condition:
@@ -124,10 +129,6 @@ class Page:
         statuses = self.texts("status")
         return [None if time is None or statuses[i] == "FAILED" else time[0]
                 for i, time in enumerate(self.data["stages"]["time"]["seconds"])]
-
-
-def near(a, b, tolerance):
-    return abs(a - b) <= tolerance
 
 
 def check_drawn(page):
@@ -426,7 +427,6 @@ def check_figures(page):
         page.expect("OUT OF MEMORY" in words and "TIMEOUT" in words, "cases without a time")
         place = "#case=2"
     else:
-        # One script reads both: the page draws anew when its width changes.
         one, marks = page.run("""return [document.querySelector('#ratios .one').x1.baseVal.value,
           [...document.querySelectorAll('#ratios .ratio')].map(
             (r) => [r.transform.baseVal[0].matrix.e, r.className.baseVal])]""")

@@ -165,9 +165,9 @@ TEST(PoliciesTest, WidthsAreWithinTheirLimits) {
 
 // Means of the maxima 2 and 1.5: half of them, rounded up, is 1; the minimum 3 is larger.
 TEST(PoliciesTest, DefaultPartWidth) {
-  EXPECT_EQ(DefaultPartWidth(std::vector<JobWidths>{{1, 1, 2}, {1, 1, 2}}), 1);
-  EXPECT_EQ(DefaultPartWidth(std::vector<JobWidths>{{1, 1, 8}, {1, 1, 2}}), 3);
-  EXPECT_EQ(DefaultPartWidth(std::vector<JobWidths>{{1, 3, 4}, {1, 1, 1}}), 3);
+  EXPECT_EQ(DefaultPartWidth(std::vector<WidthDemand>{{1, 1, 2}, {1, 1, 2}}), 1);
+  EXPECT_EQ(DefaultPartWidth(std::vector<WidthDemand>{{1, 1, 8}, {1, 1, 2}}), 3);
+  EXPECT_EQ(DefaultPartWidth(std::vector<WidthDemand>{{1, 3, 4}, {1, 1, 1}}), 3);
 }
 
 std::vector<std::vector<int>> Assign(const std::vector<int>& available,
