@@ -62,7 +62,13 @@ class BackwardPlanner {
       for (const ValueId source : step.sources) {
         if (needed_[source]) AddGradientPart(source, gradient);
       }
-    } else if (wants_data && op.Has(draft_.ExecutionOf(Pass::kBackwardData))) {
+    } else if (wants_data) {
+      if (!op.Has(draft_.ExecutionOf(Pass::kBackwardData))) {
+        throw PlanError(
+            fmt::format("layer {} ({}/{}) has no backward pass: use the network for "
+                        "inference alone",
+                        draft_.NodeAt(step.node).name, op.kind(), op.Problem()));
+      }
       PlanPass(unit, step, Pass::kBackwardData);
     }
     --pending_[gradient];

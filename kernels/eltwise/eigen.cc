@@ -1,9 +1,11 @@
-// Addition as an Eigen device expression, in any layout that all sources have.
+// Addition as an Eigen device expression, in any layout that all sources have; functions of one
+// tensor as loops on Eigen's pool.
 
 #include <vector>
 
-#include "kernels/eigen/kernel.h"
+#include "kernels/eigen/range_loop.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/loops.h"
 #include "kernels/fidelity.h"
 
 namespace topdnn {
@@ -40,8 +42,12 @@ KernelOrRefusal MakeAdd(const eigen::Functions& functions, KernelRequest& reques
   return eigen::Make<AddEigen, AddOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("add", MakeAdd);
-const FidelityDeclaration kFidelity({"add", "eigen", Fidelity::kNotCompared, "one expression"});
+const eigen::Registration kAdd("add", MakeAdd);
+const eigen::Registration kUnary("unary", eigen::MakeRange<UnaryLoop>);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"add", "eigen", Fidelity::kNotCompared, "one expression"}),
+    FidelityDeclaration({"unary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
+};
 
 }  // namespace
 

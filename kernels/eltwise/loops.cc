@@ -1,4 +1,6 @@
-// Addition in f32 as vectorised loops, for backends whose libraries have none.
+// Addition, and functions of one tensor, in f32 as vectorised loops.
+
+#include "kernels/eltwise/loops.h"
 
 #include <algorithm>
 
@@ -48,10 +50,14 @@ class AddLoops : public LoopsKernel {
   const bool relu_;
 };
 
-const KernelRegistration kRegistration("add", "openblas", MakeLoops<AddOp, AddLoops>);
-const FidelityDeclaration kFidelity({"add", "openblas", Fidelity::kOurs,
-                                     "one loop; Caffe calls axpy for each source",
-                                     "layers/eltwise_layer.cpp"});
+const KernelRegistration kAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
+const KernelRegistration kUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"add", "openblas", Fidelity::kOurs,
+                         "one loop; Caffe calls axpy for each source", "layers/eltwise_layer.cpp"}),
+    FidelityDeclaration({"unary", "openblas", Fidelity::kOurs,
+                         "one loop for each function; Caffe has a layer for some of them"}),
+};
 
 }  // namespace
 

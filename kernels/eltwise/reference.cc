@@ -1,8 +1,9 @@
-// Addition by its definition, summed in double. A NaN stays a NaN.
+// Addition and functions of one tensor by their definitions, in double. A NaN stays a NaN.
 
 #include "kernels/reference.h"
 
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -33,11 +34,34 @@ class AddReference : public ReferenceKernel {
   const bool relu_;
 };
 
-KernelOrRefusal MakeAdd(const KernelRequest& request) {
-  return MakeReference<AddOp, AddReference>(request);
-}
+template <typename T>
+class UnaryReference : public ReferenceKernel {
+ public:
+  UnaryReference(const KernelRequest& request, const UnaryOp& op)
+      : ReferenceKernel(request), op_(op), forward_(request.execution.pass == Pass::kForward) {}
 
-const KernelRegistration kRegistration("add", "reference", MakeAdd);
+  void Run() noexcept override {
+    const auto alpha = static_cast<double>(op_.alpha());
+    const auto beta = static_cast<double>(op_.beta());
+    for (std::int64_t i = 0; i < op_.shape().elements(); ++i) {
+      const auto x = static_cast<double>(Data<T>(Arg::kSrc)[i]);
+      if (forward_) {
+        Data<T>(Arg::kDst)[i] = static_cast<T>(op_.function().value(x, alpha, beta));
+      } else {
+        const auto gradient = static_cast<double>(Data<T>(Arg::kDiffDst)[i]);
+        const double derivative = op_.function().derivative(x, alpha, beta);
+        Data<T>(Arg::kDiffSrc)[i] = static_cast<T>(gradient * derivative);
+      }
+    }
+  }
+
+ private:
+  const UnaryOp op_;
+  const bool forward_;
+};
+
+const KernelRegistration kAdd("add", "reference", MakeReference<AddOp, AddReference>);
+const KernelRegistration kUnary("unary", "reference", MakeReference<UnaryOp, UnaryReference>);
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
@@ -22,6 +23,8 @@
 #include "kernels/registrations.h"
 #include "kernels/resize/resize.h"
 #include "kernels/transpose/transpose.h"
+#include "networks/onnx/exporter.h"
+#include "networks/onnx/unary_nodes.h"
 
 namespace topdnn {
 
@@ -232,6 +235,21 @@ void WriteResize(NodeExport& layer) {
   layer.Finish();
 }
 
+void WriteUnary(NodeExport& layer) {
+  const auto& op = layer.OpAs<UnaryOp>();
+  const auto rows = UnaryNodes();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const UnaryNode& one) {
+    return one.function == op.function().name && one.since_opset <= kExportedOpset;
+  });
+  if (row == rows.end()) {
+    throw std::invalid_argument(fmt::format("opset {} lacks {}", kExportedOpset, op.Problem()));
+  }
+  onnx::NodeProto& node = layer.AddNode(row->op_type, layer.Sources());
+  if (*row->alpha != '\0') SetFloat(node, row->alpha, op.alpha());
+  if (*row->beta != '\0') SetFloat(node, row->beta, op.beta());
+  layer.Finish();
+}
+
 const NodeWriterRegistration kAdd("add", WriteAdd);
 const NodeWriterRegistration kBatchnorm("batchnorm", WriteBatchNorm);
 const NodeWriterRegistration kBias("bias", WriteBias);
@@ -251,6 +269,7 @@ const NodeWriterRegistration kHardSigmoid("hard_sigmoid", WriteHardSigmoid);
 const NodeWriterRegistration kResize("resize", WriteResize);
 const NodeWriterRegistration kSigmoid("sigmoid", WriteSigmoid);
 const NodeWriterRegistration kTranspose("transpose", WriteTranspose);
+const NodeWriterRegistration kUnary("unary", WriteUnary);
 
 }  // namespace
 

@@ -229,15 +229,15 @@ TEST(ImporterTest, TrainingUsesTheLogitsBeforeASoftmax) {
 TEST(ImporterTest, AllUnsupportedNodesAreListed) {
   ModelBuilder model;
   model.Input("x", {1, 2, 4, 4}).Output("sum");
-  model.Node("Elu", "elu1", {"x"});
-  model.Node("Elu", "elu2", {"elu1"});
+  model.Node("Hardmax", "max1", {"x"});
+  model.Node("Hardmax", "max2", {"max1"});
   model.Floats("w", {2, 2, 1, 1, 1});
   model.Node("Conv", "conv3d", {"x", "w"});
   model.Node("Frobnicate", "custom", {"conv3d"}).set_domain("com.example");
   AddInts(model.Node("MaxPool", "pool", {"x"}), "kernel_shape", {9, 9});
-  model.Node("Sum", "sum", {"elu2", "custom", "pool"});
+  model.Node("Sum", "sum", {"max2", "custom", "pool"});
   EXPECT_THAT(RefusalOf(model.Bytes()),
-              AllOf(HasSubstr("Elu at elu1, elu2 (not among topdnn's operations)"),
+              AllOf(HasSubstr("Hardmax at max1, max2 (not among topdnn's operations)"),
                     HasSubstr("com.example::Frobnicate at custom"), HasSubstr("Conv at conv3d"),
                     HasSubstr("MaxPool at pool (")));
 }

@@ -31,39 +31,72 @@ bool HasCases() { return std::filesystem::is_directory(kOnnxNodeTests); }
 constexpr const char* kNoCases = "the Debian package libonnx-testdata is not installed";
 
 // The minimum number of published cases of an operation that run as networks on every backend
-// (libonnx-testdata 1.12 and 1.17). The cases of Add, Concat and Sum have several input tensors;
-// all but the first would be constants, which these layers do not have. Those of Cast change the
-// type, and those of Pad have no convolution or pooling after them.
+// (libonnx-testdata 1.12 and 1.17). Those of Cast change the type, and those of Pad have no
+// convolution or pooling after them. The package 1.12 has no case of Gelu and Mish.
 const std::map<std::string, int>& LeastImported() {
-  static const std::map<std::string, int> cases = {{"Add", 0},
+  static const std::map<std::string, int> cases = {{"Abs", 1},
+                                                   {"Acos", 2},
+                                                   {"Acosh", 2},
+                                                   {"Add", 0},
+                                                   {"Asin", 2},
+                                                   {"Asinh", 2},
+                                                   {"Atan", 2},
+                                                   {"Atanh", 2},
                                                    {"AveragePool", 11},
                                                    {"BatchNormalization", 2},
                                                    {"Cast", 0},
+                                                   {"Ceil", 2},
+                                                   {"Celu", 1},
                                                    {"Clip", 8},
                                                    {"Concat", 0},
                                                    {"Conv", 6},
+                                                   {"Cos", 2},
+                                                   {"Cosh", 2},
                                                    {"Dropout", 6},
+                                                   {"Elu", 3},
+                                                   {"Erf", 1},
+                                                   {"Exp", 2},
                                                    {"Flatten", 9},
+                                                   {"Floor", 2},
+                                                   {"Gelu", 0},
                                                    {"Gemm", 8},
                                                    {"GlobalAveragePool", 2},
                                                    {"GlobalMaxPool", 2},
                                                    {"HardSigmoid", 3},
+                                                   {"HardSwish", 1},
                                                    {"Identity", 1},
                                                    {"LRN", 2},
+                                                   {"LeakyRelu", 3},
+                                                   {"Log", 2},
                                                    {"MatMul", 1},
                                                    {"MaxPool", 11},
+                                                   {"Mish", 0},
                                                    {"Mul", 0},
+                                                   {"Neg", 2},
                                                    {"Pad", 0},
+                                                   {"Reciprocal", 2},
                                                    {"ReduceMean", 8},
                                                    {"ReduceSum", 7},
                                                    {"Relu", 1},
                                                    {"Reshape", 9},
                                                    {"Resize", 1},
-                                                   {"Sigmoid", 2},
+                                                   {"Round", 1},
+                                                   {"Selu", 3},
                                                    {"Shape", 0},
+                                                   {"Shrink", 2},
+                                                   {"Sigmoid", 2},
+                                                   {"Sign", 1},
+                                                   {"Sin", 2},
+                                                   {"Sinh", 2},
                                                    {"Softmax", 2},
+                                                   {"Softplus", 2},
+                                                   {"Softsign", 2},
+                                                   {"Sqrt", 2},
                                                    {"Squeeze", 2},
                                                    {"Sum", 0},
+                                                   {"Tan", 2},
+                                                   {"Tanh", 2},
+                                                   {"ThresholdedRelu", 3},
                                                    {"Transpose", 7},
                                                    {"Unsqueeze", 7}};
   return cases;
@@ -166,7 +199,7 @@ bool Count(const NodeOutcome& outcome, const std::string& kind, const std::strin
   return true;
 }
 
-class OnnxNodeTest : public testing::TestWithParam<std::string> {
+class OnnxNodeTest : public testing::Test {
  protected:
   // The cases of a folder; none when a tensor of it is of a type that is known to be missing here.
   static std::vector<NodeCase> Read(const CaseFolder& folder) {
@@ -213,37 +246,50 @@ class OnnxNodeTest : public testing::TestWithParam<std::string> {
     return "";
   }
 
-  // Number of cases that ran as networks, by target.
+  void RunCases(const std::string& op_type) {
+    const bool is_imported = FindTranslator(op_type) != nullptr;
+    imported_.clear();
+    for (const CaseFolder& folder : folders_) {
+      if (folder.op_type != op_type) continue;
+      if (folder.expanded) {
+        CountLeftOut("ONNX cases", folder.name,
+                     "the node expanded into a function of several other nodes");
+        continue;
+      }
+      for (const NodeCase& node : Read(folder)) {
+        const std::string not_imported = is_imported ? RunImported(node) : "no importer";
+        const std::string not_translated = RunTranslated(node);
+        if (not_imported.empty() || not_translated.empty()) {
+          CountCase("ONNX cases");
+        } else {
+          CountLeftOut("ONNX cases", node.name, not_imported + "; " + not_translated);
+        }
+      }
+    }
+    if (is_imported) CheckEnoughRan(op_type);
+  }
+
+  void CheckEnoughRan(const std::string& op_type) {
+    ASSERT_TRUE(LeastImported().contains(op_type)) << "say how many cases must run";
+    for (const Target& target : Targets()) {
+      EXPECT_GE(imported_[target.name()], LeastImported().at(op_type)) << target.name();
+    }
+  }
+
+  const std::vector<CaseFolder> folders_ =
+      HasCases() ? FindCaseFolders() : std::vector<CaseFolder>();
+  // Number of cases of an operation that ran as networks, by target.
   std::map<std::string, int> imported_;
 };
 
-TEST_P(OnnxNodeTest, EveryCaseAgreesOnEveryBackend) {
+TEST_F(OnnxNodeTest, EveryCaseAgreesOnEveryBackend) {
   if (!HasCases()) GTEST_SKIP() << kNoCases;
-  int cases = 0;
-  const bool is_imported = FindTranslator(GetParam()) != nullptr;
-  for (const CaseFolder& folder : FindCaseFolders()) {
-    if (folder.op_type != GetParam()) continue;
-    ++cases;
-    if (folder.expanded) {
-      CountLeftOut("ONNX cases", folder.name,
-                   "the node expanded into a function of several other nodes");
-      continue;
-    }
-    for (const NodeCase& node : Read(folder)) {
-      const std::string not_imported = is_imported ? RunImported(node) : "no importer";
-      const std::string not_translated = RunTranslated(node);
-      if (not_imported.empty() || not_translated.empty()) {
-        CountCase("ONNX cases");
-      } else {
-        CountLeftOut("ONNX cases", node.name, not_imported + "; " + not_translated);
-      }
-    }
-  }
-  EXPECT_GT(cases, 0) << "no case has a node " << GetParam();
-  if (!is_imported) return;
-  ASSERT_TRUE(LeastImported().contains(GetParam())) << "say how many cases must run";
-  for (const Target& target : Targets()) {
-    EXPECT_GE(imported_[target.name()], LeastImported().at(GetParam())) << target.name();
+  std::set<std::string> operations;
+  for (const std::string& op_type : ImportedOperations()) operations.insert(op_type);
+  for (const std::string& op_type : TranslatedOperations()) operations.insert(op_type);
+  for (const std::string& op_type : operations) {
+    SCOPED_TRACE(op_type);
+    RunCases(op_type);
   }
 }
 
@@ -277,15 +323,6 @@ INSTANTIATE_TEST_SUITE_P(Onnx, LightModelTest,
                                          "inception_v2", "resnet50", "shufflenet", "squeezenet",
                                          "vgg19", "zfnet512"),
                          [](const auto& test) { return test.param; });
-
-std::vector<std::string> Operations() {
-  std::set<std::string> operations;
-  for (const std::string& op_type : ImportedOperations()) operations.insert(op_type);
-  for (const std::string& op_type : TranslatedOperations()) operations.insert(op_type);
-  return {operations.begin(), operations.end()};
-}
-
-INSTANTIATE_TEST_SUITE_P(Nodes, OnnxNodeTest, testing::ValuesIn(Operations()));
 
 TEST(OnnxNodeCheckTest, AWrongResultIsFound) {
   if (!HasCases()) GTEST_SKIP() << kNoCases;

@@ -11,6 +11,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
@@ -108,6 +109,10 @@ Graph EveryOperation() {
   c = add("clip", std::make_shared<ClipOp>(wide, -1.0F, 2.0F), {c});
   c = add("sigmoid", std::make_shared<SigmoidOp>(wide), {c});
   c = add("hard", std::make_shared<HardSigmoidOp>(wide, 0.25F, 0.5F), {c});
+  c = add("leaky", std::make_shared<UnaryOp>(*FindUnaryFunction("leaky_relu"), wide, 0.25F, 0.0F),
+          {c});
+  c = add("selu", std::make_shared<UnaryOp>("selu", wide), {c});
+  c = add("tanh", std::make_shared<UnaryOp>("tanh", wide), {c});
   c = add("larger", std::make_shared<ResizeOp>(wide, 1, 2), {c});
   c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),
           {c});

@@ -1,0 +1,112 @@
+// Every row of the table of element-wise functions (kernels/eltwise/unary.h). The ONNX node tests
+// check the values (tests/networks/onnx/node_cases_test.cc).
+
+#include "kernels/eltwise/unary.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/problem.h"
+#include "kernels/tolerance.h"
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+// The defined part of the range of a function: random numbers of (-1, 1) are moved into it.
+std::vector<double> InDomain(std::string_view function, std::vector<double> values) {
+  for (double& value : values) {
+    if (function == "acosh") value += 2.5;
+    if (function == "log" || function == "sqrt" || function == "reciprocal") value += 1.5;
+    if (function == "acos" || function == "asin" || function == "atanh") value *= 0.9;
+  }
+  return values;
+}
+
+TEST(UnaryOpTest, ProblemsAreReadBackAndWorkIsCounted) {
+  for (const UnaryFunction& row : UnaryFunctions()) {
+    const UnaryOp op(row.name, Shape{2, 3, 4});
+    EXPECT_EQ(ParseProblem("unary/" + op.Problem())->Problem(), op.Problem());
+    EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 24 * row.forward_flops);
+    EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).bytes, 24 * 4 * 2);
+    EXPECT_EQ(op.Has({Pass::kBackwardData}), row.derivative != nullptr) << row.name;
+    EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
+  }
+  EXPECT_EQ(UnaryOp("hard_swish", Shape{8}).Problem(), "hard_swish8_alpha0.16666667_beta0.5");
+  EXPECT_THROW(ParseProblem("unary/cube8"), ProblemError);
+  EXPECT_THROW(ParseProblem("unary/tanh8_alpha2"), ProblemError);
+  EXPECT_THROW(UnaryOp("tanh", Shape{2, 0}), std::invalid_argument);
+  EXPECT_THROW(UnaryOp(*FindUnaryFunction("elu"), Shape{2}, NAN, 0), std::invalid_argument);
+}
+
+TEST(UnaryReferenceTest, GradientsAgreeWithFiniteDifferences) {
+  for (const UnaryFunction& row : UnaryFunctions()) {
+    SCOPED_TRACE(row.name);
+    if (row.derivative == nullptr) continue;
+    const std::vector<double> at = InDomain(row.name, {-0.9, -0.51, -0.2, 0.3, 0.6, 0.95});
+    for (const double x : at) {
+      // Other values than the defaults, so that a parameter that is not used is found.
+      const double a = 0.7, b = 0.4;
+      double moved = x;
+      const double slope = SlopeIn(moved, [&] { return row.value(moved, a, b); });
+      EXPECT_NEAR(row.derivative(x, a, b), slope, 1e-7 * (1 + std::abs(slope))) << x;
+    }
+  }
+  CheckGradient(std::make_shared<UnaryOp>("mish", Shape{2, 3, 5}), Arg::kSrc, 1);
+}
+
+// Published values of functions without a node test (PyTorch's gelu and mish at 1 and -1).
+TEST(UnaryReferenceTest, KnownValues) {
+  const auto value = [](std::string_view name, double x) {
+    return FindUnaryFunction(name)->value(x, 0, 0);
+  };
+  EXPECT_NEAR(value("gelu", 1), 0.841344746, 1e-9);
+  EXPECT_NEAR(value("gelu", -1), -0.158655254, 1e-9);
+  EXPECT_NEAR(value("gelu_tanh", 1), 0.841191991, 1e-9);
+  EXPECT_NEAR(value("gelu_tanh", -1), -0.158808009, 1e-9);
+  EXPECT_NEAR(value("mish", 1), 0.865098388, 1e-9);
+  EXPECT_NEAR(value("mish", -1), -0.303401461, 1e-9);
+}
+
+TEST(UnaryBackendsTest, EveryFunctionAgreesWithTheReferenceAndANanStays) {
+  for (const UnaryFunction& row : UnaryFunctions()) {
+    const auto op = std::make_shared<UnaryOp>(row.name, Shape{2, 3, 41, 37});
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      const Execution execution{pass};
+      if (!op->Has(execution)) continue;
+      Values inputs = RandomInputs(*op, execution, 5);
+      inputs[Arg::kSrc] = InDomain(row.name, inputs[Arg::kSrc]);
+      for (double& value : inputs[Arg::kSrc])
+        value = static_cast<double>(static_cast<float>(value));
+      const Arg result = pass == Pass::kForward ? Arg::kDst : Arg::kDiffSrc;
+      const std::vector<double> expected =
+          ReferenceResults(RequestFor(op, execution, 2), inputs).at(result);
+      for (const char* backend : {"reference", "openblas", "onednn"}) {
+        const std::string what = std::string(row.name) + " " + backend;
+        KernelRun run(backend, RequestFor(op, execution, 2));
+        ASSERT_NE(run.kernel(), nullptr) << what << ": " << run.refusal();
+        run.SetInputs(inputs);
+        run.Run();
+        // oneDNN's vector code approximates elementary functions to some units in the last place.
+        const double slack = std::string_view(backend) == "onednn" ? 8 : 1;
+        EXPECT_LE(RelativeError(run.Get(result), expected), slack * Tolerance(*op, execution))
+            << what;
+      }
+    }
+    for (const char* backend : {"reference", "openblas"}) {
+      KernelRun run(backend, RequestFor(std::make_shared<UnaryOp>(row.name, Shape{1}), {}, 1));
+      run.Set(Arg::kSrc, {NAN});
+      run.Run();
+      EXPECT_TRUE(std::isnan(run.Get(Arg::kDst)[0])) << row.name << " " << backend;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace topdnn
