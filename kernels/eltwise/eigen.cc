@@ -1,5 +1,5 @@
-// Addition as an Eigen device expression, in any layout that all sources have; functions of one
-// tensor as loops on Eigen's pool.
+// Addition as an Eigen device expression, in any layout that all sources have; other
+// functions as loops on Eigen's pool.
 
 #include <vector>
 
@@ -43,9 +43,11 @@ KernelOrRefusal MakeAdd(const eigen::Functions& functions, KernelRequest& reques
 }
 
 const eigen::Registration kAdd("add", MakeAdd);
+const eigen::Registration kBinary("binary", eigen::MakeRange<BinaryLoop>);
 const eigen::Registration kUnary("unary", eigen::MakeRange<UnaryLoop>);
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"add", "eigen", Fidelity::kNotCompared, "one expression"}),
+    FidelityDeclaration({"binary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration({"unary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
 };
 

@@ -51,14 +51,65 @@ class AddLoops : public LoopsKernel {
 };
 
 const KernelRegistration kAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
+const KernelRegistration kBinary("binary", "openblas", MakeOmpRange<BinaryLoop>);
 const KernelRegistration kUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"add", "openblas", Fidelity::kOurs,
                          "one loop; Caffe calls axpy for each source", "layers/eltwise_layer.cpp"}),
+    FidelityDeclaration({"binary", "openblas", Fidelity::kOurs,
+                         "loops over rows; Caffe has a layer for products, maxima and powers"}),
     FidelityDeclaration({"unary", "openblas", Fidelity::kOurs,
                          "one loop for each function; Caffe has a layer for some of them"}),
 };
 
 }  // namespace
+
+BroadcastPlaces::BroadcastPlaces(const Shape& from, const Shape& dst) : extents_(dst.extents()) {
+  strides_.assign(extents_.size(), 0);
+  std::int64_t stride = 1;
+  for (std::size_t d = extents_.size(); d-- > 0;) {
+    const std::int64_t extent = from[static_cast<int>(d)];
+    if (extent != 1) strides_[d] = stride;
+    stride *= extent;
+  }
+  for (std::size_t d = extents_.size(); d-- > 0;) {
+    if (extents_[d] == 1) continue;
+    step_ = strides_[d];
+    break;
+  }
+}
+
+std::int64_t BroadcastPlaces::Of(std::int64_t i) const {
+  std::int64_t place = 0;
+  for (std::size_t d = extents_.size(); d-- > 0;) {
+    place += i % extents_[d] * strides_[d];
+    i /= extents_[d];
+  }
+  return place;
+}
+
+std::int64_t BinaryLoop::RowLength(const BinaryOp& op) {
+  std::int64_t length = 1;
+  bool whole_first = false, whole_second = false;
+  for (int d = op.dst().rank() - 1; d >= 0; --d) {
+    const std::int64_t extent = op.dst()[d];
+    if (extent == 1) continue;
+    const bool first = op.first()[d] == extent, second = op.second()[d] == extent;
+    if (length > 1 && (first != whole_first || second != whole_second)) break;
+    whole_first = first;
+    whole_second = second;
+    length *= extent;
+  }
+  return length;
+}
+
+void BinaryLoop::Run(const LoopOperands& data, std::int64_t first, std::int64_t end) const {
+  for (std::int64_t at = first; at < end;) {
+    const std::int64_t n = std::min(end - at, row_ - at % row_);
+    op_.function().values(data[0] + first_.Of(at), first_.step(), data[1] + second_.Of(at),
+                          second_.step(), n, data[2] + at);
+    at += n;
+  }
+}
 
 }  // namespace topdnn

@@ -3,6 +3,7 @@
 #ifndef TOPDNN_KERNELS_ELTWISE_LOOPS_H_
 #define TOPDNN_KERNELS_ELTWISE_LOOPS_H_
 
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/range_loop.h"
 
@@ -34,6 +35,46 @@ class UnaryLoop {
  private:
   const UnaryOp op_;
   const bool forward_;
+};
+
+// The positions of a broadcast tensor's elements in the order of the result.
+class BroadcastPlaces {
+ public:
+  BroadcastPlaces(const Shape& from, const Shape& dst);
+
+  // The position of the element for the element `i` of dst.
+  std::int64_t Of(std::int64_t i) const;
+  // The distance between the elements for two neighbours in a row of the result: 0 or 1.
+  std::int64_t step() const { return step_; }
+
+ private:
+  std::vector<std::int64_t> extents_;  // of dst
+  std::vector<std::int64_t> strides_;  // of the tensor; 0 where it is broadcast
+  std::int64_t step_ = 0;
+};
+
+class BinaryLoop {
+ public:
+  explicit BinaryLoop(const KernelRequest& request)
+      : op_(dynamic_cast<const BinaryOp&>(*request.op)),
+        row_(RowLength(op_)),
+        first_(op_.first(), op_.dst()),
+        second_(op_.second(), op_.dst()) {}
+
+  std::int64_t iterations() const { return op_.dst().elements(); }
+  double cycles() const { return 2; }
+  std::array<Arg, kLoopOperands> operands() const {
+    return {op_.first_arg(), op_.second_arg(), Arg::kDst};
+  }
+  void Run(const LoopOperands& data, std::int64_t first, std::int64_t end) const;
+
+ private:
+  // The length of the last dimensions in which each source is complete, or has one element.
+  static std::int64_t RowLength(const BinaryOp& op);
+
+  const BinaryOp op_;
+  const std::int64_t row_;
+  const BroadcastPlaces first_, second_;
 };
 
 }  // namespace topdnn

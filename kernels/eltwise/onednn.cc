@@ -1,4 +1,4 @@
-// Functions of one tensor on oneDNN: the eltwise primitive, or loops for those that it lacks.
+// Functions on oneDNN: the eltwise and the binary primitive, or loops for what they lack.
 //
 // Addition: the binary primitive, with further sources and the ReLU as post-ops. So each
 // tensor is read or written once, and the result is rounded once. The sum primitive is not used: it
@@ -99,7 +99,42 @@ KernelOrRefusal MakeUnary(const KernelRequest& request) {
   });
 }
 
+// The binary primitive broadcasts its second source alone. What it refuses or computes in plain
+// code, loops compute.
+KernelOrRefusal MakeBinary(const KernelRequest& request) {
+  using dnnl::algorithm;
+  static const std::map<std::string_view, algorithm> algorithms = {
+      {"add", algorithm::binary_add}, {"div", algorithm::binary_div},
+      {"max", algorithm::binary_max}, {"min", algorithm::binary_min},
+      {"mul", algorithm::binary_mul}, {"sub", algorithm::binary_sub},
+  };
+  const auto& op = dynamic_cast<const BinaryOp&>(*request.op);
+  const auto found = algorithms.find(op.function().name);
+  const int rank = op.dst().rank();
+  if (found == algorithms.end() || rank == 0 || op.first() != op.dst()) {
+    return MakeOmpRange<BinaryLoop>(request);
+  }
+  const std::optional<Layout> layout = CommonLayout(request, op.dst());
+  if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};
+  const Layout of_second = op.second() == op.dst() ? *layout : Layout::Plain(rank);
+  KernelOrRefusal own = onednn::Offer(request, [&]() -> KernelOrRefusal {
+    const DataType type = request.execution.type;
+    const auto image = onednn::ToMemoryDesc({op.dst(), type, *layout});
+    const auto second = onednn::ToMemoryDesc({op.second(), type, of_second});
+    const auto pd =
+        onednn::Describe<dnnl::binary>(onednn::Attributes(), found->second, image, second, image);
+    if (std::string_view(pd.impl_info_str()).starts_with("ref")) return Refusal{"plain code"};
+    return onednn::MakePrimitiveKernel<dnnl::binary>(
+        request, pd,
+        {{op.first_arg(), Direction::kIn, DNNL_ARG_SRC_0, image},
+         {op.second_arg(), Direction::kIn, DNNL_ARG_SRC_1, second},
+         {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+  });
+  return std::holds_alternative<Refusal>(own) ? MakeOmpRange<BinaryLoop>(request) : std::move(own);
+}
+
 const KernelRegistration kAdd("add", "onednn", MakeAdd);
+const KernelRegistration kBinary("binary", "onednn", MakeBinary);
 const KernelRegistration kUnary("unary", "onednn", MakeUnary);
 
 }  // namespace

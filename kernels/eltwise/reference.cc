@@ -1,8 +1,9 @@
-// Addition and functions of one tensor by their definitions, in double. A NaN stays a NaN.
+// Addition and functions of one or two tensors by their definitions, in double. A NaN stays a NaN.
 
 #include "kernels/reference.h"
 
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/registry.h"
 
@@ -60,7 +61,40 @@ class UnaryReference : public ReferenceKernel {
   const bool forward_;
 };
 
+template <typename T>
+class BinaryReference : public ReferenceKernel {
+ public:
+  BinaryReference(const KernelRequest& request, const BinaryOp& op)
+      : ReferenceKernel(request), op_(op) {}
+
+  void Run() noexcept override {
+    for (std::int64_t i = 0; i < op_.dst().elements(); ++i) {
+      const auto a = static_cast<double>(Of(op_.first_arg())[PlaceIn(op_.first(), i)]);
+      const auto b = static_cast<double>(Of(op_.second_arg())[PlaceIn(op_.second(), i)]);
+      Data<T>(Arg::kDst)[i] = static_cast<T>(op_.function().value(a, b));
+    }
+  }
+
+ private:
+  const T* Of(Arg arg) const { return arg.is_indexed() ? Indexed<T>(arg.index) : Data<T>(arg); }
+
+  // The position in a source of the element for the element `i` of the result.
+  std::int64_t PlaceIn(const Shape& source, std::int64_t i) const {
+    std::int64_t place = 0;
+    std::int64_t stride = 1;
+    for (int d = source.rank() - 1; d >= 0; --d) {
+      if (source[d] != 1) place += i % op_.dst()[d] * stride;
+      stride *= source[d];
+      i /= op_.dst()[d];
+    }
+    return place;
+  }
+
+  const BinaryOp op_;
+};
+
 const KernelRegistration kAdd("add", "reference", MakeReference<AddOp, AddReference>);
+const KernelRegistration kBinary("binary", "reference", MakeReference<BinaryOp, BinaryReference>);
 const KernelRegistration kUnary("unary", "reference", MakeReference<UnaryOp, UnaryReference>);
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "kernels/eltwise/add.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
+#include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -48,14 +49,13 @@ bool IsPerChannel(const ModelTensor& constant, const Shape& shape) {
          constant.elements() == shape[1];
 }
 
-// An addition of a constant with one element per channel.
-void AddBias(NodeImport& node, std::size_t constant_input) {
+// An addition of a constant. One element per channel is a bias.
+void AddConstant(NodeImport& node, std::size_t constant_input) {
   const ModelTensor& constant = node.ConstantAt(constant_input);
   const std::size_t value_input = 1 - constant_input;
   if (!IsPerChannel(constant, node.SourceAt(value_input).shape)) {
-    throw UnsupportedNode(fmt::format("an addition of a constant of {} to {}",
-                                      constant.shape.ToString(),
-                                      node.SourceAt(value_input).shape.ToString()));
+    node.Produce(AddBinary(node, "add", node.SourceAt(value_input), constant));
+    return;
   }
   if (const auto norm = node.NormAt(value_input)) {
     const std::vector<double> values = ValuesOf(constant);
@@ -139,45 +139,51 @@ void ImportDropout(NodeImport& node) {
       node, [&](const Shape& shape) { return std::make_shared<DropoutOp>(shape, ratio, seed); });
 }
 
+// Add and Sum.
 void ImportAdd(NodeImport& node) {
   if (node.inputs() == 2 && (node.IsConstant(0) || node.IsConstant(1))) {
-    AddBias(node, node.IsConstant(0) ? 0 : 1);
+    AddConstant(node, node.IsConstant(0) ? 0 : 1);
     return;
   }
-  std::vector<ValueId> sources;
+  std::vector<std::size_t> constants;
+  std::vector<ImportedValue> values;
+  bool one_shape = true;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
-    const ImportedValue source = node.SourceAt(i);
-    if (source.shape != node.SourceAt(0).shape) {
-      throw UnsupportedNode(fmt::format("an addition of {} to {}", source.shape.ToString(),
-                                        node.SourceAt(0).shape.ToString()));
+    if (node.IsConstant(i)) {
+      constants.push_back(i);
+      continue;
     }
-    sources.push_back(node.Plain(source));
+    values.push_back(node.SourceAt(i));
+    one_shape &= values.back().shape == values.front().shape;
   }
-  if (sources.size() == 1) {  // a Sum with one input
-    node.Produce(node.SourceAt(0));
-    return;
+  if (values.empty()) throw UnsupportedNode("it computes on constants alone");
+  ImportedValue sum = values.front();
+  if (one_shape && values.size() > 1) {
+    std::vector<ValueId> sources;
+    for (const ImportedValue& value : values) sources.push_back(node.Plain(value));
+    const auto op = std::make_shared<AddOp>(sum.shape, static_cast<int>(sources.size()));
+    const ValueId result = node.AddLayer(op, sources);
+    sum = {result, node.ShapeOf(result)};
+  } else {
+    for (std::size_t i = 1; i < values.size(); ++i) sum = AddBinary(node, "add", sum, values[i]);
   }
-  const auto op = std::make_shared<AddOp>(node.SourceAt(0).shape, static_cast<int>(sources.size()));
-  const ValueId result = node.AddLayer(op, sources);
-  node.Produce({result, node.ShapeOf(result)});
+  for (const std::size_t i : constants) sum = AddBinary(node, "add", sum, node.ConstantAt(i));
+  node.Produce(std::move(sum));
 }
 
-// A multiplication by a constant with one element per channel, as a part of the batch normalization
-// before it: DenseNet and Inception v2 of Caffe2 have their scales in such nodes.
+// A multiplication by a constant with one element per channel is a part of the batch normalization
+// before it, if there is one: DenseNet and Inception v2 of Caffe2 have their scales in such nodes.
 void ImportMul(NodeImport& node) {
   if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
   const std::size_t constant_input = node.IsConstant(0) ? 0 : 1;
   const std::size_t value_input = 1 - constant_input;
-  const ModelTensor& constant = node.ConstantAt(constant_input);
-  const Shape shape = node.SourceAt(value_input).shape;
   const auto norm = node.NormAt(value_input);
-  if (!norm || !IsPerChannel(constant, shape)) {
-    throw UnsupportedNode(
-        fmt::format("a product of {} and a constant of {}: topdnn has it per channel after a batch "
-                    "normalization alone",
-                    shape.ToString(), constant.shape.ToString()));
+  if (!norm || !node.IsConstant(constant_input) ||
+      !IsPerChannel(node.ConstantAt(constant_input), node.SourceAt(value_input).shape)) {
+    node.Produce(AddBinaryOfInputs(node, "mul", 0, 1));
+    return;
   }
-  const std::vector<double> factors = ValuesOf(constant);
+  const std::vector<double> factors = ValuesOf(node.ConstantAt(constant_input));
   for (std::size_t c = 0; c < factors.size(); ++c) {
     norm->scale[c] *= static_cast<float>(factors[c]);
     norm->shift[c] *= static_cast<float>(factors[c]);

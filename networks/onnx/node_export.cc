@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "kernels/activation/clip.h"
@@ -14,6 +15,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
@@ -235,6 +237,22 @@ void WriteResize(NodeExport& layer) {
   layer.Finish();
 }
 
+void WriteBinary(NodeExport& layer) {
+  static const std::map<std::string_view, std::string_view> op_types = {
+      {"add", "Add"}, {"div", "Div"}, {"fmod", "Mod"},    {"max", "Max"}, {"min", "Min"},
+      {"mul", "Mul"}, {"pow", "Pow"}, {"prelu", "PRelu"}, {"sub", "Sub"}};
+  const auto& op = layer.OpAs<BinaryOp>();
+  std::vector<std::string> inputs = layer.Sources();
+  if (op.constant() == BinaryConstant::kFirst) {
+    inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
+  } else if (op.constant() == BinaryConstant::kSecond) {
+    inputs.push_back(layer.AddParameter("constant", op.second()));
+  }
+  onnx::NodeProto& node = layer.AddNode(op_types.at(op.function().name), inputs);
+  if (op.function().name == "fmod") SetInt(node, "fmod", 1);
+  layer.Finish();
+}
+
 void WriteUnary(NodeExport& layer) {
   const auto& op = layer.OpAs<UnaryOp>();
   const auto rows = UnaryNodes();
@@ -253,6 +271,7 @@ void WriteUnary(NodeExport& layer) {
 const NodeWriterRegistration kAdd("add", WriteAdd);
 const NodeWriterRegistration kBatchnorm("batchnorm", WriteBatchNorm);
 const NodeWriterRegistration kBias("bias", WriteBias);
+const NodeWriterRegistration kBinary("binary", WriteBinary);
 const NodeWriterRegistration kBoundedRelu("bounded_relu", WriteRelu);
 const NodeWriterRegistration kClip("clip", WriteClip);
 const NodeWriterRegistration kConcat("concat", WriteConcat);

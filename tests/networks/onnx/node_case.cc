@@ -126,10 +126,15 @@ std::vector<std::optional<OnnxTensor>> ReadTensors(const Names& names, const Inf
   return tensors;
 }
 
-bool ComputesNothing(const std::string& op_type) {
+bool ComputesNothing(const onnx::NodeProto& node) {
   static const std::set<std::string> operations = {"Dropout", "Flatten",   "Identity", "Reshape",
                                                    "Squeeze", "Transpose", "Unsqueeze"};
-  return operations.contains(op_type);
+  static const std::set<std::string> of_several = {"Max", "Mean", "Min", "Sum"};
+  const bool is_noop =
+      std::any_of(node.attribute().begin(), node.attribute().end(),
+                  [](const auto& one) { return one.name() == "noop_with_empty_axes"; });
+  return is_noop || operations.contains(node.op_type()) ||
+         (node.input_size() == 1 && of_several.contains(node.op_type()));
 }
 
 // A network needs a layer that computes: a Clip without bounds, before the node.
@@ -153,7 +158,7 @@ std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set) {
   // Cases of operations that never changed name the first opset of all.
   auto& opset = *model.mutable_opset_import(0);
   opset.set_version(std::max<std::int64_t>(opset.version(), kOldestOpset));
-  if (ComputesNothing(graph.node(0).op_type())) InsertClip(graph);
+  if (ComputesNothing(graph.node(0))) InsertClip(graph);
   return model.SerializeAsString();
 }
 

@@ -11,6 +11,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
@@ -112,6 +113,13 @@ Graph EveryOperation() {
   c = add("leaky", std::make_shared<UnaryOp>(*FindUnaryFunction("leaky_relu"), wide, 0.25F, 0.0F),
           {c});
   c = add("selu", std::make_shared<UnaryOp>("selu", wide), {c});
+  const auto binary = [&](const char* name, const Shape& first, const Shape& second,
+                          BinaryConstant constant) {
+    return std::make_shared<BinaryOp>(*FindBinaryFunction(name), first, second, constant);
+  };
+  c = add("scaled", binary("mul", wide, wide, BinaryConstant::kSecond), {c});
+  c = add("rest", binary("sub", Shape{1, 1, 1, 1}, wide, BinaryConstant::kFirst), {c});
+  c = add("larger_of", binary("max", wide, wide, BinaryConstant::kNone), {c, c});
   c = add("tanh", std::make_shared<UnaryOp>("tanh", wide), {c});
   c = add("larger", std::make_shared<ResizeOp>(wide, 1, 2), {c});
   c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),

@@ -1,7 +1,5 @@
-// Every row of the table of element-wise functions (kernels/eltwise/unary.h). The ONNX node tests
-// check the values (tests/networks/onnx/node_cases_test.cc).
-
-#include "kernels/eltwise/unary.h"
+// Every row of the tables of element-wise functions. The ONNX node tests check the values
+// (tests/networks/onnx/node_cases_test.cc).
 
 #include <gtest/gtest.h>
 
@@ -9,8 +7,11 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/problem.h"
 #include "kernels/tolerance.h"
 #include "tests/kernels/gradient_check.h"
@@ -87,7 +88,7 @@ TEST(UnaryBackendsTest, EveryFunctionAgreesWithTheReferenceAndANanStays) {
       const Arg result = pass == Pass::kForward ? Arg::kDst : Arg::kDiffSrc;
       const std::vector<double> expected =
           ReferenceResults(RequestFor(op, execution, 2), inputs).at(result);
-      for (const char* backend : {"reference", "openblas", "onednn"}) {
+      for (const char* backend : {"reference", "openblas", "onednn", "eigen"}) {
         const std::string what = std::string(row.name) + " " + backend;
         KernelRun run(backend, RequestFor(op, execution, 2));
         ASSERT_NE(run.kernel(), nullptr) << what << ": " << run.refusal();
@@ -104,6 +105,57 @@ TEST(UnaryBackendsTest, EveryFunctionAgreesWithTheReferenceAndANanStays) {
       run.Set(Arg::kSrc, {NAN});
       run.Run();
       EXPECT_TRUE(std::isnan(run.Get(Arg::kDst)[0])) << row.name << " " << backend;
+    }
+  }
+}
+
+TEST(BinaryOpTest, ExtentsAreBroadcastAndProblemsReadBack) {
+  for (const BinaryFunction& row : BinaryFunctions()) {
+    const BinaryOp op(row, Shape{2, 1, 4}, Shape{1, 3, 4}, BinaryConstant::kNone);
+    EXPECT_EQ(op.dst(), (Shape{2, 3, 4}));
+    EXPECT_EQ(ParseProblem("binary/" + op.Problem())->Problem(), op.Problem());
+    EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).flops, 24 * row.flops);
+    EXPECT_EQ(op.WorkOf(Pass::kForward, DataType::kF32).bytes, 4 * (8 + 12 + 24));
+  }
+  const BinaryOp scaled(*FindBinaryFunction("mul"), Shape{2, 3}, Shape{1, 3},
+                        BinaryConstant::kSecond);
+  EXPECT_EQ(scaled.Problem(), "mul2x3_by1x3_constant");
+  EXPECT_EQ(scaled.Parameters().at(0).shape, (Shape{1, 3}));
+  EXPECT_EQ(ParseProblem("binary/sub1x3_by2x3_of")->Parameters().at(0).shape, (Shape{1, 3}));
+  EXPECT_THROW(ParseProblem("binary/mul2x3_by2x2"), ProblemError);
+  EXPECT_THROW(ParseProblem("binary/mul2x3_by3"), ProblemError);
+  EXPECT_THROW(ParseProblem("binary/xor2x3_by2x3"), ProblemError);
+}
+
+// The shapes have rows of each kind: complete in both tensors, in one, and cut in pieces.
+TEST(BinaryBackendsTest, EveryFunctionAgreesWithTheReference) {
+  const std::pair<Shape, Shape> shapes[] = {{{2, 3, 41, 37}, {2, 3, 41, 37}},
+                                            {{2, 3, 41, 37}, {1, 3, 1, 1}},
+                                            {{1, 3, 1, 1}, {2, 3, 41, 37}},
+                                            {{2, 3, 41, 1}, {2, 1, 1, 37}},
+                                            {{2, 3, 1}, {1, 1, 1}}};
+  for (const BinaryFunction& row : BinaryFunctions()) {
+    for (const auto& [first, second] : shapes) {
+      for (const BinaryConstant constant :
+           {BinaryConstant::kNone, BinaryConstant::kFirst, BinaryConstant::kSecond}) {
+        const auto op = std::make_shared<BinaryOp>(row, first, second, constant);
+        const KernelRequest request = RequestFor(op, {}, 2);
+        Values inputs = RandomInputs(*op, {}, 7);
+        for (auto& [arg, values] : inputs) {  // a power needs a positive base
+          for (double& x : values) {
+            x = static_cast<double>(static_cast<float>(x + (row.name == "pow" ? 1.5 : 0.0)));
+          }
+        }
+        const std::vector<double> expected = ReferenceResults(request, inputs).at(Arg::kDst);
+        for (const char* backend : {"reference", "openblas", "onednn", "eigen"}) {
+          KernelRun run(backend, request);
+          ASSERT_NE(run.kernel(), nullptr) << op->Problem() << ": " << run.refusal();
+          run.SetInputs(inputs);
+          run.Run();
+          EXPECT_LE(RelativeError(run.Get(Arg::kDst), expected), Tolerance(*op, {}))
+              << op->Problem() << " " << backend;
+        }
+      }
     }
   }
 }

@@ -1,0 +1,162 @@
+#include "kernels/eltwise/binary.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+namespace {
+
+// A row from a function of (a, b) for any floating-point type.
+template <typename Value>
+constexpr BinaryFunction MakeRow(std::string_view name, std::int64_t flops, Value /*value*/) {
+  BinaryFunction row{};
+  row.name = name;
+  row.flops = flops;
+  row.value = [](double a, double b) -> double { return Value()(a, b); };
+  row.values = [](const float* a, std::int64_t step_a, const float* b, std::int64_t step_b,
+                  std::int64_t n, float* dst) {
+    // Constant steps, so that the compiler can vectorise the loops.
+    if (step_a == 1 && step_b == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) dst[i] = Value()(a[i], b[i]);
+    } else if (step_a == 1) {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) dst[i] = Value()(a[i], b[0]);
+    } else {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) dst[i] = Value()(a[0], b[i * step_b]);
+    }
+  };
+  return row;
+}
+
+// A NaN in either tensor is a NaN in the maximum and minimum.
+constexpr BinaryFunction kBinaryRows[] = {
+    MakeRow("add", 1, [](auto a, auto b) { return a + b; }),
+    MakeRow("div", 1, [](auto a, auto b) { return a / b; }),
+    MakeRow("fmod", 1, [](auto a, auto b) { return std::fmod(a, b); }),
+    MakeRow("max", 1, [](auto a, auto b) { return a > b || a != a ? a : b; }),
+    MakeRow("min", 1, [](auto a, auto b) { return a < b || a != a ? a : b; }),
+    MakeRow("mul", 1, [](auto a, auto b) { return a * b; }),
+    MakeRow("pow", 1, [](auto a, auto b) { return std::pow(a, b); }),
+    MakeRow("prelu", 2, [](auto a, auto b) { return a < 0 ? a * b : a; }),
+    MakeRow("sub", 1, [](auto a, auto b) { return a - b; }),
+};
+
+Shape BroadcastShape(std::string_view name, const Shape& first, const Shape& second) {
+  CheckExtents(name, first);
+  CheckExtents(name, second);
+  bool fits = first.rank() == second.rank();
+  std::vector<std::int64_t> extents;
+  for (int d = 0; fits && d < first.rank(); ++d) {
+    fits = first[d] == second[d] || first[d] == 1 || second[d] == 1;
+    extents.push_back(std::max(first[d], second[d]));
+  }
+  if (!fits) {
+    throw std::invalid_argument(fmt::format("{} of {} and {}: the extents do not match", name,
+                                            first.ToString(), second.ToString()));
+  }
+  Shape dst(std::move(extents));
+  CheckExtents(name, dst);
+  return dst;
+}
+
+}  // namespace
+
+std::span<const BinaryFunction> BinaryFunctions() { return kBinaryRows; }
+
+const BinaryFunction* FindBinaryFunction(std::string_view name) {
+  const auto* row = std::find_if(std::begin(kBinaryRows), std::end(kBinaryRows),
+                                 [&](const BinaryFunction& one) { return one.name == name; });
+  return row == std::end(kBinaryRows) ? nullptr : row;
+}
+
+BinaryOp::BinaryOp(const BinaryFunction& function, Shape first, Shape second,
+                   BinaryConstant constant)
+    : function_(function),
+      first_(std::move(first)),
+      second_(std::move(second)),
+      dst_(BroadcastShape(function.name, first_, second_)),
+      constant_(constant) {}
+
+Arg BinaryOp::first_arg() const {
+  if (constant_ == BinaryConstant::kNone) return IndexedSrc(0);
+  return constant_ == BinaryConstant::kFirst ? Arg::kWeights : Arg::kSrc;
+}
+
+Arg BinaryOp::second_arg() const {
+  if (constant_ == BinaryConstant::kNone) return IndexedSrc(1);
+  return constant_ == BinaryConstant::kSecond ? Arg::kWeights : Arg::kSrc;
+}
+
+std::string BinaryOp::Problem() const {
+  const char* const suffix = constant_ == BinaryConstant::kNone    ? ""
+                             : constant_ == BinaryConstant::kFirst ? "_of"
+                                                                   : "_constant";
+  return fmt::format("{}{}_by{}{}", function_.name, first_.ToString(), second_.ToString(), suffix);
+}
+
+std::vector<Operand> BinaryOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward || !TypesOf(execution).has_gradients) return {};
+  const DataType type = execution.type;
+  return {{first_arg(), Direction::kIn, first_, type},
+          {second_arg(), Direction::kIn, second_, type},
+          {Arg::kDst, Direction::kOut, dst_, type}};
+}
+
+Work BinaryOp::WorkOf(Pass pass, DataType type) const {
+  if (!Has({pass, true, type})) return {};
+  Work work;
+  work.flops = function_.flops * dst_.elements();
+  work.flops_without_padding = work.flops;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::vector<Parameter> BinaryOp::Parameters() const {
+  if (constant_ == BinaryConstant::kNone) return {};
+  const Shape& shape = constant_ == BinaryConstant::kFirst ? first_ : second_;
+  return {{Arg::kWeights, Arg::kDiffWeights, "constant", shape, 0, 1.0}};
+}
+
+namespace {
+
+std::vector<std::string_view> BinaryNames() {
+  std::vector<std::string_view> names;
+  for (const BinaryFunction& row : kBinaryRows) names.push_back(row.name);
+  return names;
+}
+
+std::shared_ptr<const Op> ParseBinary(const ProblemWord& word) {
+  const BinaryFunction* function = FindBinaryFunction(word.name());
+  if (function == nullptr) {
+    throw std::invalid_argument(fmt::format("it must begin with one of {}",  //
+                                            fmt::join(BinaryNames(), ", ")));
+  }
+  std::vector<std::int64_t> second;
+  for (const double extent : word.Numbers("by")) {
+    if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
+      throw std::invalid_argument(fmt::format("invalid extent {}", extent));
+    }
+    second.push_back(static_cast<std::int64_t>(extent));
+  }
+  const BinaryConstant constant = word.Flag("of")         ? BinaryConstant::kFirst
+                                  : word.Flag("constant") ? BinaryConstant::kSecond
+                                                          : BinaryConstant::kNone;
+  return std::make_shared<BinaryOp>(*function, word.shape(), Shape(std::move(second)), constant);
+}
+
+const ProblemRegistration kProblem("binary", ParseBinary, BinaryNames());
+
+}  // namespace
+
+}  // namespace topdnn

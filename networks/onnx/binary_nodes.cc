@@ -1,0 +1,150 @@
+#include "networks/onnx/binary_nodes.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
+
+namespace topdnn {
+
+namespace {
+
+// The shape with leading extents of 1.
+Shape WithRank(const Shape& shape, int rank) {
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(rank - shape.rank()), 1);
+  extents.insert(extents.end(), shape.extents().begin(), shape.extents().end());
+  return Shape(std::move(extents));
+}
+
+int CommonRank(const Shape& first, const Shape& second) {
+  return std::max({first.rank(), second.rank(), 1});
+}
+
+ImportedValue WithRank(ImportedValue value, int rank) {
+  value.shape = WithRank(value.shape, rank);
+  return value;
+}
+
+ImportedValue AddWithConstant(NodeImport& node, std::string_view function,
+                              const ImportedValue& value, const ModelTensor& constant,
+                              BinaryConstant place) {
+  const int rank = CommonRank(value.shape, constant.shape);
+  const ValueId source = node.Plain(WithRank(value, rank));
+  const Shape of_constant = WithRank(constant.shape, rank);
+  const bool first = place == BinaryConstant::kFirst;
+  const auto op = std::make_shared<BinaryOp>(*FindBinaryFunction(function),
+                                             first ? of_constant : node.ShapeOf(source),
+                                             first ? node.ShapeOf(source) : of_constant, place);
+  const ValueId result = node.AddLayer(op, {source});
+  node.SetParameter("constant", constant, of_constant);
+  return {result, op->dst()};
+}
+
+}  // namespace
+
+ImportedValue AddUnary(NodeImport& node, std::string_view function, const ImportedValue& value) {
+  const ValueId source = node.Elements(value);
+  const auto op = std::make_shared<UnaryOp>(function, node.ShapeOf(source));
+  ImportedValue result = value;
+  result.value = node.AddLayer(op, {source});
+  return result;
+}
+
+ImportedValue AddBinary(NodeImport& node, std::string_view function, const ImportedValue& first,
+                        const ImportedValue& second) {
+  const int rank = CommonRank(first.shape, second.shape);
+  const ValueId a = node.Plain(WithRank(first, rank));
+  const ValueId b = node.Plain(WithRank(second, rank));
+  const auto op = std::make_shared<BinaryOp>(*FindBinaryFunction(function), node.ShapeOf(a),
+                                             node.ShapeOf(b), BinaryConstant::kNone);
+  return {node.AddLayer(op, {a, b}), op->dst()};
+}
+
+ImportedValue AddBinary(NodeImport& node, std::string_view function, const ImportedValue& first,
+                        const ModelTensor& second) {
+  return AddWithConstant(node, function, first, second, BinaryConstant::kSecond);
+}
+
+ImportedValue AddBinary(NodeImport& node, std::string_view function, const ModelTensor& first,
+                        const ImportedValue& second) {
+  return AddWithConstant(node, function, second, first, BinaryConstant::kFirst);
+}
+
+ImportedValue AddBinaryOfInputs(NodeImport& node, std::string_view function, std::size_t first,
+                                std::size_t second) {
+  if (node.IsConstant(second)) {
+    return AddBinary(node, function, node.SourceAt(first), node.ConstantAt(second));
+  }
+  if (node.IsConstant(first)) {
+    return AddBinary(node, function, node.ConstantAt(first), node.SourceAt(second));
+  }
+  return AddBinary(node, function, node.SourceAt(first), node.SourceAt(second));
+}
+
+ModelTensor ScalarTensor(double value) { return MakeTensor({}, DataType::kF32, {value}); }
+
+namespace {
+
+// Each node with two inputs.
+template <const char* kFunction>
+void ImportBinary(NodeImport& node) {
+  if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  node.Produce(AddBinaryOfInputs(node, kFunction, 0, 1));
+}
+
+void ImportMod(NodeImport& node) {
+  if (node.node().Int("fmod", 0) != 1) throw UnsupportedNode("fmod 0 is for integers");
+  node.Produce(AddBinaryOfInputs(node, "fmod", 0, 1));
+}
+
+// The function of all inputs, one after the other. The values come first: one input at least is no
+// constant.
+ImportedValue AddChain(NodeImport& node, std::string_view function) {
+  std::vector<std::size_t> values, constants;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    (node.IsConstant(i) ? constants : values).push_back(i);
+  }
+  if (values.empty()) throw UnsupportedNode("it computes on constants alone");
+  ImportedValue result = node.SourceAt(values.front());
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    result = AddBinary(node, function, result, node.SourceAt(values[i]));
+  }
+  for (const std::size_t i : constants) {
+    result = AddBinary(node, function, result, node.ConstantAt(i));
+  }
+  return result;
+}
+
+template <const char* kFunction>
+void ImportChain(NodeImport& node) {
+  node.Produce(AddChain(node, kFunction));
+}
+
+void ImportMean(NodeImport& node) {
+  const ImportedValue sum = AddChain(node, "add");
+  if (node.inputs() == 1) {
+    node.Produce(sum);
+    return;
+  }
+  const auto count = static_cast<double>(node.inputs());
+  node.Produce(AddBinary(node, "div", sum, ScalarTensor(count)));
+}
+
+constexpr char kDivName[] = "div", kMaxName[] = "max", kMinName[] = "min", kPowName[] = "pow",
+               kPreluName[] = "prelu", kSubName[] = "sub";
+
+const NodeRegistration kDiv("Div", ImportBinary<kDivName>);
+const NodeRegistration kMax("Max", ImportChain<kMaxName>);
+const NodeRegistration kMean("Mean", ImportMean);
+const NodeRegistration kMin("Min", ImportChain<kMinName>);
+const NodeRegistration kMod("Mod", ImportMod);
+const NodeRegistration kPow("Pow", ImportBinary<kPowName>);
+const NodeRegistration kPrelu("PRelu", ImportBinary<kPreluName>);
+const NodeRegistration kSub("Sub", ImportBinary<kSubName>);
+
+}  // namespace
+
+}  // namespace topdnn
