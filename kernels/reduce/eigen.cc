@@ -1,16 +1,17 @@
 // Reduction on Eigen in any unblocked layout. As in TensorFlow (reduction_ops_common.cc), adjacent
 // dimensions that are all reduced or all kept are merged. If more than three dimensions remain, a
-// shuffle first brings them into the order (kept, reduced).
+// shuffle first brings them into the order (kept, reduced). Loops on Eigen's pool compute other
+// algorithms than sums and means.
 
 #include <fmt/format.h>
 
 #include <string>
 #include <vector>
 
-#include "kernels/eigen/kernel.h"
+#include "kernels/eigen/range_loop.h"
 #include "kernels/fidelity.h"
 #include "kernels/permutation.h"
-#include "kernels/reduce/reduce.h"
+#include "kernels/reduce/loops.h"
 
 namespace topdnn {
 
@@ -129,6 +130,7 @@ Layout ResultLayout(const ReduceOp& op, const Layout& src) {
 
 KernelOrRefusal MakeReduce(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
+  if (!op.IsLinear()) return eigen::MakeRange<ReduceLoop>(functions, request);
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg whole = forward ? Arg::kSrc : Arg::kDiffSrc;
   const Arg result = forward ? Arg::kDst : Arg::kDiffDst;

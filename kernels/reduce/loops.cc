@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <type_traits>
@@ -12,7 +13,6 @@
 #include "kernels/bf16.h"
 #include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
-#include "kernels/reduce/reduce.h"
 #include "kernels/registry.h"
 
 namespace topdnn {
@@ -268,8 +268,71 @@ KernelOrRefusal MakeReduceLoops(const KernelRequest& request) {
       return Refusal{std::move(why)};
     return std::make_unique<ReduceLoops<std::uint16_t>>(request, op);
   }
+  if (!op.IsLinear()) return MakeOmpRange<ReduceLoop>(request);
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
   return std::make_unique<ReduceLoops<float>>(request, op);
+}
+
+ReduceLoop::ReduceLoop(const KernelRequest& request)
+    : op_(dynamic_cast<const ReduceOp&>(*request.op)), definition_(DefinitionOf(op_.algorithm())) {
+  const Shape& shape = op_.src_shape();
+  std::int64_t stride = 1;
+  bool in_row = true;
+  for (int d = shape.rank() - 1; d >= 0; --d) {
+    const std::int64_t extent = shape[d];
+    if (extent == 1) continue;
+    if (stride == 1) reduces_row_ = op_.Reduces(d);
+    in_row = in_row && op_.Reduces(d) == reduces_row_;
+    if (in_row) {
+      row_ *= extent;
+    } else {
+      (op_.Reduces(d) ? reduced_ : kept_).push_back({extent, stride});
+      if (op_.Reduces(d)) reduced_rows_ *= extent;
+    }
+    stride *= extent;
+  }
+}
+
+// The axes are in the order of their strides, the smallest first.
+std::int64_t ReduceLoop::PlaceOf(const std::vector<Axis>& axes, std::int64_t index) {
+  std::int64_t place = 0;
+  for (const Axis& axis : axes) {
+    place += index % axis.extent * axis.stride;
+    index /= axis.extent;
+  }
+  return place;
+}
+
+void ReduceLoop::Combine(const ReduceDefinition& definition, const float* src, std::int64_t at,
+                         std::int64_t count, double shift, double* results) const {
+  std::fill(results, results + count, definition.initial);
+  const float* start =
+      src + (reduces_row_ ? PlaceOf(kept_, at) : PlaceOf(kept_, at / row_) + at % row_);
+  for (std::int64_t r = 0; r < reduced_rows_; ++r) {
+    definition.combine_row(start + PlaceOf(reduced_, r), reduces_row_ ? row_ : count, shift,
+                           results, reduces_row_ ? 0 : 1);
+  }
+}
+
+void ReduceLoop::Run(const LoopOperands& data, std::int64_t first, std::int64_t end) const {
+  constexpr std::int64_t kResults = 256;
+  const bool shifts = op_.algorithm() == ReduceAlgorithm::kLogSumExp;
+  for (std::int64_t at = first; at < end;) {
+    // A shift is that of one result.
+    const std::int64_t count =
+        reduces_row_ || shifts ? 1 : std::min({end - at, row_ - at % row_, kResults});
+    double results[kResults];
+    double shift = 0;
+    if (shifts) {
+      Combine(DefinitionOf(ReduceAlgorithm::kMax), data[0], at, 1, 0, &shift);
+      if (std::isinf(shift)) shift = 0;
+    }
+    Combine(definition_, data[0], at, count, shift, results);
+    for (std::int64_t i = 0; i < count; ++i) {
+      data[2][at + i] = static_cast<float>(definition_.finish(results[i], shift));
+    }
+    at += count;
+  }
 }
 
 namespace {

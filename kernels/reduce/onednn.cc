@@ -1,6 +1,9 @@
-// Reduction on oneDNN. It has no backward pass; loops broadcast the gradient.
+// Reduction on oneDNN. It has no backward pass; loops broadcast the gradient. Loops also compute
+// the algorithms that it lacks.
 
 #include "kernels/onednn.h"
+
+#include <optional>
 
 #include "kernels/reduce/loops.h"
 #include "kernels/reduce/reduce.h"
@@ -10,7 +13,38 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op) {
+struct ReducePrimitive {
+  dnnl::algorithm algorithm;
+  float power;
+};
+
+std::optional<ReducePrimitive> PrimitiveOf(ReduceAlgorithm algorithm) {
+  switch (algorithm) {
+    case ReduceAlgorithm::kSum:
+      return ReducePrimitive{dnnl::algorithm::reduction_sum, 0.0F};
+    case ReduceAlgorithm::kMean:
+      return ReducePrimitive{dnnl::algorithm::reduction_mean, 0.0F};
+    case ReduceAlgorithm::kMax:
+      return ReducePrimitive{dnnl::algorithm::reduction_max, 0.0F};
+    case ReduceAlgorithm::kMin:
+      return ReducePrimitive{dnnl::algorithm::reduction_min, 0.0F};
+    case ReduceAlgorithm::kProduct:
+      return ReducePrimitive{dnnl::algorithm::reduction_mul, 0.0F};
+    case ReduceAlgorithm::kL1:
+      return ReducePrimitive{dnnl::algorithm::reduction_norm_lp_power_p_sum, 1.0F};
+    case ReduceAlgorithm::kL2:
+      return ReducePrimitive{dnnl::algorithm::reduction_norm_lp_sum, 2.0F};
+    case ReduceAlgorithm::kSumSquare:
+      return ReducePrimitive{dnnl::algorithm::reduction_norm_lp_power_p_sum, 2.0F};
+    case ReduceAlgorithm::kLogSum:
+    case ReduceAlgorithm::kLogSumExp:
+      break;
+  }
+  return std::nullopt;
+}
+
+KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op,
+                            const ReducePrimitive& primitive) {
   const DataType type = request.execution.type;
   const int rank = op.src_shape().rank();
   Layout src_layout = request.LayoutOf(Arg::kSrc);
@@ -24,11 +58,9 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op) {
   if (!op.keep_dims()) dst_layout = Layout::Plain(rank);
   if (dst_layout.is_any()) dst_layout = src_layout;
   const auto pd = onednn::Describe<dnnl::reduction>(
-      onednn::Attributes(),
-      op.algorithm() == ReduceAlgorithm::kMean ? dnnl::algorithm::reduction_mean
-                                               : dnnl::algorithm::reduction_sum,
+      onednn::Attributes(), primitive.algorithm,
       onednn::ToMemoryDesc({op.src_shape(), type, src_layout}),
-      onednn::ToMemoryDesc({op.kept_shape(), type, dst_layout}), 0.0F, 0.0F);
+      onednn::ToMemoryDesc({op.kept_shape(), type, dst_layout}), primitive.power, 0.0F);
   const Layout written = op.keep_dims() ? dst_layout : Layout::Plain(op.dst_shape().rank());
   return onednn::MakePrimitiveKernel<dnnl::reduction>(
       request, pd,
@@ -39,7 +71,9 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op) {
 KernelOrRefusal MakeReduce(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardData) return MakeReduceLoops(request);
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
-  return onednn::Offer(request, [&] { return MakeForward(request, op); });
+  const auto primitive = PrimitiveOf(op.algorithm());
+  if (!primitive) return MakeReduceLoops(request);
+  return onednn::Offer(request, [&] { return MakeForward(request, op, *primitive); });
 }
 
 const KernelRegistration kRegistration("reduce", "onednn", MakeReduce);

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -11,9 +14,79 @@
 
 namespace topdnn {
 
-std::string_view NameOf(ReduceAlgorithm algorithm) {
-  return algorithm == ReduceAlgorithm::kSum ? "sum" : "mean";
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// A row from functions of (result, element, shift) and of (result, shift).
+template <typename Combine, typename Finish>
+constexpr ReduceDefinition MakeRow(ReduceAlgorithm algorithm, std::string_view name,
+                                   std::int64_t flops_per_element, std::int64_t flops_per_result,
+                                   double initial, Combine /*combine*/, Finish /*finish*/) {
+  ReduceDefinition row{algorithm, name,    flops_per_element, flops_per_result,
+                       initial,   nullptr, nullptr,           nullptr};
+  row.combine = [](double r, double x, double shift) { return Combine()(r, x, shift); };
+  row.finish = [](double r, double shift) { return Finish()(r, shift); };
+  row.combine_row = [](const float* elements, std::int64_t n, double shift, double* results,
+                       std::int64_t step) {
+    if (step == 0) {
+      double result = *results;
+      for (std::int64_t i = 0; i < n; ++i) {
+        result = Combine()(result, static_cast<double>(elements[i]), shift);
+      }
+      *results = result;
+    } else {
+#pragma omp simd
+      for (std::int64_t i = 0; i < n; ++i) {
+        results[i] = Combine()(results[i], static_cast<double>(elements[i]), shift);
+      }
+    }
+  };
+  return row;
 }
+
+// The value of each combination, for an algorithm whose result needs no last step.
+constexpr auto kAsItIs = [](double r, double /*shift*/) { return r; };
+constexpr auto kAddElement = [](double r, double x, double /*shift*/) { return r + x; };
+
+// The mean's division is that of the kernels. A NaN among the elements is the result.
+constexpr ReduceDefinition kDefinitions[] = {
+    MakeRow(ReduceAlgorithm::kSum, "sum", 1, 0, 0, kAddElement, kAsItIs),
+    MakeRow(ReduceAlgorithm::kMean, "mean", 1, 1, 0, kAddElement, kAsItIs),
+    MakeRow(
+        ReduceAlgorithm::kMax, "max", 1, 0, -kInfinity,
+        [](double r, double x, double) { return x > r || x != x ? x : r; }, kAsItIs),
+    MakeRow(
+        ReduceAlgorithm::kMin, "min", 1, 0, kInfinity,
+        [](double r, double x, double) { return x < r || x != x ? x : r; }, kAsItIs),
+    MakeRow(
+        ReduceAlgorithm::kProduct, "product", 1, 0, 1,
+        [](double r, double x, double) { return r * x; }, kAsItIs),
+    MakeRow(
+        ReduceAlgorithm::kL1, "l1", 2, 0, 0,
+        [](double r, double x, double) { return r + std::abs(x); }, kAsItIs),
+    MakeRow(
+        ReduceAlgorithm::kL2, "l2", 2, 1, 0, [](double r, double x, double) { return r + x * x; },
+        [](double r, double) { return std::sqrt(r); }),
+    MakeRow(
+        ReduceAlgorithm::kSumSquare, "sum_square", 2, 0, 0,
+        [](double r, double x, double) { return r + x * x; }, kAsItIs),
+    MakeRow(ReduceAlgorithm::kLogSum, "log_sum", 1, 1, 0, kAddElement,
+            [](double r, double) { return std::log(r); }),
+    MakeRow(
+        ReduceAlgorithm::kLogSumExp, "log_sum_exp", 4, 2, 0,
+        [](double r, double x, double shift) { return r + std::exp(x - shift); },
+        [](double r, double shift) { return std::log(r) + shift; }),
+};
+
+}  // namespace
+
+const ReduceDefinition& DefinitionOf(ReduceAlgorithm algorithm) {
+  return *std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
+                       [&](const ReduceDefinition& row) { return row.algorithm == algorithm; });
+}
+
+std::string_view NameOf(ReduceAlgorithm algorithm) { return DefinitionOf(algorithm).name; }
 
 ReduceOp::ReduceOp(ReduceAlgorithm algorithm, Shape shape, std::vector<int> axes, bool keep_dims)
     : algorithm_(algorithm),
@@ -62,15 +135,18 @@ std::string ReduceOp::Problem() const {
 }
 
 std::vector<Operand> ReduceOp::Operands(const Execution& execution) const {
-  if (execution.pass != Pass::kForward && !TypesOf(execution).has_gradients) return {};
+  const bool floating = TypesOf(execution).has_gradients;
+  if (execution.pass != Pass::kForward && !(floating && IsLinear())) return {};
+  if (!floating && !IsLinear()) return {};
   return UnaryOperands(execution, shape_, dst_shape());
 }
 
 Work ReduceOp::WorkOf(Pass pass, DataType type) const {
   if (pass == Pass::kBackwardWeights) return {};
+  const ReduceDefinition& definition = DefinitionOf(algorithm_);
   Work work;
-  if (pass == Pass::kForward) work.flops = shape_.elements();
-  if (algorithm_ == ReduceAlgorithm::kMean) work.flops += dst_shape().elements();
+  if (pass == Pass::kForward) work.flops = definition.flops_per_element * shape_.elements();
+  work.flops += definition.flops_per_result * dst_shape().elements();
   work.flops_without_padding = work.flops;
   work.bytes = CompulsoryBytes(*this, {pass, true, type});
   return work;
@@ -103,14 +179,23 @@ std::shared_ptr<const Op> ParseReduce(const ProblemWord& word) {
     throw std::invalid_argument(
         fmt::format("at most {} dimensions are supported", ReduceOp::kMaxAxes));
   }
-  const ReduceAlgorithm algorithm = word.name() == NameOf(ReduceAlgorithm::kMean)
-                                        ? ReduceAlgorithm::kMean
-                                        : ReduceAlgorithm::kSum;
-  return std::make_shared<ReduceOp>(algorithm, shape, AxesOf(word, shape.rank()),
+  const auto* row =
+      std::find_if(std::begin(kDefinitions), std::end(kDefinitions),
+                   [&](const ReduceDefinition& one) { return one.name == word.name(); });
+  if (row == std::end(kDefinitions)) {
+    throw std::invalid_argument("it must begin with its algorithm, such as mean8x64x7x7_cd");
+  }
+  return std::make_shared<ReduceOp>(row->algorithm, shape, AxesOf(word, shape.rank()),
                                     word.Flag("keep"));
 }
 
-const ProblemRegistration kProblem("reduce", ParseReduce, {"sum", "mean"});
+std::vector<std::string_view> ReduceNames() {
+  std::vector<std::string_view> names;
+  for (const ReduceDefinition& row : kDefinitions) names.push_back(row.name);
+  return names;
+}
+
+const ProblemRegistration kProblem("reduce", ParseReduce, ReduceNames());
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Sums and means over any axes of a tensor.
+// Sums, means, maxima, products and norms over any axes of a tensor.
 
 #ifndef TOPDNN_KERNELS_REDUCE_REDUCE_H_
 #define TOPDNN_KERNELS_REDUCE_REDUCE_H_
@@ -12,15 +12,44 @@
 
 namespace topdnn {
 
-enum class ReduceAlgorithm { kSum, kMean };
+// kL1 is the sum of the magnitudes, kL2 the root of the sum of squares.
+enum class ReduceAlgorithm {
+  kSum,
+  kMean,
+  kMax,
+  kMin,
+  kProduct,
+  kL1,
+  kL2,
+  kSumSquare,
+  kLogSum,
+  kLogSumExp
+};
 
-// "sum", "mean".
+// How an algorithm computes one result.
+struct ReduceDefinition {
+  ReduceAlgorithm algorithm;
+  std::string_view name;  // "log_sum_exp"
+  // FLOPs; an elementary function and a comparison are one each.
+  std::int64_t flops_per_element, flops_per_result;
+  double initial;
+  // The result so far with one element more. `shift` is the maximum of the elements for
+  // log_sum_exp, which overflows without it, and 0 for the others.
+  double (*combine)(double result, double element, double shift);
+  double (*finish)(double result, double shift);
+  // results[i * step] is combined with elements[i]. The step is 0 or 1.
+  void (*combine_row)(const float* elements, std::int64_t n, double shift, double* results,
+                      std::int64_t step);
+};
+
+const ReduceDefinition& DefinitionOf(ReduceAlgorithm algorithm);
+// "sum", "mean", ...
 std::string_view NameOf(ReduceAlgorithm algorithm);
 
-// Operands: forward src -> dst; backward_data diff_dst -> diff_src. Every element of diff_src is
-// the element of diff_dst whose sum it was part of, divided by the number of terms for a mean.
-// Reduced axes have the extent 1 in dst when they are kept; otherwise dst does not have them. A NaN
-// or infinity affects only its own sum.
+// Operands: forward src -> dst; for sums and means, backward_data diff_dst -> diff_src. Every
+// element of diff_src is the element of diff_dst whose sum it was part of, divided by the number of
+// terms for a mean. Reduced axes have the extent 1 in dst when they are kept; otherwise dst does
+// not have them. A NaN or infinity affects only its own sum.
 class ReduceOp : public Op {
  public:
   static constexpr int kMaxAxes = 6;
@@ -38,6 +67,10 @@ class ReduceOp : public Op {
   bool keep_dims() const { return keep_dims_; }
   // Whether a dimension of src is summed over.
   bool Reduces(int dimension) const { return reduced_[static_cast<std::size_t>(dimension)]; }
+  // Whether it is a sum or a mean, which all backends' libraries and the backward pass have.
+  bool IsLinear() const {
+    return algorithm_ == ReduceAlgorithm::kSum || algorithm_ == ReduceAlgorithm::kMean;
+  }
   // Number of elements of src summed into one element of dst.
   std::int64_t count() const { return shape_.elements() / kept_shape().elements(); }
 
@@ -45,8 +78,7 @@ class ReduceOp : public Op {
   // "sum8x64x7x7_cd_keep": the axes in the letters of a layout.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Forward: one addition per element of src, and for a mean one division per element of dst.
-  // Backward: only that division.
+  // Forward: the FLOPs of its definition. Backward: one division per element of dst for a mean.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override {
     return pass == Pass::kForward ? count() : 1;

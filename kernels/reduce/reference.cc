@@ -2,6 +2,7 @@
 
 #include "kernels/reference.h"
 
+#include <cmath>
 #include <map>
 #include <vector>
 
@@ -20,12 +21,15 @@ class ReduceReference : public ReferenceKernel {
         op_(op),
         pass_(request.execution.pass),
         divisor_(op.algorithm() == ReduceAlgorithm::kMean ? static_cast<double>(op.count()) : 1.0) {
-    scratch_bytes_ = static_cast<std::size_t>(op.kept_shape().elements()) * sizeof(double);
+    const std::size_t vectors = op.algorithm() == ReduceAlgorithm::kLogSumExp ? 2 : 1;
+    scratch_bytes_ =
+        vectors * static_cast<std::size_t>(op.kept_shape().elements()) * sizeof(double);
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     ReferenceKernel::Prepare(memory);
-    sums_.resize(scratch_bytes_ / sizeof(double));
+    sums_.resize(static_cast<std::size_t>(op_.kept_shape().elements()));
+    if (op_.algorithm() == ReduceAlgorithm::kLogSumExp) shifts_.resize(sums_.size());
   }
 
   void Run() noexcept override {
@@ -37,16 +41,31 @@ class ReduceReference : public ReferenceKernel {
       }
       return;
     }
-    for (double& sum : sums_) sum = 0;
-    for (std::int64_t i = 0; i < elements; ++i) {
-      sums_[static_cast<std::size_t>(TargetOf(i))] += static_cast<double>(Data<T>(Arg::kSrc)[i]);
+    if (op_.algorithm() == ReduceAlgorithm::kLogSumExp) {
+      Combine(DefinitionOf(ReduceAlgorithm::kMax), shifts_);
+      for (double& shift : shifts_) shift = std::isinf(shift) ? 0 : shift;
     }
+    const ReduceDefinition& definition = DefinitionOf(op_.algorithm());
+    Combine(definition, sums_);
     for (std::size_t o = 0; o < sums_.size(); ++o) {
-      Data<T>(Arg::kDst)[o] = static_cast<T>(sums_[o] / divisor_);
+      const double result = definition.finish(sums_[o], ShiftOf(o));
+      Data<T>(Arg::kDst)[o] = static_cast<T>(result / divisor_);
     }
   }
 
  private:
+  double ShiftOf(std::size_t result) const { return shifts_.empty() ? 0 : shifts_[result]; }
+
+  void Combine(const ReduceDefinition& definition, std::vector<double>& results) {
+    const bool is_shift = &results == &shifts_;
+    for (double& result : results) result = definition.initial;
+    for (std::int64_t i = 0; i < op_.src_shape().elements(); ++i) {
+      const auto o = static_cast<std::size_t>(TargetOf(i));
+      results[o] = definition.combine(results[o], static_cast<double>(Data<T>(Arg::kSrc)[i]),
+                                      is_shift ? 0 : ShiftOf(o));
+    }
+  }
+
   // The position in dst of the sum that includes the element of src at position `i`.
   std::int64_t TargetOf(std::int64_t i) const {
     const Shape& shape = op_.src_shape();
@@ -65,7 +84,7 @@ class ReduceReference : public ReferenceKernel {
   const ReduceOp op_;
   const Pass pass_;
   const double divisor_;
-  std::vector<double> sums_;
+  std::vector<double> sums_, shifts_;  // shifts_ for log_sum_exp alone
 };
 
 KernelOrRefusal MakeReduce(const KernelRequest& request) {

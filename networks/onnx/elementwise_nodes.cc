@@ -207,12 +207,12 @@ void ImportConcat(NodeImport& node) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-void ImportReduceMean(NodeImport& node) {
-  const bool by_input = node.opset() >= 18;
-  ImportReduce(node, ReduceAlgorithm::kMean, by_input ? 1 : node.inputs());
+// Since opset 18 the axes are an input; those of ReduceSum since 13.
+template <ReduceAlgorithm kAlgorithm>
+void ImportReduction(NodeImport& node) {
+  const bool by_input = kAlgorithm == ReduceAlgorithm::kSum || node.opset() >= 18;
+  ImportReduce(node, kAlgorithm, by_input ? 1 : node.inputs());
 }
-
-void ImportReduceSum(NodeImport& node) { ImportReduce(node, ReduceAlgorithm::kSum, 1); }
 
 void ImportCastOfValue(NodeImport& node) {
   const std::int64_t to = node.node().Int("to", 0);
@@ -232,8 +232,18 @@ const NodeRegistration kConcat("Concat", ImportConcat);
 const NodeRegistration kDropout("Dropout", ImportDropout);
 const NodeRegistration kHardSigmoid("HardSigmoid", ImportHardSigmoid);
 const NodeRegistration kMul("Mul", ImportMul);
-const NodeRegistration kReduceMean("ReduceMean", ImportReduceMean);
-const NodeRegistration kReduceSum("ReduceSum", ImportReduceSum);
+const NodeRegistration kReduceL1("ReduceL1", ImportReduction<ReduceAlgorithm::kL1>);
+const NodeRegistration kReduceL2("ReduceL2", ImportReduction<ReduceAlgorithm::kL2>);
+const NodeRegistration kReduceLogSum("ReduceLogSum", ImportReduction<ReduceAlgorithm::kLogSum>);
+const NodeRegistration kReduceLogSumExp("ReduceLogSumExp",
+                                        ImportReduction<ReduceAlgorithm::kLogSumExp>);
+const NodeRegistration kReduceMax("ReduceMax", ImportReduction<ReduceAlgorithm::kMax>);
+const NodeRegistration kReduceMean("ReduceMean", ImportReduction<ReduceAlgorithm::kMean>);
+const NodeRegistration kReduceMin("ReduceMin", ImportReduction<ReduceAlgorithm::kMin>);
+const NodeRegistration kReduceProd("ReduceProd", ImportReduction<ReduceAlgorithm::kProduct>);
+const NodeRegistration kReduceSum("ReduceSum", ImportReduction<ReduceAlgorithm::kSum>);
+const NodeRegistration kReduceSumSquare("ReduceSumSquare",
+                                        ImportReduction<ReduceAlgorithm::kSumSquare>);
 const NodeRegistration kRelu("Relu", ImportRelu);
 const NodeRegistration kSigmoid("Sigmoid", ImportSigmoid);
 const NodeRegistration kSum("Sum", ImportAdd);

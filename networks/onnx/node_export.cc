@@ -201,7 +201,13 @@ void WriteReduce(NodeExport& layer) {
   std::vector<std::string> inputs = layer.Sources();
   const bool sum = op.algorithm() == ReduceAlgorithm::kSum;
   if (sum) inputs.push_back(layer.AddInts("axes", axes));
-  onnx::NodeProto& node = layer.AddNode(sum ? "ReduceSum" : "ReduceMean", inputs);
+  static const std::map<ReduceAlgorithm, std::string_view> op_types = {
+      {ReduceAlgorithm::kSum, "ReduceSum"},       {ReduceAlgorithm::kMean, "ReduceMean"},
+      {ReduceAlgorithm::kMax, "ReduceMax"},       {ReduceAlgorithm::kMin, "ReduceMin"},
+      {ReduceAlgorithm::kProduct, "ReduceProd"},  {ReduceAlgorithm::kL1, "ReduceL1"},
+      {ReduceAlgorithm::kL2, "ReduceL2"},         {ReduceAlgorithm::kSumSquare, "ReduceSumSquare"},
+      {ReduceAlgorithm::kLogSum, "ReduceLogSum"}, {ReduceAlgorithm::kLogSumExp, "ReduceLogSumExp"}};
+  onnx::NodeProto& node = layer.AddNode(op_types.at(op.algorithm()), inputs);
   if (!sum) SetInts(node, "axes", axes);
   SetInt(node, "keepdims", op.keep_dims() ? 1 : 0);
   layer.Finish();

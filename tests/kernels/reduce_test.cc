@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/problem.h"
+#include "kernels/tolerance.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -50,7 +51,7 @@ TEST(ReduceOpTest, ShapesAndProblems) {
   for (const ReduceOp& op : {kept, left_out, to_scalar}) {
     EXPECT_EQ(ParseProblem("reduce/" + op.Problem())->Problem(), op.Problem());
   }
-  for (const char* wrong : {"sum8x4", "sum8x4_c", "sum8x4_a_b", "max8x4_a", "sum8x4_ba"}) {
+  for (const char* wrong : {"sum8x4", "sum8x4_c", "sum8x4_a_b", "norm8x4_a", "sum8x4_ba"}) {
     EXPECT_THROW(ParseProblem(std::string("reduce/") + wrong), ProblemError) << wrong;
   }
 }
@@ -65,6 +66,9 @@ TEST(ReduceOpTest, WorkCountsAdditionsAndDivisions) {
   EXPECT_EQ(mean.WorkOf(Pass::kBackwardData, DataType::kBF16).flops, 8);
   EXPECT_EQ(mean.AccumulationLength(Pass::kForward), 3);
   EXPECT_FALSE(mean.Has({Pass::kBackwardWeights}));
+  const ReduceOp norm(ReduceAlgorithm::kL2, Shape{2, 3, 4}, {1});
+  EXPECT_EQ(norm.WorkOf(Pass::kForward, DataType::kF32).flops, 2 * 24 + 8);
+  EXPECT_FALSE(norm.Has({Pass::kBackwardData}));
 }
 
 std::vector<double> RunOn(const std::string& backend, const ReduceOp& op, Pass pass,
@@ -94,6 +98,49 @@ TEST(ReduceKnownValuesTest, SumsMeansAndTheirGradients) {
               (Row{1, 2, 3, 1, 2, 3}));
     EXPECT_EQ(RunOn(backend, {kMean, {2, 4}, {1}, false}, Pass::kBackwardData, {4, 8}),
               (Row{1, 1, 1, 1, 2, 2, 2, 2}));
+  }
+}
+
+constexpr ReduceAlgorithm kNotLinear[] = {ReduceAlgorithm::kMax,     ReduceAlgorithm::kMin,
+                                          ReduceAlgorithm::kProduct, ReduceAlgorithm::kL1,
+                                          ReduceAlgorithm::kL2,      ReduceAlgorithm::kSumSquare,
+                                          ReduceAlgorithm::kLogSum,  ReduceAlgorithm::kLogSumExp};
+
+// Rows that are reduced, rows that are kept, and several axes of each.
+TEST(ReduceBackendsTest, EveryAlgorithmAgreesWithTheReference) {
+  const std::pair<Shape, std::vector<int>> cases[] = {{{3, 7, 5}, {2}},
+                                                      {{3, 7, 300}, {0}},
+                                                      {{3, 2, 5, 4}, {1, 3}},
+                                                      {{4, 3, 5, 2}, {0, 2}},
+                                                      {{70, 700}, {0, 1}}};
+  for (const ReduceAlgorithm algorithm : kNotLinear) {
+    for (const auto& [shape, axes] : cases) {
+      const auto op = std::make_shared<ReduceOp>(algorithm, shape, axes, false);
+      EXPECT_EQ(ParseProblem("reduce/" + op->Problem())->Problem(), op->Problem());
+      Values inputs = RandomInputs(*op, {}, 3);
+      for (double& x : inputs[Arg::kSrc]) {  // a logarithm needs a positive sum
+        x = static_cast<double>(static_cast<float>(x + (algorithm == ReduceAlgorithm::kLogSum)));
+      }
+      const KernelRequest request = RequestFor(op, {}, 2);
+      const std::vector<double> expected = ReferenceResults(request, inputs).at(Arg::kDst);
+      for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+        KernelRun run(backend, request);
+        ASSERT_NE(run.kernel(), nullptr) << op->Problem() << ": " << run.refusal();
+        run.SetInputs(inputs);
+        run.Run();
+        EXPECT_LE(RelativeError(run.Get(Arg::kDst), expected), Tolerance(*op, {}))
+            << op->Problem() << " " << backend;
+      }
+    }
+  }
+}
+
+TEST(ReduceKnownValuesTest, ALogarithmOfExponentialsDoesNotOverflow) {
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+    const ReduceOp op(ReduceAlgorithm::kLogSumExp, {2, 2}, {1}, false);
+    const std::vector<double> result = RunOn(backend, op, Pass::kForward, {1000, 1000, 0, 0});
+    EXPECT_NEAR(result[0], 1000 + std::log(2.0), 1e-4) << backend;
+    EXPECT_NEAR(result[1], std::log(2.0), 1e-6) << backend;
   }
 }
 

@@ -134,7 +134,11 @@ Graph EveryOperation() {
           std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
                                    PoolExtents::Global(turned[0], turned[1], turned[2], turned[3])),
           {c});
-  const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(total)), {total});
+  const ValueId norm = add("norms",
+                           std::make_shared<ReduceOp>(ReduceAlgorithm::kL2, graph.shape(total),
+                                                      std::vector<int>{1}, true),
+                           {total});
+  const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(norm)), {norm});
   const ValueId fc = add("fc", std::make_shared<InnerProductOp>(graph.shape(flat), 5), {flat});
   const ValueId head = add(
       "head",
