@@ -24,6 +24,7 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/registrations.h"
 #include "kernels/resize/resize.h"
+#include "kernels/slice/slice.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
 #include "networks/onnx/unary_nodes.h"
@@ -226,6 +227,25 @@ void WriteHardSigmoid(NodeExport& layer) {
   layer.Finish();
 }
 
+void WriteSlice(NodeExport& layer) {
+  const auto& op = layer.OpAs<SliceOp>();
+  std::vector<std::int64_t> starts, ends, steps, axes;
+  for (int d = 0; d < op.src_shape().rank(); ++d) {
+    const SliceAxis& axis = op.axes()[static_cast<std::size_t>(d)];
+    if (op.border() != SliceBorder::kNone || axis.step < 1) {
+      throw std::invalid_argument("topdnn exports slices with positive steps inside the tensor");
+    }
+    starts.push_back(axis.start);
+    ends.push_back(axis.start + (axis.extent - 1) * axis.step + 1);
+    axes.push_back(d);
+    steps.push_back(axis.step);
+  }
+  layer.AddNode("Slice", {layer.Sources().front(), layer.AddInts("starts", starts),
+                          layer.AddInts("ends", ends), layer.AddInts("axes", axes),
+                          layer.AddInts("steps", steps)});
+  layer.Finish();
+}
+
 void WriteTranspose(NodeExport& layer) {
   const std::vector<int>& order = layer.OpAs<TransposeOp>().order();
   SetInts(layer.AddNode("Transpose", layer.Sources()), "perm", {order.begin(), order.end()});
@@ -289,6 +309,7 @@ const NodeWriterRegistration kLrn("lrn", WriteLrn);
 const NodeWriterRegistration kPool("pool", WritePool);
 const NodeWriterRegistration kReduce("reduce", WriteReduce);
 const NodeWriterRegistration kRelu("relu", WriteRelu);
+const NodeWriterRegistration kSlice("slice", WriteSlice);
 const NodeWriterRegistration kSoftmax("softmax", WriteSoftmax);
 const NodeWriterRegistration kHardSigmoid("hard_sigmoid", WriteHardSigmoid);
 const NodeWriterRegistration kResize("resize", WriteResize);

@@ -28,6 +28,21 @@ std::string NameOfNode(const ModelNode& node, int index) {
   return node.name.empty() ? fmt::format("node {}", index) : Printable(node.name);
 }
 
+bool NodeImport::IsRead(std::size_t output) const {
+  const std::string& name = node_.outputs[output];
+  return !name.empty() && state_.readers.count(name) > 0;
+}
+
+bool NodeImport::IsReadOnlyBy(std::initializer_list<std::string_view> op_types) const {
+  const auto found = state_.readers.find(node_.outputs.front());
+  return found != state_.readers.end() &&
+         std::all_of(found->second.begin(), found->second.end(), [&](int reader) {
+           return reader >= 0 &&
+                  std::count(op_types.begin(), op_types.end(),
+                             state_.model.nodes[static_cast<std::size_t>(reader)].op_type) > 0;
+         });
+}
+
 bool NodeImport::IsConstant(std::size_t input) const {
   if (!Has(input)) return false;
   const auto found = state_.values.find(node_.inputs[input]);
@@ -170,9 +185,9 @@ void NodeImport::ProduceNormOf(std::size_t input) {
   Produce(SourceAt(input));
 }
 
-void NodeImport::Produce(ImportedValue value) {
+void NodeImport::Produce(ImportedValue value, std::size_t output) {
   if (!also_names_.empty()) state_.values[also_names_] = value;
-  state_.values[node_.outputs.front()] = std::move(value);
+  state_.values[node_.outputs[output]] = std::move(value);
 }
 
 void NodeImport::Produce(ModelTensor constant) {

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -84,6 +85,10 @@ class NodeImport {
   int index() const { return index_; }
 
   std::size_t inputs() const { return node_.inputs.size(); }
+  // Whether a node or the model's output reads the result.
+  bool IsRead(std::size_t output) const;
+  // Whether each reader of the first result is one of these operations.
+  bool IsReadOnlyBy(std::initializer_list<std::string_view> op_types) const;
   bool Has(std::size_t input) const {
     return input < node_.inputs.size() && !node_.inputs[input].empty();
   }
@@ -127,7 +132,7 @@ class NodeImport {
   void ProduceNormOf(std::size_t input);
 
   // Sets the node's result.
-  void Produce(ImportedValue value);
+  void Produce(ImportedValue value, std::size_t output = 0);
   void Produce(ModelTensor constant);
   // Call before a constant of this size is allocated.
   void ReserveMemory(const Shape& shape, DataType type) { state_.ReserveMemory(shape, type); }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <numeric>
 
@@ -13,6 +14,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/pool/pool.h"
 #include "networks/onnx/node_import.h"
+#include "networks/onnx/slice_nodes.h"
 
 namespace topdnn {
 
@@ -251,10 +253,28 @@ std::vector<std::int64_t> PadsOf(const NodeImport& node, int rank) {
   return all;
 }
 
-void ImportPad(NodeImport& node) {
-  if (const std::string mode = node.node().String("mode", "constant"); mode != "constant") {
-    throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
+// A layer that pads any dimensions. A negative number removes elements.
+void PadByLayer(NodeImport& node, const ImportedValue& value, const std::vector<std::int64_t>& pads,
+                SliceBorder border, double fill) {
+  std::vector<SliceAxis> axes = WholeAxes(value.shape);
+  for (std::size_t d = 0; d < axes.size(); ++d) {
+    const std::int64_t before = Bounded(pads[d], std::numeric_limits<std::int32_t>::min());
+    const std::int64_t after =
+        Bounded(pads[axes.size() + d], std::numeric_limits<std::int32_t>::min());
+    axes[d] = {-before, 1, before + axes[d].extent + after};
   }
+  node.Produce(AddSlice(node, value, std::move(axes), border, static_cast<float>(fill)));
+}
+
+// Padding of an image becomes part of the convolutions and poolings that read it.
+void ImportPad(NodeImport& node) {
+  static const std::map<std::string, SliceBorder> borders = {{"constant", SliceBorder::kFill},
+                                                             {"edge", SliceBorder::kEdge},
+                                                             {"reflect", SliceBorder::kReflect},
+                                                             {"wrap", SliceBorder::kWrap}};
+  const std::string mode = node.node().String("mode", "constant");
+  const auto border = borders.find(mode);
+  if (border == borders.end()) throw UnsupportedNode(fmt::format("mode {}", Printable(mode)));
   ImportedValue value = node.SourceAt(0);
   const auto pads = PadsOf(node, value.shape.rank());
   double fill = static_cast<double>(node.node().Float("value", 0.0F));
@@ -266,8 +286,12 @@ void ImportPad(NodeImport& node) {
     node.Produce(std::move(value));
     return;
   }
-  if (value.shape.rank() != 4 || pads[0] != 0 || pads[1] != 0 || pads[4] != 0 || pads[5] != 0) {
-    throw UnsupportedNode("padding of dimensions other than height and width");
+  const bool of_image = border->second == SliceBorder::kFill && value.shape.rank() == 4 &&
+                        pads[0] == 0 && pads[1] == 0 && pads[4] == 0 && pads[5] == 0 &&
+                        std::all_of(pads.begin(), pads.end(), [](auto pad) { return pad >= 0; });
+  if (!of_image || !node.IsReadOnlyBy({"AveragePool", "Conv", "MaxPool"})) {
+    PadByLayer(node, value, pads, border->second, fill);
+    return;
   }
   if (!value.pad.none()) throw UnsupportedNode("a Pad after a Pad");
   value.pad = {Bounded(pads[2], 0), Bounded(pads[3], 0), Bounded(pads[6], 0), Bounded(pads[7], 0),

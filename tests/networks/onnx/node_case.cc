@@ -147,13 +147,14 @@ void InsertClip(onnx::GraphProto& graph) {
   graph.mutable_node()->SwapElements(0, 1);
 }
 
-std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set) {
+std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set, int output) {
   onnx::GraphProto& graph = *model.mutable_graph();
   for (int i = 1; i < graph.input_size(); ++i) {
     onnx::TensorProto& tensor = *graph.add_initializer();
     tensor = Parse<onnx::TensorProto>(data_set / fmt::format("input_{}.pb", i));
     tensor.set_name(graph.input(i).name());
   }
+  graph.mutable_output()->SwapElements(0, output);
   while (graph.output_size() > 1) graph.mutable_output()->RemoveLast();
   // Cases of operations that never changed name the first opset of all.
   auto& opset = *model.mutable_opset_import(0);
@@ -239,8 +240,9 @@ std::vector<NodeCase> ReadCases(const std::string& folder, const std::string& ro
     if (!data_set.filename().string().starts_with("test_data_set_")) continue;
     NodeCase& one = cases.emplace_back(base);
     one.inputs = ReadTensors(graph.node(0).input(), graph.input(), data_set, "input");
-    one.model = AsNetwork(model, data_set);
     one.outputs = ReadTensors(graph.node(0).output(), graph.output(), data_set, "output");
+    if (base.op_type == "Split") one.model_output = one.outputs.size() - 1;
+    one.model = AsNetwork(model, data_set, static_cast<int>(one.model_output));
   }
   for (std::size_t i = 0; cases.size() > 1 && i < cases.size(); ++i) {
     cases[i].name += fmt::format("/{}", i);

@@ -110,7 +110,7 @@ NodeOutcome ImportedCase::RunOn(const std::string& backend, DataType type) const
   WriteParameters(*plan, network_->parameters);
   plan->Write(plan->Find(BufferRole::kInput), node_.Input(0)->values);
   plan->Run();
-  const OnnxTensor& expected = *node_.Output(0);
+  const OnnxTensor& expected = *node_.Output(node_.model_output);
   const std::vector<double> actual = plan->Read(plan->Find(BufferRole::kOutput));
   if (network_->output != expected.shape || actual.size() != expected.values.size()) {
     return {NodeVerdict::kDiffers,

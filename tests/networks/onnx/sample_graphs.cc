@@ -19,6 +19,7 @@
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
+#include "kernels/slice/slice.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
@@ -121,7 +122,11 @@ Graph EveryOperation() {
   c = add("rest", binary("sub", Shape{1, 1, 1, 1}, wide, BinaryConstant::kFirst), {c});
   c = add("larger_of", binary("max", wide, wide, BinaryConstant::kNone), {c, c});
   c = add("tanh", std::make_shared<UnaryOp>("tanh", wide), {c});
-  c = add("larger", std::make_shared<ResizeOp>(wide, 1, 2), {c});
+  c = add("part",
+          std::make_shared<SliceOp>(
+              wide, std::vector<SliceAxis>{{0, 1, wide[0]}, {1, 2, 2}, {0, 1, wide[2]}, {1, 1, 1}}),
+          {c});
+  c = add("larger", std::make_shared<ResizeOp>(graph.shape(c), 1, 2), {c});
   c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),
           {c});
   const Shape turned = graph.shape(c);

@@ -1,0 +1,101 @@
+// A slice as loops in f32 for all backends, because none of their libraries has it.
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "kernels/eigen/range_loop.h"
+#include "kernels/fidelity.h"
+#include "kernels/registry.h"
+#include "kernels/slice/slice.h"
+
+namespace topdnn {
+
+namespace {
+
+// Forward, an iteration is a chunk of the result whose elements are neighbours in the source, too,
+// or are all the fill value. Backward is one iteration: several elements may add to one.
+class SliceLoop {
+ public:
+  explicit SliceLoop(const KernelRequest& request)
+      : op_(dynamic_cast<const SliceOp&>(*request.op)),
+        forward_(request.execution.pass == Pass::kForward) {
+    for (outer_ = op_.src_shape().rank(); outer_ > 0; --outer_) {
+      const SliceAxis& axis = op_.axes()[static_cast<std::size_t>(outer_) - 1];
+      const std::int64_t extent = op_.src_shape()[outer_ - 1];
+      if (axis.step != 1 || axis.start < 0 || axis.start + axis.extent > extent) break;
+      start_ += axis.start * stride_;
+      chunk_ *= axis.extent;
+      stride_ *= extent;
+      if (axis.extent != extent) {  // the next chunk is elsewhere in the source
+        --outer_;
+        break;
+      }
+    }
+  }
+
+  std::int64_t iterations() const { return forward_ ? Chunks() : 1; }
+  double cycles() const { return 4.0 + static_cast<double>(chunk_) / 4; }
+  std::array<Arg, kLoopOperands> operands() const {
+    if (forward_) return {Arg::kSrc, Arg::kSrc, Arg::kDst};
+    return {Arg::kDiffDst, Arg::kDiffDst, Arg::kDiffSrc};
+  }
+
+  void Run(const LoopOperands& data, std::int64_t first, std::int64_t end) const {
+    if (forward_) {
+      for (std::int64_t i = first; i < end; ++i) {
+        const std::int64_t place = PlaceOf(i);
+        if (place < 0) {
+          std::fill_n(data[2] + i * chunk_, chunk_, op_.fill());
+        } else {
+          std::copy_n(data[0] + place, chunk_, data[2] + i * chunk_);
+        }
+      }
+      return;
+    }
+    std::fill_n(data[2], op_.src_shape().elements(), 0.0F);
+    for (std::int64_t i = 0; i < Chunks(); ++i) {
+      const std::int64_t place = PlaceOf(i);
+      for (std::int64_t j = 0; place >= 0 && j < chunk_; ++j) {
+        data[2][place + j] += data[0][i * chunk_ + j];
+      }
+    }
+  }
+
+ private:
+  std::int64_t Chunks() const { return op_.dst_shape().elements() / chunk_; }
+
+  // The position in the source of the chunk `i` of the result; -1: the fill value.
+  std::int64_t PlaceOf(std::int64_t i) const {
+    std::int64_t place = start_;
+    std::int64_t stride = stride_;
+    for (int d = outer_ - 1; d >= 0; --d) {
+      const std::int64_t source = op_.SourceOf(d, i % op_.dst_shape()[d]);
+      if (source < 0) return -1;
+      place += source * stride;
+      stride *= op_.src_shape()[d];
+      i /= op_.dst_shape()[d];
+    }
+    return place;
+  }
+
+  const SliceOp op_;
+  const bool forward_;
+  int outer_ = 0;            // number of dimensions before those of a chunk
+  std::int64_t start_ = 0;   // of a chunk, in the source
+  std::int64_t chunk_ = 1;   // number of elements
+  std::int64_t stride_ = 1;  // in the source, of the last dimension before those of a chunk
+};
+
+const KernelRegistration kForOneDnn("slice", "onednn", MakeOmpRange<SliceLoop>);
+const KernelRegistration kForOpenBlas("slice", "openblas", MakeOmpRange<SliceLoop>);
+const eigen::Registration kForEigen("slice", eigen::MakeRange<SliceLoop>);
+const FidelityDeclaration kFidelity[] = {
+    FidelityDeclaration({"slice", "eigen", Fidelity::kNotCompared, "copies on Eigen's pool"}),
+    FidelityDeclaration({"slice", "openblas", Fidelity::kOurs,
+                         "copies on all threads; Caffe's are serial", "layers/slice_layer.cpp"}),
+};
+
+}  // namespace
+
+}  // namespace topdnn
