@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
@@ -18,6 +19,7 @@
 #include "kernels/reduce/reduce.h"
 #include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
+#include "networks/onnx/slice_nodes.h"
 
 namespace topdnn {
 
@@ -191,19 +193,80 @@ void ImportMul(NodeImport& node) {
   node.ProduceNormOf(value_input);
 }
 
+int ConcatAxis(const NodeImport& node, const Shape& shape) {
+  std::int64_t axis = node.node().Int("axis", 1);
+  if (axis < 0) axis += shape.rank();
+  if (axis < 0 || axis >= shape.rank()) throw UnsupportedNode("axis out of range");
+  return static_cast<int>(axis);
+}
+
+// The axes of a slice that pads a part of a concatenation with zeros to its place in the whole.
+std::vector<SliceAxis> AxesInWhole(const Shape& part, int axis, std::int64_t start,
+                                   std::int64_t whole) {
+  std::vector<SliceAxis> axes = WholeAxes(part);
+  axes[static_cast<std::size_t>(axis)] = {-start, 1, whole};
+  return axes;
+}
+
+// Copies the elements of a part to its place in the whole.
+void CopyToWhole(const ModelTensor& part, int axis, std::int64_t start, const Shape& whole,
+                 std::vector<double>& values) {
+  std::int64_t inner = 1;
+  for (int d = axis + 1; d < part.shape.rank(); ++d) inner *= part.shape[d];
+  const std::vector<double> from = ValuesOf(part);
+  const std::int64_t row = part.shape[axis] * inner;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(from.size()); ++i) {
+    const std::int64_t at = i / row * whole[axis] * inner + start * inner + i % row;
+    values[static_cast<std::size_t>(at)] = from[static_cast<std::size_t>(i)];
+  }
+}
+
+// A concatenation with constants: the sum of all parts, each padded with zeros to the whole.
+void ConcatConstants(NodeImport& node) {
+  const auto shape_at = [&](std::size_t i) {
+    return node.IsConstant(i) ? node.ConstantAt(i).shape : node.SourceAt(i).shape;
+  };
+  Shape whole = shape_at(0);
+  const int axis = ConcatAxis(node, whole);
+  std::vector<Shape> shapes;
+  for (std::size_t i = 0; i < node.inputs(); ++i) shapes.push_back(shape_at(i));
+  whole = ConcatOp(shapes, axis).dst_shape();
+  node.ReserveMemory(whole, DataType::kF64);
+  std::vector<double> constant(static_cast<std::size_t>(whole.elements()), 0.0);
+  std::optional<ImportedValue> sum;
+  std::int64_t start = 0;
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    if (node.IsConstant(i)) {
+      CopyToWhole(node.ConstantAt(i), axis, start, whole, constant);
+    } else {
+      const ImportedValue part =
+          AddSlice(node, node.SourceAt(i), AxesInWhole(shapes[i], axis, start, whole[axis]),
+                   SliceBorder::kFill, 0);
+      sum = sum ? AddBinary(node, "add", *sum, part) : part;
+    }
+    start += shapes[i][axis];
+  }
+  if (!sum) throw UnsupportedNode("it computes on constants alone");
+  node.Produce(
+      AddBinary(node, "add", *sum, MakeTensor(whole, DataType::kF32, std::move(constant))));
+}
+
 void ImportConcat(NodeImport& node) {
+  if (node.inputs() == 0) throw UnsupportedNode("no inputs");
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    if (node.IsConstant(i)) {
+      ConcatConstants(node);
+      return;
+    }
+  }
   std::vector<ValueId> sources;
   std::vector<Shape> shapes;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     sources.push_back(node.Plain(node.SourceAt(i)));
     shapes.push_back(node.ShapeOf(sources.back()));
   }
-  if (shapes.empty()) throw UnsupportedNode("no inputs");
-  std::int64_t axis = node.node().Int("axis", 1);
-  if (axis < 0) axis += shapes.front().rank();
-  if (axis < 0 || axis >= shapes.front().rank()) throw UnsupportedNode("axis out of range");
-  const ValueId result =
-      node.AddLayer(std::make_shared<ConcatOp>(shapes, static_cast<int>(axis)), sources);
+  const auto op = std::make_shared<ConcatOp>(shapes, ConcatAxis(node, shapes.front()));
+  const ValueId result = node.AddLayer(op, sources);
   node.Produce({result, node.ShapeOf(result)});
 }
 

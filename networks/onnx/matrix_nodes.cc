@@ -5,8 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/transpose/transpose.h"
+#include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -19,6 +23,7 @@ struct InnerProduct {
   float alpha = 1.0F;
   Constant bias = nullptr;  // nullptr: no bias
   float beta = 1.0F;
+  bool source_transposed = false;
 };
 
 // Scales the weights, and transposes them to (outputs, inputs).
@@ -35,6 +40,12 @@ void FillWeights(const InnerProduct& product, std::int64_t outputs, std::int64_t
   }
 }
 
+// Whether the bias has one element for each output, or one for all.
+bool IsVector(const Shape& bias, std::int64_t outputs) {
+  return bias.elements() == 1 ||
+         (bias.elements() == outputs && bias.rank() <= 2 && bias[bias.rank() - 1] == outputs);
+}
+
 // A bias of one element applies to all outputs.
 void FillBias(const InnerProduct& product, std::int64_t outputs, Tensor& bias) {
   const std::vector<double> values = ValuesOf(*product.bias);
@@ -46,10 +57,15 @@ void FillBias(const InnerProduct& product, std::int64_t outputs, Tensor& bias) {
 
 void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
   const Shape& shape = product.weights.shape;
-  const ImportedValue source = node.SourceAt(0);
+  ImportedValue source = node.SourceAt(0);
   if (shape.rank() != 2 || source.shape.rank() != 2) {
     throw UnsupportedNode(fmt::format("a product of {} by {}: topdnn supports only matrices",
                                       source.shape.ToString(), shape.ToString()));
+  }
+  if (product.source_transposed) {
+    const ValueId matrix = node.Plain(source);
+    const auto op = std::make_shared<TransposeOp>(node.ShapeOf(matrix), std::vector<int>{1, 0});
+    source = {node.AddLayer(op, {matrix}), op->dst_shape()};
   }
   const std::int64_t inputs = shape[product.transposed ? 1 : 0];
   const std::int64_t outputs = shape[product.transposed ? 0 : 1];
@@ -57,17 +73,12 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
     throw UnsupportedNode(fmt::format("a product of {} by {}: the extents do not match",
                                       source.shape.ToString(), shape.ToString()));
   }
-  if (product.bias) {
-    const Shape& bias = product.bias->shape;
-    const bool fits = bias.elements() == 1 || (bias.elements() == outputs && bias.rank() <= 2 &&
-                                               bias[bias.rank() - 1] == outputs);
-    if (!fits) throw UnsupportedNode(fmt::format("a bias of {}", bias.ToString()));
-  }
+  const bool has_bias = product.bias != nullptr && IsVector(product.bias->shape, outputs);
   // An inner product reads an image directly. Other flattened tensors need a flattening layer.
   const Shape& image = node.ShapeOf(node.Elements(source));
   const bool as_it_is = image.rank() == 4 && image[0] == source.shape[0];
   const ValueId value = as_it_is ? source.value : node.Plain(source);
-  const InnerProductEpilogue epilogue{.bias = product.bias != nullptr};
+  const InnerProductEpilogue epilogue{.bias = has_bias};
   const auto op = std::make_shared<InnerProductOp>(node.ShapeOf(value), outputs, epilogue);
   const ValueId result = node.AddLayer(op, {value});
   const Shape matrix{outputs, inputs};  // shape of the parameter, with an image flattened
@@ -76,13 +87,21 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
   } else {
     FillWeights(product, outputs, inputs, node.NewParameter("weights", matrix));
   }
-  if (product.bias) FillBias(product, outputs, node.NewParameter("bias", Shape{outputs}));
-  node.Produce({result, node.ShapeOf(result)});
+  if (has_bias) FillBias(product, outputs, node.NewParameter("bias", Shape{outputs}));
+  const ImportedValue sum{result, node.ShapeOf(result)};
+  if (product.bias == nullptr || has_bias) {
+    node.Produce(sum);
+    return;
+  }
+  std::vector<double> values = ValuesOf(*product.bias);
+  for (double& element : values) element *= static_cast<double>(product.beta);
+  node.Produce(AddBinary(node, "add", sum,
+                         MakeTensor(product.bias->shape, DataType::kF32, std::move(values))));
 }
 
 void ImportGemm(NodeImport& node) {
-  if (node.node().Int("transA", 0) != 0) throw UnsupportedNode("transA");
   InnerProduct product{node.ConstantAt(1), node.node().Int("transB", 0) != 0};
+  product.source_transposed = node.node().Int("transA", 0) != 0;
   product.alpha = node.node().Float("alpha", 1.0F);
   product.beta = node.node().Float("beta", 1.0F);
   if (!std::isfinite(product.alpha) || !std::isfinite(product.beta)) {

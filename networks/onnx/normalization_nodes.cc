@@ -7,6 +7,7 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/lrn/lrn.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/transpose/transpose.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -39,7 +40,8 @@ void ImportLrn(NodeImport& node) {
 }
 
 // Before opset 13 a softmax runs over all dimensions from its axis on; since opset 13 it runs along
-// the axis. Both are the rows of a matrix when all dimensions after the axis are 1.
+// the axis. Both are the rows of a matrix when all dimensions after the axis are 1; otherwise the
+// axis becomes the last one, and then the axis again.
 void ImportSoftmax(NodeImport& node) {
   ImportedValue source = node.SourceAt(0);
   const Shape shape = source.shape;
@@ -50,12 +52,22 @@ void ImportSoftmax(NodeImport& node) {
   }
   if (axis < 0) axis += shape.rank();
   std::int64_t rows = 1, columns = 1;
+  std::int64_t after = 1;
   for (int d = 0; d < shape.rank(); ++d) {
-    if (along_axis && d > axis && shape[d] != 1) {
-      throw UnsupportedNode(
-          fmt::format("axis {} of {}: topdnn supports only the last axis", axis, shape.ToString()));
-    }
-    (d < axis ? rows : columns) *= shape[d];
+    (d < axis ? rows : along_axis && d > axis ? after : columns) *= shape[d];
+  }
+  if (after > 1) {
+    const auto swapped = [&](ValueId value) {
+      const std::vector<int> order = {0, 2, 1};
+      return node.AddLayer(std::make_shared<TransposeOp>(node.ShapeOf(value), order), {value});
+    };
+    source.shape = Shape{rows, columns, after};
+    const ValueId last = swapped(node.Plain(source));
+    const ValueId matrix = node.Plain({last, Shape{rows * after, columns}});
+    const auto op = std::make_shared<SoftmaxOp>(rows * after, columns);
+    const ValueId result = node.AddLayer(op, {matrix});
+    node.Produce({swapped(node.Plain({result, Shape{rows, after, columns}})), shape});
+    return;
   }
   source.shape = Shape{rows, columns};
   const ValueId matrix = node.Plain(source);

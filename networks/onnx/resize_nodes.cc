@@ -1,4 +1,4 @@
-// Resize to the nearest pixel by whole factors.
+// Resize, and Upsample of older opsets, to the nearest pixel by whole factors.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace {
 // Accepts the two modes that are the same for whole factors (see kernels/resize/resize.h). Opset 10
 // has only one of them.
 void CheckRounding(const NodeImport& node) {
-  if (node.opset() < 11) return;
+  if (node.opset() < 11 || node.node().op_type == "Upsample") return;
   const std::string mode = node.node().String("coordinate_transformation_mode", "half_pixel");
   const std::string nearest = node.node().String("nearest_mode", "round_prefer_floor");
   if ((mode == "asymmetric" && nearest == "floor") ||
@@ -28,7 +28,7 @@ void CheckRounding(const NodeImport& node) {
 // The factor of each dimension, from the scales or the sizes. Since opset 18 a node may name the
 // axes that these are for.
 std::vector<double> Factors(const NodeImport& node, const Shape& image) {
-  const std::size_t scales_input = node.opset() < 11 ? 1 : 2;
+  const std::size_t scales_input = node.opset() < 11 || node.node().op_type == "Upsample" ? 1 : 2;
   constexpr std::size_t kSizesInput = 3;
   std::vector<int> axes = {0, 1, 2, 3};
   if (node.opset() >= 18 && node.node().Has("axes")) axes = node.Axes(node.inputs(), "axes", 4);
@@ -39,6 +39,9 @@ std::vector<double> Factors(const NodeImport& node, const Shape& image) {
       given.push_back(static_cast<double>(sizes[i]) / static_cast<double>(image[axes[i]]));
     }
     if (sizes.size() != axes.size()) given.clear();
+  } else if (const auto scales = node.node().attributes.find("scales");
+             scales != node.node().attributes.end()) {  // Upsample before opset 9
+    given.assign(scales->second.floats.begin(), scales->second.floats.end());
   } else {
     given = ValuesOf(node.ConstantAt(scales_input));
   }
@@ -78,6 +81,7 @@ void ImportResize(NodeImport& node) {
 }
 
 const NodeRegistration kResize("Resize", ImportResize);
+const NodeRegistration kUpsample("Upsample", ImportResize);
 
 }  // namespace
 

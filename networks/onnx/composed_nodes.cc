@@ -1,0 +1,124 @@
+// Normalizations and LogSoftmax, composed of reductions and element-wise layers.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/reduce/reduce.h"
+#include "networks/onnx/binary_nodes.h"
+#include "networks/onnx/node_import.h"
+
+namespace topdnn {
+
+namespace {
+
+// The reduced axes stay, with an extent of 1.
+ImportedValue AddReduction(NodeImport& node, ReduceAlgorithm algorithm, const ImportedValue& value,
+                           const std::vector<int>& axes) {
+  const ValueId source = node.Plain(value);
+  const auto op = std::make_shared<ReduceOp>(algorithm, node.ShapeOf(source), axes);
+  return {node.AddLayer(op, {source}), op->dst_shape()};
+}
+
+std::vector<int> AxesFrom(int first, const Shape& shape) {
+  std::vector<int> axes(static_cast<std::size_t>(std::max(shape.rank() - first, 0)));
+  std::iota(axes.begin(), axes.end(), first);
+  return axes;
+}
+
+int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
+  const std::int64_t axis = node.node().Int("axis", otherwise);
+  if (axis < -shape.rank() || axis >= shape.rank()) {
+    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
+  }
+  return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
+}
+
+// Before opset 13 all dimensions from the axis on are one row.
+void ImportLogSoftmax(NodeImport& node) {
+  ImportedValue value = node.SourceAt(0);
+  const Shape shape = value.shape;
+  const bool along_axis = node.opset() >= 13;
+  int axis = AxisOf(node, shape, along_axis ? -1 : 1);
+  if (!along_axis) {
+    std::int64_t rows = 1;
+    for (int d = 0; d < axis; ++d) rows *= shape[d];
+    value.shape = Shape{rows, shape.elements() / rows};
+    axis = 1;
+  }
+  // The maximum comes first: without it, large values would lose digits.
+  value = AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));
+  ImportedValue result =
+      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kLogSumExp, value, {axis}));
+  result.shape = shape;
+  node.Produce(std::move(result));
+}
+
+// (value - mean) / sqrt(variance + epsilon) over the axes.
+ImportedValue AddNormalization(NodeImport& node, const ImportedValue& value,
+                               const std::vector<int>& axes, double epsilon) {
+  const ImportedValue centred =
+      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
+  ImportedValue variance =
+      AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
+  if (epsilon != 0) variance = AddBinary(node, "add", variance, ScalarTensor(epsilon));
+  return AddBinary(node, "div", centred, AddUnary(node, "sqrt", variance));
+}
+
+void ImportLayerNormalization(NodeImport& node) {
+  for (std::size_t i = 1; i < node.node().outputs.size(); ++i) {
+    if (node.IsRead(i)) throw UnsupportedNode("a result other than the first one");
+  }
+  const ImportedValue value = node.SourceAt(0);
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  ImportedValue result =
+      AddNormalization(node, value, AxesFrom(AxisOf(node, value.shape, -1), value.shape), epsilon);
+  result = AddBinary(node, "mul", result, node.ConstantAt(1));
+  if (node.Has(2)) result = AddBinary(node, "add", result, node.ConstantAt(2));
+  node.Produce(std::move(result));
+}
+
+// A constant with one element per channel of (N, C, ...).
+ModelTensor PerChannel(const ModelTensor& constant, const Shape& shape) {
+  if (shape.rank() < 3 || constant.elements() != shape[1]) {
+    throw UnsupportedNode(fmt::format("a constant of {} for the channels of {}",
+                                      constant.shape.ToString(), shape.ToString()));
+  }
+  std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank()) - 1, 1);
+  extents.front() = shape[1];
+  ModelTensor tensor = constant;
+  tensor.shape = Shape(std::move(extents));
+  return tensor;
+}
+
+void ImportInstanceNormalization(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  const ModelTensor scale = PerChannel(node.ConstantAt(1), value.shape);
+  const ModelTensor shift = PerChannel(node.ConstantAt(2), value.shape);
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  ImportedValue result = AddNormalization(node, value, AxesFrom(2, value.shape), epsilon);
+  result = AddBinary(node, "mul", result, scale);
+  node.Produce(AddBinary(node, "add", result, shift));
+}
+
+void ImportMeanVarianceNormalization(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  std::vector<int> axes = node.Axes(node.inputs(), "axes", value.shape.rank());
+  if (axes.empty() && value.shape.rank() == 4) axes = {0, 2, 3};
+  node.Produce(AddNormalization(node, value, axes, 0));
+}
+
+const NodeRegistration kInstanceNormalization("InstanceNormalization", ImportInstanceNormalization);
+const NodeRegistration kLayerNormalization("LayerNormalization", ImportLayerNormalization);
+const NodeRegistration kLogSoftmax("LogSoftmax", ImportLogSoftmax);
+const NodeRegistration kMeanVarianceNormalization("MeanVarianceNormalization",
+                                                  ImportMeanVarianceNormalization);
+
+}  // namespace
+
+}  // namespace topdnn
