@@ -29,12 +29,19 @@ class BackwardPlanner {
   }
 
  private:
-  // Marks the values whose gradient is needed: those that depend on a parameter.
+  // Whether training changes parameters of the operation. Those of an operation without a backward
+  // pass are constants.
+  bool IsTrained(const Op& op) const {
+    return !op.Parameters().empty() && (op.Has(draft_.ExecutionOf(Pass::kBackwardData)) ||
+                                        op.Has(draft_.ExecutionOf(Pass::kBackwardWeights)));
+  }
+
+  // Marks the values whose gradient is needed: those that depend on a trained parameter.
   void MarkNeeded() {
     for (const GraphNode& node : draft_.graph.nodes()) {
-      const bool needed = !node.op->Parameters().empty() ||
-                          std::any_of(node.inputs.begin(), node.inputs.end(),
-                                      [this](ValueId input) { return needed_[input]; });
+      const bool needed =
+          IsTrained(*node.op) || std::any_of(node.inputs.begin(), node.inputs.end(),
+                                             [this](ValueId input) { return needed_[input]; });
       needed_[node.output] = needed;
     }
   }

@@ -11,6 +11,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/pool/pool.h"
+#include "networks/planner.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 
@@ -253,6 +254,37 @@ TEST(ImporterTest, InputsAreCheckedAgainstTheGivenShape) {
               HasSubstr("image is 5x3x7x8, not 5x4x7x8"));
   model.Input("second", {1});
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("2 inputs (image, second)"));
+}
+
+// Training needs the gradients of a layer's sources only after a layer with trained parameters.
+TEST(ImporterTest, ALayerWithoutABackwardPassIsTrainedAroundOrRefused) {
+  for (const bool at_the_input : {true, false}) {
+    ModelBuilder model;
+    model.Input("x", {2, 4}).Output("y");
+    model.Floats("mean", {4});
+    model.Floats("w", {4, 3});
+    model.Floats("offset", {2, 3});
+    model.Node("Sub", "centred", {"x", "mean"});
+    model.Node("MatMul", at_the_input ? "y" : "product", {"centred", "w"});
+    if (!at_the_input) model.Node("Sub", "y", {"product", "offset"});
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    PlanRequest request;
+    request.backend = "openblas";
+    request.training = true;
+    if (at_the_input) {
+      const auto plan = MakePlan(network.graph, request);
+      EXPECT_THAT(plan->parameters(), testing::SizeIs(2));
+      continue;
+    }
+    try {
+      MakePlan(network.graph, request);
+      ADD_FAILURE() << "a gradient is missing";
+    } catch (const PlanError& error) {
+      EXPECT_STREQ(error.what(),
+                   "layer y (binary/sub2x3_by2x3_constant) has no backward pass: use the "
+                   "network for inference alone");
+    }
+  }
 }
 
 TEST(ImporterTest, OtherOpsetsAreRefusedWithTheFix) {
