@@ -122,6 +122,10 @@ void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& /*post_ops*/,
   attributes.set_output_scales(0, {factor});
 }
 
+void ScaleSums(dnnl::primitive_attr& attributes, const std::vector<float>& factors) {
+  attributes.set_output_scales(1 << 1, factors);
+}
+
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.dims(); }
 dnnl::memory::data_type TypeOf(const dnnl::memory::desc& desc) { return desc.data_type(); }
 
@@ -166,6 +170,10 @@ void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float al
 
 void ScaleResult(dnnl::primitive_attr& /*attributes*/, dnnl::post_ops& post_ops, float factor) {
   post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, factor, 0.0F);
+}
+
+void ScaleSums(dnnl::primitive_attr& /*attributes*/, const std::vector<float>& /*factors*/) {
+  throw dnnl::error(dnnl_unimplemented, "oneDNN 3 adds the bias after the scales");
 }
 
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc) { return desc.get_dims(); }

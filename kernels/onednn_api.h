@@ -170,6 +170,10 @@ void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float al
 // Multiplies the result by a factor before `post_ops`, which must be empty.
 void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& post_ops, float factor);
 
+// Multiplies the sums of each channel of dst, with their bias, by its own factor. Throws
+// dnnl::error for oneDNN 3, which adds the bias after the factors.
+void ScaleSums(dnnl::primitive_attr& attributes, const std::vector<float>& factors);
+
 dnnl::memory::dims DimsOf(const dnnl::memory::desc& desc);
 dnnl::memory::data_type TypeOf(const dnnl::memory::desc& desc);
 

@@ -181,6 +181,10 @@ std::shared_ptr<const Op> ParseProblem(std::string_view text) {
   }
 }
 
+std::shared_ptr<const Op> ParseFields(std::string_view kind, const ProblemWord& word) {
+  return spellings.Find(kind)->parser(word);
+}
+
 std::vector<std::string> ProblemKinds() { return spellings.Keys(); }
 
 }  // namespace topdnn

@@ -85,6 +85,10 @@ class ProblemRegistration {
 // malformed word, and impossible extents.
 std::shared_ptr<const Op> ParseProblem(std::string_view text);
 
+// The operation `kind` that the fields of a word spell. The parser of an operation that contains
+// another one calls it. `kind` must have a parser.
+std::shared_ptr<const Op> ParseFields(std::string_view kind, const ProblemWord& word);
+
 // All operations whose problems can be parsed, sorted.
 std::vector<std::string> ProblemKinds();
 
