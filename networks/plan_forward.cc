@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include "kernels/batchnorm/moving_average.h"
+#include "kernels/quantization/integer_types.h"
+#include "kernels/quantization/quantize.h"
+#include "kernels/quantization/quantized_layer.h"
 #include "kernels/softmax/cross_entropy.h"
 #include "networks/plan_steps.h"
 
@@ -22,6 +26,7 @@ class ForwardPlanner {
         "input", {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
         BufferRole::kInput, true)};
     input_is_settled_ = input.shape.rank() != 4;
+    has_integers_ = HasIntegerKernels();
     for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
   }
 
@@ -30,14 +35,45 @@ class ForwardPlanner {
     return draft_.DescOf(draft_.activations[value].front());
   }
 
+  static bool IsSource(Arg arg) { return arg.role == Arg::kSrc || arg == Arg::kSum; }
+
+  // The type that a unit computes in: a quantization's own, and that of a quantized source.
+  // Otherwise the network's. Without kernels for integers it is the network's everywhere: the
+  // reference has the same integers in f32.
+  DataType TypeOf(const ForwardUnit& unit) const {
+    if (!has_integers_) return draft_.request.type;
+    const auto* quantize = dynamic_cast<const QuantizeOp*>(unit.op.get());
+    const DataType type = quantize != nullptr ? quantize->quantization().type
+                                              : OriginalDesc(unit.sources.front()).type;
+    return IsQuantizedType(type) ? type : draft_.request.type;
+  }
+
+  // Whether a backend has the first integer layer, if there is one. The reference has it in f32.
+  bool HasIntegerKernels() const {
+    const auto& units = draft_.fused.units;
+    const auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
+      return dynamic_cast<const QuantizedLayerOp*>(unit.op.get()) != nullptr;
+    });
+    if (draft_.request.backend == "reference") return false;
+    if (layer == units.end()) return true;
+    const std::vector<std::string> backends = draft_.Backends();
+    return std::none_of(backends.begin(), backends.end(),
+                        [](const auto& backend) { return backend == "reference"; }) ||
+           std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
+             const Execution integers{Pass::kForward, false, DataType::kU8};
+             return !std::holds_alternative<Refusal>(draft_.Ask(backend, layer->op, integers, {}));
+           });
+  }
+
   void PlanUnit(std::size_t index) {
     const ForwardUnit& unit = draft_.fused.units[index];
     const std::string& name = draft_.NodeAt(unit.node).name;
-    const Execution execution = draft_.ExecutionOf(Pass::kForward);
+    Execution execution = draft_.ExecutionOf(Pass::kForward);
+    execution.type = TypeOf(unit);
     sources_.clear();
     std::size_t next = 0;
     for (const Operand& operand : unit.op->Operands(execution)) {
-      if (operand.arg.role == Arg::kSrc) sources_.emplace_back(operand.arg, unit.sources[next++]);
+      if (IsSource(operand.arg)) sources_.emplace_back(operand.arg, unit.sources[next++]);
     }
     Offered offered = ChooseKernel(name, unit, execution);
     draft_.forward_backend[unit.node] = offered.backend;
@@ -49,7 +85,7 @@ class ForwardPlanner {
                                          fmt::format("{}.{}", name, NameOf(arg)));
     }
     for (const KernelOperand& operand : offered.kernel->operands()) {
-      if (operand.arg.role != Arg::kSrc) Bind(index, operand);
+      if (!IsSource(operand.arg)) Bind(index, operand);
     }
     Stage stage =
         MakeStage(name, StagePass::kForward, unit.op, execution, std::move(offered), bound_);
@@ -138,6 +174,11 @@ class ForwardPlanner {
       return draft_.RequireLayout(draft_.activations[*unit.sum], desc,
                                   draft_.NodeAt(unit.node).name + ".sum");
     }
+    if (!is_output && bound_.contains(Arg::kSum) &&
+        draft_.DescOf(bound_.at(Arg::kSum)).bytes() == desc.bytes() &&
+        MayOverwrite(sources_.back().second, index)) {
+      return Retyped(bound_.at(Arg::kSum), desc);
+    }
     if (!is_output && unit.op->RunsInPlace(Pass::kForward)) {
       const auto& [arg, value] = sources_.front();
       if (draft_.DescOf(bound_.at(arg)) == desc && MayOverwrite(value, index)) {
@@ -146,6 +187,15 @@ class ForwardPlanner {
     }
     return draft_.NewBuffer(draft_.graph.values()[unit.result].name, desc,
                             is_output ? BufferRole::kOutput : BufferRole::kActivation, is_output);
+  }
+
+  // The memory of a tensor that has as many bytes, in the same layout.
+  BufferId Retyped(BufferId buffer, const TensorDesc& desc) {
+    if (draft_.DescOf(buffer) == desc) return buffer;
+    const BufferId retyped =
+        draft_.NewBuffer(draft_.buffers[buffer].name + ".sum", desc, BufferRole::kActivation);
+    draft_.buffers[retyped].parent = buffer;
+    return retyped;
   }
 
   // Whether nothing reads the value after unit `index`: no other source of that unit, no later
@@ -185,6 +235,7 @@ class ForwardPlanner {
 
   PlanDraft& draft_;
   bool input_is_settled_ = false;
+  bool has_integers_ = true;
   // Of the unit that is being planned.
   std::vector<std::pair<Arg, ValueId>> sources_;
   std::map<Arg, BufferId> bound_;

@@ -115,6 +115,9 @@ void ParameterPlanner::PlanPrepared(const ForwardUnit& unit) {
                        draft_.NewStatistic(*unit.norm, Arg::kMean, channel),
                        draft_.NewStatistic(*unit.norm, Arg::kVariance, channel), norm.epsilon()};
     parameters.prepared_bias = prepared(Arg::kBias);
+  } else if (parameters.bias >= 0 && draft_.forward_parameters.at({unit.node, Arg::kBias}).type !=
+                                         draft_.DescOf(parameters.bias).type) {
+    parameters.prepared_bias = prepared(Arg::kBias);  // integers of a quantized layer
   }
   prepared_.push_back(std::move(parameters));
 }

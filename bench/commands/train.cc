@@ -22,9 +22,12 @@
 #include "bench/profile/interval_rows.h"
 #include "bench/workload/images.h"
 #include "bench/workload/input_options.h"
+#include "bench/workload/network_source.h"
 #include "bench/workload/workload.h"
+#include "harness/report/atomic_file.h"
 #include "kernels/run_failure.h"
 #include "networks/learning_rate.h"
+#include "networks/onnx/exporter.h"
 #include "networks/parameters.h"
 
 namespace topdnn {
@@ -38,7 +41,31 @@ struct TrainOptions {
   std::int64_t interval = 0;  // steps per additional row; 0: no such rows
   std::string schedule = "constant";
   double warmup_epochs = 0;
+  std::string save;  // an .onnx file; empty: none
 };
+
+// Writes the trained network as an ONNX file.
+void SaveTrained(const TrainOptions& options, const Plan& plan) {
+  const NetworkSource source = OpenNetwork({.network = options.workload.network,
+                                            .weights = {},
+                                            .batch = options.workload.batch,
+                                            .size = options.workload.size,
+                                            .classes = options.workload.classes,
+                                            .memory_limit = MemoryLimit()});
+  ParameterValues values;
+  const auto add = [&](const std::string& key, const Shape& shape, BufferId buffer) {
+    Tensor& tensor = values[key] = Tensor(shape);
+    FromDouble(plan.Read(buffer), tensor.desc(), tensor.data());
+  };
+  for (const PlanParameter& parameter : plan.parameters()) {
+    add(ParameterKey(parameter.layer, parameter.spec.name), parameter.spec.shape, parameter.value);
+  }
+  for (const PlanStatistic& statistic : plan.statistics()) {
+    add(ParameterKey(statistic.layer, statistic.name), plan.buffers()[statistic.buffer].desc.shape,
+        statistic.buffer);
+  }
+  WriteFileAtomically(options.save, ExportOnnx(source.graph, values));
+}
 
 // Copies parameters and running statistics from a training plan to an inference plan of the same
 // network. Layouts may differ.
@@ -170,6 +197,8 @@ int RunTrain(TrainOptions options) {
   }
   if (!(options.warmup_epochs >= 0)) throw UsageError("--warmup-epochs: must be 0 or more");
   CheckInputOptions(options.input);
+  const std::string& network = options.workload.network;
+  CheckOutputs({options.save}, {options.workload.weights, IsOnnxPath(network) ? network : ""});
   InterruptFlag();
   FitToData(options.workload);
   const auto workload_for = [&](bool train) {
@@ -212,6 +241,7 @@ int RunTrain(TrainOptions options) {
                accuracy * 100, seconds, count / seconds, StepColumns(trained));
     std::fflush(stdout);
   }
+  if (!Interrupted() && !options.save.empty()) SaveTrained(options, *inference.plan);
   return Interrupted() ? kExitInterrupted : kExitGood;
 }
 
@@ -221,6 +251,7 @@ std::function<int()> Configure(CommandParser& parser) {
   options->workload.learning_rate = 0.02;
   AddWorkloadOptions(parser, options->workload);
   AddInputOptions(parser, options->input);
+  parser.Add("--save FILE", options->save, "the trained network as an ONNX file");
   parser.Add("--epochs", options->epochs, "passes over the training images");
   parser.Add("--interval", options->interval,
              "also print a row of loss and milliseconds by phase after every N steps");

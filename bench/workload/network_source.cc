@@ -13,6 +13,7 @@
 #include "bench/workload/weights.h"
 #include "harness/one_line.h"
 #include "networks/onnx/importer.h"
+#include "networks/quantized_graph.h"
 #include "networks/zoo/zoo.h"
 
 namespace topdnn {
@@ -42,6 +43,12 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
   try {
     ImportedNetwork network =
         ImportOnnx(ReadWholeFile(request.network, request.memory_limit), options);
+    if (request.training && IsQuantized(network.graph)) {
+      throw UsageError(
+          fmt::format("{} is quantized, and topdnn trains in floating point: give --infer, or the "
+                      "float network",
+                      request.network));
+    }
     return {std::move(network.graph), std::move(network.parameters), network.input_name,
             network.output_name, network.output};
   } catch (const OnnxError& error) {

@@ -33,7 +33,8 @@ void Describe(onnx::ValueInfoProto& value, const std::string& name, const Shape&
 
 }  // namespace
 
-std::string ExportOnnx(const Graph& graph, const ParameterValues& values) {
+std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
+                       const WeightScales& scales) {
   CheckParameters(graph, values);
   onnx::ModelProto model;
   model.set_ir_version(kIrVersion);
@@ -52,7 +53,7 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values) {
       throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX's opset {}", layer.name,
                                   layer.op->kind(), kExportedOpset));
     }
-    NodeExport work(graph, layer, values, names, used_names, proto);
+    NodeExport work(graph, layer, {values, scales}, names, used_names, proto);
     try {
       (*write)(work);
     } catch (const std::invalid_argument& error) {

@@ -9,6 +9,7 @@
 #include "networks/graph.h"
 #include "networks/onnx/model.h"
 #include "networks/parameter_values.h"
+#include "networks/quantized_graph.h"
 
 namespace topdnn {
 
@@ -16,8 +17,11 @@ namespace topdnn {
 inline constexpr std::int64_t kExportedOpset = 13;
 
 // Returns the bytes of the file. The number of images is left open. Throws OnnxError for an
-// operation that ONNX does not have, and ParameterError for values that do not fit the graph.
-std::string ExportOnnx(const Graph& graph, const ParameterValues& values);
+// operation that ONNX does not have, and ParameterError for values that do not fit the graph. The
+// weights of the layers in `scales` are written as s8, and the bias of such a layer as s32 if its
+// source is dequantized, each with a DequantizeLinear behind it.
+std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
+                       const WeightScales& scales = {});
 
 }  // namespace topdnn
 

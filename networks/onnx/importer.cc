@@ -226,7 +226,12 @@ ImportedNetwork Importer::Finish() {
     throw OnnxError("no layer leads from its input to its output");
   }
   if (!output->pad.none()) throw OnnxError("its last node is a Pad");
-  return {std::move(state_.graph), std::move(state_.parameters), input_name_, output_name_,
+  if (const std::string why = UnpairedQuantization(state_.graph); !why.empty()) {
+    throw OnnxError(why);
+  }
+  QuantizedNetwork network = IntegerGraph(
+      {std::move(state_.graph), std::move(state_.parameters), std::move(state_.weight_scales)});
+  return {std::move(network.graph), std::move(network.parameters), input_name_, output_name_,
           output->shape};
 }
 

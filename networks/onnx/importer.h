@@ -3,7 +3,8 @@
 // The network must have one image input and one output, and consist of operations that have a
 // translator (node_import.h). Some nodes become part of another layer: a padding before a
 // convolution, an addition of a bias after it, a flattening before an inner product. Nodes that
-// depend only on shapes are computed at import.
+// depend only on shapes are computed at import. Layers between a DequantizeLinear and a
+// QuantizeLinear become integer layers (networks/quantized_graph.h).
 
 #ifndef TOPDNN_NETWORKS_ONNX_IMPORTER_H_
 #define TOPDNN_NETWORKS_ONNX_IMPORTER_H_

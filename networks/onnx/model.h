@@ -29,6 +29,9 @@ struct ModelTensor {
   Shape shape;
   DataType type = DataType::kF32;
   std::string bytes;
+  // Of a dequantized constant: each element is an integer times the scale of its first index, or
+  // times the only scale. Empty: of none that is known.
+  std::vector<float> scales = {};
 
   std::int64_t elements() const { return shape.elements(); }
 };

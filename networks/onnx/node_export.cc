@@ -401,11 +401,4 @@ std::string NodeExport::AddInts(std::string_view name, const std::vector<std::in
   return tensor.name();
 }
 
-std::string NodeExport::AddParameter(std::string_view name, const Shape& shape, float otherwise) {
-  const auto found = values_.find(ParameterKey(layer_.name, name));
-  if (found != values_.end()) return AddFloats(name, shape, found->second.as<float>());
-  const std::vector<float> filled(static_cast<std::size_t>(shape.elements()), otherwise);
-  return AddFloats(name, shape, filled.data());
-}
-
 }  // namespace topdnn

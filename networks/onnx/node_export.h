@@ -7,25 +7,33 @@
 
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "networks/graph.h"
 #include "networks/parameter_values.h"
+#include "networks/quantized_graph.h"
 
 namespace topdnn {
+
+// The values of the parameters, and the scales of the weights that are written as integers.
+struct ExportedParameters {
+  const ParameterValues& values;
+  const WeightScales& scales;
+};
 
 class NodeExport {
  public:
   // `names` are the names of the graph's values in the model. `used_names` are all names in the
   // model.
-  NodeExport(const Graph& graph, const GraphNode& layer, const ParameterValues& values,
+  NodeExport(const Graph& graph, const GraphNode& layer, const ExportedParameters& parameters,
              std::vector<std::string>& names, std::set<std::string>& used_names,
              onnx::GraphProto& model)
       : graph_(graph),
         layer_(layer),
-        values_(values),
+        parameters_(parameters),
         names_(names),
         used_names_(used_names),
         model_(model) {}
@@ -45,17 +53,24 @@ class NodeExport {
   void Finish();
 
   // Adds an initializer with the value of the named parameter, or filled with `otherwise` if there
-  // is none. Returns its name.
+  // is none. Returns its name, or that of its dequantization if it is written as integers.
   std::string AddParameter(std::string_view name, const Shape& shape, float otherwise = 0.0F);
   std::string AddFloats(std::string_view name, const Shape& shape, const float* values);
   std::string AddInts(std::string_view name, const std::vector<std::int64_t>& values);
+  // Adds an initializer of INT8, UINT8 or INT32, row-major.
+  std::string AddIntegers(std::string_view name, DataType type, const Shape& shape,
+                          std::span<const double> values);
 
  private:
   std::string NewName(const std::string& requested);
+  // Adds `real` as integers of the scales, by first index, with a DequantizeLinear. Returns the
+  // name of its result.
+  std::string AddDequantized(std::string_view name, DataType type, const Tensor& real,
+                             const std::vector<float>& scales);
 
   const Graph& graph_;
   const GraphNode& layer_;
-  const ParameterValues& values_;
+  const ExportedParameters parameters_;
   std::vector<std::string>& names_;
   std::set<std::string>& used_names_;
   onnx::GraphProto& model_;

@@ -132,6 +132,9 @@ void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant
         fmt::format("its {} are {}, not {}", name, constant.shape.ToString(), shape.ToString()));
   }
   Tensor& tensor = NewParameter(name, shape);
+  if (name == "weights" && !constant.scales.empty()) {
+    state_.weight_scales[layer_] = constant.scales;
+  }
   if (constant.type == DataType::kF32) {
     std::copy(constant.bytes.begin(), constant.bytes.end(), tensor.as<char>());
   } else {

@@ -18,6 +18,7 @@
 
 #include "networks/onnx/importer.h"
 #include "networks/onnx/model.h"
+#include "networks/quantized_graph.h"
 
 namespace topdnn {
 
@@ -59,6 +60,7 @@ struct ImportState {
   std::map<std::string, std::vector<int>> readers =
       {};                                         // nodes that read a value; -1: the model's output
   std::map<std::string, std::string> norms = {};  // batch normalizations, by their result's name
+  WeightScales weight_scales = {};                // of dequantized constants
   std::set<int> absorbed = {};                    // nodes that are part of another node's layer
   std::set<std::string> layers = {};              // names in use
   std::map<std::string, int> repeats = {};        // how often each name was requested

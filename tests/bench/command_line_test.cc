@@ -338,12 +338,18 @@ TEST(TopdownTest, RecordedCountsGiveTheJsonOfTheContract) {
   EXPECT_EQ(json["missing"].size(), 3u);
 }
 
-TEST(TrainTest, IntervalsGiveRowsBetweenTheEpochs) {
-  const Outcome outcome = RunProgram({"train", "cnn", "--data", "synthetic", "--epochs", "1",
-                                      "--batch", "256", "--threads", "1", "--interval", "1"});
+TEST(TrainTest, IntervalsGiveRowsBetweenTheEpochsAndTheWeightsAreSaved) {
+  const TestFolder folder;
+  const std::string trained = folder.path() / "trained.onnx";
+  const Outcome outcome =
+      RunProgram({"train", "cnn", "--data", "synthetic", "--epochs", "1", "--batch", "256",
+                  "--threads", "1", "--interval", "1", "--save", trained});
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("  forward    backward      update"));
   EXPECT_THAT(outcome.output, testing::ContainsRegex("\n +2 +[0-9.]+ +[0-9.]+ "));
+  const Outcome quantized = RunProgram({"quantize", trained, folder.path() / "int8.onnx", "--data",
+                                        "synthetic", "--images", "32", "--test-images", "200"});
+  EXPECT_THAT(quantized.output, HasSubstr("right for 100.00 % in f32 and 100.00 % in integers"));
 }
 
 TEST(NearestNameTest, SuggestsOnlySimilarNames) {

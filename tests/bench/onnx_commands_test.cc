@@ -131,6 +131,23 @@ TEST_F(OnnxCommandsTest, ImpossibleRequestsAreRefusedInOneLine) {
   ExpectRefused(with_weights("w.npz"), "conv1/weights is 1x3x32x32, not 32x3x3x3");
 }
 
+TEST_F(OnnxCommandsTest, AQuantizedNetworkRunsInIntegers) {
+  const std::string drawn = Path("drawn.onnx"), int8 = Path("int8.onnx");
+  ExpectGood({"export", "lenet5", drawn});
+  const Outcome quantized =
+      RunProgram({"quantize", drawn, int8, "--data", "synthetic", "--images", "64"});
+  ASSERT_EQ(quantized.exit_status, kExitGood) << quantized.output;
+  EXPECT_THAT(quantized.output, HasSubstr("layers with weights of 8 bits"));
+  EXPECT_THAT(quantized.output, HasSubstr("in f32 and"));
+  const Outcome plan = RunProgram({"plan", int8, "--infer", "--backend", "reference"});
+  EXPECT_THAT(plan.output, HasSubstr("quantized_conv"));
+  ExpectRefused({"quantize", int8, Path("again.onnx")}, "is quantized already");
+  ExpectRefused({"quantize", drawn, drawn}, "drawn.onnx");
+  ExpectRefused({"quantize", "lenet5", int8, "--images", "0"}, "--images 0");
+  ExpectRefused({"quantize", "lenet5", int8, "--percentile", "10"}, "--percentile");
+  ExpectRefused({"profile", int8, "--train"}, "topdnn trains in floating point");
+}
+
 // The header of the first entry claims 32 GiB. Its shape is refused before it is unpacked.
 TEST_F(OnnxCommandsTest, ShapesOfWeightsAreCheckedBeforeUnpacking) {
   const std::string image = Image("x.npy", {1, 3, 32, 32});

@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -55,6 +56,20 @@ class ModelBuilder {
     onnx::TensorProto& tensor = Tensor(name, dims, onnx::TensorProto::FLOAT);
     tensor.set_raw_data(values.data(), values.size() * sizeof(float));
     return tensor;
+  }
+  // An element type of at most 32 bits.
+  onnx::TensorProto& Integers(const std::string& name, int type,
+                              const std::vector<std::int64_t>& dims,
+                              const std::function<int(int)>& value) {
+    onnx::TensorProto& tensor = Tensor(name, dims, type);
+    int count = 1;
+    for (const std::int64_t dim : dims) count *= static_cast<int>(dim);
+    for (int i = 0; i < count; ++i) tensor.add_int32_data(value(i));
+    return tensor;
+  }
+  onnx::TensorProto& Integers(const std::string& name, int type,
+                              const std::vector<std::int64_t>& dims, int value) {
+    return Integers(name, type, dims, [value](int) { return value; });
   }
   // Stored as a list instead of raw bytes. The importer must read both.
   onnx::TensorProto& Ints(const std::string& name, const std::vector<std::int64_t>& values) {

@@ -75,6 +75,8 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"MatMul", "topdnn supports only matrices"},
       {"MaxPool", "dilated windows"},
       {"MaxPool", "topdnn supports 2-D windows"},
+      {"QuantizeLinear", "the network's result is quantized"},
+      {"QuantizeLinear", "scales by channel of a value"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "mode cubic"},
       {"Resize", "mode linear"},

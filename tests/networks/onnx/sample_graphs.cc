@@ -17,6 +17,7 @@
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
+#include "kernels/quantization/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
@@ -68,6 +69,39 @@ std::string OldOpset() {
 }
 
 }  // namespace
+
+std::string QuantizedModel() {
+  ModelBuilder model(13);
+  model.Input("x", {0, 2, 6, 6}).Output("fc");
+  model.Floats("xs", {}, {0.03125F});
+  model.Integers("middle", onnx::TensorProto::UINT8, {}, 128);
+  model.Integers("zero", onnx::TensorProto::UINT8, {}, 0);
+  model.Node("QuantizeLinear", "xq", {"x", "xs", "middle"});
+  model.Node("DequantizeLinear", "xd", {"xq", "xs", "middle"});
+  model.Integers("w", onnx::TensorProto::INT8, {4, 2, 3, 3},
+                 [](int i) { return i * 37 % 256 - 128; });
+  model.Floats("ws", {4}, {0.01F, 0.02F, 0.005F, 0.04F});
+  AddInt(model.Node("DequantizeLinear", "wd", {"w", "ws"}), "axis", 0);
+  model.Integers("b", onnx::TensorProto::INT32, {4}, [](int i) { return i * 100 - 150; });
+  model.Floats("bs", {4}, {0.0003125F, 0.000625F, 0.00015625F, 0.00125F});
+  AddInt(model.Node("DequantizeLinear", "bd", {"b", "bs"}), "axis", 0);
+  model.Node("Conv", "conv", {"xd", "wd", "bd"});
+  model.Node("Relu", "relu", {"conv"});
+  model.Floats("ys", {}, {0.0625F});
+  model.Node("QuantizeLinear", "yq", {"relu", "ys", "zero"});
+  model.Node("DequantizeLinear", "yd", {"yq", "ys", "zero"});
+  AddInts(model.Node("MaxPool", "pool", {"yd"}), "kernel_shape", {2, 2});
+  model.Node("QuantizeLinear", "pq", {"pool", "ys", "zero"});
+  model.Node("DequantizeLinear", "pd", {"pq", "ys", "zero"});
+  model.Node("Flatten", "flat", {"pd"});
+  model.Floats("v", {5, 36});
+  model.Floats("vs", {}, {0.0625F});
+  model.Integers("vz", onnx::TensorProto::INT8, {}, 0);
+  model.Node("QuantizeLinear", "vq", {"v", "vs", "vz"});
+  model.Node("DequantizeLinear", "vd", {"vq", "vs", "vz"});
+  AddInt(model.Node("Gemm", "fc", {"flat", "vd"}), "transB", 1);
+  return model.Bytes();
+}
 
 Graph EveryOperation() {
   Graph graph("every");
@@ -129,6 +163,11 @@ Graph EveryOperation() {
   c = add("larger", std::make_shared<ResizeOp>(graph.shape(c), 1, 2), {c});
   c = add("turned", std::make_shared<TransposeOp>(graph.shape(c), std::vector<int>{0, 1, 3, 2}),
           {c});
+  const Quantization bytes{DataType::kU8, 0.0078125F};
+  c = add("small", std::make_shared<QuantizeOp>(QuantizeOp::Step::kQuantize, graph.shape(c), bytes),
+          {c});
+  c = add("real",
+          std::make_shared<QuantizeOp>(QuantizeOp::Step::kDequantize, graph.shape(c), bytes), {c});
   const Shape turned = graph.shape(c);
   c = add("drop", std::make_shared<DropoutOp>(turned, 0.25F, 7), {c});
   const ValueId total = add(
@@ -157,7 +196,8 @@ Graph EveryOperation() {
 
 std::vector<std::string> SampleModels() {
   const Graph graph = EveryOperation();
-  return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset()};
+  return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset(),
+          QuantizedModel()};
 }
 
 }  // namespace topdnn

@@ -16,6 +16,9 @@ Graph EveryOperation();
 // Files of a few kilobytes each: the graph above, and models in the form of other exporters.
 std::vector<std::string> SampleModels();
 
+// A quantized convolution, pooling and inner product, as other programs write them.
+std::string QuantizedModel();
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_TESTS_NETWORKS_ONNX_SAMPLE_GRAPHS_H_

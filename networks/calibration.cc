@@ -1,0 +1,79 @@
+#include "networks/calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/thread_width.h"
+
+namespace topdnn {
+
+namespace {
+
+// The element below which the fraction of the elements lies. Reorders the elements.
+double Quantile(std::vector<double>& values, double fraction) {
+  const auto last = static_cast<double>(values.size() - 1);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::llround(fraction * last));
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+}  // namespace
+
+Calibration::Calibration(Plan& plan, double percentile) : plan_(plan), percentile_(percentile) {}
+
+void Calibration::RunStep() {
+  const ThreadWidth width(plan_.threads());
+  ++steps_;
+  Collect("input", plan_.Find(BufferRole::kInput));
+  for (std::size_t i = 0; i < plan_.stages().size(); ++i) {
+    plan_.RunStage(i);
+    const Stage& stage = plan_.stages()[i];
+    // The buffer of a later stage may take the same memory, so this one is read now.
+    if (stage.pass == StagePass::kForward) Collect(stage.name, stage.buffers.at(Arg::kDst));
+  }
+}
+
+void Calibration::Collect(const std::string& name, BufferId buffer) {
+  std::vector<double> values = plan_.Read(buffer);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  Sum range{*least, *most};
+  const bool finite =
+      std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+  if (!finite) {
+    throw std::invalid_argument(
+        fmt::format("the result of {} is not finite on these images; quantize a network with "
+                    "trained weights",
+                    name));
+  }
+  const auto [entry, is_first] = sums_.try_emplace(name, range);
+  Sum& sum = entry->second;
+  constexpr double kAll = 100;
+  if (percentile_ == kAll) {
+    sum.least = std::min(sum.least, range.least);
+    sum.most = std::max(sum.most, range.most);
+    return;
+  }
+  const double cut = (kAll - percentile_) / (2 * kAll);
+  if (range.least < 0) range.least = std::min(Quantile(values, cut), 0.0);
+  if (range.most > 0) range.most = std::max(Quantile(values, 1 - cut), 0.0);
+  if (is_first) sum = Sum();
+  sum.least += range.least;
+  sum.most += range.most;
+}
+
+std::map<std::string, ValueRange> Calibration::Ranges() const {
+  constexpr double kAll = 100;
+  const double count = percentile_ == kAll ? 1.0 : static_cast<double>(steps_);
+  std::map<std::string, ValueRange> ranges;
+  for (const auto& [name, sum] : sums_) {
+    ranges[name] = {static_cast<float>(sum.least / count), static_cast<float>(sum.most / count)};
+  }
+  return ranges;
+}
+
+}  // namespace topdnn
