@@ -78,7 +78,8 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
   if (!loaded.check.agrees) loaded.failure = loaded.check.reason;
 }
 
-void Report(const LoadedCase& loaded, DataType type, Record& record, benchmark::State& state) {
+void SetKernelRecord(const LoadedCase& loaded, DataType type, Record& record,
+                     benchmark::State& state) {
   HoldTo(CeilingOfKernel(record.isa, type, loaded.kernel->threads()), record);
   JudgeRecord(MeasuredCeilings(loaded.kernel->threads()), record);
   const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
@@ -128,7 +129,7 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     return;
   }
   ReplaySamples(samples, state);
-  Report(loaded, key.execution.type, record, state);
+  SetKernelRecord(loaded, key.execution.type, record, state);
   ++cases.timed;
 }
 

@@ -60,7 +60,7 @@ std::size_t WorkingSetFor(const std::string& resource, const ExperimentSubject& 
                     note);
 }
 
-void Check(const ExperimentSubject& subject) {
+void CheckBandwidthSubject(const ExperimentSubject& subject) {
   if (WidestProbe(ProbeKind::kRead) == nullptr) {
     throw NothingMeasured("--experiment bandwidth: this CPU has no probe that reads memory");
   }
@@ -184,7 +184,7 @@ void AddTo(const BandwidthTimes& measured, Report& report) {
   report.step.bandwidth_experiment = ResultsOf(measured, TimesOfSequence(measured.times));
 }
 
-AddExperiment Run(const ExperimentSubject& subject) {
+AddExperiment RunBandwidth(const ExperimentSubject& subject) {
   const CpuDivision cpus = DivideCpus(subject.topology.cpus_of_cores, subject.plan.threads());
   return [measured = Measure(subject), shared = cpus.share_cores](const BoundsMachine&,
                                                                   Report& report) {
@@ -202,8 +202,8 @@ const ExperimentRegistration kBandwidth(
      .help = "how much slower each stage is beside threads that read from the last cache or "
              "from DRAM on other CPUs",
      .regimes = {Regime::kInNetwork},
-     .check = Check,
-     .run = Run});
+     .check = CheckBandwidthSubject,
+     .run = RunBandwidth});
 
 }  // namespace
 

@@ -143,7 +143,7 @@ void AddStage(const StageMemory& measured, const Surroundings& here, const Bound
   record.topdown_experiment = SplitOf(*shares, others.empty() ? nullptr : &others);
 }
 
-void Check(const ExperimentSubject& subject) {
+void CheckMemorySubject(const ExperimentSubject& subject) {
   std::string why = WhyNoRemapping();
   if (why.empty() && FootprintsFor(subject.topology.caches, subject.plan.threads()).empty()) {
     why = "the size of the L2 cache is not known";
@@ -198,7 +198,7 @@ void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Reg
   report.step.topdown_experiment = std::move(split);
 }
 
-AddExperiment Run(const ExperimentSubject& subject) {
+AddExperiment RunMemory(const ExperimentSubject& subject) {
   return [experiment = RunOn(subject), regime = subject.settings.regime](
              const BoundsMachine& machine, Report& report) {
     AddTo(experiment, machine, regime, report);
@@ -210,8 +210,8 @@ const ExperimentRegistration kMemory(
      .help = "how much of each stage waits for memory, by running it on memory that L2 holds "
              "as a whole",
      .regimes = {Regime::kInNetwork, Regime::kIsolatedHot},
-     .check = Check,
-     .run = Run});
+     .check = CheckMemorySubject,
+     .run = RunMemory});
 
 }  // namespace
 

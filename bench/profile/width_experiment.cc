@@ -75,7 +75,7 @@ bool SameStages(const Plan& a, const Plan& b) {
       [](const Stage& x, const Stage& y) { return x.name == y.name && x.pass == y.pass; });
 }
 
-void Check(const ExperimentSubject& subject) {
+void CheckWidthSubject(const ExperimentSubject& subject) {
   if (subject.plan.threads() > 1) return;
   throw UsageError(
       "--experiment width: needs 2 threads or more, and this run has 1: set --threads");
@@ -150,7 +150,7 @@ void AddTo(const WidthTimes& measured, Report& report) {
   report.step.width_experiment = ScalingOf(measured.threads, TimesOfSequence(measured.times));
 }
 
-AddExperiment Run(const ExperimentSubject& subject) {
+AddExperiment RunWidth(const ExperimentSubject& subject) {
   return [measured = Measure(subject)](const BoundsMachine&, Report& report) {
     AddTo(measured, report);
   };
@@ -160,8 +160,8 @@ const ExperimentRegistration kWidth(
     {.name = "width",
      .help = "how each stage scales from 1 thread to --threads, and its serial share",
      .regimes = {Regime::kInNetwork},
-     .check = Check,
-     .run = Run});
+     .check = CheckWidthSubject,
+     .run = RunWidth});
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "bench/studies/cache_curve.h"
+#include "bench/studies/corun_table.h"
 #include "harness/one_line.h"
 #include "harness/report/json.h"
 #include "harness/report/table.h"
@@ -33,17 +34,9 @@ std::string NameOf(const CachePoint& point, bool by_ways) {
   return fmt::format("{} way{}", point.ways, point.ways == 1 ? "" : "s");
 }
 
-std::string RatioText(const std::optional<Slowdown>& value) {
-  return value ? fmt::format("{:.3f}", value->median) : std::string(kAbsentText);
-}
-
-std::string RangeText(const std::optional<Slowdown>& value) {
-  return value ? fmt::format("{:.3f}-{:.3f}", value->ci95.low, value->ci95.high) : "";
-}
-
 Table::Cell RatioCell(const CorunTimes& times) {
   const bool slower = times.verdict == SharingVerdict::kSlower;
-  return {RatioText(times.slowdown), slower ? Ink::kYellow : Ink::kPlain};
+  return {SlowdownText(times.slowdown), slower ? Ink::kYellow : Ink::kPlain};
 }
 
 std::string PointsTable(const CacheCurve& curve, const Style& style) {
@@ -83,7 +76,7 @@ std::string PointsTable(const CacheCurve& curve, const Style& style) {
                                             MedianOf(times.solo),
                                             MedianOf(times.shared),
                                             RatioCell(times),
-                                            RangeText(times.slowdown),
+                                            SlowdownRangeText(times.slowdown),
                                             Scaled(MedianOf(point.access.shared), 1e9),
                                             Scaled(MedianOf(point.access.solo), 1e9),
                                             Scaled(point.held_bytes, 1 / kMebi),

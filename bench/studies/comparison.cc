@@ -77,7 +77,7 @@ std::optional<double> PeakOf(const std::vector<ComparedRun>& runs, const Find& f
     const StageTimes* const stage = find(run);
     if (stage != nullptr && stage->peak) peaks.push_back(*stage->peak);
   }
-  return peaks.empty() ? std::nullopt : std::optional(Median(peaks));
+  return MedianIfAny(peaks);
 }
 
 template <class Find>

@@ -18,7 +18,7 @@ namespace topdnn {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // A whole number of 0 or more; absent otherwise.
 std::optional<std::int64_t> NumberAt(const Json& json, const char* key) {

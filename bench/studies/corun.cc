@@ -67,7 +67,7 @@ std::optional<double> MedianWait(std::span<const WindowSamples> windows) {
   for (const WindowSamples& window : windows) {
     if (window.waited) waited.push_back(*window.waited);
   }
-  return waited.empty() ? std::nullopt : std::optional(Median(waited));
+  return MedianIfAny(waited);
 }
 
 WindowHooks HooksOf(Partitions* partitions) {

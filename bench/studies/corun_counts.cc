@@ -15,7 +15,7 @@ namespace topdnn {
 
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json CountsJson(const CorunCounts& counts) {
   Json json = {{"reason", counts.reason}, {"events", Json::object()}};

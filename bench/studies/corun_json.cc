@@ -19,9 +19,8 @@ Json MedianJson(const std::optional<Slowdown>& value) {
   return value ? JsonNumber(value->median) : Json();
 }
 
-Json IntervalJson(const std::optional<Slowdown>& value) {
-  if (!value) return nullptr;
-  return {JsonNumber(value->ci95.low), JsonNumber(value->ci95.high)};
+Json Ci95Json(const std::optional<Slowdown>& value) {
+  return value ? IntervalJson(value->ci95) : Json();
 }
 
 const char* NameOf(SharingVerdict verdict) {
@@ -42,7 +41,7 @@ void AddTimes(const CorunTimes& times, Json& json) {
   json["solo"] = SecondsJson(times.solo);
   json["shared"] = SecondsJson(times.shared);
   json["slowdown"] = MedianJson(times.slowdown);
-  json["ci95"] = IntervalJson(times.slowdown);
+  json["ci95"] = Ci95Json(times.slowdown);
   const char* const verdict = NameOf(times.verdict);
   json["verdict"] = verdict == nullptr ? Json() : Json(verdict);
 }
@@ -123,11 +122,11 @@ Json CorunJson(const CorunGroup& group, const std::optional<std::vector<CorunPai
   for (const CorunMember& member : group.members) json["group"].push_back(CorunMemberJson(member));
   json["notes"] = group.notes;
   json["stp"] = MedianJson(group.stp);
-  json["stp_ci95"] = IntervalJson(group.stp);
+  json["stp_ci95"] = Ci95Json(group.stp);
   json["antt"] = MedianJson(group.antt);
-  json["antt_ci95"] = IntervalJson(group.antt);
+  json["antt_ci95"] = Ci95Json(group.antt);
   json["fairness"] = MedianJson(group.fairness);
-  json["fairness_ci95"] = IntervalJson(group.fairness);
+  json["fairness_ci95"] = Ci95Json(group.fairness);
   if (!matrix) return json;
   json["matrix"] = Json::array();
   for (const CorunPair& pair : *matrix) {

@@ -39,7 +39,7 @@ class NetworkMember final : public Member {
         seconds_(calls_.stages().size()),
         marks_(calls_.stages().size() + 1) {
     images_.FillNext(*workload_.plan);
-    Check(options, training);
+    RequireStep(options, training, *workload_.plan);
     iteration_seconds_ = WarmUp([this] { Step(seconds_); });
     if (counting.exact) {
       CountExactly(options, training);
@@ -71,16 +71,6 @@ class NetworkMember final : public Member {
   }
 
  private:
-  void Check(const WorkloadOptions& options, bool training) {
-    const StepChecks checks = CheckStep(options, training, *workload_.plan);
-    for (std::size_t i = 0; i < checks.stages.size(); ++i) {
-      if (checks.stages[i].agrees) continue;
-      throw std::runtime_error(fmt::format("{} disagrees with the reference: {}",
-                                           LabelOf(workload_.plan->stages()[i]),
-                                           checks.stages[i].reason));
-    }
-  }
-
   // The next batch is copied before the first mark, so it does not count.
   void Step(std::span<double> seconds) {
     images_.FillNext(*workload_.plan);

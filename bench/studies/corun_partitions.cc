@@ -113,10 +113,6 @@ void SetMask(const CacheControl& cache, std::uint64_t mask, Schemata& schemata) 
   }
 }
 
-std::optional<double> MedianOf(const std::vector<double>& values) {
-  return values.empty() ? std::nullopt : std::optional(Median(values));
-}
-
 void AddRate(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after,
              double seconds, std::vector<double>& rates) {
   if (!before || !after || *after < *before || !(seconds > 0)) return;
@@ -233,9 +229,9 @@ void Partitions::EndWindow(std::size_t kind) {
 PartitionReadings Partitions::ReadingsOf(std::size_t kind, std::size_t workload) const {
   if (kind >= samples_.size()) return {};
   const Samples& samples = samples_[kind][workload];
-  return {.occupancy = MedianOf(samples.occupancy),
-          .bytes_per_second = MedianOf(samples.rate),
-          .local_bytes_per_second = MedianOf(samples.local_rate)};
+  return {.occupancy = MedianIfAny(samples.occupancy),
+          .bytes_per_second = MedianIfAny(samples.rate),
+          .local_bytes_per_second = MedianIfAny(samples.local_rate)};
 }
 
 }  // namespace topdnn

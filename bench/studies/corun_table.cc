@@ -17,14 +17,6 @@ namespace topdnn {
 
 namespace {
 
-std::string RatioText(const std::optional<Slowdown>& value) {
-  return value ? fmt::format("{:.3f}", value->median) : std::string(kAbsentText);
-}
-
-std::string RangeText(const std::optional<Slowdown>& value) {
-  return value ? fmt::format("{:.3f}-{:.3f}", value->ci95.low, value->ci95.high) : "";
-}
-
 std::string WordOf(SharingVerdict verdict) {
   if (verdict == SharingVerdict::kSlower) return "slower";
   return verdict == SharingVerdict::kFaster ? "faster" : "";
@@ -48,8 +40,8 @@ void AddRow(const CorunTimes& times, Table& table) {
              MedianCell(times.solo),
              MedianCell(times.shared),
              times.lost(),
-             {RatioText(times.slowdown), ink},
-             RangeText(times.slowdown),
+             {SlowdownText(times.slowdown), ink},
+             SlowdownRangeText(times.slowdown),
              {WordOf(times.verdict), ink},
              MillionsCell(times.counts, "exact/instructions"),
              MillionsCell(times.counts, std::string(kFlopsEvent))});
@@ -213,7 +205,7 @@ std::string CellText(const CorunPair& pair) {
   const bool differs = pair.iteration.verdict == SharingVerdict::kSlower ||
                        pair.iteration.verdict == SharingVerdict::kFaster;
   const bool degraded = pair.status == Status::kDegraded;
-  return RatioText(pair.iteration.slowdown) + (differs ? "*" : "") + (degraded ? "?" : "");
+  return SlowdownText(pair.iteration.slowdown) + (differs ? "*" : "") + (degraded ? "?" : "");
 }
 
 std::string Figure(const char* name, const std::optional<Slowdown>& value) {
@@ -223,6 +215,14 @@ std::string Figure(const char* name, const std::optional<Slowdown>& value) {
 }
 
 }  // namespace
+
+std::string SlowdownText(const std::optional<Slowdown>& value) {
+  return value ? fmt::format("{:.3f}", value->median) : std::string(kAbsentText);
+}
+
+std::string SlowdownRangeText(const std::optional<Slowdown>& value) {
+  return value ? fmt::format("{:.3f}-{:.3f}", value->ci95.low, value->ci95.high) : "";
+}
 
 std::string CorunTable(const CorunGroup& group, std::size_t most_stages, const Style& style) {
   std::string text;

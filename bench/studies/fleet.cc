@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 24;
+constexpr std::size_t kMostPlanBytes = std::size_t{1} << 24;
 
 // Why a task that has ended lacks cases.
 std::string ProblemOf(const Fleet& fleet, const FleetTask& task) {
@@ -83,7 +83,7 @@ Fleet ReadFleet(const std::string& study) {
     throw UsageError(fmt::format("{}: there is no {}: `topdnn fleet submit STUDY` makes it",
                                  OneLine(study), kFleetFile));
   }
-  const Json json = Json::parse(ReadWholeFile(file, kMostBytes), nullptr, false);
+  const Json json = Json::parse(ReadWholeFile(file, kMostPlanBytes), nullptr, false);
   try {
     if (json.at("schema") != kResultSchema) throw UsageError("");
     Fleet fleet{.folder = folder,

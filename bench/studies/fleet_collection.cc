@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 // Of the machine in a profile: what the nodes of a kind should have in common. Their memory differs
 // by some pages, and their software is compared by `compare`.
 constexpr const char* kHardware[] = {
@@ -69,10 +69,10 @@ std::string BrandOf(const Json& hardware) {
 void CopyCase(const FinishedCase& one, const fs::path& to) {
   const std::string file = TextAt(one.row, "file");
   if (file.empty()) return;
-  const std::string text = ReadWholeFile(one.folder / file, kMostBytes);
+  const std::string text = ReadWholeFile(one.folder / file, kMostFileBytes);
   std::error_code none;
   const fs::path copy = to / file;
-  if (fs::exists(copy, none) && ReadWholeFile(copy, kMostBytes) == text) return;
+  if (fs::exists(copy, none) && ReadWholeFile(copy, kMostFileBytes) == text) return;
   WriteFileAtomically(copy.string(), text);
 }
 

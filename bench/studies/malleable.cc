@@ -71,16 +71,6 @@ std::vector<std::string> SourcesOf(const MalleableOptions& options) {
   return sources;
 }
 
-void CheckAgainstReference(const MalleableOptions& options, Workload& workload) {
-  const StepChecks checks = CheckStep(options.workload, options.training(), *workload.plan);
-  for (std::size_t i = 0; i < checks.stages.size(); ++i) {
-    if (checks.stages[i].agrees) continue;
-    throw std::runtime_error(fmt::format("{} disagrees with the reference: {}",
-                                         LabelOf(workload.plan->stages()[i]),
-                                         checks.stages[i].reason));
-  }
-}
-
 MalleableResult Measure(const MalleableOptions& options, const std::vector<std::string>& sources,
                         const PhaseSettings& settings, WidthControl& control, MalleableRun& run) {
   ProgressLine line(options.quiet ? Style{} : DetectStyle(stderr));
@@ -159,7 +149,7 @@ int RunMalleableStudy(MalleableOptions options) {
   Workload workload = MalleableWorkload(options.workload, options.training(), bounds.most);
   MalleableRun run(options.workload, workload, control);
   run.Feed();
-  CheckAgainstReference(options, workload);
+  RequireStep(options.workload, options.training(), *workload.plan);
   const PhaseSettings settings = {.widths = widths,
                                   .changes = options.changes,
                                   .socket_path = socket,

@@ -73,7 +73,7 @@ Json JobJson(const MalleableOptions& options, const Workload& workload, WidthBou
   json["seconds"] = JsonNumber(times.seconds);
   json["images_per_second"] =
       run.completed() > 0 ? JsonNumber(images / times.seconds) : Json(nullptr);
-  json["step"] = {{"seconds", times.steps.empty() ? Json() : SecondsJson(Summarize(times.steps))}};
+  json["step"] = {{"seconds", SecondsJson(SummaryIfAny(times.steps))}};
   json["first_loss"] = JsonNumber(times.first_loss);
   json["loss"] = JsonNumber(times.loss);
   json["changes"] = run.change_count();

@@ -20,11 +20,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<Summary> SummaryOf(std::span<const double> seconds) {
-  if (seconds.empty()) return std::nullopt;
-  return Summarize(seconds);
-}
-
 std::optional<double> RateOf(std::span<const double> seconds, std::int64_t batch) {
   if (seconds.empty()) return std::nullopt;
   return static_cast<double>(batch) / Median(seconds);
@@ -37,12 +32,6 @@ std::vector<double> AllOf(const MalleableResult& result,
     all.insert(all.end(), (source.*figures).begin(), (source.*figures).end());
   }
   return all;
-}
-
-Json IntervalJson(std::span<const double> samples) {
-  const auto interval = MedianInterval(samples);
-  if (!interval) return nullptr;
-  return {JsonNumber(interval->low), JsonNumber(interval->high)};
 }
 
 // The cost of a change may be negative.
@@ -70,8 +59,8 @@ std::string SourceTable(const MalleableResult& result, const Style& style) {
     return SignedTime(seconds, style.unicode);
   };
   for (const SourceFigures& source : result.sources) {
-    const auto latency = SummaryOf(source.latencies);
-    const auto cost = SummaryOf(source.costs);
+    const auto latency = SummaryIfAny(source.latencies);
+    const auto cost = SummaryIfAny(source.costs);
     table.Add({source.name, fmt::format("{}", source.changes),
                text(latency ? std::optional(latency->median) : std::nullopt),
                text(latency ? std::optional(latency->p90) : std::nullopt),
@@ -86,10 +75,9 @@ std::string SourceTable(const MalleableResult& result, const Style& style) {
 std::string ThroughputText(const MalleableResult& result, std::int64_t batch, const Style& style) {
   std::string text;
   for (const FixedWidth& fixed : result.fixed) {
-    text += fmt::format(
-        "width {}: {} images/s, step {}\n", fixed.threads, FigureText(RateOf(fixed.seconds, batch)),
-        TimeText(fixed.seconds.empty() ? std::nullopt : std::optional(Median(fixed.seconds)),
-                 style.unicode));
+    text += fmt::format("width {}: {} images/s, step {}\n", fixed.threads,
+                        FigureText(RateOf(fixed.seconds, batch)),
+                        TimeText(MedianIfAny(fixed.seconds), style.unicode));
   }
   const ChangingWidth& changing = result.changing;
   if (changing.seconds > 0) {
@@ -143,17 +131,17 @@ void AddMalleableFigures(const MalleableResult& result, std::int64_t batch, doub
   for (const SourceFigures& source : result.sources) changes += source.changes;
   json["complete"] = result.complete;
   json["changes"] = changes;
-  json["latency"] = SecondsJson(SummaryOf(latencies));
-  json["cost"] = SecondsJson(SummaryOf(costs));
-  json["cost_ci95"] = IntervalJson(costs);
+  json["latency"] = SecondsJson(SummaryIfAny(latencies));
+  json["cost"] = SecondsJson(SummaryIfAny(costs));
+  json["cost_ci95"] = IntervalJson(MedianInterval(costs));
   json["sources"] = Json::array();
   for (const SourceFigures& source : result.sources) {
     json["sources"].push_back(
         {{"name", source.name},
          {"changes", source.changes},
-         {"latency", SecondsJson(SummaryOf(source.latencies))},
-         {"cost", SecondsJson(SummaryOf(source.costs))},
-         {"cost_ci95", IntervalJson(source.costs)},
+         {"latency", SecondsJson(SummaryIfAny(source.latencies))},
+         {"cost", SecondsJson(SummaryIfAny(source.costs))},
+         {"cost_ci95", IntervalJson(MedianInterval(source.costs))},
          {"steps_to_steady",
           source.steps_to_steady ? Json(*source.steps_to_steady) : Json(nullptr)}});
   }
@@ -161,7 +149,7 @@ void AddMalleableFigures(const MalleableResult& result, std::int64_t batch, doub
   for (const FixedWidth& fixed : result.fixed) {
     json["fixed"].push_back({{"threads", fixed.threads},
                              {"images_per_second", JsonNumber(RateOf(fixed.seconds, batch))},
-                             {"seconds", SecondsJson(SummaryOf(fixed.seconds))}});
+                             {"seconds", SecondsJson(SummaryIfAny(fixed.seconds))}});
   }
   const ChangingWidth& changing = result.changing;
   const auto images = static_cast<double>(changing.steps * batch);

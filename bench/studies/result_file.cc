@@ -63,7 +63,7 @@ void CheckSchema(const std::string& path, ResultKind kind, const Json& json) {
       path, schema->dump(), kResultSchema));
 }
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostResultBytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -87,7 +87,8 @@ ResultFile ReadResult(const std::string& path) {
     result.path = path;
     return result;
   }
-  Json json = Json::parse(ReadWholeFile(path, kMostBytes), nullptr, /*allow_exceptions=*/false);
+  Json json =
+      Json::parse(ReadWholeFile(path, kMostResultBytes), nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) {
     throw UsageError(
         fmt::format("{}: not JSON, or truncated: give a file that topdnn wrote with --json", path));

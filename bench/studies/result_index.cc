@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kVersion = 2;
+constexpr std::int64_t kIndexVersion = 2;
 
 // The state of a run's file when it was read.
 using FileState = std::pair<std::int64_t, std::int64_t>;  // bytes, time of change in ns
@@ -46,7 +46,7 @@ void CreateTables(Database& database) {
       "CREATE TABLE stages (result_id TEXT, name TEXT, pass TEXT, op TEXT, implementation TEXT, "
       "status TEXT, seconds REAL, gflops REAL, peak_fraction REAL)");
   database.Run("CREATE INDEX stages_of_result ON stages (result_id)");
-  database.Run(fmt::format("PRAGMA user_version = {}", kVersion));
+  database.Run(fmt::format("PRAGMA user_version = {}", kIndexVersion));
 }
 
 // A member as a value of the database; NULL if it is absent or structured.
@@ -155,7 +155,7 @@ Database OpenFile(const ResultStore& store) {
   const bool fresh = !fs::exists(store.IndexPath());
   if (fresh) ResultIndex::Rebuild(store);
   Database database(store.IndexPath().string(), Database::Access::kReadWrite);
-  if (VersionOf(database) != kVersion) throw DatabaseError("it has another version");
+  if (VersionOf(database) != kIndexVersion) throw DatabaseError("it has another version");
   const DatabaseTable check = database.Run("PRAGMA quick_check(1)");
   if (check.rows.at(0).at(0) != DatabaseValue(std::string("ok")))
     throw DatabaseError("it is damaged");

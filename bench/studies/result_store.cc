@@ -29,11 +29,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kMarker = "topdnn-store.json";
 constexpr const char* kVersionKey = "topdnn_store";
-constexpr int kVersion = 1;
+constexpr int kStoreVersion = 1;
 constexpr const char* kRuns = "runs";
 constexpr const char* kStored = "stored.json";
 constexpr const char* kUnfinished = ".new-";
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+constexpr std::size_t kMostStoredBytes = std::size_t{1} << 30;
 
 [[noreturn]] void CannotWrite(const fs::path& path, const std::error_code& error) {
   throw WriteError(
@@ -107,11 +107,11 @@ ResultStore ResultStore::Open(const fs::path& folder) {
                     "with --store",
                     folder.string(), kMarker));
   }
-  const Json json = Json::parse(ReadWholeFile(marker, kMostBytes), nullptr, false);
+  const Json json = Json::parse(ReadWholeFile(marker, kMostStoredBytes), nullptr, false);
   const auto version = json.is_object() ? json.find(kVersionKey) : json.end();
-  if (version == json.end() || *version != kVersion) {
+  if (version == json.end() || *version != kStoreVersion) {
     throw UsageError(fmt::format("{}: is not a store of version {}: use the topdnn that made it",
-                                 folder.string(), kVersion));
+                                 folder.string(), kStoreVersion));
   }
   return ResultStore(folder);
 }
@@ -126,7 +126,7 @@ ResultStore ResultStore::OpenOrMake(const fs::path& folder) {
   if (fresh) {
     fs::create_directories(folder / kRuns, error);
     if (error) CannotWrite(folder / kRuns, error);
-    WriteFileAtomically(marker.string(), JsonText(Json{{kVersionKey, kVersion}}));
+    WriteFileAtomically(marker.string(), JsonText(Json{{kVersionKey, kStoreVersion}}));
   }
   return Open(folder);
 }
@@ -190,7 +190,7 @@ std::string ResultStore::MachineOf(const std::string& id) const {
   std::error_code none;
   const fs::path file = folder_ / kRuns / id / kStored;
   if (!fs::exists(file, none)) return "";
-  return TextAt(Json::parse(ReadWholeFile(file, kMostBytes), nullptr, false), "machine");
+  return TextAt(Json::parse(ReadWholeFile(file, kMostStoredBytes), nullptr, false), "machine");
 }
 
 std::vector<std::string> ResultStore::Add(const std::string& path) const {
@@ -236,7 +236,7 @@ std::string ResultStore::Find(const std::string& id) const {
 }
 
 std::string ResultStore::Read(const std::string& id) const {
-  return ReadWholeFile(ResultPath(id), kMostBytes);
+  return ReadWholeFile(ResultPath(id), kMostStoredBytes);
 }
 
 fs::path ResultStore::ResultPath(const std::string& id) const {

@@ -3,10 +3,8 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +13,7 @@
 #include "bench/command_line/command.h"
 #include "bench/workload/libraries.h"
 #include "harness/machine/cpu.h"
+#include "harness/machine/machine.h"
 
 namespace topdnn {
 
@@ -53,12 +52,6 @@ std::string BuildId() {
   };
   dl_iterate_phdr(visit, &id);
   return id;
-}
-
-std::string HostName() {
-  std::array<char, 256> name = {};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
 }
 
 Json ToJson(const RankIdentity& rank) {

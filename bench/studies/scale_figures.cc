@@ -14,11 +14,6 @@ namespace topdnn {
 
 namespace {
 
-std::optional<double> MedianOf(std::span<const double> samples) {
-  if (samples.empty()) return std::nullopt;
-  return Median(samples);
-}
-
 using Value = std::function<double(const StepTimes& step)>;
 
 // By step: the mean over the ranks.
@@ -76,7 +71,7 @@ BucketFigures FiguresOfBucket(const GroupRun& run, std::size_t bucket, Wire wire
   figures.bytes = run.buckets[bucket].elements * BytesOf(wire);
   if (run.ranks == 1) return figures;
   const auto median = [&](double BucketTimes::*member) {
-    return MedianOf(
+    return MedianIfAny(
         Means(run, [&](const StepTimes& step) { return step.buckets[bucket].*member; }));
   };
   figures.seconds = median(&BucketTimes::seconds);

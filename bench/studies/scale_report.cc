@@ -23,16 +23,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::optional<double> MedianOf(std::span<const double> samples) {
-  if (samples.empty()) return std::nullopt;
-  return Median(samples);
-}
-
-std::optional<Summary> SummaryOf(std::span<const double> samples) {
-  if (samples.empty()) return std::nullopt;
-  return Summarize(samples);
-}
-
 // Absent for one rank, which does not communicate.
 std::optional<double> CommunicationOf(const GroupFigures& group, bool with_hidden) {
   if (group.ranks == 1 || group.exposed.empty()) return std::nullopt;
@@ -50,7 +40,7 @@ std::string VerdictText(const ScaleReport& report, const Style& style) {
   const GroupFigures& last = report.groups.back();
   std::string text = fmt::format("verdict: {}", NameOf(report.verdict.status));
   if (!report.verdict.reason.empty()) text += fmt::format(" ({})", report.verdict.reason);
-  const auto step = MedianOf(last.step);
+  const auto step = MedianIfAny(last.step);
   if (!step) return Wrap(text + "; no times", style.width, 2);
   text += fmt::format("; {} rank{}: a step of {} images takes {}", last.ranks,
                       last.ranks == 1 ? "" : "s", last.global_batch, TimeText(step, style.unicode));
@@ -132,8 +122,8 @@ std::string IntervalText(std::span<const double> seconds, const Style& style) {
 }
 
 std::optional<Speedup> SpeedupIn(const ScaleReport& report, const GroupFigures& group, bool weak) {
-  const auto one = MedianOf(report.groups.front().step);
-  const auto own = MedianOf(group.step);
+  const auto one = MedianIfAny(report.groups.front().step);
+  const auto own = MedianIfAny(group.step);
   if (report.groups.front().ranks != 1 || !one || !own) return std::nullopt;
   return SpeedupOf(*one, *own, group.ranks, weak);
 }
@@ -149,8 +139,8 @@ std::string ScalingTable(const ScaleReport& report, bool weak, const Style& styl
                {.name = "efficiency", .kind = Kind::kPercent}});
   for (const GroupFigures& group : report.groups) {
     const auto speedup = SpeedupIn(report, group, weak);
-    table.Add({fmt::format("{}", group.ranks), MedianOf(group.step),
-               IntervalText(group.step, style), MedianOf(group.compute),
+    table.Add({fmt::format("{}", group.ranks), MedianIfAny(group.step),
+               IntervalText(group.step, style), MedianIfAny(group.compute),
                CommunicationOf(group, false),
                speedup ? std::optional(speedup->images) : std::nullopt,
                speedup ? std::optional(speedup->efficiency) : std::nullopt});
@@ -169,21 +159,16 @@ Json BucketJson(const BucketFigures& bucket) {
           {"ceiling_share", JsonNumber(bucket.ceiling_share)}};
 }
 
-Json IntervalJson(std::span<const double> samples) {
-  const auto interval = MedianInterval(samples);
-  if (!interval) return nullptr;
-  return {JsonNumber(interval->low), JsonNumber(interval->high)};
-}
-
 // The keys of a group of ranks.
 void AddGroup(const GroupFigures& group, Json& json) {
-  const auto summary = SummaryOf(group.step);
+  const auto summary = SummaryIfAny(group.step);
   json["global_batch"] = group.global_batch;
-  json["step"] = {{"seconds", SecondsJson(summary)}, {"ci95", IntervalJson(group.step)}};
-  const auto step = MedianOf(group.step);
+  json["step"] = {{"seconds", SecondsJson(summary)},
+                  {"ci95", IntervalJson(MedianInterval(group.step))}};
+  const auto step = MedianIfAny(group.step);
   json["images_per_second"] =
       step ? JsonNumber(static_cast<double>(group.global_batch) / *step) : Json();
-  json["compute"] = JsonNumber(MedianOf(group.compute));
+  json["compute"] = JsonNumber(MedianIfAny(group.compute));
   json["communication"] = JsonNumber(CommunicationOf(group, true));
   json["exposed"] = JsonNumber(CommunicationOf(group, false));
   json["buckets"] = Json::array();

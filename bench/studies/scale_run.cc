@@ -49,18 +49,9 @@ bool ReadsGradients(const Plan& plan, const Stage& stage) {
          });
 }
 
-void CheckAgainstReference(const WorkloadOptions& options, Plan& plan) {
-  const StepChecks checks = CheckStep(options, /*training=*/true, plan);
-  for (std::size_t i = 0; i < checks.stages.size(); ++i) {
-    if (checks.stages[i].agrees) continue;
-    throw std::runtime_error(fmt::format("{} disagrees with the reference: {}",
-                                         LabelOf(plan.stages()[i]), checks.stages[i].reason));
-  }
-}
-
 // Batches kept for feeding, of the whole group: a few, and at most this many bytes.
 constexpr std::int64_t kMostBatches = 8;
-constexpr std::int64_t kMostBytes = std::int64_t{256} << 20;
+constexpr std::int64_t kMostImageBytes = std::int64_t{256} << 20;
 
 // Reads the group's first batches, and keeps this rank's part of each.
 std::vector<Batch> ReadParts(const WorkloadOptions& options, const Workload& workload,
@@ -75,7 +66,7 @@ std::vector<Batch> ReadParts(const WorkloadOptions& options, const Workload& wor
                                    .prefetch = 0});
   const std::int64_t bytes = global_batch * workload.image.elements() * 4;
   const std::int64_t count = std::clamp<std::int64_t>(
-      kMostBytes / bytes, 1, std::min(kMostBatches, loader.batches_per_epoch()));
+      kMostImageBytes / bytes, 1, std::min(kMostBatches, loader.batches_per_epoch()));
   std::vector<Batch> parts;
   for (std::int64_t i = 0; i < count; ++i) {
     parts.push_back(PartOf(loader.Next(), rank * workload.batch, workload.batch));
@@ -163,7 +154,7 @@ RankRun::RankRun(const ScaleOptions& options, std::int64_t global_batch, Transpo
   batches_ = ReadParts(own, workload_, global_batch, transport.rank(), source_);
   const std::vector<std::byte> state = plan.SaveState();
   FeedBatch(plan, batches_.front());
-  CheckAgainstReference(own, plan);
+  RequireStep(own, /*training=*/true, plan);
   ThrowOnRunFailure();
   plan.RestoreState(state);
   std::vector<GradientBlock> blocks = GradientBlocksOf(plan);

@@ -1,10 +1,8 @@
 #include "bench/studies/sweep.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +16,7 @@
 #include "bench/studies/result_file.h"
 #include "bench/studies/sweep_result.h"
 #include "harness/machine/cpu_set.h"
+#include "harness/machine/machine.h"
 
 namespace topdnn {
 
@@ -27,13 +26,6 @@ using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
 // The name of this machine: Slurm's, if it started this process.
-std::string HostName() {
-  if (const char* const node = std::getenv("SLURMD_NODENAME")) return node;
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return name.data();
-}
-
 // Whether someone ends the sweep with its cases, as Slurm does when it cancels or requeues a job:
 // all processes of the job get the signal.
 bool EndedFromOutside(const ChildOutcome& outcome) {
@@ -148,7 +140,9 @@ class SweepRun {
     if (by_budget || EndedFromOutside(outcome)) return false;
     Json row = RowOf(one, plan_.settings);
     row["process_seconds"] = outcome.seconds;
-    row["host"] = HostName();
+    // Slurm's name of the node may differ from the host's.
+    const char* const node = std::getenv("SLURMD_NODENAME");
+    row["host"] = node != nullptr ? node : HostName();
     const Json profile = FindProfile(folder_.PathOf(""), id);
     if (profile.is_null()) {
       AddEnd(outcome, row);

@@ -175,4 +175,13 @@ StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
   return checks;
 }
 
+void RequireStep(const WorkloadOptions& options, bool training, Plan& plan) {
+  const StepChecks checks = CheckStep(options, training, plan);
+  for (std::size_t i = 0; i < checks.stages.size(); ++i) {
+    if (checks.stages[i].agrees) continue;
+    throw std::runtime_error(fmt::format("{} disagrees with the reference: {}",
+                                         LabelOf(plan.stages()[i]), checks.stages[i].reason));
+  }
+}
+
 }  // namespace topdnn

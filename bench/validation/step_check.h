@@ -31,6 +31,9 @@ std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks)
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
                      const std::string& known_checks = "");
 
+// The same. Throws std::runtime_error with the first stage that disagrees.
+void RequireStep(const WorkloadOptions& options, bool training, Plan& plan);
+
 inline constexpr std::int64_t kMaxCheckedMacs = std::int64_t{4} * 1000 * 1000 * 1000;
 
 }  // namespace topdnn

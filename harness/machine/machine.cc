@@ -68,6 +68,11 @@ nlohmann::ordered_json ToJson(const Frequency& frequency) {
 
 }  // namespace
 
+std::string HostName() {
+  utsname names{};
+  return uname(&names) == 0 ? names.nodename : "unknown";
+}
+
 std::int64_t AvailableMemory() { return Available(ReadCgroupLimits()); }
 
 Machine DescribeMachine() {

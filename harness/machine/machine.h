@@ -38,6 +38,9 @@ Machine DescribeMachine();
 // Bytes that this process can still allocate, according to the kernel and the control group.
 std::int64_t AvailableMemory();
 
+// The host's name; "unknown" if the kernel does not give it.
+std::string HostName();
+
 nlohmann::ordered_json ToJson(const Machine& machine);
 
 }  // namespace topdnn

@@ -18,20 +18,9 @@ namespace {
 
 constexpr std::size_t kStrip = 25;
 
-const Bound* Find(const TopdownBounds& bounds, const char* node) {
-  const auto found = bounds.find(node);
-  return found == bounds.end() ? nullptr : &found->second;
-}
-
-// "12-38", in percent.
-std::string IntervalText(const Bound* bound) {
-  if (bound == nullptr) return std::string(kAbsentText);
-  return fmt::format("{:.0f}-{:.0f}", std::floor(bound->low * 100), std::ceil(bound->high * 100));
-}
-
 const Bound* MemoryOf(const TopdownBounds& bounds) {
-  const Bound* alone = Find(bounds, "Memory_Bound");
-  return alone != nullptr ? alone : Find(bounds, "Memory_And_Frontend_Bound");
+  const Bound* alone = FindBound(bounds, "Memory_Bound");
+  return alone != nullptr ? alone : FindBound(bounds, "Memory_And_Frontend_Bound");
 }
 
 // "RRRRCCCCCC.......MMM": letters for the lower ends, dots for slots that may belong to any node.
@@ -40,8 +29,8 @@ std::string Strip(const TopdownBounds& bounds) {
     const double low = bound == nullptr ? 0 : bound->low;
     return static_cast<std::size_t>(low * static_cast<double>(kStrip));
   };
-  const std::size_t retiring = columns(Find(bounds, "Retiring"));
-  const std::size_t core = columns(Find(bounds, "Core_Bound"));
+  const std::size_t retiring = columns(FindBound(bounds, "Retiring"));
+  const std::size_t core = columns(FindBound(bounds, "Core_Bound"));
   const std::size_t memory = columns(MemoryOf(bounds));
   std::string strip = std::string(retiring, 'R') + std::string(core, 'C');
   strip += std::string(kStrip - std::min(kStrip, retiring + core + memory), '.');
@@ -55,11 +44,12 @@ bool HasBounds(const Record& record) {
 void AddBounds(const Record& record, const std::string& name, Table& table) {
   if (!HasBounds(record)) return;
   const TopdownBounds& bounds = *record.topdown_bounds;
-  const bool joined = Find(bounds, "Memory_And_Frontend_Bound") != nullptr;
-  table.Add({name, WordsOf(record.pass), IntervalText(Find(bounds, "Retiring")),
-             IntervalText(Find(bounds, "Bad_Speculation")),
-             IntervalText(Find(bounds, "Core_Bound")), IntervalText(MemoryOf(bounds)),
-             joined ? "in memory" : IntervalText(Find(bounds, "Frontend_Bound")), Strip(bounds)});
+  const bool joined = FindBound(bounds, "Memory_And_Frontend_Bound") != nullptr;
+  const auto text = [](const Bound* bound) { return BoundText(bound, kAbsentText); };
+  table.Add({name, WordsOf(record.pass), text(FindBound(bounds, "Retiring")),
+             text(FindBound(bounds, "Bad_Speculation")), text(FindBound(bounds, "Core_Bound")),
+             text(MemoryOf(bounds)),
+             joined ? "in memory" : text(FindBound(bounds, "Frontend_Bound")), Strip(bounds)});
 }
 
 void AddRoofline(const Record& record, Table& table) {
@@ -93,6 +83,16 @@ std::string BoundsReasons(const Report& report, const Style& style) {
 }
 
 }  // namespace
+
+const Bound* FindBound(const TopdownBounds& bounds, const char* node) {
+  const auto found = bounds.find(node);
+  return found == bounds.end() ? nullptr : &found->second;
+}
+
+std::string BoundText(const Bound* bound, std::string_view absent) {
+  if (bound == nullptr) return std::string(absent);
+  return fmt::format("{:.0f}-{:.0f}", std::floor(bound->low * 100), std::ceil(bound->high * 100));
+}
 
 std::string BoundsTable(const Report& report, const Style& style) {
   constexpr Table::Kind kRight = Table::Kind::kRight;

@@ -5,6 +5,7 @@
 #define TOPDNN_HARNESS_REPORT_BOUNDS_TABLE_H_
 
 #include <string>
+#include <string_view>
 
 #include "harness/record.h"
 #include "harness/report/style.h"
@@ -15,6 +16,12 @@ namespace topdnn {
 // and a strip of their lower ends. Below it is each reason for missing bounds, once. Empty if there
 // are neither bounds nor reasons.
 std::string BoundsTable(const Report& report, const Style& style);
+
+// The bound of a node; null if there is none.
+const Bound* FindBound(const TopdownBounds& bounds, const char* node);
+
+// "12-38", in percent, rounded outward; `absent` if the bound is null.
+std::string BoundText(const Bound* bound, std::string_view absent);
 
 // A line for each stage that has a roofline: FLOP/s, intensities, the lowest roof, and the share of
 // that roof. Empty if no stage has one.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "harness/report/bounds_table.h"
 #include "harness/report/grouped_names.h"
 #include "harness/report/registry.h"
 #include "harness/report/table.h"
@@ -15,17 +16,8 @@ namespace topdnn {
 
 namespace {
 
-const Bound* Find(const TopdownBounds& split, const char* node) {
-  const auto found = split.find(node);
-  return found == split.end() ? nullptr : &found->second;
-}
-
-// "12-38", in percent, rounded outward; empty if there is none, so that a column of none is left
-// out.
-std::string IntervalText(const Bound* bound) {
-  if (bound == nullptr) return "";
-  return fmt::format("{:.0f}-{:.0f}", std::floor(bound->low * 100), std::ceil(bound->high * 100));
-}
+// Empty if there is none, so that a column of none is left out.
+std::string NodeText(const Bound* bound) { return BoundText(bound, ""); }
 
 // How much faster the record would be without this share of its time.
 std::optional<double> SpeedupWithout(double share) {
@@ -61,13 +53,13 @@ std::string ApartText(const Record& record, const Bound& memory) {
 void AddRow(const Record& record, const std::string& name, Table& table) {
   if (!record.topdown_experiment) return;
   const TopdownBounds& split = *record.topdown_experiment;
-  const Bound* memory = Find(split, "Memory_Bound");
+  const Bound* memory = FindBound(split, "Memory_Bound");
   table.Add({name, WordsOf(record.pass),
              record.seconds ? std::optional(record.seconds->median) : std::nullopt,
-             IntervalText(memory), PmuText(record), ApartText(record, *memory),
-             IntervalText(Find(split, "L3_Bound")), IntervalText(Find(split, "DRAM_Bound")),
-             IntervalText(Find(split, "Retiring")), IntervalText(Find(split, "Core_Bound")),
-             IntervalText(Find(split, "Rest")), SpeedupWithout(memory->high)});
+             NodeText(memory), PmuText(record), ApartText(record, *memory),
+             NodeText(FindBound(split, "L3_Bound")), NodeText(FindBound(split, "DRAM_Bound")),
+             NodeText(FindBound(split, "Retiring")), NodeText(FindBound(split, "Core_Bound")),
+             NodeText(FindBound(split, "Rest")), SpeedupWithout(memory->high)});
 }
 
 // The time that memory costs, at least.

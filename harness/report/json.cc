@@ -55,10 +55,6 @@ Json BillionsOf(std::optional<double> value) {
   return JsonNumber(value ? std::optional(*value * 1e-9) : std::nullopt);
 }
 
-Json IntervalJson(const Interval& interval) {
-  return {JsonNumber(interval.low), JsonNumber(interval.high)};
-}
-
 // The experiments on threads and bandwidth; no keys without them.
 void AddExperiments(const Record& record, Json& json) {
   if (record.status == Status::kFailed) return;
@@ -162,6 +158,11 @@ Json JsonNumber(std::optional<double> value) {
     return static_cast<std::int64_t>(*value);
   }
   return *value;
+}
+
+Json IntervalJson(const std::optional<Interval>& interval) {
+  if (!interval) return nullptr;
+  return {JsonNumber(interval->low), JsonNumber(interval->high)};
 }
 
 Json SecondsJson(const std::optional<Summary>& seconds) {

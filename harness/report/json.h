@@ -10,6 +10,7 @@
 #include <string>
 
 #include "harness/record.h"
+#include "harness/statistics/interval.h"
 
 namespace topdnn {
 
@@ -18,6 +19,9 @@ nlohmann::ordered_json JsonNumber(std::optional<double> value);
 
 // {"median", "min", "p90", "n"}; null if absent.
 nlohmann::ordered_json SecondsJson(const std::optional<Summary>& seconds);
+
+// [low, high]; null if absent.
+nlohmann::ordered_json IntervalJson(const std::optional<Interval>& interval);
 
 // {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time. "seconds" has the
 // times of the iterations in "samples", and their number in "samples_of" if some are left out.

@@ -19,11 +19,6 @@ std::string IntervalText(const std::optional<Interval>& share) {
   return fmt::format("{:.1f} to {:.1f}", share->low * 100, share->high * 100);
 }
 
-nlohmann::ordered_json IntervalJson(const std::optional<Interval>& share) {
-  if (!share) return nullptr;
-  return {JsonNumber(share->low), JsonNumber(share->high)};
-}
-
 }  // namespace
 
 std::string MixesText(const std::vector<MixResult>& mixes, const Style& style) {

@@ -33,10 +33,6 @@ std::optional<double> TimeOf(const std::vector<double>& seconds, WindowTime time
   return std::accumulate(seconds.begin(), seconds.end(), 0.0) / static_cast<double>(seconds.size());
 }
 
-std::optional<Summary> SummaryOf(const std::vector<double>& seconds) {
-  return seconds.empty() ? std::nullopt : std::optional(Summarize(seconds));
-}
-
 void Append(const std::vector<double>& more, std::vector<double>& all) {
   all.insert(all.end(), more.begin(), more.end());
 }
@@ -109,13 +105,13 @@ std::vector<std::optional<double>> IterationByRound(std::span<const WindowSample
 std::optional<Summary> SummaryOfIterations(std::span<const WindowSamples> windows) {
   std::vector<double> all;
   for (const WindowSamples& window : windows) Append(Iterations(window), all);
-  return SummaryOf(all);
+  return SummaryIfAny(all);
 }
 
 std::optional<Summary> SummaryOfStage(std::span<const WindowSamples> windows, std::size_t stage) {
   std::vector<double> all;
   for (const WindowSamples& window : windows) Append(TimesOfStage(window, stage), all);
-  return SummaryOf(all);
+  return SummaryIfAny(all);
 }
 
 std::optional<Slowdown> SlowdownOf(std::span<const std::optional<double>> solo,

@@ -40,6 +40,14 @@ Summary Summarize(std::span<const double> samples) {
 
 double Median(std::span<const double> samples) { return QuantileOfSorted(Sorted(samples), 0.5); }
 
+std::optional<Summary> SummaryIfAny(std::span<const double> samples) {
+  return samples.empty() ? std::nullopt : std::optional(Summarize(samples));
+}
+
+std::optional<double> MedianIfAny(std::span<const double> samples) {
+  return samples.empty() ? std::nullopt : std::optional(Median(samples));
+}
+
 std::vector<double> ThinnedEvenly(std::span<const double> samples, std::size_t most) {
   if (samples.size() <= most) return {samples.begin(), samples.end()};
   std::vector<double> thinned;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,10 @@ Summary Summarize(std::span<const double> samples);
 double QuantileOfSorted(std::span<const double> sorted, double q);
 
 double Median(std::span<const double> samples);
+
+// The same; absent for no samples.
+std::optional<Summary> SummaryIfAny(std::span<const double> samples);
+std::optional<double> MedianIfAny(std::span<const double> samples);
 
 // At most `most` of the samples, in their order and evenly spaced; all of them if there are no
 // more. `most` is at least 1.

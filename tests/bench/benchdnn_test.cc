@@ -367,14 +367,12 @@ TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
   EXPECT_EQ(BenchdnnLine({"", "too large"}).Printed("conv\n1"), "# conv\\n1: too large");
 }
 
-const std::string kProgram = "timeout 60 " + Quoted(TOPDNN_BINARY_DIR "/topdnn");
-
 TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
   const TestFolder folder;
   folder.Write("mini", "ic16oc16_ih5oh5kh3ph1n\"two\"\nic20oc32_iw13kw1pw0\n");
   folder.Write("all", "--conv --dir=FWD_I --batch=mini\n--sum 2x16x8x8 --deconv ic3oc4ih3kh2\n");
   const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
-  const std::string bench = at + kProgram + " bench --problems all --threads 1";
+  const std::string bench = at + BoundedProgram() + " bench --problems all --threads 1";
   const Outcome run = RunShell(bench + " --benchmark_min_time=0.0001");
   EXPECT_EQ(run.exit_status, kExitGood) << run.output;
   EXPECT_THAT(
@@ -390,10 +388,10 @@ TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
                                "pw1\n--sum --stag=abcd:abcd --dtag=abcd 2x16x8x8\n# "),
                     HasSubstr("has no kernels for deconvolution")));
   const Outcome nothing =
-      RunShell(at + kProgram + " bench --problem '--deconv ic3oc4ih3kh2' --threads 1");
+      RunShell(at + BoundedProgram() + " bench --problem '--deconv ic3oc4ih3kh2' --threads 1");
   EXPECT_EQ(nothing.exit_status, kExitNothing) << nothing.output;
   folder.Write("bad", "# one\n--conv --dir=FWD_I ic16oc16kh3\n");
-  const Outcome bad = RunShell(at + kProgram + " bench --problems bad 2>&1");
+  const Outcome bad = RunShell(at + BoundedProgram() + " bench --problems bad 2>&1");
   EXPECT_EQ(bad.exit_status, kExitUsage);
   EXPECT_EQ(bad.output, "topdnn: bad, line 2: the problem 'ic16oc16kh3' needs ih of 1 or more\n");
 }
@@ -406,7 +404,7 @@ TEST(BenchdnnCommandTest, ALogAndAPlanArePrintedAsLines) {
                "onednn_verbose,exec,cpu,shuffle,ref:any,forward_training,data_f32::blocked:abcd:f0,"
                ",axis:1 group:4,2x16x28x28,0.25\n");
   const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
-  const Outcome log = RunShell(at + kProgram + " trace a.log --repro --json t.json");
+  const Outcome log = RunShell(at + BoundedProgram() + " trace a.log --repro --json t.json");
   EXPECT_EQ(log.exit_status, kExitGood);
   EXPECT_EQ(log.output,
             "--reorder --dtag=aBcd8b 2x16x28x28\n"
@@ -414,7 +412,8 @@ TEST(BenchdnnCommandTest, ALogAndAPlanArePrintedAsLines) {
   const nlohmann::json trace = ReadJson(folder.path() / "t.json");
   EXPECT_EQ(trace["rows"][0]["repro"], "--reorder --dtag=aBcd8b 2x16x28x28");
   EXPECT_TRUE(trace["rows"][1]["repro"].is_null());
-  const Outcome plan = RunShell(kProgram + " plan lenet5 --infer --batch 1 --threads 1 --repro");
+  const Outcome plan =
+      RunShell(BoundedProgram() + " plan lenet5 --infer --batch 1 --threads 1 --repro");
   EXPECT_EQ(plan.exit_status, kExitGood);
   EXPECT_THAT(plan.output, AllOf(HasSubstr("--conv --dir=FWD_I --bia-dt=f32 "),
                                  HasSubstr(" mb1_ic1oc6_ih"), HasSubstr("--ip --dir=FWD_I")));

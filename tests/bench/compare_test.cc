@@ -20,18 +20,18 @@
 namespace topdnn {
 namespace {
 
-using nlohmann::json;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
 class CompareTest : public testing::Test {
  protected:
-  std::string Write(const std::string& name, const json& content) {
+  std::string Write(const std::string& name, const nlohmann::json& content) {
     return folder_.Write(name, content.dump()).string();
   }
   // The JSON of the comparison; `outcome_` has the text.
-  json Compare(const json& a, const json& b, const std::vector<std::string>& options = {}) {
+  nlohmann::json Compare(const nlohmann::json& a, const nlohmann::json& b,
+                         const std::vector<std::string>& options = {}) {
     std::vector<std::string> arguments = {"compare", Write("a.json", a), Write("b.json", b),
                                           "--json", Path("c.json")};
     arguments.insert(arguments.end(), options.begin(), options.end());
@@ -46,17 +46,17 @@ class CompareTest : public testing::Test {
 };
 
 TEST_F(CompareTest, TwoRunsOfOneProgramAreTheSame) {
-  const json result = Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2}));
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2}));
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   EXPECT_THAT(FirstLine(), testing::StartsWith("same: the step takes "));
   EXPECT_THAT(FirstLine(), HasSubstr("no stage of 16 differs (Holm, 5 %)"));
   EXPECT_EQ(result["schema"], 1);
   EXPECT_EQ(result["verdict"], "same");
-  EXPECT_EQ(result["differences"], json::array());
+  EXPECT_EQ(result["differences"], nlohmann::json::array());
   ASSERT_EQ(result["rows"].size(), 16u);
-  std::vector<json> rows = result["rows"];
+  std::vector<nlohmann::json> rows = result["rows"];
   rows.push_back(result["step"]);
-  for (const json& row : rows) {
+  for (const nlohmann::json& row : rows) {
     for (const char* key : {"name", "pass", "a", "b", "ratio", "ci95", "p", "effect"}) {
       EXPECT_TRUE(row.contains(key) && !row[key].is_null()) << key;
     }
@@ -69,33 +69,34 @@ TEST_F(CompareTest, TwoRunsOfOneProgramAreTheSame) {
 }
 
 TEST_F(CompareTest, AStageSlowedByFivePercentIsNamed) {
-  const json slow = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 1.05});
-  const json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "2%"});
+  const nlohmann::json slow = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 1.05});
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "2%"});
   EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
   EXPECT_EQ(result["verdict"], "slower");
   EXPECT_THAT(FirstLine(), HasSubstr("1 stage of 16 differs (Holm, 5 %): conv14 forward 1.0"));
-  for (const json& row : result["rows"]) {
+  for (const nlohmann::json& row : result["rows"]) {
     EXPECT_EQ(row["significant"], row["name"] == "conv14") << row;
   }
   Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "8"});
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
-  const json faster = Compare(slow, ProfileJson({.seed = 1}), {"--fail-above", "0"});
+  const nlohmann::json faster = Compare(slow, ProfileJson({.seed = 1}), {"--fail-above", "0"});
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   EXPECT_EQ(faster["verdict"], "faster");
 }
 
 // The ceilings did not change, so the program did.
 TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
-  const json slow = ProfileJson({.seed = 2, .all = 2});
-  const json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "50%"});
+  const nlohmann::json slow = ProfileJson({.seed = 2, .all = 2});
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "50%"});
   EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
   EXPECT_EQ(result["verdict"], "slower");
   EXPECT_EQ(result["step"]["significant"], true);
   EXPECT_NEAR(result["step"]["ratio"], 2, 0.02);
   // A machine that became half as fast explains it.
-  json machine = slow;
+  nlohmann::json machine = slow;
   machine["machine"]["ceilings"][0]["value"] = 5e10;
-  const json explained = Compare(ProfileJson({.seed = 1}), machine, {"--fail-above", "50%"});
+  const nlohmann::json explained =
+      Compare(ProfileJson({.seed = 1}), machine, {"--fail-above", "50%"});
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   EXPECT_EQ(explained["verdict"], "same");
   EXPECT_THAT(explained["differences"],
@@ -103,13 +104,13 @@ TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
 }
 
 TEST_F(CompareTest, NamesWhatElseDiffers) {
-  json b = ProfileJson({.seed = 2});
+  nlohmann::json b = ProfileJson({.seed = 2});
   b["threads"] = 4;
   b["machine"]["operating_system"] = "Linux 2";
   b["machine"]["libraries"]["onednn"]["version"] = "3.0";
   b["stages"].push_back(b["stages"][0]);
   b["stages"].back()["name"] = "more";
-  const json result = Compare(ProfileJson({.seed = 1}), b);
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), b);
   EXPECT_THAT(result["differences"],
               ElementsAre("threads: 2 in A, 4 in B", "machine: kernel: Linux 1 in A, Linux 2 in B",
                           "library: onednn version: 2.6.3 in A, 3.0 in B",
@@ -118,9 +119,9 @@ TEST_F(CompareTest, NamesWhatElseDiffers) {
 }
 
 TEST_F(CompareTest, AnotherBatchIsNotComparable) {
-  json b = ProfileJson({.seed = 2, .all = 3});
+  nlohmann::json b = ProfileJson({.seed = 2, .all = 3});
   b["batch"] = 16;
-  const json result = Compare(ProfileJson({.seed = 1}), b, {"--fail-above", "1"});
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), b, {"--fail-above", "1"});
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   EXPECT_EQ(result["verdict"], "not comparable");
   EXPECT_THAT(FirstLine(), HasSubstr("batch 8 in A and 16 in B"));
@@ -129,7 +130,7 @@ TEST_F(CompareTest, AnotherBatchIsNotComparable) {
 }
 
 TEST_F(CompareTest, ADisturbedRunIsComparedAndMarked) {
-  const json result =
+  const nlohmann::json result =
       Compare(ProfileJson({.seed = 1}), ProfileJson({.seed = 2, .all = 2, .status = "DEGRADED"}));
   EXPECT_EQ(result["verdict"], "same");
   EXPECT_EQ(result["step"]["status"], "DEGRADED");
@@ -138,11 +139,11 @@ TEST_F(CompareTest, ADisturbedRunIsComparedAndMarked) {
 
 // Invalid times are not compared; results without samples show no difference.
 TEST_F(CompareTest, NeedsValidTimesAndSamples) {
-  json invalid = ProfileJson({.seed = 2});
+  nlohmann::json invalid = ProfileJson({.seed = 2});
   invalid["stages"][3]["status"] = "INVALID";
   EXPECT_TRUE(Compare(ProfileJson({}), invalid)["rows"][3]["ratio"].is_null());
-  json older = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 2});
-  for (json& stage : older["stages"]) stage["seconds"].erase("samples");
+  nlohmann::json older = ProfileJson({.seed = 2, .slow_stage = "conv14", .slowdown = 2});
+  for (nlohmann::json& stage : older["stages"]) stage["seconds"].erase("samples");
   older["step"]["seconds"].erase("samples");
   EXPECT_EQ(Compare(ProfileJson({}), older)["verdict"], "same");
   EXPECT_THAT(outcome_.output, HasSubstr("a side has no samples"));
@@ -151,7 +152,7 @@ TEST_F(CompareTest, NeedsValidTimesAndSamples) {
 
 // ---- Sweeps and Google Benchmark.
 
-json CaseOf(const std::string& id, int threads) {
+nlohmann::json CaseOf(const std::string& id, int threads) {
   return {{"id", id},
           {"network", "cnn"},
           {"mode", "training"},
@@ -166,8 +167,10 @@ json CaseOf(const std::string& id, int threads) {
 }
 
 TEST_F(CompareTest, SweepsArePairedByConfiguration) {
-  json before = {{"schema", 1}, {"cases", {CaseOf("x", 1), CaseOf("y", 2)}}, {"left_out", 0}};
-  json after = {{"schema", 1}, {"cases", {CaseOf("p", 2), CaseOf("q", 4)}}, {"left_out", 0}};
+  nlohmann::json before = {
+      {"schema", 1}, {"cases", {CaseOf("x", 1), CaseOf("y", 2)}}, {"left_out", 0}};
+  nlohmann::json after = {
+      {"schema", 1}, {"cases", {CaseOf("p", 2), CaseOf("q", 4)}}, {"left_out", 0}};
   Write("before/sweep.json", before);
   Write("before/cases/x.json", ProfileJson({.seed = 1}));
   Write("before/cases/y.json", ProfileJson({.seed = 2}));
@@ -177,7 +180,7 @@ TEST_F(CompareTest, SweepsArePairedByConfiguration) {
   const Outcome outcome =
       RunProgram({"compare", Path("before"), Path("after"), "--json", Path("c.json")});
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  const json result = ReadJson(Path("c.json"));
+  const nlohmann::json result = ReadJson(Path("c.json"));
   EXPECT_THAT(result["differences"],
               ElementsAre(HasSubstr("threads 1 prefetch 0: only in A"), HasSubstr("only in B")));
   EXPECT_EQ(result["rows"].size(), 16u);
@@ -186,7 +189,7 @@ TEST_F(CompareTest, SweepsArePairedByConfiguration) {
 
 TEST_F(CompareTest, GoogleBenchmarksRowsArePairedByName) {
   const auto file = [](double factor) {
-    json rows = json::array();
+    nlohmann::json rows = nlohmann::json::array();
     for (int row = 0; row < 8; ++row) {
       for (int repetition = 0; repetition < 10; ++repetition) {
         const double noise = 1 + 0.001 * ((7 * row + 3 * repetition + 1) % 10);
@@ -198,9 +201,9 @@ TEST_F(CompareTest, GoogleBenchmarksRowsArePairedByName) {
                         {"time_unit", "us"}});
       }
     }
-    return json{{"context", {{"host_name", "h"}}}, {"benchmarks", rows}};
+    return nlohmann::json{{"context", {{"host_name", "h"}}}, {"benchmarks", rows}};
   };
-  const json result = Compare(file(1), file(1.1));
+  const nlohmann::json result = Compare(file(1), file(1.1));
   EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
   EXPECT_TRUE(result["step"].is_null());
   EXPECT_EQ(result["verdict"], "slower");
@@ -214,11 +217,11 @@ TEST_F(CompareTest, GoogleBenchmarksRowsArePairedByName) {
 
 TEST_F(CompareTest, RefusesInOneLine) {
   const std::string profile = Write("profile.json", ProfileJson({}));
-  json other = ProfileJson({});
-  for (json& stage : other["stages"]) stage["name"] = "other";
+  nlohmann::json other = ProfileJson({});
+  for (nlohmann::json& stage : other["stages"]) stage["name"] = "other";
   const std::string others = Write("others.json", other);
-  const std::string benchmark =
-      Write("benchmark.json", {{"context", json::object()}, {"benchmarks", json::array()}});
+  const std::string benchmark = Write("benchmark.json", {{"context", nlohmann::json::object()},
+                                                         {"benchmarks", nlohmann::json::array()}});
   const std::string comparison =
       Write("c.json", {{"schema", 1}, {"rows", {}}, {"verdict", "same"}});
   ExpectRefused({{"compare", profile, others}, "no stage in common"});
@@ -294,11 +297,11 @@ TEST_F(CompareTest, RunsBothCommandsAgain) {
       RunProgram({"profile", "lenet5", "--infer", "--batch", "2", "--threads", "1", "--data",
                   "synthetic", "--counters", "none", "--iterations", "5", "--json", profile});
   ASSERT_EQ(measured.exit_status, kExitGood) << measured.output;
-  const json before = ReadJson(profile);
+  const nlohmann::json before = ReadJson(profile);
   const Outcome outcome = RunProgram(
       {"compare", profile, profile, "--rerun", "--repeats", "2", "--json", Path("c.json")});
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  const json result = ReadJson(Path("c.json"));
+  const nlohmann::json result = ReadJson(Path("c.json"));
   EXPECT_EQ(result["rows"].size(), before["stages"].size());
   // Other processes than the recorded one.
   EXPECT_NE(result["step"]["a"], before["step"]["seconds"]["median"]);

@@ -30,7 +30,6 @@
 namespace topdnn {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -38,7 +37,7 @@ using testing::StartsWith;
 
 std::string Cpu() { return "cpus " + std::to_string(AllowedCpus().cpus.front()) + " "; }
 
-json CorunOf(const std::vector<std::string>& workloads) {
+nlohmann::json CorunOf(const std::vector<std::string>& workloads) {
   const TestFolder folder;
   const std::string file = (folder.path() / "corun.json").string();
   std::vector<std::string> arguments = {"corun", "--rounds", "6",  "--window",
@@ -53,7 +52,7 @@ json CorunOf(const std::vector<std::string>& workloads) {
 TEST(CorunCountsTest, AStepIsCountedAsInAProfile) {
   const Availability exact = ExactCounter::Probe();
   if (!exact.works) GTEST_SKIP() << exact.reason;
-  const json group =
+  const nlohmann::json group =
       CorunOf({"lenet5 infer batch 2 threads 1", "probe idle", "command true"})["group"];
   const TestFolder folder;
   const std::string file = (folder.path() / "profile.json").string();
@@ -61,13 +60,13 @@ TEST(CorunCountsTest, AStepIsCountedAsInAProfile) {
       RunProgram({"profile", "lenet5", "--infer", "--batch", "2", "--threads", "1", "--counters",
                   "exact", "--no-isolated", "--iterations", "1", "--json", file, "--quiet"});
   ASSERT_EQ(profiled.exit_status, 0) << profiled.output;
-  const json profile = ReadJson(file);
-  const json& lenet = group[0];
+  const nlohmann::json profile = ReadJson(file);
+  const nlohmann::json& lenet = group[0];
   ASSERT_EQ(lenet["stages"].size(), profile["stages"].size());
   double instructions = 0;
   for (std::size_t s = 0; s < profile["stages"].size(); ++s) {
-    const json& own = lenet["stages"][s];
-    const json& other = profile["stages"][s];
+    const nlohmann::json& own = lenet["stages"][s];
+    const nlohmann::json& other = profile["stages"][s];
     EXPECT_EQ(own["name"], other["name"]);
     EXPECT_EQ(own["flops_counted"], other["flops_counted"]) << own["name"];
     EXPECT_TRUE(own["counts_reason"].is_null());
@@ -79,7 +78,7 @@ TEST(CorunCountsTest, AStepIsCountedAsInAProfile) {
   // (the code that a loop begins with depends on the alignment of its data)
   const double expected = profile["step"]["events"]["exact/instructions"];
   EXPECT_NEAR(instructions, expected, 0.01 * expected);
-  for (const json& other : {group[1], group[2]}) {
+  for (const nlohmann::json& other : {group[1], group[2]}) {
     EXPECT_TRUE(other["events"].is_null());
     EXPECT_TRUE(other["flops_counted"].is_null());
     EXPECT_EQ(other["counts_reason"], "only networks are counted");

@@ -58,19 +58,10 @@ std::string LongSleep() {
          std::to_string(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-// Polls for at most 20 s.
-bool Becomes(const std::function<bool()>& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 // Two CPUs are needed for two workloads.
-bool HasTwoCpus() { return AllowedCpus().cpus.size() >= 2; }
-#define SKIP_ON_ONE_CPU() \
-  if (!HasTwoCpus()) GTEST_SKIP() << "two workloads need two CPUs, and this process may use one"
+#define SKIP_ON_ONE_CPU()            \
+  if (AllowedCpus().cpus.size() < 2) \
+  GTEST_SKIP() << "two workloads need two CPUs, and this process may use one"
 
 Outcome Corun(const std::vector<std::string>& workloads,
               const std::vector<std::string>& options = {}, const std::string& window = "0.03") {
@@ -394,36 +385,40 @@ TEST(CorunWordsTest, SetEveryOption) {
 
 std::string CpusPlusOne() { return std::to_string(AllowedCpus().cpus.size() + 1); }
 
-class RefusedCorunTest : public testing::TestWithParam<Refused> {};
+class RefusedCorunTest : public testing::TestWithParam<RefusedCommand> {};
 
 TEST_P(RefusedCorunTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Words, RefusedCorunTest,
     testing::Values(
-        Refused{{"corun"}, "give workloads"},
-        Refused{{"corun", "--workload", "cnm train"}, "did you mean cnn"},
-        Refused{{"corun", "--workload", "lenet5"}, "train or infer"},
-        Refused{{"corun", "--workload", "lenet5 learn"}, "'learn': must be train or infer"},
-        Refused{{"corun", "--workload", "lenet5 infer batch"}, "the value of batch"},
-        Refused{{"corun", "--workload", "lenet5 infer batch 0"}, "batch 0: must be a whole number"},
-        Refused{{"corun", "--workload", "lenet5 infer batch 2x"}, "batch 2x"},
-        Refused{{"corun", "--workload", "lenet5 infer speed 2"}, "no setting 'speed'"},
-        Refused{{"corun", "--workload", "lenet5 infer backend mkl"}, "no backend 'mkl'"},
-        Refused{{"corun", "--workload", "lenet5 infer dtype f31"}, "no dtype 'f31'"},
-        Refused{{"corun", "--workload", "lenet5 infer cpus 3-1"}, "cpus 1"},
-        Refused{{"corun", "--workload", "lenet5 infer cpus 0,0"}, "names a CPU twice"},
-        Refused{{"corun", "--workload", "lenet5 infer cpus 65000"}, "may use the CPUs"},
-        Refused{{"corun", "--workload", "lenet5 infer cpus 0 threads 1 batch -1"}, "batch -1"},
-        Refused{{"corun", "--workload", "probe"}, "the name of a probe"},
-        Refused{{"corun", "--workload", "probe drm"}, "there are: llc dram"},
-        Refused{{"corun", "--workload", "command"}, "the program is missing"},
-        Refused{{"corun", "--workload", " "}, "is empty"},
-        Refused{{"corun", "--workload", "probe idle", "--rounds", "5"}, "--rounds 5: must be 6"},
-        Refused{{"corun", "--workload", "probe idle", "--window", "1x"}, "--window 1x"},
-        Refused{{"corun", "--workload", "probe idle", "--timeout", "0"}, "--timeout 0"},
-        Refused{{"corun", "--matrix", "probe idle,,probe fma"}, "is empty"},
-        Refused{{"corun", "--workload", "probe idle", "--json", "/no/such/folder/x"}, "/no/such"}));
+        RefusedCommand{{"corun"}, "give workloads"},
+        RefusedCommand{{"corun", "--workload", "cnm train"}, "did you mean cnn"},
+        RefusedCommand{{"corun", "--workload", "lenet5"}, "train or infer"},
+        RefusedCommand{{"corun", "--workload", "lenet5 learn"}, "'learn': must be train or infer"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer batch"}, "the value of batch"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer batch 0"},
+                       "batch 0: must be a whole number"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer batch 2x"}, "batch 2x"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer speed 2"}, "no setting 'speed'"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer backend mkl"}, "no backend 'mkl'"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer dtype f31"}, "no dtype 'f31'"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer cpus 3-1"}, "cpus 1"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer cpus 0,0"}, "names a CPU twice"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer cpus 65000"}, "may use the CPUs"},
+        RefusedCommand{{"corun", "--workload", "lenet5 infer cpus 0 threads 1 batch -1"},
+                       "batch -1"},
+        RefusedCommand{{"corun", "--workload", "probe"}, "the name of a probe"},
+        RefusedCommand{{"corun", "--workload", "probe drm"}, "there are: llc dram"},
+        RefusedCommand{{"corun", "--workload", "command"}, "the program is missing"},
+        RefusedCommand{{"corun", "--workload", " "}, "is empty"},
+        RefusedCommand{{"corun", "--workload", "probe idle", "--rounds", "5"},
+                       "--rounds 5: must be 6"},
+        RefusedCommand{{"corun", "--workload", "probe idle", "--window", "1x"}, "--window 1x"},
+        RefusedCommand{{"corun", "--workload", "probe idle", "--timeout", "0"}, "--timeout 0"},
+        RefusedCommand{{"corun", "--matrix", "probe idle,,probe fma"}, "is empty"},
+        RefusedCommand{{"corun", "--workload", "probe idle", "--json", "/no/such/folder/x"},
+                       "/no/such"}));
 
 TEST(RefusedCorunTest, MoreWorkloadsThanCpus) {
   std::vector<std::string> arguments = {"corun", "--workload"};

@@ -29,7 +29,6 @@
 namespace topdnn {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -38,7 +37,7 @@ const std::string kFake = TOPDNN_SOURCE_DIR "/tests/bench/fake_job.py";
 
 // Curves of the jobs of fake_job.py, so that nothing is measured.
 std::string Curves(const std::vector<int>& batches) {
-  json curves = json::array();
+  nlohmann::json curves = nlohmann::json::array();
   for (const int batch : batches) {
     curves.push_back({{"network", "cnn"},
                       {"mode", "train"},
@@ -47,7 +46,7 @@ std::string Curves(const std::vector<int>& batches) {
                       {"change_seconds", 0},
                       {"steps", {{{"width", 1}, {"seconds", 0.01}}}}});
   }
-  return json({{"curves", curves}, {"losses", json::array()}}).dump();
+  return nlohmann::json({{"curves", curves}, {"losses", nlohmann::json::array()}}).dump();
 }
 
 std::string Job(int batch, int steps, double arrival = 0, int max = 1) {
@@ -94,7 +93,7 @@ class Case {
   Outcome Run(const std::string& policy, const std::vector<std::string>& more = {}) const {
     return RunProgram(Arguments(policy, more));
   }
-  json Result() const { return ReadJson(Path("out.json")); }
+  nlohmann::json Result() const { return ReadJson(Path("out.json")); }
 
   // Neither processes nor files are left.
   void ExpectNothingLeft() const {
@@ -114,16 +113,16 @@ TEST(CoschedTest, EveryPolicyRunsEveryJob) {
   const Case one(Job(1, 20) + Job(2, 10, 0.1, 2) + Job(1, 5, 0.2));
   const Outcome outcome = one.Run("all");
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
-  const json result = one.Result();
+  const nlohmann::json result = one.Result();
   EXPECT_EQ(result["schema"], 1);
   EXPECT_EQ(result["complete"], true);
   ASSERT_EQ(result["policies"].size(), 5u);
-  for (const json& policy : result["policies"]) {
+  for (const nlohmann::json& policy : result["policies"]) {
     EXPECT_GT(policy["makespan"].get<double>(), 0);
     EXPECT_GT(policy["simulated_makespan"].get<double>(), 0);
     EXPECT_EQ(policy["simulated"], false);
     ASSERT_EQ(policy["jobs"].size(), 3u);
-    for (const json& job : policy["jobs"]) {
+    for (const nlohmann::json& job : policy["jobs"]) {
       EXPECT_EQ(job["status"], "OK") << job;
       EXPECT_NEAR(job["turnaround"].get<double>(),
                   job["wait"].get<double>() + job["service"].get<double>(), 1e-6);
@@ -139,7 +138,7 @@ TEST(CoschedTest, OnOneCpuFcfsRunsOneJobAtATime) {
   const Case one(Job(1, 20) + Job(2, 20) + Job(3, 20));
   ASSERT_EQ(one.Run("fcfs", {"--cpus", "1"}).exit_status, 0);
   double last = 0;
-  for (const json& job : one.Result()["policies"][0]["jobs"]) {
+  for (const nlohmann::json& job : one.Result()["policies"][0]["jobs"]) {
     EXPECT_GE(job["wait"].get<double>(), last);  // all arrive at 0
     last = job["turnaround"].get<double>();
   }
@@ -150,9 +149,9 @@ TEST(CoschedTest, AMalleableJobChangesItsWidth) {
   if (AllowedCpus().cpus.size() < 2) GTEST_SKIP() << "this process may use one CPU";
   const Case one(Job(1, 300, 0, 2) + Job(2, 30, 0.3, 2));
   ASSERT_EQ(one.Run("equal").exit_status, 0);
-  const json first = one.Result()["policies"][0]["jobs"][0];
+  const nlohmann::json first = one.Result()["policies"][0]["jobs"][0];
   std::vector<int> widths;
-  for (const json& segment : first["timeline"]) widths.push_back(segment["width"]);
+  for (const nlohmann::json& segment : first["timeline"]) widths.push_back(segment["width"]);
   EXPECT_THAT(widths, testing::ElementsAre(2, 1, 2));
 }
 
@@ -182,7 +181,7 @@ TEST(CoschedTest, AJobThatFailsIsARowWithItsReason) {
     const Outcome outcome = one.Run("uncontrolled", {"--timeout", "2s"});
     EXPECT_EQ(outcome.exit_status, 1) << name << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr("job 2 cnn train FAILED: ")) << name;
-    const json jobs = one.Result()["policies"][0]["jobs"];
+    const nlohmann::json jobs = one.Result()["policies"][0]["jobs"];
     EXPECT_EQ(jobs[0]["status"], "OK");
     EXPECT_EQ(jobs[1]["status"], "FAILED");
     EXPECT_THAT(jobs[1]["reason"].get<std::string>(), HasSubstr(message)) << name;
@@ -197,7 +196,7 @@ TEST(CoschedTest, AJobThatRefusesAWidthFails) {
   const Case one(Job(1, 300, 0, 2) + Job(2, 20, 0.3, 2));
   setenv("FAKE_FAULTS", "1:refuse", 1);
   EXPECT_EQ(one.Run("equal").exit_status, 1);
-  const json jobs = one.Result()["policies"][0]["jobs"];
+  const nlohmann::json jobs = one.Result()["policies"][0]["jobs"];
   EXPECT_EQ(jobs[0]["reason"], "refused a request: no other width\\nwill do");
   EXPECT_EQ(jobs[1]["status"], "OK");
 }
@@ -210,10 +209,10 @@ TEST(CoschedTest, AMachineThatBecomesSlowerIsFound) {
   setenv("FAKE_SLOWER", "10:10", 1);
   const Outcome outcome = RunProgram(one.CheckedArguments("fcfs,equal"));
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
-  const json policies = one.Result()["policies"];
+  const nlohmann::json policies = one.Result()["policies"];
   ASSERT_EQ(policies.size(), 2u);
-  const json& fast = policies[0]["machine_speed"];
-  const json& slow = policies[1]["machine_speed"];
+  const nlohmann::json& fast = policies[0]["machine_speed"];
+  const nlohmann::json& slow = policies[1]["machine_speed"];
   // The check after a policy is the one before the next.
   EXPECT_EQ(fast["after"], slow["before"]);
   EXPECT_LT(slow["after"].get<double>(), slow["before"].get<double>());
@@ -237,7 +236,7 @@ TEST(CoschedTest, ACheckWhoseJobDiesLeavesTheSpeedUnknown) {
       "the machine's speed around its run is not known: the job cnn train batch 2 was ended by "
       "signal 9";
   EXPECT_THAT(outcome.output, HasSubstr(unknown));
-  const json policy = one.Result()["policies"][0];
+  const nlohmann::json policy = one.Result()["policies"][0];
   EXPECT_EQ(policy["jobs"][0]["status"], "OK");
   EXPECT_EQ(policy["status"], "DEGRADED");
   EXPECT_THAT(policy["reason"].get<std::string>(), HasSubstr(unknown));
@@ -275,15 +274,6 @@ class Background {
   pid_t process_;
 };
 
-// Polls for at most 20 s.
-bool Becomes(const std::function<bool()>& condition) {
-  for (int i = 0; i < 2000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  return false;
-}
-
 TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
   for (const int signal : {SIGINT, SIGTERM}) {
     const Case one(Job(1, 5) + Job(2, 1000000) + Job(3, 1000000));
@@ -294,7 +284,7 @@ TEST(CoschedTest, AnInterruptWritesWhatThereIsAndLeavesNothing) {
     EXPECT_EQ(run.Status(), 130);
     one.ExpectNothingLeft();
     ASSERT_TRUE(std::filesystem::exists(one.Path("out.json"))) << signal;
-    const json result = one.Result();
+    const nlohmann::json result = one.Result();
     EXPECT_EQ(result["complete"], false);
     ASSERT_EQ(result["policies"].size(), 1u);
     EXPECT_EQ(result["policies"][0]["complete"], false);
@@ -311,7 +301,7 @@ TEST(CoschedTest, AnInterruptEndsACheck) {
   kill(run.process(), SIGINT);
   EXPECT_EQ(run.Status(), 130);
   one.ExpectNothingLeft();
-  const json result = one.Result();
+  const nlohmann::json result = one.Result();
   EXPECT_EQ(result["complete"], false);
   EXPECT_TRUE(result["policies"].empty());
 }
@@ -349,7 +339,8 @@ TEST(CoschedTest, AJobWhoseCpuGoesContinuesOnAnother) {
     }));
   }
   EXPECT_EQ(run.Status(), 0);
-  for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+  for (const nlohmann::json& job : one.Result()["policies"][0]["jobs"])
+    EXPECT_EQ(job["status"], "OK");
 }
 
 TEST(CoschedTest, JobsContinueWhenACpuGoesOfflineAndComesBack) {
@@ -373,7 +364,8 @@ TEST(CoschedTest, JobsContinueWhenACpuGoesOfflineAndComesBack) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   cpu.TakeOnline();
   EXPECT_EQ(run.Status(), 0);
-  for (const json& job : one.Result()["policies"][0]["jobs"]) EXPECT_EQ(job["status"], "OK");
+  for (const nlohmann::json& job : one.Result()["policies"][0]["jobs"])
+    EXPECT_EQ(job["status"], "OK");
   one.ExpectNothingLeft();
 }
 
@@ -388,7 +380,8 @@ TEST(CoschedTest, ATraceIsWrittenAndReadAgain) {
     EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
     return one.Result()["policies"];
   };
-  const json first = simulate({"--jobs", "20", "--seed", "5", "--write-trace", one.Path("w.csv")});
+  const nlohmann::json first =
+      simulate({"--jobs", "20", "--seed", "5", "--write-trace", one.Path("w.csv")});
   EXPECT_EQ(first[0]["jobs"].size(), 20u);
   EXPECT_EQ(first[0]["simulated"], true);
   EXPECT_EQ(first[0]["makespan"], first[0]["simulated_makespan"]);
@@ -402,7 +395,7 @@ TEST(CoschedTest, BadInputIsOneLine) {
   const TestFolder folder;
   const std::string curves = folder.Write("c.json", R"({"curves": [{"network": 1}]})");
   const std::string text = folder.Write("t.json", "no json");
-  const std::vector<Refused> refused = {
+  const std::vector<RefusedCommand> refused = {
       {{"cosched", "--policy", "lottery"}, "--policy lottery: there is no such policy: name all"},
       {{"cosched", "--trace", one.Path("trace.csv")}, "trace.csv:3: "},
       {{"cosched", "--trace", one.Path("none.csv")}, "none.csv"},
@@ -415,7 +408,7 @@ TEST(CoschedTest, BadInputIsOneLine) {
       {{"cosched", "--curves", curves}, "c.json: curves[0]: network: is not text"},
       {{"cosched", "--curves", text}, "t.json: is not JSON"},
       {{"cosched", "--timeout", "0s"}, "--timeout"}};
-  for (const Refused& each : refused) ExpectRefused(each);
+  for (const RefusedCommand& each : refused) ExpectRefused(each);
 }
 
 TEST(CoschedControlTest, RepliesThatAreNotValidAreAbsent) {
@@ -448,8 +441,8 @@ TEST(CoschedTest, RealJobs) {
       RunProgram({"cosched", "--policy", "equal", "--trace", one.Path("trace.csv"), "--window",
                   "0.02s", "--no-speed-check", "--json", one.Path("out.json")});
   EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
-  for (const json& policy : one.Result()["policies"]) {
-    for (const json& job : policy["jobs"]) EXPECT_EQ(job["status"], "OK") << job;
+  for (const nlohmann::json& policy : one.Result()["policies"]) {
+    for (const nlohmann::json& job : policy["jobs"]) EXPECT_EQ(job["status"], "OK") << job;
   }
   one.ExpectNothingLeft();
 }

@@ -26,7 +26,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 // A command that fits any machine and takes a second.
 const std::string kProfile =
     " profile lenet5 --infer --batch 2 --iterations 3 --data synthetic --counters none"
@@ -46,7 +45,7 @@ std::size_t FilesIn(const std::filesystem::path& folder) {
 class FullOutputTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(FullOutputTest, IsAnError) {
-  const Outcome outcome = RunShell(kBounded + kProgram + GetParam() + " >/dev/full");
+  const Outcome outcome = RunShell(kBounded + QuotedProgram() + GetParam() + " >/dev/full");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("No space left on device"));
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
@@ -61,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Commands, FullOutputTest,
 TEST(FullOutputTest, AFullDiskIsAnErrorForRecordedCountsToo) {
   const TestFolder folder;
   const auto events = folder.Write("counts.json", R"({"events": {"TOPDOWN.SLOTS": 6000}})");
-  const Outcome outcome = RunShell(kProgram + " topdown --cpu sapphire_rapids --events " +
+  const Outcome outcome = RunShell(QuotedProgram() + " topdown --cpu sapphire_rapids --events " +
                                    Quoted(events.string()) + " --json - >/dev/full");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("input/output error"));
@@ -70,7 +69,7 @@ TEST(FullOutputTest, AFullDiskIsAnErrorForRecordedCountsToo) {
 TEST(ClosedOutputTest, IsAnErrorAndNoFileIsWritten) {
   const TestFolder folder;
   const std::string json = folder.path() / "o.json";
-  const Outcome outcome = RunShell(kProgram + kProfile + "--json " + Quoted(json) + " >&-");
+  const Outcome outcome = RunShell(QuotedProgram() + kProfile + "--json " + Quoted(json) + " >&-");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_EQ(ReadJson(json)["schema"], 1);
 }
@@ -81,8 +80,8 @@ TEST(BrokenPipeTest, AReaderThatEndsIsNotAnError) {
   const std::string json = folder.path() / "o.json";
   for (const std::string trap : {"", "trap '' PIPE; "}) {
     const std::string status = folder.path() / "status";
-    const Outcome outcome = RunShell(trap + "{ " + kProgram + kProfile + "--json " + Quoted(json) +
-                                     "; echo $? >" + Quoted(status) + "; } | true");
+    const Outcome outcome = RunShell(trap + "{ " + QuotedProgram() + kProfile + "--json " +
+                                     Quoted(json) + "; echo $? >" + Quoted(status) + "; } | true");
     EXPECT_EQ(outcome.output, "");
     EXPECT_EQ(ReadJson(status), 128 + SIGPIPE) << trap;
     EXPECT_EQ(ReadJson(json)["schema"], 1);
@@ -90,7 +89,7 @@ TEST(BrokenPipeTest, AReaderThatEndsIsNotAnError) {
 }
 
 TEST(FullDiskTest, TheFileIsNamedAndTheStatusIsThatOfAFailure) {
-  const Outcome outcome = RunShell(kProgram + kProfile + "--json /dev/full");
+  const Outcome outcome = RunShell(QuotedProgram() + kProfile + "--json /dev/full");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("cannot write '/dev/full'"));
   EXPECT_THAT(outcome.output, HasSubstr("input/output error"));
@@ -98,8 +97,8 @@ TEST(FullDiskTest, TheFileIsNamedAndTheStatusIsThatOfAFailure) {
 
 TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
   if (OpenPerf({}, PerfSetting::Here()).source) GTEST_SKIP() << "this machine has a PMU";
-  const Outcome outcome =
-      RunShell(kProgram + " profile lenet5 --infer --batch 2 --counters perf --iterations 3");
+  const Outcome outcome = RunShell(
+      QuotedProgram() + " profile lenet5 --infer --batch 2 --counters perf --iterations 3");
   EXPECT_EQ(outcome.exit_status, kExitNothing) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("--counters perf: nothing can be counted: "));
   EXPECT_EQ(LinesOf(outcome.output), 1u) << outcome.output;
@@ -111,7 +110,7 @@ TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   const std::string said = Quoted((folder.path() / "said").string());
   // (on this signal `timeout` kills the program)
   const Outcome outcome = RunShell(
-      "timeout --signal=KILL 120 " + kProgram +
+      "timeout --signal=KILL 120 " + QuotedProgram() +
       " profile lenet5 --infer --iterations 100000000 --data synthetic --counters none 2>" + said +
       " >/dev/null & for i in $(seq 400); do grep -q takes " + said +
       " && break; sleep 0.2; done; kill -ALRM $!; wait; cat " + said);
@@ -153,7 +152,7 @@ TEST_P(LimitTest, EndsInOneLine) {
   const Outcome outcome =
       RunShell("cd " + Quoted(folder.path().string()) +
                " && export XDG_CACHE_HOME=" + Quoted(cache.path().string()) + " && " + limit.shell +
-               "; " + kBounded + kProgram + limit.command);
+               "; " + kBounded + QuotedProgram() + limit.command);
   EXPECT_EQ(outcome.exit_status, limit.status) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr(limit.message));
   EXPECT_EQ(FilesIn(folder.path()), 0u);
@@ -187,7 +186,8 @@ INSTANTIATE_TEST_SUITE_P(Teams, LimitTest,
 TEST(InterruptTest, EndsTheRunAndReportsFinishedSteps) {
   Outcome outcome;
   for (const char* const seconds : {"6", "40"}) {
-    outcome = RunShell("timeout --preserve-status -s INT " + std::string(seconds) + " " + kProgram +
+    outcome = RunShell("timeout --preserve-status -s INT " + std::string(seconds) + " " +
+                       QuotedProgram() +
                        " profile lenet5 --train --batch 8 --data synthetic --seconds 100 "
                        "--counters none --threads 1");
     EXPECT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;

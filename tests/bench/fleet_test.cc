@@ -53,7 +53,7 @@ constexpr const char* kSacct =
 constexpr const char* kTopdnn = R"sh(#!/bin/sh
 exec "$TOPDNN" "$@" --program "$FAKE/profile"
 )sh";
-constexpr const char* kProfile = R"sh(#!/bin/sh
+constexpr const char* kFakeProfile = R"sh(#!/bin/sh
 for last; do :; done
 case " $* " in *" --batch 9 "*) exit 1 ;; esac
 stage="\"status\": \"OK\", \"seconds\": {\"median\": ${SECONDS_OF:-1}}, \"peak_fraction\": ${PEAK:-0.5}"
@@ -93,7 +93,7 @@ class FleetTest : public testing::Test {
                                                          {"squeue", kSqueue},
                                                          {"sacct", kSacct},
                                                          {"topdnn", kTopdnn},
-                                                         {"profile", kProfile}};
+                                                         {"profile", kFakeProfile}};
     for (const auto& [name, text] : programs) {
       fs::permissions(folder_.Write(name, text), fs::perms::owner_all);
     }

@@ -28,23 +28,14 @@
 namespace topdnn {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-bool HasTwoCpus() { return AllowedCpus().cpus.size() >= 2; }
-#define SKIP_ON_ONE_CPU() \
-  if (!HasTwoCpus()) GTEST_SKIP() << "two widths need two CPUs, and this process may use one"
-
-// Polls for at most 20 s.
-bool Becomes(const std::function<bool()>& condition) {
-  for (int i = 0; i < 4000; ++i) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return false;
-}
+#define SKIP_WITHOUT_TWO_WIDTHS()    \
+  if (AllowedCpus().cpus.size() < 2) \
+  GTEST_SKIP() << "two widths need two CPUs, and this process may use one"
 
 // A job (--steps) in a separate process, with a control socket.
 class RunningJob {
@@ -122,7 +113,7 @@ const std::vector<std::string> kEndless = {"--train",    "--batch",     "8", "--
                                            "1000000000", "--max-width", "2"};
 
 TEST(Malleable, MeasuresChangesByEachSource) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   const TestFolder folder;
   const std::string file = (folder.path() / "out.json").string();
   const Outcome outcome = RunProgram(
@@ -150,7 +141,7 @@ TEST(Malleable, MeasuresChangesByEachSource) {
 }
 
 TEST(Malleable, MeasuresInference) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   const TestFolder folder;
   const std::string file = (folder.path() / "out.json").string();
   const Outcome outcome = RunProgram({"malleable", "lenet5", "--infer", "--batch", "8", "--changes",
@@ -173,7 +164,7 @@ TEST(MalleableJob, EndsAfterItsSteps) {
 }
 
 TEST(MalleableJob, ObeysItsSocket) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   RunningJob job(kEndless);
   ASSERT_TRUE(job.Connect());
   for (const int width : {1, 2, 1}) {
@@ -195,7 +186,7 @@ TEST(MalleableJob, ObeysItsSocket) {
 }
 
 TEST(MalleableJob, ObeysSignals) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   RunningJob job(kEndless);
   ASSERT_TRUE(job.Connect());
   ASSERT_TRUE(job.ReachesWidth(2));
@@ -230,7 +221,7 @@ TEST(MalleableJob, AnInterruptBeforeTheFirstStepIsObeyedToo) {
 
 // The result of random changes is that of a fixed width.
 TEST(MalleableJob, TrainsToTheSameLossWhileItsWidthChanges) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   // A small learning rate does not amplify rounding.
   const std::vector<std::string> words = {"--train", "--batch",     "64",
                                           "--steps", "400",         "--learning-rate",
@@ -255,7 +246,7 @@ TEST(MalleableJob, TrainsToTheSameLossWhileItsWidthChanges) {
 
 // The study has a socket in a temporary folder. The second signal ends it at once.
 TEST(Malleable, AnInterruptLeavesTheResultsAndNoFolder) {
-  SKIP_ON_ONE_CPU();
+  SKIP_WITHOUT_TWO_WIDTHS();
   for (const int signals : {1, 2}) {
     const TestFolder folder;
     const std::filesystem::path temporary = folder.path() / "tmp";
@@ -290,31 +281,34 @@ TEST(Malleable, AnInterruptLeavesTheResultsAndNoFolder) {
   }
 }
 
-class MalleableRefused : public testing::TestWithParam<Refused> {};
+class MalleableRefused : public testing::TestWithParam<RefusedCommand> {};
 TEST_P(MalleableRefused, InOneLine) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, MalleableRefused,
     testing::Values(
-        Refused{{"malleable", "lenet5", "--steps", "5", "--width", "0"}, "--width 0: must be 1 to"},
-        Refused{{"malleable", "lenet5", "--steps", "0"}, "--steps 0: must be 1 to"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--max-width", "100000"},
-                "--max-width 100000: must be 1 to"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--max-width", "0"}, "--max-width 0:"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--min-width", "2", "--max-width", "1"},
-                "--min-width 2: must be 1 to 1"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--control", std::string(200, 'x')},
-                "at most 107 bytes"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--control", "/"}, "is no socket"},
-        Refused{{"malleable", "lenet5", "--steps", "5", "--control", "/no/such/folder/s"},
-                "No such file or directory"},
-        Refused{{"malleable", "lenet5", "--control", "s"}, "--control: give --steps"},
-        Refused{{"malleable", "lenet5", "--threads", "1"}, "give --max-width"},
-        Refused{{"malleable", "lenet5", "--train", "--infer"}, "take one of them"},
-        Refused{{"malleable", "lenet5", "--max-width", "1"}, "only one width"},
-        Refused{{"malleable", "lenet5", "--widths", "0,1"}, "'0': must be 1 to"},
-        Refused{{"malleable", "lenet5", "--widths", "1,x"}, "'x': must be 1 to"},
-        Refused{{"malleable", "no_such_network", "--steps", "5"}, "no_such_network"}));
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--width", "0"},
+                       "--width 0: must be 1 to"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "0"}, "--steps 0: must be 1 to"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--max-width", "100000"},
+                       "--max-width 100000: must be 1 to"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--max-width", "0"},
+                       "--max-width 0:"},
+        RefusedCommand{
+            {"malleable", "lenet5", "--steps", "5", "--min-width", "2", "--max-width", "1"},
+            "--min-width 2: must be 1 to 1"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--control", std::string(200, 'x')},
+                       "at most 107 bytes"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--control", "/"}, "is no socket"},
+        RefusedCommand{{"malleable", "lenet5", "--steps", "5", "--control", "/no/such/folder/s"},
+                       "No such file or directory"},
+        RefusedCommand{{"malleable", "lenet5", "--control", "s"}, "--control: give --steps"},
+        RefusedCommand{{"malleable", "lenet5", "--threads", "1"}, "give --max-width"},
+        RefusedCommand{{"malleable", "lenet5", "--train", "--infer"}, "take one of them"},
+        RefusedCommand{{"malleable", "lenet5", "--max-width", "1"}, "only one width"},
+        RefusedCommand{{"malleable", "lenet5", "--widths", "0,1"}, "'0': must be 1 to"},
+        RefusedCommand{{"malleable", "lenet5", "--widths", "1,x"}, "'x': must be 1 to"},
+        RefusedCommand{{"malleable", "no_such_network", "--steps", "5"}, "no_such_network"}));
 
 TEST(MalleableRefused, ASocketInUse) {
   RunningJob job({"--train", "--batch", "8", "--steps", "1000000000", "--max-width", "1"});

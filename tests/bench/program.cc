@@ -5,8 +5,12 @@
 
 namespace topdnn {
 
+std::string QuotedProgram() { return Quoted(TOPDNN_BINARY_DIR "/topdnn"); }
+
+std::string BoundedProgram() { return "timeout 60 " + QuotedProgram(); }
+
 Outcome RunProgram(const std::vector<std::string>& arguments) {
-  std::string command = Quoted(TOPDNN_BINARY_DIR "/topdnn");
+  std::string command = QuotedProgram();
   for (const std::string& argument : arguments) command += " " + Quoted(argument);
   return RunShell(command);
 }

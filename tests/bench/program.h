@@ -12,6 +12,10 @@
 
 namespace topdnn {
 
+// The program as a word of a shell command. The second one ends after a minute.
+std::string QuotedProgram();
+std::string BoundedProgram();
+
 // Runs the program with these arguments, in a separate process.
 Outcome RunProgram(const std::vector<std::string>& arguments);
 

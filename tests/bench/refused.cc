@@ -11,11 +11,11 @@
 
 namespace topdnn {
 
-void PrintTo(const Refused& refused, std::ostream* out) {
+void PrintTo(const RefusedCommand& refused, std::ostream* out) {
   for (const std::string& argument : refused.arguments) *out << argument << ' ';
 }
 
-void ExpectRefused(const Refused& refused) {
+void ExpectRefused(const RefusedCommand& refused) {
   const Outcome outcome = RunProgram(refused.arguments);
   EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
   EXPECT_THAT(outcome.output, testing::HasSubstr(refused.message));

@@ -9,17 +9,17 @@
 
 namespace topdnn {
 
-struct Refused {
+struct RefusedCommand {
   std::vector<std::string> arguments;
   std::string message;  // a part of the message
 };
 
 // Prints the arguments. GoogleTest puts them into the names of the tests, which must be the same in
 // every run.
-void PrintTo(const Refused& refused, std::ostream* out);
+void PrintTo(const RefusedCommand& refused, std::ostream* out);
 
 // Runs the program with the arguments. Expects the message in one line, and the status 2.
-void ExpectRefused(const Refused& refused);
+void ExpectRefused(const RefusedCommand& refused);
 
 }  // namespace topdnn
 

@@ -25,7 +25,6 @@ using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kProgram = "timeout 60 " + Quoted(TOPDNN_BINARY_DIR "/topdnn");
 const std::string kCounts = R"({"events": {"TOPDOWN.SLOTS": 6000}})";
 
 std::size_t LinesOf(const std::string& text) {
@@ -45,7 +44,8 @@ class RefusedFileTest : public testing::Test {
     folder_.Write("counts.json", kCounts);
   }
   Outcome Run(const std::string& command) const {
-    return RunShell("cd " + Quoted(folder_.path().string()) + " && " + kProgram + " " + command);
+    return RunShell("cd " + Quoted(folder_.path().string()) + " && " + BoundedProgram() + " " +
+                    command);
   }
   void ExpectRefused(const std::string& command, const std::string& message) const {
     const Outcome outcome = Run(command);
@@ -78,7 +78,7 @@ TEST_F(RefusedFileTest, AnOpenPipeIsReadAsAFile) {
        {"cat counts.json | %s topdown --cpu sapphire_rapids --events /dev/stdin --json -",
         "%s topdown --cpu sapphire_rapids --events /dev/fd/3 --json - 3<counts.json"}) {
     std::string whole = command;
-    whole.replace(whole.find("%s"), 2, kProgram);
+    whole.replace(whole.find("%s"), 2, BoundedProgram());
     const Outcome outcome = RunShell("cd " + Quoted(folder_.path().string()) + " && " + whole);
     EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
     EXPECT_EQ(nlohmann::json::parse(outcome.output)["cpu"], "sapphire_rapids");

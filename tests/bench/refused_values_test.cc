@@ -20,70 +20,75 @@ namespace {
 
 using testing::HasSubstr;
 
-class RefusedValueTest : public testing::TestWithParam<Refused> {};
+class RefusedValueTest : public testing::TestWithParam<RefusedCommand> {};
 
 TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Numbers, RefusedValueTest,
     testing::Values(
-        Refused{{"profile", "cnn", "--seconds", "inf"}, "--seconds inf: must be a number"},
-        Refused{{"profile", "cnn", "--seconds", "nan"}, "from 0 to 1e+06"},
-        Refused{{"profile", "cnn", "--seconds", "1e308"}, "from 0 to 1e+06"},
-        Refused{{"profile", "cnn", "--seconds", "5s"}, "--seconds 5s"},
-        Refused{{"efficiency", "cnn", "--seconds", "inf"}, "--seconds inf"},
-        Refused{{"profile", "cnn", "--seed", "-1"}, "must be a whole number, 0 or more"},
-        Refused{{"step", "cnn", "--seed", "18446744073709551616"}, "to 18446744073709551615"},
-        Refused{{"train", "cnn", "--learning-rate", "nan"}, "--learning-rate nan"},
-        Refused{{"train", "cnn", "--learning-rate", "1e39"}, "--learning-rate 1e39"},
-        Refused{{"train", "cnn", "--learning-rate", "-1"}, "--learning-rate -1"},
-        Refused{{"train", "cnn", "--momentum", "inf"}, "--momentum inf"},
-        Refused{{"train", "cnn", "--weight-decay", "-inf"}, "--weight-decay -inf"},
-        Refused{{"train", "cnn", "--warmup-epochs", "inf"}, "--warmup-epochs inf"},
-        Refused{{"profile", "cnn", "--batch", "99999999999999999999"}, "to 9223372036854775807"},
-        Refused{{"profile", "cnn", "--batch", "8.5"}, "must be a whole number"},
-        Refused{{"profile", "cnn", "--iterations", "0x10"}, "--iterations 0x10"}));
+        RefusedCommand{{"profile", "cnn", "--seconds", "inf"}, "--seconds inf: must be a number"},
+        RefusedCommand{{"profile", "cnn", "--seconds", "nan"}, "from 0 to 1e+06"},
+        RefusedCommand{{"profile", "cnn", "--seconds", "1e308"}, "from 0 to 1e+06"},
+        RefusedCommand{{"profile", "cnn", "--seconds", "5s"}, "--seconds 5s"},
+        RefusedCommand{{"efficiency", "cnn", "--seconds", "inf"}, "--seconds inf"},
+        RefusedCommand{{"profile", "cnn", "--seed", "-1"}, "must be a whole number, 0 or more"},
+        RefusedCommand{{"step", "cnn", "--seed", "18446744073709551616"},
+                       "to 18446744073709551615"},
+        RefusedCommand{{"train", "cnn", "--learning-rate", "nan"}, "--learning-rate nan"},
+        RefusedCommand{{"train", "cnn", "--learning-rate", "1e39"}, "--learning-rate 1e39"},
+        RefusedCommand{{"train", "cnn", "--learning-rate", "-1"}, "--learning-rate -1"},
+        RefusedCommand{{"train", "cnn", "--momentum", "inf"}, "--momentum inf"},
+        RefusedCommand{{"train", "cnn", "--weight-decay", "-inf"}, "--weight-decay -inf"},
+        RefusedCommand{{"train", "cnn", "--warmup-epochs", "inf"}, "--warmup-epochs inf"},
+        RefusedCommand{{"profile", "cnn", "--batch", "99999999999999999999"},
+                       "to 9223372036854775807"},
+        RefusedCommand{{"profile", "cnn", "--batch", "8.5"}, "must be a whole number"},
+        RefusedCommand{{"profile", "cnn", "--iterations", "0x10"}, "--iterations 0x10"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Empty, RefusedValueTest,
-    testing::Values(Refused{{"profile", "cnn", "--threads", ""}, "--threads: is empty"},
-                    Refused{{"profile", "cnn", "--threads="}, "--threads"},
-                    Refused{{"profile", "cnn", "--json", ""}, "--json: is empty"},
-                    Refused{{"profile", ""}, "NET: is empty"},
-                    Refused{{"profile", "cnn", "--seconds", ""}, "--seconds: is empty"},
-                    Refused{{"topdown", "--cpu", "zen4", "--events", ""}, "--events: is empty"}));
+    testing::Values(RefusedCommand{{"profile", "cnn", "--threads", ""}, "--threads: is empty"},
+                    RefusedCommand{{"profile", "cnn", "--threads="}, "--threads"},
+                    RefusedCommand{{"profile", "cnn", "--json", ""}, "--json: is empty"},
+                    RefusedCommand{{"profile", ""}, "NET: is empty"},
+                    RefusedCommand{{"profile", "cnn", "--seconds", ""}, "--seconds: is empty"},
+                    RefusedCommand{{"topdown", "--cpu", "zen4", "--events", ""},
+                                   "--events: is empty"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Threads, RefusedValueTest,
     testing::Values(
-        Refused{{"profile", "lenet5", "--threads", "100000", "--oversubscribe"},
-                "4 for each CPU that this process may run on"},
-        Refused{{"profile", "lenet5", "--threads", "2147483647", "--oversubscribe"}, "or fewer"},
-        Refused{{"plan", "lenet5", "--threads", "2147483647", "--oversubscribe"}, "or fewer"},
-        Refused{{"bench", "--threads", "2147483647"}, "2147483647"},
-        Refused{{"profile", "lenet5", "--threads", "2147483648"}, "2147483647"}));
+        RefusedCommand{{"profile", "lenet5", "--threads", "100000", "--oversubscribe"},
+                       "4 for each CPU that this process may run on"},
+        RefusedCommand{{"profile", "lenet5", "--threads", "2147483647", "--oversubscribe"},
+                       "or fewer"},
+        RefusedCommand{{"plan", "lenet5", "--threads", "2147483647", "--oversubscribe"},
+                       "or fewer"},
+        RefusedCommand{{"bench", "--threads", "2147483647"}, "2147483647"},
+        RefusedCommand{{"profile", "lenet5", "--threads", "2147483648"}, "2147483647"}));
 
 INSTANTIATE_TEST_SUITE_P(
     GoogleBenchmark, RefusedValueTest,
     testing::Values(
-        Refused{{"bench", "--benchmark_min_time=nan"},
-                "--benchmark_min_time=nan: must be a number"},
-        Refused{{"bench", "--benchmark_min_time=-1"}, "--benchmark_min_time=-1"},
-        Refused{{"bench", "--benchmark_min_time=0"}, "--benchmark_min_time=0"},
-        Refused{{"bench", "--benchmark_min_time="}, "--benchmark_min_time="},
-        Refused{{"bench", "--benchmark_min_time"}, "give it a value"},
-        Refused{{"bench", "--benchmark_repetitions=0"}, "must be a whole number"},
-        Refused{{"bench", "--benchmark_repetitions=1.5"}, "must be a whole number"},
-        Refused{{"bench", "--benchmark_format=xml"}, "must be one of: console json csv"},
-        Refused{{"bench", "--benchmark_out_format=xml"}, "must be one of: json console csv"},
-        Refused{{"bench", "--benchmark_time_unit=h"}, "must be one of: ns us ms s"},
-        Refused{{"bench", "--benchmark_color=red"}, "must be one of"},
-        Refused{{"bench", "--benchmark_list_tests=perhaps"}, "must be true or false"},
-        Refused{{"bench", "--benchmark_out="}, "is empty"},
-        Refused{{"bench", "--benchmark_out=-"}, "--benchmark_format=json"},
-        Refused{{"bench", "--benchmark_out=/no/such/folder/x"}, "/no/such/folder/x"},
-        Refused{{"bench", "--benchmark_fliter=cnn"}, "did you mean --benchmark_filter?"},
-        Refused{{"bench", "--benchmark_filter=("}, "not a regular expression"}));
+        RefusedCommand{{"bench", "--benchmark_min_time=nan"},
+                       "--benchmark_min_time=nan: must be a number"},
+        RefusedCommand{{"bench", "--benchmark_min_time=-1"}, "--benchmark_min_time=-1"},
+        RefusedCommand{{"bench", "--benchmark_min_time=0"}, "--benchmark_min_time=0"},
+        RefusedCommand{{"bench", "--benchmark_min_time="}, "--benchmark_min_time="},
+        RefusedCommand{{"bench", "--benchmark_min_time"}, "give it a value"},
+        RefusedCommand{{"bench", "--benchmark_repetitions=0"}, "must be a whole number"},
+        RefusedCommand{{"bench", "--benchmark_repetitions=1.5"}, "must be a whole number"},
+        RefusedCommand{{"bench", "--benchmark_format=xml"}, "must be one of: console json csv"},
+        RefusedCommand{{"bench", "--benchmark_out_format=xml"}, "must be one of: json console csv"},
+        RefusedCommand{{"bench", "--benchmark_time_unit=h"}, "must be one of: ns us ms s"},
+        RefusedCommand{{"bench", "--benchmark_color=red"}, "must be one of"},
+        RefusedCommand{{"bench", "--benchmark_list_tests=perhaps"}, "must be true or false"},
+        RefusedCommand{{"bench", "--benchmark_out="}, "is empty"},
+        RefusedCommand{{"bench", "--benchmark_out=-"}, "--benchmark_format=json"},
+        RefusedCommand{{"bench", "--benchmark_out=/no/such/folder/x"}, "/no/such/folder/x"},
+        RefusedCommand{{"bench", "--benchmark_fliter=cnn"}, "did you mean --benchmark_filter?"},
+        RefusedCommand{{"bench", "--benchmark_filter=("}, "not a regular expression"}));
 
 TEST(BenchmarkFlagsTest, TheEnvironmentIsCheckedAsWell) {
   const Outcome outcome = RunShell("BENCHMARK_MIN_TIME=nan " TOPDNN_BINARY_DIR "/topdnn bench");

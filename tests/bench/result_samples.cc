@@ -73,7 +73,7 @@ void AddTopdown(int index, Json& stage) {
   stage["topdown_experiment_basis"] = {{"Memory_Bound", "experiment: its own pages"}};
 }
 
-Json Stage(const Sample& sample, int index) {
+Json SampleStage(const Sample& sample, int index) {
   const bool timed_work = sample.flops > 0;
   Json stage = {{"name", sample.name},
                 {"op", sample.op},
@@ -178,7 +178,7 @@ Json SampleProfile() {
                      {"ceiling", "fma/avx512/f32/l1"}};
   profile["stages"] = Json::array();
   int index = 0;
-  for (const Sample& sample : kSamples) profile["stages"].push_back(Stage(sample, index++));
+  for (const Sample& sample : kSamples) profile["stages"].push_back(SampleStage(sample, index++));
   Json& stages = profile["stages"];
   SetStatus(stages[1], "DEGRADED", "other processes ran");
   SetStatus(stages[7], "INVALID", "the clock stood still");

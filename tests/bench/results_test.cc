@@ -19,11 +19,8 @@
 namespace topdnn {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
 using testing::Not;
-
-const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 
 class ResultsTest : public testing::Test {
  protected:
@@ -75,17 +72,19 @@ TEST_F(ResultsTest, ListsShowsAndQueries) {
   EXPECT_THAT(list.output, HasSubstr(id));
   const Outcome shown = Results({"show", id});
   EXPECT_EQ(shown.exit_status, kExitGood);
-  EXPECT_EQ(json::parse(shown.output), ProfileJson({}));
+  EXPECT_EQ(nlohmann::json::parse(shown.output), ProfileJson({}));
   EXPECT_EQ(ReadJson(runs[1] / "stored.json")["id"], id);
   const Outcome query = Results({"query", "SELECT max(seconds) * 0 + 7 AS s FROM stages"});
   EXPECT_THAT(query.output, HasSubstr("s\n7\n"));
 }
 
 TEST_F(ResultsTest, ASweepIsStoredCaseByCase) {
-  const json one = {{"id", "x"}, {"network", "cnn"}, {"status", "OK"}, {"file", "cases/x.json"}};
-  const json failed = {{"id", "y"}, {"network", "cnn"}, {"status", "CRASHED"}, {"file", nullptr}};
+  const nlohmann::json one = {
+      {"id", "x"}, {"network", "cnn"}, {"status", "OK"}, {"file", "cases/x.json"}};
+  const nlohmann::json failed = {
+      {"id", "y"}, {"network", "cnn"}, {"status", "CRASHED"}, {"file", nullptr}};
   folder_.Write("sweep/sweep.json",
-                json{{"schema", 1}, {"cases", {one, failed}}, {"left_out", 0}}.dump());
+                nlohmann::json{{"schema", 1}, {"cases", {one, failed}}, {"left_out", 0}}.dump());
   folder_.Write("sweep/cases/x.json", ProfileJson({}).dump());
   const Outcome added = Results({"add", Path("sweep")});
   EXPECT_EQ(added.exit_status, kExitGood) << added.output;
@@ -147,9 +146,9 @@ TEST_F(ResultsTest, ATruncatedResultIsMarkedAndTheOthersAreIntact) {
 
 TEST_F(ResultsTest, TwoWritersLoseNothing) {
   constexpr int kEach = 50;
-  const std::string writer = "for i in $(seq " + std::to_string(kEach) + "); do " + kProgram +
-                             " results add " + Quoted(Path("p.json")) + " --store " +
-                             Quoted(Store()) + " >/dev/null || echo failed; done";
+  const std::string writer = "for i in $(seq " + std::to_string(kEach) + "); do " +
+                             QuotedProgram() + " results add " + Quoted(Path("p.json")) +
+                             " --store " + Quoted(Store()) + " >/dev/null || echo failed; done";
   const Outcome outcome = RunShell("(" + writer + ") & (" + writer + "); wait");
   EXPECT_THAT(outcome.output, Not(HasSubstr("failed")));
   EXPECT_EQ(Runs().size(), 2u * kEach);
@@ -159,7 +158,7 @@ TEST_F(ResultsTest, TwoWritersLoseNothing) {
 TEST_F(ResultsTest, AKilledWriterLeavesOnlyCompleteResults) {
   Add();
   const std::string add =
-      kProgram + " results add " + Quoted(Path("p.json")) + " --store " + Quoted(Store());
+      QuotedProgram() + " results add " + Quoted(Path("p.json")) + " --store " + Quoted(Store());
   // The moments cover twice the time of a run, which takes much longer under the sanitizers.
   const Outcome outcome =
       RunShell("begin=$(date +%s%N); " + add + " >/dev/null; took=$(($(date +%s%N) - begin)); " +
@@ -181,7 +180,7 @@ TEST_F(ResultsTest, AKilledWriterLeavesOnlyCompleteResults) {
 TEST_F(ResultsTest, AFullDiskLosesNothing) {
   Add();
   // (a file may have 1 block of 512 or 1024 bytes)
-  const Outcome outcome = RunShell("ulimit -f 1; " + kProgram + " results add " +
+  const Outcome outcome = RunShell("ulimit -f 1; " + QuotedProgram() + " results add " +
                                    Quoted(Path("p.json")) + " --store " + Quoted(Store()));
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("cannot write"));
@@ -211,8 +210,8 @@ TEST_F(ResultsTest, AnIndexThatAnotherProcessHoldsIsNotWaitedForForever) {
   const Outcome outcome =
       RunShell("python3 -c " + Quoted(hold) + " " + Quoted(Index()) + " >" + Quoted(Path("held")) +
                " & pid=$!; while [ ! -s " + Quoted(Path("held")) + " ]; do sleep 0.1; done; " +
-               kProgram + " results add " + Quoted(Path("p.json")) + " --store " + Quoted(Store()) +
-               "; echo status $?; kill $pid");
+               QuotedProgram() + " results add " + Quoted(Path("p.json")) + " --store " +
+               Quoted(Store()) + "; echo status $?; kill $pid");
   EXPECT_THAT(outcome.output, HasSubstr("locked"));
   EXPECT_THAT(outcome.output, HasSubstr("status 0"));
   EXPECT_EQ(Count(), 2);

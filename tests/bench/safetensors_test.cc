@@ -28,7 +28,7 @@ std::string Floats(std::initializer_list<float> values) {
   return {reinterpret_cast<const char*>(values.begin()), values.size() * sizeof(float)};
 }
 
-std::string Refusal(const std::string& bytes) {
+std::string ReasonFor(const std::string& bytes) {
   try {
     DecodeSafetensors(bytes, "w.safetensors");
   } catch (const UsageError& error) {
@@ -64,13 +64,13 @@ TEST(SafetensorsTest, TensorsHaveTheirNamesTypesAndShapes) {
 TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
   const std::string good = R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
   EXPECT_EQ(DecodeSafetensors(File(good, Floats({1, 2})), "good").size(), 1u);
-  EXPECT_THAT(Refusal("1234567"), HasSubstr("truncated"));
-  EXPECT_THAT(Refusal(File(good, Floats({1, 2}), 1ULL << 63)), HasSubstr("a header of"));
-  EXPECT_THAT(Refusal(File(good, "", good.size() + 1)), HasSubstr("a header of"));
-  EXPECT_THAT(Refusal(File(good, Floats({1}))), HasSubstr("bytes 0 to 8 of 4"));
-  EXPECT_THAT(Refusal(File("{\"a\":", "")), HasSubstr("is not JSON"));
-  EXPECT_THAT(Refusal(File("[1,2]", "")), HasSubstr("is not a JSON object"));
-  EXPECT_THAT(Refusal(File(std::string(100000, '['), "")), HasSubstr("too deeply"));
+  EXPECT_THAT(ReasonFor("1234567"), HasSubstr("truncated"));
+  EXPECT_THAT(ReasonFor(File(good, Floats({1, 2}), 1ULL << 63)), HasSubstr("a header of"));
+  EXPECT_THAT(ReasonFor(File(good, "", good.size() + 1)), HasSubstr("a header of"));
+  EXPECT_THAT(ReasonFor(File(good, Floats({1}))), HasSubstr("bytes 0 to 8 of 4"));
+  EXPECT_THAT(ReasonFor(File("{\"a\":", "")), HasSubstr("is not JSON"));
+  EXPECT_THAT(ReasonFor(File("[1,2]", "")), HasSubstr("is not a JSON object"));
+  EXPECT_THAT(ReasonFor(File(std::string(100000, '['), "")), HasSubstr("too deeply"));
   const auto tensor = [](const std::string& members) { return "{\"a\":{" + members + "}}"; };
   const std::string f32 = R"("dtype":"F32",)";
   for (const auto& [members, why] : std::initializer_list<std::pair<std::string, std::string>>{
@@ -84,14 +84,14 @@ TEST(SafetensorsTest, EachHostileHeaderIsRefused) {
            {f32 + R"("shape":[2],"data_offsets":[8,0])", "bytes 8 to 0"},
            {f32 + R"("shape":[3],"data_offsets":[0,8])", "not its 12"},
            {f32 + R"("shape":[2],"data_offsets":[4,12])", "bytes 4 to 12"}}) {
-    EXPECT_THAT(Refusal(File(tensor(members), Floats({1, 2}))), HasSubstr(why)) << members;
+    EXPECT_THAT(ReasonFor(File(tensor(members), Floats({1, 2}))), HasSubstr(why)) << members;
   }
   const std::string one = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
-  EXPECT_THAT(Refusal(File("{" + one + "," + one + "}", Floats({1, 2}))),
+  EXPECT_THAT(ReasonFor(File("{" + one + "," + one + "}", Floats({1, 2}))),
               HasSubstr("a is a duplicate"));
   std::string many = "{" + one;
   for (const char* name : {"b", "c", "d"}) many += ",\"" + std::string(name) + one.substr(2);
-  EXPECT_THAT(Refusal(File(many + "}", Floats({1, 2}))), HasSubstr("overlap"));
+  EXPECT_THAT(ReasonFor(File(many + "}", Floats({1, 2}))), HasSubstr("overlap"));
 }
 
 TEST(SafetensorsTest, TensorsThatShareAByteAreRefused) {
@@ -105,8 +105,8 @@ TEST(SafetensorsTest, TensorsThatShareAByteAreRefused) {
   for (const char* second :
        {R"("shape":[4],"data_offsets":[3,7])", R"("shape":[2],"data_offsets":[1,3])",
         R"("shape":[4],"data_offsets":[0,4])"}) {
-    EXPECT_THAT(Refusal(two(four, second)), HasSubstr("its tensors a and b overlap at byte"));
-    EXPECT_THAT(Refusal(two(second, four)), HasSubstr("overlap at byte"));
+    EXPECT_THAT(ReasonFor(two(four, second)), HasSubstr("its tensors a and b overlap at byte"));
+    EXPECT_THAT(ReasonFor(two(second, four)), HasSubstr("overlap at byte"));
   }
 }
 

@@ -31,7 +31,7 @@ using testing::HasSubstr;
 
 // Writes a profile, and appends its name to the file `runs` beside itself. What happens instead
 // depends on the batch.
-constexpr const char* kProgram = R"sh(#!/bin/sh
+constexpr const char* kFakeProgram = R"sh(#!/bin/sh
 for last; do :; done
 printf '%s\n' "$(basename "$last")" >>"$(dirname "$0")/runs"
 case " $* " in
@@ -61,7 +61,7 @@ mv "$last.part" "$last"
 class SweepTest : public testing::Test {
  protected:
   SweepTest() {
-    const auto program = folder_.Write("program", kProgram);
+    const auto program = folder_.Write("program", kFakeProgram);
     chmod(program.c_str(), 0755);
     arguments_ = {"sweep", "--out", out(), "--program", program.string()};
   }
@@ -277,29 +277,29 @@ TEST(ChildProgramTest, AChildThatCannotStartSaysWhy) {
   EXPECT_THAT(outcome.last_line, HasSubstr("/no/such/program: cannot be started"));
 }
 
-class RefusedSweepTest : public testing::TestWithParam<Refused> {};
+class RefusedSweepTest : public testing::TestWithParam<RefusedCommand> {};
 
 TEST_P(RefusedSweepTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Sweeps, RefusedSweepTest,
     testing::Values(
-        Refused{{"sweep", "--batch", "8"}, "--out DIR: give the folder"},
-        Refused{{"sweep", "--batch", "8,nan", "--out", "none"}, "must be whole numbers"},
-        Refused{{"sweep", "--batch", "8,8", "--out", "none"}, "has 8 twice"},
-        Refused{{"sweep", "--batch", ",", "--out", "none"}, "--batch"},
-        Refused{{"sweep", "--dtype", "f31", "--out", "none"}, "f32"},
-        Refused{{"sweep", "--networks", "cnm", "--out", "none"}, "cnn"},
-        Refused{{"sweep", "--study", "tensor", "--out", "none"}, "tensorflow"},
-        Refused{{"sweep", "--max-time", "15x", "--out", "none"}, "like 90s, 15m or 1.5h"},
-        Refused{{"sweep", "--max-time", "nan", "--out", "none"}, "like 90s, 15m or 1.5h"},
-        Refused{{"sweep", "--repeats", "0", "--out", "none"}, "--repeats 0"},
-        Refused{{"sweep", "--batch", "8", "--out", "/dev/null"}, "--out /dev/null"},
-        Refused{{"profile", "cnn", "--prefetch", "-1"}, "--prefetch -1: must be 0 to 64"},
-        Refused{{"profile", "cnn", "--loaders", "0"}, "--loaders 0: must be 1 to 256"},
-        Refused{{"profile", "cnn", "--augment", "crop,flop"}, "flip"},
-        Refused{{"profile", "cnn", "--source-rate", "0"}, "--source-rate 0"},
-        Refused{{"profile", "cnn", "--placement", "mine"}, "placement"}));
+        RefusedCommand{{"sweep", "--batch", "8"}, "--out DIR: give the folder"},
+        RefusedCommand{{"sweep", "--batch", "8,nan", "--out", "none"}, "must be whole numbers"},
+        RefusedCommand{{"sweep", "--batch", "8,8", "--out", "none"}, "has 8 twice"},
+        RefusedCommand{{"sweep", "--batch", ",", "--out", "none"}, "--batch"},
+        RefusedCommand{{"sweep", "--dtype", "f31", "--out", "none"}, "f32"},
+        RefusedCommand{{"sweep", "--networks", "cnm", "--out", "none"}, "cnn"},
+        RefusedCommand{{"sweep", "--study", "tensor", "--out", "none"}, "tensorflow"},
+        RefusedCommand{{"sweep", "--max-time", "15x", "--out", "none"}, "like 90s, 15m or 1.5h"},
+        RefusedCommand{{"sweep", "--max-time", "nan", "--out", "none"}, "like 90s, 15m or 1.5h"},
+        RefusedCommand{{"sweep", "--repeats", "0", "--out", "none"}, "--repeats 0"},
+        RefusedCommand{{"sweep", "--batch", "8", "--out", "/dev/null"}, "--out /dev/null"},
+        RefusedCommand{{"profile", "cnn", "--prefetch", "-1"}, "--prefetch -1: must be 0 to 64"},
+        RefusedCommand{{"profile", "cnn", "--loaders", "0"}, "--loaders 0: must be 1 to 256"},
+        RefusedCommand{{"profile", "cnn", "--augment", "crop,flop"}, "flip"},
+        RefusedCommand{{"profile", "cnn", "--source-rate", "0"}, "--source-rate 0"},
+        RefusedCommand{{"profile", "cnn", "--placement", "mine"}, "placement"}));
 
 }  // namespace
 }  // namespace topdnn

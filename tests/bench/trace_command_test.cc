@@ -16,15 +16,12 @@
 namespace topdnn {
 namespace {
 
-using nlohmann::json;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-const std::string kProgram = "timeout 60 " + Quoted(TOPDNN_BINARY_DIR "/topdnn");
-
-constexpr const char* kReorder =
+constexpr const char* kReorderRow =
     "onednn_verbose,exec,cpu,reorder,jit:blk,undef,src_f32::blocked:abcd:f0 "
     "dst_f32::blocked:aBcd8b:f0,attr-scratchpad:user ,,2x16x28x28,0.5\n";
 constexpr const char* kConvolution =
@@ -50,15 +47,16 @@ class TraceCommandTest : public testing::Test {
 
 TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
   const std::string convolution = kConvolution;
-  folder_.Write("a.log", std::string("start\n") + kReorder + convolution + convolution + kUnknown);
-  const Outcome outcome =
-      Run(kProgram + " trace a.log --threads 1 --seconds 0.001 --json t.json --save set.txt");
+  folder_.Write("a.log",
+                std::string("start\n") + kReorderRow + convolution + convolution + kUnknown);
+  const Outcome outcome = Run(
+      BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --json t.json --save set.txt");
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("4 primitives of 3 kinds in 5 lines"),
                                     HasSubstr("topdnn has no kernels for shuffle"),
                                     HasSubstr("93.3 % of the framework's time"),
                                     HasSubstr("13.3 % of it in reord")));
-  const json trace = ReadJson(folder_.path() / "t.json");
+  const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
   EXPECT_EQ(trace["schema"], 1);
   EXPECT_EQ(trace["dialect"], "onednn_verbose");
   EXPECT_EQ(trace["lines"], 5);
@@ -67,7 +65,7 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
   EXPECT_NEAR(trace["covered"].get<double>(), 3.5 / 3.75, 1e-9);
   EXPECT_TRUE(trace["between_seconds"].is_null());
   ASSERT_EQ(trace["rows"].size(), 3u);
-  const json& conv = trace["rows"][0];
+  const nlohmann::json& conv = trace["rows"][0];
   EXPECT_EQ(conv["primitive"], "convolution");
   EXPECT_EQ(conv["pass"], "backward_data");
   EXPECT_EQ(conv["problem"], "mb2_ic16oc32_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1");
@@ -83,18 +81,18 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
   EXPECT_LE(conv["best_seconds"].get<double>(), conv["measured_seconds"].get<double>());
   EXPECT_FALSE(conv["best"].get<std::string>().empty());
   EXPECT_TRUE(conv["reason"].is_null());
-  const json& reorder = trace["rows"][1];
+  const nlohmann::json& reorder = trace["rows"][1];
   EXPECT_EQ(reorder["topdnn"], "reorder/2x16x28x28_fromf32_tof32");
   EXPECT_GT(reorder["measured_seconds"].get<double>(), 0);
   EXPECT_EQ(reorder["best"], "as in the log");
-  const json& shuffle = trace["rows"][2];
+  const nlohmann::json& shuffle = trace["rows"][2];
   EXPECT_TRUE(shuffle["measured_seconds"].is_null());
   EXPECT_TRUE(shuffle["best_seconds"].is_null());
   EXPECT_EQ(shuffle["reason"], "topdnn has no kernels for shuffle");
   EXPECT_NEAR(shuffle["framework_seconds"].get<double>(), 0.00025, 1e-12);
 
   const Outcome again =
-      Run(kProgram + " bench --problems set.txt --threads 1 --benchmark_min_time=0.0001");
+      Run(BoundedProgram() + " bench --problems set.txt --threads 1 --benchmark_min_time=0.0001");
   EXPECT_EQ(again.exit_status, kExitGood) << again.output << Text("set.txt");
   EXPECT_THAT(again.output,
               AllOf(HasSubstr("set/reorder/2x16x28x28_fromf32_tof32/forward/"
@@ -104,10 +102,11 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
 }
 
 TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {
-  folder_.Write("a.log", kReorder);
-  const Outcome outcome = Run(kProgram + " trace - --read-only --json - < a.log 2>/dev/null");
+  folder_.Write("a.log", kReorderRow);
+  const Outcome outcome =
+      Run(BoundedProgram() + " trace - --read-only --json - < a.log 2>/dev/null");
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
-  const json trace = json::parse(outcome.output);
+  const nlohmann::json trace = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(trace["rows"][0]["reason"], "not measured");
   EXPECT_TRUE(trace["rows"][0]["measured_seconds"].is_null());
   EXPECT_EQ(trace["covered"], 0.0);
@@ -115,20 +114,21 @@ TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {
 
 TEST_F(TraceCommandTest, NothingMeasurableIsStatus3) {
   folder_.Write("a.log", kUnknown);
-  EXPECT_EQ(Run(kProgram + " trace a.log").exit_status, kExitNothing);
+  EXPECT_EQ(Run(BoundedProgram() + " trace a.log").exit_status, kExitNothing);
 }
 
 // The command gets the variables, and its own lines are passed on.
 TEST_F(TraceCommandTest, ACommandIsRunAndItsOutputPassedOn) {
-  folder_.Write("a.log", kReorder);
+  folder_.Write("a.log", kReorderRow);
   folder_.Write("command.sh",
                 "echo begin $1 $ONEDNN_VERBOSE $DNNL_VERBOSE $ONEDNN_VERBOSE_TIMESTAMP\n"
                 "cat a.log\n"
                 "printf 'name? '; sleep 0.3; echo yes\n"
                 "cat a.log\n"
                 "printf end\n");
-  const Outcome outcome = Run("env -u ONEDNN_VERBOSE -u DNNL_VERBOSE -u ONEDNN_VERBOSE_TIMESTAMP " +
-                              kProgram + " trace --run --read-only -- sh command.sh --json");
+  const Outcome outcome =
+      Run("env -u ONEDNN_VERBOSE -u DNNL_VERBOSE -u ONEDNN_VERBOSE_TIMESTAMP " + BoundedProgram() +
+          " trace --run --read-only -- sh command.sh --json");
   ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   EXPECT_THAT(outcome.output, StartsWith("begin --json 1 1 1\nname? yes\nend"));
   EXPECT_THAT(outcome.output, HasSubstr("2 primitives of 1 kind in 5 lines"));
@@ -136,40 +136,41 @@ TEST_F(TraceCommandTest, ACommandIsRunAndItsOutputPassedOn) {
 }
 
 TEST_F(TraceCommandTest, AFailedCommandIsAFailureAfterItsTrace) {
-  folder_.Write("a.log", kReorder);
-  const Outcome outcome = Run(kProgram + " trace --run --read-only -- sh -c 'cat a.log; exit 7'");
+  folder_.Write("a.log", kReorderRow);
+  const Outcome outcome =
+      Run(BoundedProgram() + " trace --run --read-only -- sh -c 'cat a.log; exit 7'");
   EXPECT_EQ(outcome.exit_status, kExitWrong) << outcome.output;
   EXPECT_THAT(outcome.output, AllOf(HasSubstr("topdnn: sh ended with status 7"),
                                     HasSubstr("1 primitive of 1 kind")));
   const Outcome killed =
-      Run(kProgram + " trace --run --read-only -- sh -c 'cat a.log; kill -9 $$'");
+      Run(BoundedProgram() + " trace --run --read-only -- sh -c 'cat a.log; kill -9 $$'");
   EXPECT_EQ(killed.exit_status, kExitWrong);
   EXPECT_THAT(killed.output, HasSubstr("topdnn: sh was ended by signal 9"));
 }
 
 TEST_F(TraceCommandTest, ACommandWithoutOneDnnIsStatus3) {
-  const Outcome outcome = Run(kProgram + " trace --run -- echo hello");
+  const Outcome outcome = Run(BoundedProgram() + " trace --run -- echo hello");
   EXPECT_EQ(outcome.exit_status, kExitNothing) << outcome.output;
   EXPECT_THAT(outcome.output, StartsWith("hello\n"));
   EXPECT_THAT(outcome.output, HasSubstr("oneDNN printed no execution"));
 }
 
-class RefusedTraceTest : public testing::TestWithParam<Refused> {};
+class RefusedTraceTest : public testing::TestWithParam<RefusedCommand> {};
 
 TEST_P(RefusedTraceTest, IsOneLineAndStatus2) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Arguments, RefusedTraceTest,
-    testing::Values(Refused{{"trace"}, "give a log of oneDNN"},
-                    Refused{{"trace", "/nonexistent/a.log"}, "/nonexistent/a.log: cannot be read"},
-                    Refused{{"trace", "a.log", "b.log"}, "give one log"},
-                    Refused{{"trace", "/"}, "is a folder"},
-                    Refused{{"trace", "/dev/null"}, "is a device"},
-                    Refused{{"trace", "--run"}, "give a command"},
-                    Refused{{"trace", "--run", "--", "/nonexistent/program"}, "cannot be started"},
-                    Refused{{"trace", "--seconds", "0", "a.log"}, "--seconds 0: must be a number"},
-                    Refused{{"trace", TOPDNN_SOURCE_DIR "/LICENSE"},
-                            "is an execution of a oneDNN"}),
+    testing::Values(
+        RefusedCommand{{"trace"}, "give a log of oneDNN"},
+        RefusedCommand{{"trace", "/nonexistent/a.log"}, "/nonexistent/a.log: cannot be read"},
+        RefusedCommand{{"trace", "a.log", "b.log"}, "give one log"},
+        RefusedCommand{{"trace", "/"}, "is a folder"},
+        RefusedCommand{{"trace", "/dev/null"}, "is a device"},
+        RefusedCommand{{"trace", "--run"}, "give a command"},
+        RefusedCommand{{"trace", "--run", "--", "/nonexistent/program"}, "cannot be started"},
+        RefusedCommand{{"trace", "--seconds", "0", "a.log"}, "--seconds 0: must be a number"},
+        RefusedCommand{{"trace", TOPDNN_SOURCE_DIR "/LICENSE"}, "is an execution of a oneDNN"}),
     [](const auto& test) { return "Case" + std::to_string(test.index); });
 
 TEST_F(TraceCommandTest, FilesWithoutAnExecutionAreRefused) {
@@ -182,7 +183,7 @@ TEST_F(TraceCommandTest, FilesWithoutAnExecutionAreRefused) {
            {"onednn_verbose,info,oneDNN v2.6.3\n", "it has other lines of oneDNN"},
            {"onednn_verbose,exec,cpu,reorder\n", "none of its 1 line "}}) {
     folder_.Write("bad.log", content);
-    const Outcome outcome = Run(kProgram + " trace bad.log");
+    const Outcome outcome = Run(BoundedProgram() + " trace bad.log");
     EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
     EXPECT_THAT(outcome.output, HasSubstr(message));
     EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;

@@ -8,17 +8,17 @@ namespace topdnn {
 namespace {
 
 const Shape kShape{1, 2, 3};
-const std::vector<float> kImage = {1, 2, 3,  //
-                                   4, 5, 6};
+const std::vector<float> kPixels = {1, 2, 3,  //
+                                    4, 5, 6};
 
 std::vector<float> Changed(const ImageChange& change) {
-  std::vector<float> changed(kImage.size(), -1);
-  ChangeImage(kShape, kImage, change, changed);
+  std::vector<float> changed(kPixels.size(), -1);
+  ChangeImage(kShape, kPixels, change, changed);
   return changed;
 }
 
 TEST(AugmentationTest, AnImageIsMirroredAndThenShifted) {
-  EXPECT_EQ(Changed({}), kImage);
+  EXPECT_EQ(Changed({}), kPixels);
   EXPECT_EQ(Changed({.mirrored = true}), (std::vector<float>{3, 2, 1, 6, 5, 4}));
   EXPECT_EQ(Changed({.down = 1, .right = 0}), (std::vector<float>{0, 0, 0, 1, 2, 3}));
   EXPECT_EQ(Changed({.down = 0, .right = -1}), (std::vector<float>{2, 3, 0, 5, 6, 0}));

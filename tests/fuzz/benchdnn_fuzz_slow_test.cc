@@ -12,7 +12,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kDefaultSeconds = "5";
+constexpr const char* kSecondsBenchdnn = "5";
 
 // One line of each driver, in both dialects.
 constexpr const char* kLines[] = {
@@ -31,7 +31,7 @@ constexpr const char* kLines[] = {
     "--resampling ic2ih3oh6 --deconv ic3oc4ih3kh2 --batch=shapes \\\n"};
 
 TEST(BenchdnnFuzzTest, FindsNothing) {
-  RunFuzzer("benchdnn_fuzzer", kDefaultSeconds, 1024, [](const std::filesystem::path& corpus) {
+  RunFuzzer("benchdnn_fuzzer", kSecondsBenchdnn, 1024, [](const std::filesystem::path& corpus) {
     int i = 0;
     for (const char* const line : kLines) std::ofstream(corpus / std::to_string(i++)) << line;
   });

@@ -16,10 +16,10 @@ namespace {
 
 // Long enough to execute each exported network and some thousands of mutants of it. Long runs,
 // which search for new findings, are for people.
-constexpr const char* kDefaultSeconds = "15";
+constexpr const char* kSecondsOnnx = "15";
 
 TEST(OnnxFuzzTest, FindsNothingFromExportedNetworks) {
-  RunFuzzer("onnx_fuzzer", kDefaultSeconds, 16384, [](const std::filesystem::path& corpus) {
+  RunFuzzer("onnx_fuzzer", kSecondsOnnx, 16384, [](const std::filesystem::path& corpus) {
     int number = 0;
     for (const std::string& model : SampleModels()) {
       std::ofstream(corpus / fmt::format("{}.onnx", number++), std::ios::binary) << model;

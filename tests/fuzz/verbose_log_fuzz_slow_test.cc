@@ -14,7 +14,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kDefaultSeconds = "5";
+constexpr const char* kSecondsVerboseLog = "5";
 
 // Writes the log in pieces that libFuzzer's length limit does not cut.
 void WritePieces(const std::filesystem::path& log, const std::filesystem::path& corpus) {
@@ -29,12 +29,13 @@ void WritePieces(const std::filesystem::path& log, const std::filesystem::path& 
 }
 
 TEST(VerboseLogFuzzTest, FindsNothingFromRealLogs) {
-  RunFuzzer("verbose_log_fuzzer", kDefaultSeconds, 8192, [](const std::filesystem::path& corpus) {
-    for (const auto& log :
-         std::filesystem::directory_iterator(TOPDNN_SOURCE_DIR "/tests/bench/traces")) {
-      WritePieces(log.path(), corpus);
-    }
-  });
+  RunFuzzer("verbose_log_fuzzer", kSecondsVerboseLog, 8192,
+            [](const std::filesystem::path& corpus) {
+              for (const auto& log :
+                   std::filesystem::directory_iterator(TOPDNN_SOURCE_DIR "/tests/bench/traces")) {
+                WritePieces(log.path(), corpus);
+              }
+            });
 }
 
 }  // namespace

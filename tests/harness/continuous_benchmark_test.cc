@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 constexpr const char* kNames = "/training/batch 8/f32/onednn/threads 2/";
 

@@ -25,7 +25,7 @@
 namespace topdnn {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using testing::HasSubstr;
 
 // A connection of a client.

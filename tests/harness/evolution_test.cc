@@ -28,7 +28,7 @@ TEST(BoundedSeriesTest, NeverGrowsBeyondItsCapacity) {
   for (const double point : series.Points()) EXPECT_EQ(point, 1);
 }
 
-SequenceSamples Example() {
+SequenceSamples ExampleSamples() {
   SequenceSamples samples;
   samples.events = {"cycles", "absent"};
   const auto stage = [](const std::string& name, double seconds, double cycles) {
@@ -49,7 +49,7 @@ SequenceSamples Example() {
 
 TEST(EvolutionTest, PhasesAreTheGroupsOfWarmUpAndSteadyIterations) {
   const std::vector<std::string> groups = {"forward", "backward", "forward"};
-  const auto phases = PhasesOf(Example(), groups);
+  const auto phases = PhasesOf(ExampleSamples(), groups);
   ASSERT_EQ(phases.size(), 4u);
   EXPECT_EQ(phases[0].phase, "warm-up");
   EXPECT_EQ(phases[0].group, "forward");
@@ -63,8 +63,8 @@ TEST(EvolutionTest, PhasesAreTheGroupsOfWarmUpAndSteadyIterations) {
   EXPECT_FALSE(phases[2].events.at("absent"));
   EXPECT_EQ(phases[3].group, "backward");
   EXPECT_EQ(phases[3].events.at("cycles"), 21);
-  EXPECT_THROW(PhasesOf(Example(), {}), std::invalid_argument);
-  const std::string text = PhasesText(EvolutionJson(Example(), phases), Style{});
+  EXPECT_THROW(PhasesOf(ExampleSamples(), {}), std::invalid_argument);
+  const std::string text = PhasesText(EvolutionJson(ExampleSamples(), phases), Style{});
   EXPECT_EQ(text,
             "\n"
             "phase    group     iterations  time s  of the step %\n"
@@ -76,7 +76,7 @@ TEST(EvolutionTest, PhasesAreTheGroupsOfWarmUpAndSteadyIterations) {
 
 TEST(EvolutionTest, TheJsonHasEachStagesSeries) {
   const std::vector<std::string> groups = {"forward", "backward", "forward"};
-  SequenceSamples samples = Example();
+  SequenceSamples samples = ExampleSamples();
   samples.stages[0].seconds.assign(5000, 1.0);
   const auto json = EvolutionJson(samples, PhasesOf(samples, groups), 100);
   ASSERT_EQ(json["stages"].size(), 4u);

@@ -32,12 +32,12 @@ std::unique_ptr<CounterSource> OpenExact() {
   return offer != nullptr && offer->probe().works ? offer->open() : nullptr;
 }
 
-volatile float sink = 1;
+volatile float float_sink = 1;
 
 void Add(int times) {
-  float x = sink;
+  float x = float_sink;
   for (int i = 0; i < times; ++i) asm volatile("addss %0, %0" : "+x"(x));
-  sink = x;
+  float_sink = x;
 }
 
 std::vector<EventCount> Count(CounterSource& source, void (*region)(void*)) {

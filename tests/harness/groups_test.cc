@@ -21,11 +21,11 @@ Record Stage(const std::string& pass, const StageSamples& samples) {
 }
 
 // Three iterations of an update and two forward stages, which are slow in different iterations.
-struct Example {
+struct GroupsExample {
   std::vector<StageSamples> samples = {Samples({1, 1, 9}), Samples({1, 9, 1}), Samples({2, 2, 2})};
   Report report;
 
-  Example() {
+  GroupsExample() {
     report.stages = {Stage("forward", samples[0]), Stage("forward", samples[1]),
                      Stage("update", samples[2])};
     report.step.seconds = Summarize(std::vector<double>{4, 12, 12});
@@ -33,7 +33,7 @@ struct Example {
 };
 
 TEST(GroupsTest, AGroupsTimeIsTheMedianOfItsSumsPerIteration) {
-  Example example;
+  GroupsExample example;
   AddGroups(example.samples, example.report);
   ASSERT_EQ(example.report.groups.size(), 2u);
   const GroupSummary& forward = example.report.groups[0];
@@ -49,7 +49,7 @@ TEST(GroupsTest, AGroupsTimeIsTheMedianOfItsSumsPerIteration) {
 }
 
 TEST(GroupsTest, IsolatedStagesHaveASumOfMediansAndNoSpread) {
-  Example example;
+  GroupsExample example;
   AddGroups({}, example.report);
   EXPECT_EQ(example.report.groups[0].seconds, 2);
   EXPECT_FALSE(example.report.groups[0].per_iteration);
@@ -64,7 +64,7 @@ TEST(GroupsTest, IsolatedStagesHaveASumOfMediansAndNoSpread) {
 }
 
 TEST(GroupsTest, AFailedStageLeavesItsGroupWithoutATime) {
-  Example example;
+  GroupsExample example;
   example.report.stages[1].status = Status::kFailed;
   AddGroups(example.samples, example.report);
   EXPECT_FALSE(example.report.groups[0].seconds);
@@ -75,7 +75,7 @@ TEST(GroupsTest, AFailedStageLeavesItsGroupWithoutATime) {
 }
 
 TEST(GroupsTest, NoTimeGivesNoRate) {
-  Example example;
+  GroupsExample example;
   for (StageSamples& samples : example.samples) samples.seconds = {0, 0, 0};
   AddGroups(example.samples, example.report);
   EXPECT_EQ(example.report.groups[0].seconds, 0);
@@ -84,7 +84,7 @@ TEST(GroupsTest, NoTimeGivesNoRate) {
 }
 
 TEST(GroupsTest, BackwardPassesAreOneGroupAndOthersFollow) {
-  Example example;
+  GroupsExample example;
   example.report.stages[0].pass = "backward_data";
   example.report.stages[1].pass = "backward_weights";
   example.report.stages[2].pass = "reorder";

@@ -22,7 +22,7 @@ SpeedCurve Curve(const std::string& network, const std::map<int, double>& steps,
   return {.network = network, .step_seconds = steps, .startup_seconds = startup};
 }
 
-TraceJob Job(const std::string& network, std::int64_t steps) {
+TraceJob JobOf(const std::string& network, std::int64_t steps) {
   return {.network = network, .steps = steps};
 }
 
@@ -31,7 +31,7 @@ TraceJob Job(const std::string& network, std::int64_t steps) {
 TEST(MachineSpeedTest, IsThatOfTheStepsOfAllJobs) {
   SpeedModel model;
   model.curves = {Curve("a", {{1, 2}, {2, 1}}), Curve("b", {{1, 1}, {2, 1}})};
-  const std::vector<TraceJob> jobs = {Job("a", 4), Job("b", 30), Job("a", 6)};
+  const std::vector<TraceJob> jobs = {JobOf("a", 4), JobOf("b", 30), JobOf("a", 6)};
   const SpeedCheck check = {.curves = {Curve("a", {{1, 4}, {2, 2}}), Curve("b", {{1, 1}, {2, 1}})},
                             .failure = {}};
   EXPECT_NEAR(*SpeedAt(jobs, model, check), 90.0 / 120, kRounding);

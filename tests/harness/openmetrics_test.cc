@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 // Prints the families of the parser that the name selects.
 constexpr const char* kReader = R"py(
@@ -29,7 +29,7 @@ print(json.dumps([[f.name, f.type, f.unit, f.documentation,
                    [[s.name, s.labels, s.value] for s in f.samples]] for f in families]))
 )py";
 
-struct Sample {
+struct MetricSample {
   std::map<std::string, std::string> labels;
   double value = 0;
 };
@@ -51,8 +51,8 @@ class OpenMetricsTest : public testing::Test {
     return Json::parse(outcome.output);
   }
 
-  static std::vector<Sample> Samples(const Json& families, const std::string& family) {
-    std::vector<Sample> samples;
+  static std::vector<MetricSample> Samples(const Json& families, const std::string& family) {
+    std::vector<MetricSample> samples;
     for (const Json& one : families) {
       if (one.at(0) != family) continue;
       for (const Json& sample : one.at(4)) {
@@ -64,7 +64,7 @@ class OpenMetricsTest : public testing::Test {
 };
 
 // Whether a sample has the labels of the stage, and this label.
-bool IsOf(const Sample& sample, const std::string& stage, const std::string& pass,
+bool IsOf(const MetricSample& sample, const std::string& stage, const std::string& pass,
           const std::string& label, const std::string& value) {
   const auto has = [&](const std::string& name, const std::string& wanted) {
     const auto found = sample.labels.find(name);
@@ -137,20 +137,20 @@ TEST_F(OpenMetricsTest, EachRecordHasOneStatus) {
   const auto states = Samples(families, "topdnn_stage_status");
   ASSERT_EQ(states.size(), 8u * 5u);
   double sum = 0;
-  for (const Sample& sample : states) sum += sample.value;
+  for (const MetricSample& sample : states) sum += sample.value;
   EXPECT_EQ(sum, 8);
   for (const auto& [stage, pass, status] : {std::tuple{"conv1", "forward", "OK"},
                                             {"conv1", "backward_data", "FAILED"},
                                             {"pool1", "backward_data", "INVALID"},
                                             {"relu1", "backward_data", "SKIPPED"}}) {
-    const auto found = std::find_if(states.begin(), states.end(), [&](const Sample& sample) {
+    const auto found = std::find_if(states.begin(), states.end(), [&](const MetricSample& sample) {
       return IsOf(sample, stage, pass, "status", status);
     });
     ASSERT_NE(found, states.end());
     EXPECT_EQ(found->value, 1) << stage << pass;
   }
   const auto flops = Samples(families, "topdnn_stage_flops");
-  EXPECT_TRUE(std::none_of(flops.begin(), flops.end(), [](const Sample& sample) {
+  EXPECT_TRUE(std::none_of(flops.begin(), flops.end(), [](const MetricSample& sample) {
     return IsOf(sample, "conv1", "backward_data", "batch", "8");
   }));
 }

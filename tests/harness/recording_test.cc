@@ -7,7 +7,7 @@
 namespace topdnn {
 namespace {
 
-Recording Example() {
+Recording ExampleRecording() {
   Recording recording;
   recording.command = "topdnn profile x";
   recording.machine = {{"cpu", {{"microarchitecture", "zen4"}}}};
@@ -50,12 +50,12 @@ Recording Example() {
 }
 
 TEST(RecordingTest, ReadsBackARecording) {
-  const Recording read = ParseRecording(FormatRecording(Example()), "r");
-  EXPECT_EQ(FormatRecording(read), FormatRecording(Example()));
+  const Recording read = ParseRecording(FormatRecording(ExampleRecording()), "r");
+  EXPECT_EQ(FormatRecording(read), FormatRecording(ExampleRecording()));
   const SequenceSamples& samples = read.in_network;
   ASSERT_EQ(samples.stages.size(), 2u);
   EXPECT_EQ(samples.stages[1].name, "pool1 forward");
-  EXPECT_EQ(samples.stages[1].seconds, Example().in_network.stages[1].seconds);
+  EXPECT_EQ(samples.stages[1].seconds, ExampleRecording().in_network.stages[1].seconds);
   EXPECT_EQ(samples.stages[0].counts[0].value, 123456789012345.0);
   EXPECT_FALSE(samples.stages[0].counts[1].value);
   EXPECT_EQ(samples.stages[0].counts[3].running_fraction, 0.5);
@@ -72,7 +72,7 @@ TEST(RecordingTest, ReadsBackARecording) {
 
 // Written only if there are any, so that recordings of earlier versions can be read.
 TEST(RecordingTest, KeepsTheNumberOfOmittedIterations) {
-  Recording recording = Example();
+  Recording recording = ExampleRecording();
   EXPECT_EQ(FormatRecording(recording).find("left_out"), std::string::npos);
   recording.in_network.step.left_out = 4;
   const Recording read = ParseRecording(FormatRecording(recording), "r");
@@ -81,7 +81,7 @@ TEST(RecordingTest, KeepsTheNumberOfOmittedIterations) {
 }
 
 TEST(RecordingTest, AnOverheadOfFewPairsHasNoInterval) {
-  Recording recording = Example();
+  Recording recording = ExampleRecording();
   recording.overhead->interval.reset();
   const std::string text = FormatRecording(recording);
   EXPECT_NE(text.find("\"low\":null"), std::string::npos);
@@ -91,7 +91,7 @@ TEST(RecordingTest, AnOverheadOfFewPairsHasNoInterval) {
 }
 
 TEST(RecordingTest, RefusesEveryTruncationInOneLine) {
-  const std::string good = FormatRecording(Example());
+  const std::string good = FormatRecording(ExampleRecording());
   for (std::size_t size = 0; size + 2 < good.size(); ++size) {
     try {
       ParseRecording(good.substr(0, size), "r.json");
@@ -132,14 +132,14 @@ void Spoil(nlohmann::ordered_json& root, nlohmann::ordered_json& part, int& spoi
 }
 
 TEST(RecordingTest, RefusesEveryMissingOrMistypedPart) {
-  auto root = nlohmann::ordered_json::parse(FormatRecording(Example()));
+  auto root = nlohmann::ordered_json::parse(FormatRecording(ExampleRecording()));
   int spoilt = 0;
   Spoil(root, root, spoilt);
   EXPECT_GT(spoilt, 200);
 }
 
 TEST(RecordingTest, RefusesPartsThatDoNotFitEachOther) {
-  const auto root = nlohmann::ordered_json::parse(FormatRecording(Example()));
+  const auto root = nlohmann::ordered_json::parse(FormatRecording(ExampleRecording()));
   for (const char* patch :
        {R"([{"op": "replace", "path": "/topdnn_recording", "value": 2}])",
         R"([{"op": "replace", "path": "/in_network/events/1", "value": "cycles"}])",

@@ -40,7 +40,7 @@ Record Stage(std::string name, std::string op, std::string pass, double seconds,
   return record;
 }
 
-Report Sample() {
+Report SampleReport() {
   Report report;
   report.command = "profile cnn --train";
   report.machine = Json{{"cpu", "test"}};
@@ -85,7 +85,7 @@ TEST(RecordTest, FiguresNeedTheirParts) {
 }
 
 TEST(JsonTest, KeepsTheContract) {
-  const auto json = nlohmann::json::parse(JsonText(ToJson(Sample())));
+  const auto json = nlohmann::json::parse(JsonText(ToJson(SampleReport())));
   EXPECT_EQ(json["schema"], 1);
   for (const char* key : {"command", "machine", "network", "batch", "step", "stages"}) {
     EXPECT_TRUE(json.contains(key)) << key;
@@ -111,7 +111,7 @@ TEST(JsonTest, KeepsTheContract) {
 }
 
 TEST(JsonTest, SecondsListTheirSamples) {
-  Report report = Sample();
+  Report report = SampleReport();
   EXPECT_FALSE(ToJson(report)["step"]["seconds"].contains("samples"));
   report.step.samples = {0.5, 0.25};
   report.stages[0].samples = std::vector<double>(50, 0.125);
@@ -123,7 +123,7 @@ TEST(JsonTest, SecondsListTheirSamples) {
 }
 
 TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
-  Report report = Sample();
+  Report report = SampleReport();
   AddGroups({}, report);
   report.groups[0].per_iteration = Summary{.median = 2e-3, .min = 1e-3, .p90 = 3e-3, .n = 50};
   const auto json = ToJson(report);
@@ -138,7 +138,7 @@ TEST(JsonTest, GroupsHaveASpreadOrASumOfMedians) {
 }
 
 TEST(JsonTest, ValuesThatAreNotFiniteOrAbsentAreNull) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.machine.json()["odd"] = kNan;
   Record& stage = report.stages[0];
   stage.flops = kNan;
@@ -179,13 +179,13 @@ TEST(JsonTest, AFailedRecordHasNoTime) {
 }
 
 TEST(JsonTest, BytesThatAreNotUtf8DoNotStopAReport) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.command = "profile \xff";
   EXPECT_TRUE(nlohmann::json::accept(JsonText(ToJson(report))));
 }
 
 TEST(CsvTest, OneRowPerStageWithEmptyFieldsForAbsentValues) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.stages.resize(2);
   report.stages[0].events = {{"page-faults", 3.0}};
   report.stages[0].reason = "a, \"b\"";
@@ -210,10 +210,10 @@ TEST_F(FolderTest, WritesCompleteFilesAndLeavesNoOthers) {
   EXPECT_EQ(status.st_mode & 07777, 0640u);
   CheckWritable(folder + "/other.json");
   EXPECT_EQ(Files(), 1u);
-  WriteJson(Sample(), path);
-  EXPECT_EQ(Contents(path), JsonText(ToJson(Sample())));
-  WriteCsv(Sample(), path);
-  EXPECT_EQ(Contents(path), CsvText(Sample()));
+  WriteJson(SampleReport(), path);
+  EXPECT_EQ(Contents(path), JsonText(ToJson(SampleReport())));
+  WriteCsv(SampleReport(), path);
+  EXPECT_EQ(Contents(path), CsvText(SampleReport()));
 }
 
 TEST_F(FolderTest, ASymbolicLinkIsKept) {
@@ -328,7 +328,7 @@ TEST(StyleTest, InAPipeOnlyColumnsLimitsTables) {
 }
 
 TEST(ConsoleTest, TheRemainderMakesTheSharesAddUp) {
-  Report report = Sample();
+  Report report = SampleReport();
   AddGroups({}, report);  // 2 + 7 + 0.5 of 10 ms
   const std::string text =
       ConsoleText(report, {.colour = false, .unicode = false, .terminal = false, .width = 106});
@@ -340,7 +340,7 @@ TEST(ConsoleTest, TheRemainderMakesTheSharesAddUp) {
 }
 
 TEST(ConsoleTest, DrawsTheTable) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.stages[2].status = Status::kFailed;
   report.stages[2].reason = "differs from the reference";
   AddGroups({}, report);
@@ -379,7 +379,7 @@ TEST(ConsoleTest, DrawsTheTable) {
 }
 
 TEST(ConsoleTest, ColourOnlyAddsEscapesAndLinesFit) {
-  Report report = Sample();
+  Report report = SampleReport();
   report.stages[0].name = "inception_4e/5x5_reduce_with_a_very_long_name_indeed";
   report.stages[0].implementation = "brgconv_1x1:avx512_core_bf16+post_ops:relu+bias+sum";
   report.stages[1].status = Status::kDegraded;
@@ -456,7 +456,7 @@ TEST(ContextGapTest, AFailedStageHasNone) {
 }
 
 TEST(DramTableTest, HasCountedAndCompulsoryBytesOfCountedStages) {
-  Report report = Sample();
+  Report report = SampleReport();
   const Style style = {.unicode = false};
   EXPECT_EQ(DramTableText(report, style), "");
   report.stages[0].events = {{"dram/read_bytes", 30e6}, {"dram/write_bytes", 10e6}};

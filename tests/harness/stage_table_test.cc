@@ -27,7 +27,7 @@ Record StageOf(const std::string& name, const std::string& pass, double seconds,
   return record;
 }
 
-Report Sample() {
+Report SampleTable() {
   Report report;
   report.step = StageOf("step", "", 10e-3, 0.4e9);
   report.stages = {StageOf("b", "forward", 1e-3, 80e6), StageOf("c", "forward", 4e-3, 100e6),
@@ -38,8 +38,9 @@ Report Sample() {
 }
 
 std::string TextOf(const StageTableOptions& options, int width = 80) {
-  return StageTableText(
-      Sample(), {.colour = false, .unicode = false, .terminal = false, .width = width}, options);
+  return StageTableText(SampleTable(),
+                        {.colour = false, .unicode = false, .terminal = false, .width = width},
+                        options);
 }
 
 TEST(StageTableTest, TopNAddsUpTheOthers) {
@@ -95,7 +96,7 @@ TEST(StageTableTest, RefusesUnknownNamesAndListsTheValidOnes) {
 }
 
 TEST(StageTableTest, ImplementationsAreOmittedFirst) {
-  Report report = Sample();
+  Report report = SampleTable();
   report.stages[0].name = "inception_4e/5x5_reduce";
   report.stages[0].pass = "backward_weights";
   report.stages[0].status = Status::kDegraded;
@@ -115,7 +116,7 @@ TEST(StageTableTest, ImplementationsAreOmittedFirst) {
 }
 
 TEST(VerdictTest, AStageWithOnlyTheStepsReasonsIsNotListed) {
-  Report report = Sample();
+  Report report = SampleTable();
   report.step.status = Status::kDegraded;
   report.step.reason = "interrupted; a slow probe; a lower ceiling";
   for (Record& stage : report.stages) {

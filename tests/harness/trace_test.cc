@@ -18,7 +18,7 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 
 Json Trace(const Report& report) { return Json::parse(ExportOf("trace", report)); }
 

@@ -15,7 +15,7 @@
 namespace topdnn {
 namespace {
 
-constexpr std::size_t kMaxLines = 500;
+constexpr std::size_t kMaxFileLines = 500;
 
 // A file with one of these names does not hold one concept.
 bool NamesNoConcept(const std::string& path) {
@@ -91,7 +91,7 @@ TEST(FileNamesTest, HeadersBeginWithTheirPurpose) {
 
 TEST(FileNamesTest, FilesAreShort) {
   for (const SourceFile& file : CppFiles()) {
-    EXPECT_LE(LinesOf(file.text).size(), kMaxLines) << file.path << ": split it by concept";
+    EXPECT_LE(LinesOf(file.text).size(), kMaxFileLines) << file.path << ": split it by concept";
   }
 }
 

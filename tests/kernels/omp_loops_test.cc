@@ -24,13 +24,13 @@ namespace topdnn {
 namespace {
 
 constexpr const char* kBackend = "openblas";
-constexpr PoolAlgorithm kAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
-                                         PoolAlgorithm::kAverageOfPadding};
+constexpr PoolAlgorithm kPoolAlgorithms[] = {PoolAlgorithm::kMax, PoolAlgorithm::kAverage,
+                                             PoolAlgorithm::kAverageOfPadding};
 
 TEST(PoolLoopsTest, RandomShapesAgreeWithTheReference) {
   Random random(21);
   for (int i = 0; i < 180; ++i) {
-    const auto op = std::make_shared<PoolOp>(kAlgorithms[i % 3], RandomPool(random, 40));
+    const auto op = std::make_shared<PoolOp>(kPoolAlgorithms[i % 3], RandomPool(random, 40));
     for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
       const KernelRequest request = RequestFor(op, {pass, i % 2 == 0}, 1 + i / 2 % 2);
       EXPECT_EQ(CheckAgainstReference(kBackend, request, 300 + i), Verdict::kAgrees);
@@ -75,11 +75,11 @@ TEST(PoolLoopsTest, KnownValues) {
                       .ceil_mode = true};
   const std::vector<double> expected[] = {{1, 3, 7, 9}, {1, 2.5, 5.5, 7}, {0.25, 1.25, 2.75, 7}};
   for (int i = 0; i < 3; ++i) {
-    KernelRun run(kBackend, RequestFor(std::make_shared<PoolOp>(kAlgorithms[i], e),
+    KernelRun run(kBackend, RequestFor(std::make_shared<PoolOp>(kPoolAlgorithms[i], e),
                                        {Pass::kForward, false}, 1));
     run.Set(Arg::kSrc, {1, 2, 3, 4, 5, 6, 7, 8, 9});
     run.Run();
-    EXPECT_EQ(run.Get(Arg::kDst), expected[i]) << NameOf(kAlgorithms[i]);
+    EXPECT_EQ(run.Get(Arg::kDst), expected[i]) << NameOf(kPoolAlgorithms[i]);
     EXPECT_EQ(run.kernel()->implementation(), "omp loops");
   }
 }

@@ -3,8 +3,10 @@
 #include <sys/wait.h>
 
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
+#include <thread>
 
 namespace topdnn {
 
@@ -20,6 +22,14 @@ Outcome RunShell(const std::string& command) {
   const int status = pclose(pipe);
   outcome.exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   return outcome;
+}
+
+bool Becomes(const std::function<bool()>& condition) {
+  for (int i = 0; i < 4000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return false;
 }
 
 std::string Quoted(std::string_view word) {

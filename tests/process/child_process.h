@@ -3,6 +3,7 @@
 #ifndef TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
 #define TOPDNN_TESTS_PROCESS_CHILD_PROCESS_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct Outcome {
 
 // Runs `command` with /bin/sh. Throws std::runtime_error if no process can be started.
 Outcome RunShell(const std::string& command);
+
+// Whether the condition becomes true within 20 s.
+bool Becomes(const std::function<bool()>& condition);
 
 // Quotes `word` as a single word for the shell.
 std::string Quoted(std::string_view word);

@@ -61,7 +61,7 @@ Json Column(const Json& stages, const Cell& cell) {
   return column;
 }
 
-Json TimeOf(const Json& seconds) {
+Json SummaryArray(const Json& seconds) {
   if (!seconds.is_object()) return nullptr;
   Json time = Json::array();
   for (const char* key : {"median", "min", "p90", "n"}) {
@@ -139,11 +139,11 @@ Json RooflineOf(const Json& roofline, Texts& texts) {
 // Times in other regimes, if they were measured.
 Json TimesOf(const Json& stages) {
   Json times = {{"seconds", Column(stages, [](const Json& stage) {
-                   return TimeOf(MemberOrNull(stage, "seconds"));
+                   return SummaryArray(MemberOrNull(stage, "seconds"));
                  })}};
   for (const std::string& regime : NamesIn(stages, "seconds_by_regime")) {
     times[regime] = Column(stages, [&](const Json& stage) {
-      return TimeOf(MemberOrNull(MemberOrNull(stage, "seconds_by_regime"), regime.c_str()));
+      return SummaryArray(MemberOrNull(MemberOrNull(stage, "seconds_by_regime"), regime.c_str()));
     });
   }
   return times;
