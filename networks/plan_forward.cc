@@ -21,11 +21,13 @@ class ForwardPlanner {
   explicit ForwardPlanner(PlanDraft& draft) : draft_(draft) {}
 
   void Plan() {
-    const GraphValue& input = draft_.graph.values().front();
-    draft_.activations.front() = {draft_.NewBuffer(
-        "input", {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
-        BufferRole::kInput, true)};
-    input_is_settled_ = input.shape.rank() != 4;
+    for (ValueId value = 0; value < draft_.graph.inputs(); ++value) {
+      const GraphValue& input = draft_.graph.values()[value];
+      draft_.activations[value] = {draft_.NewBuffer(
+          input.name, {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
+          BufferRole::kInput, true)};
+    }
+    input_is_settled_ = draft_.graph.shape(0).rank() != 4;
     has_integers_ = HasIntegerKernels();
     for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
   }
@@ -95,9 +97,9 @@ class ForwardPlanner {
     if (draft_.request.training) PlanRunningStatistics(unit);
   }
 
-  // The first consumer of the input settles its layout, so that no step reorders it: row-major, or
-  // channels last, as TensorFlow feeds images. If the kernel's own layout is another one, the input
-  // is row-major.
+  // The first consumer of the image, the first input, settles its layout, so that no step reorders
+  // it: row-major, or channels last, as TensorFlow feeds images. If the kernel's own layout is
+  // another one, the input is row-major.
   Offered ChooseKernel(const std::string& name, const ForwardUnit& unit,
                        const Execution& execution) {
     const auto input = std::find_if(sources_.begin(), sources_.end(),
@@ -169,7 +171,7 @@ class ForwardPlanner {
 
   BufferId Destination(std::size_t index, const TensorDesc& desc) {
     const ForwardUnit& unit = draft_.fused.units[index];
-    const bool is_output = unit.result == draft_.AliasOf(draft_.graph.output());
+    const bool is_output = IsOutput(draft_.graph, draft_.fused, unit.result);
     if (unit.sum) {
       return draft_.RequireLayout(draft_.activations[*unit.sum], desc,
                                   draft_.NodeAt(unit.node).name + ".sum");
@@ -202,7 +204,7 @@ class ForwardPlanner {
   // unit, no backward pass. Input and output are never overwritten.
   bool MayOverwrite(ValueId value, std::size_t index) const {
     const auto& units = draft_.fused.units;
-    if (value == 0 || value == draft_.AliasOf(draft_.graph.output())) return false;
+    if (draft_.graph.IsInput(value) || IsOutput(draft_.graph, draft_.fused, value)) return false;
     const auto& own = units[index].sources;
     if (std::count(own.begin(), own.end(), value) != 1) return false;
     const bool read_later = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(index) + 1,

@@ -45,8 +45,13 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
   onnx::GraphProto& proto = *model.mutable_graph();
   proto.set_name(graph.name());
   std::vector<std::string> names(graph.values().size());
-  names.front() = "input";
-  std::set<std::string> used_names = {"input", "output"};
+  std::set<std::string> used_names = {"output"};
+  for (ValueId input = 0; input < graph.inputs(); ++input) {
+    const auto at = static_cast<std::size_t>(input);
+    names[at] = graph.values()[at].name;
+    used_names.insert(names[at]);
+    Describe(*proto.add_input(), names[at], graph.shape(input));
+  }
   for (const GraphNode& layer : graph.nodes()) {
     const NodeWriter* write = FindWriter(layer.op->kind());
     if (write == nullptr) {
@@ -61,8 +66,11 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
                                   layer.op->kind(), error.what()));
     }
   }
-  Describe(*proto.add_input(), "input", graph.shape(0));
-  Describe(*proto.add_output(), "output", graph.shape(graph.output()));
+  std::set<ValueId> described;
+  for (const ValueId output : graph.outputs()) {
+    if (!described.insert(output).second) continue;
+    Describe(*proto.add_output(), names[static_cast<std::size_t>(output)], graph.shape(output));
+  }
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {
     throw OnnxError(fmt::format("{} is larger than the 2 GiB of an ONNX file", graph.name()));

@@ -379,7 +379,8 @@ onnx::NodeProto& NodeExport::AddNode(std::string_view op_type, std::vector<std::
 
 void NodeExport::Finish() {
   onnx::NodeProto& last = *model_.mutable_node(model_.node_size() - 1);
-  if (layer_.output == graph_.output()) last.set_output(0, "output");
+  const bool is_the_output = graph_.outputs().size() == 1 && graph_.IsOutput(layer_.output);
+  if (is_the_output) last.set_output(0, "output");
   names_[static_cast<std::size_t>(layer_.output)] = last.output(0);
 }
 
