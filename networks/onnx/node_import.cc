@@ -63,6 +63,12 @@ ImportedValue NodeImport::SourceAt(std::size_t input) const {
   return *value;
 }
 
+const ValueOfFileBatch* NodeImport::OfFileBatch(std::size_t input) const {
+  if (!Has(input)) return nullptr;
+  const auto found = state_.of_file_batch.find(node_.inputs[input]);
+  return found == state_.of_file_batch.end() ? nullptr : &found->second;
+}
+
 std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute, int rank) const {
   std::vector<std::int64_t> given = node_.Ints(std::string(attribute), {});
   if (Has(input)) given = IntsOf(ConstantAt(input));

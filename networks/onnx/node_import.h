@@ -50,6 +50,12 @@ using Constant = std::shared_ptr<const ModelTensor>;
 // std::monostate: the node that computes the value is not supported.
 using NamedValue = std::variant<std::monostate, Constant, ImportedValue>;
 
+// A value as it is with the batch that the file fixes.
+struct ValueOfFileBatch {
+  Shape shape;
+  Constant constant = nullptr;  // absent: of a value of the network
+};
+
 // The state of an import.
 struct ImportState {
   const Model& model;
@@ -65,6 +71,8 @@ struct ImportState {
   std::set<std::string> layers = {};              // names in use
   std::map<std::string, int> repeats = {};        // how often each name was requested
   std::size_t bytes = 0;                          // reserved for constants and parameters
+  // Values by name, if another batch is imported than the one that the file fixes.
+  std::map<std::string, ValueOfFileBatch> of_file_batch = {};
 
   // Counts memory before it is allocated. Throws OnnxError when it exceeds the limit.
   void ReserveMemory(const Shape& shape, DataType type);
@@ -99,6 +107,9 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
+  // The input as it is with the batch that the file fixes. nullptr: that batch is the one that is
+  // imported, or the input is unknown there.
+  const ValueOfFileBatch* OfFileBatch(std::size_t input) const;
   // The axes of a Squeeze, Unsqueeze or reduction, counted from 0: from the input in newer opsets,
   // from the attribute in older ones. Empty when the node has none. Throws UnsupportedNode for axes
   // that are out of range or repeated.

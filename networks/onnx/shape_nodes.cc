@@ -90,9 +90,27 @@ void ImportIdentity(NodeImport& node) {
   }
 }
 
+// Exporters write the batch of the file into the shapes of its Reshapes. Such a Reshape is followed
+// with another batch if the source differs in its first extent alone, and the result's first extent
+// is the source's: it then reshapes each row by itself. A shape that is computed from the batch
+// stays as it is.
+void FollowBatch(const NodeImport& node, const Shape& from, std::vector<std::int64_t>& extents) {
+  const ValueOfFileBatch* source = node.OfFileBatch(0);
+  const ValueOfFileBatch* target = node.OfFileBatch(1);
+  if (source == nullptr || target == nullptr || target->constant == nullptr) return;
+  const Shape& was = source->shape;
+  if (extents.empty() || from.rank() == 0 || was.rank() != from.rank()) return;
+  if (was[0] == from[0] || extents[0] != was[0]) return;
+  for (int d = 1; d < from.rank(); ++d) {
+    if (was[d] != from[d]) return;
+  }
+  if (IntsOf(*target->constant) == extents) extents[0] = from[0];
+}
+
 void ImportReshape(NodeImport& node) {
   const Shape from = ShapeAt(node);
   std::vector<std::int64_t> extents = IntsOf(node.ConstantAt(1));
+  FollowBatch(node, from, extents);
   const bool zero_means_zero = node.node().Int("allowzero", 0) != 0;
   std::int64_t known = 1;
   std::ptrdiff_t open = -1;

@@ -112,9 +112,10 @@ NodeOutcome ImportedCase::RunOn(const std::string& backend, DataType type) const
   plan->Run();
   const OnnxTensor& expected = *node_.Output(node_.model_output);
   const std::vector<double> actual = plan->Read(plan->Find(BufferRole::kOutput));
-  if (network_->output != expected.shape || actual.size() != expected.values.size()) {
+  if (network_->outputs.front().shape != expected.shape ||
+      actual.size() != expected.values.size()) {
     return {NodeVerdict::kDiffers,
-            fmt::format("the output is {}, ONNX has {}", network_->output.ToString(),
+            fmt::format("the output is {}, ONNX has {}", network_->outputs.front().shape.ToString(),
                         expected.shape.ToString())};
   }
   return Compare(actual, expected.values, tolerance);
