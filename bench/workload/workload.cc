@@ -224,8 +224,8 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
                                         .inputs_are_given = !options.values_of.empty(),
                                         .outputs = options.outputs,
                                         .memory_limit = request.memory_limit});
-    if (options.values_of.empty() && source.graph.shape(0).rank() != 4) {
-      throw UsageError(fmt::format("{} takes {}, no images: give it to `topdnn run`",
+    if (training && source.graph.shape(0).rank() != 4) {
+      throw UsageError(fmt::format("{} takes {}, no images: give --infer, or train another network",
                                    options.network, source.graph.shape(0).ToString()));
     }
     request.memory_limit = MemoryLimit();  // less what the weights of a file take

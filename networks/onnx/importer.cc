@@ -76,7 +76,7 @@ void Importer::AddInputs() {
   const std::vector<Shape> shapes = SettleInputShapes(read, state_.options);
   FindValuesOfFileBatch(read, shapes.front()[0]);
   for (std::size_t i = 0; i < read.size(); ++i) {
-    // Layers and inputs are told apart by their names.
+    // Reports name values by layers and inputs, so no layer has the name of an input.
     std::string name = i == 0 ? "input" : Printable(read[i]->name);
     while (i > 0 && !state_.layers.insert(name).second) name += "_input";
     inputs_.push_back(read[i]->name);

@@ -245,6 +245,23 @@ TEST_F(FixedBatchTest, InputShapeSettlesOpenExtents) {
   ExpectRefused({"plan", "cnn", "--onnx-output", "y"}, "leave --onnx-output out");
 }
 
+// Rows of a spectrum instead of images.
+TEST_F(OnnxCommandsTest, ANetworkWithoutImagesIsFedWithNumbers) {
+  ModelBuilder model;
+  model.Input("rows", {0, 4}).Output("y");
+  model.Floats("w", {4, 3});
+  model.Node("MatMul", "y", {"rows", "w"});
+  folder_.Write("rows.onnx", model.Bytes());
+  const std::string onnx = Path("rows.onnx");
+  ExpectGood({"plan", onnx, "--infer", "--batch", "2"});
+  const Outcome profile = RunProgram({"profile", onnx, "--infer", "--batch", "2", "--iterations",
+                                      "1", "--counters", "none", "--threads", "1", "--json", "-"});
+  EXPECT_EQ(profile.exit_status, kExitGood) << profile.output;
+  EXPECT_THAT(profile.output, HasSubstr("numbers drawn by seed 1"));
+  ExpectRefused({"plan", onnx, "--batch", "2"}, "takes 2x4, no images: give --infer");
+  ExpectRefused({"profile", onnx, "--infer", "--data", "synthetic"}, "no images: leave --data");
+}
+
 // Two images of a detector: boxes and scores, from an image and a factor.
 class SeveralValuesTest : public OnnxCommandsTest {
  protected:
@@ -300,6 +317,9 @@ TEST_F(SeveralValuesTest, PlanAndProfileTakeTheFile) {
   ExpectRefused({"plan", onnx}, "has 2 outputs, and training needs one");
   ExpectRefused({"plan", onnx, "--infer", "--onnx-output", "mask"},
                 "it has no output mask; there are: boxes, scores/all");
+  const std::string boxes = Path("only_boxes.onnx");
+  ExpectGood({"export", onnx, boxes, "--onnx-output", "boxes", "--input-shape", "image=2x3x8x8"});
+  ExpectGood({"plan", boxes, "--infer", "--onnx-output", "output"});
   const std::string int8 = Path("int8.onnx");
   ExpectGood({"quantize", onnx, int8, "--data", "synthetic", "--images", "8", "--batch", "4",
               "--test-images", "0"});

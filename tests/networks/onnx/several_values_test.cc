@@ -240,6 +240,16 @@ TEST(FixedBatchTest, AReshapeOfEachImageFollowsAnotherBatch) {
   }
 }
 
+// Two rows of four images are not the two rows of one image.
+TEST(FixedBatchTest, AReshapeToOtherRowsStays) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("y");
+  model.Ints("shape", {2, -1});
+  model.Node("Reshape", "rows", {"x", "shape"});
+  model.Node("Relu", "y", {"rows"});
+  EXPECT_EQ(ImportOnnx(model.Bytes(), {.batch = 4}).outputs[0].shape, (Shape{2, 8}));
+}
+
 // The first extent is the channels here, so the images would be mixed.
 TEST(FixedBatchTest, AReshapeThatMixesImagesIsRefused) {
   ModelBuilder model;
