@@ -61,6 +61,32 @@ TEST(SeveralOutputsTest, AreComputedTogetherWithTheirReaders) {
   EXPECT_EQ(network.outputs[3].shape, (Shape{1, 2}));
 }
 
+// The only reader of an output could write into its memory: a ReLU, and a convolution that adds its
+// result to it and is followed by a ReLU.
+TEST(SeveralOutputsTest, KeepTheirMemory) {
+  ModelBuilder model;
+  model.Input("x", {1, 1, 1, 2}).Output("conv").Output("after").Output("shortcut").Output("y");
+  model.Floats("w", {1, 1, 1, 1}, {2});
+  model.Floats("v", {1, 1, 1, 1}, {10});
+  model.Node("Conv", "conv", {"x", "w"});
+  model.Node("Relu", "relu", {"conv"});
+  model.Node("Conv", "after", {"relu", "w"});
+  model.Node("Conv", "shortcut", {"x", "v"});
+  model.Node("Conv", "second", {"x", "w"});
+  model.Node("Add", "sum", {"second", "shortcut"});
+  model.Node("Relu", "positive", {"sum"});
+  model.Node("Conv", "y", {"positive", "w"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  for (const std::string& backend : kBackends) {
+    SCOPED_TRACE(backend);
+    const NamedValues outputs = RunNetwork(network, {{"x", {3, -4}}}, backend);
+    EXPECT_THAT(outputs.at("conv"), ElementsAre(6, -8));
+    EXPECT_THAT(outputs.at("after"), ElementsAre(12, 0));
+    EXPECT_THAT(outputs.at("shortcut"), ElementsAre(30, -40));
+    EXPECT_THAT(outputs.at("y"), ElementsAre(72, 0));
+  }
+}
+
 TEST(SeveralOutputsTest, TheUserChooses) {
   const std::string bytes = Branches().Bytes();
   const ImportedNetwork relu = ImportOnnx(bytes, {.outputs = {"relu", "relu"}});
