@@ -75,8 +75,9 @@ void Importer::AddInputs() {
   if (image != read.end()) std::rotate(read.begin(), image, image + 1);
   const std::vector<Shape> shapes = SettleInputShapes(read, state_.options);
   FindValuesOfFileBatch(read, shapes.front()[0]);
+  // Values are named after layers and inputs, and an export names its only output "output".
+  if (read.size() > 1) state_.layers.insert({"input", "output"});
   for (std::size_t i = 0; i < read.size(); ++i) {
-    // Reports name values by layers and inputs, so no layer has the name of an input.
     std::string name = i == 0 ? "input" : Printable(read[i]->name);
     while (i > 0 && !state_.layers.insert(name).second) name += "_input";
     inputs_.push_back(read[i]->name);

@@ -182,6 +182,86 @@ TEST_P(ModelPatternTest, TowersWithAnAuxiliaryOutput) {
          {{"aux", {6, 12, -6, 9, 6, 3, 4.5, 2, 1.5}}, {"y", {6 + 6 + 8.0 / 3}}});
 }
 
+// UltraFace: boxes are offsets from constant priors, and become corners.
+TEST_P(ModelPatternTest, BoxesFromPriors) {
+  ModelBuilder model;
+  model.Input("x", {1, 2, 4}).Output("corners");
+  model.Ints("zero", {0});
+  model.Ints("two", {2});
+  model.Ints("four", {4});
+  model.Ints("axis", {2});
+  model.Node("Slice", "offsets", {"x", "zero", "two", "axis"});
+  model.Node("Slice", "sizes", {"x", "two", "four", "axis"});
+  model.Floats("variance", {}, {0.5F});
+  model.Floats("prior_centres", {1, 2, 2}, {1, 2, 3, 4});
+  model.Floats("prior_sizes", {1, 2, 2}, {2, 4, 6, 8});
+  model.Floats("half", {}, {2});
+  model.Node("Mul", "scaled", {"offsets", "variance"});
+  model.Node("Mul", "moved", {"scaled", "prior_sizes"});
+  model.Node("Add", "centres", {"moved", "prior_centres"});
+  model.Node("Exp", "grown", {"sizes"});
+  model.Node("Mul", "extents", {"grown", "prior_sizes"});
+  model.Node("Div", "radii", {"extents", "half"});
+  model.Node("Sub", "least", {"centres", "radii"});
+  model.Node("Add", "most", {"centres", "radii"});
+  AddInt(model.Node("Concat", "corners", {"least", "most"}), "axis", 2);
+  // Box 1: centre (1 + 1, 2 - 2), radii (1, 2). Box 2: centre (3, 4), radii (3 e^log 2, 4).
+  Expect(model, {}, {{"x", {1, -1, 0, 0, 0, 0, std::log(2.0), 0}}},
+         {{"corners", {1, -2, 3, 2, -3, 0, 9, 8}}});
+}
+
+// YOLO of version 5 with a fixed batch: one box of (x, y, score) for each of 2 pixels, on a grid.
+TEST_P(ModelPatternTest, BoxesOnAGridFollowTheBatch) {
+  ModelBuilder model;
+  model.Input("x", {1, 3, 1, 2}).Output("y");
+  model.Ints("split", {1, 1, 3, 1, 2});
+  model.Ints("rows", {1, -1, 3});
+  model.Floats("grid", {1, 1, 1, 2, 2}, {0, 0, 1, 0});
+  model.Floats("stride", {}, {8});
+  model.Floats("two", {}, {2});
+  model.Floats("half", {}, {0.5F});
+  model.Node("Reshape", "boxes", {"x", "split"});
+  AddInts(model.Node("Transpose", "last", {"boxes"}), "perm", {0, 1, 3, 4, 2});
+  model.Node("Sigmoid", "share", {"last"});
+  model.Ints("sizes", {2, 1});
+  onnx::NodeProto& split = model.Node("Split", "xy", {"share", "sizes"});
+  AddInt(split, "axis", 4);
+  split.add_output("score");
+  model.Node("Mul", "twice", {"xy", "two"});
+  model.Node("Sub", "centred", {"twice", "half"});
+  model.Node("Add", "placed", {"centred", "grid"});
+  model.Node("Mul", "pixels", {"placed", "stride"});
+  AddInt(model.Node("Concat", "all", {"pixels", "score"}), "axis", 4);
+  model.Node("Reshape", "y", {"all", "rows"});
+  // The sigmoid of 0 is 1/2, so x and y are 8 (1 - 1/2 + grid). That of log 3 is 3/4.
+  const double a = std::log(3.0);
+  Expect(model, {.batch = 2}, {{"x", {0, 0, 0, 0, 0, a, a, 0, 0, 0, 0, 0}}},
+         {{"y", {4, 4, 0.5, 12, 4, 0.75, 8, 4, 0.5, 12, 4, 0.5}}});
+}
+
+// FastestDet: three scales at one size in one tensor, then heads whose scores are a softmax along
+// the channels.
+TEST_P(ModelPatternTest, ScalesInOneTensor) {
+  ModelBuilder model;
+  model.Input("large", {1, 1, 2, 2}).Input("middle", {1, 1, 1, 1}).Output("y");
+  onnx::NodeProto& pool = model.Node("AveragePool", "pooled", {"large"});
+  AddInts(pool, "kernel_shape", {2, 2});
+  AddInts(pool, "strides", {2, 2});
+  AddInt(model.Node("Concat", "both", {"pooled", "middle"}), "axis", 1);
+  model.Floats("w", {3, 2, 1, 1}, {1, 0, 0, 1, 1, 1});
+  model.Node("Conv", "heads", {"both", "w"});
+  model.Ints("sizes", {1, 2});
+  onnx::NodeProto& split = model.Node("Split", "object", {"heads", "sizes"});
+  AddInt(split, "axis", 1);
+  split.add_output("classes");
+  model.Node("Sigmoid", "certain", {"object"});
+  AddInt(model.Node("Softmax", "shares", {"classes"}), "axis", 1);
+  AddInt(model.Node("Concat", "y", {"certain", "shares"}), "axis", 1);
+  // The mean is log 3, and the other scale 0: heads (log 3, 0, log 3).
+  const double a = std::log(3.0);
+  Expect(model, {}, {{"large", {0, 2 * a, a, a}}, {"middle", {0}}}, {{"y", {0.75, 0.25, 0.75}}});
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, ModelPatternTest,
                          testing::Values("reference", "onednn", "openblas", "eigen"));
 

@@ -68,6 +68,21 @@ std::string OldOpset() {
   return model.Bytes();
 }
 
+// Two inputs, one of which is in the shape of no image, and three outputs. The batch is fixed.
+std::string SeveralValues() {
+  ModelBuilder model(13);
+  model.Input("factor", {1, 1}).Input("x", {1, 2, 4, 4});
+  model.Output("boxes").Output("scores").Output("conv");
+  model.Floats("w", {4, 2, 3, 3});
+  model.Node("Conv", "conv", {"x", "w"});
+  model.Node("Mul", "scaled", {"conv", "factor"});
+  AddInts(model.Node("Transpose", "last", {"scaled"}), "perm", {0, 2, 3, 1});
+  model.Ints("rows", {1, -1, 4});
+  model.Node("Reshape", "boxes", {"last", "rows"});
+  AddInt(model.Node("Softmax", "scores", {"boxes"}), "axis", 2);
+  return model.Bytes();
+}
+
 }  // namespace
 
 std::string QuantizedModel() {
@@ -197,7 +212,7 @@ Graph EveryOperation() {
 std::vector<std::string> SampleModels() {
   const Graph graph = EveryOperation();
   return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset(),
-          QuantizedModel()};
+          QuantizedModel(), SeveralValues()};
 }
 
 }  // namespace topdnn

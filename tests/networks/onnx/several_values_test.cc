@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,13 +15,15 @@
 #include "networks/planner.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
+#include "tests/networks/onnx/sample_graphs.h"
 
 namespace topdnn {
 namespace {
 
-using testing::AllOf;
+using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pointwise;
 
 std::vector<std::string> Names(const Graph& graph) {
   std::vector<std::string> names;
@@ -119,6 +124,32 @@ TEST(SeveralOutputsTest, AnOutputWithoutALayerIsRefused) {
               HasSubstr("its output same; choose the others by --onnx-output"));
 }
 
+// An integer layer may not contain the value of an output.
+TEST(SeveralOutputsTest, OfAQuantizedModelKeepTheResult) {
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(QuantizedModel()));
+  for (const char* name : {"relu", "yd", "pool"}) {
+    *model.mutable_graph()->add_output() = model.graph().output(0);
+    model.mutable_graph()->mutable_output()->rbegin()->set_name(name);
+  }
+  const std::string bytes = model.SerializeAsString();
+  const ImportedNetwork one = ImportOnnx(bytes, {.outputs = {"fc"}});
+  const ImportedNetwork all = ImportOnnx(bytes, {});
+  std::vector<double> image(72);
+  for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<double>(i % 13) - 6;
+  for (const char* backend : {"reference", "onednn"}) {
+    const NamedValues of_all = RunNetwork(all, {{"x", image}}, backend);
+    EXPECT_THAT(of_all.at("fc"),
+                Pointwise(DoubleNear(1e-4), RunNetwork(one, {{"x", image}}, backend).at("fc")));
+    // A dequantized value is a multiple of the scale, 1 / 16, near the value before.
+    for (std::size_t i = 0; i < of_all.at("relu").size(); ++i) {
+      const double value = of_all.at("yd")[i];
+      EXPECT_EQ(value * 16, std::nearbyint(value * 16)) << i;
+      EXPECT_NEAR(value, std::min(of_all.at("relu")[i], 255.0 / 16), 1.0 / 32 + 1e-5) << i;
+    }
+  }
+}
+
 TEST(SeveralOutputsTest, TrainingNeedsOne) {
   const ImportedNetwork network = ImportOnnx(Branches().Bytes(), {});
   PlanRequest request;
@@ -163,6 +194,22 @@ TEST(SeveralInputsTest, AreReadByTheirNames) {
   const ImportedNetwork again = ImportOnnx(ExportOnnx(network.graph, network.parameters), {});
   EXPECT_THAT(RunNetwork(again, {{"input", {3, -4}}, {"factor", {5}}}).at("output"),
               ElementsAre(30, -40));
+}
+
+// An export names the image "input" and a single output "output".
+TEST(SeveralInputsTest, NamesStayDifferent) {
+  for (const std::string name : {"input", "output", "conv"}) {
+    ModelBuilder model;
+    model.Input("image", {1, 1, 1, 2}).Input(name, {1, 1}).Output("y");
+    model.Floats("w", {1, 1, 1, 1}, {2});
+    model.Node("Conv", name == "conv" ? "conv2" : "conv", {"image", "w"}).set_name("conv");
+    model.Node("Mul", "y", {name == "conv" ? "conv2" : "conv", name});
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    const ImportedNetwork again = ImportOnnx(ExportOnnx(network.graph, network.parameters), {});
+    EXPECT_THAT(RunNetwork(again, {{"input", {3, -4}}, {again.inputs.at(1), {5}}}).at("output"),
+                ElementsAre(30, -40))
+        << name;
+  }
 }
 
 TEST(SeveralInputsTest, ShapesAreSettledByName) {
