@@ -107,13 +107,13 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
-  // The input as it is with the batch that the file fixes. nullptr: that batch is the one that is
-  // imported, or the input is unknown there.
-  const ValueOfFileBatch* OfFileBatch(std::size_t input) const;
   // The axes of a Squeeze, Unsqueeze or reduction, counted from 0: from the input in newer opsets,
   // from the attribute in older ones. Empty when the node has none. Throws UnsupportedNode for axes
   // that are out of range or repeated.
   std::vector<int> Axes(std::size_t input, std::string_view attribute, int rank) const;
+  // The input as it is with the batch that the file fixes. nullptr: that batch is the one that is
+  // imported, or the input is unknown there.
+  const ValueOfFileBatch* OfFileBatch(std::size_t input) const;
 
   // The value of the graph with that shape; adds a layer that reshapes if needed. Throws
   // UnsupportedNode for a scalar, more than 12 dimensions, and pending padding.
