@@ -105,7 +105,14 @@ class InputShapes {
                            std::int64_t batch) const {
     if (given) return (*given)[0];
     const std::optional<std::int64_t> own = input.dims.front();
-    return !own || (input.dims.size() > 1 && own == OwnBatch()) ? batch : *own;
+    return !own || (own == OwnBatch() && HasRows(input)) ? batch : *own;
+  }
+
+  // Whether the input may have a row for each image. (1, 1) beside images is one number for all.
+  bool HasRows(const ModelInput& input) const {
+    const auto is_one = [](const std::optional<std::int64_t>& extent) { return extent == 1; };
+    return input.dims.size() == inputs_[0]->dims.size() ||
+           !std::all_of(input.dims.begin() + 1, input.dims.end(), is_one);
   }
 
   Shape Closed(const ModelInput& input, OpenShape extents, const std::optional<Shape>& given) {

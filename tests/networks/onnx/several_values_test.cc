@@ -232,6 +232,24 @@ TEST(SeveralInputsTest, ShapesAreSettledByName) {
               HasSubstr("input image is given as 3x1x1x2, and the batch as 2"));
 }
 
+// A factor for all images stays one number with another batch, also in an export.
+TEST(SeveralInputsTest, ASingleNumberHasNoBatch) {
+  ModelBuilder model = TwoInputs();
+  model.proto.mutable_graph()
+      ->mutable_input(1)
+      ->mutable_type()
+      ->mutable_tensor_type()
+      ->mutable_shape()
+      ->mutable_dim(0)
+      ->set_dim_value(1);
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {.batch = 3});
+  EXPECT_EQ(network.graph.shape(0), (Shape{3, 1, 1, 2}));
+  EXPECT_EQ(network.graph.shape(1), (Shape{1, 1}));
+  const std::string exported = ExportOnnx(network.graph, network.parameters);
+  EXPECT_EQ(ImportOnnx(exported, {.batch = 2}).graph.shape(1), (Shape{1, 1}));
+  EXPECT_EQ(ImportOnnx(exported, {.batch = 2}).graph.shape(0), (Shape{2, 1, 1, 2}));
+}
+
 // Two inputs with one batch, which is open or fixed, and extents of one name.
 TEST(SeveralInputsTest, ShareTheBatchAndNamedExtents) {
   for (const std::int64_t batch : {0, 1}) {
