@@ -36,6 +36,7 @@ class ConvNdOp : public Op {
   // Multiply-accumulates N*K*(outputs)*(C/G)*(taps) in each pass.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
+  LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
 
   Shape src_shape() const;

@@ -1,5 +1,5 @@
-// Convolution over one to three spatial dimensions as loops in f32 for all backends. An iteration
-// computes one element of the result; neighbours along a row are computed together.
+// Convolution over one to three spatial dimensions as loops in f32, for backends without it. An
+// iteration computes one element of the result; neighbours along a row are computed together.
 
 #include <algorithm>
 #include <array>
@@ -184,7 +184,6 @@ class ConvNdLoop {
   const std::int64_t taps_ = d_.kernel * h_.kernel * w_.kernel;
 };
 
-const KernelRegistration kForOneDnn("conv_nd", "onednn", MakeOmpRange<ConvNdLoop>);
 const KernelRegistration kForOpenBlas("conv_nd", "openblas", MakeOmpRange<ConvNdLoop>);
 const eigen::Registration kForEigen("conv_nd", eigen::MakeRange<ConvNdLoop>);
 const FidelityDeclaration kFidelity[] = {

@@ -70,11 +70,11 @@ const KernelRegistration kOnEigenSgemm("conv_transpose", "eigen-sgemm", MakerOn(
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration(
         {"conv_transpose", "eigen", Fidelity::kSame,
-         "the gradient of a convolution by its input; over one or three axes the loops of conv_nd",
+         "the gradient of a convolution by its input; over one or three axes by loops",
          "conv_grad_input_ops.cc"}),
     FidelityDeclaration(
         {"conv_transpose", "openblas", Fidelity::kSame,
-         "the gradient of a convolution by its input; over one or three axes the loops of conv_nd",
+         "the gradient of a convolution by its input; over one or three axes by loops",
          "layers/deconv_layer.cpp"}),
 };
 
