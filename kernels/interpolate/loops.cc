@@ -1,4 +1,6 @@
-// Interpolation as loops in f32 for all backends. An iteration computes one element of the result.
+// Interpolation as loops in f32. An iteration computes one element of the result.
+
+#include "kernels/interpolate/loops.h"
 
 #include <array>
 #include <cstdint>
@@ -80,8 +82,7 @@ class InterpolateLoop {
   double cycles_ = 1;
 };
 
-const KernelRegistration kForOneDnn("interpolate", "onednn", MakeOmpRange<InterpolateLoop>);
-const KernelRegistration kForOpenBlas("interpolate", "openblas", MakeOmpRange<InterpolateLoop>);
+const KernelRegistration kForOpenBlas("interpolate", "openblas", MakeInterpolateLoops);
 const eigen::Registration kForEigen("interpolate", eigen::MakeRange<InterpolateLoop>);
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"interpolate", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
@@ -90,5 +91,9 @@ const FidelityDeclaration kFidelity[] = {
 };
 
 }  // namespace
+
+KernelOrRefusal MakeInterpolateLoops(const KernelRequest& request) {
+  return MakeOmpRange<InterpolateLoop>(request);
+}
 
 }  // namespace topdnn

@@ -108,9 +108,7 @@ void ImportPool(NodeImport& node, PoolAlgorithm algorithm) {
   const bool ceil_mode = node.node().Int("ceil_mode", 0) != 0;
   const bool dilated = std::any_of(axes.begin(), axes.end(),
                                    [](const SpatialAxis& axis) { return axis.dilation != 1; });
-  // oneDNN counts what a window covers beyond the padding.
-  const bool overhangs = algorithm == PoolAlgorithm::kAverageOfPadding && ceil_mode;
-  if (dilated || overhangs || axes.size() == kMaxSpatialAxes) {
+  if (dilated || axes.size() == kMaxSpatialAxes) {
     AddPoolNd(node, image.value, GeneralOf(algorithm), std::move(axes), 2);
     return;
   }

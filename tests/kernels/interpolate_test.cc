@@ -22,6 +22,8 @@ const char* const kProblems[] = {
     "linear2x3x5x4_to2x3x4x9_scale1x1x0.8x2.25_half",
     "linear2x3x4x5x3_to2x3x8x3x1_scale1x1x2x0.6x0.4_pytorch",
     "linear1x17x20x20_to1x17x45x31_scale1x1x2.25x1.55_corners",
+    "linear2x17x9x20_to2x17x18x80_scale1x1x2x4_half",
+    "linear1x3x4x5x1_to1x3x8x10x1_scale1x1x2x2x1_pytorch",
     "linear7_to5_scale0.75_asymmetric_exclude",
     "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_half_a-0.75",
     "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_asymmetric_a-0.5_exclude",
@@ -79,6 +81,22 @@ TEST(InterpolateBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
       }
     }
   }
+}
+
+TEST(InterpolateBackendsTest, OneDnnResamplesByPowersOfTwoInAnyLayout) {
+  const auto kernel_of = [](const char* problem, const char* tag) {
+    const auto op = ParseProblem(std::string("interpolate/") + problem);
+    KernelRequest request = RequestFor(op, {}, 2);
+    request.layouts[Arg::kSrc] = *Layout::Parse(tag);
+    std::string implementation;
+    CheckAgainstReference("onednn", request, 5, {}, &implementation);
+    return implementation;
+  };
+  const char* doubled = "linear2x17x9x20_to2x17x18x40_scale1x1x2x2_half";
+  EXPECT_NE(kernel_of(doubled, "abcd"), "omp loops");
+  EXPECT_NE(kernel_of(doubled, "aBcd16b"), "omp loops");
+  EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x18x40_scale1x1x2x2_asymmetric", "abcd"), "omp loops");
+  EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x27x40_scale1x1x3x2_half", "abcd"), "omp loops");
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 // One to three axes, gaps, padding that differs by side, and last windows beyond the padding.
 const char* const kWindows[] = {
     "2x3x9_kernel3_stride2_dilation2_before2_after1",
+    "1x2x5_kernel3_stride3_dilation1_before0_after2",
     "2x3x8x7_kernel3x2_stride3x2_dilation1x3_before1x1_after0x1",
     "1x2x5x6x7_kernel2x3x2_stride2x1x3_dilation2x1x1_before1x2x0_after0x1x1",
     "2x3x40x40_kernel5x5_stride2x2_dilation2x2_before4x4_after3x3"};
@@ -65,6 +66,8 @@ TEST(PoolNdReferenceTest, KnownValues) {
   EXPECT_EQ(Pool("average" + gap + "ceil", src), (Row{-4, -8, -12}));
   EXPECT_EQ(Pool("average_of_padding" + gap + "ceil", src), (Row{-2, -8, -12}));
   EXPECT_EQ(Pool("lp" + gap + "p1", src), (Row{4, 16}));
+  // A third window would cover only padding.
+  EXPECT_EQ(Pool("max1x1x5_kernel3_stride3_dilation1_before0_after2_ceil", src), (Row{5, 1}));
   EXPECT_EQ(Pool("lp1x1x2_kernel2_stride1_dilation1_before0_after0_p2", {3, -4}), (Row{5}));
 }
 

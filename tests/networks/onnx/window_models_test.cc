@@ -110,8 +110,8 @@ TEST(WindowModelsTest, PoolingsWithGapsHaveThePublishedResults) {
   }
 }
 
-// Windows of 3 at -1, 2 and 5 over 1 to 7 with a padding of 1: the last one covers 6, 7 and the
-// padding; with a dilation of 1 and a stride of 4 it ends beyond the padding.
+// Windows of 4 over 1 to 7, with a padding of 1 on both sides. With a stride of 3 the last one ends
+// beyond the padding.
 TEST(WindowModelsTest, AnAverageInCeilModeLeavesOutWhatIsBeyondThePadding) {
   const auto average = [](const char* backend, std::int64_t stride, std::int64_t counts) {
     ModelBuilder model(11);
