@@ -68,6 +68,10 @@ TEST(InterpolateReferenceTest, KnownValues) {
             (Row{0, 1, 3, 5}));
   // Keys' weights of a point halfway are a / 8 outside, and 0.5 - a / 8 inside.
   EXPECT_EQ(resize("cubic4_to1_scale0.25_half_a-0.5", {16, 32, 64, 16}), (Row{52}));
+  // Each element spreads over four: by 256 * ((1.5 x - 2.5) x x + 1) near it, and beyond by
+  // 256 * (-x x x + 5 x x - 8 x + 4) / 2.
+  EXPECT_EQ(resize("cubic4_to16_scale4_asymmetric_a-0.5", {0, 256, 0, 0}),
+            (Row{0, 58, 144, 222, 256, 222, 144, 58, 0, -18, -16, -6, 0, 0, 0, 0}));
   EXPECT_EQ(resize("cubic2_to1_scale0.5_half_a-0.5_exclude", {16, 32}), (Row{24}));
 }
 
