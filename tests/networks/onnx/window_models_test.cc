@@ -203,5 +203,47 @@ TEST(WindowModelsTest, ImpossibleTransposedConvolutionsAreRefused) {
               HasSubstr("a kernel, stride, dilation or padding of 1099511627776"));
 }
 
+// A network over one axis, and the same over two axes of which the first has extent 1.
+ModelBuilder SmallNetwork(std::size_t axes) {
+  const auto with = [axes](std::vector<std::int64_t> numbers, std::int64_t first,
+                           std::size_t place) {
+    if (axes == 2) numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(place), first);
+    return numbers;
+  };
+  ModelBuilder model(13);
+  model.Input("x", with({2, 3, 9}, 1, 2)).Output("fc");
+  model.Floats("w", with({4, 3, 3}, 1, 2));
+  const std::vector<std::int64_t> pads =
+      axes == 2 ? std::vector<std::int64_t>{0, 1, 0, 1} : std::vector<std::int64_t>{1, 1};
+  AddInts(model.Node("Conv", "conv", {"x", "w"}), "pads", pads);
+  model.Floats("scale", {4}, {1, 2, 0.5F, 1});
+  model.Floats("shift", {4});
+  model.Floats("mean", {4});
+  model.Floats("variance", {4}, {1, 2, 3, 4});
+  model.Node("BatchNormalization", "norm", {"conv", "scale", "shift", "mean", "variance"});
+  model.Node("Relu", "relu", {"norm"});
+  onnx::NodeProto& pool = model.Node("MaxPool", "pool", {"relu"});
+  AddInts(pool, "kernel_shape", with({3}, 1, 0));
+  AddInts(pool, "strides", with({2}, 1, 0));
+  model.Node("GlobalAveragePool", "mean_of_all", {"pool"});
+  model.Node("Flatten", "flat", {"mean_of_all"});
+  model.Floats("v", {4, 5});
+  model.Node("Gemm", "fc", {"flat", "v"});
+  return model;
+}
+
+TEST(WindowModelsTest, ANetworkOverOneAxisIsOneOverTwo) {
+  const ImportedNetwork one = ImportOnnx(SmallNetwork(1).Bytes(), {});
+  std::vector<std::string> layers;
+  for (const GraphNode& layer : one.graph.nodes()) layers.push_back(layer.name);
+  EXPECT_THAT(layers, ElementsAre("flatten", "conv", "norm", "relu", "pool", "mean_of_all", "fc"));
+  std::vector<double> input;
+  for (int i = 0; i < 2 * 3 * 9; ++i) input.push_back(i * 5 % 11 - 5);
+  for (const char* backend : kBackends) {
+    EXPECT_EQ(RunOn(backend, SmallNetwork(1), input), RunOn(backend, SmallNetwork(2), input))
+        << backend;
+  }
+}
+
 }  // namespace
 }  // namespace topdnn
