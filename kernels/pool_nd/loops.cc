@@ -25,7 +25,15 @@ class PoolNdLoop {
   std::array<Arg, kLoopOperands> operands() const { return {Arg::kSrc, Arg::kSrc, Arg::kDst}; }
 
   void Run(const LoopOperands& data, std::int64_t first, std::int64_t end) const {
-    for (std::int64_t i = first; i < end; ++i) data[2][i] = Pooled(data[0], i);
+    switch (algorithm_) {
+      case PoolNdAlgorithm::kMax:
+        return RunAs<PoolNdAlgorithm::kMax>(data, first, end);
+      case PoolNdAlgorithm::kAverage:
+      case PoolNdAlgorithm::kAverageOfPadding:
+        return RunAs<PoolNdAlgorithm::kAverage>(data, first, end);
+      case PoolNdAlgorithm::kLp:
+        return RunAs<PoolNdAlgorithm::kLp>(data, first, end);
+    }
   }
 
  private:
@@ -42,20 +50,28 @@ class PoolNdLoop {
         cycles_(8.0 + static_cast<double>(d_.kernel * h_.kernel * w_.kernel) *
                           (algorithm_ == PoolNdAlgorithm::kLp && p_ > 2 ? 40 : 1)) {}
 
+  template <PoolNdAlgorithm algorithm>
+  void RunAs(const LoopOperands& data, std::int64_t first, std::int64_t end) const {
+    for (std::int64_t i = first; i < end; ++i) data[2][i] = Pooled<algorithm>(data[0], i);
+  }
+
+  // Both averages have the same sums.
+  template <PoolNdAlgorithm algorithm>
   float Pooled(const float* src, std::int64_t index) const {
     const PooledTaps along_w = TapsAt(w_, index % ow_);
     const PooledTaps along_h = TapsAt(h_, index / ow_ % oh_);
     const PooledTaps along_d = TapsAt(d_, index / ow_ / oh_ % od_);
     const std::int64_t plane = index / ow_ / oh_ / od_;
+    const std::int64_t start = w_.Start(index % ow_);
     float result =
-        algorithm_ == PoolNdAlgorithm::kMax ? -std::numeric_limits<float>::infinity() : 0.0F;
+        algorithm == PoolNdAlgorithm::kMax ? -std::numeric_limits<float>::infinity() : 0.0F;
     for (std::int64_t t = along_d.first; t < along_d.end; ++t) {
       const std::int64_t z = d_.Start(index / ow_ / oh_ % od_) + t * d_.dilation;
       for (std::int64_t r = along_h.first; r < along_h.end; ++r) {
         const std::int64_t y = h_.Start(index / ow_ % oh_) + r * h_.dilation;
         const float* row = src + ((plane * d_.extent + z) * h_.extent + y) * w_.extent;
         for (std::int64_t s = along_w.first; s < along_w.end; ++s) {
-          Add(row[w_.Start(index % ow_) + s * w_.dilation], result);
+          Add<algorithm>(row[start + s * w_.dilation], result);
         }
       }
     }
@@ -64,10 +80,11 @@ class PoolNdLoop {
     return Finish(result, inside, along_d.padded * along_h.padded * along_w.padded);
   }
 
+  template <PoolNdAlgorithm algorithm>
   void Add(float x, float& result) const {
-    if (algorithm_ == PoolNdAlgorithm::kMax) {
+    if constexpr (algorithm == PoolNdAlgorithm::kMax) {
       if (x > result || std::isnan(x)) result = x;
-    } else if (algorithm_ != PoolNdAlgorithm::kLp) {
+    } else if constexpr (algorithm == PoolNdAlgorithm::kAverage) {
       result += x;
     } else if (p_ == 2) {
       result += x * x;
