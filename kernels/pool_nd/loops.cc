@@ -1,5 +1,7 @@
-// Pooling over one to three spatial dimensions as loops in f32 for all backends. An iteration
+// Pooling over one to three spatial dimensions as loops in f32. An iteration
 // computes one element of the result.
+
+#include "kernels/pool_nd/loops.h"
 
 #include <array>
 #include <cmath>
@@ -116,8 +118,7 @@ class PoolNdLoop {
   const double cycles_;
 };
 
-const KernelRegistration kForOneDnn("pool_nd", "onednn", MakeOmpRange<PoolNdLoop>);
-const KernelRegistration kForOpenBlas("pool_nd", "openblas", MakeOmpRange<PoolNdLoop>);
+const KernelRegistration kForOpenBlas("pool_nd", "openblas", MakePoolNdLoops);
 const eigen::Registration kForEigen("pool_nd", eigen::MakeRange<PoolNdLoop>);
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"pool_nd", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
@@ -126,5 +127,9 @@ const FidelityDeclaration kFidelity[] = {
 };
 
 }  // namespace
+
+KernelOrRefusal MakePoolNdLoops(const KernelRequest& request) {
+  return MakeOmpRange<PoolNdLoop>(request);
+}
 
 }  // namespace topdnn

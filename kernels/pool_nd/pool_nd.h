@@ -44,7 +44,8 @@ struct PooledTaps {
 
 PooledTaps TapsAt(const SpatialAxis& axis, std::int64_t output);
 
-// Operands: src (N, C, ...) -> dst (N, C, ...), forward alone. A NaN is larger than every number.
+// Operands: src (N, C, ...) -> dst (N, C, ...), forward alone. A NaN is larger than every number
+// (oneDNN's vector code may ignore it).
 class PoolNdOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry, and for one with a

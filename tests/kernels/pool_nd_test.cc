@@ -19,6 +19,8 @@ const char* const kWindows[] = {
     "1x2x5_kernel3_stride3_dilation1_before0_after2",
     "2x3x8x7_kernel3x2_stride3x2_dilation1x3_before1x1_after0x1",
     "1x2x5x6x7_kernel2x3x2_stride2x1x3_dilation2x1x1_before1x2x0_after0x1x1",
+    "1x17x6x7x8_kernel3x2x3_stride2x1x2_dilation1x1x1_before1x0x1_after1x1x0",
+    "2x5x11_kernel3_stride3_dilation1_before1_after0",
     "2x3x40x40_kernel5x5_stride2x2_dilation2x2_before4x4_after3x3"};
 
 std::vector<std::string> Problems() {
@@ -86,6 +88,26 @@ TEST(PoolNdBackendsTest, AgreeWithTheReference) {
       EXPECT_EQ(CheckAgainstReference(backend, RequestFor(op, {}, 2), 3), Verdict::kAgrees);
     }
   }
+}
+
+TEST(PoolNdBackendsTest, OneDnnComputesWindowsWithoutGapsInAnyLayout) {
+  const auto kernel_of = [](const char* problem, const char* tag) {
+    KernelRequest request = RequestFor(ParseProblem(std::string("pool_nd/") + problem), {}, 2);
+    request.layouts[Arg::kSrc] = *Layout::Parse(tag);
+    std::string implementation;
+    CheckAgainstReference("onednn", request, 5, {}, &implementation);
+    return implementation;
+  };
+  const std::string cube = "_stride2x2x2_dilation1x1x1_before1x1x1_after1x1x1";
+  for (const std::string name : {"max", "average", "average_of_padding"}) {
+    const std::string volume = name + "2x17x7x7x7_kernel3x3x3" + cube;
+    EXPECT_NE(kernel_of(volume.c_str(), "abcde"), "omp loops") << name;
+    EXPECT_NE(kernel_of(volume.c_str(), "aBcde16b"), "omp loops") << name;
+  }
+  const std::string beyond = "2x3x8x8x8_kernel3x3x3" + cube + "_ceil";
+  EXPECT_NE(kernel_of(("average" + beyond).c_str(), "abcde"), "omp loops");
+  EXPECT_EQ(kernel_of(("average_of_padding" + beyond).c_str(), "abcde"), "omp loops");
+  EXPECT_EQ(kernel_of("max1x3x9_kernel3_stride2_dilation2_before2_after1", "abc"), "omp loops");
 }
 
 TEST(PoolNdBackendsTest, AMaximumKeepsNan) {
