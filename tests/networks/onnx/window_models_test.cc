@@ -203,19 +203,22 @@ TEST(WindowModelsTest, ImpossibleTransposedConvolutionsAreRefused) {
               HasSubstr("a kernel, stride, dilation or padding of 1099511627776"));
 }
 
-// A network over one axis, and the same over two axes of which the first has extent 1.
+// A network over one axis, and the same over two or three of which the first ones have extent 1.
 ModelBuilder SmallNetwork(std::size_t axes) {
   const auto with = [axes](std::vector<std::int64_t> numbers, std::int64_t first,
                            std::size_t place) {
-    if (axes == 2) numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(place), first);
+    numbers.insert(numbers.begin() + static_cast<std::ptrdiff_t>(place), axes - 1, first);
     return numbers;
+  };
+  const auto window = [&](onnx::NodeProto& node, std::int64_t stride, std::int64_t pad) {
+    AddInts(node, "strides", with({stride}, 1, 0));
+    AddInts(node, "pads", with(with({pad, pad}, 0, 1), 0, 0));
   };
   ModelBuilder model(13);
   model.Input("x", with({2, 3, 9}, 1, 2)).Output("fc");
   model.Floats("w", with({4, 3, 3}, 1, 2));
-  const std::vector<std::int64_t> pads =
-      axes == 2 ? std::vector<std::int64_t>{0, 1, 0, 1} : std::vector<std::int64_t>{1, 1};
-  AddInts(model.Node("Conv", "conv", {"x", "w"}), "pads", pads);
+  model.Floats("b", {4});
+  window(model.Node("Conv", "conv", {"x", "w", "b"}), 1, 1);
   model.Floats("scale", {4}, {1, 2, 0.5F, 1});
   model.Floats("shift", {4});
   model.Floats("mean", {4});
@@ -224,25 +227,55 @@ ModelBuilder SmallNetwork(std::size_t axes) {
   model.Node("Relu", "relu", {"norm"});
   onnx::NodeProto& pool = model.Node("MaxPool", "pool", {"relu"});
   AddInts(pool, "kernel_shape", with({3}, 1, 0));
-  AddInts(pool, "strides", with({2}, 1, 0));
-  model.Node("GlobalAveragePool", "mean_of_all", {"pool"});
-  model.Node("Flatten", "flat", {"mean_of_all"});
-  model.Floats("v", {4, 5});
+  window(pool, 2, 1);
+  model.Floats("u", with({4, 2, 2}, 1, 2));
+  onnx::NodeProto& up = model.Node("ConvTranspose", "up", {"pool", "u", "half"});
+  model.Floats("half", {4}, {0.5F, 0.25F, 1, 0});
+  AddInt(up, "group", 2);
+  window(up, 2, 0);
+  AddInt(model.Node("Concat", "both", {"pool", "pool"}), "axis", 1);
+  model.Node("GlobalAveragePool", "of_pool", {"both"});
+  model.Node("GlobalAveragePool", "of_up", {"up"});
+  AddInt(model.Node("Concat", "all", {"of_pool", "of_up"}), "axis", 1);
+  model.Node("Flatten", "flat", {"all"});
+  model.Floats("v", {12, 5});
   model.Node("Gemm", "fc", {"flat", "v"});
   return model;
 }
 
-TEST(WindowModelsTest, ANetworkOverOneAxisIsOneOverTwo) {
-  const ImportedNetwork one = ImportOnnx(SmallNetwork(1).Bytes(), {});
-  std::vector<std::string> layers;
-  for (const GraphNode& layer : one.graph.nodes()) layers.push_back(layer.name);
-  EXPECT_THAT(layers, ElementsAre("flatten", "conv", "norm", "relu", "pool", "mean_of_all", "fc"));
+TEST(WindowModelsTest, ANetworkOverOneAxisIsOneOverTwoOrThree) {
   std::vector<double> input;
   for (int i = 0; i < 2 * 3 * 9; ++i) input.push_back(i * 5 % 11 - 5);
   for (const char* backend : kBackends) {
-    EXPECT_EQ(RunOn(backend, SmallNetwork(1), input), RunOn(backend, SmallNetwork(2), input))
-        << backend;
+    const std::vector<double> expected = RunOn(backend, SmallNetwork(2), input);
+    EXPECT_EQ(expected.size(), 10u);
+    EXPECT_GT(std::abs(expected[0] - expected[1]), 0.01);
+    for (const std::size_t axes : {1, 3}) {
+      EXPECT_THAT(RunOn(backend, SmallNetwork(axes), input),
+                  Pointwise(testing::DoubleNear(1e-5), expected))
+          << backend << " over " << axes << " axes";
+    }
   }
+}
+
+// Values over one axis pass from a convolution to the next layers without a reshape.
+TEST(WindowModelsTest, ANetworkOverOneAxisIsReshapedOnce) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 2, 8}).Output("y");
+  model.Floats("w", {4, 2, 3});
+  model.Node("Conv", "conv", {"x", "w"});
+  model.Floats("ones", {4}, {1, 1, 1, 1});
+  model.Node("BatchNormalization", "norm", {"conv", "ones", "ones", "ones", "ones"});
+  model.Node("Relu", "relu", {"norm"});
+  AddInts(model.Node("MaxPool", "pool", {"relu"}), "kernel_shape", {2});
+  model.Node("GlobalAveragePool", "mean", {"pool"});
+  model.Floats("v", {4, 5});
+  model.Node("Flatten", "flat", {"mean"});
+  model.Node("Gemm", "y", {"flat", "v"});
+  const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+  std::vector<std::string> layers;
+  for (const GraphNode& layer : network.graph.nodes()) layers.push_back(layer.name);
+  EXPECT_THAT(layers, ElementsAre("flatten", "conv", "norm", "relu", "pool", "mean", "y"));
 }
 
 }  // namespace
