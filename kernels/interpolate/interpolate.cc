@@ -18,8 +18,8 @@ namespace topdnn {
 namespace {
 
 constexpr std::array<std::string_view, 3> kInterpolations = {"nearest", "linear", "cubic"};
-constexpr std::array<std::string_view, 5> kCoordinates = {"half", "pytorch", "corners",
-                                                          "asymmetric", "tfhalf"};
+constexpr std::array<std::string_view, 6> kCoordinates = {"half",       "pytorch", "corners",
+                                                          "asymmetric", "tfhalf",  "symmetric"};
 constexpr std::array<std::string_view, 4> kRoundings = {"preferfloor", "preferceil", "floor",
                                                         "ceil"};
 
@@ -35,6 +35,11 @@ double CoordinateOf(Coordinates mode, double i, std::int64_t in, std::int64_t ou
       return i / scale;
     case Coordinates::kTfHalfPixel:
       return (i + 0.5) / scale;
+    case Coordinates::kHalfPixelSymmetric: {
+      const auto extent = static_cast<double>(in);
+      const double moved = extent / 2 * (1 - static_cast<double>(out) / (extent * scale));
+      return moved + (i + 0.5) / scale - 0.5;
+    }
     case Coordinates::kHalfPixel:
       break;
   }

@@ -23,6 +23,8 @@ enum class Coordinates {
   kAlignCorners,      // i * (in - 1) / (out - 1), and 0 if out is 1
   kAsymmetric,        // i / scale
   kTfHalfPixel,       // (i + 0.5) / scale
+  // As kHalfPixel, but moved so that the centres agree: by in / 2 * (1 - out / (in * scale)).
+  kHalfPixelSymmetric,
 };
 
 // How the nearest element is chosen: the first two differ halfway between two elements.

@@ -1,6 +1,8 @@
 // Writes interpolations.
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -30,8 +32,10 @@ void WriteInterpolate(NodeExport& layer) {
                                            "ceil"};
   const auto& op = layer.OpAs<InterpolateOp>();
   const InterpolateSettings& settings = op.settings();
-  if (settings.coordinates == Coordinates::kTfHalfPixel) {
-    throw std::invalid_argument("opset 13 has no tf_half_pixel_for_nn");
+  if (static_cast<std::size_t>(settings.coordinates) >= std::size(kCoordinates)) {
+    throw std::invalid_argument(
+        "opset 13 has neither tf_half_pixel_for_nn nor "
+        "half_pixel_symmetric");
   }
   std::vector<std::string> inputs = {layer.Sources().front(), ""};
   if (FollowFromShapes(op)) {

@@ -40,10 +40,6 @@ bool IsOld(const NodeImport& node) {
 InterpolateSettings SettingsOf(const NodeImport& node) {
   const ModelNode& attributes = node.node();
   if (attributes.Int("antialias", 0) != 0) throw UnsupportedNode("antialias");
-  if (const std::string policy = attributes.String("keep_aspect_ratio_policy", "stretch");
-      policy != "stretch") {
-    throw UnsupportedNode(fmt::format("keep_aspect_ratio_policy {}", Printable(policy)));
-  }
   InterpolateSettings settings;
   settings.interpolation = NamedValueOf<Interpolation>(node, "mode", "nearest",
                                                        {{"nearest", Interpolation::kNearest},
@@ -65,6 +61,10 @@ InterpolateSettings SettingsOf(const NodeImport& node) {
   constexpr std::int64_t kWithoutTfHalfPixel = 13;
   if (node.opset() < kWithoutTfHalfPixel) {
     coordinates["tf_half_pixel_for_nn"] = Coordinates::kTfHalfPixel;
+  }
+  constexpr std::int64_t kWithSymmetric = 19;
+  if (node.opset() >= kWithSymmetric) {
+    coordinates["half_pixel_symmetric"] = Coordinates::kHalfPixelSymmetric;
   }
   settings.coordinates =
       NamedValueOf(node, "coordinate_transformation_mode", "half_pixel", coordinates);
@@ -107,6 +107,31 @@ std::int64_t ScaledExtent(std::int64_t extent, float scale) {
   return static_cast<std::int64_t>(std::floor(product));
 }
 
+// Since opset 18 the sizes may be limits: all axes then get the smallest or the largest of their
+// scales.
+void KeepAspectRatio(const NodeImport& node, const Shape& src, const std::vector<int>& axes,
+                     Resizing& resizing) {
+  const std::string policy = node.node().String("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch" || axes.empty()) return;
+  if (policy != "not_larger" && policy != "not_smaller") {
+    throw UnsupportedNode(fmt::format("keep_aspect_ratio_policy {}", Printable(policy)));
+  }
+  double scale = resizing.scales[static_cast<std::size_t>(axes.front())];
+  for (const int axis : axes) {
+    const double other = resizing.scales[static_cast<std::size_t>(axis)];
+    scale = policy == "not_larger" ? std::min(scale, other) : std::max(scale, other);
+  }
+  for (const int axis : axes) {
+    constexpr double kMaxExtent = 1 << 30;
+    const double extent = std::floor(static_cast<double>(src[axis]) * scale + 0.5);
+    if (!(extent >= 1 && extent <= kMaxExtent)) {
+      throw UnsupportedNode(fmt::format("a scale of {} for an extent of {}", scale, src[axis]));
+    }
+    resizing.extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(extent);
+    resizing.scales[static_cast<std::size_t>(axis)] = scale;
+  }
+}
+
 // Since opset 18 a node may name the axes that its scales or sizes are for.
 Resizing ResizingOf(const NodeImport& node, const Shape& src) {
   std::vector<int> axes(static_cast<std::size_t>(src.rank()));
@@ -131,6 +156,7 @@ Resizing ResizingOf(const NodeImport& node, const Shape& src) {
       resizing.extents[d] = ScaledExtent(extent, static_cast<float>(scales[i]));
     }
   }
+  if (scales.empty()) KeepAspectRatio(node, src, axes, resizing);
   return resizing;
 }
 

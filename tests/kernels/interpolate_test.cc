@@ -24,6 +24,7 @@ const char* const kProblems[] = {
     "linear1x17x20x20_to1x17x45x31_scale1x1x2.25x1.55_corners",
     "linear2x17x9x20_to2x17x18x80_scale1x1x2x4_half",
     "linear1x3x4x5x1_to1x3x8x10x1_scale1x1x2x2x1_pytorch",
+    "linear2x5_to4x7_scale2.3x1.5_symmetric",
     "linear7_to5_scale0.75_asymmetric_exclude",
     "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_half_a-0.75",
     "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_asymmetric_a-0.5_exclude",

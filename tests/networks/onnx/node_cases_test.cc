@@ -76,9 +76,7 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "align_corners with a scale of"},
       {"Resize", "antialias"},
-      {"Resize", "coordinate_transformation_mode half_pixel_symmetric"},
       {"Resize", "coordinate_transformation_mode tf_crop_and_resize"},
-      {"Resize", "keep_aspect_ratio_policy"},
       {"Shape", "no layer leads from its input"},
       {"Slice", "every extent must be 1 or more"},
       {"Split", "elements in"},  // an extent of 0

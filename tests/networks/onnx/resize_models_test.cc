@@ -117,6 +117,40 @@ TEST(ResizeModelsTest, TheExtentIsTheProductInF32) {
   EXPECT_EQ(ImportOnnx(model.Bytes(), {}).output, (Shape{1, 1, 7}));
 }
 
+// The published case test_resize_upsample_scales_linear_half_pixel_symmetric of ONNX 1.14 and
+// later.
+TEST(ResizeModelsTest, ASymmetricHalfPixelHasThePublishedResult) {
+  const ModelBuilder model =
+      ByScales(19, {1, 1, 2, 2}, {1, 1, 2.3F, 2.94F},
+               {{"mode", "linear"}, {"coordinate_transformation_mode", "half_pixel_symmetric"}});
+  const std::vector<double> result = Resized(model, {1, 2, 3, 4});
+  const std::vector<double> first_rows = {1,          1.15986395, 1.5,        1.84013605,
+                                          2,          1.56521738, 1.72508133, 2.06521738,
+                                          2.40535343, 2.56521738};
+  ASSERT_EQ(result.size(), 20u);
+  for (std::size_t i = 0; i < first_rows.size(); ++i) EXPECT_NEAR(result[i], first_rows[i], 1e-6);
+}
+
+// The published cases test_resize_upsample_sizes_nearest_not_larger and not_smaller: 2x2 to at most
+// or at least 7x8, by 3.5 and by 4.
+TEST(ResizeModelsTest, SizesMayBeLimits) {
+  const auto row_of = [](const char* policy) {
+    ModelBuilder model(18);
+    model.Input("x", {1, 1, 2, 2}).Output("y");
+    model.Ints("sizes", {7, 8});
+    onnx::NodeProto& node = model.Node("Resize", "y", {"x", "", "", "sizes"});
+    AddInts(node, "axes", {2, 3});
+    AddString(node, "keep_aspect_ratio_policy", policy);
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    const std::vector<double> all =
+        RunGraph(network.graph, network.parameters, {1, 2, 3, 4}, "reference");
+    return std::vector<double>(all.begin(), all.begin() + network.output[3]);
+  };
+  EXPECT_THAT(row_of("not_larger"), ElementsAre(1, 1, 1, 1, 2, 2, 2));
+  EXPECT_THAT(row_of("not_smaller"), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
+  EXPECT_THAT(row_of("stretch"), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
+}
+
 TEST(ResizeModelsTest, ImpossibleResultsAreRefused) {
   const auto by_scale = [](float scale) {
     return RefusalOf(ByScales(13, {1, 1, 4}, {1, 1, scale}, {}).Bytes());
