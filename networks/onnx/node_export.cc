@@ -178,7 +178,9 @@ void WriteFlatten(NodeExport& layer) {
   if (shape == FlattenOp(layer.OpAs<FlattenOp>().src_shape()).dst_shape()) {
     SetInt(layer.AddNode("Flatten", inputs), "axis", 1);
   } else {
-    inputs.push_back(layer.AddInts("shape", shape.extents()));
+    std::vector<std::int64_t> extents = shape.extents();
+    if (shape[0] == layer.source_shape()[0]) extents[0] = 0;  // the source's, for any batch
+    inputs.push_back(layer.AddInts("shape", extents));
     layer.AddNode("Reshape", inputs);
   }
   layer.Finish();

@@ -65,26 +65,18 @@ int LeastImportedOn(const std::string& backend, const std::string& op_type) {
 // reason is a failure.
 const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
-      {"AveragePool", "dilated windows"},
-      {"AveragePool", "topdnn supports 2-D windows"},
       {"BatchNormalization", "training_mode"},
       {"Cast", "a cast to"},
       {"Dropout", "training_mode: export the network for inference"},
       {"Identity", "not of float"},
       {"Identity", "elements, not the"},  // an optional tensor
       {"MatMul", "topdnn supports only matrices"},
-      {"MaxPool", "dilated windows"},
-      {"MaxPool", "topdnn supports 2-D windows"},
       {"QuantizeLinear", "the network's result is quantized"},
       {"QuantizeLinear", "scales by channel of a value"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
-      {"Resize", "mode cubic"},
-      {"Resize", "mode linear"},
-      {"Resize", "half_pixel with ceil"},
-      {"Resize", "asymmetric with round_prefer_ceil"},
-      {"Resize", "align_corners with floor"},
-      {"Resize", "a factor of"},
-      {"Resize", "keep_aspect_ratio_policy"},
+      {"Resize", "align_corners with a scale of"},
+      {"Resize", "antialias"},
+      {"Resize", "coordinate_transformation_mode tf_crop_and_resize"},
       {"Shape", "no layer leads from its input"},
       {"Slice", "every extent must be 1 or more"},
       {"Split", "elements in"},  // an extent of 0

@@ -9,14 +9,18 @@
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv_nd/conv_nd.h"
+#include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
+#include "kernels/pool_nd/pool_nd.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
@@ -118,6 +122,57 @@ std::string QuantizedModel() {
   return model.Bytes();
 }
 
+namespace {
+
+// Adds windows over three axes and with gaps, and interpolations, to an image (N, C, 6, 6). The
+// result has the same shape.
+ValueId AddWindows(Graph& graph, ValueId value) {
+  const Shape image = graph.shape(value);
+  const SpatialAxis three{.extent = 3, .kernel = 3, .pad_before = 1, .pad_after = 1};
+  const SpatialAxis wide{.extent = 6, .kernel = 2, .dilation = 3, .pad_before = 2, .pad_after = 1};
+  const Shape volume{image[0], image[1], 3, 3, 4};
+  const std::vector<SpatialAxis> axes = {three, three, SpatialAxis{.extent = 4}};
+  value = graph.Add("volume", std::make_shared<FlattenOp>(image, volume), {value});
+  value = graph.Add(
+      "conv3d", std::make_shared<ConvNdOp>(ConvNdExtents{image[0], image[1], image[1], 2, axes}),
+      {value});
+  value = graph.Add("norm3d",
+                    std::make_shared<PoolNdOp>(PoolNdAlgorithm::kLp,
+                                               PoolNdExtents{image[0], image[1], axes, false, 3}),
+                    {value});
+  value = graph.Add("image", std::make_shared<FlattenOp>(volume, image), {value});
+  value = graph.Add(
+      "gaps",
+      std::make_shared<PoolNdOp>(PoolNdAlgorithm::kMax,
+                                 PoolNdExtents{.n = image[0], .c = image[1], .axes = {wide, wide}}),
+      {value});
+  const Shape small{image[0], image[1], 4, 3};
+  value = graph.Add("smaller",
+                    std::make_shared<InterpolateOp>(
+                        image, small, std::vector<double>{1, 1, 4.0 / 6, 0.5},
+                        InterpolateSettings{.interpolation = Interpolation::kCubic,
+                                            .coordinates = Coordinates::kAlignCorners}),
+                    {value});
+  value = graph.Add("nearest",
+                    std::make_shared<InterpolateOp>(
+                        small, Shape{image[0], image[1], 5, 3}, std::vector<double>{1, 1, 1.375, 1},
+                        InterpolateSettings{.rounding = NearestRounding::kCeil}),
+                    {value});
+  const SpatialAxis up{.extent = 6, .kernel = 4, .stride = 2, .pad_before = 1, .pad_after = 1};
+  SpatialAxis longer = up;
+  longer.extent = 11;
+  longer.kernel = 3;
+  longer.pad_after = 0;
+  value = graph.Add("transposed",
+                    std::make_shared<ConvTransposeOp>(
+                        ConvNdExtents{image[0], image[1], image[1], 2, {longer, up}}),
+                    {value});
+  const std::vector<SliceAxis> first = {{0, 1, image[0]}, {0, 1, image[1]}, {2, 1, 6}, {0, 1, 6}};
+  return graph.Add("first", std::make_shared<SliceOp>(graph.shape(value), first), {value});
+}
+
+}  // namespace
+
 Graph EveryOperation() {
   Graph graph("every");
   constexpr std::int64_t kBatch = 2, kChannels = 4, kSize = 6;
@@ -139,6 +194,7 @@ Graph EveryOperation() {
   e.pad_top = 3;
   ValueId b = add("grouped", std::make_shared<ConvOp>(e), {a});
   b = add("relu6", std::make_shared<ReluOp>(image, 6.0F), {b});
+  b = AddWindows(graph, b);
   const ValueId sum = add("sum", std::make_shared<AddOp>(image, 2), {a, b});
   PoolExtents p{.n = kBatch, .c = kChannels, .h = kSize, .w = kSize, .r = 3, .s = 2};
   p.pad_top = p.pad_bottom = p.pad_right = 1;
