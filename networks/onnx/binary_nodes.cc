@@ -76,12 +76,12 @@ ImportedValue AddBinary(NodeImport& node, std::string_view function, const Model
 ImportedValue AddBinaryOfInputs(NodeImport& node, std::string_view function, std::size_t first,
                                 std::size_t second) {
   if (node.IsConstant(second)) {
-    return AddBinary(node, function, node.SourceAt(first), node.ConstantAt(second));
+    return AddBinary(node, function, node.AnySourceAt(first), node.ConstantAt(second));
   }
   if (node.IsConstant(first)) {
-    return AddBinary(node, function, node.ConstantAt(first), node.SourceAt(second));
+    return AddBinary(node, function, node.ConstantAt(first), node.AnySourceAt(second));
   }
-  return AddBinary(node, function, node.SourceAt(first), node.SourceAt(second));
+  return AddBinary(node, function, node.AnySourceAt(first), node.AnySourceAt(second));
 }
 
 ModelTensor ScalarTensor(double value) { return MakeTensor({}, DataType::kF32, {value}); }
@@ -92,29 +92,42 @@ namespace {
 template <const char* kFunction>
 void ImportBinary(NodeImport& node) {
   if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!node.IsConstant(i)) static_cast<void>(node.SourceAt(i));  // throws if it is not of float
+  }
   node.Produce(AddBinaryOfInputs(node, kFunction, 0, 1));
 }
 
 void ImportMod(NodeImport& node) {
-  if (node.node().Int("fmod", 0) != 1) throw UnsupportedNode("fmod 0 is for integers");
-  node.Produce(AddBinaryOfInputs(node, "fmod", 0, 1));
+  const bool fmod = node.node().Int("fmod", 0) != 0;
+  const std::int64_t type = node.AnySourceAt(node.IsConstant(0) ? 1 : 0).type;
+  if (!fmod && type == kOnnxFloat) throw UnsupportedNode("fmod 0 is for integers");
+  ImportedValue result = AddBinaryOfInputs(node, fmod ? "fmod" : "mod", 0, 1);
+  result.type = type;
+  node.Produce(std::move(result));
 }
 
 // The function of all inputs, one after the other. The values come first: one input at least is no
-// constant.
+// constant. A maximum or minimum of integers is exact.
 ImportedValue AddChain(NodeImport& node, std::string_view function) {
   std::vector<std::size_t> values, constants;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     (node.IsConstant(i) ? constants : values).push_back(i);
   }
   if (values.empty()) throw UnsupportedNode("it computes on constants alone");
-  ImportedValue result = node.SourceAt(values.front());
+  const bool chooses = function == "max" || function == "min";
+  const auto source_at = [&](std::size_t i) {
+    return chooses ? node.AnySourceAt(i) : node.SourceAt(i);
+  };
+  ImportedValue result = source_at(values.front());
+  const std::int64_t type = result.type;
   for (std::size_t i = 1; i < values.size(); ++i) {
-    result = AddBinary(node, function, result, node.SourceAt(values[i]));
+    result = AddBinary(node, function, result, source_at(values[i]));
   }
   for (const std::size_t i : constants) {
     result = AddBinary(node, function, result, node.ConstantAt(i));
   }
+  result.type = type;
   return result;
 }
 

@@ -20,7 +20,7 @@ ImportedValue AddBinary(NodeImport& node, std::string_view function, const Impor
                         const ModelTensor& second);
 ImportedValue AddBinary(NodeImport& node, std::string_view function, const ModelTensor& first,
                         const ImportedValue& second);
-// The same for two inputs of the node, of which one may be a constant.
+// The same for two inputs of the node, of any element types, of which one may be a constant.
 ImportedValue AddBinaryOfInputs(NodeImport& node, std::string_view function, std::size_t first,
                                 std::size_t second);
 

@@ -1,5 +1,7 @@
 // Normalizations and LogSoftmax, composed of reductions and element-wise layers.
 
+#include "networks/onnx/composed_nodes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,21 +11,27 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/reduce/reduce.h"
 #include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
 
-namespace {
-
-// The reduced axes stay, with an extent of 1.
 ImportedValue AddReduction(NodeImport& node, ReduceAlgorithm algorithm, const ImportedValue& value,
                            const std::vector<int>& axes) {
   const ValueId source = node.Plain(value);
   const auto op = std::make_shared<ReduceOp>(algorithm, node.ShapeOf(source), axes);
   return {node.AddLayer(op, {source}), op->dst_shape()};
 }
+
+// The maximum comes first: without it, large values would lose digits.
+ImportedValue AddLogSoftmax(NodeImport& node, const ImportedValue& value, int axis) {
+  const ImportedValue shifted =
+      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));
+  return AddBinary(node, "sub", shifted,
+                   AddReduction(node, ReduceAlgorithm::kLogSumExp, shifted, {axis}));
+}
+
+namespace {
 
 std::vector<int> AxesFrom(int first, const Shape& shape) {
   std::vector<int> axes(static_cast<std::size_t>(std::max(shape.rank() - first, 0)));
@@ -51,33 +59,47 @@ void ImportLogSoftmax(NodeImport& node) {
     value.shape = Shape{rows, shape.elements() / rows};
     axis = 1;
   }
-  // The maximum comes first: without it, large values would lose digits.
-  value = AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));
-  ImportedValue result =
-      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kLogSumExp, value, {axis}));
+  ImportedValue result = AddLogSoftmax(node, value, axis);
   result.shape = shape;
   node.Produce(std::move(result));
 }
 
-// (value - mean) / sqrt(variance + epsilon) over the axes.
-ImportedValue AddNormalization(NodeImport& node, const ImportedValue& value,
-                               const std::vector<int>& axes, double epsilon) {
+struct Deviation {
+  ImportedValue centred, deviation;  // value - mean, and sqrt(variance + epsilon)
+};
+
+Deviation AddDeviation(NodeImport& node, const ImportedValue& value, const std::vector<int>& axes,
+                       double epsilon) {
   const ImportedValue centred =
       AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
   ImportedValue variance =
       AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
   if (epsilon != 0) variance = AddBinary(node, "add", variance, ScalarTensor(epsilon));
-  return AddBinary(node, "div", centred, AddUnary(node, "sqrt", variance));
+  return {centred, AddUnary(node, "sqrt", variance)};
 }
 
+// (value - mean) / sqrt(variance + epsilon) over the axes.
+ImportedValue AddNormalization(NodeImport& node, const ImportedValue& value,
+                               const std::vector<int>& axes, double epsilon) {
+  const Deviation parts = AddDeviation(node, value, axes, epsilon);
+  return AddBinary(node, "div", parts.centred, parts.deviation);
+}
+
+// The second result is the mean, and the third one the reciprocal deviation.
 void ImportLayerNormalization(NodeImport& node) {
-  for (std::size_t i = 1; i < node.node().outputs.size(); ++i) {
-    if (node.IsRead(i)) throw UnsupportedNode("a result other than the first one");
-  }
   const ImportedValue value = node.SourceAt(0);
+  const std::vector<int> axes = AxesFrom(AxisOf(node, value.shape, -1), value.shape);
   const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
-  ImportedValue result =
-      AddNormalization(node, value, AxesFrom(AxisOf(node, value.shape, -1), value.shape), epsilon);
+  const std::size_t outputs = node.node().outputs.size();
+  if (outputs > 1 && node.IsRead(1)) {
+    node.Produce(AddReduction(node, ReduceAlgorithm::kMean, value, axes), 1);
+  }
+  if (outputs > 2 && node.IsRead(2)) {
+    node.Produce(AddUnary(node, "reciprocal", AddDeviation(node, value, axes, epsilon).deviation),
+                 2);
+  }
+  if (!node.IsRead(0)) return;
+  ImportedValue result = AddNormalization(node, value, axes, epsilon);
   result = AddBinary(node, "mul", result, node.ConstantAt(1));
   if (node.Has(2)) result = AddBinary(node, "add", result, node.ConstantAt(2));
   node.Produce(std::move(result));

@@ -1,4 +1,4 @@
-// Relu, Clip, Dropout, Add, Concat, the reductions, and a Cast that changes nothing.
+// Relu, Clip, Dropout, Add, Concat and the reductions.
 
 #include <fmt/format.h>
 
@@ -27,11 +27,15 @@ namespace {
 
 // Adds a layer that keeps the shape, including a pending reshape.
 template <typename MakeOp>
-void ImportElementwise(NodeImport& node, MakeOp make) {
-  ImportedValue value = node.SourceAt(0);
+void ImportElementwise(NodeImport& node, ImportedValue value, MakeOp make) {
   const ValueId source = node.Elements(value);
   value.value = node.AddLayer(make(node.ShapeOf(source)), {source});
   node.Produce(std::move(value));
+}
+
+template <typename MakeOp>
+void ImportElementwise(NodeImport& node, MakeOp make) {
+  ImportElementwise(node, node.SourceAt(0), make);
 }
 
 float ScalarAt(const NodeImport& node, std::size_t input, float otherwise) {
@@ -123,11 +127,15 @@ void ImportClip(NodeImport& node) {
       by_input ? ScalarAt(node, 1, -kInfinity) : node.node().Float("min", -kInfinity);
   const float highest =
       by_input ? ScalarAt(node, 2, kInfinity) : node.node().Float("max", kInfinity);
-  ImportElementwise(node, [&](const Shape& shape) -> std::shared_ptr<const Op> {
-    if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
-    if (lowest == 0 && highest > 0) return std::make_shared<ReluOp>(shape, highest);
-    return std::make_shared<ClipOp>(shape, lowest, highest);
-  });
+  // The bounds of integers are exact in f32, like the integers.
+  ImportElementwise(node, node.AnySourceAt(0),
+                    [&](const Shape& shape) -> std::shared_ptr<const Op> {
+                      if (lowest == 0 && highest == kInfinity)
+                        return std::make_shared<ReluOp>(shape);
+                      if (lowest == 0 && highest > 0)
+                        return std::make_shared<ReluOp>(shape, highest);
+                      return std::make_shared<ClipOp>(shape, lowest, highest);
+                    });
 }
 
 void ImportDropout(NodeImport& node) {
@@ -182,6 +190,9 @@ void ImportMul(NodeImport& node) {
   const auto norm = node.NormAt(value_input);
   if (!norm || !node.IsConstant(constant_input) ||
       !IsPerChannel(node.ConstantAt(constant_input), node.SourceAt(value_input).shape)) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!node.IsConstant(i)) static_cast<void>(node.SourceAt(i));  // throws if it is not of float
+    }
     node.Produce(AddBinaryOfInputs(node, "mul", 0, 1));
     return;
   }
@@ -277,19 +288,7 @@ void ImportReduction(NodeImport& node) {
   ImportReduce(node, kAlgorithm, by_input ? 1 : node.inputs());
 }
 
-void ImportCastOfValue(NodeImport& node) {
-  const std::int64_t to = node.node().Int("to", 0);
-  if (to == kOnnxDouble) {
-    throw UnsupportedNode("a cast to double: topdnn computes in f32; export the model in float");
-  }
-  if (to != kOnnxFloat) {
-    throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", to));
-  }
-  node.Produce(node.SourceAt(0));
-}
-
 const NodeRegistration kAdd("Add", ImportAdd);
-const NodeRegistration kCast("Cast", ImportCastOfValue);
 const NodeRegistration kClip("Clip", ImportClip);
 const NodeRegistration kConcat("Concat", ImportConcat);
 const NodeRegistration kDropout("Dropout", ImportDropout);

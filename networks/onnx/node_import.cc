@@ -28,6 +28,14 @@ std::string NameOfNode(const ModelNode& node, int index) {
   return node.name.empty() ? fmt::format("node {}", index) : Printable(node.name);
 }
 
+std::string NameOfOnnxType(std::int64_t type) {
+  static const std::map<std::int64_t, std::string> names = {
+      {kOnnxFloat, "float"}, {kOnnxUint8, "uint8"}, {kOnnxInt8, "int8"},    {kOnnxInt32, "int32"},
+      {kOnnxInt64, "int64"}, {kOnnxBool, "bool"},   {kOnnxDouble, "double"}};
+  const auto found = names.find(type);
+  return found == names.end() ? fmt::format("ONNX's type {}", type) : found->second;
+}
+
 bool NodeImport::IsRead(std::size_t output) const {
   const std::string& name = node_.outputs[output];
   return !name.empty() && state_.readers.count(name) > 0;
@@ -57,6 +65,16 @@ const ModelTensor& NodeImport::ConstantAt(std::size_t input) const {
 }
 
 ImportedValue NodeImport::SourceAt(std::size_t input) const {
+  ImportedValue value = AnySourceAt(input);
+  if (value.type != kOnnxFloat) {
+    throw UnsupportedNode(
+        fmt::format("its input {} is of {}: topdnn computes it on float alone; add a Cast to float",
+                    input, NameOfOnnxType(value.type)));
+  }
+  return value;
+}
+
+ImportedValue NodeImport::AnySourceAt(std::size_t input) const {
   if (!Has(input)) throw UnsupportedNode(fmt::format("it has no input {}", input));
   const auto* value = std::get_if<ImportedValue>(&state_.values.at(node_.inputs[input]));
   if (value == nullptr) throw UnsupportedNode(fmt::format("its input {} is a constant", input));
@@ -138,7 +156,14 @@ void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant
   if (constant.type == DataType::kF32) {
     std::copy(constant.bytes.begin(), constant.bytes.end(), tensor.as<char>());
   } else {
-    FromDouble(ValuesOf(constant), tensor.desc(), tensor.data());
+    const std::vector<double> values = ValuesOf(constant);
+    FromDouble(values, tensor.desc(), tensor.data());
+    if (constant.type == DataType::kS32 || constant.type == DataType::kS64) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (static_cast<double>(tensor.as<float>()[i]) == values[i]) continue;
+        throw UnsupportedNode(fmt::format("the integer {} is not exact in f32", values[i]));
+      }
+    }
   }
 }
 

@@ -44,6 +44,9 @@ struct ImportedValue {
   Shape shape;
   PendingPad pad = {};
   std::string reshaped_by = {};  // the node that reshaped it; names a flattening layer
+  // ONNX's number of the element type. The elements are computed in f32 in any case: booleans are 0
+  // and 1, and integers are whole numbers that f32 represents exactly.
+  std::int64_t type = kOnnxFloat;
 };
 
 using Constant = std::shared_ptr<const ModelTensor>;
@@ -99,6 +102,8 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
+  // The same for a value of any element type; SourceAt also throws when it is not of float.
+  ImportedValue AnySourceAt(std::size_t input) const;
   // The axes of a Squeeze, Unsqueeze or reduction, counted from 0: from the input in newer opsets,
   // from the attribute in older ones. Empty when the node has none. Throws UnsupportedNode for axes
   // that are out of range or repeated.
@@ -148,6 +153,9 @@ class NodeImport {
   std::string layer_;       // name of the last layer added
   std::string also_names_;  // result of an addition that became part of the layer
 };
+
+// "bool", "int64", or the number of a type without a name here.
+std::string NameOfOnnxType(std::int64_t type);
 
 // The name of a node in messages: "conv1", or "node 3" for a node without a name.
 std::string NameOfNode(const ModelNode& node, int index);
