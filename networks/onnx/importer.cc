@@ -226,6 +226,7 @@ ImportedNetwork Importer::Finish() {
     throw OnnxError("no layer leads from its input to its output");
   }
   if (!output->pad.none()) throw OnnxError("its last node is a Pad");
+  if (output->quantized) throw OnnxError("its result is quantized; end it with a DequantizeLinear");
   if (const std::string why = UnpairedQuantization(state_.graph); !why.empty()) {
     throw OnnxError(why);
   }

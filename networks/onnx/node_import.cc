@@ -64,9 +64,17 @@ const ModelTensor& NodeImport::ConstantAt(std::size_t input) const {
   return *std::get<Constant>(state_.values.at(node_.inputs[input]));
 }
 
+namespace {
+
+bool ChoosesElements(const ModelNode& node) {
+  return node.op_type == "MaxPool" || node.op_type == "GlobalMaxPool";
+}
+
+}  // namespace
+
 ImportedValue NodeImport::SourceAt(std::size_t input) const {
-  ImportedValue value = AnySourceAt(input);
-  if (value.type != kOnnxFloat) {
+  ImportedValue value = ChoosesElements(node_) ? QuantizedSourceAt(input) : AnySourceAt(input);
+  if (value.type != kOnnxFloat && !ChoosesElements(node_)) {
     throw UnsupportedNode(
         fmt::format("its input {} is of {}: topdnn computes it on float alone; add a Cast to float",
                     input, NameOfOnnxType(value.type)));
@@ -75,6 +83,16 @@ ImportedValue NodeImport::SourceAt(std::size_t input) const {
 }
 
 ImportedValue NodeImport::AnySourceAt(std::size_t input) const {
+  ImportedValue value = QuantizedSourceAt(input);
+  if (value.quantized) {
+    throw UnsupportedNode(fmt::format(
+        "its input {} is quantized: topdnn computes it on float alone; add a DequantizeLinear",
+        input));
+  }
+  return value;
+}
+
+ImportedValue NodeImport::QuantizedSourceAt(std::size_t input) const {
   if (!Has(input)) throw UnsupportedNode(fmt::format("it has no input {}", input));
   const auto* value = std::get_if<ImportedValue>(&state_.values.at(node_.inputs[input]));
   if (value == nullptr) throw UnsupportedNode(fmt::format("its input {} is a constant", input));
@@ -213,7 +231,33 @@ void NodeImport::ProduceNormOf(std::size_t input) {
   Produce(SourceAt(input));
 }
 
+ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
+                                   const std::string& attribute, std::int64_t number) {
+  // No value of a model has such a name: the result's name is not empty, and its values are unique.
+  const std::string prefix = node_.outputs.front() + std::string(1, '\0');
+  ModelNode other = node_;
+  other.op_type = std::string(op_type);
+  if (!attribute.empty()) other.attributes[attribute].i = number;
+  other.inputs.clear();
+  other.outputs = {prefix + "result"};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    other.inputs.push_back(fmt::format("{}{}", prefix, i));
+    state_.values[other.inputs.back()] = std::move(inputs[i]);
+  }
+  NodeImport import(state_, index_, other);
+  (*FindTranslator(op_type))(import);
+  const ImportedValue result = std::get<ImportedValue>(state_.values.at(other.outputs.front()));
+  for (const std::string& input : other.inputs) state_.values.erase(input);
+  state_.values.erase(other.outputs.front());
+  return result;
+}
+
 void NodeImport::Produce(ImportedValue value, std::size_t output) {
+  if (ChoosesElements(node_) && output == 0) {
+    const ImportedValue source = QuantizedSourceAt(0);
+    value.type = source.type;
+    value.quantized = source.quantized;
+  }
   if (!also_names_.empty()) state_.values[also_names_] = value;
   state_.values[node_.outputs[output]] = std::move(value);
 }

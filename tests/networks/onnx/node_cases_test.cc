@@ -77,8 +77,6 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"MaxPool", "no layer leads from its input"},  // the indices
       {"MaxPool", "topdnn supports 2-D windows"},
       {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
-      {"QuantizeLinear", "the network's result is quantized"},
-      {"QuantizeLinear", "scales by channel of a value"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "mode cubic"},
       {"Resize", "mode linear"},
@@ -121,6 +119,12 @@ std::vector<Target> Targets() {
   std::vector<Target> targets = {{"reference", DataType::kF64}};
   for (const std::string& backend : Backends()) targets.push_back({backend});
   return targets;
+}
+
+// The published results are those of f32: in f64, some quotients are on the other side of the tie
+// between two integers.
+bool IsLeftOut(const Target& target, const std::string& op_type) {
+  return target.type == DataType::kF64 && op_type == "DynamicQuantizeLinear";
 }
 
 // The worst outcome of the runs whose operation the backend has. Nothing when it has none of them.
@@ -186,6 +190,7 @@ class OnnxNodeTest : public testing::Test {
         continue;
       }
       for (const Target& target : Targets()) {
+        if (IsLeftOut(target, node.op_type)) continue;
         const NodeOutcome outcome = imported.RunOn(target.backend, target.type);
         if (Count(outcome, "ONNX cases as networks on ", node.name, target)) {
           agree.insert(target.name());
@@ -239,6 +244,7 @@ class OnnxNodeTest : public testing::Test {
     ASSERT_TRUE(LeastImported().contains(op_type))
         << "add it to the table of docs/onnx.md with " << imported_["reference in f64"];
     for (const Target& target : Targets()) {
+      if (IsLeftOut(target, op_type)) continue;
       EXPECT_GE(imported_[target.name()], LeastImportedOn(target.backend, op_type))
           << target.name();
     }
