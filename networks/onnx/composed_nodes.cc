@@ -64,16 +64,25 @@ void ImportLogSoftmax(NodeImport& node) {
   node.Produce(std::move(result));
 }
 
+// value - mean.
+ImportedValue AddCentred(NodeImport& node, const ImportedValue& value,
+                         const std::vector<int>& axes) {
+  return AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
+}
+
+ImportedValue AddVariance(NodeImport& node, const ImportedValue& centred,
+                          const std::vector<int>& axes) {
+  return AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
+}
+
 struct Deviation {
   ImportedValue centred, deviation;  // value - mean, and sqrt(variance + epsilon)
 };
 
 Deviation AddDeviation(NodeImport& node, const ImportedValue& value, const std::vector<int>& axes,
                        double epsilon) {
-  const ImportedValue centred =
-      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
-  ImportedValue variance =
-      AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
+  const ImportedValue centred = AddCentred(node, value, axes);
+  ImportedValue variance = AddVariance(node, centred, axes);
   if (epsilon != 0) variance = AddBinary(node, "add", variance, ScalarTensor(epsilon));
   return {centred, AddUnary(node, "sqrt", variance)};
 }
@@ -135,12 +144,81 @@ void ImportMeanVarianceNormalization(NodeImport& node) {
   node.Produce(AddNormalization(node, value, axes, 0));
 }
 
+// The channels are in groups, which are normalized like the channels of an instance normalization.
+// Before opset 21 the scale and shift have one element for each group.
+void ImportGroupNormalization(NodeImport& node) {
+  ImportedValue value = node.SourceAt(0);
+  const Shape shape = value.shape;
+  const std::int64_t groups = node.node().Int("num_groups", 0);
+  if (shape.rank() < 2 || groups < 1 || groups > shape[1] || shape[1] % groups != 0) {
+    throw UnsupportedNode(fmt::format("{} groups of {}", groups, shape.ToString()));
+  }
+  value.shape = Shape{shape[0], groups, shape.elements() / shape[0] / groups};
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  ImportedValue result = AddNormalization(node, value, {2}, epsilon);
+  const std::int64_t rows = node.opset() < 21 ? groups : shape[1];
+  result.shape = Shape{shape[0], rows, shape.elements() / shape[0] / rows};
+  result = AddBinary(node, "mul", result, PerChannel(node.ConstantAt(1), result.shape));
+  result = AddBinary(node, "add", result, PerChannel(node.ConstantAt(2), result.shape));
+  result.shape = shape;
+  node.Produce(std::move(result));
+}
+
+void ImportLpNormalization(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  const std::int64_t p = node.node().Int("p", 2);
+  if (p != 1 && p != 2) throw UnsupportedNode(fmt::format("p {}", p));
+  const ImportedValue norm =
+      AddReduction(node, p == 1 ? ReduceAlgorithm::kL1 : ReduceAlgorithm::kL2, value,
+                   {AxisOf(node, value.shape, -1)});
+  node.Produce(AddBinary(node, "div", value, norm));
+}
+
+// momentum * average + (1 - momentum) * statistic.
+ImportedValue AddMovingAverage(NodeImport& node, std::size_t average_input,
+                               ImportedValue statistic) {
+  const auto momentum = static_cast<double>(node.node().Float("momentum", 0.9F));
+  const ModelTensor& average = node.ConstantAt(average_input);
+  statistic.shape = average.shape;
+  std::vector<double> kept = ValuesOf(average);
+  for (double& value : kept) value *= momentum;
+  return AddBinary(node, "add", AddBinary(node, "mul", statistic, ScalarTensor(1 - momentum)),
+                   MakeTensor(average.shape, DataType::kF32, std::move(kept)));
+}
+
+const NodeRegistration kGroupNormalization("GroupNormalization", ImportGroupNormalization);
 const NodeRegistration kInstanceNormalization("InstanceNormalization", ImportInstanceNormalization);
 const NodeRegistration kLayerNormalization("LayerNormalization", ImportLayerNormalization);
 const NodeRegistration kLogSoftmax("LogSoftmax", ImportLogSoftmax);
+const NodeRegistration kLpNormalization("LpNormalization", ImportLpNormalization);
 const NodeRegistration kMeanVarianceNormalization("MeanVarianceNormalization",
                                                   ImportMeanVarianceNormalization);
 
 }  // namespace
+
+void ImportNormalizationOfBatch(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  const Shape& shape = value.shape;
+  if (shape.rank() < 3 || node.ConstantAt(3).elements() != shape[1] ||
+      node.ConstantAt(4).elements() != shape[1]) {
+    throw UnsupportedNode(fmt::format("training_mode on {}", shape.ToString()));
+  }
+  std::vector<int> axes = AxesFrom(1, shape);
+  axes.front() = 0;
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  const std::size_t outputs = node.node().outputs.size();
+  if (outputs > 1 && node.IsRead(1)) {
+    node.Produce(AddMovingAverage(node, 3, AddReduction(node, ReduceAlgorithm::kMean, value, axes)),
+                 1);
+  }
+  if (outputs > 2 && node.IsRead(2)) {
+    node.Produce(AddMovingAverage(node, 4, AddVariance(node, AddCentred(node, value, axes), axes)),
+                 2);
+  }
+  if (!node.IsRead(0)) return;
+  ImportedValue result = AddNormalization(node, value, axes, epsilon);
+  result = AddBinary(node, "mul", result, PerChannel(node.ConstantAt(1), shape));
+  node.Produce(AddBinary(node, "add", result, PerChannel(node.ConstantAt(2), shape)));
+}
 
 }  // namespace topdnn

@@ -100,6 +100,12 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
     node.Produce({result, reduce->dst_shape(), {}, NameOfNode(node.node(), node.index())});
     return;
   }
+  if (reduce->dst_shape().rank() == 0) {
+    // A layer can read a tensor of one element as any shape, and a scalar as none.
+    const auto kept = std::make_shared<ReduceOp>(algorithm, shape, axes, true);
+    node.Produce({node.AddLayer(kept, {value}), Shape{}});
+    return;
+  }
   const ValueId result = node.AddLayer(reduce, {value});
   node.Produce({result, node.ShapeOf(result)});
 }
@@ -120,7 +126,33 @@ void ImportHardSigmoid(NodeImport& node) {
   });
 }
 
+// Bounds that the network computes, or one of them.
+void ClipByValues(NodeImport& node) {
+  ImportedValue result = node.SourceAt(0);
+  for (const std::size_t input : {1, 2}) {
+    if (!node.Has(input)) continue;
+    const char* const function = input == 1 ? "max" : "min";
+    if (node.IsConstant(input)) {
+      const auto bound = static_cast<double>(ScalarAt(node, input, 0));
+      result = AddBinary(node, function, result, ScalarTensor(bound));
+      continue;
+    }
+    ImportedValue bound = node.SourceAt(input);
+    if (bound.shape.elements() != 1) {
+      throw UnsupportedNode(
+          fmt::format("its input {} is {}, not a scalar", input, bound.shape.ToString()));
+    }
+    bound.shape = Shape{};
+    result = AddBinary(node, function, result, bound);
+  }
+  node.Produce(std::move(result));
+}
+
 void ImportClip(NodeImport& node) {
+  if ((node.Has(1) && !node.IsConstant(1)) || (node.Has(2) && !node.IsConstant(2))) {
+    ClipByValues(node);
+    return;
+  }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const bool by_input = node.opset() >= 11;
   const float lowest =
@@ -140,10 +172,10 @@ void ImportClip(NodeImport& node) {
 
 void ImportDropout(NodeImport& node) {
   const bool by_input = node.opset() >= 12;
-  if (by_input && ScalarAt(node, 2, 0.0F) != 0) {
+  const float ratio = by_input ? ScalarAt(node, 1, 0.5F) : node.node().Float("ratio", 0.5F);
+  if (by_input && ratio != 0 && ScalarAt(node, 2, 0.0F) != 0) {
     throw UnsupportedNode("training_mode: export the network for inference");
   }
-  const float ratio = by_input ? ScalarAt(node, 1, 0.5F) : node.node().Float("ratio", 0.5F);
   const auto seed = static_cast<std::uint32_t>(node.node().Int("seed", node.index()));
   ImportElementwise(
       node, [&](const Shape& shape) { return std::make_shared<DropoutOp>(shape, ratio, seed); });

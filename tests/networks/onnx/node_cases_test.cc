@@ -67,7 +67,6 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
       {"AveragePool", "dilated windows"},
       {"AveragePool", "topdnn supports 2-D windows"},
-      {"BatchNormalization", "training_mode"},
       {"Cast", "a cast to"},
       {"Dropout", "training_mode: export the network for inference"},
       {"Dropout", "no layer leads from its input"},  // the mask of an inference
