@@ -287,8 +287,8 @@ void WriteBinary(NodeExport& layer) {
     inputs.push_back(layer.AddParameter("constant", op.second()));
   }
   if (comparison != comparisons.end()) {
-    const onnx::NodeProto& compared = layer.AddNode(comparison->second, inputs, "compared");
-    SetInt(layer.AddNode("Cast", {compared.output(0)}), "to", onnx::TensorProto::FLOAT);
+    const onnx::NodeProto& compared = layer.AddNode(comparison->second, inputs);
+    SetInt(layer.AddNode("Cast", {compared.output(0)}, "real"), "to", onnx::TensorProto::FLOAT);
     layer.Finish();
     return;
   }

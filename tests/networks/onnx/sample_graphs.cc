@@ -14,14 +14,17 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
+#include "kernels/gather/gather.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/pool/pool.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/topk/topk.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
 #include "tests/networks/onnx/model_builder.h"
@@ -156,6 +159,12 @@ Graph EveryOperation() {
   c = add("rest", binary("sub", Shape{1, 1, 1, 1}, wide, BinaryConstant::kFirst), {c});
   c = add("larger_of", binary("max", wide, wide, BinaryConstant::kNone), {c, c});
   c = add("tanh", std::make_shared<UnaryOp>("tanh", wide), {c});
+  c = add("product",
+          std::make_shared<MatMulOp>(wide, Shape{1, 1, wide[3], wide[3]}, BinaryConstant::kSecond),
+          {c});
+  c = add("sorted", std::make_shared<TopKOp>(wide, TopKSettings{.axis = 1, .k = wide[1]}), {c});
+  c = add("ranks", std::make_shared<TopKOp>(wide, TopKSettings{3, wide[3], false, true}), {c});
+  c = add("positive", binary("greater", wide, Shape{1, 1, 1, 1}, BinaryConstant::kSecond), {c});
   c = add("part",
           std::make_shared<SliceOp>(
               wide, std::vector<SliceAxis>{{0, 1, wide[0]}, {1, 2, 2}, {0, 1, wide[2]}, {1, 1, 1}}),
@@ -178,10 +187,14 @@ Graph EveryOperation() {
           std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
                                    PoolExtents::Global(turned[0], turned[1], turned[2], turned[3])),
           {c});
+  const Shape summed = graph.shape(total);
+  const ValueId picked = add(
+      "picked", std::make_shared<GatherOp>(GatherExtents{summed[0], summed[1], summed[2], 3}, true),
+      {total});
   const ValueId norm = add("norms",
-                           std::make_shared<ReduceOp>(ReduceAlgorithm::kL2, graph.shape(total),
+                           std::make_shared<ReduceOp>(ReduceAlgorithm::kL2, graph.shape(picked),
                                                       std::vector<int>{1}, true),
-                           {total});
+                           {picked});
   const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(norm)), {norm});
   const ValueId fc = add("fc", std::make_shared<InnerProductOp>(graph.shape(flat), 5), {flat});
   const ValueId head = add(
