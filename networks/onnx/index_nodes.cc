@@ -15,7 +15,8 @@
 
 namespace topdnn {
 
-ModelTensor CountAlong(std::int64_t count, int axis, int rank) {
+ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank) {
+  node.ReserveMemory(Shape{count}, DataType::kF64);
   std::vector<double> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
   std::vector<std::int64_t> extents(static_cast<std::size_t>(rank), 1);
@@ -114,8 +115,8 @@ void ImportHardmax(NodeImport& node) {
     axis = 1;
   }
   const ImportedValue winners = AddTopK(node, value, {axis, 1, true, true});
-  ImportedValue result =
-      AddBinary(node, "equal", winners, CountAlong(value.shape[axis], axis, value.shape.rank()));
+  ImportedValue result = AddBinary(node, "equal", winners,
+                                   CountAlong(node, value.shape[axis], axis, value.shape.rank()));
   result.shape = shape;
   node.Produce(std::move(result));
 }
@@ -139,7 +140,7 @@ void ImportOneHot(NodeImport& node) {
   std::vector<std::int64_t> extents = indices.shape.extents();
   extents.insert(extents.begin() + axis, 1);
   indices.shape = Shape(std::move(extents));
-  const ModelTensor numbers = CountAlong(depth, axis, rank);
+  const ModelTensor numbers = CountAlong(node, depth, axis, rank);
   std::vector<double> from_end = ValuesOf(numbers);
   for (double& number : from_end) number -= static_cast<double>(depth);
   const ImportedValue on =
@@ -190,6 +191,7 @@ void ImportGather(NodeImport& node) {
   std::vector<ValueId> sources = {node.Plain(source)};
   std::vector<std::int64_t> positions;
   if (constant) {
+    node.ReserveMemory(of_indices, DataType::kS64);
     for (const std::int64_t index : IntsOf(node.ConstantAt(1))) {
       positions.push_back(PositionOf(index, e.extent));
     }

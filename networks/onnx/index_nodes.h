@@ -12,7 +12,7 @@ namespace topdnn {
 
 // The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
 // the extent 1 in all others.
-ModelTensor CountAlong(std::int64_t count, int axis, int rank);
+ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank);
 
 // A layer with the elements of the value at these positions of its row-major elements. Throws
 // UnsupportedNode for a value of more than 2^24 elements.

@@ -233,15 +233,18 @@ void NodeImport::ProduceNormOf(std::size_t input) {
 
 ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
                                    const std::string& attribute, std::int64_t number) {
-  // No value of a model has such a name: the result's name is not empty, and its values are unique.
-  const std::string prefix = node_.outputs.front() + std::string(1, '\0');
+  const auto new_name = [&](const std::string& part) {
+    std::string name = node_.outputs.front() + "/" + part;
+    while (state_.values.count(name) > 0 || state_.readers.count(name) > 0) name += "'";
+    return name;
+  };
   ModelNode other = node_;
   other.op_type = std::string(op_type);
   if (!attribute.empty()) other.attributes[attribute].i = number;
   other.inputs.clear();
-  other.outputs = {prefix + "result"};
+  other.outputs = {new_name("result")};
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    other.inputs.push_back(fmt::format("{}{}", prefix, i));
+    other.inputs.push_back(new_name(fmt::format("input{}", i)));
     state_.values[other.inputs.back()] = std::move(inputs[i]);
   }
   NodeImport import(state_, index_, other);

@@ -54,7 +54,7 @@ void ImportReverseSequence(NodeImport& node) {
   const std::int64_t time = node.node().Int("time_axis", 0);
   const std::int64_t batch = node.node().Int("batch_axis", 1);
   const std::vector<std::int64_t> lengths = IntsOf(node.ConstantAt(1));
-  if (shape.rank() < 2 || time + batch != 1 || time * batch != 0 ||
+  if (shape.rank() < 2 || !((time == 0 && batch == 1) || (time == 1 && batch == 0)) ||
       static_cast<std::int64_t>(lengths.size()) != shape[static_cast<int>(batch)]) {
     throw UnsupportedNode(fmt::format("{} lengths of {}", lengths.size(), shape.ToString()));
   }

@@ -106,6 +106,69 @@ std::string QuantizedModel() {
   return model.Bytes();
 }
 
+// Integers with zero points, and a scale that the network computes.
+std::string IntegerModel() {
+  ModelBuilder model(13);
+  model.Input("x", {1, 2, 4, 4}).Output("y");
+  onnx::NodeProto& quantize = model.Node("DynamicQuantizeLinear", "q", {"x"});
+  quantize.add_output("scale");
+  quantize.add_output("zero");
+  model.Integers("w", onnx::TensorProto::INT8, {2, 2, 3, 3}, [](int i) { return i * 7 - 100; });
+  AddInts(model.Node("ConvInteger", "sums", {"q", "w", "zero"}), "pads", {1, 1, 1, 1});
+  AddInt(model.Node("Cast", "real", {"sums"}), "to", onnx::TensorProto::FLOAT);
+  model.Node("Mul", "product", {"real", "scale"});
+  model.Floats("s", {}, {0.5F});
+  model.Integers("z", onnx::TensorProto::UINT8, {}, 0);
+  model.Node("QuantizeLinear", "small", {"product", "s", "z"});
+  model.Floats("ws", {2}, {0.25F, 0.5F});
+  model.Integers("wz", onnx::TensorProto::INT8, {2}, 0);
+  model.Node("QLinearConv", "conv", {"small", "s", "z", "w", "ws", "wz", "s", "z"});
+  AddInts(model.Node("MaxPool", "pool", {"conv"}), "kernel_shape", {2, 2});
+  model.Node("Flatten", "flat", {"pool"});
+  model.Integers("v", onnx::TensorProto::INT8, {2, 3}, [](int i) { return i - 2; });
+  model.Integers("vz", onnx::TensorProto::INT8, {}, 1);
+  model.Integers("yz", onnx::TensorProto::UINT8, {}, 9);
+  model.Node("QLinearMatMul", "row", {"flat", "s", "z", "v", "s", "vz", "s", "yz"});
+  model.Node("DequantizeLinear", "y", {"row", "s", "yz"});
+  return model.Bytes();
+}
+
+// Indices, masks and comparisons, of constants and of the network's values.
+std::string SelectionModel() {
+  ModelBuilder model(13);
+  model.Input("x", {2, 3, 4}).Output("loss");
+  model.Scalar("last", 2);
+  model.Node("CumSum", "summed", {"x", "last"});
+  AddInt(model.Node("Hardmax", "hard", {"summed"}), "axis", 1);
+  model.Node("Greater", "larger", {"summed", "x"});
+  model.Node("Where", "chosen", {"larger", "hard", "x"});
+  model.Ints("k", {2});
+  onnx::NodeProto& top = model.Node("TopK", "largest", {"chosen", "k"});
+  top.add_output("ranks");
+  AddInt(model.Node("Cast", "real_ranks", {"ranks"}), "to", onnx::TensorProto::FLOAT);
+  model.Node("Add", "both", {"largest", "real_ranks"});
+  model.Ints("turned", {1, 0, 2});
+  AddInt(model.Node("Gather", "rows", {"both", "turned"}), "axis", 1);
+  onnx::TensorProto& place = model.Ints("place", {0, 2});
+  place.clear_dims();
+  place.add_dims(1);
+  place.add_dims(2);
+  model.Floats("update", {1, 2});
+  model.Node("ScatterND", "scattered", {"rows", "place", "update"});
+  model.Node("Trilu", "triangle", {"scattered"});
+  AddInt(model.Node("ArgMin", "least", {"triangle"}), "axis", 2);
+  model.Scalar("depth", 4);
+  model.Floats("off_on", {2}, {-1, 1});
+  model.Node("OneHot", "scores", {"least", "depth", "off_on"});
+  AddInts(model.Node("Transpose", "turned_scores", {"scores"}), "perm", {0, 1, 3, 2});
+  model.Node("MatMul", "square", {"scores", "turned_scores"});
+  model.Ints("shape", {2, -1});
+  model.Node("Reshape", "flat", {"square", "shape"});
+  model.Ints("labels", {1, 0});
+  model.Node("SoftmaxCrossEntropyLoss", "loss", {"flat", "labels"});
+  return model.Bytes();
+}
+
 Graph EveryOperation() {
   Graph graph("every");
   constexpr std::int64_t kBatch = 2, kChannels = 4, kSize = 6;
@@ -209,8 +272,12 @@ Graph EveryOperation() {
 
 std::vector<std::string> SampleModels() {
   const Graph graph = EveryOperation();
-  return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset(),
-          QuantizedModel()};
+  return {ExportOnnx(graph, DrawnParameters(graph, 1)),
+          ShapeArithmetic(),
+          OldOpset(),
+          QuantizedModel(),
+          IntegerModel(),
+          SelectionModel()};
 }
 
 }  // namespace topdnn
