@@ -169,10 +169,16 @@ ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
     value = AddBinary(node, "not_equal", value, ScalarTensor(0));
   } else if (from == kOnnxFloat) {
     value = AddUnary(node, "trunc", value);
-  } else if (from != kOnnxBool && !(from != kOnnxInt64 && to == kOnnxInt64) &&
-             !((from == kOnnxUint8 || from == kOnnxInt8) && to == kOnnxInt32)) {
-    throw UnsupportedNode(fmt::format("a cast from {} to {}: it may change the numbers",
-                                      NameOfOnnxType(from), NameOfOnnxType(to)));
+  } else {
+    const std::optional<double> most = MostOf(value);
+    // uint8 and int8 hold no number that is known to be less than 2^24 alone.
+    const bool fits =
+        from == kOnnxBool || to == kOnnxInt64 || (to == kOnnxInt32 && most && *most <= kMostExact);
+    if (!fits) {
+      throw UnsupportedNode(fmt::format("a cast from {} to {}: it may change the numbers",
+                                        NameOfOnnxType(from), NameOfOnnxType(to)));
+    }
+    value.most = most;
   }
   value.type = to;
   return value;

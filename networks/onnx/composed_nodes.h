@@ -17,8 +17,8 @@ ImportedValue AddReduction(NodeImport& node, ReduceAlgorithm algorithm, const Im
 // log(softmax) along an axis.
 ImportedValue AddLogSoftmax(NodeImport& node, const ImportedValue& value, int axis);
 
-// A BatchNormalization in training mode: it normalizes with the mean and variance of its source, and
-// its other results are the moving averages.
+// A BatchNormalization in training mode: it normalizes with the mean and variance of its source,
+// and its other results are the moving averages.
 void ImportNormalizationOfBatch(NodeImport& node);
 
 }  // namespace topdnn

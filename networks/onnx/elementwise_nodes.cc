@@ -183,6 +183,7 @@ void ImportDropout(NodeImport& node) {
 
 // Add and Sum.
 void ImportAdd(NodeImport& node) {
+  if (ImportedOnIntegers(node, "add")) return;
   if (node.inputs() == 2 && (node.IsConstant(0) || node.IsConstant(1))) {
     AddConstant(node, node.IsConstant(0) ? 0 : 1);
     return;
@@ -217,6 +218,7 @@ void ImportAdd(NodeImport& node) {
 // before it, if there is one: DenseNet and Inception v2 of Caffe2 have their scales in such nodes.
 void ImportMul(NodeImport& node) {
   if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  if (ImportedOnIntegers(node, "mul")) return;
   const std::size_t constant_input = node.IsConstant(0) ? 0 : 1;
   const std::size_t value_input = 1 - constant_input;
   const auto norm = node.NormAt(value_input);

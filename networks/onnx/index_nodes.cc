@@ -52,6 +52,7 @@ ImportedValue AddTopK(NodeImport& node, const ImportedValue& value, const TopKSe
   const auto op = std::make_shared<TopKOp>(node.ShapeOf(source), settings);
   ImportedValue result{node.AddLayer(op, {source}), op->dst_shape()};
   result.type = settings.indices ? kOnnxInt64 : value.type;
+  if (settings.indices) result.most = static_cast<double>(value.shape[settings.axis] - 1);
   return result;
 }
 
@@ -73,8 +74,10 @@ void ImportArg(NodeImport& node) {
   if (last) value = AddReversed(node, value, axis);
   ImportedValue result = AddTopK(node, value, {axis, 1, kLargest, true});
   if (last) {
-    result = AddBinary(node, "sub", ScalarTensor(static_cast<double>(shape[axis] - 1)), result);
+    const auto most = static_cast<double>(shape[axis] - 1);
+    result = AddBinary(node, "sub", ScalarTensor(most), result);
     result.type = kOnnxInt64;
+    result.most = most;
   }
   if (node.node().Int("keepdims", 1) == 0) {
     std::vector<std::int64_t> extents = result.shape.extents();

@@ -49,6 +49,8 @@ struct ImportedValue {
   // ONNX's number of the element type. The elements are computed in f32 in any case: booleans are 0
   // and 1, and integers are whole numbers that f32 represents exactly.
   std::int64_t type = kOnnxFloat;
+  // Of int32 and int64, the largest magnitude of an element, if it is known.
+  std::optional<double> most = {};
   // Of integers that are kept as the real numbers that they stand for: integer = real / scale, plus
   // 128 if the type is uint8 and the quantization's s8.
   std::optional<Quantization> quantized = {};

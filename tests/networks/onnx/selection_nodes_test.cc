@@ -62,19 +62,51 @@ TEST(SelectionNodesTest, IndicesThatTheNetworkComputesSelect) {
   }
 }
 
-TEST(SelectionNodesTest, ATypeThatCouldLoseDigitsIsRefused) {
-  const auto model = [](const char* op_type, std::int64_t number) {
+TEST(SelectionNodesTest, IntegersThatCouldLoseDigitsAreRefused) {
+  const auto model = [](const char* op_type, std::int64_t number, bool from_float = false) {
     ModelBuilder builder(13);
     builder.Input("x", {1, 4}).Output("y");
-    AddInt(builder.Node("ArgMax", "best", {"x"}), "axis", 1);
+    if (from_float) {
+      AddInt(builder.Node("Cast", "whole", {"x"}), "to", onnx::TensorProto::INT64);
+    } else {
+      AddInt(builder.Node("ArgMax", "whole", {"x"}), "axis", 1);
+    }
     builder.Ints("number", {number});
-    AddInt(builder.Node("Cast", "wide", {"best"}), "to", onnx::TensorProto::INT64);
-    builder.Node(op_type, "y", {"wide", "number"});
+    builder.Node(op_type, "y", {"whole", "number"});
     return builder.Bytes();
   };
   EXPECT_NO_THROW(ImportOnnx(model("Equal", 16777216), {}));
   EXPECT_THAT(RefusalOf(model("Equal", 16777217)), HasSubstr("16777217 is not exact in f32"));
-  EXPECT_THAT(RefusalOf(model("Mul", 2)), HasSubstr("is of int64: topdnn computes it on float"));
+  EXPECT_NO_THROW(ImportOnnx(model("Mul", 5592405), {}));  // an index is at most 3
+  EXPECT_THAT(RefusalOf(model("Mul", 5592406)), HasSubstr("its result may reach 16777218"));
+  EXPECT_THAT(RefusalOf(model("Add", 16777214)), HasSubstr("its result may reach 16777217"));
+  EXPECT_THAT(RefusalOf(model("Div", 0)), HasSubstr("by 0"));
+  EXPECT_THAT(RefusalOf(model("Div", 4194305)), HasSubstr("f32 is exact"));
+  EXPECT_THAT(RefusalOf(model("Add", 1, true)), HasSubstr("integers of unknown size"));
+  EXPECT_THAT(RefusalOf(model("Pow", 2)), HasSubstr("is of int64: topdnn computes it on float"));
+}
+
+// Places in a grid of three columns, as detectors compute them.
+TEST(SelectionNodesTest, ArithmeticOnIndices) {
+  ModelBuilder model(13);
+  model.Input("x", {1, 6}).Output("y");
+  model.Ints("k", {6});
+  onnx::NodeProto& top = model.Node("TopK", "values", {"x", "k"});
+  top.add_output("places");
+  model.Ints("columns", {3});
+  model.Node("Div", "row", {"places", "columns"});
+  model.Node("Mod", "column", {"places", "columns"});
+  model.Ints("ten", {-10});
+  model.Node("Mul", "tens", {"row", "ten"});
+  AddInt(model.Node("Cast", "short", {"tens"}), "to", onnx::TensorProto::INT32);
+  AddInt(model.Node("Cast", "short_column", {"column"}), "to", onnx::TensorProto::INT32);
+  model.Node("Sub", "both", {"short", "short_column"});
+  AddInt(model.Node("Cast", "y", {"both"}), "to", onnx::TensorProto::FLOAT);
+  for (const char* backend : {"reference", "onednn", "openblas", "eigen"}) {
+    EXPECT_EQ(ResultOf(model, {9, 7, 8, 4, 6, 5}, backend),
+              (std::vector<double>{0, -2, -1, -11, -12, -10}))
+        << backend;
+  }
 }
 
 // x has the rows (1, 2) and (3, 4); its product with its transpose is (5, 11), (11, 25).
