@@ -68,6 +68,8 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"AveragePool", "dilated windows"},
       {"AveragePool", "topdnn supports 2-D windows"},
       {"Cast", "a cast to"},
+      {"DequantizeLinear", "a zero point of"},
+      {"DequantizeLinear", "scales of blocks"},
       {"Dropout", "training_mode: export the network for inference"},
       {"Dropout", "no layer leads from its input"},  // the mask of an inference
       {"Identity", "not of float"},
@@ -76,6 +78,8 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"MaxPool", "no layer leads from its input"},  // the indices
       {"MaxPool", "topdnn supports 2-D windows"},
       {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
+      {"QuantizeLinear", "a zero point of"},
+      {"QuantizeLinear", "scales of blocks"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
       {"Resize", "mode cubic"},
       {"Resize", "mode linear"},
