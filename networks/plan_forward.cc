@@ -50,19 +50,27 @@ class ForwardPlanner {
     return IsQuantizedType(type) ? type : draft_.request.type;
   }
 
-  // Whether a backend has the first integer layer, if there is one. The reference has it in f32.
+  // Whether a backend has the first integer layer, or otherwise the first quantization, if there is
+  // one. The reference has it in f32.
   bool HasIntegerKernels() const {
     const auto& units = draft_.fused.units;
-    const auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
+    auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
       return dynamic_cast<const QuantizedLayerOp*>(unit.op.get()) != nullptr;
     });
+    if (layer == units.end()) {
+      layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
+        return dynamic_cast<const QuantizeOp*>(unit.op.get()) != nullptr;
+      });
+    }
     if (draft_.request.backend == "reference") return false;
     if (layer == units.end()) return true;
+    const auto* quantize = dynamic_cast<const QuantizeOp*>(layer->op.get());
+    const DataType type = quantize != nullptr ? quantize->quantization().type : DataType::kU8;
     const std::vector<std::string> backends = draft_.Backends();
     return std::none_of(backends.begin(), backends.end(),
                         [](const auto& backend) { return backend == "reference"; }) ||
            std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
-             const Execution integers{Pass::kForward, false, DataType::kU8};
+             const Execution integers{Pass::kForward, false, type};
              return !std::holds_alternative<Refusal>(draft_.Ask(backend, layer->op, integers, {}));
            });
   }

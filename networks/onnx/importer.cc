@@ -249,6 +249,7 @@ ImportedOutput Importer::FindOutput(const std::string& name, ValueId& value) con
                              : fmt::format(" {}; choose the others by --onnx-output", printable)));
   }
   if (!output->pad.none()) throw OnnxError("its last node is a Pad");
+  if (output->quantized) throw OnnxError("its result is quantized; end it with a DequantizeLinear");
   value = output->value;
   return {name, output->shape};
 }

@@ -86,7 +86,8 @@ struct Model {
 };
 
 // ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
-inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt32 = 6, kOnnxInt64 = 7, kOnnxDouble = 11;
+inline constexpr std::int64_t kOnnxFloat = 1, kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt32 = 6,
+                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxDouble = 11;
 
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 23;

@@ -8,6 +8,7 @@
 #include "kernels/lrn/lrn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/transpose/transpose.h"
+#include "networks/onnx/composed_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -15,7 +16,10 @@ namespace topdnn {
 namespace {
 
 void ImportBatchNormalization(NodeImport& node) {
-  if (node.node().Int("training_mode", 0) != 0) throw UnsupportedNode("training_mode");
+  if (node.node().Int("training_mode", 0) != 0) {
+    ImportNormalizationOfBatch(node);
+    return;
+  }
   if (node.node().Int("spatial", 1) != 1) throw UnsupportedNode("spatial 0");
   const ImportedValue value = node.SourceAt(0);
   // Elements of a channel are treated alike, whatever the shape of the dimensions after it.

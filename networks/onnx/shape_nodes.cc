@@ -17,7 +17,7 @@ namespace topdnn {
 namespace {
 
 Shape ShapeAt(const NodeImport& node) {
-  return node.IsConstant(0) ? node.ConstantAt(0).shape : node.SourceAt(0).shape;
+  return node.IsConstant(0) ? node.ConstantAt(0).shape : node.QuantizedSourceAt(0).shape;
 }
 
 void ProduceWithShape(NodeImport& node, Shape shape) {
@@ -36,7 +36,7 @@ void ProduceWithShape(NodeImport& node, Shape shape) {
     node.Produce(std::move(constant));
     return;
   }
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.QuantizedSourceAt(0);
   static_cast<void>(node.Elements(value));
   value.shape = std::move(shape);
   value.reshaped_by = NameOfNode(node.node(), node.index());
@@ -86,7 +86,7 @@ void ImportIdentity(NodeImport& node) {
   if (node.IsConstant(0)) {
     ProduceWithShape(node, node.ConstantAt(0).shape);
   } else {
-    node.Produce(node.SourceAt(0));
+    node.Produce(node.QuantizedSourceAt(0));
   }
 }
 
@@ -186,15 +186,17 @@ void ImportTranspose(NodeImport& node) {
     node.ReserveMemory(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
   } else {
-    const ValueId source = node.Plain(node.SourceAt(0));
-    const ValueId result = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
-    node.Produce({result, shape});
+    ImportedValue value = node.QuantizedSourceAt(0);
+    const ValueId source = node.Plain(value);
+    value.value = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
+    value.shape = shape;
+    node.Produce(std::move(value));
   }
 }
 
 void ImportShape(NodeImport& node) {
   const Shape shape = ShapeAt(node);
-  if (!node.IsConstant(0)) static_cast<void>(node.Elements(node.SourceAt(0)));
+  if (!node.IsConstant(0)) static_cast<void>(node.Elements(node.QuantizedSourceAt(0)));
   const auto clamped = [&](std::int64_t d) {
     return std::clamp<std::int64_t>(d < 0 ? d + shape.rank() : d, 0, shape.rank());
   };

@@ -230,15 +230,15 @@ TEST(ImporterTest, TrainingUsesTheLogitsBeforeASoftmax) {
 TEST(ImporterTest, AllUnsupportedNodesAreListed) {
   ModelBuilder model;
   model.Input("x", {1, 2, 4, 4}).Output("sum");
-  model.Node("Hardmax", "max1", {"x"});
-  model.Node("Hardmax", "max2", {"max1"});
+  model.Node("Det", "det1", {"x"});
+  model.Node("Det", "det2", {"det1"});
   model.Floats("w", {2, 2, 1, 1, 1});
   model.Node("Conv", "conv3d", {"x", "w"});
   model.Node("Frobnicate", "custom", {"conv3d"}).set_domain("com.example");
   AddInts(model.Node("MaxPool", "pool", {"x"}), "kernel_shape", {9, 9});
-  model.Node("Sum", "sum", {"max2", "custom", "pool"});
+  model.Node("Sum", "sum", {"det2", "custom", "pool"});
   EXPECT_THAT(RefusalOf(model.Bytes()),
-              AllOf(HasSubstr("Hardmax at max1, max2 (not among topdnn's operations)"),
+              AllOf(HasSubstr("Det at det1, det2 (not among topdnn's operations)"),
                     HasSubstr("com.example::Frobnicate at custom"), HasSubstr("Conv at conv3d"),
                     HasSubstr("MaxPool at pool (")));
 }
