@@ -71,7 +71,7 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"Dropout", "training_mode: export the network for inference"},
       {"Dropout", "no layer leads from its input"},  // the mask of an inference
       {"Identity", "not of float"},
-      {"Identity", "elements, not the"},  // an optional tensor
+      {"Identity", "elements, not the"},             // an optional tensor
       {"MaxPool", "no layer leads from its input"},  // the indices
       {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
       {"QuantizeLinear", "a zero point of"},

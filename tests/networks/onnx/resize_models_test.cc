@@ -114,7 +114,7 @@ TEST(ResizeModelsTest, CornersAlignOnlyIfTheScaleGivesTheResult) {
 // 0.7 in f32 is less than 0.7, but ten elements become seven.
 TEST(ResizeModelsTest, TheExtentIsTheProductInF32) {
   const ModelBuilder model = ByScales(13, {1, 1, 10}, {1, 1, 0.7F}, {{"mode", "linear"}});
-  EXPECT_EQ(ImportOnnx(model.Bytes(), {}).output, (Shape{1, 1, 7}));
+  EXPECT_EQ(ImportOnnx(model.Bytes(), {}).outputs.front().shape, (Shape{1, 1, 7}));
 }
 
 // The published case test_resize_upsample_scales_linear_half_pixel_symmetric of ONNX 1.14 and
@@ -144,7 +144,7 @@ TEST(ResizeModelsTest, SizesMayBeLimits) {
     const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
     const std::vector<double> all =
         RunGraph(network.graph, network.parameters, {1, 2, 3, 4}, "reference");
-    return std::vector<double>(all.begin(), all.begin() + network.output[3]);
+    return std::vector<double>(all.begin(), all.begin() + network.outputs.front().shape[3]);
   };
   EXPECT_THAT(row_of("not_larger"), ElementsAre(1, 1, 1, 1, 2, 2, 2));
   EXPECT_THAT(row_of("not_smaller"), ElementsAre(1, 1, 1, 1, 2, 2, 2, 2));
