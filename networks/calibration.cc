@@ -29,7 +29,9 @@ Calibration::Calibration(Plan& plan, double percentile) : plan_(plan), percentil
 void Calibration::RunStep() {
   const ThreadWidth width(plan_.threads());
   ++steps_;
-  Collect("input", plan_.Find(BufferRole::kInput));
+  for (const BufferId input : plan_.inputs()) {
+    Collect(plan_.buffers()[static_cast<std::size_t>(input)].name, input);
+  }
   for (std::size_t i = 0; i < plan_.stages().size(); ++i) {
     plan_.RunStage(i);
     const Stage& stage = plan_.stages()[i];

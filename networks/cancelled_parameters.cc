@@ -9,7 +9,7 @@ namespace {
 // Per value: whether a constant added to each of its channels never changes the output.
 std::vector<bool> CancelledConstants(const Graph& graph) {
   std::vector<bool> cancelled(graph.values().size(), true);
-  cancelled[graph.output()] = false;
+  for (const ValueId output : graph.outputs()) cancelled[output] = false;
   for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
     if (node->op->RemovesChannelConstants()) continue;
     if (node->op->PreservesChannelConstants() && cancelled[node->output]) continue;

@@ -16,6 +16,9 @@ bool BackwardReads(const Op& op, Arg arg) {
                      [&](Pass pass) { return op.Find({pass}, arg).has_value(); });
 }
 
+constexpr const char* kResultIsOutput =
+    "its result is the network's output, which has its own memory";
+
 class Fuser {
  public:
   Fuser(const Graph& graph, const PlanRequest& request, const FusionCheck& refusal)
@@ -29,7 +32,7 @@ class Fuser {
   FusedGraph Fuse() && {
     DropIdentities();
     CollectReaders();
-    computed_[0] = true;
+    for (ValueId input = 0; input < graph_.inputs(); ++input) computed_[input] = true;
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
       if (consumed_[node]) continue;
       ForwardUnit unit = UnitOf(node);
@@ -49,8 +52,8 @@ class Fuser {
     for (int node = 0; node < static_cast<int>(graph_.nodes().size()); ++node) {
       if (!NodeAt(node).op->CopiesInInference()) continue;
       if (request_.training && request_.dropout) continue;
-      const bool input_is_output =
-          NodeAt(node).output == graph_.output() && AliasOf(NodeAt(node).inputs.front()) == 0;
+      const bool input_is_output = graph_.IsOutput(NodeAt(node).output) &&
+                                   graph_.IsInput(AliasOf(NodeAt(node).inputs.front()));
       // The input and the output of a network are two pieces of memory: here the layer copies.
       if (input_is_output && !request_.training) continue;
       result_.alias_of[NodeAt(node).output] = AliasOf(NodeAt(node).inputs.front());
@@ -92,8 +95,10 @@ class Fuser {
     if (fused == nullptr) return false;
     const bool adds = next.inputs.size() > 1;
     std::string why;
-    if (readers.size() > 1 || unit.result == AliasOf(graph_.output())) {
+    if (readers.size() > 1 || IsOutput(graph_, result_, unit.result)) {
       why = "its source is read elsewhere too";
+    } else if (unit.sum && IsOutput(graph_, result_, next.output)) {
+      why = kResultIsOutput;
     } else if (adds) {
       why = AdditionRefusal(unit, next, index);
     }
@@ -123,10 +128,14 @@ class Fuser {
   std::string AdditionRefusal(const ForwardUnit& unit, const GraphNode& add, int index) const {
     const ValueId other = OtherSource(unit, add);
     if (other == unit.result) return "both sources are the same value";
-    if (other == 0) return "its other source is the network's input, which must not be overwritten";
+    if (graph_.IsInput(other)) {
+      return "its other source is the network's input, which must not be overwritten";
+    }
+    if (IsOutput(graph_, result_, other)) {
+      return "its other source is the network's output, which must not be overwritten";
+    }
     if (!computed_[other]) return "its other source is computed later";
-    if (add.output == AliasOf(graph_.output()))
-      return "its result is the network's output, which has its own memory";
+    if (IsOutput(graph_, result_, add.output)) return kResultIsOutput;
     if (std::find(unit.sources.begin(), unit.sources.end(), other) != unit.sources.end()) {
       return "its other source is read by the same kernel";
     }
@@ -149,6 +158,12 @@ class Fuser {
 };
 
 }  // namespace
+
+bool IsOutput(const Graph& graph, const FusedGraph& fused, ValueId value) {
+  const std::vector<ValueId> outputs = graph.outputs();
+  return std::any_of(outputs.begin(), outputs.end(),
+                     [&](ValueId output) { return fused.alias_of[output] == value; });
+}
 
 FusedGraph FuseGraph(const Graph& graph, const PlanRequest& request, const FusionCheck& refusal) {
   return Fuser(graph, request, refusal).Fuse();

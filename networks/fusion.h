@@ -36,6 +36,9 @@ struct FusedGraph {
   std::vector<std::string> dropped;  // removed nodes: "node: reason"
 };
 
+// Whether the value, which is no alias, is an output of the graph or an output is an alias of it.
+bool IsOutput(const Graph& graph, const FusedGraph& fused, ValueId value);
+
 // Returns the reason why the backend of `op` has no kernel for `fused`, or nothing when it has one.
 using FusionCheck = std::function<std::optional<std::string>(
     const std::shared_ptr<const Op>& op, const std::shared_ptr<const Op>& fused)>;

@@ -21,9 +21,21 @@ std::vector<Shape> SourceShapes(const Op& op) {
 
 }  // namespace
 
-ValueId Graph::AddInput(const Shape& shape) {
-  values_.push_back({"input", shape, -1});
-  return static_cast<ValueId>(values_.size()) - 1;
+ValueId Graph::AddInput(const Shape& shape, std::string value_name) {
+  if (!nodes_.empty()) {
+    throw std::invalid_argument(fmt::format("input '{}' is added after a layer", value_name));
+  }
+  values_.push_back({std::move(value_name), shape, -1});
+  return inputs_++;
+}
+
+std::vector<ValueId> Graph::outputs() const {
+  return outputs_.empty() ? std::vector<ValueId>{output()} : outputs_;
+}
+
+bool Graph::IsOutput(ValueId value) const {
+  if (outputs_.empty()) return !nodes_.empty() && value == output();
+  return std::find(outputs_.begin(), outputs_.end(), value) != outputs_.end();
 }
 
 ValueId Graph::Add(std::string node_name, std::shared_ptr<const Op> op,

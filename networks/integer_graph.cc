@@ -89,10 +89,10 @@ class IntegerGraphMaker {
     const bool is = producer != nullptr && StepOf(*producer->op, QuantizeOp::Step::kDequantize);
     return is ? producer : nullptr;
   }
-  // The only reader of a value that is not the network's output, or -1.
+  // The only reader of a value that is not an output of the network, or -1.
   int OnlyReader(ValueId value) const {
     const std::vector<int>& readers = readers_[static_cast<std::size_t>(value)];
-    return readers.size() == 1 && value != graph_.output() ? readers.front() : -1;
+    return readers.size() == 1 && !graph_.IsOutput(value) ? readers.front() : -1;
   }
 
   std::optional<IntegerLayer> PoolingAt(int index, std::vector<int>& nodes) const {
@@ -224,16 +224,20 @@ class IntegerGraphMaker {
     return std::make_shared<QuantizedLayerOp>(std::move(layer), std::move(r));
   }
 
-  // Adds the layers that the output depends on.
+  // Adds the layers that the outputs depend on.
   void AddNeeded(const std::vector<IntegerLayer>& layers) {
     std::vector<bool> needed(graph_.values().size(), false);
-    needed[static_cast<std::size_t>(graph_.output())] = true;
+    const std::vector<ValueId> outputs = graph_.outputs();
+    for (const ValueId output : outputs) needed[static_cast<std::size_t>(output)] = true;
     for (auto layer = layers.rbegin(); layer != layers.rend(); ++layer) {
       if (!needed[static_cast<std::size_t>(layer->output)]) continue;
       for (const ValueId input : layer->inputs) needed[static_cast<std::size_t>(input)] = true;
     }
     std::vector<ValueId> new_value(graph_.values().size(), -1);
-    new_value[0] = result_.graph.AddInput(graph_.shape(0));
+    for (ValueId input = 0; input < graph_.inputs(); ++input) {
+      new_value[static_cast<std::size_t>(input)] = result_.graph.AddInput(
+          graph_.shape(input), graph_.values()[static_cast<std::size_t>(input)].name);
+    }
     for (const IntegerLayer& layer : layers) {
       if (!needed[static_cast<std::size_t>(layer.output)]) continue;
       std::vector<ValueId> inputs;
@@ -243,6 +247,11 @@ class IntegerGraphMaker {
       new_value[static_cast<std::size_t>(layer.output)] =
           result_.graph.Add(layer.name, layer.op, std::move(inputs));
     }
+    std::vector<ValueId> new_outputs;
+    for (const ValueId output : outputs) {
+      new_outputs.push_back(new_value[static_cast<std::size_t>(output)]);
+    }
+    result_.graph.SetOutputs(std::move(new_outputs));
   }
 
   const Graph graph_;
@@ -277,12 +286,13 @@ std::string UnpairedQuantization(const Graph& graph) {
       }
     }
   }
-  const auto& nodes = graph.nodes();
-  if (!nodes.empty() && StepOf(*nodes.back().op, QuantizeOp::Step::kQuantize) != nullptr) {
+  for (const GraphNode& node : graph.nodes()) {
+    if (!graph.IsOutput(node.output)) continue;
+    if (StepOf(*node.op, QuantizeOp::Step::kQuantize) == nullptr) continue;
     return fmt::format(
         "layer {}: the network's result is quantized; end it with a "
         "DequantizeLinear",
-        nodes.back().name);
+        node.name);
   }
   return "";
 }

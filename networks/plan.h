@@ -129,6 +129,7 @@ struct PlanContents {
   int threads = 1;
   std::vector<Buffer> buffers;
   std::vector<Stage> stages;
+  std::vector<BufferId> inputs, outputs;  // as in the graph
   std::vector<PlanParameter> parameters;
   std::vector<PlanStatistic> statistics;
   std::vector<PreparedParameters> prepared;
@@ -143,6 +144,10 @@ class Plan {
   int threads() const { return contents_.threads; }
   const std::vector<Stage>& stages() const { return contents_.stages; }
   const std::vector<Buffer>& buffers() const { return contents_.buffers; }
+  // The buffers of the network's inputs and outputs, as the graph orders them. Two outputs may be
+  // one buffer.
+  const std::vector<BufferId>& inputs() const { return contents_.inputs; }
+  const std::vector<BufferId>& outputs() const { return contents_.outputs; }
   const std::vector<PlanParameter>& parameters() const { return contents_.parameters; }
   const std::vector<PlanStatistic>& statistics() const { return contents_.statistics; }
   const std::vector<std::string>& dropped() const { return contents_.dropped; }

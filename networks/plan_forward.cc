@@ -21,11 +21,13 @@ class ForwardPlanner {
   explicit ForwardPlanner(PlanDraft& draft) : draft_(draft) {}
 
   void Plan() {
-    const GraphValue& input = draft_.graph.values().front();
-    draft_.activations.front() = {draft_.NewBuffer(
-        "input", {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
-        BufferRole::kInput, true)};
-    input_is_settled_ = input.shape.rank() != 4;
+    for (ValueId value = 0; value < draft_.graph.inputs(); ++value) {
+      const GraphValue& input = draft_.graph.values()[value];
+      draft_.activations[value] = {draft_.NewBuffer(
+          input.name, {input.shape, draft_.ParameterType(), Layout::Plain(input.shape.rank())},
+          BufferRole::kInput, true)};
+    }
+    input_is_settled_ = draft_.graph.shape(0).rank() != 4;
     has_integers_ = HasIntegerKernels();
     for (std::size_t i = 0; i < draft_.fused.units.size(); ++i) PlanUnit(i);
   }
@@ -48,19 +50,27 @@ class ForwardPlanner {
     return IsQuantizedType(type) ? type : draft_.request.type;
   }
 
-  // Whether a backend has the first integer layer, if there is one. The reference has it in f32.
+  // Whether a backend has the first integer layer, or otherwise the first quantization, if there is
+  // one. The reference has it in f32.
   bool HasIntegerKernels() const {
     const auto& units = draft_.fused.units;
-    const auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
+    auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
       return dynamic_cast<const QuantizedLayerOp*>(unit.op.get()) != nullptr;
     });
+    if (layer == units.end()) {
+      layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
+        return dynamic_cast<const QuantizeOp*>(unit.op.get()) != nullptr;
+      });
+    }
     if (draft_.request.backend == "reference") return false;
     if (layer == units.end()) return true;
+    const auto* quantize = dynamic_cast<const QuantizeOp*>(layer->op.get());
+    const DataType type = quantize != nullptr ? quantize->quantization().type : DataType::kU8;
     const std::vector<std::string> backends = draft_.Backends();
     return std::none_of(backends.begin(), backends.end(),
                         [](const auto& backend) { return backend == "reference"; }) ||
            std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
-             const Execution integers{Pass::kForward, false, DataType::kU8};
+             const Execution integers{Pass::kForward, false, type};
              return !std::holds_alternative<Refusal>(draft_.Ask(backend, layer->op, integers, {}));
            });
   }
@@ -95,9 +105,9 @@ class ForwardPlanner {
     if (draft_.request.training) PlanRunningStatistics(unit);
   }
 
-  // The first consumer of the input settles its layout, so that no step reorders it: row-major, or
-  // channels last, as TensorFlow feeds images. If the kernel's own layout is another one, the input
-  // is row-major.
+  // The first consumer of the image, the first input, settles its layout, so that no step reorders
+  // it: row-major, or channels last, as TensorFlow feeds images. If the kernel's own layout is
+  // another one, the input is row-major.
   Offered ChooseKernel(const std::string& name, const ForwardUnit& unit,
                        const Execution& execution) {
     const auto input = std::find_if(sources_.begin(), sources_.end(),
@@ -169,7 +179,7 @@ class ForwardPlanner {
 
   BufferId Destination(std::size_t index, const TensorDesc& desc) {
     const ForwardUnit& unit = draft_.fused.units[index];
-    const bool is_output = unit.result == draft_.AliasOf(draft_.graph.output());
+    const bool is_output = IsOutput(draft_.graph, draft_.fused, unit.result);
     if (unit.sum) {
       return draft_.RequireLayout(draft_.activations[*unit.sum], desc,
                                   draft_.NodeAt(unit.node).name + ".sum");
@@ -202,7 +212,7 @@ class ForwardPlanner {
   // unit, no backward pass. Input and output are never overwritten.
   bool MayOverwrite(ValueId value, std::size_t index) const {
     const auto& units = draft_.fused.units;
-    if (value == 0 || value == draft_.AliasOf(draft_.graph.output())) return false;
+    if (draft_.graph.IsInput(value) || IsOutput(draft_.graph, draft_.fused, value)) return false;
     const auto& own = units[index].sources;
     if (std::count(own.begin(), own.end(), value) != 1) return false;
     const bool read_later = std::any_of(units.begin() + static_cast<std::ptrdiff_t>(index) + 1,

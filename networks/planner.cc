@@ -47,8 +47,16 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
   draft.fused = FuseGraph(graph, request, [&](const auto& op, const auto& fused) {
     return FusionRefusal(draft, op, fused);
   });
-  if (draft.AliasOf(graph.output()) == 0) {
+  const std::vector<ValueId> outputs = graph.outputs();
+  for (const ValueId output : outputs) {
+    if (!graph.IsInput(draft.AliasOf(output))) continue;
     throw PlanError(graph.name() + " has no layer that computes: give a network with one");
+  }
+  if (request.training && outputs.size() > 1) {
+    throw PlanError(
+        fmt::format("{} has {} outputs, and training needs one: choose it by "
+                    "--onnx-output, or give --infer",
+                    graph.name(), outputs.size()));
   }
   PlanForward(draft);
   if (request.training) {
@@ -63,6 +71,12 @@ std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request) {
   contents.stages = parameters.Bind();
   contents.network = graph.name();
   contents.threads = request.threads;
+  for (ValueId input = 0; input < graph.inputs(); ++input) {
+    contents.inputs.push_back(draft.activations[input].front());
+  }
+  for (const ValueId output : outputs) {
+    contents.outputs.push_back(draft.activations[draft.AliasOf(output)].front());
+  }
   contents.buffers = std::move(draft.buffers);
   contents.parameters = parameters.TakeParameters();
   contents.statistics = std::move(draft.statistics);

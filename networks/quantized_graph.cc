@@ -32,7 +32,10 @@ class GraphCopy {
  public:
   explicit GraphCopy(const Graph& from)
       : from_(from), graph_(from.name()), new_value_(from.values().size(), -1) {
-    new_value_[0] = graph_.AddInput(from.shape(0));
+    for (ValueId input = 0; input < from.inputs(); ++input) {
+      Set(input,
+          graph_.AddInput(from.shape(input), from.values()[static_cast<std::size_t>(input)].name));
+    }
   }
 
   ValueId At(ValueId old) const { return new_value_[static_cast<std::size_t>(old)]; }
@@ -44,6 +47,11 @@ class GraphCopy {
     return graph_.Add(name, std::move(op), std::move(inputs));
   }
   Graph& graph() { return graph_; }
+  // The copy, whose outputs are `outputs`: values of the copy.
+  Graph TakeWith(std::vector<ValueId> outputs) && {
+    graph_.SetOutputs(std::move(outputs));
+    return std::move(graph_);
+  }
 
  private:
   const Graph& from_;
@@ -167,7 +175,7 @@ QuantizedNetwork InferenceGraph(const Graph& graph, ParameterValues values) {
     const std::vector<int> readers = graph.Readers(node.output);
     std::shared_ptr<const Op> op = node.op;
     ValueId result = node.output;
-    if (readers.size() == 1 && node.output != graph.output()) {
+    if (readers.size() == 1 && !graph.IsOutput(node.output)) {
       const auto next = static_cast<std::size_t>(readers.front());
       if (auto with_norm = node.op->FoldedWith(*graph.nodes()[next].op)) {
         FoldParameters(node, graph.nodes()[next], values);
@@ -178,7 +186,9 @@ QuantizedNetwork InferenceGraph(const Graph& graph, ParameterValues values) {
     }
     copy.Set(result, copy.Add(node.name, std::move(op), node.inputs));
   }
-  return {std::move(copy.graph()), std::move(values)};
+  std::vector<ValueId> outputs = graph.outputs();
+  for (ValueId& output : outputs) output = copy.At(output);
+  return {std::move(copy).TakeWith(std::move(outputs)), std::move(values)};
 }
 
 QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
@@ -187,6 +197,7 @@ QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
   const std::vector<bool> wanted = ValuesToQuantize(graph);
   GraphCopy copy(graph);
   std::vector<std::optional<Quantization>> quantizations(graph.values().size());
+  std::vector<ValueId> before(graph.values().size(), -1);  // values before their quantization
   WeightScales scales;
   const auto quantize = [&](ValueId old, ValueId value, const std::string& name,
                             const Quantization& quantization) {
@@ -200,14 +211,20 @@ QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
     copy.Set(old, copy.graph().Add(name + ".dequantize", step(QuantizeOp::Step::kDequantize),
                                    {integers}));
   };
-  if (wanted[0]) quantize(0, copy.At(0), "input", QuantizationOf(ranges.at("input")));
+  for (ValueId input = 0; input < graph.inputs(); ++input) {
+    const std::string& name = graph.values()[static_cast<std::size_t>(input)].name;
+    if (!wanted[static_cast<std::size_t>(input)]) continue;
+    quantize(input, copy.At(input), name, QuantizationOf(ranges.at(name)));
+  }
   for (const GraphNode& node : graph.nodes()) {
     const ValueId value = copy.Add(node.name, node.op, node.inputs);
     copy.Set(node.output, value);
+    before[static_cast<std::size_t>(node.output)] = value;
     if (HasWeights(node)) {
       scales[node.name] = ScalesOf(network.parameters.at(ParameterKey(node.name, "weights")));
     }
-    if (!wanted[static_cast<std::size_t>(node.output)] || node.output == graph.output()) continue;
+    if (!wanted[static_cast<std::size_t>(node.output)]) continue;
+    if (graph.IsOutput(node.output) && graph.Readers(node.output).empty()) continue;
     // A maximum is one of its source's elements, so it keeps the source's scale.
     const auto& of_source = quantizations[static_cast<std::size_t>(node.inputs.front())];
     const auto* pool = dynamic_cast<const PoolOp*>(node.op.get());
@@ -220,7 +237,10 @@ QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
     throw std::invalid_argument(fmt::format(
         "{} has no convolution and no inner product: nothing to quantize", graph.name()));
   }
-  return {std::move(copy.graph()), std::move(network.parameters), std::move(scales)};
+  std::vector<ValueId> outputs = graph.outputs();
+  for (ValueId& output : outputs) output = before[static_cast<std::size_t>(output)];
+  return {std::move(copy).TakeWith(std::move(outputs)), std::move(network.parameters),
+          std::move(scales)};
 }
 
 }  // namespace topdnn

@@ -53,10 +53,10 @@ struct ValueRange {
 
 // Puts a quantization and a dequantization behind every value that a convolution, an inner product
 // or a maximum pooling before one reads, and behind the shortcut and the result of an addition that
-// a convolution computes. `ranges`: by the name of the layer that computes the value; "input" is
-// the network's input. A value without negative elements becomes u8, others s8. Returns the scales
-// of the weights, too: each output channel's largest weight becomes 127. Throws
-// std::invalid_argument for a network in which nothing can be quantized.
+// a convolution computes. `ranges`: by the name of the layer that computes the value, or of the
+// input, which is "input" in most networks. A value without negative elements becomes u8, others
+// s8. Returns the scales of the weights, too: each output channel's largest weight becomes 127.
+// Throws std::invalid_argument for a network in which nothing can be quantized.
 QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
                                 const std::map<std::string, ValueRange>& ranges);
 

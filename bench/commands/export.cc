@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
@@ -20,6 +21,7 @@ namespace {
 
 struct ExportOptions {
   NetworkRequest request;
+  std::vector<std::string> input_shapes;  // NAME=NxCxHxW
   std::uint64_t seed = 1;
   std::string path;
 };
@@ -28,6 +30,7 @@ int RunExport(ExportOptions options) {
   const std::string& network = options.request.network;
   CheckOutputs({options.path}, {options.request.weights, IsOnnxPath(network) ? network : ""});
   options.request.memory_limit = MemoryLimit();
+  options.request.input_shapes = ParseInputShapes(options.input_shapes);
   const NetworkSource source = OpenNetwork(options.request);
   RequireMemory(BytesToExport(source.graph), "the export", "free memory");
   const bool drawn = !source.parameters.has_value();
@@ -57,6 +60,10 @@ std::function<int()> Configure(CommandParser& parser) {
              "height and width of the images, of a zoo network (default: the network's)");
   parser.Add("--classes", options->request.classes,
              "number of classes, of a zoo network (default: the network's)");
+  parser.AddRepeated("--onnx-output NAME", options->request.outputs,
+                     "an output of an .onnx file to keep; repeat it for several (default: all)");
+  parser.AddRepeated("--input-shape NAME=NxCxHxW", options->input_shapes,
+                     "shape of an input, where a file leaves it open; repeat it for several");
   parser.Add("--seed", options->seed, "seed of the parameters (without --weights)");
   return [options] { return RunExport(*options); };
 }

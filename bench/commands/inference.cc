@@ -1,8 +1,10 @@
-// `topdnn run FILE.onnx --input NAME=FILE.npy --output DIR`: one inference on a given image.
+// `topdnn run FILE.onnx --input NAME=FILE.npy --output DIR`: one inference on given values.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,11 +35,7 @@ struct NamedInput {
 };
 
 // NAME=FILE.npy
-NamedInput ReadInput(const InferenceOptions& options) {
-  if (options.inputs.size() != 1) {
-    throw UsageError(fmt::format("{} inputs: a network takes one", options.inputs.size()));
-  }
-  const std::string& text = options.inputs.front();
+NamedInput ReadInput(const std::string& text) {
   // A name may contain '='; a path rarely does.
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos) {
@@ -53,6 +51,17 @@ NamedInput ReadInput(const InferenceOptions& options) {
   return {text.substr(0, equals), std::move(array)};
 }
 
+std::map<std::string, NpyArray> ReadInputs(const std::vector<std::string>& words) {
+  std::map<std::string, NpyArray> arrays;
+  for (const std::string& word : words) {
+    NamedInput input = ReadInput(word);
+    if (!arrays.emplace(input.name, std::move(input.array)).second) {
+      throw UsageError(fmt::format("--input {}: the input is given twice", word));
+    }
+  }
+  return arrays;
+}
+
 // A valid file name for an output, whatever characters the model's name contains.
 std::string FileNameOf(std::string name) {
   for (char& c : name) {
@@ -62,46 +71,64 @@ std::string FileNameOf(std::string name) {
   return name.substr(0, 200) + ".npy";
 }
 
-void WriteOutput(const Plan& plan, const Shape& shape, const std::string& path) {
+void WriteOutput(const Plan& plan, BufferId output, const Shape& shape, const std::string& path) {
   Tensor tensor(shape);
-  FromDouble(plan.Read(plan.Find(BufferRole::kOutput)), tensor.desc(), tensor.data());
+  FromDouble(plan.Read(output), tensor.desc(), tensor.data());
   const std::vector<std::byte> bytes = EncodeNpy(ToNpy(tensor));
   WriteFileAtomically(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+// The files of the outputs, in their order. Throws UsageError if two names give the same file.
+std::vector<std::string> FilesOf(const Workload& workload, const std::string& folder) {
+  std::vector<std::string> files;
+  for (const NamedShape& output : workload.outputs) {
+    files.push_back((std::filesystem::path(folder) / FileNameOf(output.name)).string());
+    if (std::count(files.begin(), files.end(), files.back()) > 1) {
+      throw UsageError(
+          fmt::format("two outputs would be written to {}: choose one by "
+                      "--onnx-output",
+                      files.back()));
+    }
+  }
+  return files;
+}
+
 int RunInference(InferenceOptions options) {
-  const NamedInput input = ReadInput(options);
+  const std::map<std::string, NpyArray> arrays = ReadInputs(options.inputs);
   std::error_code error;
   std::filesystem::create_directories(options.output, error);
   if (!std::filesystem::is_directory(options.output, error)) {
     throw UsageError(fmt::format("--output {}: give a folder that can be written", options.output));
   }
-  options.workload.input = input.array.shape;
-  options.workload.batch = input.array.shape[0];
+  for (const auto& [name, array] : arrays) options.workload.values_of.emplace(name, array.shape);
   ChooseInNetwork(options.workload, /*training=*/false);
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
-  if (input.name != workload.input_name) {
-    throw UsageError(fmt::format("--input {}: the input of {} is named {}", input.name,
-                                 workload.network, workload.input_name));
-  }
+  const std::vector<std::string> files = FilesOf(workload, options.output);
   Plan& plan = *workload.plan;
-  plan.Write(plan.Find(BufferRole::kInput), ToDouble({input.array.shape, input.array.type,
-                                                      Layout::Plain(input.array.shape.rank())},
-                                                     input.array.data.data()));
+  for (std::size_t i = 0; i < workload.inputs.size(); ++i) {
+    const NpyArray& array = arrays.at(workload.inputs[i]);
+    plan.Write(
+        plan.inputs()[i],
+        ToDouble({array.shape, array.type, Layout::Plain(array.shape.rank())}, array.data.data()));
+  }
   plan.Run();
   ThrowOnRunFailure();
-  const auto path = std::filesystem::path(options.output) / FileNameOf(workload.output_name);
-  WriteOutput(plan, workload.output, path.string());
-  fmt::print("{}: {} to {} on {} in {}; {}\n", workload.network, input.array.shape.ToString(),
-             workload.output.ToString(), workload.backend, workload.dtype, path.string());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Shape& shape = workload.outputs[i].shape;
+    WriteOutput(plan, plan.outputs()[i], shape, files[i]);
+    fmt::print("{}: {} to {} on {} in {}; {}\n", workload.network,
+               arrays.at(workload.inputs.front()).shape.ToString(), shape.ToString(),
+               workload.backend, workload.dtype, files[i]);
+  }
   return kExitGood;
 }
 
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<InferenceOptions>();
   AddNetworkOptions(parser, options->workload);
-  parser.Require("--input NAME=FILE.npy", options->inputs, "the images");
-  parser.Require("--output DIR", options->output, "folder for NAME.npy, the result");
+  parser.Require("--input NAME=FILE.npy", options->inputs,
+                 "the values of an input; repeat it for several");
+  parser.Require("--output DIR", options->output, "folder for NAME.npy, one file for each output");
   return [options] { return RunInference(*options); };
 }
 

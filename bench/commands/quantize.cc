@@ -151,6 +151,8 @@ int RunQuantize(QuantizeOptions options) {
                                       .default_batch = given.default_batch,
                                       .size = given.size,
                                       .classes = given.classes,
+                                      .input_shapes = ParseInputShapes(given.input_shapes),
+                                      .outputs = given.outputs,
                                       .memory_limit = MemoryLimit()});
   if (IsQuantized(source.graph)) {
     throw UsageError(fmt::format("{} is quantized already: give the float network", given.network));
@@ -218,7 +220,9 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--threads", workload.threads,
              "OpenMP threads (default: the CPUs allowed, within the control group's quota)");
   parser.Add("--size", workload.size,
-             "height and width of the images, of a zoo network (default: the network's)");
+             "height and width of the images (default: the network's), where a file leaves them "
+             "open");
+  AddInputShapeOption(parser, workload);
   parser.Add("--classes", workload.classes,
              "number of classes, of a zoo network (default: the network's)");
   parser.Add("--seed", workload.seed, "seed of the parameters (without weights) and the images");

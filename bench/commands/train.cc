@@ -46,12 +46,15 @@ struct TrainOptions {
 
 // Writes the trained network as an ONNX file.
 void SaveTrained(const TrainOptions& options, const Plan& plan) {
-  const NetworkSource source = OpenNetwork({.network = options.workload.network,
-                                            .weights = {},
-                                            .batch = options.workload.batch,
-                                            .size = options.workload.size,
-                                            .classes = options.workload.classes,
-                                            .memory_limit = MemoryLimit()});
+  const NetworkSource source =
+      OpenNetwork({.network = options.workload.network,
+                   .weights = {},
+                   .batch = options.workload.batch,
+                   .size = options.workload.size,
+                   .classes = options.workload.classes,
+                   .input_shapes = ParseInputShapes(options.workload.input_shapes),
+                   .outputs = options.workload.outputs,
+                   .memory_limit = MemoryLimit()});
   ParameterValues values;
   const auto add = [&](const std::string& key, const Shape& shape, BufferId buffer) {
     Tensor& tensor = values[key] = Tensor(shape);

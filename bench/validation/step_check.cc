@@ -32,6 +32,10 @@ WorkloadOptions SmallOptions(const WorkloadOptions& options) {
   small.data = "synthetic";
   if (IsOnnxPath(options.network)) {
     small.batch = 1;
+    for (std::string& shape : small.input_shapes) {
+      const std::size_t first = shape.rfind('=') + 1;
+      shape.replace(first, shape.find('x', first) - first, "1");
+    }
     return small;
   }
   small.batch = kBatch;
@@ -48,6 +52,7 @@ Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOption
   } catch (const UsageError&) {
     if (!IsOnnxPath(options.network)) throw;
     small.batch = options.batch;
+    small.input_shapes = options.input_shapes;
     return MakeWorkload(small, training);
   }
 }

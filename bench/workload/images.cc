@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include "bench/workload/folder_images.h"
+#include "networks/parameters.h"
 #include "networks/zoo/zoo.h"
 
 namespace topdnn {
@@ -13,6 +16,8 @@ namespace topdnn {
 namespace {
 
 constexpr std::int64_t kMaxSmallImage = 64;
+
+bool TakesImages(const Workload& workload) { return workload.image.rank() == 3; }
 
 // Small images are used only with networks of a similar input size: a 28x28 image in 224x224 would
 // be almost all border.
@@ -76,6 +81,11 @@ void ReadImagesAhead(const WorkloadOptions& options) {
 }
 
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload) {
+  if (!TakesImages(workload)) {
+    throw DatasetError(
+        fmt::format("{} takes batches of {}, no images: leave --data and the input's options out",
+                    workload.network, workload.image.ToString()));
+  }
   const bool synthetic =
       options.data == "synthetic" || (options.data.empty() && !TakesSmallImages(workload));
   if (synthetic) {
@@ -91,6 +101,14 @@ DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload)
 }
 
 TrainingImages::TrainingImages(const WorkloadOptions& options, const Workload& workload) {
+  if (!TakesImages(workload) && options.data.empty()) {
+    source_ = fmt::format("numbers drawn by seed {}", options.seed);
+    const auto count = static_cast<std::size_t>(workload.batch * workload.image.elements());
+    const std::vector<double> values = NormalValues(options.seed, count);
+    batches_.push_back({{}, Layout::Plain(workload.image.rank() + 1)});
+    batches_.front().batch.images.assign(values.begin(), values.end());
+    return;
+  }
   const DatasetPair pair = OpenImages(options, workload);
   source_ = pair.train->name();
   if (pair.train->size() < workload.batch) {

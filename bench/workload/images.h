@@ -24,15 +24,16 @@ void ReadImagesAhead(const WorkloadOptions& options);
 
 // The data sets that `--data` names, in the workload's image shape and classes. Without `--data`:
 // Fashion-MNIST for images up to 64x64 and 10 classes, otherwise the synthetic source. Throws
-// DatasetError.
+// DatasetError, also for a network without images.
 DatasetPair OpenImages(const WorkloadOptions& options, const Workload& workload);
 
 // Copies a batch of NCHW images into the plan's f32 input, in the input's layout, and, when it
 // trains, its labels.
 void FeedBatch(const Plan& plan, const Batch& batch);
 
-// Some batches of the training set, read once and kept in the layout of the plan that they feed.
-// Feeding a measured step then takes one copy and reads no file.
+// Some batches of the training set, or random numbers for a network without images, read once and
+// kept in the layout of the plan that they feed. Feeding a measured step then takes one copy and
+// reads no file.
 class TrainingImages {
  public:
   TrainingImages(const WorkloadOptions& options, const Workload& workload);

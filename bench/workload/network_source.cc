@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,11 +38,15 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
   CheckSizes(request);
   ImportOptions options;
   options.name = OneLine(std::filesystem::path(request.network).stem().string());
-  options.input = request.input;
-  if (!request.input) options.batch = request.batch;
+  options.shapes = request.input_shapes;
+  options.shapes_of_all = request.inputs_are_given;
+  options.outputs = request.outputs;
+  options.batch = request.batch;
   options.open_batch = request.default_batch;
   if (request.size != 0) options.open_size = request.size;
   options.drop_final_softmax = request.training;
+  const std::string folder = std::filesystem::path(request.network).parent_path().string();
+  options.folder = folder.empty() ? "." : folder;
   options.memory_limit = request.memory_limit;
   try {
     ImportedNetwork network =
@@ -49,11 +57,29 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
                       "float network",
                       request.network));
     }
-    return {std::move(network.graph), std::move(network.parameters), network.input_name,
-            network.output_name, network.output};
+    NetworkSource source{std::move(network.graph), std::move(network.parameters),
+                         std::move(network.inputs)};
+    for (ImportedOutput& output : network.outputs) {
+      source.outputs.push_back({std::move(output.name), std::move(output.shape)});
+    }
+    return source;
   } catch (const OnnxError& error) {
     throw UsageError(fmt::format("{}: {}", request.network, error.what()));
   }
+}
+
+// The shape of the only input of a zoo network, if it is given.
+std::optional<Shape> ShapeOfInput(const NetworkRequest& request) {
+  if (!request.outputs.empty()) {
+    throw UsageError(fmt::format("{} has one output: leave --onnx-output out", request.network));
+  }
+  for (const auto& [name, shape] : request.input_shapes) {
+    if (name == "input") continue;
+    throw UsageError(fmt::format("{} has no input {}: its input is named input", request.network,
+                                 OneLine(name)));
+  }
+  if (request.input_shapes.empty()) return std::nullopt;
+  return request.input_shapes.begin()->second;
 }
 
 NetworkSource OpenZoo(const NetworkRequest& request) {
@@ -70,8 +96,12 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
   NetworkSize size{request.batch.value_or(request.default_batch), offer->image, offer->classes};
   if (request.size != 0) size.image = {offer->image[0], request.size, request.size};
   if (request.classes != 0) size.classes = request.classes;
-  if (request.input) {
-    const Shape& input = *request.input;
+  if (const std::optional<Shape> given = ShapeOfInput(request)) {
+    const Shape& input = *given;
+    if (request.batch && *request.batch != input[0]) {
+      throw UsageError(fmt::format("--batch {}: the input is given as {}; leave --batch out",
+                                   *request.batch, input.ToString()));
+    }
     if (input.rank() != 4 || input[1] != offer->image[0]) {
       throw UsageError(fmt::format("{} takes images (N, {}, H, W), not {}", request.network,
                                    offer->image[0], input.ToString()));
@@ -90,7 +120,7 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
   }
   try {
     NetworkSource source{offer->build(size), std::nullopt};
-    source.output = source.graph.shape(source.graph.output());
+    source.outputs = {{"output", source.graph.shape(source.graph.output())}};
     return source;
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("{} does not take images of {}: {}; take a larger --size",
@@ -101,6 +131,37 @@ NetworkSource OpenZoo(const NetworkRequest& request) {
 }  // namespace
 
 bool IsOnnxPath(const std::string& network) { return network.ends_with(".onnx"); }
+
+std::map<std::string, Shape> ParseInputShapes(const std::vector<std::string>& words) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::map<std::string, Shape> shapes;
+  for (const std::string& word : words) {
+    const auto refuse = [&](const char* why) {
+      throw UsageError(
+          fmt::format("--input-shape {}: {}; give NAME=1x3x224x224", OneLine(word), why));
+    };
+    const std::size_t equals = word.rfind('=');
+    if (equals == std::string::npos) refuse("it has no '='");
+    std::vector<std::int64_t> extents;
+    const char* at = word.data() + equals + 1;
+    const char* const end = word.data() + word.size();
+    while (true) {
+      std::int64_t extent = 0;
+      const auto [next, error] = std::from_chars(at, end, extent);
+      if (error != std::errc() || extent < 1 || extent > kMost) {
+        refuse("an extent is not a number from 1 to 2147483647");
+      }
+      extents.push_back(extent);
+      if (next == end) break;
+      if (*next != 'x') refuse("its extents are not separated by x");
+      at = next + 1;
+    }
+    if (!shapes.emplace(word.substr(0, equals), Shape(std::move(extents))).second) {
+      refuse("the input has a shape already");
+    }
+  }
+  return shapes;
+}
 
 void CheckNetworkName(const std::string& network) {
   if (IsOnnxPath(network) || FindNetwork(network) != nullptr) return;

@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "networks/graph.h"
 #include "networks/parameter_values.h"
@@ -24,20 +26,30 @@ struct NetworkRequest {
   std::int64_t size = 0;     // 0: the network's own
   std::int64_t classes = 0;  // 0: the network's own
   bool training = false;
-  std::optional<Shape> input = {};  // (N, C, H, W), where an image is given
+  // Complete shapes of inputs, by name; a zoo network's only input is named "input".
+  std::map<std::string, Shape> input_shapes = {};
+  bool inputs_are_given = false;          // the user gives values for each input of `input_shapes`
+  std::vector<std::string> outputs = {};  // of an ONNX file; empty: all
   std::size_t memory_limit = 0;
+};
+
+struct NamedShape {
+  std::string name;
+  Shape shape;
 };
 
 struct NetworkSource {
   Graph graph;
   // Absent: to be drawn by a seed.
   std::optional<ParameterValues> parameters = {};
-  std::string input_name = "input";
-  std::string output_name = "output";
-  Shape output = {};  // as the file has it
+  std::vector<std::string> inputs = {"input"};  // names, as the graph orders them
+  std::vector<NamedShape> outputs = {};         // as the file has them
 };
 
 bool IsOnnxPath(const std::string& network);
+
+// Reads NAME=1x3x224x224 of --input-shape. Throws UsageError.
+std::map<std::string, Shape> ParseInputShapes(const std::vector<std::string>& words);
 
 // Throws UsageError, in one line, if the zoo has no network of that name; suggests the nearest.
 // Does not open files.

@@ -85,9 +85,20 @@ void TakeSource(NetworkSource source, Workload& workload, const PlanRequest& req
   workload.totals = graph.Totals();
   workload.plan = MakePlan(graph, request);
   workload.parameters = std::move(source.parameters);
-  workload.input_name = std::move(source.input_name);
-  workload.output_name = std::move(source.output_name);
-  workload.output = std::move(source.output);
+  workload.inputs = std::move(source.inputs);
+  workload.outputs = std::move(source.outputs);
+}
+
+std::map<std::string, Shape> ShapesOf(const WorkloadOptions& options) {
+  return options.values_of.empty() ? ParseInputShapes(options.input_shapes) : options.values_of;
+}
+
+void FillOtherInputs(const WorkloadOptions& options, const Plan& plan) {
+  for (std::size_t i = 1; i < plan.inputs().size(); ++i) {
+    const BufferId input = plan.inputs()[i];
+    const Shape& shape = plan.buffers()[static_cast<std::size_t>(input)].desc.shape;
+    plan.Write(input, NormalValues(options.seed + i, static_cast<std::size_t>(shape.elements())));
+  }
 }
 
 }  // namespace
@@ -110,6 +121,8 @@ void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add(
       "--size", options.size,
       "height and width of the image (default: the network's), where a file leaves them open");
+  parser.AddRepeated("--onnx-output NAME", options.outputs,
+                     "an output of the file to compute; repeat it for several (default: all)");
   parser.Add("--classes", options.classes,
              "number of classes, of a zoo network (default: the network's)");
   parser.Add("--seed", options.seed, "seed of the parameters and of the order of images");
@@ -120,12 +133,18 @@ void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options) {
   parser.Add("--batch", options.batch,
              fmt::format("images per step (default: {}, or what an ONNX file fixes)",
                          options.default_batch));
+  AddInputShapeOption(parser, options);
   parser.Add("--data DIR", options.data,
              "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   parser.Add("--optimizer sgd|adam", options.optimizer, "of the training step");
   parser.Add("--learning-rate", options.learning_rate, "learning rate of the optimizer", kRates);
   parser.Add("--momentum", options.momentum, "of sgd", kRates);
   parser.Add("--weight-decay", options.weight_decay, "weight decay of the optimizer", kRates);
+}
+
+void AddInputShapeOption(CommandParser& parser, WorkloadOptions& options) {
+  parser.AddRepeated("--input-shape NAME=NxCxHxW", options.input_shapes,
+                     "shape of an input, where a file leaves it open; repeat it for several");
 }
 
 int ThreadsOf(const WorkloadOptions& options) {
@@ -191,9 +210,8 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
                     .totals = {},
                     .plan = nullptr,
                     .parameters = {},
-                    .input_name = {},
-                    .output_name = {},
-                    .output = {}};
+                    .inputs = {},
+                    .outputs = {}};
   try {
     NetworkSource source = OpenNetwork({.network = options.network,
                                         .weights = options.weights,
@@ -202,10 +220,12 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
                                         .size = options.size,
                                         .classes = options.classes,
                                         .training = training,
-                                        .input = options.input,
+                                        .input_shapes = ShapesOf(options),
+                                        .inputs_are_given = !options.values_of.empty(),
+                                        .outputs = options.outputs,
                                         .memory_limit = request.memory_limit});
-    if (!options.input && source.graph.shape(0).rank() != 4) {
-      throw UsageError(fmt::format("{} takes {}, no images: give it to `topdnn run`",
+    if (training && source.graph.shape(0).rank() != 4) {
+      throw UsageError(fmt::format("{} takes {}, no images: give --infer, or train another network",
                                    options.network, source.graph.shape(0).ToString()));
     }
     request.memory_limit = MemoryLimit();  // less what the weights of a file take
@@ -224,6 +244,7 @@ Workload PlanWorkload(const WorkloadOptions& options, bool training) {
 
 void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
+  FillOtherInputs(options, *workload.plan);
   if (workload.parameters) {
     WriteParameters(*workload.plan, *workload.parameters);
     workload.parameters.reset();  // they are in the plan now

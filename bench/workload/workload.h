@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/workload/network_source.h"
 #include "datasets/dataset.h"
 #include "networks/parameter_values.h"
 #include "networks/parameters.h"
@@ -47,8 +48,10 @@ struct WorkloadOptions {
   // kernel is an error.
   bool reports_failures = false;
   std::uint64_t seed = 1;
-  std::optional<Shape> input;  // (N, C, H, W), if images are given
-  std::string data;            // see OpenDatasets
+  std::vector<std::string> input_shapes;   // NAME=NxCxHxW
+  std::vector<std::string> outputs;        // of an ONNX file, by name; empty: all
+  std::map<std::string, Shape> values_of;  // inputs whose values `run` writes; else empty
+  std::string data;                        // see OpenDatasets
   std::string optimizer = "sgd";
   double learning_rate = 0.01;
   double momentum = 0.9;
@@ -61,6 +64,7 @@ struct WorkloadOptions {
 
 // Adds the options for the network and how it runs to a command's parser.
 void AddNetworkOptions(CommandParser& parser, WorkloadOptions& options);
+void AddInputShapeOption(CommandParser& parser, WorkloadOptions& options);
 // Adds all options.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
@@ -83,13 +87,16 @@ struct Workload {
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
   std::optional<ParameterValues> parameters;  // absent: drawn from the seed
-  std::string input_name, output_name;
-  Shape output;  // as in the file; the plan's may have the same elements in another shape
+  // The plan's inputs, and its outputs with their shapes in the file; the plan's may have the same
+  // elements in another shape.
+  std::vector<std::string> inputs;
+  std::vector<NamedShape> outputs;
 };
 
 // Builds and plans. Throws UsageError.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);
-// Allocates the plan of the workload and sets its parameters; it is then ready to run.
+// Allocates the plan of the workload, sets its parameters, and fills the inputs beside the image
+// with numbers drawn by the seed; the plan is then ready to run.
 void PrepareWorkload(const WorkloadOptions& options, Workload& workload);
 // Calls both.
 Workload MakeWorkload(const WorkloadOptions& options, bool training);

@@ -39,14 +39,28 @@ constexpr BinaryFunction MakeRow(std::string_view name, std::int64_t flops, Valu
   return row;
 }
 
-// A NaN in either tensor is a NaN in the maximum and minimum.
+// "mod" has the sign of the divisor, and "fmod" that of the dividend.
+// A NaN in either tensor is a NaN in the maximum and minimum. A comparison is 1 or 0. "masked" is
+// the second where the first is not 0, and 0 elsewhere, also where the second is NaN or infinite.
 constexpr BinaryFunction kBinaryRows[] = {
     MakeRow("add", 1, [](auto a, auto b) { return a + b; }),
     MakeRow("div", 1, [](auto a, auto b) { return a / b; }),
+    MakeRow("equal", 1, [](auto a, auto b) { return decltype(a)(a == b); }),
     MakeRow("fmod", 1, [](auto a, auto b) { return std::fmod(a, b); }),
+    MakeRow("greater", 1, [](auto a, auto b) { return decltype(a)(a > b); }),
+    MakeRow("greater_or_equal", 1, [](auto a, auto b) { return decltype(a)(a >= b); }),
+    MakeRow("less", 1, [](auto a, auto b) { return decltype(a)(a < b); }),
+    MakeRow("less_or_equal", 1, [](auto a, auto b) { return decltype(a)(a <= b); }),
+    MakeRow("masked", 1, [](auto a, auto b) { return a != 0 ? b : decltype(b){0}; }),
     MakeRow("max", 1, [](auto a, auto b) { return a > b || a != a ? a : b; }),
     MakeRow("min", 1, [](auto a, auto b) { return a < b || a != a ? a : b; }),
+    MakeRow("mod", 3,
+            [](auto a, auto b) {
+              const auto rest = std::fmod(a, b);
+              return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+            }),
     MakeRow("mul", 1, [](auto a, auto b) { return a * b; }),
+    MakeRow("not_equal", 1, [](auto a, auto b) { return decltype(a)(a != b); }),
     MakeRow("pow", 1, [](auto a, auto b) { return std::pow(a, b); }),
     MakeRow("prelu", 2, [](auto a, auto b) { return a < 0 ? a * b : a; }),
     MakeRow("sub", 1, [](auto a, auto b) { return a - b; }),

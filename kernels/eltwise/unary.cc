@@ -144,6 +144,7 @@ constexpr UnaryFunction kRows[] = {
     MakeRow("tanh", TOPDNN_OF(std::tanh(x)), TOPDNN_OF(1 - Square(std::tanh(x))), 1, 4),
     MakeRow("thresholded_relu", TOPDNN_OF(x <= a ? T{0} : x), TOPDNN_OF(x <= a ? T{0} : T{1}), 1, 2,
             1, 1.0F),
+    MakeRow("trunc", TOPDNN_OF(std::trunc(x)), nullptr, 1, 0),
 };
 #undef TOPDNN_OF
 

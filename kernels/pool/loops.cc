@@ -1,6 +1,8 @@
 // Pooling in f32 as vectorised loops over NCHW, for backends whose libraries have none. Threads
 // share the planes; vectors run along the output rows.
 
+#include "kernels/pool/loops.h"
+
 #include <omp.h>
 
 #include <algorithm>
@@ -210,11 +212,15 @@ class PoolLoops : public LoopsKernel {
   std::vector<std::int64_t> tap_offsets_;  // (R, S): offset from a window's corner, in elements
 };
 
-const KernelRegistration kRegistration("pool", "openblas", MakeLoops<PoolOp, PoolLoops>);
+const KernelRegistration kRegistration("pool", "openblas", MakePoolLoops);
 const FidelityDeclaration kFidelity({"pool", "openblas", Fidelity::kOurs,
                                      "loops on all threads; Caffe's are serial",
                                      "layers/pooling_layer.cpp"});
 
 }  // namespace
+
+KernelOrRefusal MakePoolLoops(const KernelRequest& request) {
+  return MakeLoops<PoolOp, PoolLoops>(request);
+}
 
 }  // namespace topdnn

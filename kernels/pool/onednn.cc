@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kernels/pool/loops.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
 
@@ -104,8 +105,7 @@ bool Overhangs(const PoolExtents& e) {
 KernelOrRefusal MakePool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
-    return Refusal{
-        "oneDNN's average includes elements beyond the padding, which ceil mode excludes"};
+    return MakePoolLoops(request);  // ceil mode excludes what is beyond the padding
   }
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     if (request.execution.pass == Pass::kBackwardData) return MakeBackward(request, op);

@@ -1,6 +1,9 @@
 #include "networks/onnx/binary_nodes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -76,12 +79,69 @@ ImportedValue AddBinary(NodeImport& node, std::string_view function, const Model
 ImportedValue AddBinaryOfInputs(NodeImport& node, std::string_view function, std::size_t first,
                                 std::size_t second) {
   if (node.IsConstant(second)) {
-    return AddBinary(node, function, node.SourceAt(first), node.ConstantAt(second));
+    return AddBinary(node, function, node.AnySourceAt(first), node.ConstantAt(second));
   }
   if (node.IsConstant(first)) {
-    return AddBinary(node, function, node.ConstantAt(first), node.SourceAt(second));
+    return AddBinary(node, function, node.ConstantAt(first), node.AnySourceAt(second));
   }
-  return AddBinary(node, function, node.SourceAt(first), node.SourceAt(second));
+  return AddBinary(node, function, node.AnySourceAt(first), node.AnySourceAt(second));
+}
+
+std::optional<double> MostOf(const ImportedValue& value) {
+  switch (value.type) {
+    case kOnnxBool:
+      return 1;
+    case kOnnxUint8:
+      return 255;
+    case kOnnxInt8:
+      return 128;
+    default:
+      return value.most;
+  }
+}
+
+bool ImportedOnIntegers(NodeImport& node, std::string_view function) {
+  const bool divides = function == "div";
+  const bool known = divides || function == "add" || function == "sub" || function == "mul";
+  if (!known || node.inputs() != 2) return false;
+  const auto is_integer = [&](std::size_t i) {
+    if (node.IsConstant(i)) return false;
+    const std::int64_t type = node.AnySourceAt(i).type;
+    return type == kOnnxInt32 || type == kOnnxInt64;
+  };
+  const std::size_t value_input = is_integer(0) ? 0 : 1;
+  if (!is_integer(value_input)) return false;
+  const auto most_at = [&](std::size_t i) -> double {
+    std::optional<double> most = 0;
+    if (node.IsConstant(i)) {
+      for (const double x : ValuesOf(node.ConstantAt(i))) most = std::max(*most, std::abs(x));
+    } else {
+      most = MostOf(node.AnySourceAt(i));
+    }
+    if (most) return *most;
+    throw UnsupportedNode(fmt::format(
+        "its input {} is of integers of unknown size: f32 may not represent the result", i));
+  };
+  const double first = most_at(0), second = most_at(1);
+  if (divides && node.IsConstant(1)) {
+    const std::vector<double> divisors = ValuesOf(node.ConstantAt(1));
+    if (std::count(divisors.begin(), divisors.end(), 0.0) > 0) {
+      throw UnsupportedNode("a division of integers by 0");
+    }
+  }
+  const double most = function == "mul" ? first * second : divides ? first : first + second;
+  // A quotient of larger numbers may round up to an integer.
+  if (std::max({first, second, most}) > (divides ? kMostExact / 4 : kMostExact)) {
+    throw UnsupportedNode(
+        fmt::format("its result may reach {:.0f}, and f32 is exact up to 2^24", most));
+  }
+  const std::int64_t type = node.AnySourceAt(value_input).type;
+  ImportedValue result = AddBinaryOfInputs(node, function, 0, 1);
+  if (divides) result = AddUnary(node, "trunc", result);
+  result.type = type;
+  result.most = most;
+  node.Produce(std::move(result));
+  return true;
 }
 
 ModelTensor ScalarTensor(double value) { return MakeTensor({}, DataType::kF32, {value}); }
@@ -92,29 +152,50 @@ namespace {
 template <const char* kFunction>
 void ImportBinary(NodeImport& node) {
   if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  if (ImportedOnIntegers(node, kFunction)) return;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (!node.IsConstant(i)) static_cast<void>(node.SourceAt(i));  // throws if it is not of float
+  }
   node.Produce(AddBinaryOfInputs(node, kFunction, 0, 1));
 }
 
 void ImportMod(NodeImport& node) {
-  if (node.node().Int("fmod", 0) != 1) throw UnsupportedNode("fmod 0 is for integers");
-  node.Produce(AddBinaryOfInputs(node, "fmod", 0, 1));
+  const bool fmod = node.node().Int("fmod", 0) != 0;
+  const std::int64_t type = node.AnySourceAt(node.IsConstant(0) ? 1 : 0).type;
+  if (!fmod && type == kOnnxFloat) throw UnsupportedNode("fmod 0 is for integers");
+  ImportedValue result = AddBinaryOfInputs(node, fmod ? "fmod" : "mod", 0, 1);
+  result.type = type;
+  if (!fmod && node.IsConstant(1)) {
+    double most = 0;
+    for (const double divisor : ValuesOf(node.ConstantAt(1))) {
+      most = std::max(most, std::abs(divisor));
+    }
+    result.most = most;
+  }
+  node.Produce(std::move(result));
 }
 
 // The function of all inputs, one after the other. The values come first: one input at least is no
-// constant.
+// constant. A maximum or minimum of integers is exact.
 ImportedValue AddChain(NodeImport& node, std::string_view function) {
   std::vector<std::size_t> values, constants;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
     (node.IsConstant(i) ? constants : values).push_back(i);
   }
   if (values.empty()) throw UnsupportedNode("it computes on constants alone");
-  ImportedValue result = node.SourceAt(values.front());
+  const bool chooses = function == "max" || function == "min";
+  const auto source_at = [&](std::size_t i) {
+    return chooses ? node.AnySourceAt(i) : node.SourceAt(i);
+  };
+  ImportedValue result = source_at(values.front());
+  const std::int64_t type = result.type;
   for (std::size_t i = 1; i < values.size(); ++i) {
-    result = AddBinary(node, function, result, node.SourceAt(values[i]));
+    result = AddBinary(node, function, result, source_at(values[i]));
   }
   for (const std::size_t i : constants) {
     result = AddBinary(node, function, result, node.ConstantAt(i));
   }
+  result.type = type;
   return result;
 }
 

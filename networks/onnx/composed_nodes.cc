@@ -1,5 +1,7 @@
 // Normalizations and LogSoftmax, composed of reductions and element-wise layers.
 
+#include "networks/onnx/composed_nodes.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,21 +11,27 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/reduce/reduce.h"
 #include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
 
-namespace {
-
-// The reduced axes stay, with an extent of 1.
 ImportedValue AddReduction(NodeImport& node, ReduceAlgorithm algorithm, const ImportedValue& value,
                            const std::vector<int>& axes) {
   const ValueId source = node.Plain(value);
   const auto op = std::make_shared<ReduceOp>(algorithm, node.ShapeOf(source), axes);
   return {node.AddLayer(op, {source}), op->dst_shape()};
 }
+
+// The maximum comes first: without it, large values would lose digits.
+ImportedValue AddLogSoftmax(NodeImport& node, const ImportedValue& value, int axis) {
+  const ImportedValue shifted =
+      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));
+  return AddBinary(node, "sub", shifted,
+                   AddReduction(node, ReduceAlgorithm::kLogSumExp, shifted, {axis}));
+}
+
+namespace {
 
 std::vector<int> AxesFrom(int first, const Shape& shape) {
   std::vector<int> axes(static_cast<std::size_t>(std::max(shape.rank() - first, 0)));
@@ -51,33 +59,56 @@ void ImportLogSoftmax(NodeImport& node) {
     value.shape = Shape{rows, shape.elements() / rows};
     axis = 1;
   }
-  // The maximum comes first: without it, large values would lose digits.
-  value = AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));
-  ImportedValue result =
-      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kLogSumExp, value, {axis}));
+  ImportedValue result = AddLogSoftmax(node, value, axis);
   result.shape = shape;
   node.Produce(std::move(result));
+}
+
+// value - mean.
+ImportedValue AddCentred(NodeImport& node, const ImportedValue& value,
+                         const std::vector<int>& axes) {
+  return AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
+}
+
+ImportedValue AddVariance(NodeImport& node, const ImportedValue& centred,
+                          const std::vector<int>& axes) {
+  return AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
+}
+
+struct Deviation {
+  ImportedValue centred, deviation;  // value - mean, and sqrt(variance + epsilon)
+};
+
+Deviation AddDeviation(NodeImport& node, const ImportedValue& value, const std::vector<int>& axes,
+                       double epsilon) {
+  const ImportedValue centred = AddCentred(node, value, axes);
+  ImportedValue variance = AddVariance(node, centred, axes);
+  if (epsilon != 0) variance = AddBinary(node, "add", variance, ScalarTensor(epsilon));
+  return {centred, AddUnary(node, "sqrt", variance)};
 }
 
 // (value - mean) / sqrt(variance + epsilon) over the axes.
 ImportedValue AddNormalization(NodeImport& node, const ImportedValue& value,
                                const std::vector<int>& axes, double epsilon) {
-  const ImportedValue centred =
-      AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMean, value, axes));
-  ImportedValue variance =
-      AddReduction(node, ReduceAlgorithm::kMean, AddUnary(node, "square", centred), axes);
-  if (epsilon != 0) variance = AddBinary(node, "add", variance, ScalarTensor(epsilon));
-  return AddBinary(node, "div", centred, AddUnary(node, "sqrt", variance));
+  const Deviation parts = AddDeviation(node, value, axes, epsilon);
+  return AddBinary(node, "div", parts.centred, parts.deviation);
 }
 
+// The second result is the mean, and the third one the reciprocal deviation.
 void ImportLayerNormalization(NodeImport& node) {
-  for (std::size_t i = 1; i < node.node().outputs.size(); ++i) {
-    if (node.IsRead(i)) throw UnsupportedNode("a result other than the first one");
-  }
   const ImportedValue value = node.SourceAt(0);
+  const std::vector<int> axes = AxesFrom(AxisOf(node, value.shape, -1), value.shape);
   const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
-  ImportedValue result =
-      AddNormalization(node, value, AxesFrom(AxisOf(node, value.shape, -1), value.shape), epsilon);
+  const std::size_t outputs = node.node().outputs.size();
+  if (outputs > 1 && node.IsRead(1)) {
+    node.Produce(AddReduction(node, ReduceAlgorithm::kMean, value, axes), 1);
+  }
+  if (outputs > 2 && node.IsRead(2)) {
+    node.Produce(AddUnary(node, "reciprocal", AddDeviation(node, value, axes, epsilon).deviation),
+                 2);
+  }
+  if (!node.IsRead(0)) return;
+  ImportedValue result = AddNormalization(node, value, axes, epsilon);
   result = AddBinary(node, "mul", result, node.ConstantAt(1));
   if (node.Has(2)) result = AddBinary(node, "add", result, node.ConstantAt(2));
   node.Produce(std::move(result));
@@ -113,12 +144,81 @@ void ImportMeanVarianceNormalization(NodeImport& node) {
   node.Produce(AddNormalization(node, value, axes, 0));
 }
 
+// The channels are in groups, which are normalized like the channels of an instance normalization.
+// Before opset 21 the scale and shift have one element for each group.
+void ImportGroupNormalization(NodeImport& node) {
+  ImportedValue value = node.SourceAt(0);
+  const Shape shape = value.shape;
+  const std::int64_t groups = node.node().Int("num_groups", 0);
+  if (shape.rank() < 2 || groups < 1 || groups > shape[1] || shape[1] % groups != 0) {
+    throw UnsupportedNode(fmt::format("{} groups of {}", groups, shape.ToString()));
+  }
+  value.shape = Shape{shape[0], groups, shape.elements() / shape[0] / groups};
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  ImportedValue result = AddNormalization(node, value, {2}, epsilon);
+  const std::int64_t rows = node.opset() < 21 ? groups : shape[1];
+  result.shape = Shape{shape[0], rows, shape.elements() / shape[0] / rows};
+  result = AddBinary(node, "mul", result, PerChannel(node.ConstantAt(1), result.shape));
+  result = AddBinary(node, "add", result, PerChannel(node.ConstantAt(2), result.shape));
+  result.shape = shape;
+  node.Produce(std::move(result));
+}
+
+void ImportLpNormalization(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  const std::int64_t p = node.node().Int("p", 2);
+  if (p != 1 && p != 2) throw UnsupportedNode(fmt::format("p {}", p));
+  const ImportedValue norm =
+      AddReduction(node, p == 1 ? ReduceAlgorithm::kL1 : ReduceAlgorithm::kL2, value,
+                   {AxisOf(node, value.shape, -1)});
+  node.Produce(AddBinary(node, "div", value, norm));
+}
+
+// momentum * average + (1 - momentum) * statistic.
+ImportedValue AddMovingAverage(NodeImport& node, std::size_t average_input,
+                               ImportedValue statistic) {
+  const auto momentum = static_cast<double>(node.node().Float("momentum", 0.9F));
+  const ModelTensor& average = node.ConstantAt(average_input);
+  statistic.shape = average.shape;
+  std::vector<double> kept = ValuesOf(average);
+  for (double& value : kept) value *= momentum;
+  return AddBinary(node, "add", AddBinary(node, "mul", statistic, ScalarTensor(1 - momentum)),
+                   MakeTensor(average.shape, DataType::kF32, std::move(kept)));
+}
+
+const NodeRegistration kGroupNormalization("GroupNormalization", ImportGroupNormalization);
 const NodeRegistration kInstanceNormalization("InstanceNormalization", ImportInstanceNormalization);
 const NodeRegistration kLayerNormalization("LayerNormalization", ImportLayerNormalization);
 const NodeRegistration kLogSoftmax("LogSoftmax", ImportLogSoftmax);
+const NodeRegistration kLpNormalization("LpNormalization", ImportLpNormalization);
 const NodeRegistration kMeanVarianceNormalization("MeanVarianceNormalization",
                                                   ImportMeanVarianceNormalization);
 
 }  // namespace
+
+void ImportNormalizationOfBatch(NodeImport& node) {
+  const ImportedValue value = node.SourceAt(0);
+  const Shape& shape = value.shape;
+  if (shape.rank() < 3 || node.ConstantAt(3).elements() != shape[1] ||
+      node.ConstantAt(4).elements() != shape[1]) {
+    throw UnsupportedNode(fmt::format("training_mode on {}", shape.ToString()));
+  }
+  std::vector<int> axes = AxesFrom(1, shape);
+  axes.front() = 0;
+  const auto epsilon = static_cast<double>(node.node().Float("epsilon", 1e-5F));
+  const std::size_t outputs = node.node().outputs.size();
+  if (outputs > 1 && node.IsRead(1)) {
+    node.Produce(AddMovingAverage(node, 3, AddReduction(node, ReduceAlgorithm::kMean, value, axes)),
+                 1);
+  }
+  if (outputs > 2 && node.IsRead(2)) {
+    node.Produce(AddMovingAverage(node, 4, AddVariance(node, AddCentred(node, value, axes), axes)),
+                 2);
+  }
+  if (!node.IsRead(0)) return;
+  ImportedValue result = AddNormalization(node, value, axes, epsilon);
+  result = AddBinary(node, "mul", result, PerChannel(node.ConstantAt(1), shape));
+  node.Produce(AddBinary(node, "add", result, PerChannel(node.ConstantAt(2), shape)));
+}
 
 }  // namespace topdnn

@@ -1,4 +1,4 @@
-// Relu, Clip, Dropout, Add, Concat, the reductions, and a Cast that changes nothing.
+// Relu, Clip, Dropout, Add, Concat and the reductions.
 
 #include <fmt/format.h>
 
@@ -27,11 +27,15 @@ namespace {
 
 // Adds a layer that keeps the shape, including a pending reshape.
 template <typename MakeOp>
-void ImportElementwise(NodeImport& node, MakeOp make) {
-  ImportedValue value = node.SourceAt(0);
+void ImportElementwise(NodeImport& node, ImportedValue value, MakeOp make) {
   const ValueId source = node.Elements(value);
   value.value = node.AddLayer(make(node.ShapeOf(source)), {source});
   node.Produce(std::move(value));
+}
+
+template <typename MakeOp>
+void ImportElementwise(NodeImport& node, MakeOp make) {
+  ImportElementwise(node, node.SourceAt(0), make);
 }
 
 float ScalarAt(const NodeImport& node, std::size_t input, float otherwise) {
@@ -96,6 +100,12 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
     node.Produce({result, reduce->dst_shape(), {}, NameOfNode(node.node(), node.index())});
     return;
   }
+  if (reduce->dst_shape().rank() == 0) {
+    // A layer can read a tensor of one element as any shape, and a scalar as none.
+    const auto kept = std::make_shared<ReduceOp>(algorithm, shape, axes, true);
+    node.Produce({node.AddLayer(kept, {value}), Shape{}});
+    return;
+  }
   const ValueId result = node.AddLayer(reduce, {value});
   node.Produce({result, node.ShapeOf(result)});
 }
@@ -116,26 +126,56 @@ void ImportHardSigmoid(NodeImport& node) {
   });
 }
 
+// Bounds that the network computes, or one of them.
+void ClipByValues(NodeImport& node) {
+  ImportedValue result = node.SourceAt(0);
+  for (const std::size_t input : {1, 2}) {
+    if (!node.Has(input)) continue;
+    const char* const function = input == 1 ? "max" : "min";
+    if (node.IsConstant(input)) {
+      const auto bound = static_cast<double>(ScalarAt(node, input, 0));
+      result = AddBinary(node, function, result, ScalarTensor(bound));
+      continue;
+    }
+    ImportedValue bound = node.SourceAt(input);
+    if (bound.shape.elements() != 1) {
+      throw UnsupportedNode(
+          fmt::format("its input {} is {}, not a scalar", input, bound.shape.ToString()));
+    }
+    bound.shape = Shape{};
+    result = AddBinary(node, function, result, bound);
+  }
+  node.Produce(std::move(result));
+}
+
 void ImportClip(NodeImport& node) {
+  if ((node.Has(1) && !node.IsConstant(1)) || (node.Has(2) && !node.IsConstant(2))) {
+    ClipByValues(node);
+    return;
+  }
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const bool by_input = node.opset() >= 11;
   const float lowest =
       by_input ? ScalarAt(node, 1, -kInfinity) : node.node().Float("min", -kInfinity);
   const float highest =
       by_input ? ScalarAt(node, 2, kInfinity) : node.node().Float("max", kInfinity);
-  ImportElementwise(node, [&](const Shape& shape) -> std::shared_ptr<const Op> {
-    if (lowest == 0 && highest == kInfinity) return std::make_shared<ReluOp>(shape);
-    if (lowest == 0 && highest > 0) return std::make_shared<ReluOp>(shape, highest);
-    return std::make_shared<ClipOp>(shape, lowest, highest);
-  });
+  // The bounds of integers are exact in f32, like the integers.
+  ImportElementwise(node, node.AnySourceAt(0),
+                    [&](const Shape& shape) -> std::shared_ptr<const Op> {
+                      if (lowest == 0 && highest == kInfinity)
+                        return std::make_shared<ReluOp>(shape);
+                      if (lowest == 0 && highest > 0)
+                        return std::make_shared<ReluOp>(shape, highest);
+                      return std::make_shared<ClipOp>(shape, lowest, highest);
+                    });
 }
 
 void ImportDropout(NodeImport& node) {
   const bool by_input = node.opset() >= 12;
-  if (by_input && ScalarAt(node, 2, 0.0F) != 0) {
+  const float ratio = by_input ? ScalarAt(node, 1, 0.5F) : node.node().Float("ratio", 0.5F);
+  if (by_input && ratio != 0 && ScalarAt(node, 2, 0.0F) != 0) {
     throw UnsupportedNode("training_mode: export the network for inference");
   }
-  const float ratio = by_input ? ScalarAt(node, 1, 0.5F) : node.node().Float("ratio", 0.5F);
   const auto seed = static_cast<std::uint32_t>(node.node().Int("seed", node.index()));
   ImportElementwise(
       node, [&](const Shape& shape) { return std::make_shared<DropoutOp>(shape, ratio, seed); });
@@ -143,6 +183,7 @@ void ImportDropout(NodeImport& node) {
 
 // Add and Sum.
 void ImportAdd(NodeImport& node) {
+  if (ImportedOnIntegers(node, "add")) return;
   if (node.inputs() == 2 && (node.IsConstant(0) || node.IsConstant(1))) {
     AddConstant(node, node.IsConstant(0) ? 0 : 1);
     return;
@@ -177,11 +218,15 @@ void ImportAdd(NodeImport& node) {
 // before it, if there is one: DenseNet and Inception v2 of Caffe2 have their scales in such nodes.
 void ImportMul(NodeImport& node) {
   if (node.inputs() != 2) throw UnsupportedNode("it needs two inputs");
+  if (ImportedOnIntegers(node, "mul")) return;
   const std::size_t constant_input = node.IsConstant(0) ? 0 : 1;
   const std::size_t value_input = 1 - constant_input;
   const auto norm = node.NormAt(value_input);
   if (!norm || !node.IsConstant(constant_input) ||
       !IsPerChannel(node.ConstantAt(constant_input), node.SourceAt(value_input).shape)) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (!node.IsConstant(i)) static_cast<void>(node.SourceAt(i));  // throws if it is not of float
+    }
     node.Produce(AddBinaryOfInputs(node, "mul", 0, 1));
     return;
   }
@@ -277,19 +322,7 @@ void ImportReduction(NodeImport& node) {
   ImportReduce(node, kAlgorithm, by_input ? 1 : node.inputs());
 }
 
-void ImportCastOfValue(NodeImport& node) {
-  const std::int64_t to = node.node().Int("to", 0);
-  if (to == kOnnxDouble) {
-    throw UnsupportedNode("a cast to double: topdnn computes in f32; export the model in float");
-  }
-  if (to != kOnnxFloat) {
-    throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", to));
-  }
-  node.Produce(node.SourceAt(0));
-}
-
 const NodeRegistration kAdd("Add", ImportAdd);
-const NodeRegistration kCast("Cast", ImportCastOfValue);
 const NodeRegistration kClip("Clip", ImportClip);
 const NodeRegistration kConcat("Concat", ImportConcat);
 const NodeRegistration kDropout("Dropout", ImportDropout);

@@ -15,15 +15,20 @@ namespace {
 // ONNX 1.8, which introduced opset 13. Readers of that time accept no newer version.
 constexpr std::int64_t kIrVersion = 7;
 
-// Describes an f32 tensor whose first extent is open.
-void Describe(onnx::ValueInfoProto& value, const std::string& name, const Shape& shape) {
+// Whether the value has a row for each of the images. A single number applies to all of them.
+bool HasRows(const Shape& shape, const Shape& images) {
+  return shape[0] == images[0] && (shape.rank() == images.rank() || shape.elements() > shape[0]);
+}
+
+// Describes an f32 tensor, whose first extent may be open.
+void Describe(onnx::ValueInfoProto& value, const std::string& name, const Shape& shape, bool open) {
   value.set_name(name);
   auto& type = *value.mutable_type()->mutable_tensor_type();
   type.set_elem_type(onnx::TensorProto::FLOAT);
   type.mutable_shape();
   for (int d = 0; d < shape.rank(); ++d) {
     auto& dim = *type.mutable_shape()->add_dim();
-    if (d == 0) {
+    if (d == 0 && open) {
       dim.set_dim_param("N");
     } else {
       dim.set_dim_value(shape[d]);
@@ -45,8 +50,14 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
   onnx::GraphProto& proto = *model.mutable_graph();
   proto.set_name(graph.name());
   std::vector<std::string> names(graph.values().size());
-  names.front() = "input";
-  std::set<std::string> used_names = {"input", "output"};
+  std::set<std::string> used_names = {"output"};
+  for (ValueId input = 0; input < graph.inputs(); ++input) {
+    const auto at = static_cast<std::size_t>(input);
+    names[at] = graph.values()[at].name;
+    used_names.insert(names[at]);
+    Describe(*proto.add_input(), names[at], graph.shape(input),
+             HasRows(graph.shape(input), graph.shape(0)));
+  }
   for (const GraphNode& layer : graph.nodes()) {
     const NodeWriter* write = FindWriter(layer.op->kind());
     if (write == nullptr) {
@@ -61,8 +72,12 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
                                   layer.op->kind(), error.what()));
     }
   }
-  Describe(*proto.add_input(), "input", graph.shape(0));
-  Describe(*proto.add_output(), "output", graph.shape(graph.output()));
+  std::set<ValueId> described;
+  for (const ValueId output : graph.outputs()) {
+    if (!described.insert(output).second) continue;
+    Describe(*proto.add_output(), names[static_cast<std::size_t>(output)], graph.shape(output),
+             true);
+  }
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {
     throw OnnxError(fmt::format("{} is larger than the 2 GiB of an ONNX file", graph.name()));

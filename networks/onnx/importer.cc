@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/softmax/softmax.h"
+#include "networks/onnx/input_shapes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -24,7 +25,10 @@ class Importer {
   ImportedNetwork Run();
 
  private:
-  void AddInput();
+  void ChooseOutputs();
+  void AddInputs();
+  void FindValuesOfFileBatch(const std::vector<const ModelInput*>& read, std::int64_t batch);
+  void ImportNodes();
   void Define(const std::string& name, NamedValue value);
   void FindNeeded();
   bool IsNeeded(const ModelNode& node) const;
@@ -36,11 +40,13 @@ class Importer {
         .push_back(NameOfNode(state_.model.nodes[static_cast<std::size_t>(index)], index));
   }
   void ThrowRefused() const;
+  // An output of the model, and its value in the graph.
+  ImportedOutput FindOutput(const std::string& name, ValueId& value) const;
   ImportedNetwork Finish();
 
   ImportState state_;
   std::set<std::string> needed_;  // values
-  std::string input_name_, output_name_;
+  std::vector<std::string> inputs_, outputs_;
   // Nodes by operation and reason.
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> refused_;
 };
@@ -51,78 +57,85 @@ void Importer::Define(const std::string& name, NamedValue value) {
   }
 }
 
-// Adds the input. Its shape is the model's, with open dimensions set by the options.
-void Importer::AddInput() {
+// Adds the inputs that the outputs depend on, the image first. A model without such an input keeps
+// its first one: the missing layers are the error then.
+void Importer::AddInputs() {
   const auto& inputs = state_.model.inputs;
-  if (inputs.size() != 1) {
-    std::vector<std::string> names;
-    names.reserve(inputs.size());
-    for (const ModelInput& input : inputs) names.push_back(Printable(input.name));
-    throw OnnxError(fmt::format("{} inputs ({}): only networks with one input are supported",
-                                names.size(), fmt::join(names, ", ")));
+  if (inputs.empty()) throw OnnxError("it has no input; export the model with one");
+  CheckGivenNames(inputs, state_.options);
+  std::vector<const ModelInput*> read;
+  for (const ModelInput& input : inputs) {
+    if (inputs.size() == 1 || needed_.count(input.name) > 0) read.push_back(&input);
   }
-  const ModelInput& input = inputs.front();
-  const ImportOptions& options = state_.options;
-  input_name_ = input.name;
-  const std::string what = fmt::format("input {}", Printable(input.name));
-  if (input.is_double) {
-    throw OnnxError(what + ": of double, and topdnn computes in f32; export the model in float");
+  if (read.empty()) read.push_back(&inputs.front());
+  constexpr std::size_t kImageDimensions = 4;
+  const auto image = std::find_if(read.begin(), read.end(), [](const ModelInput* input) {
+    return input->dims.size() == kImageDimensions;
+  });
+  if (image != read.end()) std::rotate(read.begin(), image, image + 1);
+  const std::vector<Shape> shapes = SettleInputShapes(read, state_.options);
+  FindValuesOfFileBatch(read, shapes.front()[0]);
+  // Values are named after layers and inputs, and an export names its only output "output".
+  if (read.size() > 1) state_.layers.insert({"input", "output"});
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    std::string name = i == 0 ? "input" : Printable(read[i]->name);
+    while (i > 0 && !state_.layers.insert(name).second) name += "_input";
+    inputs_.push_back(read[i]->name);
+    Define(read[i]->name,
+           ImportedValue{state_.graph.AddInput(shapes[i], std::move(name)), shapes[i]});
   }
-  if (!input.is_float) throw OnnxError(what + ": not of float");
-  constexpr std::size_t kMaxDimensions = 6;
-  if (!input.has_shape || input.dims.empty() || input.dims.size() > kMaxDimensions) {
-    throw OnnxError(what + ": its shape must have 1 to 6 dimensions");
-  }
-  std::vector<std::int64_t> extents;
-  bool size_settled = false;
-  for (std::size_t d = 0; d < input.dims.size(); ++d) {
-    const auto given = options.input && options.input->rank() == static_cast<int>(input.dims.size())
-                           ? std::optional((*options.input)[static_cast<int>(d)])
-                           : std::nullopt;
-    if (d == 0) {
-      const std::int64_t own = input.dims[0].value_or(options.open_batch);
-      extents.push_back(options.batch.value_or(given.value_or(own)));
-    } else if (input.dims[d] || given) {
-      extents.push_back(input.dims[d] ? *input.dims[d] : *given);
-    } else if (d >= 2 && options.open_size) {
-      extents.push_back(*options.open_size);
-      size_settled = true;
-    } else {
-      throw OnnxError(fmt::format(
-          "{}: dimension {} is open; {}", what, d,
-          d >= 2 ? "give the height and width by --size" : "export the model with a fixed one"));
-    }
-  }
-  if (options.open_size && !size_settled) {
-    throw OnnxError(what + ": its height and width are fixed; leave --size out");
-  }
-  const Shape shape(std::move(extents));
-  if (options.input && shape != *options.input) {
-    throw OnnxError(
-        fmt::format("{} is {}, not {}", what, shape.ToString(), options.input->ToString()));
-  }
-  for (const std::int64_t extent : shape.extents()) {
-    if (extent < 1) throw OnnxError(fmt::format("{}: invalid extent {}", what, extent));
-  }
-  const auto elements = static_cast<std::size_t>(shape.elements());
-  if (options.memory_limit != 0 && elements > options.memory_limit / sizeof(float)) {
-    throw OnnxError(
-        fmt::format("{} of {} does not fit the memory that may be used", what, shape.ToString()));
-  }
-  Define(input.name, ImportedValue{state_.graph.AddInput(shape), shape});
 }
 
-// Finds the nodes that the output depends on, from the last node to the first. Other nodes are
+// Imports the model with the batch that it fixes for the image, if that is another one.
+void Importer::FindValuesOfFileBatch(const std::vector<const ModelInput*>& read,
+                                     std::int64_t batch) {
+  if (read.front()->dims.empty()) return;
+  const std::optional<std::int64_t> own = read.front()->dims.front();
+  if (!own || *own == batch) return;
+  const ImportOptions options = WithBatch(state_.options, batch, *own);
+  Importer with_own(state_.model, options);
+  try {
+    with_own.ImportNodes();
+  } catch (const OnnxError&) {
+    return;  // this import refuses the same, or does without
+  }
+  for (const auto& [name, value] : with_own.state_.values) {
+    const auto* constant = std::get_if<Constant>(&value);
+    constexpr std::int64_t kMostExtents = 32;  // larger constants are no shapes
+    if (constant != nullptr && (*constant)->elements() <= kMostExtents) {
+      state_.of_file_batch[name] = {(*constant)->shape, *constant};
+    } else if (const auto* imported = std::get_if<ImportedValue>(&value)) {
+      state_.of_file_batch[name] = {imported->shape};
+    }
+  }
+}
+
+// The chosen outputs, or all of the model.
+void Importer::ChooseOutputs() {
+  const std::vector<std::string>& own = state_.model.outputs;
+  if (own.empty()) throw OnnxError("it has no output; export the model with one");
+  for (const std::string& output : state_.options.outputs) {
+    if (std::find(own.begin(), own.end(), output) == own.end()) {
+      std::vector<std::string> names;
+      for (const std::string& name : own) names.push_back(Printable(name));
+      throw OnnxError(fmt::format("it has no output {}; there are: {}", Printable(output),
+                                  fmt::join(names, ", ")));
+    }
+    if (std::find(outputs_.begin(), outputs_.end(), output) == outputs_.end()) {
+      outputs_.push_back(output);
+    }
+  }
+  if (outputs_.empty()) outputs_ = own;
+}
+
+// Finds the nodes that the outputs depend on, from the last node to the first. Other nodes are
 // dropped.
 void Importer::FindNeeded() {
   const Model& model = state_.model;
-  if (model.outputs.size() != 1) {
-    throw OnnxError(fmt::format("{} outputs: only networks with one output are supported",
-                                model.outputs.size()));
+  for (const std::string& output : outputs_) {
+    needed_.insert(output);
+    state_.readers[output].push_back(-1);
   }
-  output_name_ = model.outputs.front();
-  needed_.insert(output_name_);
-  state_.readers[output_name_].push_back(-1);
   for (int index = static_cast<int>(model.nodes.size()) - 1; index >= 0; --index) {
     const ModelNode& node = model.nodes[static_cast<std::size_t>(index)];
     if (!IsNeeded(node)) continue;
@@ -143,9 +156,10 @@ bool Importer::IsNeeded(const ModelNode& node) const {
 void Importer::CheckReads(const ModelNode& node, int index) const {
   for (const std::string& input : node.inputs) {
     if (input.empty() || state_.values.count(input) > 0) continue;
-    throw OnnxError(fmt::format("{} ({}) reads {}, which no node computes; the file is damaged",
-                                NameOfNode(node, index), Printable(node.op_type),
-                                Printable(input)));
+    throw OnnxError(
+        fmt::format("{} ({}) reads {}, which no node computes and which is no input; if the graph "
+                    "is a part of a larger one, declare it as an input, otherwise export it again",
+                    NameOfNode(node, index), Printable(node.op_type), Printable(input)));
   }
 }
 
@@ -211,33 +225,54 @@ void Importer::ThrowRefused() const {
     list += fmt::format("{}{} at {} ({})", list.empty() ? "" : "; ", key.first,
                         fmt::join(nodes.begin(), end, ", "), key.second);
   }
-  throw OnnxError(fmt::format("operations that are not supported: {}{}", list,
-                              left == 0 ? "" : fmt::format("; and {} nodes more", left)));
+  throw OnnxError(
+      fmt::format("operations that are not supported: {}{}{}", list,
+                  left == 0 ? "" : fmt::format("; and {} nodes more", left),
+                  outputs_.size() == 1
+                      ? ""
+                      : fmt::format("; --onnx-output chooses some of the {} outputs, if these do "
+                                    "without",
+                                    outputs_.size())));
+}
+
+ImportedOutput Importer::FindOutput(const std::string& name, ValueId& value) const {
+  const std::string printable = Printable(name);
+  const auto found = state_.values.find(name);
+  if (found == state_.values.end()) {
+    throw OnnxError(fmt::format("no node computes the output {}; the file is damaged", printable));
+  }
+  const auto* output = std::get_if<ImportedValue>(&found->second);
+  if (output == nullptr || state_.graph.IsInput(output->value)) {
+    throw OnnxError(fmt::format(
+        "no layer leads from its input to its output{}",
+        outputs_.size() == 1 ? ""
+                             : fmt::format(" {}; choose the others by --onnx-output", printable)));
+  }
+  if (!output->pad.none()) throw OnnxError("its last node is a Pad");
+  if (output->quantized) throw OnnxError("its result is quantized; end it with a DequantizeLinear");
+  value = output->value;
+  return {name, output->shape};
 }
 
 ImportedNetwork Importer::Finish() {
-  const auto found = state_.values.find(output_name_);
-  if (found == state_.values.end()) {
-    throw OnnxError(fmt::format("no node computes the output {}; the file is damaged",
-                                Printable(output_name_)));
+  std::vector<ImportedOutput> outputs;
+  std::vector<ValueId> values(outputs_.size(), -1);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    outputs.push_back(FindOutput(outputs_[i], values[i]));
   }
-  const auto* output = std::get_if<ImportedValue>(&found->second);
-  if (output == nullptr || state_.graph.nodes().empty() || output->value != state_.graph.output()) {
-    throw OnnxError("no layer leads from its input to its output");
-  }
-  if (!output->pad.none()) throw OnnxError("its last node is a Pad");
+  state_.graph.SetOutputs(std::move(values));
   if (const std::string why = UnpairedQuantization(state_.graph); !why.empty()) {
     throw OnnxError(why);
   }
   QuantizedNetwork network = IntegerGraph(
       {std::move(state_.graph), std::move(state_.parameters), std::move(state_.weight_scales)});
-  return {std::move(network.graph), std::move(network.parameters), input_name_, output_name_,
-          output->shape};
+  return {std::move(network.graph), std::move(network.parameters), inputs_, std::move(outputs)};
 }
 
-ImportedNetwork Importer::Run() {
-  AddInput();
+void Importer::ImportNodes() {
+  ChooseOutputs();
   FindNeeded();
+  AddInputs();
   for (const auto& [name, tensor] : state_.model.initializers) Define(name, tensor);
   const auto& nodes = state_.model.nodes;
   // Constants first, because a bias may come after the product that it is added to.
@@ -247,9 +282,20 @@ ImportedNetwork Importer::Run() {
   }
   for (int index = 0; index < static_cast<int>(nodes.size()); ++index) {
     const ModelNode& node = nodes[static_cast<std::size_t>(index)];
-    if (node.op_type == "Constant" || !IsNeeded(node) || state_.absorbed.count(index) > 0) continue;
-    ImportNode(index);
+    if (node.op_type == "Constant" || !IsNeeded(node)) continue;
+    if (state_.absorbed.count(index) == 0) {
+      ImportNode(index);
+      continue;
+    }
+    // Its result is that of the node that it is part of, or unknown if that node is refused.
+    for (const std::string& output : node.outputs) {
+      state_.values.try_emplace(output, std::monostate());
+    }
   }
+}
+
+ImportedNetwork Importer::Run() {
+  ImportNodes();
   ThrowRefused();
   return Finish();
 }
@@ -257,7 +303,9 @@ ImportedNetwork Importer::Run() {
 // The same graph without its last node, a softmax.
 Graph WithoutLast(const Graph& graph) {
   Graph shorter(graph.name());
-  shorter.AddInput(graph.shape(0));
+  for (ValueId input = 0; input < graph.inputs(); ++input) {
+    shorter.AddInput(graph.shape(input), graph.values()[static_cast<std::size_t>(input)].name);
+  }
   for (std::size_t i = 0; i + 1 < graph.nodes().size(); ++i) {
     const GraphNode& node = graph.nodes()[i];
     shorter.Add(node.name, node.op, node.inputs);
@@ -269,13 +317,14 @@ Graph WithoutLast(const Graph& graph) {
 
 ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options) {
   try {
-    const Model model = ParseModel(bytes, options.memory_limit);
+    const Model model = ParseModel(bytes, options.memory_limit, options.folder);
     ImportedNetwork network = Importer(model, options).Run();
     const auto& nodes = network.graph.nodes();
-    if (options.drop_final_softmax && nodes.size() > 1 &&
+    if (options.drop_final_softmax && nodes.size() > 1 && network.outputs.size() == 1 &&
+        network.graph.IsOutput(nodes.back().output) &&
         dynamic_cast<const SoftmaxOp*>(nodes.back().op.get()) != nullptr) {
       network.graph = WithoutLast(network.graph);
-      network.output = network.graph.shape(network.graph.output());
+      network.outputs.front().shape = network.graph.shape(network.graph.output());
     }
     CheckParameters(network.graph, network.parameters);
     return network;

@@ -1,19 +1,22 @@
 // Imports an ONNX model as a graph and the values of its parameters.
 //
-// The network must have one image input and one output, and consist of operations that have a
-// translator (node_import.h). Some nodes become part of another layer: a padding before a
-// convolution, an addition of a bias after it, a flattening before an inner product. Nodes that
-// depend only on shapes are computed at import. Layers between a DequantizeLinear and a
-// QuantizeLinear become integer layers (networks/quantized_graph.h).
+// The network consists of operations that have a translator (node_import.h). Of several outputs the
+// caller may choose; nodes and inputs that no chosen output depends on are left out. Some nodes
+// become part of another layer: a padding before a convolution, an addition of a bias after it, a
+// flattening before an inner product. Nodes that depend only on shapes are computed at import.
+// Layers between a DequantizeLinear and a QuantizeLinear become integer layers
+// (networks/quantized_graph.h).
 
 #ifndef TOPDNN_NETWORKS_ONNX_IMPORTER_H_
 #define TOPDNN_NETWORKS_ONNX_IMPORTER_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "networks/graph.h"
 #include "networks/onnx/model.h"
@@ -23,9 +26,14 @@ namespace topdnn {
 
 struct ImportOptions {
   std::string name = "onnx";  // name of the graph
-  // The complete shape of the input, if it is known (from an image). It must agree with the
-  // model's, except for the batch.
+  // The complete shape of the image, the network's first input, if it is known. It must agree with
+  // the model's, except for the batch.
   std::optional<Shape> input = {};
+  // The same for any input, by its name.
+  std::map<std::string, Shape> shapes = {};
+  bool shapes_of_all = false;  // an input that is not in `shapes` is an error
+  // Names of the outputs to compute. Empty: all outputs of the model.
+  std::vector<std::string> outputs = {};
   // Images per step. Absent: the model's number, or `open_batch` if that is open.
   std::optional<std::int64_t> batch = {};
   std::int64_t open_batch = 1;
@@ -33,16 +41,23 @@ struct ImportOptions {
   std::optional<std::int64_t> open_size = {};
   // Whether to drop a softmax at the end: training computes it with the loss.
   bool drop_final_softmax = false;
+  // The model's folder, for weights in other files. Empty: such weights are an error.
+  std::string folder = {};
   // Limit in bytes for reading the model, and for each tensor of the network. 0: no limit.
   std::size_t memory_limit = 0;
+};
+
+struct ImportedOutput {
+  std::string name;
+  Shape shape;  // in the model; the graph's may have more dimensions
 };
 
 struct ImportedNetwork {
   Graph graph;
   ParameterValues parameters;
-  std::string input_name;
-  std::string output_name;
-  Shape output;  // shape in the model; the graph's may have more dimensions
+  // As the graph orders them. The first input is the first one of four dimensions, if there is one.
+  std::vector<std::string> inputs;
+  std::vector<ImportedOutput> outputs;
 };
 
 // Throws OnnxError in one line. For unsupported operations the line lists all of them with their

@@ -1,7 +1,8 @@
-// Gemm and MatMul by a constant matrix: inner products.
+// Gemm and MatMul: inner products by constant weights, and products of computed matrices.
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/binary_nodes.h"
 #include "networks/onnx/node_import.h"
@@ -55,18 +57,28 @@ void FillBias(const InnerProduct& product, std::int64_t outputs, Tensor& bias) {
   }
 }
 
-void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
+ImportedValue AddTransposed(NodeImport& node, const ImportedValue& value) {
+  const ValueId matrix = node.Plain(value);
+  const auto op = std::make_shared<TransposeOp>(node.ShapeOf(matrix), std::vector<int>{1, 0});
+  return {node.AddLayer(op, {matrix}), op->dst_shape()};
+}
+
+// Adds the bias if it is not a vector, which the inner product adds itself.
+ImportedValue AddScaledMatrix(NodeImport& node, const ImportedValue& sum, const ModelTensor& bias,
+                              float beta) {
+  std::vector<double> values = ValuesOf(bias);
+  for (double& element : values) element *= static_cast<double>(beta);
+  return AddBinary(node, "add", sum, MakeTensor(bias.shape, DataType::kF32, std::move(values)));
+}
+
+// The product of a matrix, whose rows may be an image each, by constant weights.
+ImportedValue AddInnerProduct(NodeImport& node, ImportedValue source, const InnerProduct& product) {
   const Shape& shape = product.weights.shape;
-  ImportedValue source = node.SourceAt(0);
   if (shape.rank() != 2 || source.shape.rank() != 2) {
     throw UnsupportedNode(fmt::format("a product of {} by {}: topdnn supports only matrices",
                                       source.shape.ToString(), shape.ToString()));
   }
-  if (product.source_transposed) {
-    const ValueId matrix = node.Plain(source);
-    const auto op = std::make_shared<TransposeOp>(node.ShapeOf(matrix), std::vector<int>{1, 0});
-    source = {node.AddLayer(op, {matrix}), op->dst_shape()};
-  }
+  if (product.source_transposed) source = AddTransposed(node, source);
   const std::int64_t inputs = shape[product.transposed ? 1 : 0];
   const std::int64_t outputs = shape[product.transposed ? 0 : 1];
   if (inputs != source.shape[1]) {
@@ -89,33 +101,131 @@ void AddInnerProduct(NodeImport& node, const InnerProduct& product) {
   }
   if (has_bias) FillBias(product, outputs, node.NewParameter("bias", Shape{outputs}));
   const ImportedValue sum{result, node.ShapeOf(result)};
-  if (product.bias == nullptr || has_bias) {
-    node.Produce(sum);
-    return;
+  if (product.bias == nullptr || has_bias) return sum;
+  return AddScaledMatrix(node, sum, *product.bias, product.beta);
+}
+
+Shape ShapeAt(const NodeImport& node, std::size_t input) {
+  return node.IsConstant(input) ? node.ConstantAt(input).shape : node.SourceAt(input).shape;
+}
+
+// The shape as at least a matrix with `rank` dimensions: a vector is a row of the first source, and
+// a column of the second.
+Shape AsMatrices(const Shape& shape, int rank, bool first) {
+  std::vector<std::int64_t> extents = shape.extents();
+  if (extents.size() == 1) extents.insert(first ? extents.begin() : extents.end(), 1);
+  extents.insert(extents.begin(), static_cast<std::size_t>(rank) - extents.size(), 1);
+  return Shape(std::move(extents));
+}
+
+// A product of the first two inputs, in any number of dimensions.
+ImportedValue AddProduct(NodeImport& node) {
+  const Shape shapes[] = {ShapeAt(node, 0), ShapeAt(node, 1)};
+  const int rank = std::max({shapes[0].rank(), shapes[1].rank(), 2});
+  constexpr int kMaxDimensions = 12;
+  if (std::min(shapes[0].rank(), shapes[1].rank()) < 1 || rank > kMaxDimensions) {
+    throw UnsupportedNode(
+        fmt::format("a product of {} by {}", shapes[0].ToString(), shapes[1].ToString()));
   }
-  std::vector<double> values = ValuesOf(*product.bias);
-  for (double& element : values) element *= static_cast<double>(product.beta);
-  node.Produce(AddBinary(node, "add", sum,
-                         MakeTensor(product.bias->shape, DataType::kF32, std::move(values))));
+  const BinaryConstant constant = node.IsConstant(0)   ? BinaryConstant::kFirst
+                                  : node.IsConstant(1) ? BinaryConstant::kSecond
+                                                       : BinaryConstant::kNone;
+  std::vector<ValueId> sources;
+  Shape of[2];
+  for (std::size_t i = 0; i < 2; ++i) {
+    of[i] = AsMatrices(shapes[i], rank, i == 0);
+    if (node.IsConstant(i)) continue;
+    ImportedValue value = node.SourceAt(i);
+    value.shape = of[i];
+    sources.push_back(node.Plain(value));
+  }
+  const auto op = std::make_shared<MatMulOp>(of[0], of[1], constant);
+  const ValueId result = node.AddLayer(op, sources);
+  if (constant != BinaryConstant::kNone) {
+    const std::size_t i = constant == BinaryConstant::kFirst ? 0 : 1;
+    node.SetParameter("constant", node.ConstantAt(i), of[i]);
+  }
+  std::vector<std::int64_t> extents = op->dst().extents();
+  if (shapes[0].rank() == 1) extents.erase(extents.end() - 2);
+  if (shapes[1].rank() == 1) extents.pop_back();
+  return {result, Shape(std::move(extents))};
+}
+
+// The input as a matrix, transposed if the attribute says so.
+ImportedValue MatrixAt(NodeImport& node, std::size_t input, const char* attribute) {
+  const ImportedValue value = node.SourceAt(input);
+  if (value.shape.rank() != 2) {
+    throw UnsupportedNode(fmt::format("a matrix of {}", value.shape.ToString()));
+  }
+  return node.node().Int(attribute, 0) != 0 ? AddTransposed(node, value) : value;
+}
+
+// alpha A B + beta C, where the network computes B. A constant A is transposed twice:
+// A B = (B' A')'.
+ImportedValue AddGemmOfValues(NodeImport& node, float alpha) {
+  const ImportedValue second = MatrixAt(node, 1, "transB");
+  ImportedValue product;
+  if (node.IsConstant(0)) {
+    const InnerProduct turned{node.ConstantAt(0), node.node().Int("transA", 0) == 0};
+    product = AddTransposed(node, AddInnerProduct(node, AddTransposed(node, second), turned));
+  } else {
+    const ImportedValue first = MatrixAt(node, 0, "transA");
+    const std::vector<ValueId> sources = {node.Plain(first), node.Plain(second)};
+    const auto op = std::make_shared<MatMulOp>(first.shape, second.shape, BinaryConstant::kNone);
+    product = {node.AddLayer(op, sources), op->dst()};
+  }
+  return alpha == 1.0F ? product
+                       : AddBinary(node, "mul", product, ScalarTensor(static_cast<double>(alpha)));
 }
 
 void ImportGemm(NodeImport& node) {
-  InnerProduct product{node.ConstantAt(1), node.node().Int("transB", 0) != 0};
-  product.source_transposed = node.node().Int("transA", 0) != 0;
-  product.alpha = node.node().Float("alpha", 1.0F);
-  product.beta = node.node().Float("beta", 1.0F);
-  if (!std::isfinite(product.alpha) || !std::isfinite(product.beta)) {
+  const float alpha = node.node().Float("alpha", 1.0F);
+  const float beta = node.node().Float("beta", 1.0F);
+  if (!std::isfinite(alpha) || !std::isfinite(beta)) {
     throw UnsupportedNode("alpha or beta is not finite");
   }
-  if (node.Has(2)) product.bias = Constant(Constant(), &node.ConstantAt(2));  // not a copy
-  AddInnerProduct(node, product);
+  ImportedValue result;
+  if (node.IsConstant(1)) {
+    InnerProduct product{node.ConstantAt(1), node.node().Int("transB", 0) != 0};
+    product.source_transposed = node.node().Int("transA", 0) != 0;
+    product.alpha = alpha;
+    product.beta = beta;
+    if (node.IsConstant(2)) product.bias = Constant(Constant(), &node.ConstantAt(2));  // not a copy
+    result = AddInnerProduct(node, node.SourceAt(0), product);
+  } else {
+    result = AddGemmOfValues(node, alpha);
+    if (node.IsConstant(2)) result = AddScaledMatrix(node, result, node.ConstantAt(2), beta);
+  }
+  if (node.Has(2) && !node.IsConstant(2)) {
+    ImportedValue bias = node.SourceAt(2);
+    if (beta != 1.0F) {
+      bias = AddBinary(node, "mul", bias, ScalarTensor(static_cast<double>(beta)));
+    }
+    result = AddBinary(node, "add", result, bias);
+  }
+  node.Produce(std::move(result));
 }
 
 void ImportMatMul(NodeImport& node) {
+  if (!node.IsConstant(1) || node.ConstantAt(1).shape.rank() != 2 || node.IsConstant(0) ||
+      node.SourceAt(0).shape.rank() < 2) {
+    node.Produce(AddProduct(node));
+    return;
+  }
+  // By one constant matrix, all rows of the source are the rows of one matrix.
   InnerProduct product{node.ConstantAt(1), false};
-  const Shape& shape = product.weights.shape;
-  if (shape.rank() == 2) product.bias = node.AbsorbBias(shape[1], 0);
-  AddInnerProduct(node, product);
+  const std::int64_t outputs = product.weights.shape[1];
+  ImportedValue source = node.SourceAt(0);
+  std::vector<std::int64_t> extents = source.shape.extents();
+  const std::int64_t inputs = extents.back();
+  if (extents.size() > 2 && inputs > 0) {
+    source.shape = Shape{source.shape.elements() / inputs, inputs};
+  }
+  product.bias = node.AbsorbBias(outputs, 0);
+  ImportedValue result = AddInnerProduct(node, source, product);
+  extents.back() = outputs;
+  result.shape = Shape(std::move(extents));
+  node.Produce(std::move(result));
 }
 
 const NodeRegistration kGemm("Gemm", ImportGemm);

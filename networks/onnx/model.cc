@@ -12,6 +12,7 @@
 #include <set>
 #include <utility>
 
+#include "networks/onnx/external_data.h"
 #include "networks/onnx/node_order.h"
 #include "networks/onnx/parsed_size.h"
 
@@ -66,13 +67,10 @@ std::string ListedBytes(const onnx::TensorProto& proto, DataType type) {
   }
 }
 
-ModelTensor ReadTensor(onnx::TensorProto& proto, const std::string& what) {
+ModelTensor ReadTensor(onnx::TensorProto& proto, ExternalData& external, const std::string& what) {
   const auto refuse = [&](const std::string& why) {
     throw OnnxError(fmt::format("{}: {}", what, why));
   };
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL || proto.external_data_size() > 0) {
-    refuse("its data is in another file; save the model with all its data in one file");
-  }
   if (proto.has_segment())
     refuse("its data is split into segments; save the model again without segments");
   const auto known = std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeCode& code) {
@@ -93,7 +91,11 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, const std::string& what) {
     }
   }
   tensor.shape = Shape(std::vector<std::int64_t>(proto.dims().begin(), proto.dims().end()));
-  if (!proto.raw_data().empty()) {
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL || proto.external_data_size() > 0) {
+    std::map<std::string, std::string> entries;
+    for (const auto& entry : proto.external_data()) entries.emplace(entry.key(), entry.value());
+    tensor.bytes = external.Read(entries, expected, what);
+  } else if (!proto.raw_data().empty()) {
     tensor.bytes.swap(*proto.mutable_raw_data());
   } else {
     tensor.bytes = ListedBytes(proto, tensor.type);
@@ -105,7 +107,8 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, const std::string& what) {
   return tensor;
 }
 
-ModelAttribute ReadAttribute(onnx::AttributeProto& proto, const std::string& what) {
+ModelAttribute ReadAttribute(onnx::AttributeProto& proto, ExternalData& external,
+                             const std::string& what) {
   ModelAttribute attribute;
   switch (proto.type()) {
     case onnx::AttributeProto::INT:
@@ -124,7 +127,8 @@ ModelAttribute ReadAttribute(onnx::AttributeProto& proto, const std::string& wha
       attribute.floats = {proto.floats().begin(), proto.floats().end()};
       break;
     case onnx::AttributeProto::TENSOR:
-      attribute.tensor = std::make_shared<ModelTensor>(ReadTensor(*proto.mutable_t(), what));
+      attribute.tensor =
+          std::make_shared<ModelTensor>(ReadTensor(*proto.mutable_t(), external, what));
       break;
     default:
       break;  // a subgraph or similar: no supported operation has one
@@ -132,7 +136,7 @@ ModelAttribute ReadAttribute(onnx::AttributeProto& proto, const std::string& wha
   return attribute;
 }
 
-ModelNode ReadNode(onnx::NodeProto& proto) {
+ModelNode ReadNode(onnx::NodeProto& proto, ExternalData& external) {
   ModelNode node;
   node.name = proto.name();
   const bool own = proto.domain().empty() || proto.domain() == "ai.onnx";
@@ -142,7 +146,8 @@ ModelNode ReadNode(onnx::NodeProto& proto) {
   for (onnx::AttributeProto& attribute : *proto.mutable_attribute()) {
     const std::string what = fmt::format("node {} ({}), attribute {}", Printable(node.name),
                                          Printable(node.op_type), Printable(attribute.name()));
-    if (!node.attributes.emplace(attribute.name(), ReadAttribute(attribute, what)).second) {
+    if (!node.attributes.emplace(attribute.name(), ReadAttribute(attribute, external, what))
+             .second) {
       throw OnnxError(what + ": duplicate; the file is damaged");
     }
   }
@@ -161,6 +166,7 @@ ModelInput ReadInput(const onnx::ValueInfoProto& proto) {
     // Some exporters write an open dimension as 0 or -1.
     const bool settled = dim.has_dim_value() && dim.dim_value() > 0;
     input.dims.push_back(settled ? std::optional(dim.dim_value()) : std::nullopt);
+    input.symbols.push_back(dim.dim_param());
   }
   return input;
 }
@@ -253,8 +259,9 @@ std::vector<std::int64_t> ModelNode::Ints(const std::string& attribute,
   return found == attributes.end() ? std::move(otherwise) : found->second.ints;
 }
 
-Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
+Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder) {
   onnx::ModelProto proto = ParseProto(bytes, memory_limit);
+  ExternalData external(folder, memory_limit);
   Model model;
   model.opset = OpsetOf(proto);
   onnx::GraphProto& graph = *proto.mutable_graph();
@@ -267,12 +274,14 @@ Model ParseModel(std::string_view bytes, std::size_t memory_limit) {
   }
   for (onnx::TensorProto& initializer : *graph.mutable_initializer()) {
     const std::string what = fmt::format("initializer {}", Printable(initializer.name()));
-    auto tensor = std::make_shared<ModelTensor>(ReadTensor(initializer, what));
+    auto tensor = std::make_shared<ModelTensor>(ReadTensor(initializer, external, what));
     if (!model.initializers.emplace(initializer.name(), std::move(tensor)).second) {
       throw OnnxError(what + ": duplicate; the file is damaged");
     }
   }
-  for (onnx::NodeProto& node : *graph.mutable_node()) model.nodes.push_back(ReadNode(node));
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    model.nodes.push_back(ReadNode(node, external));
+  }
   SortNodes(model.nodes);
   for (const auto& input : graph.input()) {
     if (model.initializers.count(input.name()) == 0) model.inputs.push_back(ReadInput(input));

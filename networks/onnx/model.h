@@ -66,13 +66,15 @@ struct ModelNode {
                                  std::vector<std::int64_t> otherwise) const;
 };
 
-// An input of the model. A dimension without a number is open: the user sets it.
+// An input of the model. A dimension without a number is open: the user sets it. Open dimensions of
+// the same name have the same extent.
 struct ModelInput {
   std::string name;
   bool is_float = false;   // of 32 or 16 bits
   bool is_double = false;  // of 64 bits
   bool has_shape = false;
   std::vector<std::optional<std::int64_t>> dims;
+  std::vector<std::string> symbols = {};  // per dimension: its name; empty: none
 };
 
 struct Model {
@@ -84,16 +86,18 @@ struct Model {
 };
 
 // ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
-inline constexpr std::int64_t kOnnxFloat = 1, kOnnxInt32 = 6, kOnnxInt64 = 7, kOnnxDouble = 11;
+inline constexpr std::int64_t kOnnxFloat = 1, kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt32 = 6,
+                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxDouble = 11;
 
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 23;
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMaxNodes = 20000;
 
-// Parses a model. Throws OnnxError for bytes that are not a model, for damaged files, for weights
-// in other files, and when reading would need more than `memory_limit` bytes (0: no limit).
-Model ParseModel(std::string_view bytes, std::size_t memory_limit);
+// Parses a model. Weights may be in other files of `folder` (empty: none; external_data.h). Throws
+// OnnxError for bytes that are not a model, for damaged files, and when reading would need more
+// than `memory_limit` bytes (0: no limit).
+Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder = {});
 
 // A name from a file, safe to print: bytes that are not ASCII text become '?', and a long name is
 // cut.

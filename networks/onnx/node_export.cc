@@ -20,6 +20,7 @@
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/pool/pool.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/registrations.h"
@@ -178,7 +179,9 @@ void WriteFlatten(NodeExport& layer) {
   if (shape == FlattenOp(layer.OpAs<FlattenOp>().src_shape()).dst_shape()) {
     SetInt(layer.AddNode("Flatten", inputs), "axis", 1);
   } else {
-    inputs.push_back(layer.AddInts("shape", shape.extents()));
+    std::vector<std::int64_t> extents = shape.extents();
+    if (shape[0] == layer.source_shape()[0]) extents[0] = 0;  // the source's, for any batch
+    inputs.push_back(layer.AddInts("shape", extents));
     layer.AddNode("Reshape", inputs);
   }
   layer.Finish();
@@ -267,15 +270,44 @@ void WriteBinary(NodeExport& layer) {
   static const std::map<std::string_view, std::string_view> op_types = {
       {"add", "Add"}, {"div", "Div"}, {"fmod", "Mod"},    {"max", "Max"}, {"min", "Min"},
       {"mul", "Mul"}, {"pow", "Pow"}, {"prelu", "PRelu"}, {"sub", "Sub"}};
+  // Their results are booleans, and the layer's are 0 and 1.
+  static const std::map<std::string_view, std::string_view> comparisons = {
+      {"equal", "Equal"},
+      {"greater", "Greater"},
+      {"greater_or_equal", "GreaterOrEqual"},
+      {"less", "Less"},
+      {"less_or_equal", "LessOrEqual"}};
   const auto& op = layer.OpAs<BinaryOp>();
+  const auto comparison = comparisons.find(op.function().name);
+  if (comparison == comparisons.end() && !op_types.contains(op.function().name)) {
+    throw std::invalid_argument(fmt::format("ONNX has no operation {}", op.function().name));
+  }
   std::vector<std::string> inputs = layer.Sources();
   if (op.constant() == BinaryConstant::kFirst) {
     inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
   } else if (op.constant() == BinaryConstant::kSecond) {
     inputs.push_back(layer.AddParameter("constant", op.second()));
   }
+  if (comparison != comparisons.end()) {
+    const onnx::NodeProto& compared = layer.AddNode(comparison->second, inputs);
+    SetInt(layer.AddNode("Cast", {compared.output(0)}, "real"), "to", onnx::TensorProto::FLOAT);
+    layer.Finish();
+    return;
+  }
   onnx::NodeProto& node = layer.AddNode(op_types.at(op.function().name), inputs);
   if (op.function().name == "fmod") SetInt(node, "fmod", 1);
+  layer.Finish();
+}
+
+void WriteMatMul(NodeExport& layer) {
+  const auto& op = layer.OpAs<MatMulOp>();
+  std::vector<std::string> inputs = layer.Sources();
+  if (op.constant() == BinaryConstant::kFirst) {
+    inputs.insert(inputs.begin(), layer.AddParameter("constant", op.first()));
+  } else if (op.constant() == BinaryConstant::kSecond) {
+    inputs.push_back(layer.AddParameter("constant", op.second()));
+  }
+  layer.AddNode("MatMul", inputs);
   layer.Finish();
 }
 
@@ -306,6 +338,7 @@ const NodeWriterRegistration kDropout("dropout", WriteDropout);
 const NodeWriterRegistration kFlatten("flatten", WriteFlatten);
 const NodeWriterRegistration kInnerProduct("inner_product", WriteInnerProduct);
 const NodeWriterRegistration kLrn("lrn", WriteLrn);
+const NodeWriterRegistration kMatMul("matmul", WriteMatMul);
 const NodeWriterRegistration kPool("pool", WritePool);
 const NodeWriterRegistration kReduce("reduce", WriteReduce);
 const NodeWriterRegistration kRelu("relu", WriteRelu);
@@ -379,7 +412,8 @@ onnx::NodeProto& NodeExport::AddNode(std::string_view op_type, std::vector<std::
 
 void NodeExport::Finish() {
   onnx::NodeProto& last = *model_.mutable_node(model_.node_size() - 1);
-  if (layer_.output == graph_.output()) last.set_output(0, "output");
+  const bool is_the_output = graph_.outputs().size() == 1 && graph_.IsOutput(layer_.output);
+  if (is_the_output) last.set_output(0, "output");
   names_[static_cast<std::size_t>(layer_.output)] = last.output(0);
 }
 

@@ -28,6 +28,14 @@ std::string NameOfNode(const ModelNode& node, int index) {
   return node.name.empty() ? fmt::format("node {}", index) : Printable(node.name);
 }
 
+std::string NameOfOnnxType(std::int64_t type) {
+  static const std::map<std::int64_t, std::string> names = {
+      {kOnnxFloat, "float"}, {kOnnxUint8, "uint8"}, {kOnnxInt8, "int8"},    {kOnnxInt32, "int32"},
+      {kOnnxInt64, "int64"}, {kOnnxBool, "bool"},   {kOnnxDouble, "double"}};
+  const auto found = names.find(type);
+  return found == names.end() ? fmt::format("ONNX's type {}", type) : found->second;
+}
+
 bool NodeImport::IsRead(std::size_t output) const {
   const std::string& name = node_.outputs[output];
   return !name.empty() && state_.readers.count(name) > 0;
@@ -56,11 +64,45 @@ const ModelTensor& NodeImport::ConstantAt(std::size_t input) const {
   return *std::get<Constant>(state_.values.at(node_.inputs[input]));
 }
 
+namespace {
+
+bool ChoosesElements(const ModelNode& node) {
+  return node.op_type == "MaxPool" || node.op_type == "GlobalMaxPool";
+}
+
+}  // namespace
+
 ImportedValue NodeImport::SourceAt(std::size_t input) const {
+  ImportedValue value = ChoosesElements(node_) ? QuantizedSourceAt(input) : AnySourceAt(input);
+  if (value.type != kOnnxFloat && !ChoosesElements(node_)) {
+    throw UnsupportedNode(
+        fmt::format("its input {} is of {}: topdnn computes it on float alone; add a Cast to float",
+                    input, NameOfOnnxType(value.type)));
+  }
+  return value;
+}
+
+ImportedValue NodeImport::AnySourceAt(std::size_t input) const {
+  ImportedValue value = QuantizedSourceAt(input);
+  if (value.quantized) {
+    throw UnsupportedNode(fmt::format(
+        "its input {} is quantized: topdnn computes it on float alone; add a DequantizeLinear",
+        input));
+  }
+  return value;
+}
+
+ImportedValue NodeImport::QuantizedSourceAt(std::size_t input) const {
   if (!Has(input)) throw UnsupportedNode(fmt::format("it has no input {}", input));
   const auto* value = std::get_if<ImportedValue>(&state_.values.at(node_.inputs[input]));
   if (value == nullptr) throw UnsupportedNode(fmt::format("its input {} is a constant", input));
   return *value;
+}
+
+const ValueOfFileBatch* NodeImport::OfFileBatch(std::size_t input) const {
+  if (!Has(input)) return nullptr;
+  const auto found = state_.of_file_batch.find(node_.inputs[input]);
+  return found == state_.of_file_batch.end() ? nullptr : &found->second;
 }
 
 std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute, int rank) const {
@@ -138,7 +180,14 @@ void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant
   if (constant.type == DataType::kF32) {
     std::copy(constant.bytes.begin(), constant.bytes.end(), tensor.as<char>());
   } else {
-    FromDouble(ValuesOf(constant), tensor.desc(), tensor.data());
+    const std::vector<double> values = ValuesOf(constant);
+    FromDouble(values, tensor.desc(), tensor.data());
+    if (constant.type == DataType::kS32 || constant.type == DataType::kS64) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (static_cast<double>(tensor.as<float>()[i]) == values[i]) continue;
+        throw UnsupportedNode(fmt::format("the integer {} is not exact in f32", values[i]));
+      }
+    }
   }
 }
 
@@ -188,7 +237,36 @@ void NodeImport::ProduceNormOf(std::size_t input) {
   Produce(SourceAt(input));
 }
 
+ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
+                                   const std::string& attribute, std::int64_t number) {
+  const auto new_name = [&](const std::string& part) {
+    std::string name = node_.outputs.front() + "/" + part;
+    while (state_.values.count(name) > 0 || state_.readers.count(name) > 0) name += "'";
+    return name;
+  };
+  ModelNode other = node_;
+  other.op_type = std::string(op_type);
+  if (!attribute.empty()) other.attributes[attribute].i = number;
+  other.inputs.clear();
+  other.outputs = {new_name("result")};
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    other.inputs.push_back(new_name(fmt::format("input{}", i)));
+    state_.values[other.inputs.back()] = std::move(inputs[i]);
+  }
+  NodeImport import(state_, index_, other);
+  (*FindTranslator(op_type))(import);
+  const ImportedValue result = std::get<ImportedValue>(state_.values.at(other.outputs.front()));
+  for (const std::string& input : other.inputs) state_.values.erase(input);
+  state_.values.erase(other.outputs.front());
+  return result;
+}
+
 void NodeImport::Produce(ImportedValue value, std::size_t output) {
+  if (ChoosesElements(node_) && output == 0) {
+    const ImportedValue source = QuantizedSourceAt(0);
+    value.type = source.type;
+    value.quantized = source.quantized;
+  }
   if (!also_names_.empty()) state_.values[also_names_] = value;
   state_.values[node_.outputs[output]] = std::move(value);
 }

@@ -9,6 +9,7 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -16,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "kernels/quantization/quantize.h"
 #include "networks/onnx/importer.h"
 #include "networks/onnx/model.h"
 #include "networks/quantized_graph.h"
@@ -44,11 +46,25 @@ struct ImportedValue {
   Shape shape;
   PendingPad pad = {};
   std::string reshaped_by = {};  // the node that reshaped it; names a flattening layer
+  // ONNX's number of the element type. The elements are computed in f32 in any case: booleans are 0
+  // and 1, and integers are whole numbers that f32 represents exactly.
+  std::int64_t type = kOnnxFloat;
+  // Of int32 and int64, the largest magnitude of an element, if it is known.
+  std::optional<double> most = {};
+  // Of integers that are kept as the real numbers that they stand for: integer = real / scale, plus
+  // 128 if the type is uint8 and the quantization's s8.
+  std::optional<Quantization> quantized = {};
 };
 
 using Constant = std::shared_ptr<const ModelTensor>;
 // std::monostate: the node that computes the value is not supported.
 using NamedValue = std::variant<std::monostate, Constant, ImportedValue>;
+
+// A value as it is with the batch that the file fixes.
+struct ValueOfFileBatch {
+  Shape shape;
+  Constant constant = nullptr;  // absent: of a value of the network
+};
 
 // The state of an import.
 struct ImportState {
@@ -65,6 +81,8 @@ struct ImportState {
   std::set<std::string> layers = {};              // names in use
   std::map<std::string, int> repeats = {};        // how often each name was requested
   std::size_t bytes = 0;                          // reserved for constants and parameters
+  // Values by name, if another batch is imported than the one that the file fixes.
+  std::map<std::string, ValueOfFileBatch> of_file_batch = {};
 
   // Counts memory before it is allocated. Throws OnnxError when it exceeds the limit.
   void ReserveMemory(const Shape& shape, DataType type);
@@ -78,7 +96,10 @@ struct ScaleAndShift {
 class NodeImport {
  public:
   NodeImport(ImportState& state, int index)
-      : state_(state), index_(index), node_(state.model.nodes[static_cast<std::size_t>(index)]) {}
+      : NodeImport(state, index, state.model.nodes[static_cast<std::size_t>(index)]) {}
+  // For a node that stands for the model's node.
+  NodeImport(ImportState& state, int index, const ModelNode& node)
+      : state_(state), index_(index), node_(node) {}
 
   const ModelNode& node() const { return node_; }
   std::int64_t opset() const { return state_.model.opset; }
@@ -99,10 +120,17 @@ class NodeImport {
   // the reverse.
   const ModelTensor& ConstantAt(std::size_t input) const;
   ImportedValue SourceAt(std::size_t input) const;
+  // The same for a value of any element type; SourceAt also throws when it is not of float.
+  ImportedValue AnySourceAt(std::size_t input) const;
+  // The same, and also integers that are kept as real numbers (ImportedValue::quantized).
+  ImportedValue QuantizedSourceAt(std::size_t input) const;
   // The axes of a Squeeze, Unsqueeze or reduction, counted from 0: from the input in newer opsets,
   // from the attribute in older ones. Empty when the node has none. Throws UnsupportedNode for axes
   // that are out of range or repeated.
   std::vector<int> Axes(std::size_t input, std::string_view attribute, int rank) const;
+  // The input as it is with the batch that the file fixes. nullptr: that batch is the one that is
+  // imported, or the input is unknown there.
+  const ValueOfFileBatch* OfFileBatch(std::size_t input) const;
 
   // The value of the graph with that shape; adds a layer that reshapes if needed. Throws
   // UnsupportedNode for a scalar, more than 12 dimensions, and pending padding.
@@ -133,7 +161,13 @@ class NodeImport {
   void ProduceNorm(ImportedValue value);
   void ProduceNormOf(std::size_t input);
 
-  // Sets the node's result.
+  // The first result of another operation on these inputs. It has this node's attributes, and one
+  // more of this name if it is not empty.
+  ImportedValue ImportAs(std::string_view op_type, std::vector<NamedValue> inputs,
+                         const std::string& attribute = "", std::int64_t number = 0);
+
+  // Sets the node's result. That of an operation that only chooses elements (MaxPool) has the type
+  // of its first input.
   void Produce(ImportedValue value, std::size_t output = 0);
   void Produce(ModelTensor constant);
   // Call before a constant of this size is allocated.
@@ -148,6 +182,9 @@ class NodeImport {
   std::string layer_;       // name of the last layer added
   std::string also_names_;  // result of an addition that became part of the layer
 };
+
+// "bool", "int64", or the number of a type without a name here.
+std::string NameOfOnnxType(std::int64_t type);
 
 // The name of a node in messages: "conv1", or "node 3" for a node without a name.
 std::string NameOfNode(const ModelNode& node, int index);

@@ -8,6 +8,7 @@
 #include "kernels/lrn/lrn.h"
 #include "kernels/softmax/softmax.h"
 #include "kernels/transpose/transpose.h"
+#include "networks/onnx/composed_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -15,9 +16,17 @@ namespace topdnn {
 namespace {
 
 void ImportBatchNormalization(NodeImport& node) {
-  if (node.node().Int("training_mode", 0) != 0) throw UnsupportedNode("training_mode");
+  if (node.node().Int("training_mode", 0) != 0) {
+    ImportNormalizationOfBatch(node);
+    return;
+  }
   if (node.node().Int("spatial", 1) != 1) throw UnsupportedNode("spatial 0");
-  const ValueId source = node.Plain(node.SourceAt(0));
+  const ImportedValue value = node.SourceAt(0);
+  // Elements of a channel are treated alike, whatever the shape of the dimensions after it.
+  const Shape& elements = node.ShapeOf(node.Elements(value));
+  const bool same_channels = elements.rank() > 1 && value.shape.rank() > 1 &&
+                             elements[0] == value.shape[0] && elements[1] == value.shape[1];
+  const ValueId source = same_channels ? value.value : node.Plain(value);
   const auto op =
       std::make_shared<BatchNormOp>(node.ShapeOf(source), node.node().Float("epsilon", 1e-5F));
   const ModelTensor* constants[] = {&node.ConstantAt(1), &node.ConstantAt(2), &node.ConstantAt(3),
@@ -25,7 +34,7 @@ void ImportBatchNormalization(NodeImport& node) {
   const ValueId result = node.AddLayer(op, {source});
   const char* names[] = {"scale", "shift", "mean", "variance"};
   for (int i = 0; i < 4; ++i) node.SetParameter(names[i], *constants[i], Shape{op->channels()});
-  node.ProduceNorm({result, node.ShapeOf(result)});
+  node.ProduceNorm({result, value.shape});
 }
 
 void ImportLrn(NodeImport& node) {

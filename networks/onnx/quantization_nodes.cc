@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "kernels/quantization/quantize.h"
+#include "networks/onnx/integer_layers.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -99,8 +101,83 @@ void ImportStep(NodeImport& node, QuantizeOp::Step step) {
   node.Produce(std::move(value));
 }
 
-void ImportQuantize(NodeImport& node) { ImportStep(node, QuantizeOp::Step::kQuantize); }
-void ImportDequantize(NodeImport& node) { ImportStep(node, QuantizeOp::Step::kDequantize); }
+// Whether the scale is one constant, and the zero point one that QuantizationAt supports.
+bool IsSymmetric(const NodeImport& node) {
+  if (!node.IsConstant(1) || (node.Has(2) && !node.IsConstant(2))) return false;
+  if (node.ConstantAt(1).elements() != 1) return false;
+  const double zero_point = ZeroPointsAt(node, 1).front();
+  return zero_point == 0 || (zero_point == 128 && IntegerTypeOf(node) == DataType::kU8);
+}
+
+// The scale or zero point of a node, along the axis of a value of this shape.
+IntegerOperand OperandAt(const NodeImport& node, std::size_t input, const Shape& shape) {
+  const auto along = [&](const Shape& own) {
+    if (own.elements() == 1) return Shape{};
+    const std::int64_t axis = node.node().Int("axis", 1);
+    const std::int64_t d = axis < 0 ? axis + shape.rank() : axis;
+    if (d < 0 || d >= shape.rank() || own.rank() != 1 ||
+        own.elements() != shape[static_cast<int>(d)]) {
+      throw UnsupportedNode(
+          fmt::format("scales of {} on axis {} of {}", own.ToString(), axis, shape.ToString()));
+    }
+    std::vector<std::int64_t> extents(static_cast<std::size_t>(shape.rank() - d), 1);
+    extents.front() = own.elements();
+    return Shape(std::move(extents));
+  };
+  if (node.IsConstant(input)) {
+    ModelTensor constant = node.ConstantAt(input);
+    constant.shape = along(constant.shape);
+    return constant;
+  }
+  ImportedValue value = node.AnySourceAt(input);
+  value.shape = along(value.shape);
+  return value;
+}
+
+// The quantization as layers on whole numbers in f32. Values with the quantization's own layers are
+// read by DequantizeLinear alone.
+void ImportQuantize(NodeImport& node) {
+  if (IsSymmetric(node) && node.IsReadOnlyBy({"DequantizeLinear"})) {
+    ImportStep(node, QuantizeOp::Step::kQuantize);
+    return;
+  }
+  const ImportedValue value = node.SourceAt(0);
+  if (node.IsConstant(1)) static_cast<void>(ScalesAt(node, value.shape));  // checks them
+  if (IsSymmetric(node) && IsReadByIntegerLayers(node)) {
+    const std::int64_t type = IntegerTypeOf(node) == DataType::kU8 ? kOnnxUint8 : kOnnxInt8;
+    node.Produce(AddQuantizedReals(node, value, QuantizationAt(node, value.shape), type));
+    return;
+  }
+  std::int64_t type = kOnnxUint8;
+  std::optional<IntegerOperand> zero_point;
+  if (node.Has(2)) {
+    zero_point = OperandAt(node, 2, value.shape);
+    type = node.IsConstant(2) ? (IntegerTypeOf(node) == DataType::kU8 ? kOnnxUint8 : kOnnxInt8)
+                              : node.AnySourceAt(2).type;
+  }
+  node.Produce(AddIntegers(node, value, OperandAt(node, 1, value.shape), zero_point, type));
+}
+
+void ImportDequantize(NodeImport& node) {
+  ImportedValue value = node.QuantizedSourceAt(0);
+  if (value.quantized) {
+    if (!(QuantizationAt(node, value.shape) == *value.quantized)) {
+      throw UnsupportedNode("its scale or zero point is not that of its input");
+    }
+    value.type = kOnnxFloat;
+    value.quantized.reset();
+    node.Produce(std::move(value));
+    return;
+  }
+  if (value.type == kOnnxFloat) {
+    ImportStep(node, QuantizeOp::Step::kDequantize);
+    return;
+  }
+  if (node.IsConstant(1)) static_cast<void>(ScalesAt(node, value.shape));  // checks them
+  std::optional<IntegerOperand> zero_point;
+  if (node.Has(2)) zero_point = OperandAt(node, 2, value.shape);
+  node.Produce(AddReals(node, value, OperandAt(node, 1, value.shape), zero_point));
+}
 
 void FoldQuantize(NodeImport& node) {
   const ModelTensor& constant = node.ConstantAt(0);

@@ -17,7 +17,7 @@ namespace topdnn {
 namespace {
 
 Shape ShapeAt(const NodeImport& node) {
-  return node.IsConstant(0) ? node.ConstantAt(0).shape : node.SourceAt(0).shape;
+  return node.IsConstant(0) ? node.ConstantAt(0).shape : node.QuantizedSourceAt(0).shape;
 }
 
 void ProduceWithShape(NodeImport& node, Shape shape) {
@@ -36,7 +36,7 @@ void ProduceWithShape(NodeImport& node, Shape shape) {
     node.Produce(std::move(constant));
     return;
   }
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.QuantizedSourceAt(0);
   static_cast<void>(node.Elements(value));
   value.shape = std::move(shape);
   value.reshaped_by = NameOfNode(node.node(), node.index());
@@ -86,13 +86,31 @@ void ImportIdentity(NodeImport& node) {
   if (node.IsConstant(0)) {
     ProduceWithShape(node, node.ConstantAt(0).shape);
   } else {
-    node.Produce(node.SourceAt(0));
+    node.Produce(node.QuantizedSourceAt(0));
   }
+}
+
+// Exporters write the batch of the file into the shapes of its Reshapes. Such a Reshape is followed
+// with another batch if the source differs in its first extent alone, and the result's first extent
+// is the source's: it then reshapes each row by itself. A shape that is computed from the batch
+// stays as it is.
+void FollowBatch(const NodeImport& node, const Shape& from, std::vector<std::int64_t>& extents) {
+  const ValueOfFileBatch* source = node.OfFileBatch(0);
+  const ValueOfFileBatch* target = node.OfFileBatch(1);
+  if (source == nullptr || target == nullptr || target->constant == nullptr) return;
+  const Shape& was = source->shape;
+  if (extents.empty() || from.rank() == 0 || was.rank() != from.rank()) return;
+  if (was[0] == from[0] || extents[0] != was[0]) return;
+  for (int d = 1; d < from.rank(); ++d) {
+    if (was[d] != from[d]) return;
+  }
+  if (IntsOf(*target->constant) == extents) extents[0] = from[0];
 }
 
 void ImportReshape(NodeImport& node) {
   const Shape from = ShapeAt(node);
   std::vector<std::int64_t> extents = IntsOf(node.ConstantAt(1));
+  FollowBatch(node, from, extents);
   const bool zero_means_zero = node.node().Int("allowzero", 0) != 0;
   std::int64_t known = 1;
   std::ptrdiff_t open = -1;
@@ -168,15 +186,17 @@ void ImportTranspose(NodeImport& node) {
     node.ReserveMemory(shape, node.ConstantAt(0).type);
     node.Produce(Transposed(node.ConstantAt(0), order, std::move(shape)));
   } else {
-    const ValueId source = node.Plain(node.SourceAt(0));
-    const ValueId result = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
-    node.Produce({result, shape});
+    ImportedValue value = node.QuantizedSourceAt(0);
+    const ValueId source = node.Plain(value);
+    value.value = node.AddLayer(std::make_shared<TransposeOp>(from, order), {source});
+    value.shape = shape;
+    node.Produce(std::move(value));
   }
 }
 
 void ImportShape(NodeImport& node) {
   const Shape shape = ShapeAt(node);
-  if (!node.IsConstant(0)) static_cast<void>(node.Elements(node.SourceAt(0)));
+  if (!node.IsConstant(0)) static_cast<void>(node.Elements(node.QuantizedSourceAt(0)));
   const auto clamped = [&](std::int64_t d) {
     return std::clamp<std::int64_t>(d < 0 ? d + shape.rank() : d, 0, shape.rank());
   };

@@ -25,7 +25,7 @@ ImportedValue AddSlice(NodeImport& node, const ImportedValue& value, std::vector
   if (axes == WholeAxes(value.shape)) return value;
   const ValueId source = node.Plain(value);
   const auto op = std::make_shared<SliceOp>(node.ShapeOf(source), std::move(axes), border, fill);
-  return {node.AddLayer(op, {source}), op->dst_shape()};
+  return {node.AddLayer(op, {source}), op->dst_shape(), {}, {}, value.type};
 }
 
 namespace {
@@ -53,7 +53,7 @@ SliceAxis ClampedAxis(std::int64_t start, std::int64_t end, std::int64_t step,
 }
 
 void ImportSlice(NodeImport& node) {
-  const ImportedValue value = node.SourceAt(0);
+  const ImportedValue value = node.AnySourceAt(0);
   const bool by_input = node.opset() >= 10;
   const auto ints = [&](std::size_t input, const char* attribute) {
     return by_input ? IntsOf(node.ConstantAt(input)) : node.node().Ints(attribute, {});
@@ -83,7 +83,7 @@ void ImportSlice(NodeImport& node) {
 }
 
 void ImportSplit(NodeImport& node) {
-  const ImportedValue value = node.SourceAt(0);
+  const ImportedValue value = node.AnySourceAt(0);
   std::int64_t axis = node.node().Int("axis", 0);
   if (axis < 0) axis += value.shape.rank();
   if (axis < 0 || axis >= value.shape.rank()) throw UnsupportedNode("axis out of range");
@@ -119,7 +119,7 @@ void ImportSplit(NodeImport& node) {
 }
 
 void ImportTile(NodeImport& node) {
-  const ImportedValue value = node.SourceAt(0);
+  const ImportedValue value = node.AnySourceAt(0);
   const std::vector<std::int64_t> repeats = IntsOf(node.ConstantAt(1));
   if (repeats.size() != static_cast<std::size_t>(value.shape.rank())) {
     throw UnsupportedNode(fmt::format("{} repeats of {}", repeats.size(), value.shape.ToString()));
@@ -134,7 +134,7 @@ void ImportTile(NodeImport& node) {
 }
 
 void ImportExpand(NodeImport& node) {
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.AnySourceAt(0);
   std::vector<std::int64_t> wanted = IntsOf(node.ConstantAt(1));
   constexpr std::size_t kMaxDimensions = 12;
   if (wanted.size() > kMaxDimensions) {
@@ -160,11 +160,11 @@ void ImportExpand(NodeImport& node) {
 
 // Reshapes (N, C, H, W) to six dimensions, moves them, and reshapes them again.
 void MoveBlocks(NodeImport& node, Shape six, const std::vector<int>& order, Shape result) {
-  ImportedValue value = node.SourceAt(0);
+  ImportedValue value = node.AnySourceAt(0);
   value.shape = std::move(six);
   const ValueId source = node.Plain(value);
   const auto op = std::make_shared<TransposeOp>(node.ShapeOf(source), order);
-  node.Produce({node.AddLayer(op, {source}), std::move(result)});
+  node.Produce({node.AddLayer(op, {source}), std::move(result), {}, {}, value.type});
 }
 
 std::int64_t BlockOf(const NodeImport& node, const Shape& image) {
@@ -176,7 +176,7 @@ std::int64_t BlockOf(const NodeImport& node, const Shape& image) {
 }
 
 void ImportDepthToSpace(NodeImport& node) {
-  const Shape image = node.SourceAt(0).shape;
+  const Shape image = node.AnySourceAt(0).shape;
   const std::int64_t b = BlockOf(node, image);
   const std::string mode = node.node().String("mode", "DCR");
   if (mode != "DCR" && mode != "CRD") throw UnsupportedNode("mode " + Printable(mode));
@@ -193,7 +193,7 @@ void ImportDepthToSpace(NodeImport& node) {
 }
 
 void ImportSpaceToDepth(NodeImport& node) {
-  const Shape image = node.SourceAt(0).shape;
+  const Shape image = node.AnySourceAt(0).shape;
   const std::int64_t b = BlockOf(node, image);
   if (image[2] % b != 0 || image[3] % b != 0) {
     throw UnsupportedNode(fmt::format("{} in blocks of {}", image.ToString(), b));

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -21,6 +23,7 @@ namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class OnnxCommandsTest : public testing::Test {
  protected:
@@ -202,7 +205,8 @@ TEST_F(FixedBatchTest, TheBatchOfTheFileIsTheDefault) {
   EXPECT_THAT(plan.output, HasSubstr("batch 1,"));
   ExpectGood(
       {"profile", onnx, "--infer", "--iterations", "1", "--counters", "none", "--threads", "1"});
-  ExpectRefused({"plan", onnx, "--infer", "--batch", "4"}, "4x2x1x1 reshaped to 1x2");
+  const Outcome four = RunProgram({"plan", onnx, "--infer", "--batch", "4"});
+  EXPECT_THAT(four.output, HasSubstr("batch 4,"));
 }
 
 TEST_F(FixedBatchTest, SizeSettlesOpenExtents) {
@@ -213,6 +217,115 @@ TEST_F(FixedBatchTest, SizeSettlesOpenExtents) {
   EXPECT_EQ(plan.exit_status, kExitGood) << plan.output;
   ExpectRefused({"plan", Model({1, 3, 8, 8}), "--infer", "--size", "8"}, "leave --size out");
   ExpectRefused({"plan", onnx, "--infer", "--classes", "8"}, "leave --classes out");
+}
+
+TEST_F(FixedBatchTest, InputShapeSettlesOpenExtents) {
+  const std::string onnx = Model({0, 3, 0, 0});
+  for (const char* command : {"plan", "profile"}) {
+    std::vector<std::string> words = {command, onnx, "--infer", "--input-shape", "x=1x3x8x6"};
+    if (std::string(command) == "profile") {
+      for (const char* word : {"--iterations", "1", "--counters", "none", "--threads", "1"}) {
+        words.emplace_back(word);
+      }
+    }
+    const Outcome outcome = RunProgram(words);
+    EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("batch 1,"));
+  }
+  const auto refused = [&](const std::string& shape, const std::string& why) {
+    ExpectRefused({"plan", onnx, "--infer", "--input-shape", shape}, why);
+  };
+  refused("1x3x8x8", "it has no '='");
+  refused("x=1x3x8x", "an extent is not a number");
+  refused("x=1x3x8x8y", "not separated by x");
+  refused("x=1x3x0x8", "an extent is not a number from 1");
+  refused("x=1x4x8x8", "input x is 1x3x8x8, not 1x4x8x8");
+  refused("z=1x3x8x8", "it has no input z: its input is named x");
+  ExpectRefused({"plan", "cnn", "--input-shape", "x=1x3x32x32"}, "its input is named input");
+  ExpectRefused({"plan", "cnn", "--onnx-output", "y"}, "leave --onnx-output out");
+}
+
+// Rows of a spectrum instead of images.
+TEST_F(OnnxCommandsTest, ANetworkWithoutImagesIsFedWithNumbers) {
+  ModelBuilder model;
+  model.Input("rows", {0, 4}).Output("y");
+  model.Floats("w", {4, 3});
+  model.Node("MatMul", "y", {"rows", "w"});
+  folder_.Write("rows.onnx", model.Bytes());
+  const std::string onnx = Path("rows.onnx");
+  ExpectGood({"plan", onnx, "--infer", "--batch", "2"});
+  const Outcome profile = RunProgram({"profile", onnx, "--infer", "--batch", "2", "--iterations",
+                                      "1", "--counters", "none", "--threads", "1", "--json", "-"});
+  EXPECT_EQ(profile.exit_status, kExitGood) << profile.output;
+  EXPECT_THAT(profile.output, HasSubstr("numbers drawn by seed 1"));
+  ExpectRefused({"plan", onnx, "--batch", "2"}, "takes 2x4, no images: give --infer");
+  ExpectRefused({"profile", onnx, "--infer", "--data", "synthetic"}, "no images: leave --data");
+}
+
+// Two images of a detector: boxes and scores, from an image and a factor.
+class SeveralValuesTest : public OnnxCommandsTest {
+ protected:
+  std::string Model() const {
+    ModelBuilder model;
+    model.Input("image", {0, 3, 8, 8}).Input("factor", {1, 1, 1, 1});
+    model.Output("boxes").Output("scores/all");
+    model.Floats("w", {2, 3, 3, 3});
+    AddInts(model.Node("Conv", "boxes", {"image", "w"}), "pads", {1, 1, 1, 1});
+    model.Node("Mul", "scaled", {"boxes", "factor"});
+    model.Node("Sigmoid", "scores/all", {"scaled"});
+    folder_.Write("several.onnx", model.Bytes());
+    return Path("several.onnx");
+  }
+};
+
+TEST_F(SeveralValuesTest, RunReadsEachInputAndWritesEachOutput) {
+  const std::string onnx = Model();
+  const std::string image = "image=" + Image("image.npy", {2, 3, 8, 8});
+  const std::string factor = "factor=" + Image("factor.npy", {1, 1, 1, 1});
+  const std::string out = Path("out");
+  ExpectGood({"run", onnx, "--input", image, "--input", factor, "--output", out});
+  const NpyArray boxes = ReadArray(out + "/boxes.npy");
+  const NpyArray scores = ReadArray(out + "/scores_all.npy");
+  const NpyArray by = ReadArray(Path("factor.npy"));
+  ASSERT_EQ(boxes.shape, (Shape{2, 2, 8, 8}));
+  ASSERT_EQ(scores.shape, boxes.shape);
+  const auto at = [](const NpyArray& array, std::size_t i) {
+    float value = 0;
+    std::memcpy(&value, array.data.data() + i * sizeof(float), sizeof(float));
+    return value;
+  };
+  for (std::size_t i = 0; i < 256; ++i) {
+    EXPECT_NEAR(at(scores, i), 1 / (1 + std::exp(-at(boxes, i) * at(by, 0))), 1e-6) << i;
+  }
+  ExpectGood({"run", onnx, "--onnx-output", "boxes", "--input", image, "--output", Path("one")});
+  EXPECT_EQ(ReadArray(Path("one/boxes.npy")).data, boxes.data);
+  EXPECT_FALSE(std::filesystem::exists(Path("one/scores_all.npy")));
+  ExpectRefused({"run", onnx, "--input", image, "--output", out},
+                "input factor is needed: give --input factor=FILE.npy");
+  ExpectRefused({"run", onnx, "--input", image, "--input", image, "--output", out}, "given twice");
+}
+
+TEST_F(SeveralValuesTest, PlanAndProfileTakeTheFile) {
+  const std::string onnx = Model();
+  const Outcome plan = RunProgram({"plan", onnx, "--infer", "--batch", "2"});
+  EXPECT_EQ(plan.exit_status, kExitGood) << plan.output;
+  EXPECT_THAT(plan.output, HasSubstr("scaled"));
+  const Outcome one = RunProgram({"plan", onnx, "--infer", "--onnx-output", "boxes"});
+  EXPECT_THAT(one.output, Not(HasSubstr("scaled")));
+  ExpectGood({"profile", onnx, "--infer", "--batch", "2", "--iterations", "1", "--counters", "none",
+              "--threads", "1"});
+  ExpectRefused({"plan", onnx}, "has 2 outputs, and training needs one");
+  ExpectRefused({"plan", onnx, "--infer", "--onnx-output", "mask"},
+                "it has no output mask; there are: boxes, scores/all");
+  const std::string boxes = Path("only_boxes.onnx");
+  ExpectGood({"export", onnx, boxes, "--onnx-output", "boxes", "--input-shape", "image=2x3x8x8"});
+  ExpectGood({"plan", boxes, "--infer", "--onnx-output", "output"});
+  const std::string int8 = Path("int8.onnx");
+  ExpectGood({"quantize", onnx, int8, "--data", "synthetic", "--images", "8", "--batch", "4",
+              "--test-images", "0"});
+  ExpectGood({"run", int8, "--input", "input=" + Image("image.npy", {2, 3, 8, 8}), "--input",
+              "factor=" + Image("factor.npy", {1, 1, 1, 1}), "--output", Path("int8")});
+  EXPECT_EQ(ReadArray(Path("int8/boxes.npy")).shape, (Shape{2, 2, 8, 8}));
 }
 
 }  // namespace

@@ -107,6 +107,25 @@ TEST(HostileModelTest, DeclaredShapesAreCheckedAgainstTheData) {
   EXPECT_THAT(RefusalOf(with_dims(std::vector<std::int64_t>(40, 1))), HasSubstr("32 dimensions"));
 }
 
+// The addition is part of the product, which is refused. Its readers are not at fault.
+TEST(HostileModelTest, ARefusedNodeIsTheOnlyOneNamed) {
+  ModelBuilder model;
+  model.Input("x", {1, 4}).Output("y");
+  model.Floats("m", {4, 2});
+  model.Floats("b", {2});
+  model.Node("MatMul", "product", {"x", "m"});
+  model.Node("Add", "biased", {"product", "b"});
+  model.Node("Relu", "y", {"biased"});
+  EXPECT_EQ(ImportOnnx(model.Bytes(), {}).graph.nodes().size(), 2u);
+  model.proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 2);
+  model.proto.mutable_graph()->mutable_initializer(0)->set_dims(1, 4);
+  model.Floats("b4", {4});
+  *model.proto.mutable_graph()->mutable_node(1)->mutable_input(1) = "b4";
+  const std::string refusal = RefusalOf(model.Bytes());
+  EXPECT_THAT(refusal, HasSubstr("MatMul at product"));
+  EXPECT_EQ(refusal.find("biased"), std::string::npos) << refusal;
+}
+
 TEST(HostileModelTest, HugeWindowsAndResultsAreRefused) {
   const auto with_pads = [](std::int64_t pad, std::int64_t stride) {
     ModelBuilder model;
@@ -179,7 +198,9 @@ TEST(HostileModelTest, CyclesAndDuplicateNamesAreRefused) {
   ModelBuilder nobody;
   nobody.Input("x", {1, 4}).Output("a");
   nobody.Node("Add", "a", {"x", "y"});
-  EXPECT_THAT(RefusalOf(nobody.Bytes()), HasSubstr("reads y, which no node computes"));
+  EXPECT_THAT(
+      RefusalOf(nobody.Bytes()),
+      HasSubstr("reads y, which no node computes and which is no input; if the graph is a part"));
   ModelBuilder twice;
   twice.Input("x", {1, 4}).Output("a");
   twice.Node("Relu", "a", {"x"});

@@ -4,6 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -127,8 +128,8 @@ std::vector<std::optional<OnnxTensor>> ReadTensors(const Names& names, const Inf
 }
 
 bool ComputesNothing(const onnx::NodeProto& node) {
-  static const std::set<std::string> operations = {"Dropout", "Flatten",   "Identity", "Reshape",
-                                                   "Squeeze", "Transpose", "Unsqueeze"};
+  static const std::set<std::string> operations = {"Cast",    "Dropout", "Flatten",   "Identity",
+                                                   "Reshape", "Squeeze", "Transpose", "Unsqueeze"};
   static const std::set<std::string> of_several = {"Max", "Mean", "Min", "Sum"};
   const bool is_noop =
       std::any_of(node.attribute().begin(), node.attribute().end(),
@@ -147,19 +148,60 @@ void InsertClip(onnx::GraphProto& graph) {
   graph.mutable_node()->SwapElements(0, 1);
 }
 
-std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set, int output) {
+// The cases in double become cases in float: their numbers are exact in float, or rounded.
+void RoundToFloat(onnx::TensorProto& tensor) {
+  if (tensor.data_type() != onnx::TensorProto::DOUBLE) return;
+  std::vector<double> values(tensor.raw_data().size() / sizeof(double));
+  std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(double));
+  values.insert(values.end(), tensor.double_data().begin(), tensor.double_data().end());
+  tensor.clear_raw_data();
+  tensor.clear_double_data();
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  for (const double value : values) tensor.add_float_data(static_cast<float>(value));
+}
+
+// A network's input is of float. One of another type is computed from it by a Cast.
+void InsertCast(onnx::GraphProto& graph) {
+  auto& type = *graph.mutable_input(0)->mutable_type()->mutable_tensor_type();
+  const std::int32_t original = type.elem_type();
+  if (original == onnx::TensorProto::FLOAT) return;
+  type.set_elem_type(onnx::TensorProto::FLOAT);
+  // A cast from double is what its case checks.
+  const bool casts = std::any_of(graph.node().begin(), graph.node().end(),
+                                 [](const auto& node) { return node.op_type() == "Cast"; });
+  if (original == onnx::TensorProto::DOUBLE && !casts) return;
+  const std::string name = graph.input(0).name();
+  for (std::string& input : *graph.mutable_node(0)->mutable_input()) {
+    if (input == name) input = "typed";
+  }
+  onnx::NodeProto& cast = *graph.add_node();
+  cast.set_op_type("Cast");
+  cast.add_input(name);
+  cast.add_output("typed");
+  onnx::AttributeProto& to = *cast.add_attribute();
+  to.set_name("to");
+  to.set_type(onnx::AttributeProto::INT);
+  to.set_i(original);
+  graph.mutable_node()->SwapElements(0, graph.node_size() - 1);
+}
+
+std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set, const std::string& output) {
   onnx::GraphProto& graph = *model.mutable_graph();
   for (int i = 1; i < graph.input_size(); ++i) {
     onnx::TensorProto& tensor = *graph.add_initializer();
     tensor = Parse<onnx::TensorProto>(data_set / fmt::format("input_{}.pb", i));
     tensor.set_name(graph.input(i).name());
+    RoundToFloat(tensor);
   }
-  graph.mutable_output()->SwapElements(0, output);
+  for (int i = 0; i < graph.output_size(); ++i) {
+    if (graph.output(i).name() == output) graph.mutable_output()->SwapElements(0, i);
+  }
   while (graph.output_size() > 1) graph.mutable_output()->RemoveLast();
   // Cases of operations that never changed name the first opset of all.
   auto& opset = *model.mutable_opset_import(0);
   opset.set_version(std::max<std::int64_t>(opset.version(), kOldestOpset));
   if (ComputesNothing(graph.node(0))) InsertClip(graph);
+  InsertCast(graph);
   return model.SerializeAsString();
 }
 
@@ -241,8 +283,11 @@ std::vector<NodeCase> ReadCases(const std::string& folder, const std::string& ro
     NodeCase& one = cases.emplace_back(base);
     one.inputs = ReadTensors(graph.node(0).input(), graph.input(), data_set, "input");
     one.outputs = ReadTensors(graph.node(0).output(), graph.output(), data_set, "output");
-    if (base.op_type == "Split") one.model_output = one.outputs.size() - 1;
-    one.model = AsNetwork(model, data_set, static_cast<int>(one.model_output));
+    for (std::size_t output = 0; output < one.outputs.size(); ++output) {
+      if (!one.outputs[output]) continue;
+      const std::string& name = graph.node(0).output(static_cast<int>(output));
+      one.models[output] = AsNetwork(model, data_set, name);
+    }
   }
   for (std::size_t i = 0; cases.size() > 1 && i < cases.size(); ++i) {
     cases[i].name += fmt::format("/{}", i);

@@ -33,10 +33,9 @@ struct NodeCase {
   std::map<std::string, float> floats;
   std::map<std::string, std::string> strings;
   std::map<std::string, std::vector<std::int64_t>> int_lists;
-  // The case as a model of a network, for the importer: all inputs but the first are initializers,
-  // and one output is left.
-  std::string model;
-  std::size_t model_output = 0;  // its position: the last one of Split, the first one of others
+  // The case as models of networks, for the importer, by the position of the output that is left:
+  // all inputs but the first are initializers.
+  std::map<std::size_t, std::string> models;
   // By position; nothing for an optional input that is left out.
   std::vector<std::optional<OnnxTensor>> inputs;
   std::vector<std::optional<OnnxTensor>> outputs;

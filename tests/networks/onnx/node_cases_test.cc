@@ -65,36 +65,36 @@ int LeastImportedOn(const std::string& backend, const std::string& op_type) {
 // reason is a failure.
 const std::multimap<std::string, std::string>& KnownRefusals() {
   static const std::multimap<std::string, std::string> refusals = {
-      {"AveragePool", "dilated windows"},
-      {"AveragePool", "topdnn supports 2-D windows"},
-      {"BatchNormalization", "training_mode"},
       {"Cast", "a cast to"},
+      {"DequantizeLinear", "a zero point of"},
+      {"DequantizeLinear", "scales of blocks"},
       {"Dropout", "training_mode: export the network for inference"},
+      {"Dropout", "no layer leads from its input"},  // the mask of an inference
       {"Identity", "not of float"},
-      {"Identity", "elements, not the"},  // an optional tensor
-      {"MatMul", "topdnn supports only matrices"},
-      {"MaxPool", "dilated windows"},
-      {"MaxPool", "topdnn supports 2-D windows"},
-      {"QuantizeLinear", "the network's result is quantized"},
-      {"QuantizeLinear", "scales by channel of a value"},
+      {"Identity", "elements, not the"},             // an optional tensor
+      {"MaxPool", "no layer leads from its input"},  // the indices
+      {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
+      {"QuantizeLinear", "a zero point of"},
+      {"QuantizeLinear", "scales of blocks"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
-      {"Resize", "mode cubic"},
-      {"Resize", "mode linear"},
-      {"Resize", "half_pixel with ceil"},
-      {"Resize", "asymmetric with round_prefer_ceil"},
-      {"Resize", "align_corners with floor"},
-      {"Resize", "a factor of"},
-      {"Resize", "keep_aspect_ratio_policy"},
+      {"Resize", "align_corners with a scale of"},
+      {"Resize", "antialias"},
+      {"Resize", "coordinate_transformation_mode tf_crop_and_resize"},
+      {"ScatterElements", "reduction"},
+      {"ScatterND", "reduction"},
       {"Shape", "no layer leads from its input"},
       {"Slice", "every extent must be 1 or more"},
       {"Split", "elements in"},  // an extent of 0
-      {"Softmax", "topdnn supports only the last axis"}};
+      {"Softmax", "topdnn supports only the last axis"},
+      {"SoftmaxCrossEntropyLoss", "1 to 6 dimensions"}};
   return refusals;
 }
 
 bool IsKnownRefusal(const std::string& op_type, const std::string& reason) {
   if (reason.find("has no counterpart in topdnn") != std::string::npos) return true;  // a type
   if (reason.find("dimension 1 is open") != std::string::npos) return true;           // extent 0
+  if (reason.find("topdnn computes it on float alone") != std::string::npos) return true;
+  if (reason.find("a cast to ONNX's type") != std::string::npos) return true;
   const auto [first, last] = KnownRefusals().equal_range(op_type);
   return std::any_of(first, last, [&](const auto& known) {
     return reason.find(known.second) != std::string::npos;
@@ -114,6 +114,12 @@ std::vector<Target> Targets() {
   std::vector<Target> targets = {{"reference", DataType::kF64}};
   for (const std::string& backend : Backends()) targets.push_back({backend});
   return targets;
+}
+
+// The published results are those of f32: in f64, some quotients are on the other side of the tie
+// between two integers.
+bool IsLeftOut(const Target& target, const std::string& op_type) {
+  return target.type == DataType::kF64 && op_type == "DynamicQuantizeLinear";
 }
 
 // The worst outcome of the runs whose operation the backend has. Nothing when it has none of them.
@@ -164,22 +170,30 @@ class OnnxNodeTest : public testing::Test {
     }
   }
 
-  // Runs the case as a network. Returns the reason why the importer refuses it, or nothing.
+  // Runs the case as a network for each output. Returns the reason why the importer refuses the
+  // first of them that it refuses, or nothing.
   std::string RunImported(const NodeCase& node) {
-    if (node.Input(0)->type != DataType::kF32) return "not of float";
-    const ImportedCase imported(node);
-    if (!imported.refusal().empty()) {
-      EXPECT_TRUE(IsKnownRefusal(node.op_type, imported.refusal()))
-          << node.name << ": " << imported.refusal();
-      return imported.refusal();
-    }
-    for (const Target& target : Targets()) {
-      const NodeOutcome outcome = imported.RunOn(target.backend, target.type);
-      if (Count(outcome, "ONNX cases as networks on ", node.name, target)) {
-        ++imported_[target.name()];
+    if (node.Input(0) == nullptr || node.Input(0)->values.empty()) return "without elements";
+    std::string refusal;
+    std::set<std::string> agree;
+    for (const auto& [output, model] : node.models) {
+      const ImportedCase imported(node, output);
+      if (!imported.refusal().empty()) {
+        EXPECT_TRUE(IsKnownRefusal(node.op_type, imported.refusal()))
+            << node.name << ": " << imported.refusal();
+        if (refusal.empty()) refusal = imported.refusal();
+        continue;
+      }
+      for (const Target& target : Targets()) {
+        if (IsLeftOut(target, node.op_type)) continue;
+        const NodeOutcome outcome = imported.RunOn(target.backend, target.type);
+        if (Count(outcome, "ONNX cases as networks on ", node.name, target)) {
+          agree.insert(target.name());
+        }
       }
     }
-    return "";
+    for (const std::string& target : agree) ++imported_[target];
+    return refusal;
   }
 
   // Runs the case as single operations. Returns the reason why it is left out, or nothing.
@@ -225,6 +239,7 @@ class OnnxNodeTest : public testing::Test {
     ASSERT_TRUE(LeastImported().contains(op_type))
         << "add it to the table of docs/onnx.md with " << imported_["reference in f64"];
     for (const Target& target : Targets()) {
+      if (IsLeftOut(target, op_type)) continue;
       EXPECT_GE(imported_[target.name()], LeastImportedOn(target.backend, op_type))
           << target.name();
     }

@@ -82,9 +82,10 @@ bool HasKernel(const std::string& backend, const Op& op) {
   return std::find(all.begin(), all.end(), std::pair{std::string(op.kind()), backend}) != all.end();
 }
 
-ImportedCase::ImportedCase(const NodeCase& node) : node_(node) {
+ImportedCase::ImportedCase(const NodeCase& node, std::size_t output)
+    : node_(node), output_(output) {
   try {
-    network_ = ImportOnnx(node.model, {});
+    network_ = ImportOnnx(node.models.at(output), {});
   } catch (const OnnxError& error) {
     refusal_ = error.what();
   }
@@ -110,11 +111,12 @@ NodeOutcome ImportedCase::RunOn(const std::string& backend, DataType type) const
   WriteParameters(*plan, network_->parameters);
   plan->Write(plan->Find(BufferRole::kInput), node_.Input(0)->values);
   plan->Run();
-  const OnnxTensor& expected = *node_.Output(node_.model_output);
+  const OnnxTensor& expected = *node_.Output(output_);
   const std::vector<double> actual = plan->Read(plan->Find(BufferRole::kOutput));
-  if (network_->output != expected.shape || actual.size() != expected.values.size()) {
+  if (network_->outputs.front().shape != expected.shape ||
+      actual.size() != expected.values.size()) {
     return {NodeVerdict::kDiffers,
-            fmt::format("the output is {}, ONNX has {}", network_->output.ToString(),
+            fmt::format("the output is {}, ONNX has {}", network_->outputs.front().shape.ToString(),
                         expected.shape.ToString())};
   }
   return Compare(actual, expected.values, tolerance);

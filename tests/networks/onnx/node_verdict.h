@@ -44,8 +44,8 @@ bool HasKernel(const std::string& backend, const Op& op);
 // A case that is imported as a network.
 class ImportedCase {
  public:
-  // `node` must outlive the object.
-  explicit ImportedCase(const NodeCase& node);
+  // The network of one output. `node` must outlive the object.
+  ImportedCase(const NodeCase& node, std::size_t output);
 
   // The reason why the importer refuses the case; empty when it does not.
   const std::string& refusal() const { return refusal_; }
@@ -55,6 +55,7 @@ class ImportedCase {
 
  private:
   const NodeCase& node_;
+  const std::size_t output_;
   std::optional<ImportedNetwork> network_;
   std::string refusal_;
 };

@@ -3,6 +3,7 @@
 #ifndef TOPDNN_TESTS_NETWORKS_ONNX_RUN_MODEL_H_
 #define TOPDNN_TESTS_NETWORKS_ONNX_RUN_MODEL_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@ namespace topdnn {
 std::vector<double> RunGraph(const Graph& graph, const ParameterValues& parameters,
                              const std::vector<double>& input,
                              const std::string& backend = "reference");
+
+// The values of inputs or outputs, by their names in the model.
+using NamedValues = std::map<std::string, std::vector<double>>;
+
+// Returns all outputs of one inference on a backend with one thread.
+NamedValues RunNetwork(const ImportedNetwork& network, const NamedValues& inputs,
+                       const std::string& backend = "reference");
 
 // Returns the line with which the importer refuses the model. It is a test failure when the
 // importer does not refuse.

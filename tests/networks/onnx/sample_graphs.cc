@@ -9,19 +9,26 @@
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv_nd/conv_nd.h"
+#include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/flatten/flatten.h"
+#include "kernels/gather/gather.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/lrn/lrn.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/pool/pool.h"
+#include "kernels/pool_nd/pool_nd.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/resize/resize.h"
 #include "kernels/slice/slice.h"
 #include "kernels/softmax/softmax.h"
+#include "kernels/topk/topk.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
 #include "tests/networks/onnx/model_builder.h"
@@ -68,6 +75,21 @@ std::string OldOpset() {
   return model.Bytes();
 }
 
+// Two inputs, one of which is in the shape of no image, and three outputs. The batch is fixed.
+std::string SeveralValues() {
+  ModelBuilder model(13);
+  model.Input("factor", {1, 1}).Input("x", {1, 2, 4, 4});
+  model.Output("boxes").Output("scores").Output("conv");
+  model.Floats("w", {4, 2, 3, 3});
+  model.Node("Conv", "conv", {"x", "w"});
+  model.Node("Mul", "scaled", {"conv", "factor"});
+  AddInts(model.Node("Transpose", "last", {"scaled"}), "perm", {0, 2, 3, 1});
+  model.Ints("rows", {1, -1, 4});
+  model.Node("Reshape", "boxes", {"last", "rows"});
+  AddInt(model.Node("Softmax", "scores", {"boxes"}), "axis", 2);
+  return model.Bytes();
+}
+
 }  // namespace
 
 std::string QuantizedModel() {
@@ -103,6 +125,120 @@ std::string QuantizedModel() {
   return model.Bytes();
 }
 
+namespace {
+
+// Adds windows over three axes and with gaps, and interpolations, to an image (N, C, 6, 6). The
+// result has the same shape.
+ValueId AddWindows(Graph& graph, ValueId value) {
+  const Shape image = graph.shape(value);
+  const SpatialAxis three{.extent = 3, .kernel = 3, .pad_before = 1, .pad_after = 1};
+  const SpatialAxis wide{.extent = 6, .kernel = 2, .dilation = 3, .pad_before = 2, .pad_after = 1};
+  const Shape volume{image[0], image[1], 3, 3, 4};
+  const std::vector<SpatialAxis> axes = {three, three, SpatialAxis{.extent = 4}};
+  value = graph.Add("volume", std::make_shared<FlattenOp>(image, volume), {value});
+  value = graph.Add(
+      "conv3d", std::make_shared<ConvNdOp>(ConvNdExtents{image[0], image[1], image[1], 2, axes}),
+      {value});
+  value = graph.Add("norm3d",
+                    std::make_shared<PoolNdOp>(PoolNdAlgorithm::kLp,
+                                               PoolNdExtents{image[0], image[1], axes, false, 3}),
+                    {value});
+  value = graph.Add("image", std::make_shared<FlattenOp>(volume, image), {value});
+  value = graph.Add(
+      "gaps",
+      std::make_shared<PoolNdOp>(PoolNdAlgorithm::kMax,
+                                 PoolNdExtents{.n = image[0], .c = image[1], .axes = {wide, wide}}),
+      {value});
+  const Shape small{image[0], image[1], 4, 3};
+  value = graph.Add("smaller",
+                    std::make_shared<InterpolateOp>(
+                        image, small, std::vector<double>{1, 1, 4.0 / 6, 0.5},
+                        InterpolateSettings{.interpolation = Interpolation::kCubic,
+                                            .coordinates = Coordinates::kAlignCorners}),
+                    {value});
+  value = graph.Add("nearest",
+                    std::make_shared<InterpolateOp>(
+                        small, Shape{image[0], image[1], 5, 3}, std::vector<double>{1, 1, 1.375, 1},
+                        InterpolateSettings{.rounding = NearestRounding::kCeil}),
+                    {value});
+  const SpatialAxis up{.extent = 6, .kernel = 4, .stride = 2, .pad_before = 1, .pad_after = 1};
+  SpatialAxis longer = up;
+  longer.extent = 11;
+  longer.kernel = 3;
+  longer.pad_after = 0;
+  value = graph.Add("transposed",
+                    std::make_shared<ConvTransposeOp>(
+                        ConvNdExtents{image[0], image[1], image[1], 2, {longer, up}}),
+                    {value});
+  const std::vector<SliceAxis> first = {{0, 1, image[0]}, {0, 1, image[1]}, {2, 1, 6}, {0, 1, 6}};
+  return graph.Add("first", std::make_shared<SliceOp>(graph.shape(value), first), {value});
+}
+
+}  // namespace
+
+// Integers with zero points, and a scale that the network computes.
+std::string IntegerModel() {
+  ModelBuilder model(13);
+  model.Input("x", {1, 2, 4, 4}).Output("y");
+  onnx::NodeProto& quantize = model.Node("DynamicQuantizeLinear", "q", {"x"});
+  quantize.add_output("scale");
+  quantize.add_output("zero");
+  model.Integers("w", onnx::TensorProto::INT8, {2, 2, 3, 3}, [](int i) { return i * 7 - 100; });
+  AddInts(model.Node("ConvInteger", "sums", {"q", "w", "zero"}), "pads", {1, 1, 1, 1});
+  AddInt(model.Node("Cast", "real", {"sums"}), "to", onnx::TensorProto::FLOAT);
+  model.Node("Mul", "product", {"real", "scale"});
+  model.Floats("s", {}, {0.5F});
+  model.Integers("z", onnx::TensorProto::UINT8, {}, 0);
+  model.Node("QuantizeLinear", "small", {"product", "s", "z"});
+  model.Floats("ws", {2}, {0.25F, 0.5F});
+  model.Integers("wz", onnx::TensorProto::INT8, {2}, 0);
+  model.Node("QLinearConv", "conv", {"small", "s", "z", "w", "ws", "wz", "s", "z"});
+  AddInts(model.Node("MaxPool", "pool", {"conv"}), "kernel_shape", {2, 2});
+  model.Node("Flatten", "flat", {"pool"});
+  model.Integers("v", onnx::TensorProto::INT8, {2, 3}, [](int i) { return i - 2; });
+  model.Integers("vz", onnx::TensorProto::INT8, {}, 1);
+  model.Integers("yz", onnx::TensorProto::UINT8, {}, 9);
+  model.Node("QLinearMatMul", "row", {"flat", "s", "z", "v", "s", "vz", "s", "yz"});
+  model.Node("DequantizeLinear", "y", {"row", "s", "yz"});
+  return model.Bytes();
+}
+
+// Indices, masks and comparisons, of constants and of the network's values.
+std::string SelectionModel() {
+  ModelBuilder model(13);
+  model.Input("x", {2, 3, 4}).Output("loss");
+  model.Scalar("last", 2);
+  model.Node("CumSum", "summed", {"x", "last"});
+  AddInt(model.Node("Hardmax", "hard", {"summed"}), "axis", 1);
+  model.Node("Greater", "larger", {"summed", "x"});
+  model.Node("Where", "chosen", {"larger", "hard", "x"});
+  model.Ints("k", {2});
+  onnx::NodeProto& top = model.Node("TopK", "largest", {"chosen", "k"});
+  top.add_output("ranks");
+  AddInt(model.Node("Cast", "real_ranks", {"ranks"}), "to", onnx::TensorProto::FLOAT);
+  model.Node("Add", "both", {"largest", "real_ranks"});
+  model.Ints("turned", {1, 0, 2});
+  AddInt(model.Node("Gather", "rows", {"both", "turned"}), "axis", 1);
+  onnx::TensorProto& place = model.Ints("place", {0, 2});
+  place.clear_dims();
+  place.add_dims(1);
+  place.add_dims(2);
+  model.Floats("update", {1, 2});
+  model.Node("ScatterND", "scattered", {"rows", "place", "update"});
+  model.Node("Trilu", "triangle", {"scattered"});
+  AddInt(model.Node("ArgMin", "least", {"triangle"}), "axis", 2);
+  model.Scalar("depth", 4);
+  model.Floats("off_on", {2}, {-1, 1});
+  model.Node("OneHot", "scores", {"least", "depth", "off_on"});
+  AddInts(model.Node("Transpose", "turned_scores", {"scores"}), "perm", {0, 1, 3, 2});
+  model.Node("MatMul", "square", {"scores", "turned_scores"});
+  model.Ints("shape", {2, -1});
+  model.Node("Reshape", "flat", {"square", "shape"});
+  model.Ints("labels", {1, 0});
+  model.Node("SoftmaxCrossEntropyLoss", "loss", {"flat", "labels"});
+  return model.Bytes();
+}
+
 Graph EveryOperation() {
   Graph graph("every");
   constexpr std::int64_t kBatch = 2, kChannels = 4, kSize = 6;
@@ -124,6 +260,7 @@ Graph EveryOperation() {
   e.pad_top = 3;
   ValueId b = add("grouped", std::make_shared<ConvOp>(e), {a});
   b = add("relu6", std::make_shared<ReluOp>(image, 6.0F), {b});
+  b = AddWindows(graph, b);
   const ValueId sum = add("sum", std::make_shared<AddOp>(image, 2), {a, b});
   PoolExtents p{.n = kBatch, .c = kChannels, .h = kSize, .w = kSize, .r = 3, .s = 2};
   p.pad_top = p.pad_bottom = p.pad_right = 1;
@@ -156,6 +293,12 @@ Graph EveryOperation() {
   c = add("rest", binary("sub", Shape{1, 1, 1, 1}, wide, BinaryConstant::kFirst), {c});
   c = add("larger_of", binary("max", wide, wide, BinaryConstant::kNone), {c, c});
   c = add("tanh", std::make_shared<UnaryOp>("tanh", wide), {c});
+  c = add("product",
+          std::make_shared<MatMulOp>(wide, Shape{1, 1, wide[3], wide[3]}, BinaryConstant::kSecond),
+          {c});
+  c = add("sorted", std::make_shared<TopKOp>(wide, TopKSettings{.axis = 1, .k = wide[1]}), {c});
+  c = add("ranks", std::make_shared<TopKOp>(wide, TopKSettings{3, wide[3], false, true}), {c});
+  c = add("positive", binary("greater", wide, Shape{1, 1, 1, 1}, BinaryConstant::kSecond), {c});
   c = add("part",
           std::make_shared<SliceOp>(
               wide, std::vector<SliceAxis>{{0, 1, wide[0]}, {1, 2, 2}, {0, 1, wide[2]}, {1, 1, 1}}),
@@ -178,10 +321,14 @@ Graph EveryOperation() {
           std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
                                    PoolExtents::Global(turned[0], turned[1], turned[2], turned[3])),
           {c});
+  const Shape summed = graph.shape(total);
+  const ValueId picked = add(
+      "picked", std::make_shared<GatherOp>(GatherExtents{summed[0], summed[1], summed[2], 3}, true),
+      {total});
   const ValueId norm = add("norms",
-                           std::make_shared<ReduceOp>(ReduceAlgorithm::kL2, graph.shape(total),
+                           std::make_shared<ReduceOp>(ReduceAlgorithm::kL2, graph.shape(picked),
                                                       std::vector<int>{1}, true),
-                           {total});
+                           {picked});
   const ValueId flat = add("flat", std::make_shared<FlattenOp>(graph.shape(norm)), {norm});
   const ValueId fc = add("fc", std::make_shared<InnerProductOp>(graph.shape(flat), 5), {flat});
   const ValueId head = add(
@@ -196,8 +343,13 @@ Graph EveryOperation() {
 
 std::vector<std::string> SampleModels() {
   const Graph graph = EveryOperation();
-  return {ExportOnnx(graph, DrawnParameters(graph, 1)), ShapeArithmetic(), OldOpset(),
-          QuantizedModel()};
+  return {ExportOnnx(graph, DrawnParameters(graph, 1)),
+          ShapeArithmetic(),
+          OldOpset(),
+          QuantizedModel(),
+          SeveralValues(),
+          IntegerModel(),
+          SelectionModel()};
 }
 
 }  // namespace topdnn

@@ -1,0 +1,130 @@
+// Convolution over one to three spatial dimensions on oneDNN.
+
+#include "kernels/onednn.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "kernels/conv_nd/conv_nd.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+using onednn::DescOf;
+using Forward = dnnl::convolution_forward;
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+
+struct Geometry {
+  explicit Geometry(const std::vector<SpatialAxis>& axes) {
+    for (const SpatialAxis& axis : axes) {
+      strides.push_back(axis.stride);
+      dilates.push_back(axis.dilation - 1);  // oneDNN counts the zeros between taps
+      pad_before.push_back(axis.pad_before);
+      pad_after.push_back(axis.pad_after);
+    }
+  }
+
+  dnnl::memory::dims strides, dilates, pad_before, pad_after;
+};
+
+// With groups, oneDNN's weights are (G, K/G, C/G, kernel...), the same bytes in row-major order.
+dnnl::memory::desc WeightsDesc(const KernelRequest& request, const ConvNdOp& op, Arg arg) {
+  const ConvNdExtents& e = op.extents();
+  if (e.groups == 1) return DescOf(request, arg);
+  std::vector<std::int64_t> extents = op.weights_shape().extents();
+  extents[0] /= e.groups;
+  extents.insert(extents.begin(), e.groups);
+  const Shape shape(std::move(extents));
+  const DataType type = request.op->Find(request.execution, arg)->type;
+  return onednn::ToMemoryDesc({shape, type, Layout::Plain(shape.rank())});
+}
+
+Forward::primitive_desc ForwardDesc(const KernelRequest& request, const Geometry& g,
+                                    const dnnl::memory::desc& src,
+                                    const dnnl::memory::desc& weights,
+                                    const dnnl::memory::desc& dst) {
+  const bool training = request.execution.training || request.execution.pass != Pass::kForward;
+  return onednn::Describe<Forward>(
+      onednn::Attributes(),
+      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kDirect,
+      src, weights, dst, g.strides, g.dilates, g.pad_before, g.pad_after);
+}
+
+// The forward descriptor that a backward one needs as a hint: the same geometry, free layouts.
+Forward::primitive_desc Hint(const KernelRequest& request, const ConvNdOp& op, const Geometry& g,
+                             const dnnl::memory::desc& weights) {
+  const auto any = [&](const Shape& shape) {
+    return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
+  };
+  return ForwardDesc(request, g, any(op.src_shape()),
+                     op.extents().groups == 1 ? any(op.weights_shape()) : weights,
+                     any(op.dst_shape()));
+}
+
+std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvNdOp& op) {
+  const Geometry g(op.extents().axes);
+  const auto pd = ForwardDesc(request, g, DescOf(request, Arg::kSrc),
+                              WeightsDesc(request, op, Arg::kWeights), DescOf(request, Arg::kDst));
+  return onednn::MakePrimitiveKernel<Forward>(
+      request, pd,
+      {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
+       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+}
+
+std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvNdOp& op) {
+  const Geometry g(op.extents().axes);
+  const dnnl::memory::desc weights = WeightsDesc(request, op, Arg::kWeights);
+  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_data>(
+      onednn::Attributes(), Hint(request, op, g, weights), kDirect, DescOf(request, Arg::kDiffSrc),
+      weights, DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
+      request, pd,
+      {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
+       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+}
+
+std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvNdOp& op) {
+  const Geometry g(op.extents().axes);
+  const dnnl::memory::desc weights = WeightsDesc(request, op, Arg::kDiffWeights);
+  const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_weights>(
+      onednn::Attributes(), Hint(request, op, g, weights), kDirect, DescOf(request, Arg::kSrc),
+      weights, DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(
+      request, pd,
+      {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
+       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
+       {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}});
+}
+
+KernelOrRefusal MakeConvNd(const KernelRequest& request) {
+  const auto& op = dynamic_cast<const ConvNdOp&>(*request.op);
+  for (const Arg arg : {Arg::kWeights, Arg::kDiffWeights}) {
+    const Layout layout = request.LayoutOf(arg);
+    if (op.extents().groups != 1 && !layout.is_any() && !layout.IsPlainFor(op.weights_shape())) {
+      return Refusal{"oneDNN's weights of several groups are row-major here, not in layout " +
+                     layout.tag()};
+    }
+  }
+  return onednn::Offer(request, [&] {
+    switch (request.execution.pass) {
+      case Pass::kBackwardData:
+        return MakeBackwardData(request, op);
+      case Pass::kBackwardWeights:
+        return MakeBackwardWeights(request, op);
+      case Pass::kForward:
+        break;
+    }
+    return MakeForward(request, op);
+  });
+}
+
+const KernelRegistration kRegistration("conv_nd", "onednn", MakeConvNd);
+
+}  // namespace
+
+}  // namespace topdnn

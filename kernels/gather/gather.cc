@@ -1,0 +1,67 @@
+#include "kernels/gather/gather.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <stdexcept>
+
+#include "kernels/extents.h"
+#include "kernels/problem.h"
+
+namespace topdnn {
+
+GatherOp::GatherOp(const GatherExtents& extents, bool constant)
+    : extents_(extents), constant_(constant) {
+  CheckExtents("gather", src_shape());
+  CheckExtents("gather", dst_shape());
+  constexpr std::int64_t kMostIndices = std::int64_t{1} << 24;  // whole numbers that f32 represents
+  if (extents.extent > kMostIndices) {
+    throw std::invalid_argument(
+        fmt::format("gather of {} elements: an index must be below 2^24", extents.extent));
+  }
+}
+
+std::string GatherOp::Problem() const {
+  return fmt::format("{}_count{}{}", src_shape().ToString(), extents_.count,
+                     constant_ ? "_constant" : "");
+}
+
+std::vector<Operand> GatherOp::Operands(const Execution& execution) const {
+  if (execution.pass != Pass::kForward || !TypesOf(execution).has_gradients) return {};
+  const DataType type = execution.type;
+  return {{src_arg(), Direction::kIn, src_shape(), type},
+          {indices_arg(), Direction::kIn, Shape{extents_.count}, type},
+          {Arg::kDst, Direction::kOut, dst_shape(), type}};
+}
+
+Work GatherOp::WorkOf(Pass pass, DataType type) const {
+  if (!Has({pass, true, type})) return {};
+  Work work;
+  work.bytes = CompulsoryBytes(*this, {pass, true, type});
+  return work;
+}
+
+std::vector<Parameter> GatherOp::Parameters() const {
+  if (!constant_) return {};
+  return {{Arg::kWeights, Arg::kDiffWeights, "indices", Shape{extents_.count}, 0, 0.0}};
+}
+
+namespace {
+
+std::shared_ptr<const Op> ParseGather(const ProblemWord& word) {
+  const Shape& src = word.shape();
+  if (src.rank() != 3) throw std::invalid_argument("give the source as OUTERxEXTENTxINNER");
+  const std::vector<double> count = word.Numbers("count");
+  if (count.size() != 1 || !(count[0] >= 1 && count[0] <= static_cast<double>(kMaxElements))) {
+    throw std::invalid_argument("give one count of indices");
+  }
+  return std::make_shared<GatherOp>(
+      GatherExtents{src[0], src[1], src[2], static_cast<std::int64_t>(count[0])},
+      word.Flag("constant"));
+}
+
+const ProblemRegistration kProblem("gather", ParseGather);
+
+}  // namespace
+
+}  // namespace topdnn

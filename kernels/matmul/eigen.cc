@@ -1,0 +1,47 @@
+// Products of matrices as Eigen contractions, one per matrix of the result.
+
+#include "kernels/eigen/kernel.h"
+#include "kernels/fidelity.h"
+#include "kernels/matmul/matmul.h"
+
+namespace topdnn {
+
+namespace {
+
+class MatMulEigen : public eigen::EigenKernel {
+ public:
+  MatMulEigen(const KernelRequest& request, const eigen::Functions& functions, const MatMulOp& op)
+      : EigenKernel(request, functions, "matmul"), op_(op) {}
+
+ private:
+  const float* Of(Arg arg) const { return arg.is_indexed() ? Indexed(arg.index) : Data(arg); }
+
+  void Compute() override {
+    const std::int64_t m = op_.m(), n = op_.n(), k = op_.k();
+    for (std::int64_t b = 0; b < op_.batch(); ++b) {
+      functions().matmul(pool(), {.m = m,
+                                  .n = n,
+                                  .k = k,
+                                  .a = Of(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
+                                  .b = Of(op_.second_arg()) + op_.SecondMatrix(b) * k * n,
+                                  .c = Data(Arg::kDst) + b * m * n});
+    }
+  }
+
+  const MatMulOp op_;
+};
+
+KernelOrRefusal MakeMatMul(const eigen::Functions& functions, KernelRequest& request) {
+  if (std::string why = RowMajorRefusal(request, "a product"); !why.empty()) {
+    return Refusal{std::move(why)};
+  }
+  return eigen::Make<MatMulEigen, MatMulOp>(functions, request);
+}
+
+const eigen::Registration kRegistration("matmul", MakeMatMul);
+const FidelityDeclaration kFidelity({"matmul", "eigen", Fidelity::kNotCompared,
+                                     "a contraction for each matrix"});
+
+}  // namespace
+
+}  // namespace topdnn

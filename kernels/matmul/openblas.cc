@@ -1,0 +1,40 @@
+// Products of matrices on OpenBLAS: one sgemm per matrix of the result.
+
+#include "kernels/openblas.h"
+
+#include "kernels/fidelity.h"
+#include "kernels/matmul/matmul.h"
+#include "kernels/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+class MatMulOpenBlas : public openblas::OpenBlasKernel {
+ public:
+  MatMulOpenBlas(const KernelRequest& request, const MatMulOp& op)
+      : OpenBlasKernel(request, "gemm"), op_(op) {}
+
+  void Run() noexcept override {
+    const std::int64_t m = op_.m(), n = op_.n(), k = op_.k();
+    for (std::int64_t b = 0; b < op_.batch(); ++b) {
+      openblas::Sgemm(false, false, m, n, k, Of(op_.first_arg()) + op_.FirstMatrix(b) * m * k,
+                      Of(op_.second_arg()) + op_.SecondMatrix(b) * k * n, 0.0F,
+                      Data(Arg::kDst) + b * m * n);
+    }
+  }
+
+ private:
+  const float* Of(Arg arg) const { return arg.is_indexed() ? Indexed(arg.index) : Data(arg); }
+
+  const MatMulOp op_;
+};
+
+const KernelRegistration kRegistration("matmul", "openblas",
+                                       openblas::Make<MatMulOp, MatMulOpenBlas>);
+const FidelityDeclaration kFidelity({"matmul", "openblas", Fidelity::kOurs,
+                                     "a call of sgemm for each matrix; Caffe has no such layer"});
+
+}  // namespace
+
+}  // namespace topdnn

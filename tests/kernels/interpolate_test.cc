@@ -1,0 +1,108 @@
+#include "kernels/interpolate/interpolate.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/problem.h"
+#include "tests/kernels/gradient_check.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+// One to four dimensions, larger and smaller results, and every mode.
+const char* const kProblems[] = {
+    "nearest2x5_to2x7_scale1x1.4_half_preferfloor",
+    "nearest2x3x5x4_to2x3x4x9_scale1x1x0.8x2.25_asymmetric_floor",
+    "nearest3x4_to5x2_scale1.75x0.5_corners_preferceil",
+    "nearest1x2x6_to1x2x4_scale1x1x0.6666667_tfhalf_ceil",
+    "linear2x3x5x4_to2x3x4x9_scale1x1x0.8x2.25_half",
+    "linear2x3x4x5x3_to2x3x8x3x1_scale1x1x2x0.6x0.4_pytorch",
+    "linear1x17x20x20_to1x17x45x31_scale1x1x2.25x1.55_corners",
+    "linear2x17x9x20_to2x17x18x80_scale1x1x2x4_half",
+    "linear1x3x4x5x1_to1x3x8x10x1_scale1x1x2x2x1_pytorch",
+    "linear2x5_to4x7_scale2.3x1.5_symmetric",
+    "linear7_to5_scale0.75_asymmetric_exclude",
+    "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_half_a-0.75",
+    "cubic2x3x5x6_to2x3x9x4_scale1x1x1.8x0.6666667_asymmetric_a-0.5_exclude",
+    "cubic6x5_to3x10_scale0.5x2_corners_a-0.5"};
+
+TEST(InterpolateOpTest, ProblemsAreReadBackAndImpossibleOnesAreRefused) {
+  for (const std::string problem : kProblems) {
+    EXPECT_EQ(ParseProblem("interpolate/" + problem)->Problem(), problem);
+  }
+  for (const char* wrong :
+       {"linear2x5_to2_scale1x1_half", "linear2x5_to2x7_scale1_half", "linear5_to0_scale1_half",
+        "linear5_to7_scale0_half", "linear5_to7_scale-1_half", "linear5_to7_scale1e300x2_half",
+        "linear5_to7_scale1.4_half_floor", "linear5_to7_scale1.4_half_a0.5"}) {
+    EXPECT_THROW(ParseProblem(std::string("interpolate/") + wrong), ProblemError) << wrong;
+  }
+}
+
+TEST(InterpolateReferenceTest, KnownValues) {
+  using Row = std::vector<double>;
+  const auto resize = [](const char* problem, const Row& src) {
+    const auto op = ParseProblem(std::string("interpolate/") + problem);
+    KernelRun run("reference", RequestFor(op, {Pass::kForward, true, DataType::kF64}, 1));
+    run.Set(Arg::kSrc, src);
+    run.Run();
+    return run.Get(Arg::kDst);
+  };
+  // Indices at -0.25, 0.25, 0.75 and 1.25.
+  EXPECT_EQ(resize("linear2_to4_scale2_half", {0, 8}), (Row{0, 2, 6, 8}));
+  EXPECT_EQ(resize("linear2_to4_scale2_asymmetric", {0, 8}), (Row{0, 4, 8, 8}));
+  EXPECT_EQ(resize("linear3_to5_scale1.6666666_corners", {0, 8, 0}), (Row{0, 4, 8, 4, 0}));
+  EXPECT_EQ(resize("linear4_to1_scale0.25_half", {0, 8, 4, 0}), (Row{6}));
+  EXPECT_EQ(resize("linear4_to1_scale0.25_pytorch", {0, 8, 4, 0}), (Row{0}));
+  // Indices at 0.5 and 2.5.
+  const Row src = {1, 2, 3, 4};
+  EXPECT_EQ(resize("nearest4_to2_scale0.5_half_preferfloor", src), (Row{1, 3}));
+  EXPECT_EQ(resize("nearest4_to2_scale0.5_half_preferceil", src), (Row{2, 4}));
+  EXPECT_EQ(resize("nearest4_to2_scale0.5_half_floor", src), (Row{1, 3}));
+  EXPECT_EQ(resize("nearest4_to2_scale0.5_half_ceil", src), (Row{2, 4}));
+  EXPECT_EQ(resize("nearest4_to2_scale0.5_tfhalf_floor", src), (Row{2, 4}));
+  // 3 / 0.6 in f32 is 5, and not just below 5.
+  EXPECT_EQ(resize("nearest7_to4_scale0.60000002384_asymmetric_floor", {0, 1, 2, 3, 4, 5, 6}),
+            (Row{0, 1, 3, 5}));
+  // Keys' weights of a point halfway are a / 8 outside, and 0.5 - a / 8 inside.
+  EXPECT_EQ(resize("cubic4_to1_scale0.25_half_a-0.5", {16, 32, 64, 16}), (Row{52}));
+  // Each element spreads over four: by 256 * ((1.5 x - 2.5) x x + 1) near it, and beyond by
+  // 256 * (-x x x + 5 x x - 8 x + 4) / 2.
+  EXPECT_EQ(resize("cubic4_to16_scale4_asymmetric_a-0.5", {0, 256, 0, 0}),
+            (Row{0, 58, 144, 222, 256, 222, 144, 58, 0, -18, -16, -6, 0, 0, 0, 0}));
+  EXPECT_EQ(resize("cubic2_to1_scale0.5_half_a-0.5_exclude", {16, 32}), (Row{24}));
+}
+
+TEST(InterpolateBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
+  for (const std::string problem : kProblems) {
+    const auto op = ParseProblem("interpolate/" + problem);
+    CheckGradient(op, Arg::kSrc, 1);
+    for (const char* backend : {"onednn", "openblas", "eigen", "eigen-sgemm"}) {
+      for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+        EXPECT_EQ(CheckAgainstReference(backend, RequestFor(op, {pass}, 2), 3), Verdict::kAgrees);
+      }
+    }
+  }
+}
+
+TEST(InterpolateBackendsTest, OneDnnResamplesByPowersOfTwoInAnyLayout) {
+  const auto kernel_of = [](const char* problem, const char* tag) {
+    const auto op = ParseProblem(std::string("interpolate/") + problem);
+    KernelRequest request = RequestFor(op, {}, 2);
+    request.layouts[Arg::kSrc] = *Layout::Parse(tag);
+    std::string implementation;
+    CheckAgainstReference("onednn", request, 5, {}, &implementation);
+    return implementation;
+  };
+  const char* doubled = "linear2x17x9x20_to2x17x18x40_scale1x1x2x2_half";
+  EXPECT_NE(kernel_of(doubled, "abcd"), "omp loops");
+  EXPECT_NE(kernel_of(doubled, "aBcd16b"), "omp loops");
+  EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x18x40_scale1x1x2x2_asymmetric", "abcd"), "omp loops");
+  EXPECT_EQ(kernel_of("linear2x3x9x20_to2x3x27x40_scale1x1x3x2_half", "abcd"), "omp loops");
+}
+
+}  // namespace
+}  // namespace topdnn
