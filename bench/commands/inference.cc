@@ -71,8 +71,9 @@ std::string FileNameOf(std::string name) {
   return name.substr(0, 200) + ".npy";
 }
 
-void WriteOutput(const Plan& plan, BufferId output, const Shape& shape, const std::string& path) {
-  Tensor tensor(shape);
+void WriteOutput(const Plan& plan, BufferId output, const NetworkOutput& named,
+                 const std::string& path) {
+  Tensor tensor(named.shape, named.type);
   FromDouble(plan.Read(output), tensor.desc(), tensor.data());
   const std::vector<std::byte> bytes = EncodeNpy(ToNpy(tensor));
   WriteFileAtomically(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
@@ -81,7 +82,7 @@ void WriteOutput(const Plan& plan, BufferId output, const Shape& shape, const st
 // The files of the outputs, in their order. Throws UsageError if two names give the same file.
 std::vector<std::string> FilesOf(const Workload& workload, const std::string& folder) {
   std::vector<std::string> files;
-  for (const NamedShape& output : workload.outputs) {
+  for (const NetworkOutput& output : workload.outputs) {
     files.push_back((std::filesystem::path(folder) / FileNameOf(output.name)).string());
     if (std::count(files.begin(), files.end(), files.back()) > 1) {
       throw UsageError(
@@ -114,10 +115,10 @@ int RunInference(InferenceOptions options) {
   plan.Run();
   ThrowOnRunFailure();
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const Shape& shape = workload.outputs[i].shape;
-    WriteOutput(plan, plan.outputs()[i], shape, files[i]);
+    const NetworkOutput& output = workload.outputs[i];
+    WriteOutput(plan, plan.outputs()[i], output, files[i]);
     fmt::print("{}: {} to {} on {} in {}; {}\n", workload.network,
-               arrays.at(workload.inputs.front()).shape.ToString(), shape.ToString(),
+               arrays.at(workload.inputs.front()).shape.ToString(), output.shape.ToString(),
                workload.backend, workload.dtype, files[i]);
   }
   return kExitGood;

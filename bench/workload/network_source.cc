@@ -60,7 +60,7 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
     NetworkSource source{std::move(network.graph), std::move(network.parameters),
                          std::move(network.inputs)};
     for (ImportedOutput& output : network.outputs) {
-      source.outputs.push_back({std::move(output.name), std::move(output.shape)});
+      source.outputs.push_back({std::move(output.name), std::move(output.shape), output.type});
     }
     return source;
   } catch (const OnnxError& error) {

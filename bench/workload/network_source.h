@@ -33,9 +33,10 @@ struct NetworkRequest {
   std::size_t memory_limit = 0;
 };
 
-struct NamedShape {
+struct NetworkOutput {
   std::string name;
   Shape shape;
+  DataType type = DataType::kF32;  // that the file gives it
 };
 
 struct NetworkSource {
@@ -43,7 +44,7 @@ struct NetworkSource {
   // Absent: to be drawn by a seed.
   std::optional<ParameterValues> parameters = {};
   std::vector<std::string> inputs = {"input"};  // names, as the graph orders them
-  std::vector<NamedShape> outputs = {};         // as the file has them
+  std::vector<NetworkOutput> outputs = {};      // as the file has them
 };
 
 bool IsOnnxPath(const std::string& network);

@@ -90,7 +90,7 @@ struct Workload {
   // The plan's inputs, and its outputs with their shapes in the file; the plan's may have the same
   // elements in another shape.
   std::vector<std::string> inputs;
-  std::vector<NamedShape> outputs;
+  std::vector<NetworkOutput> outputs;
 };
 
 // Builds and plans. Throws UsageError.

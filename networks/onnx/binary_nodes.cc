@@ -26,6 +26,11 @@ int CommonRank(const Shape& first, const Shape& second) {
   return std::max({first.rank(), second.rank(), 1});
 }
 
+// A layer's operands have at least one dimension, but the result of two scalars is a scalar.
+Shape ResultShape(const Shape& computed, const Shape& first, const Shape& second) {
+  return first.rank() == 0 && second.rank() == 0 ? Shape{} : computed;
+}
+
 ImportedValue WithRank(ImportedValue value, int rank) {
   value.shape = WithRank(value.shape, rank);
   return value;
@@ -43,7 +48,7 @@ ImportedValue AddWithConstant(NodeImport& node, std::string_view function,
                                              first ? node.ShapeOf(source) : of_constant, place);
   const ValueId result = node.AddLayer(op, {source});
   node.SetParameter("constant", constant, of_constant);
-  return {result, op->dst()};
+  return {result, ResultShape(op->dst(), value.shape, constant.shape)};
 }
 
 }  // namespace
@@ -63,7 +68,7 @@ ImportedValue AddBinary(NodeImport& node, std::string_view function, const Impor
   const ValueId b = node.Plain(WithRank(second, rank));
   const auto op = std::make_shared<BinaryOp>(*FindBinaryFunction(function), node.ShapeOf(a),
                                              node.ShapeOf(b), BinaryConstant::kNone);
-  return {node.AddLayer(op, {a, b}), op->dst()};
+  return {node.AddLayer(op, {a, b}), ResultShape(op->dst(), first.shape, second.shape)};
 }
 
 ImportedValue AddBinary(NodeImport& node, std::string_view function, const ImportedValue& first,
@@ -155,6 +160,10 @@ void ImportBinary(NodeImport& node) {
   if (ImportedOnIntegers(node, kFunction)) return;
   for (std::size_t i = 0; i < 2; ++i) {
     if (!node.IsConstant(i)) static_cast<void>(node.SourceAt(i));  // throws if it is not of float
+  }
+  // Pow's exponent may have another type than its base. The result has the type of the base.
+  if (node.IsConstant(0) && UnitRoundoff(node.ConstantAt(0).type) == 0) {
+    throw UnsupportedNode("its first input is of integers, which round the result");
   }
   node.Produce(AddBinaryOfInputs(node, kFunction, 0, 1));
 }

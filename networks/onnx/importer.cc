@@ -251,7 +251,7 @@ ImportedOutput Importer::FindOutput(const std::string& name, ValueId& value) con
   if (!output->pad.none()) throw OnnxError("its last node is a Pad");
   if (output->quantized) throw OnnxError("its result is quantized; end it with a DequantizeLinear");
   value = output->value;
-  return {name, output->shape};
+  return {name, output->shape, TypeOfElements(output->type)};
 }
 
 ImportedNetwork Importer::Finish() {

@@ -50,6 +50,8 @@ struct ImportOptions {
 struct ImportedOutput {
   std::string name;
   Shape shape;  // in the model; the graph's may have more dimensions
+  // In the model; the graph computes it in floating point. Booleans are u8.
+  DataType type = DataType::kF32;
 };
 
 struct ImportedNetwork {

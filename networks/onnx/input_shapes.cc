@@ -187,7 +187,8 @@ ImportOptions WithBatch(ImportOptions options, std::int64_t from, std::int64_t t
 }
 
 void CheckGivenNames(const std::vector<ModelInput>& inputs, const ImportOptions& options) {
-  for (const auto& [name, shape] : options.shapes) {
+  for (const auto& given : options.shapes) {
+    const std::string& name = given.first;
     const bool known = std::any_of(inputs.begin(), inputs.end(),
                                    [&](const ModelInput& input) { return input.name == name; });
     if (known) continue;

@@ -36,6 +36,22 @@ std::string NameOfOnnxType(std::int64_t type) {
   return found == names.end() ? fmt::format("ONNX's type {}", type) : found->second;
 }
 
+DataType TypeOfElements(std::int64_t type) {
+  switch (type) {
+    case kOnnxUint8:
+    case kOnnxBool:
+      return DataType::kU8;
+    case kOnnxInt8:
+      return DataType::kS8;
+    case kOnnxInt32:
+      return DataType::kS32;
+    case kOnnxInt64:
+      return DataType::kS64;
+    default:
+      return DataType::kF32;
+  }
+}
+
 bool NodeImport::IsRead(std::size_t output) const {
   const std::string& name = node_.outputs[output];
   return !name.empty() && state_.readers.count(name) > 0;

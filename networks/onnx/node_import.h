@@ -186,6 +186,9 @@ class NodeImport {
 // "bool", "int64", or the number of a type without a name here.
 std::string NameOfOnnxType(std::int64_t type);
 
+// The type for the elements of one of ONNX's types. Booleans are u8.
+DataType TypeOfElements(std::int64_t type);
+
 // The name of a node in messages: "conv1", or "node 3" for a node without a name.
 std::string NameOfNode(const ModelNode& node, int index);
 

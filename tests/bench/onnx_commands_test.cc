@@ -262,6 +262,33 @@ TEST_F(OnnxCommandsTest, ANetworkWithoutImagesIsFedWithNumbers) {
   ExpectRefused({"profile", onnx, "--infer", "--data", "synthetic"}, "no images: leave --data");
 }
 
+TEST_F(OnnxCommandsTest, RunWritesEachOutputInTheModelsType) {
+  ModelBuilder model(13);
+  model.Input("rows", {0, 4}).Output("place").Output("larger");
+  onnx::NodeProto& place = model.Node("ArgMax", "place", {"rows"});
+  AddInt(place, "axis", 1);
+  AddInt(place, "keepdims", 0);
+  model.Floats("limit", {}, {2});
+  model.Node("Greater", "larger", {"rows", "limit"});
+  folder_.Write("types.onnx", model.Bytes());
+  Tensor rows(Shape{2, 4});
+  FromDouble(std::vector<double>{1, 5, 2, 3, 7, 0, -1, 4}, rows.desc(), rows.data());
+  const auto bytes = EncodeNpy(ToNpy(rows));
+  folder_.Write("rows.npy", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  ExpectGood({"run", Path("types.onnx"), "--input", "rows=" + Path("rows.npy"), "--output",
+              Path("types")});
+  const auto values_of = [&](const std::string& name, DataType type, const Shape& shape) {
+    const NpyArray array = ReadArray(Path("types/" + name));
+    EXPECT_EQ(array.type, type) << name;
+    EXPECT_EQ(array.shape.ToString(), shape.ToString()) << name;
+    return ToDouble({array.shape, array.type, Layout::Plain(array.shape.rank())},
+                    array.data.data());
+  };
+  EXPECT_EQ(values_of("place.npy", DataType::kS64, {2}), (std::vector<double>{1, 0}));
+  EXPECT_EQ(values_of("larger.npy", DataType::kU8, {2, 4}),
+            (std::vector<double>{0, 1, 0, 1, 1, 0, 0, 1}));
+}
+
 // Two images of a detector: boxes and scores, from an image and a factor.
 class SeveralValuesTest : public OnnxCommandsTest {
  protected:

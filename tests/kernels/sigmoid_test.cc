@@ -18,7 +18,7 @@
 namespace topdnn {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfiniteBeta = std::numeric_limits<float>::infinity();
 
 TEST(SigmoidOpTest, WorkAndProblems) {
   const SigmoidOp smooth(Shape{2, 3, 4, 5});
@@ -42,7 +42,7 @@ TEST(SigmoidOpTest, ImpossibleExtentsAndFactorsAreRefused) {
   EXPECT_THROW(SigmoidOp(Shape{2, 0}), std::invalid_argument);
   EXPECT_THROW(HardSigmoidOp(Shape{-1}), std::invalid_argument);
   EXPECT_THROW(HardSigmoidOp(Shape{2}, NAN, 0.0F), std::invalid_argument);
-  EXPECT_THROW(HardSigmoidOp(Shape{2}, 1.0F, kInfinity), std::invalid_argument);
+  EXPECT_THROW(HardSigmoidOp(Shape{2}, 1.0F, kInfiniteBeta), std::invalid_argument);
 }
 
 TEST(SigmoidReferenceTest, KnownValues) {

@@ -23,7 +23,7 @@
 namespace topdnn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteError = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(ToleranceTest, GrowsWithTheRootOfTheAccumulationLength) {
@@ -103,7 +103,7 @@ TEST(RelativeErrorTest, IsOfTheLargestEntry) {
   EXPECT_DOUBLE_EQ(Error({1, 2.5}, {1, 2}, 10), 0.05);
   EXPECT_DOUBLE_EQ(Error({1, 2.5}, {1, 2}, 1), 0.25);  // (a scale below the entries)
   EXPECT_EQ(Error({0, 0}, {0, 0}), 0);
-  EXPECT_EQ(Error({0, 1e-300}, {0, 0}), kInfinity);
+  EXPECT_EQ(Error({0, 1e-300}, {0, 0}), kInfiniteError);
 }
 
 // An error of 1/256 of a small element is within its own rounding; that part of the largest is not.
@@ -118,11 +118,11 @@ TEST(RelativeErrorTest, TheRoundingIsOfEachElement) {
 
 TEST(RelativeErrorTest, NonFiniteElementsMustBeTheSame) {
   EXPECT_EQ(Error({kNan, 1}, {kNan, 1}), 0);
-  EXPECT_EQ(Error({kInfinity, 1}, {kInfinity, 1}), 0);
-  EXPECT_EQ(Error({kNan, 1}, {2, 1}), kInfinity);
-  EXPECT_EQ(Error({2, 1}, {kNan, 1}), kInfinity);
-  EXPECT_EQ(Error({kInfinity, 1}, {-kInfinity, 1}), kInfinity);
-  EXPECT_EQ(Error({1, kInfinity}, {1, 5}), kInfinity);
+  EXPECT_EQ(Error({kInfiniteError, 1}, {kInfiniteError, 1}), 0);
+  EXPECT_EQ(Error({kNan, 1}, {2, 1}), kInfiniteError);
+  EXPECT_EQ(Error({2, 1}, {kNan, 1}), kInfiniteError);
+  EXPECT_EQ(Error({kInfiniteError, 1}, {-kInfiniteError, 1}), kInfiniteError);
+  EXPECT_EQ(Error({1, kInfiniteError}, {1, 5}), kInfiniteError);
 }
 
 }  // namespace

@@ -74,6 +74,7 @@ const std::multimap<std::string, std::string>& KnownRefusals() {
       {"Identity", "elements, not the"},             // an optional tensor
       {"MaxPool", "no layer leads from its input"},  // the indices
       {"NegativeLogLikelihoodLoss", "1 to 6 dimensions"},
+      {"Pow", "of integers, which round the result"},
       {"QuantizeLinear", "a zero point of"},
       {"QuantizeLinear", "scales of blocks"},
       {"Reshape", "reshaped to 3x4x0, which has another size"},
