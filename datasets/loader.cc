@@ -61,7 +61,7 @@ const Batch& BatchLoader::Next() {
     return slots_.front().batch;
   }
   std::unique_lock lock(mutex_);
-  // The slot of the batch before it becomes free, so another one can be prepared.
+  // Frees the slot of the previous batch, so that another batch can be prepared.
   if (taken_ > 0) slots_[static_cast<std::size_t>((taken_ - 1) % slots())].ready = false;
   Slot& slot = slots_[static_cast<std::size_t>(taken_ % slots())];
   ++taken_;
@@ -74,8 +74,8 @@ const Batch& BatchLoader::Next() {
   return slot.batch;
 }
 
-// A loader thread: prepares the batches in their order, each into its slot once that is free. The
-// batches are planned under the lock, so they do not depend on which thread prepares which.
+// A loader thread: prepares the batches in their order, each in its slot once the slot is free. It
+// plans them under the lock, so that any number of threads gives the same batches.
 void BatchLoader::Work() {
   if (options_.on_thread_start) options_.on_thread_start();
   std::unique_lock lock(mutex_);

@@ -85,7 +85,7 @@ class BatchLoader {
   std::vector<std::int64_t> order_;
   std::size_t position_ = 0;
 
-  std::mutex mutex_;  // for everything above and below, once there are loader threads
+  std::mutex mutex_;  // guards all members while loader threads run
   std::condition_variable changed_;
   std::vector<Slot> slots_;   // one for the batch in use, and one for each that is prepared ahead
   std::int64_t started_ = 0;  // batches given to loader threads

@@ -41,7 +41,7 @@ bool IsReadByIntegerLayers(const NodeImport& node);
 // Integers for real numbers, kept as real numbers.
 ImportedValue AddQuantizedReals(NodeImport& node, const ImportedValue& reals,
                                 const Quantization& quantization, std::int64_t type);
-// The integers as whole numbers, in whichever way the value is kept.
+// The integers as whole numbers, for a value that is kept in either way.
 ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value);
 
 }  // namespace topdnn
