@@ -14,6 +14,8 @@ namespace topdnn {
 
 namespace {
 
+constexpr double kAll = 100;  // percent
+
 // The element below which the fraction of the elements lies. Reorders the elements.
 double Quantile(std::vector<double>& values, double fraction) {
   const auto last = static_cast<double>(values.size() - 1);
@@ -24,7 +26,9 @@ double Quantile(std::vector<double>& values, double fraction) {
 
 }  // namespace
 
-Calibration::Calibration(Plan& plan, double percentile) : plan_(plan), percentile_(percentile) {}
+Calibration::Calibration(Plan& plan, RangeRule rule) : plan_(plan), rule_(rule) {}
+
+bool Calibration::IsOfAllSteps() const { return rule_.entropy || rule_.percentile == kAll; }
 
 void Calibration::RunStep() {
   const ThreadWidth width(plan_.threads());
@@ -54,13 +58,13 @@ void Calibration::Collect(const std::string& name, BufferId buffer) {
   }
   const auto [entry, is_first] = sums_.try_emplace(name, range);
   Sum& sum = entry->second;
-  constexpr double kAll = 100;
-  if (percentile_ == kAll) {
+  if (rule_.entropy) histograms_[name].Add(values);
+  if (IsOfAllSteps()) {
     sum.least = std::min(sum.least, range.least);
     sum.most = std::max(sum.most, range.most);
     return;
   }
-  const double cut = (kAll - percentile_) / (2 * kAll);
+  const double cut = (kAll - rule_.percentile) / (2 * kAll);
   if (range.least < 0) range.least = std::min(Quantile(values, cut), 0.0);
   if (range.most > 0) range.most = std::max(Quantile(values, 1 - cut), 0.0);
   if (is_first) sum = Sum();
@@ -69,11 +73,17 @@ void Calibration::Collect(const std::string& name, BufferId buffer) {
 }
 
 std::map<std::string, ValueRange> Calibration::Ranges() const {
-  constexpr double kAll = 100;
-  const double count = percentile_ == kAll ? 1.0 : static_cast<double>(steps_);
+  const double count = IsOfAllSteps() ? 1.0 : static_cast<double>(steps_);
   std::map<std::string, ValueRange> ranges;
   for (const auto& [name, sum] : sums_) {
-    ranges[name] = {static_cast<float>(sum.least / count), static_cast<float>(sum.most / count)};
+    ValueRange& range = ranges[name];
+    range = {static_cast<float>(sum.least / count), static_cast<float>(sum.most / count)};
+    if (!rule_.entropy) continue;
+    constexpr std::size_t kLevelsOfS8 = 127, kLevelsOfU8 = 255;
+    const bool is_signed = range.least < 0;
+    const auto limit =
+        static_cast<float>(histograms_.at(name).Limit(is_signed ? kLevelsOfS8 : kLevelsOfU8));
+    range = {is_signed ? -limit : 0.0F, limit};
   }
   return ranges;
 }

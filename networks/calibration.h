@@ -7,19 +7,29 @@
 #include <memory>
 #include <string>
 
+#include "networks/magnitude_histogram.h"
 #include "networks/plan.h"
 #include "networks/quantized_graph.h"
 
 namespace topdnn {
 
+// How a range follows from the elements of a value. Elements outside it saturate; the smaller the
+// range, the finer the steps inside it.
+struct RangeRule {
+  // 100: the least and the largest element of all steps. Below: the mean over the steps of the
+  // range that contains this percentage of a step's elements, cut at both ends alike; an end at 0
+  // stays.
+  double percentile = 100;
+  // Instead: the range of the least relative entropy (networks/magnitude_histogram.h), from -limit
+  // to limit, or from 0 for a value without negative elements.
+  bool entropy = false;
+};
+
 // Collects ranges from steps of a plan that computes each layer in a stage of its own (made with
 // PlanRequest::fuse false).
 class Calibration {
  public:
-  // `percentile` 100: the least and the largest element of all steps. Below: the mean over the
-  // steps of the range that contains this percentage of a step's elements, cut at both ends alike;
-  // an end at 0 stays. The values outside it saturate, and those inside it get smaller units.
-  Calibration(Plan& plan, double percentile);
+  Calibration(Plan& plan, RangeRule rule);
 
   // Runs one step on what the plan's input contains. Throws std::invalid_argument for a value that
   // is not finite.
@@ -34,12 +44,14 @@ class Calibration {
     double least = 0, most = 0;
   };
 
+  bool IsOfAllSteps() const;
   void Collect(const std::string& name, BufferId buffer);
 
   Plan& plan_;
-  double percentile_;
+  RangeRule rule_;
   int steps_ = 0;
-  std::map<std::string, Sum> sums_;  // of the ranges, or with percentile 100 the range
+  std::map<std::string, Sum> sums_;  // of the ranges; or the range of all steps
+  std::map<std::string, MagnitudeHistogram> histograms_;  // with `entropy`
 };
 
 }  // namespace topdnn

@@ -2,7 +2,7 @@
 //
 // A quantized ONNX model has float layers between a DequantizeLinear and a QuantizeLinear
 // (the form called QDQ). IntegerGraph replaces such a group by one layer that computes on the
-// integers themselves. QuantizedGraph is the way there: it puts the two steps into a float network
+// integers themselves. QuantizedGraph makes such a model: it puts both nodes into a float network
 // with known ranges of its values.
 
 #ifndef TOPDNN_NETWORKS_QUANTIZED_GRAPH_H_
@@ -31,8 +31,8 @@ struct QuantizedNetwork {
 //   a convolution or inner product whose weights have scales and whose source is dequantized,
 //   the addition of another dequantized value (of a convolution), a ReLU, a quantization
 // by one QuantizedLayerOp, whose parameters are integers. Without a quantization at the end its
-// result is f32. A maximum pooling between two equal quantizations reads the integers. What is left
-// computes in f32. The order of the rounding differs from the model's at no place.
+// result is f32. A maximum pooling between two equal quantizations reads the integers. The rest
+// computes in f32. Every rounding is where the model has it.
 QuantizedNetwork IntegerGraph(QuantizedNetwork network);
 
 // The reason why the graph's quantizations do not form pairs, or empty: a layer that reads integers

@@ -34,7 +34,7 @@ struct QuantizeOptions {
   std::string path;
   std::int64_t images = 256;
   std::int64_t test_images = 1000;
-  double percentile = 100;
+  RangeRule ranges;
 };
 
 void CheckQuantizeOptions(const QuantizeOptions& options) {
@@ -43,6 +43,9 @@ void CheckQuantizeOptions(const QuantizeOptions& options) {
   }
   if (options.test_images < 0) {
     throw UsageError(fmt::format("--test-images {}: must be 0 or more", options.test_images));
+  }
+  if (options.ranges.entropy && options.ranges.percentile != RangeRule().percentile) {
+    throw UsageError("--entropy and --percentile: give one of them");
   }
   if (options.workload.batch && *options.workload.batch < 1) {
     throw UsageError(fmt::format("--batch {}: must be 1 or more", *options.workload.batch));
@@ -167,7 +170,7 @@ int RunQuantize(QuantizeOptions options) {
   const int threads = ThreadsOf(given);
   const auto in_f32 = InferencePlan(network.graph, network.parameters, threads, false);
   try {
-    Calibration calibration(*in_f32, options.percentile);
+    Calibration calibration(*in_f32, options.ranges);
     BatchLoader loader(*data.train, InOrder(workload, given.seed, true));
     const std::int64_t images = std::min<std::int64_t>(options.images, data.train->size());
     const std::int64_t steps = (images + workload.batch - 1) / workload.batch;
@@ -210,9 +213,11 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.Add("--data DIR", workload.data,
              "folder with CIFAR-10 or (Fashion-)MNIST files, or `synthetic`");
   parser.Add("--images", options->images, "training images for the ranges of the values");
-  parser.Add("--percentile", options->percentile,
+  parser.Add("--percentile", options->ranges.percentile,
              "share of a value's elements that its range contains; the others saturate",
              Range{90, 100});
+  parser.AddFlag("--entropy", options->ranges.entropy,
+                 "the range whose integers lose the least information instead (relative entropy)");
   parser.Add("--test-images", options->test_images,
              "test images to compare the classes of both networks on; 0: none");
   parser.Add("--batch", workload.batch,

@@ -147,6 +147,8 @@ TEST_F(OnnxCommandsTest, AQuantizedNetworkRunsInIntegers) {
   ExpectRefused({"quantize", int8, Path("again.onnx")}, "is quantized already");
   ExpectRefused({"quantize", drawn, drawn}, "drawn.onnx");
   ExpectRefused({"quantize", "lenet5", int8, "--images", "0"}, "--images 0");
+  ExpectRefused({"quantize", "lenet5", int8, "--entropy", "--percentile", "99"},
+                "give one of them");
   ExpectRefused({"quantize", "lenet5", int8, "--percentile", "10"}, "--percentile");
   ExpectRefused({"profile", int8, "--train"}, "topdnn trains in floating point");
 }

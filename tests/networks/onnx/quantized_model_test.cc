@@ -96,7 +96,7 @@ struct QuantizedResidual {
   std::vector<double> in_f32 = RunGraph(graph, DrawnParameters(graph, 5), input);
   QuantizedNetwork network;
 
-  explicit QuantizedResidual(double percentile = 100)
+  explicit QuantizedResidual(RangeRule rule = {})
       : network(InferenceGraph(graph, DrawnParameters(graph, 5))) {
     PlanRequest request;
     request.training = false;
@@ -104,7 +104,7 @@ struct QuantizedResidual {
     const auto plan = MakePlan(network.graph, request);
     plan->Allocate();
     WriteParameters(*plan, network.parameters);
-    Calibration calibration(*plan, percentile);
+    Calibration calibration(*plan, rule);
     for (const std::uint64_t seed : {7, 8}) {
       plan->Write(plan->Find(BufferRole::kInput), NoiseFor(graph, seed));
       calibration.RunStep();
@@ -211,9 +211,29 @@ TEST(QuantizedModelTest, APercentileMakesSmallerScales) {
         .scale;
   };
   const float all = scale_of_input(QuantizedResidual());
-  const float most = scale_of_input(QuantizedResidual(99));
+  const float most = scale_of_input(QuantizedResidual({.percentile = 99}));
   EXPECT_LT(most, 0.9F * all);
   EXPECT_NEAR(most, 2.576F / 127, 0.1F * most);  // the normal distribution's
+}
+
+// A range by entropy is symmetric, or begins at 0, and is at most that of all elements.
+TEST(QuantizedModelTest, EntropyChoosesARangeWithinAllElements) {
+  const QuantizedResidual all, chosen({.entropy = true});
+  ASSERT_EQ(chosen.network.graph.nodes().size(), all.network.graph.nodes().size());
+  bool smaller = false;
+  for (std::size_t i = 0; i < all.network.graph.nodes().size(); ++i) {
+    const auto* of_all = dynamic_cast<const QuantizeOp*>(all.network.graph.nodes()[i].op.get());
+    if (of_all == nullptr) continue;
+    const auto& of_chosen = dynamic_cast<const QuantizeOp&>(*chosen.network.graph.nodes()[i].op);
+    EXPECT_EQ(of_chosen.quantization().type, of_all->quantization().type);
+    EXPECT_GT(of_chosen.quantization().scale, 0);
+    EXPECT_LE(of_chosen.quantization().scale, of_all->quantization().scale * 1.01F);
+    smaller |= of_chosen.quantization().scale < 0.95F * of_all->quantization().scale;
+  }
+  EXPECT_TRUE(smaller);
+  const ImportedNetwork imported = chosen.Imported();
+  const auto in_integers = RunGraph(imported.graph, imported.parameters, chosen.input);
+  EXPECT_LT(LargestDifference(in_integers, chosen.in_f32), 0.2);
 }
 
 TEST(QuantizedModelTest, WhatIsNotSupportedIsNamed) {
