@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "bench/traces/function_names.h"
 #include "bench/traces/traced_problem.h"
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
@@ -16,6 +17,7 @@
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/resize/resize.h"
@@ -36,11 +38,44 @@ TracedProblem ReorderOf(const RowReader& row) {
   return problem;
 }
 
+// A log has six digits of a number.
+float WithoutRounding(float logged, float exact) {
+  return std::abs(logged - exact) < 1e-6F ? exact : logged;
+}
+
+// A function of the table of kernels/eltwise/unary.h.
+std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std::string_view name,
+                                  bool from_dst, float alpha, float beta) {
+  const UnaryFunction* const function = FindUnaryFunction(OwnName(UnaryFunctionNames(), name));
+  // oneDNN 2 ignores alpha of soft_relu, and writes 0; otherwise the function is
+  // log(1 + exp(alpha * x)) / alpha.
+  const bool scaled = name.starts_with("eltwise_soft_relu") && alpha != 1 &&
+                      (alpha != 0 || name != "eltwise_soft_relu");
+  if (function == nullptr || scaled) {
+    throw NotTranslated(
+        fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
+  }
+  // (the sign of dst is that of src)
+  if (from_dst && row.pass() != Pass::kForward && name != "eltwise_relu") {
+    throw NotTranslated(
+        fmt::format("topdnn's {} computes its gradient from src, not from dst", function->name));
+  }
+  if (function->name == "hard_swish") {
+    // oneDNN 2 has only these constants, and writes 0.
+    const bool constant = alpha == 0 && beta == 0;
+    alpha = constant ? function->alpha : WithoutRounding(alpha, function->alpha);
+    beta = constant ? function->beta : beta;
+  }
+  return std::make_shared<UnaryOp>(*function, shape, function->parameters > 0 ? alpha : 0,
+                                   function->parameters > 1 ? beta : 0);
+}
+
 std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   std::string name = row.Algorithm();
-  // The gradient from dst instead of src reads as many bytes.
+  // An activation's gradient from dst instead of src reads as many bytes.
   constexpr std::string_view kFromDst = "_use_dst_for_bwd";
-  if (name.ends_with(kFromDst)) name.resize(name.size() - kFromDst.size());
+  const bool from_dst = name.ends_with(kFromDst);
+  if (from_dst) name.resize(name.size() - kFromDst.size());
   const auto alpha = static_cast<float>(row.RealOr("alpha", 0));
   const auto beta = static_cast<float>(row.RealOr("beta", 0));
   if (name == "eltwise_relu" && alpha == 0) return std::make_shared<ReluOp>(shape);
@@ -51,7 +86,7 @@ std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   }
   if (name == "eltwise_logistic") return std::make_shared<SigmoidOp>(shape);
   if (name == "eltwise_hardsigmoid") return std::make_shared<HardSigmoidOp>(shape, alpha, beta);
-  throw NotTranslated(fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
+  return UnaryOf(row, shape, name, from_dst, alpha, beta);
 }
 
 TracedProblem EltwiseOf(const RowReader& row) {
@@ -66,7 +101,8 @@ TracedProblem EltwiseOf(const RowReader& row) {
     Settle(row, Arg::kDst, row.HasTensor("dst") ? row.Tensor({"dst"}) : data, problem);
   } else {
     const TracedTensor& diff = row.Tensor({"diff", "diff_src"});
-    Settle(row, Arg::kDst, data, problem);
+    const bool reads_src = problem.op->Find(problem.execution, Arg::kSrc).has_value();
+    Settle(row, reads_src ? Arg::kSrc : Arg::kDst, data, problem);
     Settle(row, Arg::kDiffSrc, diff, problem);
     Settle(row, Arg::kDiffDst, row.HasTensor("diff_dst") ? row.Tensor({"diff_dst"}) : diff,
            problem);

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bench/traces/benchdnn_line.h"
+#include "bench/traces/function_names.h"
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
@@ -17,6 +19,7 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
@@ -310,6 +313,22 @@ void HardSigmoidRow(const HardSigmoidOp& op, RowMaker& maker) {
   EltwiseRow(op, "hardsigmoid", op.alpha(), op.beta(), maker);
 }
 
+// The name of a function in a log.
+std::string_view Named(std::span<const FunctionNames> names, std::string_view own) {
+  const std::string_view name = NameInLog(names, own);
+  if (name.empty()) throw NotTranslated(fmt::format("oneDNN has no {}", own));
+  return name;
+}
+
+void UnaryRow(const UnaryOp& op, RowMaker& maker) {
+  const std::string_view name = Named(UnaryFunctionNames(), op.function().name);
+  // The soft ReLU of oneDNN 3 has a factor.
+  const float alpha = op.function().name == "softplus" ? 1 : op.alpha();
+  maker.Set("eltwise", op.shape().ToString(),
+            fmt::format("alg:{} alpha:{} beta:{}", name, alpha, op.beta()));
+  AddData(maker, {Arg::kSrc});
+}
+
 // Writes the row if the operation is of this class.
 template <class T, void (*write)(const T& op, RowMaker& maker)>
 bool WriteAs(RowMaker& maker) {
@@ -335,6 +354,7 @@ constexpr struct {
     {"clip", WriteAs<ClipOp, ClipRow>},
     {"sigmoid", WriteAs<SigmoidOp, SigmoidRow>},
     {"hard_sigmoid", WriteAs<HardSigmoidOp, HardSigmoidRow>},
+    {"unary", WriteAs<UnaryOp, UnaryRow>},
     {"add", WriteAs<AddOp, AddRow>},
     {"bias", WriteAs<BiasOp, BiasRow>},
     {"concat", WriteAs<ConcatOp, ConcatRow>},

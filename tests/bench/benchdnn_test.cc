@@ -106,6 +106,9 @@ const Vector kVectors[] = {
     {"--eltwise --dir=BWD_D --tag=nChw16c 50x192x55x55",
      "relu/50x192x55x55 backward_data type=f32 mode=train dst=aBcd16b diff_src=aBcd16b "
      "diff_dst=aBcd16b"},
+    {"--eltwise --dir=FWD_I --alg=gelu_erf --dt=bf16 --tag=axb 50x192x55x55",
+     "unary/gelu50x192x55x55 forward type=bf16 mode=infer src=acdb dst=acdb"},
+    {"--eltwise --alg=elu --alpha=0.5 8x7", "unary/elu8x7_alpha0.5 forward type=f32 mode=train"},
     {"--softmax --dir=FWD_D --stag=nc --axis=1 256x1000", "softmax/n256k1000 forward type=f32"},
     {"--concat --stag=nChw16c:nChw16c --dtag=undef 16x16x16x16:16x32x16x16",
      "concat/16x48x16x16_axis1_parts16x32 forward type=f32 mode=train src_0=aBcd16b src_1=aBcd16b "
@@ -332,9 +335,9 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
       }
     }
   }
-  for (const char* const kind :
-       {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu", "clip", "sigmoid",
-        "hard_sigmoid", "batchnorm", "lrn", "softmax", "add", "concat", "bias", "resize"}) {
+  for (const char* const kind : {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu",
+                                 "clip", "sigmoid", "hard_sigmoid", "unary", "batchnorm", "lrn",
+                                 "softmax", "add", "concat", "bias", "resize"}) {
     EXPECT_GT(lines[kind], 0) << kind;
   }
   EXPECT_GT(without["dropout"], 0);

@@ -188,7 +188,13 @@ INSTANTIATE_TEST_SUITE_P(
              "diff_dst=aBcd16b"},
         Case{"LeakyRelu",
              "eltwise,x,forward,data" + kImage + ",,alg:eltwise_relu alpha:0.1 beta:0,2x16x8x8",
-             "no eltwise_relu of this kind (alg:eltwise_relu alpha:0.1 beta:0)"},
+             "unary/leaky_relu2x16x8x8_alpha0.1 forward type=f32 mode=train src=aBcd16b "
+             "dst=aBcd16b"},
+        Case{"LeakyReluBackward",
+             "eltwise,x,backward_data,data" + kImage + "diff" + kImage +
+                 ",,alg:eltwise_relu_use_dst_for_bwd alpha:0.1 beta:0,2x16x8x8",
+             "unary/leaky_relu2x16x8x8_alpha0.1 backward_data type=f32 mode=train src=aBcd16b "
+             "diff_src=aBcd16b diff_dst=aBcd16b"},
         Case{"Clip",
              "eltwise,x,forward,data" + kImage +
                  ",,alg:eltwise_clip_v2_use_dst_for_bwd alpha:-0.5 beta:0.5,2x16x8x8",
@@ -205,7 +211,60 @@ INSTANTIATE_TEST_SUITE_P(
              "topdnn's sigmoid has no pass forward in u8"},
         Case{"Gelu",
              "eltwise,x,forward,data" + kImage + ",,alg:eltwise_gelu_erf alpha:0 beta:0,2x16x8x8",
-             "topdnn has no eltwise_gelu_erf"},
+             "unary/gelu2x16x8x8 forward type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        Case{"GeluTanh",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_gelu_tanh alpha:0 beta:0,2x16x8x8",
+             "unary/gelu_tanh2x16x8x8 forward"},
+        Case{"GeluOfOlderVersions",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_gelu alpha:0 beta:0,2x16x8x8",
+             "unary/gelu_tanh2x16x8x8 forward"},
+        Case{"Elu",
+             "eltwise,x,forward,src" + kImage + "dst" + kImage +
+                 ",,alg:eltwise_elu alpha:0.5 beta:0,2x16x8x8",
+             "unary/elu2x16x8x8_alpha0.5 forward type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        Case{"TanhBackward",
+             "eltwise,x,backward_data,data" + kImage + "diff" + kImage +
+                 ",,alg:eltwise_tanh alpha:0 beta:0,2x16x8x8",
+             "unary/tanh2x16x8x8 backward_data type=f32 mode=train src=aBcd16b diff_src=aBcd16b "
+             "diff_dst=aBcd16b"},
+        Case{"TanhBackwardFromDst",
+             "eltwise,x,backward_data,data" + kImage + "diff" + kImage +
+                 ",,alg:eltwise_tanh_use_dst_for_bwd alpha:0 beta:0,2x16x8x8",
+             "topdnn's tanh computes its gradient from src, not from dst"},
+        Case{"TanhThatIsTrainedFromDst",
+             "eltwise,x,forward_training,data" + kImage +
+                 ",,alg:eltwise_tanh_use_dst_for_bwd alpha:0 beta:0,2x16x8x8",
+             "unary/tanh2x16x8x8 forward"},
+        Case{"RoundBackward",
+             "eltwise,x,backward_data,data" + kImage + "diff" + kImage +
+                 ",,alg:eltwise_round alpha:0 beta:0,2x16x8x8",
+             "topdnn's unary has no pass backward_data in f32"},
+        Case{"HardSwish",
+             "eltwise,x,forward,data" + kImage +
+                 ",,alg:eltwise_hardswish alpha:0.166667 beta:0.5,2x16x8x8",
+             "unary/hard_swish2x16x8x8_alpha0.16666667_beta0.5 forward"},
+        Case{"HardSwishOfOlderVersions",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_hardswish alpha:0 beta:0,2x16x8x8",
+             "unary/hard_swish2x16x8x8_alpha0.16666667_beta0.5 forward"},
+        Case{"HardSwishOfOtherConstants",
+             "eltwise,x,forward,data" + kImage +
+                 ",,alg:eltwise_hardswish alpha:0.25 beta:0.75,2x16x8x8",
+             "unary/hard_swish2x16x8x8_alpha0.25_beta0.75 forward"},
+        Case{"SoftRelu",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_soft_relu alpha:0 beta:0,2x16x8x8",
+             "unary/softplus2x16x8x8 forward"},
+        Case{"SoftReluOfOtherSlope",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_soft_relu alpha:-1 beta:0,2x16x8x8",
+             "no eltwise_soft_relu of this kind (alg:eltwise_soft_relu alpha:-1 beta:0)"},
+        Case{"Log", "eltwise,x,forward,data" + kImage + ",,alg:eltwise_log alpha:0 beta:0,2x16x8x8",
+             "unary/log2x16x8x8 forward"},
+        Case{"Swish",
+             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_swish alpha:1 beta:0,2x16x8x8",
+             "topdnn has no eltwise_swish of this kind"},
+        Case{"Unary8Bit",
+             "eltwise,x,forward_inference,data_u8::blocked:aBcd16b:f0,,"
+             "alg:eltwise_square alpha:0 beta:0,2x16x8x8",
+             "topdnn's unary has no pass forward in u8"},
         Case{"MaxPool",
              "pooling,x,forward_training,src" + kImage + "dst" + kImage +
                  "ws_u8::blocked:aBcd16b:f0,,alg:pooling_max,"
