@@ -17,6 +17,7 @@
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
@@ -161,10 +162,8 @@ TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
   return problem;
 }
 
-TracedProblem BinaryOf(const RowReader& row) {
-  if (row.Algorithm() != "binary_add") {
-    throw NotTranslated(fmt::format("topdnn has no {}", row.Algorithm()));
-  }
+// Whether a ReLU follows the addition. Refuses other post-ops.
+bool AddsRelu(const RowReader& row) {
   bool relu = false;
   for (const TracedPostOp& op : row.PostOps()) {
     if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0) {
@@ -172,12 +171,31 @@ TracedProblem BinaryOf(const RowReader& row) {
     }
     relu = true;
   }
+  return relu;
+}
+
+TracedProblem BinaryOf(const RowReader& row) {
+  const std::string name = row.Algorithm();
+  const BinaryFunction* const function = FindBinaryFunction(OwnName(BinaryFunctionNames(), name));
+  if (function == nullptr) throw NotTranslated(fmt::format("topdnn has no {}", name));
   const std::vector<Shape> shapes = row.Shapes();
-  if (IsBias(shapes)) return BiasOf(row, shapes.front());
-  if (shapes.size() < 2 || !(shapes[0] == shapes[1])) {
-    throw NotTranslated(fmt::format("topdnn's addition does not broadcast {}", row.row().problem));
+  if (shapes.size() != 2) {
+    throw NotTranslated(fmt::format("the problem '{}' has no two shapes", row.row().problem));
   }
-  return AddOf(row, shapes.front(), 2, relu);
+  const bool add = name == "binary_add";
+  if (add && shapes[0] == shapes[1]) return AddOf(row, shapes.front(), 2, AddsRelu(row));
+  if (add && IsBias(shapes)) return BiasOf(row, shapes.front());
+  row.RefuseAttributes();
+  TracedProblem problem;
+  const auto op =
+      std::make_shared<BinaryOp>(*function, shapes[0], shapes[1], BinaryConstant::kNone);
+  problem.op = op;
+  problem.execution = {Pass::kForward, true, row.TypeOf(row.Tensor("src", 0))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, op->first_arg(), row.Tensor("src", 0), problem);
+  Settle(row, op->second_arg(), row.Tensor("src", 1), problem);
+  Settle(row, Arg::kDst, row.Tensor({"dst"}), problem);
+  return problem;
 }
 
 TracedProblem ConcatOf(const RowReader& row) {

@@ -19,6 +19,7 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
@@ -329,6 +330,15 @@ void UnaryRow(const UnaryOp& op, RowMaker& maker) {
   AddData(maker, {Arg::kSrc});
 }
 
+void BinaryRow(const BinaryOp& op, RowMaker& maker) {
+  maker.Set("binary", fmt::format("{}:{}", op.first().ToString(), op.second().ToString()),
+            fmt::format("alg:{}", Named(BinaryFunctionNames(), op.function().name)));
+  maker.NoPasses();
+  maker.Add("src", {op.first_arg()});
+  maker.Add("src", {op.second_arg()});
+  maker.Add("dst", {Arg::kDst});
+}
+
 // Writes the row if the operation is of this class.
 template <class T, void (*write)(const T& op, RowMaker& maker)>
 bool WriteAs(RowMaker& maker) {
@@ -355,6 +365,7 @@ constexpr struct {
     {"sigmoid", WriteAs<SigmoidOp, SigmoidRow>},
     {"hard_sigmoid", WriteAs<HardSigmoidOp, HardSigmoidRow>},
     {"unary", WriteAs<UnaryOp, UnaryRow>},
+    {"binary", WriteAs<BinaryOp, BinaryRow>},
     {"add", WriteAs<AddOp, AddRow>},
     {"bias", WriteAs<BiasOp, BiasRow>},
     {"concat", WriteAs<ConcatOp, ConcatRow>},

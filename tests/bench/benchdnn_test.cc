@@ -115,6 +115,10 @@ const Vector kVectors[] = {
      "dst=aBcd16b"},
     {"--sum --sdt=f32:f32:f32 --stag=nhwc 16x16x3x5",
      "add/16x16x3x5_of3 forward type=f32 mode=train src_0=acdb src_1=acdb src_2=acdb dst=acdb"},
+    {"--binary --alg=MUL 8x7x6:8x7",
+     "binary/mul8x7x6_by8x7x1 forward type=f32 mode=train src_0=abc src_1=abc"},
+    {"--binary --alg=ne --stag=axb:abx 8x7x6x5:1x7",
+     "binary/not_equal8x7x6x5_by1x7x1x1 forward type=f32 mode=train src_0=acdb src_1=abcd"},
     {"--binary 8x7x6:1x7", "bias/8x7x6 forward type=f32 mode=train src=abc bias=a"},
     {"--reduction --alg=mean 2x16x8x8:2x16x1x1", "reduce/mean2x16x8x8_cd_keep forward"},
     {"--reorder --stag=hwio --dtag=OIhw4i16o4i 32x32x3x3",
@@ -173,7 +177,7 @@ TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {
               HasSubstr("runtime_dims_masks"));
   EXPECT_THAT(One("--pool --dt=u8 --dir=FWD_I --alg=avg_p ic2ih4kh2"), HasSubstr("rounds u8"));
   EXPECT_THAT(One("--sum --scales=2:4 2x2"), HasSubstr("scales:2:4"));
-  EXPECT_THAT(One("--binary --alg=MUL 2x2x2:2x2x2"), HasSubstr("no binary_mul"));
+  EXPECT_THAT(One("--binary --alg=SELECT 2x2x2:2x2x2"), HasSubstr("no binary_select"));
 }
 
 TEST(BenchdnnTest, ListsAreCombinedAndOptionsStayInForce) {
@@ -337,7 +341,7 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
   }
   for (const char* const kind : {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu",
                                  "clip", "sigmoid", "hard_sigmoid", "unary", "batchnorm", "lrn",
-                                 "softmax", "add", "concat", "bias", "resize"}) {
+                                 "softmax", "add", "binary", "concat", "bias", "resize"}) {
     EXPECT_GT(lines[kind], 0) << kind;
   }
   EXPECT_GT(without["dropout"], 0);
