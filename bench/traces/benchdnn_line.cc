@@ -203,6 +203,11 @@ class LineWriter {
       std::string algorithm = WordOf("alg");
       if (algorithm.starts_with("reduction_")) algorithm.erase(0, std::string("reduction_").size());
       Add("alg", algorithm);
+      // (the others ignore p, which a log then gives as 0)
+      if (algorithm.starts_with("norm_lp_")) {
+        Add("p", WordOf("p"));
+        Add("eps", WordOf("eps"));
+      }
     }
   }
 

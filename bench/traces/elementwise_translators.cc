@@ -231,23 +231,51 @@ TracedProblem ResamplingOf(const RowReader& row) {
   return problem;
 }
 
+// A norm of p = 1 is the sum of the magnitudes, and a norm of p = 2 is based on the sum of squares.
+ReduceAlgorithm NormOf(const RowReader& row, bool root) {
+  if (row.RealOr("eps", 0) != 0) throw NotTranslated("topdnn's norms have no eps");
+  const double p = row.RealOr("p", 0);
+  if (p == 1) return ReduceAlgorithm::kL1;
+  if (p == 2) return root ? ReduceAlgorithm::kL2 : ReduceAlgorithm::kSumSquare;
+  throw NotTranslated(fmt::format("topdnn has no norm of p = {}", p));
+}
+
+ReduceAlgorithm ReduceAlgorithmOf(const RowReader& row) {
+  const std::string name = row.Algorithm();
+  if (name == "reduction_sum") return ReduceAlgorithm::kSum;
+  if (name == "reduction_mean") return ReduceAlgorithm::kMean;
+  if (name == "reduction_max") return ReduceAlgorithm::kMax;
+  if (name == "reduction_min") return ReduceAlgorithm::kMin;
+  if (name == "reduction_mul") return ReduceAlgorithm::kProduct;
+  // Without eps, the maximum of a norm and eps is the norm.
+  if (name == "reduction_norm_lp_max" || name == "reduction_norm_lp_sum") {
+    return NormOf(row, /*root=*/true);
+  }
+  if (name == "reduction_norm_lp_power_p_max" || name == "reduction_norm_lp_power_p_sum") {
+    return NormOf(row, /*root=*/false);
+  }
+  throw NotTranslated(fmt::format("topdnn has no {}", name));
+}
+
 TracedProblem ReductionOf(const RowReader& row) {
   row.RefuseAttributes();
-  const std::string name = row.Algorithm();
-  if (name != "reduction_sum" && name != "reduction_mean") {
-    throw NotTranslated(fmt::format("topdnn has no {}", name));
-  }
+  const ReduceAlgorithm algorithm = ReduceAlgorithmOf(row);
   const std::vector<Shape> shapes = row.Shapes();
   if (shapes.size() < 2 || shapes[0].rank() != shapes[1].rank()) {
     throw NotTranslated(fmt::format("the problem '{}' has no two shapes", row.row().problem));
   }
   std::vector<int> axes;
   for (int d = 0; d < shapes[0].rank(); ++d) {
-    if (shapes[0][d] != shapes[1][d]) axes.push_back(d);
+    if (shapes[0][d] == shapes[1][d]) continue;
+    if (shapes[1][d] != 1) {
+      throw NotTranslated(
+          fmt::format("the problem '{}' contradicts itself: a reduced extent is 1, not {}",
+                      row.row().problem, shapes[1][d]));
+    }
+    axes.push_back(d);
   }
   TracedProblem problem;
-  problem.op = std::make_shared<ReduceOp>(
-      name == "reduction_sum" ? ReduceAlgorithm::kSum : ReduceAlgorithm::kMean, shapes[0], axes);
+  problem.op = std::make_shared<ReduceOp>(algorithm, shapes[0], axes);
   const TracedTensor& src = row.Tensor({"src"});
   problem.execution = {Pass::kForward, true, row.TypeOf(src)};
   if (!problem.op->Has(problem.execution)) return problem;

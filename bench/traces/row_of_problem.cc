@@ -235,10 +235,36 @@ void AddRow(const AddOp& op, RowMaker& maker) {
   maker.Add("dst", {Arg::kDst});
 }
 
+// "alg:reduction_max p:0 eps:0"
+std::string ReductionText(ReduceAlgorithm algorithm) {
+  const auto text = [](std::string_view name, int p) {
+    return fmt::format("alg:reduction_{} p:{} eps:0", name, p);
+  };
+  switch (algorithm) {
+    case ReduceAlgorithm::kSum:
+    case ReduceAlgorithm::kMean:
+    case ReduceAlgorithm::kMax:
+    case ReduceAlgorithm::kMin:
+      return text(NameOf(algorithm), 0);
+    case ReduceAlgorithm::kProduct:
+      return text("mul", 0);
+    case ReduceAlgorithm::kL1:
+      return text("norm_lp_power_p_sum", 1);
+    case ReduceAlgorithm::kL2:
+      return text("norm_lp_sum", 2);
+    case ReduceAlgorithm::kSumSquare:
+      return text("norm_lp_power_p_sum", 2);
+    case ReduceAlgorithm::kLogSum:
+    case ReduceAlgorithm::kLogSumExp:
+      break;
+  }
+  throw NotTranslated(fmt::format("oneDNN has no reduction {}", NameOf(algorithm)));
+}
+
 void ReduceRow(const ReduceOp& op, RowMaker& maker) {
   maker.Set("reduction",
             fmt::format("{}:{}", op.src_shape().ToString(), op.kept_shape().ToString()),
-            op.Problem().starts_with("mean") ? "alg:reduction_mean" : "alg:reduction_sum");
+            ReductionText(op.algorithm()));
   maker.NoPasses();
   if (!op.keep_dims()) throw NotTranslated("oneDNN's reduction keeps the dimensions");
   maker.Add("src", {Arg::kSrc});

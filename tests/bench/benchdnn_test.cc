@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -18,6 +19,7 @@
 #include "bench/traces/benchdnn_batch.h"
 #include "bench/traces/benchdnn_line.h"
 #include "bench/traces/traced_problem.h"
+#include "kernels/reduce/reduce.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -121,6 +123,8 @@ const Vector kVectors[] = {
      "binary/not_equal8x7x6x5_by1x7x1x1 forward type=f32 mode=train src_0=acdb src_1=abcd"},
     {"--binary 8x7x6:1x7", "bias/8x7x6 forward type=f32 mode=train src=abc bias=a"},
     {"--reduction --alg=mean 2x16x8x8:2x16x1x1", "reduce/mean2x16x8x8_cd_keep forward"},
+    {"--reduction --alg=norm_lp_sum --p=2 2x16x8x8:2x1x8x8", "reduce/l22x16x8x8_b_keep forward"},
+    {"--reduction --alg=norm_lp_power_p_sum 2x16:2x1", "reduce/l12x16_b_keep forward"},
     {"--reorder --stag=hwio --dtag=OIhw4i16o4i 32x32x3x3",
      "reorder/32x32x3x3_fromf32_tof32 forward type=f32 mode=train src=cdba dst=ABcd4b16a4b"},
 };
@@ -348,6 +352,24 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
   EXPECT_GT(without["sgd"], 0);
 }
 
+// Each reduction that both have is written under its own name.
+TEST(BenchdnnTest, ReductionsReadBackFromTheirLines) {
+  for (const ReduceAlgorithm algorithm :
+       {ReduceAlgorithm::kSum, ReduceAlgorithm::kMean, ReduceAlgorithm::kMax, ReduceAlgorithm::kMin,
+        ReduceAlgorithm::kProduct, ReduceAlgorithm::kL1, ReduceAlgorithm::kL2,
+        ReduceAlgorithm::kSumSquare}) {
+    const auto op = std::make_shared<ReduceOp>(algorithm, Shape{2, 3, 4}, std::vector<int>{2});
+    const BenchdnnLine line =
+        BenchdnnLineOf(TracedProblem{op, {Pass::kForward, true, DataType::kF32}, {}, ""});
+    EXPECT_THAT(One(line.text), StartsWith("reduce/" + op->Problem() + " ")) << line.reason;
+  }
+  const auto other =
+      std::make_shared<ReduceOp>(ReduceAlgorithm::kLogSumExp, Shape{2, 3}, std::vector<int>{1});
+  EXPECT_EQ(
+      BenchdnnLineOf(TracedProblem{other, {Pass::kForward, true, DataType::kF32}, {}, ""}).reason,
+      "oneDNN has no reduction log_sum_exp");
+}
+
 TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
   const auto written = [](const std::string& line) {
     const std::vector<TraceRow> rows = Rows(line);
@@ -368,6 +390,9 @@ TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
       "--pool --dir=BWD_D --tag=acdb --alg=avg_p mb2ic2_ih4oh2kh2sh2dh0ph0_iw4ow2kw2sw2dw0pw0");
   EXPECT_EQ(written("--eltwise --alg=eltwise_relu_use_dst_for_bwd --dir=bwd_d 2x3"),
             "--eltwise --dir=BWD_D --alg=relu_dst 2x3");
+  EXPECT_EQ(written("--reduction --alg=norm_lp_sum --p=2 2x3:2x1"),
+            "--reduction --alg=norm_lp_sum --p=2 2x3:2x1");
+  EXPECT_EQ(written("--reduction --alg=max 2x3:2x1"), "--reduction --alg=max 2x3:2x1");
   EXPECT_THAT(written("--conv --attr-scales=src:common:2 ic16oc16ih5kh3"),
               HasSubstr("attr-scales"));
   EXPECT_THAT(written("--shuffle 2x2"), HasSubstr("does not write lines for shuffle"));

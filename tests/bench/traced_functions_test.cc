@@ -179,10 +179,43 @@ INSTANTIATE_TEST_SUITE_P(
                            "dst_f32::blocked:abcd:f0"
                            ",,alg:reduction_mean p:0 eps:0,2x16x8x8:2x16x1x1",
                        "reduce/mean2x16x8x8_cd_keep forward"},
-        TranslatedCase{"ReductionMax",
-                       "reduction,x,undef,src" + kImageFields + "dst" + kImageFields +
-                           ",,alg:reduction_max p:0 eps:0,2x16x8x8:2x16x1x1",
-                       "topdnn has no reduction_max"}),
+        TranslatedCase{
+            "ReductionMax",
+            "reduction,x,undef,src" + kImageFields + "dst" + kImageFields +
+                ",,alg:reduction_max p:0 eps:0,2x16x8x8:2x16x1x1",
+            "reduce/max2x16x8x8_cd_keep forward type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        TranslatedCase{"ReductionOfProducts",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_mul p:0 eps:0,4x8:1x8",
+                       "reduce/product4x8_a_keep forward"},
+        TranslatedCase{"ReductionToL1Norm",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_norm_lp_max p:1 eps:0,4x8:4x1",
+                       "reduce/l14x8_b_keep forward"},
+        TranslatedCase{"ReductionToL2Norm",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_norm_lp_sum p:2 eps:0,4x8:4x1",
+                       "reduce/l24x8_b_keep forward"},
+        TranslatedCase{"ReductionToSquares",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_norm_lp_power_p_sum p:2 eps:0,4x8:4x1",
+                       "reduce/sum_square4x8_b_keep forward"},
+        TranslatedCase{"ReductionToL3Norm",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_norm_lp_sum p:3 eps:0,4x8:4x1",
+                       "topdnn has no norm of p = 3"},
+        TranslatedCase{"ReductionToNormWithEps",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_norm_lp_sum p:2 eps:0.5,4x8:4x1",
+                       "topdnn's norms have no eps"},
+        TranslatedCase{"ReductionToPart",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_sum p:0 eps:0,4x8:4x2",
+                       "contradicts itself: a reduced extent is 1, not 2"},
+        TranslatedCase{"ReductionOfNothing",
+                       "reduction,x,undef,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:reduction_sum p:0 eps:0,4x8:4x8",
+                       "give one axis or more"}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
