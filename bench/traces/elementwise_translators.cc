@@ -8,6 +8,8 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/traces/function_names.h"
 #include "bench/traces/traced_problem.h"
@@ -19,6 +21,7 @@
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/resize/resize.h"
@@ -213,16 +216,40 @@ TracedProblem ConcatOf(const RowReader& row) {
   return problem;
 }
 
+// oneDNN's coordinates are those of half pixels, and its scales are the ratios of the extents.
+TracedProblem LinearResamplingOf(const RowReader& row) {
+  std::vector<std::int64_t> src = {row.Number("mb"), row.Number("ic")};
+  std::vector<std::int64_t> dst = src;
+  std::vector<double> scales = {1, 1};
+  for (const char axis : {'d', 'h', 'w'}) {
+    if (!row.Has({'i', axis})) continue;
+    src.push_back(row.Number({'i', axis}));
+    dst.push_back(row.Number({'o', axis}));
+    scales.push_back(static_cast<double>(dst.back()) / static_cast<double>(src.back()));
+  }
+  TracedProblem problem;
+  problem.op = std::make_shared<InterpolateOp>(
+      Shape(std::move(src)), Shape(std::move(dst)), std::move(scales),
+      InterpolateSettings{.interpolation = Interpolation::kLinear,
+                          .coordinates = Coordinates::kHalfPixel});
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
+  return problem;
+}
+
 TracedProblem ResamplingOf(const RowReader& row) {
   row.RefuseAttributes();
-  if (row.Algorithm() != "resampling_nearest" || row.Has("id") || !row.Has("ih")) {
-    throw NotTranslated("topdnn resizes images, to the nearest pixel");
+  const std::string name = row.Algorithm();
+  if (name == "resampling_linear") return LinearResamplingOf(row);
+  if (name != "resampling_nearest") throw NotTranslated(fmt::format("topdnn has no {}", name));
+  if (row.Has("id") || !row.Has("ih")) {
+    throw NotTranslated("topdnn resizes images alone to the nearest pixel");
   }
   const Shape src_shape{row.Number("mb"), row.Number("ic"), row.Number("ih"), row.Number("iw")};
   const std::int64_t oh = row.Number("oh");
   const std::int64_t ow = row.Number("ow");
   if (src_shape[2] < 1 || src_shape[3] < 1 || oh % src_shape[2] != 0 || ow % src_shape[3] != 0) {
-    throw NotTranslated("topdnn resizes by whole factors");
+    throw NotTranslated("topdnn resizes to the nearest pixel by whole factors");
   }
   TracedProblem problem;
   problem.op = std::make_shared<ResizeOp>(src_shape, oh / src_shape[2], ow / src_shape[3]);

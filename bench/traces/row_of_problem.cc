@@ -321,6 +321,7 @@ constexpr struct {
     {"bias", WriteAs<BiasOp, BiasRow>},
     {"concat", WriteAs<ConcatOp, ConcatRow>},
     {"resize", WriteAs<ResizeOp, ResizeRow>},
+    {"interpolate", WriteAs<InterpolateOp, InterpolateRow>},
     {"reduce", WriteAs<ReduceOp, ReduceRow>},
     {"reorder", WriteAs<ReorderOp, ReorderRow>},
 };

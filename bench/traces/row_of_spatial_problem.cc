@@ -78,6 +78,31 @@ void ConvTransposeRow(const ConvTransposeOp& op, RowMaker& maker) {
   maker.AddProduct(WeightsTag(maker, e, /*transposed=*/true));
 }
 
+void InterpolateRow(const InterpolateOp& op, RowMaker& maker) {
+  const InterpolateSettings& settings = op.settings();
+  const Shape& src = op.src_shape();
+  const Shape& dst = op.dst_shape();
+  constexpr int kFirst = 2;  // of the axes
+  bool same = settings.interpolation == Interpolation::kLinear &&
+              settings.coordinates == Coordinates::kHalfPixel && src.rank() > kFirst &&
+              src.rank() <= kFirst + static_cast<int>(kMaxSpatialAxes);
+  std::string axes;
+  for (int d = 0; same && d < src.rank(); ++d) {
+    const double scale = static_cast<double>(dst[d]) / static_cast<double>(src[d]);
+    same = op.scales()[static_cast<std::size_t>(d)] == scale && (d >= kFirst || src[d] == dst[d]);
+    if (d < kFirst) continue;
+    const char name = AxisName(static_cast<std::size_t>(d - kFirst),
+                               static_cast<std::size_t>(src.rank() - kFirst));
+    axes += fmt::format("_i{0}{1}o{0}{2}", name, src[d], dst[d]);
+  }
+  if (!same) {
+    throw NotTranslated("oneDNN's linear resampling is of images, with half pixels");
+  }
+  maker.Set("resampling", fmt::format("mb{}ic{}{}", src[0], src[1], axes), "alg:resampling_linear");
+  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
+  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
+}
+
 void PoolNdRow(const PoolNdOp& op, RowMaker& maker) {
   const PoolNdExtents& e = op.extents();
   const auto windows = [&e](const SpatialAxis& axis) { return PooledExtent(axis, e.ceil_mode); };

@@ -6,6 +6,7 @@
 #include "bench/traces/row_maker.h"
 #include "kernels/conv_nd/conv_nd.h"
 #include "kernels/conv_transpose/conv_transpose.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/pool_nd/pool_nd.h"
 
 namespace topdnn {
@@ -13,6 +14,7 @@ namespace topdnn {
 // Each throws NotTranslated for what oneDNN does not have.
 void ConvNdRow(const ConvNdOp& op, RowMaker& maker);
 void ConvTransposeRow(const ConvTransposeOp& op, RowMaker& maker);
+void InterpolateRow(const InterpolateOp& op, RowMaker& maker);
 void PoolNdRow(const PoolNdOp& op, RowMaker& maker);
 
 }  // namespace topdnn

@@ -117,6 +117,9 @@ const Vector kVectors[] = {
     {"--bnorm --flags=SR mb96_ic192_ih71iw71_n\"googlenet_v3:conv_4_4_batchnorm\"",
      "batchnorm/96x192x71x71_relu forward type=f32 mode=train src=abcd dst=abcd"},
     {"--resampling mb96ic768_ih17oh34", "resize/96x768x17x17_scale2x2 forward"},
+    {"--resampling --alg=linear --tag=axb mb2ic16_id17od34",
+     "interpolate/linear2x16x17x17x17_to2x16x34x34x34_scale1x1x2x2x2_half forward type=f32 "
+     "mode=train src=acdeb dst=acdeb"},
     {"--matmul --wtag=ba 10x30:30x20",
      "gemm/m10n20k30_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
     {"--eltwise --dir=BWD_D --tag=nChw16c 50x192x55x55",
@@ -363,9 +366,10 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
     }
   }
   for (const char* const kind :
-       {"conv", "gemm",         "conv_nd", "conv_transpose", "inner_product", "pool",  "pool_nd",
-        "relu", "bounded_relu", "clip",    "sigmoid",        "hard_sigmoid",  "unary", "batchnorm",
-        "lrn",  "softmax",      "add",     "binary",         "concat",        "bias",  "resize"}) {
+       {"conv",    "gemm",      "conv_nd",      "conv_transpose", "inner_product", "pool",
+        "pool_nd", "relu",      "bounded_relu", "clip",           "sigmoid",       "hard_sigmoid",
+        "unary",   "batchnorm", "lrn",          "softmax",        "add",           "binary",
+        "concat",  "bias",      "resize",       "interpolate"}) {
     EXPECT_GT(lines[kind], 0) << kind;
   }
   EXPECT_GT(without["dropout"], 0);

@@ -261,7 +261,22 @@ INSTANTIATE_TEST_SUITE_P(
         TranslatedCase{"ResamplingLinear",
                        "resampling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
                            ",,alg:resampling_linear,mb2ic16_ih14oh28_iw14ow42",
-                       "to the nearest pixel"},
+                       "interpolate/linear2x16x14x14_to2x16x28x42_scale1x1x2x3_half forward "
+                       "type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        TranslatedCase{"ResamplingLinearOfSequences",
+                       "resampling,x,backward_data,src_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,alg:resampling_linear,mb2ic16_iw8ow6",
+                       "interpolate/linear2x16x8_to2x16x6_scale1x1x0.75_half backward_data "
+                       "type=f32 mode=train diff_src=abc diff_dst=abc"},
+        TranslatedCase{"ResamplingOfNothing",
+                       "resampling,x,forward_training,src_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,alg:resampling_linear,mb2ic16_iw0ow6",
+                       "interpolation of 2x16x0"},
+        TranslatedCase{"ResamplingOfVolumes",
+                       "resampling,x,forward_training,src_f32::blocked:abcde:f0 "
+                       "dst_f32::blocked:abcde:f0,,alg:resampling_nearest,"
+                       "mb2ic16_id2od4_ih2oh4_iw2ow4",
+                       "images alone to the nearest pixel"},
         TranslatedCase{"Unknown", "quantum,x,undef,,,,", "topdnn has no kernels for quantum"}),
     [](const auto& test) { return test.param.name; });
 
