@@ -43,6 +43,10 @@ struct MeasuredRow {
   bool failed = false;  // the result was wrong, or the kernel failed
   Alternative best;
 
+  // Whether topdnn's own loops were measured, because its backend of oneDNN does not use oneDNN's
+  // kernel for this. Their times say nothing about the framework's kernel.
+  bool ByOwnLoops() const;
+
   // Seconds of all executions of the row, by the median of one: with the operands in the caches,
   // and without them, as a framework finds them after its other primitives. Absent if it was not
   // measured.
@@ -60,7 +64,8 @@ struct MeasuredTrace {
 
   // The framework's time of the rows that have a measured time, over that of all. 0 without time.
   double Covered() const;
-  // The median over the measured rows of our time of one execution over the framework's median.
+  // The median over the rows that oneDNN computed here of our time of one execution over the
+  // framework's median.
   std::optional<double> MedianHotRatio() const;
   std::optional<double> MedianColdRatio() const;
   // The framework's time of the reorders, over that of all.

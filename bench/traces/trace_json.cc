@@ -81,6 +81,7 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
     const Record& record = *measured.hot;
     const bool cold_is_worse = measured.cold->status > record.status;
     json["implementation"] = record.implementation;
+    json["own_loops"] = measured.ByOwnLoops();
     json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
     json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
     json["flops"] = JsonNumber(record.flops);

@@ -149,6 +149,21 @@ std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
               style.width, 2);
 }
 
+// How many rows topdnn's own loops compute, with the first of them; empty if none.
+std::string OwnLoopsText(const MeasuredTrace& measured, const Style& style) {
+  const MeasuredRow* first = nullptr;
+  int loops = 0;
+  for (const MeasuredRow& row : measured.rows) {
+    if (row.ByOwnLoops() && loops++ == 0) first = &row;
+  }
+  if (first == nullptr) return {};
+  return Wrap(
+      fmt::format("measured with topdnn's own loops instead of oneDNN's kernel, and not part of "
+                  "this median: {}; the longest is {}",
+                  Counted(loops, "row"), NameOfRow(first->row)),
+      style.width, 2);
+}
+
 std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   const Trace& trace = measured.trace;
   std::string text;
@@ -173,6 +188,7 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
       fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
                   "the data in the caches",
                   FigureText(measured.MedianColdRatio()), FigureText(measured.MedianHotRatio())));
+  text += OwnLoopsText(measured, style);
   text += DegradedText(measured, style);
   if (trace.threads && *trace.threads != measured.threads) {
     add(

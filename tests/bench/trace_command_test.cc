@@ -101,6 +101,29 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
                               "onednn:abcd.abcd.abcd.train/f32/t1/cold/manual_time")));
 }
 
+// topdnn does not use oneDNN's logarithm, so the time is not that of the framework's kernel.
+TEST_F(TraceCommandTest, ARowThatOwnLoopsComputeIsMarked) {
+  folder_.Write("a.log",
+                "onednn_verbose,exec,cpu,eltwise,jit:avx2,forward_inference,"
+                "data_f32::blocked:abcd:f0 diff_undef::undef::f0,,"
+                "alg:eltwise_log alpha:0 beta:0,2x16x28x28,0.5\n" +
+                    std::string(kReorderRow));
+  const Outcome outcome = Run(
+      BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("measured with topdnn's own loops"));
+  const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
+  const nlohmann::json& log = trace["rows"][0];
+  const nlohmann::json& reorder = trace["rows"][1];
+  EXPECT_EQ(log["implementation"], "omp loops");
+  EXPECT_EQ(log["own_loops"], true);
+  EXPECT_EQ(reorder["own_loops"], false);
+  // The ratio is that of the reorder alone.
+  EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(),
+              reorder["hot_seconds"].get<double>() / reorder["framework_seconds"].get<double>(),
+              1e-9);
+}
+
 TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {
   folder_.Write("a.log", kReorderRow);
   const Outcome outcome =
