@@ -35,9 +35,14 @@ Json FrameworkSeconds(const TraceRow& row) {
   return SecondsJson(Summarize(samples));
 }
 
-// One execution here.
+// One execution here, with its times in order for `compare`.
 Json RegimeSeconds(const std::optional<Record>& record) {
-  return record ? SecondsJson(record->seconds) : Json(nullptr);
+  if (!record) return nullptr;
+  Json json = SecondsJson(record->seconds);
+  if (json.is_null()) return json;
+  Json& samples = json["samples"] = Json::array();
+  for (const double sample : record->samples) samples.push_back(JsonNumber(sample));
+  return json;
 }
 
 Json RowJson(const MeasuredRow& measured, double framework_seconds) {
