@@ -54,6 +54,7 @@ std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, Kern
   timing.cold = cold;
   timing.seconds = options.seconds;
   timing.warm = cold;
+  if (!cold) timing.counted_by = options.exact;
   Record record = MeasureKernel(row.row.primitive, kernel, timing, samples);
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     row.failed = true;

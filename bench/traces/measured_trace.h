@@ -12,6 +12,7 @@
 
 #include "bench/traces/trace.h"
 #include "bench/traces/traced_problem.h"
+#include "harness/counters/source.h"
 #include "harness/record.h"
 
 namespace topdnn {
@@ -21,7 +22,8 @@ struct TraceMeasuring {
   double seconds = 0.1;   // of timed runs for each row, hot and again cold
   int rows = 300;         // the costliest rows that are measured
   int alternatives = 10;  // of the costliest rows: those that are compared with other variants
-  bool ceilings = false;  // holds each row's hot time to the measured ceiling of its ISA
+  CounterSource* exact = nullptr;  // counts each row's FLOPs; not owned; nullptr: none
+  bool ceilings = false;           // holds each row's hot time to the measured ceiling of its ISA
   // Reports what is measured, and the done share in [0, 1].
   std::function<void(const std::string& what, double share)> progress;
 };

@@ -90,6 +90,8 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
     json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
     json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
     json["flops"] = JsonNumber(record.flops);
+    json["flops_counted"] = JsonNumber(record.flops_counted);
+    json["counts_reason"] = TextOrNull(record.counts_reason);
     json["bytes"] = JsonNumber(record.bytes);
     json["gflops"] = JsonNumber(record.Gflops());
     json["peak_fraction"] = JsonNumber(record.PeakFraction());

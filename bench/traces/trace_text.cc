@@ -69,6 +69,12 @@ Table::Cell PeakCell(const MeasuredRow& row) {
   return row.hot->PeakFraction();
 }
 
+// The executed FLOPs over those of the definition; empty without a count.
+Table::Cell ExecutedCell(const MeasuredRow& row) {
+  if (!row.hot || !row.hot->flops_counted || !row.hot->flops) return std::string();
+  return *row.hot->flops_counted / *row.hot->flops;
+}
+
 std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style) {
   constexpr auto kTime = Table::Kind::kTime;
   Table table({{.name = "primitive", .least = 9},
@@ -81,6 +87,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                {.name = "here", .kind = kTime},
                {.name = "hot", .kind = kTime, .rank = 3},
                {.name = "peak", .kind = Table::Kind::kPercent, .rank = 6},
+               {.name = "executed", .kind = Table::Kind::kFigure, .rank = 6, .decimals = 3},
                {.name = "best", .kind = kTime, .rank = 4},
                {.name = "variant", .least = 8, .rank = 4}});
   std::size_t shown = 0;
@@ -92,7 +99,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                                        : std::nullopt;
     table.Add({OneLine(row.row.primitive), PassText(row.row), OneLine(row.row.problem),
                OneLine(LayoutsText(row.row)), fmt::format("{}", row.row.count), row.row.seconds,
-               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row),
+               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row), ExecutedCell(row),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bench/command_line/command.h"
+#include "harness/exact/counter.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
@@ -122,6 +123,24 @@ TEST_F(TraceCommandTest, ARowThatOwnLoopsComputeIsMarked) {
   EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(),
               reorder["hot_seconds"].get<double>() / reorder["framework_seconds"].get<double>(),
               1e-9);
+}
+
+// A product of 64x32 and 32x48 matrices: 2 * 64 * 32 * 48 FLOPs by definition. The kernel executes
+// these, and may add some for edges.
+TEST_F(TraceCommandTest, TheExecutedFlopsAreCountedExactly) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  folder_.Write("a.log",
+                "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
+                "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,64x32:32x48:64x48,0.5\n");
+  const Outcome outcome =
+      Run(BoundedProgram() +
+          " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --exact --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json row = ReadJson(folder_.path() / "t.json")["rows"][0];
+  EXPECT_EQ(row["flops"], 2 * 64 * 32 * 48);
+  ASSERT_TRUE(row["flops_counted"].is_number()) << row["counts_reason"];
+  EXPECT_GE(row["flops_counted"].get<double>(), 2 * 64 * 32 * 48);
+  EXPECT_LE(row["flops_counted"].get<double>(), 1.1 * 2 * 64 * 32 * 48);
 }
 
 TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {
