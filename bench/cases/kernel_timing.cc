@@ -19,6 +19,7 @@ Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTi
   options.seconds = timing.seconds;
   options.cancel = &InterruptFlag();
   if (timing.warm) options.most_warmup_iterations = 1;
+  if (timing.counted_by != nullptr) options.sources = {timing.counted_by};
   options.most_warmup_seconds = 0.5;
   const SequenceSamples measured = timing.cold
                                        ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
@@ -27,6 +28,7 @@ Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTi
   Record record =
       RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
                timing.cold ? "isolated-cold" : "isolated-hot");
+  AddRunCounts(measured.stages.front(), measured.run_events, record);
   record.implementation = kernel.kernel().implementation();
   record.isa = kernel.kernel().isa();
   const Work work = kernel.work();

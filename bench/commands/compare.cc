@@ -54,6 +54,9 @@ void MeasureAgain(const CompareOptions& options, ComparedResults& results) {
   if (results.kind == ResultKind::kGoogleBenchmark) {
     throw UsageError("--rerun: Google Benchmark's JSON records no command: give profiles");
   }
+  if (results.kind == ResultKind::kTrace) {
+    throw UsageError("--rerun: a trace's command may run a whole framework: give profiles");
+  }
   InterruptFlag();
   ProgressLine progress(DetectStyle(stderr));
   Rerun({.repeats = static_cast<int>(options.repeats.value_or(kRepeats)),
@@ -96,7 +99,7 @@ int RunCompare(const CompareOptions& options) {
 std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<CompareOptions>();
   parser.Require("A FILE", options->a,
-                 "a profile's JSON, a sweep's folder, or Google Benchmark's JSON");
+                 "a profile's JSON, a sweep's folder, a trace's JSON, or Google Benchmark's JSON");
   parser.Require("B FILE", options->b, "the result to compare with A, of the same kind");
   parser.Add("--fail-above PERCENT", options->fail_above,
              "exit with status 1 if the step, or a stage that differs, is slower in B by more than "

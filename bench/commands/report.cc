@@ -51,6 +51,7 @@ PageResult PageResultOf(ResultFile result) {
       return {.kind = PageKind::kSharing, .json = std::move(result.json)};
     case ResultKind::kScheduling:
       return {.kind = PageKind::kScheduling, .json = std::move(result.json)};
+    case ResultKind::kTrace:
     case ResultKind::kGoogleBenchmark:
     case ResultKind::kMachine:
       break;

@@ -21,6 +21,7 @@
 #include "bench/traces/trace_problem_set.h"
 #include "bench/traces/trace_report.h"
 #include "bench/traces/traced_command.h"
+#include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
 #include "harness/input_file.h"
 #include "harness/report/atomic_file.h"
@@ -38,6 +39,7 @@ struct TraceOptions {
   bool repro = false;
   bool all = false;
   bool ceilings = false;
+  bool exact = false;
   int threads = 0;
   double seconds = TraceMeasuring().seconds;
   int rows = TraceMeasuring().rows;
@@ -113,6 +115,9 @@ int ThreadsFor(const TraceOptions& options, const Trace& trace) {
 }
 
 void Measure(const TraceOptions& options, MeasuredTrace& measured) {
+  OpenedSources exact;
+  if (options.exact) exact = OpenSources("exact");
+  for (const std::string& note : exact.notes) fmt::print(stderr, "topdnn: --exact: {}\n", note);
   ProgressLine progress(DetectStyle(stderr));
   TraceMeasuring measuring;
   measuring.threads = ThreadsFor(options, measured.trace);
@@ -120,6 +125,7 @@ void Measure(const TraceOptions& options, MeasuredTrace& measured) {
   measuring.rows = options.rows;
   measuring.alternatives = options.alternatives;
   measuring.ceilings = options.ceilings;
+  measuring.exact = exact.sources.empty() ? nullptr : exact.sources.front().get();
   measuring.progress = [&](const std::string& what, double share) {
     progress.Show(fmt::format("{:.0f} %: {}", 100 * share, what));
   };
@@ -173,6 +179,8 @@ std::function<int()> Configure(CommandParser& parser) {
   parser.AddFlag(
       "--ceilings", options->ceilings,
       "also measure the ceilings of this machine, and print each row's share of its own");
+  parser.AddFlag("--exact", options->exact,
+                 "also count the FLOPs that each row executes, with one translated run of it");
   parser.Add("--save FILE", options->save,
              "write the rows as a problem set for bench --problems to this file");
   parser.Add("--json FILE", options->json,

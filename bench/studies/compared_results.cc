@@ -178,13 +178,15 @@ RunsByCase CasesOf(const ResultFile& result, const char* side, std::vector<std::
   switch (result.kind) {
     case ResultKind::kProfile:
       return {{"", {RunOfProfile(result.json)}}};
+    case ResultKind::kTrace:
+      return {{"", {RunOfTrace(result.json)}}};
     case ResultKind::kGoogleBenchmark:
       return {{"", RunsOfBenchmarks(result)}};
     case ResultKind::kSweep:
       return CasesOfSweep(result, side, unpaired);
     default:
       throw UsageError(fmt::format(
-          "{}: is a {} file: give a profile, a sweep's folder or Google Benchmark's JSON",
+          "{}: is a {} file: give a profile, a sweep's folder, a trace or Google Benchmark's JSON",
           result.path, NameOf(result.kind)));
   }
 }
@@ -199,6 +201,29 @@ ComparedRun RunOfProfile(const Json& profile) {
     run.stages.push_back(StageOf(stage, TextAt(stage, "name"), TextAt(stage, "pass"), caches));
   }
   run.step.push_back(StageOf(profile["step"], "step", "step"));
+  return run;
+}
+
+ComparedRun RunOfTrace(const Json& trace) {
+  ComparedRun run{.command = TextAt(trace, "command"), .about = trace};
+  run.about.erase("rows");
+  const std::map<int, double> caches = CachesOf(trace);
+  for (const Json& row : trace["rows"]) {
+    if (!row.is_object()) continue;
+    std::string name = TextAt(row, "primitive");
+    for (const char* key : {"problem", "auxiliary", "types", "layouts", "attributes"}) {
+      const std::string part = TextAt(row, key);
+      if (!part.empty()) name += " " + part;
+    }
+    // (as the JSON of a stage)
+    Json stage = row;
+    const Json::json_pointer cold("/execution/cold");
+    if (row.contains(cold)) stage["seconds"] = row.at(cold);
+    if (row.contains("status_reason")) stage["reason"] = row["status_reason"];
+    // (the share of the ceiling is that of the hot time)
+    stage.erase("peak_fraction");
+    run.stages.push_back(StageOf(stage, std::move(name), TextAt(row, "prop_kind"), caches));
+  }
   return run;
 }
 

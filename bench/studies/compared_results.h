@@ -63,6 +63,9 @@ ComparedResults PairResults(const ResultFile& a, const ResultFile& b);
 
 // The run in a profile's JSON.
 ComparedRun RunOfProfile(const nlohmann::ordered_json& profile);
+// The run in a trace's JSON. Each row is a stage, named after its primitive, problem, layouts and
+// attributes. Its times are those of one execution here, without the operands in the caches.
+ComparedRun RunOfTrace(const nlohmann::ordered_json& trace);
 
 }  // namespace topdnn
 

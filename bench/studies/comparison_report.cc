@@ -34,7 +34,9 @@ std::vector<const ComparisonRow*> Sorted(const Comparison& comparison) {
 }
 
 std::string RowNoun(const Comparison& comparison) {
-  return comparison.kind == ResultKind::kGoogleBenchmark ? "row" : "stage";
+  const bool rows =
+      comparison.kind == ResultKind::kGoogleBenchmark || comparison.kind == ResultKind::kTrace;
+  return rows ? "row" : "stage";
 }
 
 // ": conv2 forward 1.041 to 1.062, ...".

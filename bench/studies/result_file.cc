@@ -26,13 +26,14 @@ struct KindKeys {
   std::vector<std::string_view> keys;
 };
 
-const std::array<KindKeys, 7>& Kinds() {
-  static const std::array<KindKeys, 7> kinds = {{
+const std::array<KindKeys, 8>& Kinds() {
+  static const std::array<KindKeys, 8> kinds = {{
       {ResultKind::kProfile, "profile", {"step", "stages"}},
       {ResultKind::kSweep, "sweep", {"cases", "left_out"}},
       {ResultKind::kComparison, "comparison", {"rows", "verdict"}},
       {ResultKind::kSharing, "corun", {"group", "stp"}},
       {ResultKind::kScheduling, "cosched", {"policies", "cpus"}},
+      {ResultKind::kTrace, "trace", {"rows", "framework_seconds"}},
       {ResultKind::kGoogleBenchmark, "Google Benchmark", {"context", "benchmarks"}},
       {ResultKind::kMachine, "machine", {"cpu", "ceilings"}},
   }};
@@ -97,7 +98,7 @@ ResultFile ReadResult(const std::string& path) {
   if (!kind) {
     throw UsageError(
         fmt::format("{}: is not a result that topdnn reads: it has the keys of no profile, sweep, "
-                    "comparison, corun, cosched, machine or Google Benchmark file",
+                    "comparison, corun, cosched, trace, machine or Google Benchmark file",
                     path));
   }
   CheckSchema(path, *kind, json);

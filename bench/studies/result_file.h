@@ -15,11 +15,12 @@ enum class ResultKind {
   kComparison,
   kSharing,
   kScheduling,
+  kTrace,
   kGoogleBenchmark,
   kMachine
 };
 
-// "profile", "sweep", "comparison", "corun", "Google Benchmark", "machine".
+// "profile", "sweep", "comparison", "corun", "trace", "Google Benchmark", "machine".
 std::string NameOf(ResultKind kind);
 
 struct ResultFile {

@@ -30,6 +30,7 @@ constexpr Setting kSettings[] = {
     {"/backend", "backend"},
     {"/threads", "threads"},
     {"/regime", "regime"},
+    {"/library", "the framework's oneDNN"},
     {"/data", "data"},
     {"/seed", "seed"},
     {"/partial", "interrupted before its end"},

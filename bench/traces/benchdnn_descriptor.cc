@@ -39,6 +39,7 @@ struct Names {
 };
 
 const Names& NamesOf(DescriptorForm form) {
+  if (form == DescriptorForm::kDeconvolution) form = DescriptorForm::kConvolution;
   static const std::map<DescriptorForm, Names> kNames = {
       {DescriptorForm::kConvolution,
        {{"g",  "mb", "ic", "oc", "id", "ih", "iw", "od", "oh", "ow", "kd",
@@ -146,7 +147,7 @@ class Descriptor {
 };
 
 // Gives every dimension that is described its result or its padding, whichever is missing.
-void CompleteWindow(Descriptor& d) {
+void CompleteWindow(bool transposed, Descriptor& d) {
   for (const char dimension : {'d', 'h', 'w'}) {
     const auto name = [dimension](char letter) { return std::string{letter, dimension}; };
     const auto described = [&](char letter) {
@@ -162,9 +163,11 @@ void CompleteWindow(Descriptor& d) {
     std::int64_t padding = d.Number(name('p'), 0);
     std::int64_t output = d.Number(name('o'), 0);
     if (output == 0) {
-      output = ResultExtent(e, padding);
+      output = transposed ? TransposedExtent(e.input, e.range(), e.stride, padding)
+                          : ResultExtent(e, padding);
     } else if (!d.Has(name('p'))) {
-      padding = LeadingPadding(e, output);
+      const WindowExtents over_result{output, e.kernel, e.stride, e.dilation};
+      padding = transposed ? LeadingPadding(over_result, e.input) : LeadingPadding(e, output);
     }
     if (output < 1 || padding < 0) {
       d.Refuse(fmt::format("has no result along {}: input {}, kernel {}, dilation {}, padding {}",
@@ -178,16 +181,19 @@ void CompleteWindow(Descriptor& d) {
 }
 
 // oneDNN refuses a convolution whose trailing padding would remove a whole stride (a check of
-// src/common/convolution.cpp: the right padding plus the stride is above 0).
-void CheckTrailingPadding(const Descriptor& d) {
+// src/common/convolution.cpp and deconvolution.cpp: the right padding plus the stride is above 0).
+void CheckTrailingPadding(const Descriptor& d, bool transposed) {
   for (const char dimension : {'d', 'h', 'w'}) {
     const auto number = [&](char letter) { return d.Number(std::string{letter, dimension}, 0); };
     if (number('o') == 0) continue;
-    const WindowExtents e{number('i'), number('k'), number('s'), number('d')};
-    const std::int64_t trailing = (number('o') - 1) * e.stride + e.range() - e.input - number('p');
+    const WindowExtents e{number(transposed ? 'o' : 'i'), number('k'), number('s'), number('d')};
+    const std::int64_t windows = number(transposed ? 'i' : 'o');
+    const std::int64_t trailing = (windows - 1) * e.stride + e.range() - e.input - number('p');
     if (trailing + e.stride > 0) continue;
     d.Refuse(fmt::format("contradicts itself: o{0} is {1}, and i{0} gives {2}; leave out o{0}",
-                         dimension, number('o'), ResultExtent(e, number('p'))));
+                         dimension, number('o'),
+                         transposed ? TransposedExtent(windows, e.range(), e.stride, number('p'))
+                                    : ResultExtent(e, number('p'))));
   }
 }
 
@@ -249,6 +255,11 @@ std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output) {
   return ((output - 1) * e.stride - e.input + e.range()) / 2;
 }
 
+std::int64_t TransposedExtent(std::int64_t input, std::int64_t range, std::int64_t stride,
+                              std::int64_t padding) {
+  return (input - 1) * stride + range - 2 * padding;
+}
+
 BenchdnnDescriptor ParseDescriptor(std::string_view text, DescriptorForm form,
                                    std::int64_t minibatch) {
   Descriptor d(text, form);
@@ -256,15 +267,17 @@ BenchdnnDescriptor ParseDescriptor(std::string_view text, DescriptorForm form,
   result.name = d.name();
   const std::int64_t mb = minibatch > 0 ? minibatch : d.Number("mb", kDefaultMinibatch);
   const std::int64_t ic = d.Required("ic");
-  const bool window = form == DescriptorForm::kConvolution || form == DescriptorForm::kPooling;
-  if (window) {
-    CompleteWindow(d);
+  const bool transposed = form == DescriptorForm::kDeconvolution;
+  const bool convolution = form == DescriptorForm::kConvolution || transposed;
+  if (convolution || form == DescriptorForm::kPooling) {
+    CompleteWindow(transposed, d);
     result.spatial = MakeSquare(kWindow, d);
     if (result.spatial == 0) d.Refuse("needs an image: ih, iw or id, with a kernel");
   }
   switch (form) {
-    case DescriptorForm::kConvolution: {
-      CheckTrailingPadding(d);
+    case DescriptorForm::kConvolution:
+    case DescriptorForm::kDeconvolution: {
+      CheckTrailingPadding(d, transposed);
       result.groups = d.Has("g") ? d.Required("g") : 1;
       const std::string groups = result.groups > 1 ? fmt::format("g{}", result.groups) : "";
       result.problem = fmt::format("{}mb{}_ic{}oc{}{}", groups, mb, ic, d.Required("oc"),

@@ -25,19 +25,20 @@ class BenchdnnError : public std::runtime_error {
 
 // What benchdnn calls a descriptor, by the drivers that use it.
 enum class DescriptorForm {
-  kConvolution,   // gXmbX_icX_ocX, and iX oX kX sX pX dX of each spatial dimension
-  kPooling,       // the same without groups and output channels
-  kInnerProduct,  // mbXicX_idXihXiwX_ocX
-  kBatchNorm,     // mbXicX_idXihXiwX_epsF
-  kLrn,           // mbXicX_idXihXiwX_lsX_alphaF_betaF_kF
-  kResampling,    // mbXicX_idXihXiwX_odXohXowX
+  kConvolution,    // gXmbX_icX_ocX, and iX oX kX sX pX dX of each spatial dimension
+  kDeconvolution,  // the same; the window goes over the result
+  kPooling,        // without groups and output channels
+  kInnerProduct,   // mbXicX_idXihXiwX_ocX
+  kBatchNorm,      // mbXicX_idXihXiwX_epsF
+  kLrn,            // mbXicX_idXihXiwX_lsX_alphaF_betaF_kF
+  kResampling,     // mbXicX_idXihXiwX_odXohXowX
 };
 
 struct BenchdnnDescriptor {
   std::string problem;      // as the log writes it: "mb2_ic3oc64_ih224oh112kh7sh2dh0ph3_iw224..."
   std::string name;         // "alexnet:conv1" of n"alexnet:conv1"; or empty
   int spatial = 0;          // 1 to 3 dimensions; 0 without
-  std::int64_t groups = 1;  // of a convolution
+  std::int64_t groups = 1;  // of a convolution or a deconvolution
 };
 
 // `minibatch` replaces the one of the text, if it is above 0. Throws BenchdnnError.
@@ -51,7 +52,8 @@ std::vector<std::vector<std::int64_t>> ParseShapes(std::string_view text, std::i
 // A whole number from 0 to 2^30; nothing for other text.
 std::optional<std::int64_t> ParseExtent(std::string_view text);
 
-// Along one dimension of a convolution or pooling; a dilation of 0 is a dense kernel.
+// Along one dimension of a convolution or pooling; a dilation of 0 is a dense kernel. The input of
+// a deconvolution's window is its result.
 struct WindowExtents {
   std::int64_t input, kernel, stride, dilation;
 
@@ -61,6 +63,9 @@ struct WindowExtents {
 // extent of the result is given. Both divide as C does, toward zero.
 std::int64_t ResultExtent(const WindowExtents& e, std::int64_t padding);
 std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output);
+// The extent of a deconvolution's result.
+std::int64_t TransposedExtent(std::int64_t input, std::int64_t range, std::int64_t stride,
+                              std::int64_t padding);
 
 }  // namespace topdnn
 

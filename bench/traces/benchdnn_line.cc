@@ -28,7 +28,7 @@ class LineWriter {
 
   std::string Write() {
     const std::string_view name = driver_.name;
-    if (name == "conv" || name == "ip") {
+    if (name == "conv" || name == "deconv" || name == "ip") {
       WriteProduct();
     } else if (name == "matmul") {
       WriteMatmul();
@@ -74,8 +74,10 @@ class LineWriter {
     return *tensor;
   }
 
+  bool IsWinograd() const { return WordOf("alg").ends_with("convolution_winograd"); }
+
   std::string TagOf(const TracedTensor& tensor) const {
-    const bool winograd = WordOf("alg") == "convolution_winograd";
+    const bool winograd = IsWinograd();
     if (tensor.format_kind == "any" || (winograd && tensor.format_kind != "blocked")) return "any";
     if (tensor.format_kind != "blocked" || !tensor.strides.empty() || !tensor.extra.empty()) {
       throw NotTranslated(
@@ -161,7 +163,7 @@ class LineWriter {
     AddTag("stag", src);
     AddTag("wtag", weights);
     AddTag("dtag", dst);
-    if (WordOf("alg") == "convolution_winograd") Add("alg", "WINO");
+    if (IsWinograd()) Add("alg", "WINO");
   }
 
   void WriteMatmul() {
@@ -203,6 +205,11 @@ class LineWriter {
       std::string algorithm = WordOf("alg");
       if (algorithm.starts_with("reduction_")) algorithm.erase(0, std::string("reduction_").size());
       Add("alg", algorithm);
+      // (the others ignore p, which a log then gives as 0)
+      if (algorithm.starts_with("norm_lp_")) {
+        Add("p", WordOf("p"));
+        Add("eps", WordOf("eps"));
+      }
     }
   }
 

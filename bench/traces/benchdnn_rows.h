@@ -40,6 +40,7 @@ void AddDataAndDiff(const BenchdnnChoice& choice, int rank, TraceRow& row);
 
 // benchdnn_window_rows.cc: problems with letters.
 TraceRow ConvolutionRow(const BenchdnnChoice& choice, std::string_view text);
+TraceRow DeconvolutionRow(const BenchdnnChoice& choice, std::string_view text);
 TraceRow InnerProductRow(const BenchdnnChoice& choice, std::string_view text);
 TraceRow PoolingRow(const BenchdnnChoice& choice, std::string_view text);
 TraceRow ResamplingRow(const BenchdnnChoice& choice, std::string_view text);

@@ -179,7 +179,9 @@ TraceRow ReductionRow(const BenchdnnChoice& choice, std::string_view text) {
   const auto shapes = ShapesOf(choice, text, 2, 2);
   TraceRow row = RowWith(choice);
   row.problem = ShapesText(shapes);
-  row.auxiliary = "alg:" + ReductionAlgorithm(At(choice, "alg"));
+  row.auxiliary =
+      fmt::format("alg:{} p:{} eps:{}", ReductionAlgorithm(At(choice, "alg")),
+                  NumberText("p", At(choice, "p")), NumberText("eps", At(choice, "eps")));
   row.tensors = {TensorOf("src", ParseTypes(At(choice, "sdt"), 1).front(), At(choice, "stag"),
                           Rank(shapes[0])),
                  TensorOf("dst", ParseTypes(At(choice, "ddt"), 1).front(), At(choice, "dtag"),

@@ -33,28 +33,40 @@ void AddProduct(const BenchdnnChoice& choice, const std::vector<std::string>& ty
                  TensorOf("dst", types[2], At(choice, "dtag"), dst_rank)};
 }
 
-}  // namespace
-
-TraceRow ConvolutionRow(const BenchdnnChoice& choice, std::string_view text) {
-  const BenchdnnDescriptor problem =
-      ParseDescriptor(text, DescriptorForm::kConvolution, MinibatchOf(choice));
+// `name`: "convolution" or "deconvolution". `chosen`: whether it has the algorithm AUTO.
+TraceRow ProductOfWindows(const BenchdnnChoice& choice, std::string_view text, DescriptorForm form,
+                          std::string_view name, bool chosen) {
+  const BenchdnnDescriptor problem = ParseDescriptor(text, form, MinibatchOf(choice));
   const BenchdnnConfiguration configuration = TypesOf(choice, 3);
-  const std::string algorithm = LowerCase(At(choice, "alg"));
+  std::string algorithm = LowerCase(At(choice, "alg"));
+  if (algorithm.starts_with(name)) algorithm.erase(0, name.size() + 1);  // "convolution_direct"
   TraceRow row = RowWith(choice);
   row.problem = problem.problem;
-  if (algorithm == "wino" || algorithm == "convolution_wino" || configuration.winograd) {
-    row.auxiliary = "alg:convolution_winograd";
-  } else if (algorithm == "direct" || algorithm == "convolution_direct" || algorithm == "auto" ||
-             algorithm == "convolution_auto") {
-    row.auxiliary = "alg:convolution_direct";
+  if (algorithm == "wino" || configuration.winograd) {
+    row.auxiliary = fmt::format("alg:{}_winograd", name);
+  } else if (algorithm == "direct" || (chosen && algorithm == "auto")) {
+    row.auxiliary = fmt::format("alg:{}_direct", name);
   } else {
-    throw BenchdnnError(
-        fmt::format("--alg={} is unknown; use DIRECT, WINO or AUTO", OneLine(algorithm)));
+    throw BenchdnnError(fmt::format("--alg={} is unknown; use {}", OneLine(algorithm),
+                                    chosen ? "DIRECT, WINO or AUTO" : "DIRECT or WINO"));
   }
   const int rank = problem.spatial + 2;
   AddProduct(choice, configuration.types, rank, problem.groups > 1 ? rank + 1 : rank, rank, row);
+  return row;
+}
+
+}  // namespace
+
+TraceRow ConvolutionRow(const BenchdnnChoice& choice, std::string_view text) {
+  TraceRow row =
+      ProductOfWindows(choice, text, DescriptorForm::kConvolution, "convolution", /*chosen=*/true);
   AddUnsupported(choice, {"strides"}, row);
   return row;
+}
+
+TraceRow DeconvolutionRow(const BenchdnnChoice& choice, std::string_view text) {
+  return ProductOfWindows(choice, text, DescriptorForm::kDeconvolution, "deconvolution",
+                          /*chosen=*/false);
 }
 
 TraceRow InnerProductRow(const BenchdnnChoice& choice, std::string_view text) {

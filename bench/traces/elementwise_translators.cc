@@ -8,7 +8,10 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "bench/traces/function_names.h"
 #include "bench/traces/traced_problem.h"
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
@@ -16,6 +19,9 @@
 #include "kernels/bias/bias.h"
 #include "kernels/concat/concat.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/resize/resize.h"
@@ -36,11 +42,44 @@ TracedProblem ReorderOf(const RowReader& row) {
   return problem;
 }
 
+// A log has six digits of a number.
+float WithoutRounding(float logged, float exact) {
+  return std::abs(logged - exact) < 1e-6F ? exact : logged;
+}
+
+// A function of the table of kernels/eltwise/unary.h.
+std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std::string_view name,
+                                  bool from_dst, float alpha, float beta) {
+  const UnaryFunction* const function = FindUnaryFunction(OwnName(UnaryFunctionNames(), name));
+  // oneDNN 2 ignores alpha of soft_relu, and writes 0; otherwise the function is
+  // log(1 + exp(alpha * x)) / alpha.
+  const bool scaled = name.starts_with("eltwise_soft_relu") && alpha != 1 &&
+                      (alpha != 0 || name != "eltwise_soft_relu");
+  if (function == nullptr || scaled) {
+    throw NotTranslated(
+        fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
+  }
+  // (the sign of dst is that of src)
+  if (from_dst && row.pass() != Pass::kForward && name != "eltwise_relu") {
+    throw NotTranslated(
+        fmt::format("topdnn's {} computes its gradient from src, not from dst", function->name));
+  }
+  if (function->name == "hard_swish") {
+    // oneDNN 2 has only these constants, and writes 0.
+    const bool constant = alpha == 0 && beta == 0;
+    alpha = constant ? function->alpha : WithoutRounding(alpha, function->alpha);
+    beta = constant ? function->beta : beta;
+  }
+  return std::make_shared<UnaryOp>(*function, shape, function->parameters > 0 ? alpha : 0,
+                                   function->parameters > 1 ? beta : 0);
+}
+
 std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   std::string name = row.Algorithm();
-  // The gradient from dst instead of src reads as many bytes.
+  // An activation's gradient from dst instead of src reads as many bytes.
   constexpr std::string_view kFromDst = "_use_dst_for_bwd";
-  if (name.ends_with(kFromDst)) name.resize(name.size() - kFromDst.size());
+  const bool from_dst = name.ends_with(kFromDst);
+  if (from_dst) name.resize(name.size() - kFromDst.size());
   const auto alpha = static_cast<float>(row.RealOr("alpha", 0));
   const auto beta = static_cast<float>(row.RealOr("beta", 0));
   if (name == "eltwise_relu" && alpha == 0) return std::make_shared<ReluOp>(shape);
@@ -51,7 +90,7 @@ std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   }
   if (name == "eltwise_logistic") return std::make_shared<SigmoidOp>(shape);
   if (name == "eltwise_hardsigmoid") return std::make_shared<HardSigmoidOp>(shape, alpha, beta);
-  throw NotTranslated(fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
+  return UnaryOf(row, shape, name, from_dst, alpha, beta);
 }
 
 TracedProblem EltwiseOf(const RowReader& row) {
@@ -66,7 +105,8 @@ TracedProblem EltwiseOf(const RowReader& row) {
     Settle(row, Arg::kDst, row.HasTensor("dst") ? row.Tensor({"dst"}) : data, problem);
   } else {
     const TracedTensor& diff = row.Tensor({"diff", "diff_src"});
-    Settle(row, Arg::kDst, data, problem);
+    const bool reads_src = problem.op->Find(problem.execution, Arg::kSrc).has_value();
+    Settle(row, reads_src ? Arg::kSrc : Arg::kDst, data, problem);
     Settle(row, Arg::kDiffSrc, diff, problem);
     Settle(row, Arg::kDiffDst, row.HasTensor("diff_dst") ? row.Tensor({"diff_dst"}) : diff,
            problem);
@@ -125,10 +165,8 @@ TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
   return problem;
 }
 
-TracedProblem BinaryOf(const RowReader& row) {
-  if (row.Algorithm() != "binary_add") {
-    throw NotTranslated(fmt::format("topdnn has no {}", row.Algorithm()));
-  }
+// Whether a ReLU follows the addition. Refuses other post-ops.
+bool AddsRelu(const RowReader& row) {
   bool relu = false;
   for (const TracedPostOp& op : row.PostOps()) {
     if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0) {
@@ -136,12 +174,31 @@ TracedProblem BinaryOf(const RowReader& row) {
     }
     relu = true;
   }
+  return relu;
+}
+
+TracedProblem BinaryOf(const RowReader& row) {
+  const std::string name = row.Algorithm();
+  const BinaryFunction* const function = FindBinaryFunction(OwnName(BinaryFunctionNames(), name));
+  if (function == nullptr) throw NotTranslated(fmt::format("topdnn has no {}", name));
   const std::vector<Shape> shapes = row.Shapes();
-  if (IsBias(shapes)) return BiasOf(row, shapes.front());
-  if (shapes.size() < 2 || !(shapes[0] == shapes[1])) {
-    throw NotTranslated(fmt::format("topdnn's addition does not broadcast {}", row.row().problem));
+  if (shapes.size() != 2) {
+    throw NotTranslated(fmt::format("the problem '{}' has no two shapes", row.row().problem));
   }
-  return AddOf(row, shapes.front(), 2, relu);
+  const bool add = name == "binary_add";
+  if (add && shapes[0] == shapes[1]) return AddOf(row, shapes.front(), 2, AddsRelu(row));
+  if (add && IsBias(shapes)) return BiasOf(row, shapes.front());
+  row.RefuseAttributes();
+  TracedProblem problem;
+  const auto op =
+      std::make_shared<BinaryOp>(*function, shapes[0], shapes[1], BinaryConstant::kNone);
+  problem.op = op;
+  problem.execution = {Pass::kForward, true, row.TypeOf(row.Tensor("src", 0))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  Settle(row, op->first_arg(), row.Tensor("src", 0), problem);
+  Settle(row, op->second_arg(), row.Tensor("src", 1), problem);
+  Settle(row, Arg::kDst, row.Tensor({"dst"}), problem);
+  return problem;
 }
 
 TracedProblem ConcatOf(const RowReader& row) {
@@ -159,16 +216,40 @@ TracedProblem ConcatOf(const RowReader& row) {
   return problem;
 }
 
+// oneDNN's coordinates are those of half pixels, and its scales are the ratios of the extents.
+TracedProblem LinearResamplingOf(const RowReader& row) {
+  std::vector<std::int64_t> src = {row.Number("mb"), row.Number("ic")};
+  std::vector<std::int64_t> dst = src;
+  std::vector<double> scales = {1, 1};
+  for (const char axis : {'d', 'h', 'w'}) {
+    if (!row.Has({'i', axis})) continue;
+    src.push_back(row.Number({'i', axis}));
+    dst.push_back(row.Number({'o', axis}));
+    scales.push_back(static_cast<double>(dst.back()) / static_cast<double>(src.back()));
+  }
+  TracedProblem problem;
+  problem.op = std::make_shared<InterpolateOp>(
+      Shape(std::move(src)), Shape(std::move(dst)), std::move(scales),
+      InterpolateSettings{.interpolation = Interpolation::kLinear,
+                          .coordinates = Coordinates::kHalfPixel});
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
+  return problem;
+}
+
 TracedProblem ResamplingOf(const RowReader& row) {
   row.RefuseAttributes();
-  if (row.Algorithm() != "resampling_nearest" || row.Has("id") || !row.Has("ih")) {
-    throw NotTranslated("topdnn resizes images, to the nearest pixel");
+  const std::string name = row.Algorithm();
+  if (name == "resampling_linear") return LinearResamplingOf(row);
+  if (name != "resampling_nearest") throw NotTranslated(fmt::format("topdnn has no {}", name));
+  if (row.Has("id") || !row.Has("ih")) {
+    throw NotTranslated("topdnn resizes images alone to the nearest pixel");
   }
   const Shape src_shape{row.Number("mb"), row.Number("ic"), row.Number("ih"), row.Number("iw")};
   const std::int64_t oh = row.Number("oh");
   const std::int64_t ow = row.Number("ow");
   if (src_shape[2] < 1 || src_shape[3] < 1 || oh % src_shape[2] != 0 || ow % src_shape[3] != 0) {
-    throw NotTranslated("topdnn resizes by whole factors");
+    throw NotTranslated("topdnn resizes to the nearest pixel by whole factors");
   }
   TracedProblem problem;
   problem.op = std::make_shared<ResizeOp>(src_shape, oh / src_shape[2], ow / src_shape[3]);
@@ -177,23 +258,51 @@ TracedProblem ResamplingOf(const RowReader& row) {
   return problem;
 }
 
+// A norm of p = 1 is the sum of the magnitudes, and a norm of p = 2 is based on the sum of squares.
+ReduceAlgorithm NormOf(const RowReader& row, bool root) {
+  if (row.RealOr("eps", 0) != 0) throw NotTranslated("topdnn's norms have no eps");
+  const double p = row.RealOr("p", 0);
+  if (p == 1) return ReduceAlgorithm::kL1;
+  if (p == 2) return root ? ReduceAlgorithm::kL2 : ReduceAlgorithm::kSumSquare;
+  throw NotTranslated(fmt::format("topdnn has no norm of p = {}", p));
+}
+
+ReduceAlgorithm ReduceAlgorithmOf(const RowReader& row) {
+  const std::string name = row.Algorithm();
+  if (name == "reduction_sum") return ReduceAlgorithm::kSum;
+  if (name == "reduction_mean") return ReduceAlgorithm::kMean;
+  if (name == "reduction_max") return ReduceAlgorithm::kMax;
+  if (name == "reduction_min") return ReduceAlgorithm::kMin;
+  if (name == "reduction_mul") return ReduceAlgorithm::kProduct;
+  // Without eps, the maximum of a norm and eps is the norm.
+  if (name == "reduction_norm_lp_max" || name == "reduction_norm_lp_sum") {
+    return NormOf(row, /*root=*/true);
+  }
+  if (name == "reduction_norm_lp_power_p_max" || name == "reduction_norm_lp_power_p_sum") {
+    return NormOf(row, /*root=*/false);
+  }
+  throw NotTranslated(fmt::format("topdnn has no {}", name));
+}
+
 TracedProblem ReductionOf(const RowReader& row) {
   row.RefuseAttributes();
-  const std::string name = row.Algorithm();
-  if (name != "reduction_sum" && name != "reduction_mean") {
-    throw NotTranslated(fmt::format("topdnn has no {}", name));
-  }
+  const ReduceAlgorithm algorithm = ReduceAlgorithmOf(row);
   const std::vector<Shape> shapes = row.Shapes();
   if (shapes.size() < 2 || shapes[0].rank() != shapes[1].rank()) {
     throw NotTranslated(fmt::format("the problem '{}' has no two shapes", row.row().problem));
   }
   std::vector<int> axes;
   for (int d = 0; d < shapes[0].rank(); ++d) {
-    if (shapes[0][d] != shapes[1][d]) axes.push_back(d);
+    if (shapes[0][d] == shapes[1][d]) continue;
+    if (shapes[1][d] != 1) {
+      throw NotTranslated(
+          fmt::format("the problem '{}' contradicts itself: a reduced extent is 1, not {}",
+                      row.row().problem, shapes[1][d]));
+    }
+    axes.push_back(d);
   }
   TracedProblem problem;
-  problem.op = std::make_shared<ReduceOp>(
-      name == "reduction_sum" ? ReduceAlgorithm::kSum : ReduceAlgorithm::kMean, shapes[0], axes);
+  problem.op = std::make_shared<ReduceOp>(algorithm, shapes[0], axes);
   const TracedTensor& src = row.Tensor({"src"});
   problem.execution = {Pass::kForward, true, row.TypeOf(src)};
   if (!problem.op->Has(problem.execution)) return problem;

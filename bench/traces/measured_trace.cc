@@ -54,6 +54,7 @@ std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, Kern
   timing.cold = cold;
   timing.seconds = options.seconds;
   timing.warm = cold;
+  if (!cold) timing.counted_by = options.exact;
   Record record = MeasureKernel(row.row.primitive, kernel, timing, samples);
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     row.failed = true;
@@ -114,13 +115,16 @@ std::optional<double> RatioOf(const std::vector<MeasuredRow>& rows,
   std::vector<double> ratios;
   for (const MeasuredRow& row : rows) {
     const double framework = row.row.MedianSeconds();
-    if (row.*regime && framework > 0) ratios.push_back((row.*regime)->seconds->median / framework);
+    if (!(row.*regime) || row.ByOwnLoops() || !(framework > 0)) continue;
+    ratios.push_back((row.*regime)->seconds->median / framework);
   }
   if (ratios.empty()) return std::nullopt;
   return Median(ratios);
 }
 
 }  // namespace
+
+bool MeasuredRow::ByOwnLoops() const { return hot && hot->implementation.ends_with("loops"); }
 
 std::optional<double> MeasuredRow::HotSeconds() const { return Total(hot, row.count); }
 

@@ -12,6 +12,7 @@
 
 #include "bench/traces/trace.h"
 #include "bench/traces/traced_problem.h"
+#include "harness/counters/source.h"
 #include "harness/record.h"
 
 namespace topdnn {
@@ -21,7 +22,8 @@ struct TraceMeasuring {
   double seconds = 0.1;   // of timed runs for each row, hot and again cold
   int rows = 300;         // the costliest rows that are measured
   int alternatives = 10;  // of the costliest rows: those that are compared with other variants
-  bool ceilings = false;  // holds each row's hot time to the measured ceiling of its ISA
+  CounterSource* exact = nullptr;  // counts each row's FLOPs; not owned; nullptr: none
+  bool ceilings = false;           // holds each row's hot time to the measured ceiling of its ISA
   // Reports what is measured, and the done share in [0, 1].
   std::function<void(const std::string& what, double share)> progress;
 };
@@ -43,6 +45,10 @@ struct MeasuredRow {
   bool failed = false;  // the result was wrong, or the kernel failed
   Alternative best;
 
+  // Whether topdnn's own loops were measured, because its backend of oneDNN does not use oneDNN's
+  // kernel for this. Their times say nothing about the framework's kernel.
+  bool ByOwnLoops() const;
+
   // Seconds of all executions of the row, by the median of one: with the operands in the caches,
   // and without them, as a framework finds them after its other primitives. Absent if it was not
   // measured.
@@ -60,7 +66,8 @@ struct MeasuredTrace {
 
   // The framework's time of the rows that have a measured time, over that of all. 0 without time.
   double Covered() const;
-  // The median over the measured rows of our time of one execution over the framework's median.
+  // The median over the rows that oneDNN computed here of our time of one execution over the
+  // framework's median.
   std::optional<double> MedianHotRatio() const;
   std::optional<double> MedianColdRatio() const;
   // The framework's time of the reorders, over that of all.

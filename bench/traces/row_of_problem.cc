@@ -3,12 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "bench/traces/benchdnn_line.h"
+#include "bench/traces/function_names.h"
+#include "bench/traces/row_maker.h"
+#include "bench/traces/row_of_spatial_problem.h"
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
@@ -17,6 +21,8 @@
 #include "kernels/concat/concat.h"
 #include "kernels/conv/conv.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/unary.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/lrn/lrn.h"
@@ -29,86 +35,6 @@
 namespace topdnn {
 
 namespace {
-
-class RowMaker {
- public:
-  explicit RowMaker(const TracedProblem& problem) : problem_(problem) {
-    row_.engine = "cpu";
-    row_.count = 1;
-    switch (problem.execution.pass) {
-      case Pass::kForward:
-        row_.prop_kind = problem.execution.training ? "forward_training" : "forward_inference";
-        break;
-      case Pass::kBackwardData:
-        row_.prop_kind = "backward_data";
-        break;
-      case Pass::kBackwardWeights:
-        row_.prop_kind = "backward_weights";
-        break;
-    }
-  }
-
-  const TracedProblem& problem() const { return problem_; }
-  bool forward() const { return problem_.execution.pass == Pass::kForward; }
-  const Op& op() const { return *problem_.op; }
-  TraceRow& row() { return row_; }
-
-  void Set(std::string_view primitive, std::string problem, std::string auxiliary = "") {
-    row_.primitive = primitive;
-    row_.problem = std::move(problem);
-    row_.auxiliary = std::move(auxiliary);
-  }
-
-  // Adds the first of these operands that exists. Its layout is `tag`, if that is not empty.
-  void Add(std::string_view name, std::initializer_list<Arg> args, const std::string& tag = "") {
-    for (const Arg arg : args) {
-      const std::optional<Operand> operand = op().Find(problem_.execution, arg);
-      if (!operand) continue;
-      TracedTensor tensor;
-      tensor.name = name;
-      tensor.type = NameOf(operand->type);
-      tensor.format_kind = "any";
-      const auto found = problem_.layouts.find(arg);
-      if (!tag.empty()) {
-        tensor.format_kind = "blocked";
-        tensor.layout = tag;
-      } else if (found != problem_.layouts.end() && !found->second.is_any() &&
-                 !found->second.is_opaque()) {
-        tensor.format_kind = "blocked";
-        tensor.layout = found->second.tag();
-      } else if (op().layout_policy() != LayoutPolicy::kChooses) {
-        // (row-major is what a kernel takes that follows its source)
-        tensor.format_kind = "blocked";
-        tensor.layout = Layout::Plain(operand->shape.rank()).tag();
-      }
-      row_.tensors.push_back(std::move(tensor));
-      return;
-    }
-  }
-
-  void AddPostOp(const std::string& post_op) {
-    if (!forward()) return;  // applied by another primitive
-    row_.attributes += (row_.attributes.empty() ? "attr-post-ops:" : "+") + post_op;
-  }
-
-  void NoPasses() {
-    if (!forward())
-      throw NotTranslated(fmt::format("oneDNN's {} has no backward pass", row_.primitive));
-    row_.prop_kind = "undef";
-  }
-
- private:
-  const TracedProblem& problem_;
-  TraceRow row_;
-};
-
-// The sources and the result of a product, or their gradients.
-void AddProduct(RowMaker& maker) {
-  maker.Add("src", {Arg::kSrc, Arg::kDiffSrc});
-  maker.Add("wei", {Arg::kWeights, Arg::kDiffWeights});
-  maker.Add("bia", {Arg::kBias, Arg::kDiffBias});
-  maker.Add("dst", {Arg::kDst, Arg::kDiffDst});
-}
 
 // "ih28oh14kh3sh2dh0ph1_iw28..." of a window.
 template <class Extents>
@@ -129,7 +55,7 @@ void ConvRow(const ConvOp& op, RowMaker& maker) {
             fmt::format("{}mb{}_ic{}oc{}_{}", groups, e.n, e.c, e.k,
                         WindowText(e, e.dilation_h, e.dilation_w)),
             algorithm.empty() ? "alg:convolution_direct" : "alg:convolution_winograd");
-  AddProduct(maker);
+  maker.AddProduct();
   const ConvEpilogue& epilogue = op.epilogue();
   if (epilogue.sum) maker.AddPostOp("sum");
   if (epilogue.relu) {
@@ -142,7 +68,7 @@ void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {
   const Shape& src = op.src_shape();
   const std::string image = src.rank() == 4 ? fmt::format("ih{}iw{}", src[2], src[3]) : "";
   maker.Set("inner_product", fmt::format("mb{}ic{}{}oc{}", src[0], src[1], image, op.outputs()));
-  AddProduct(maker);
+  maker.AddProduct();
   if (op.epilogue().relu) maker.AddPostOp("eltwise_relu");
 }
 
@@ -231,10 +157,36 @@ void AddRow(const AddOp& op, RowMaker& maker) {
   maker.Add("dst", {Arg::kDst});
 }
 
+// "alg:reduction_max p:0 eps:0"
+std::string ReductionText(ReduceAlgorithm algorithm) {
+  const auto text = [](std::string_view name, int p) {
+    return fmt::format("alg:reduction_{} p:{} eps:0", name, p);
+  };
+  switch (algorithm) {
+    case ReduceAlgorithm::kSum:
+    case ReduceAlgorithm::kMean:
+    case ReduceAlgorithm::kMax:
+    case ReduceAlgorithm::kMin:
+      return text(NameOf(algorithm), 0);
+    case ReduceAlgorithm::kProduct:
+      return text("mul", 0);
+    case ReduceAlgorithm::kL1:
+      return text("norm_lp_power_p_sum", 1);
+    case ReduceAlgorithm::kL2:
+      return text("norm_lp_sum", 2);
+    case ReduceAlgorithm::kSumSquare:
+      return text("norm_lp_power_p_sum", 2);
+    case ReduceAlgorithm::kLogSum:
+    case ReduceAlgorithm::kLogSumExp:
+      break;
+  }
+  throw NotTranslated(fmt::format("oneDNN has no reduction {}", NameOf(algorithm)));
+}
+
 void ReduceRow(const ReduceOp& op, RowMaker& maker) {
   maker.Set("reduction",
             fmt::format("{}:{}", op.src_shape().ToString(), op.kept_shape().ToString()),
-            op.Problem().starts_with("mean") ? "alg:reduction_mean" : "alg:reduction_sum");
+            ReductionText(op.algorithm()));
   maker.NoPasses();
   if (!op.keep_dims()) throw NotTranslated("oneDNN's reduction keeps the dimensions");
   maker.Add("src", {Arg::kSrc});
@@ -310,6 +262,31 @@ void HardSigmoidRow(const HardSigmoidOp& op, RowMaker& maker) {
   EltwiseRow(op, "hardsigmoid", op.alpha(), op.beta(), maker);
 }
 
+// The name of a function in a log.
+std::string_view Named(std::span<const FunctionNames> names, std::string_view own) {
+  const std::string_view name = NameInLog(names, own);
+  if (name.empty()) throw NotTranslated(fmt::format("oneDNN has no {}", own));
+  return name;
+}
+
+void UnaryRow(const UnaryOp& op, RowMaker& maker) {
+  const std::string_view name = Named(UnaryFunctionNames(), op.function().name);
+  // The soft ReLU of oneDNN 3 has a factor.
+  const float alpha = op.function().name == "softplus" ? 1 : op.alpha();
+  maker.Set("eltwise", op.shape().ToString(),
+            fmt::format("alg:{} alpha:{} beta:{}", name, alpha, op.beta()));
+  AddData(maker, {Arg::kSrc});
+}
+
+void BinaryRow(const BinaryOp& op, RowMaker& maker) {
+  maker.Set("binary", fmt::format("{}:{}", op.first().ToString(), op.second().ToString()),
+            fmt::format("alg:{}", Named(BinaryFunctionNames(), op.function().name)));
+  maker.NoPasses();
+  maker.Add("src", {op.first_arg()});
+  maker.Add("src", {op.second_arg()});
+  maker.Add("dst", {Arg::kDst});
+}
+
 // Writes the row if the operation is of this class.
 template <class T, void (*write)(const T& op, RowMaker& maker)>
 bool WriteAs(RowMaker& maker) {
@@ -324,9 +301,12 @@ constexpr struct {
   bool (*write)(RowMaker& maker);
 } kWriters[] = {
     {"conv", WriteAs<ConvOp, ConvRow>},
+    {"conv_nd", WriteAs<ConvNdOp, ConvNdRow>},
+    {"conv_transpose", WriteAs<ConvTransposeOp, ConvTransposeRow>},
     {"inner_product", WriteAs<InnerProductOp, InnerProductRow>},
     {"gemm", WriteAs<GemmOp, GemmRow>},
     {"pool", WriteAs<PoolOp, PoolRow>},
+    {"pool_nd", WriteAs<PoolNdOp, PoolNdRow>},
     {"batchnorm", WriteAs<BatchNormOp, BatchNormRow>},
     {"lrn", WriteAs<LrnOp, LrnRow>},
     {"softmax", WriteAs<SoftmaxOp, SoftmaxRow>},
@@ -335,10 +315,13 @@ constexpr struct {
     {"clip", WriteAs<ClipOp, ClipRow>},
     {"sigmoid", WriteAs<SigmoidOp, SigmoidRow>},
     {"hard_sigmoid", WriteAs<HardSigmoidOp, HardSigmoidRow>},
+    {"unary", WriteAs<UnaryOp, UnaryRow>},
+    {"binary", WriteAs<BinaryOp, BinaryRow>},
     {"add", WriteAs<AddOp, AddRow>},
     {"bias", WriteAs<BiasOp, BiasRow>},
     {"concat", WriteAs<ConcatOp, ConcatRow>},
     {"resize", WriteAs<ResizeOp, ResizeRow>},
+    {"interpolate", WriteAs<InterpolateOp, InterpolateRow>},
     {"reduce", WriteAs<ReduceOp, ReduceRow>},
     {"reorder", WriteAs<ReorderOp, ReorderRow>},
 };

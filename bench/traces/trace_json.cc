@@ -35,9 +35,14 @@ Json FrameworkSeconds(const TraceRow& row) {
   return SecondsJson(Summarize(samples));
 }
 
-// One execution here.
+// One execution here, with its times in order for `compare`.
 Json RegimeSeconds(const std::optional<Record>& record) {
-  return record ? SecondsJson(record->seconds) : Json(nullptr);
+  if (!record) return nullptr;
+  Json json = SecondsJson(record->seconds);
+  if (json.is_null()) return json;
+  Json& samples = json["samples"] = Json::array();
+  for (const double sample : record->samples) samples.push_back(JsonNumber(sample));
+  return json;
 }
 
 Json RowJson(const MeasuredRow& measured, double framework_seconds) {
@@ -81,9 +86,12 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
     const Record& record = *measured.hot;
     const bool cold_is_worse = measured.cold->status > record.status;
     json["implementation"] = record.implementation;
+    json["own_loops"] = measured.ByOwnLoops();
     json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
     json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
     json["flops"] = JsonNumber(record.flops);
+    json["flops_counted"] = JsonNumber(record.flops_counted);
+    json["counts_reason"] = TextOrNull(record.counts_reason);
     json["bytes"] = JsonNumber(record.bytes);
     json["gflops"] = JsonNumber(record.Gflops());
     json["peak_fraction"] = JsonNumber(record.PeakFraction());

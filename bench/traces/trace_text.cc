@@ -69,6 +69,12 @@ Table::Cell PeakCell(const MeasuredRow& row) {
   return row.hot->PeakFraction();
 }
 
+// The executed FLOPs over those of the definition; empty without a count.
+Table::Cell ExecutedCell(const MeasuredRow& row) {
+  if (!row.hot || !row.hot->flops_counted || !row.hot->flops) return std::string();
+  return *row.hot->flops_counted / *row.hot->flops;
+}
+
 std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style) {
   constexpr auto kTime = Table::Kind::kTime;
   Table table({{.name = "primitive", .least = 9},
@@ -81,6 +87,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                {.name = "here", .kind = kTime},
                {.name = "hot", .kind = kTime, .rank = 3},
                {.name = "peak", .kind = Table::Kind::kPercent, .rank = 6},
+               {.name = "executed", .kind = Table::Kind::kFigure, .rank = 6, .decimals = 3},
                {.name = "best", .kind = kTime, .rank = 4},
                {.name = "variant", .least = 8, .rank = 4}});
   std::size_t shown = 0;
@@ -92,7 +99,7 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                                        : std::nullopt;
     table.Add({OneLine(row.row.primitive), PassText(row.row), OneLine(row.row.problem),
                OneLine(LayoutsText(row.row)), fmt::format("{}", row.row.count), row.row.seconds,
-               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row),
+               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row), ExecutedCell(row),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }
@@ -149,6 +156,21 @@ std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
               style.width, 2);
 }
 
+// How many rows topdnn's own loops compute, with the first of them; empty if none.
+std::string OwnLoopsText(const MeasuredTrace& measured, const Style& style) {
+  const MeasuredRow* first = nullptr;
+  int loops = 0;
+  for (const MeasuredRow& row : measured.rows) {
+    if (row.ByOwnLoops() && loops++ == 0) first = &row;
+  }
+  if (first == nullptr) return {};
+  return Wrap(
+      fmt::format("measured with topdnn's own loops instead of oneDNN's kernel, and not part of "
+                  "this median: {}; the longest is {}",
+                  Counted(loops, "row"), NameOfRow(first->row)),
+      style.width, 2);
+}
+
 std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   const Trace& trace = measured.trace;
   std::string text;
@@ -173,6 +195,7 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
       fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
                   "the data in the caches",
                   FigureText(measured.MedianColdRatio()), FigureText(measured.MedianHotRatio())));
+  text += OwnLoopsText(measured, style);
   text += DegradedText(measured, style);
   if (trace.threads && *trace.threads != measured.threads) {
     add(

@@ -300,12 +300,17 @@ void SettleNormalization(const RowReader& reader, TracedProblem& problem) {
 }
 
 void SettleProduct(const RowReader& reader, TracedProblem& problem, bool may_choose) {
+  SettleProduct(reader, reader.Tensor({"wei", "diff_wei"}), problem, may_choose);
+}
+
+void SettleProduct(const RowReader& reader, const TracedTensor& weights, TracedProblem& problem,
+                   bool may_choose) {
   const Pass pass = reader.pass();
   const bool forward = pass == Pass::kForward;
   Settle(reader, pass == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kSrc,
          reader.Tensor({"src", "diff_src"}), problem);
-  Settle(reader, pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights,
-         reader.Tensor({"wei", "diff_wei"}), problem, may_choose);
+  Settle(reader, pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights, weights,
+         problem, may_choose);
   Settle(reader, forward ? Arg::kDst : Arg::kDiffDst, reader.Tensor({"dst", "diff_dst"}), problem);
   if (reader.HasTensor("bia") && pass != Pass::kBackwardData) {
     Settle(reader, forward ? Arg::kBias : Arg::kDiffBias, reader.Tensor({"bia"}), problem);

@@ -116,6 +116,9 @@ void SettleNormalization(const RowReader& reader, TracedProblem& problem);
 // src, weights, dst and bias of a convolution or an inner product, or their gradients by the pass.
 // `may_choose` is about the weights.
 void SettleProduct(const RowReader& reader, TracedProblem& problem, bool may_choose = false);
+// The same with the description of the weights.
+void SettleProduct(const RowReader& reader, const TracedTensor& weights, TracedProblem& problem,
+                   bool may_choose = false);
 
 using Translator = TracedProblem (*)(const RowReader& reader);
 

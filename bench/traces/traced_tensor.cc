@@ -120,6 +120,18 @@ std::vector<TracedTensor> ParseTracedTensors(std::string_view field) {
   return tensors;
 }
 
+std::string ExchangeDimensions(std::string layout, char one, char other) {
+  const auto upper = [](char c) { return static_cast<char>(c - 'a' + 'A'); };
+  for (char& c : layout) {
+    if (c == one || c == other) {
+      c = c == one ? other : one;
+    } else if (c == upper(one) || c == upper(other)) {
+      c = upper(c == upper(one) ? other : one);
+    }
+  }
+  return layout;
+}
+
 std::string EssentialAttributes(std::string_view field) {
   std::vector<std::string> attributes;
   if (field.find(';') != std::string_view::npos) {

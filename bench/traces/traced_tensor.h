@@ -29,6 +29,9 @@ struct TracedTensor {
 // left out.
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field);
 
+// Pure. A layout's letters with two dimensions exchanged: "BAcd16a" of "ABcd16b", 'a' and 'b'.
+std::string ExchangeDimensions(std::string layout, char one, char other);
+
 // Pure. The attributes that change what a primitive computes: without the place of its scratchpad.
 // The notation is that of oneDNN 3 ("attr-post-ops:sum+eltwise_relu"), for every dialect.
 std::string EssentialAttributes(std::string_view field);

@@ -1,13 +1,21 @@
-// Convolution and pooling of a trace.
+// Convolution, deconvolution and pooling of a trace, over one to three spatial axes.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "bench/traces/traced_problem.h"
 #include "kernels/conv/conv.h"
+#include "kernels/conv_nd/conv_nd.h"
+#include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/pool/pool.h"
+#include "kernels/pool_nd/pool_nd.h"
+#include "kernels/spatial_axis.h"
 
 namespace topdnn {
 
@@ -20,9 +28,44 @@ std::int64_t TrailingPadding(std::int64_t input, std::int64_t outputs, std::int6
       0, (outputs - 1) * stride + (kernel - 1) * dilation + 1 - input - leading);
 }
 
-void CheckImages(const RowReader& row) {
-  if (row.Has("id")) throw NotTranslated("topdnn has no kernels for volumes (3-D)");
-  if (!row.Has("ih")) throw NotTranslated("topdnn has no kernels for sequences (1-D)");
+// Images have two spatial axes.
+bool IsOfImages(const RowReader& row) { return row.Has("ih") && !row.Has("id"); }
+
+// The number of a letter for one axis: "kh".
+std::int64_t NumberOf(const RowReader& row, char letter, char axis) {
+  return row.Number({letter, axis});
+}
+
+// The axes of a window over the tensor with the extents `in`, whose windows give the extents `out`:
+// 'i' and 'o', or 'o' and 'i' for a deconvolution.
+std::vector<SpatialAxis> AxesOf(const RowReader& row, char in, char out) {
+  std::vector<SpatialAxis> axes;
+  for (const char name : {'d', 'h', 'w'}) {
+    if (!row.Has({'i', name})) continue;
+    SpatialAxis axis;
+    axis.extent = NumberOf(row, in, name);
+    axis.kernel = NumberOf(row, 'k', name);
+    axis.stride = row.NumberOr({'s', name}, 1);
+    axis.dilation = row.NumberOr({'d', name}, 0) + 1;
+    axis.pad_before = row.NumberOr({'p', name}, 0);
+    axis.pad_after = TrailingPadding(axis.extent, NumberOf(row, out, name), axis.kernel,
+                                     axis.stride, axis.dilation, axis.pad_before);
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+// The axes are valid.
+void CheckWindows(const RowReader& row, const std::vector<SpatialAxis>& axes, char out) {
+  std::size_t next = 0;
+  for (const char name : {'d', 'h', 'w'}) {
+    if (!row.Has({'i', name})) continue;
+    const std::int64_t windows = axes[next++].outputs();
+    if (NumberOf(row, out, name) == windows) continue;
+    throw NotTranslated(
+        fmt::format("the problem '{}' contradicts itself: it has {} windows along {}",
+                    row.row().problem, windows, name));
+  }
 }
 
 template <class Extents>
@@ -79,8 +122,81 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
   return epilogue;
 }
 
+// Refuses what a convolution over any axes does not have.
+void CheckPlainConvolution(const RowReader& row, std::string_view what) {
+  if (row.HasTensor("bia") || row.HasTensor("diff_bia")) {
+    throw NotTranslated(fmt::format("topdnn's {} has no bias", what));
+  }
+  if (!row.PostOps().empty()) {
+    throw NotTranslated(
+        fmt::format("topdnn's {} has no post-ops ({})", what, row.row().attributes));
+  }
+  if (row.Algorithm().ends_with("winograd")) {
+    throw NotTranslated(fmt::format("topdnn's {} has no Winograd algorithm", what));
+  }
+}
+
+// The weights of a convolution without a dimension of groups. The log has one, which is the
+// outermost, so only a row-major tensor is the same.
+TracedTensor WithoutGroups(TracedTensor weights, std::size_t axes) {
+  if (weights.format_kind != "blocked") return weights;
+  const int rank = static_cast<int>(axes) + 2;
+  if (weights.layout != Layout::Plain(rank + 1).tag()) {
+    throw NotTranslated(
+        fmt::format("topdnn's weights of several groups are row-major, not in {}", weights.layout));
+  }
+  weights.layout = Layout::Plain(rank).tag();
+  return weights;
+}
+
+// Over one or three axes.
+TracedProblem ConvNdOf(const RowReader& row) {
+  CheckPlainConvolution(row, "convolution of sequences and volumes");
+  ConvNdExtents e{.n = row.Number("mb"),
+                  .c = row.Number("ic"),
+                  .k = row.Number("oc"),
+                  .groups = row.NumberOr("g", 1),
+                  .axes = AxesOf(row, 'i', 'o')};
+  TracedProblem problem;
+  problem.op = std::make_shared<ConvNdOp>(e);
+  CheckWindows(row, e.axes, 'o');
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  TracedTensor weights = row.Tensor({"wei", "diff_wei"});
+  if (e.groups > 1) weights = WithoutGroups(std::move(weights), e.axes.size());
+  SettleProduct(row, weights, problem);
+  return problem;
+}
+
+// oneDNN's weights of a deconvolution are (OC, IC, ...). topdnn's are those of the convolution that
+// it transposes: (IC, OC, ...).
+TracedTensor TransposedWeights(const RowReader& row, std::int64_t groups, std::size_t axes) {
+  TracedTensor weights = row.Tensor({"wei", "diff_wei"});
+  weights.layout = groups > 1 ? ExchangeDimensions(std::move(weights.layout), 'b', 'c')
+                              : ExchangeDimensions(std::move(weights.layout), 'a', 'b');
+  constexpr std::size_t kImageAxes = 2;  // whose weights have a dimension of groups
+  if (groups == 1 || axes == kImageAxes) return weights;
+  return WithoutGroups(std::move(weights), axes);
+}
+
+TracedProblem DeconvOf(const RowReader& row) {
+  CheckPlainConvolution(row, "deconvolution");
+  ConvNdExtents e{.n = row.Number("mb"),
+                  .c = row.Number("oc"),
+                  .k = row.Number("ic"),
+                  .groups = row.NumberOr("g", 1),
+                  .axes = AxesOf(row, 'o', 'i')};
+  TracedProblem problem;
+  problem.op = std::make_shared<ConvTransposeOp>(e);
+  CheckWindows(row, e.axes, 'i');
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (!problem.op->Has(problem.execution)) return problem;
+  SettleProduct(row, TransposedWeights(row, e.groups, e.axes.size()), problem);
+  return problem;
+}
+
 TracedProblem ConvOf(const RowReader& row) {
-  CheckImages(row);
+  if (!IsOfImages(row)) return ConvNdOf(row);
   ConvExtents e;
   e.k = row.Number("oc");
   e.groups = row.NumberOr("g", 1);
@@ -108,12 +224,39 @@ PoolAlgorithm PoolAlgorithmOf(const RowReader& row) {
   throw NotTranslated(fmt::format("topdnn has no pooling {}", name));
 }
 
-TracedProblem PoolOf(const RowReader& row) {
-  CheckImages(row);
-  row.RefuseAttributes();
-  if (row.NumberOr("dh", 0) != 0 || row.NumberOr("dw", 0) != 0) {
-    throw NotTranslated("topdnn has no pooling with dilation");
+PoolNdAlgorithm InAnyDimensions(PoolAlgorithm algorithm) {
+  switch (algorithm) {
+    case PoolAlgorithm::kMax:
+      return PoolNdAlgorithm::kMax;
+    case PoolAlgorithm::kAverage:
+      return PoolNdAlgorithm::kAverage;
+    case PoolAlgorithm::kAverageOfPadding:
+      break;
   }
+  return PoolNdAlgorithm::kAverageOfPadding;
+}
+
+// Over one or three axes, or by windows with gaps.
+TracedProblem PoolNdOf(const RowReader& row) {
+  PoolNdExtents e{.n = row.Number("mb"), .c = row.Number("ic"), .axes = AxesOf(row, 'i', 'o')};
+  const PoolNdAlgorithm algorithm = InAnyDimensions(PoolAlgorithmOf(row));
+  if (algorithm == PoolNdAlgorithm::kMax && row.pass() == Pass::kForward && row.training()) {
+    throw NotTranslated(
+        "topdnn's maximum pooling of sequences and volumes, and with dilation, is inference, "
+        "without the workspace of training");
+  }
+  TracedProblem problem;
+  problem.op = std::make_shared<PoolNdOp>(algorithm, e);
+  CheckWindows(row, e.axes, 'o');
+  problem.execution = {row.pass(), row.training(), row.TypeOf(row.Tensor({"src", "diff_src"}))};
+  if (problem.op->Has(problem.execution)) SettleSrcAndDst(row, problem);
+  return problem;
+}
+
+TracedProblem PoolOf(const RowReader& row) {
+  row.RefuseAttributes();
+  const bool dilated = row.NumberOr("dh", 0) != 0 || row.NumberOr("dw", 0) != 0;
+  if (!IsOfImages(row) || dilated) return PoolNdOf(row);
   PoolExtents e;
   ReadWindow(row, 1, 1, e);
   PoolAlgorithm algorithm = PoolAlgorithmOf(row);
@@ -135,6 +278,7 @@ TracedProblem PoolOf(const RowReader& row) {
 }
 
 const TranslatorRegistration kConvolution("convolution", ConvOf);
+const TranslatorRegistration kDeconvolution("deconvolution", DeconvOf);
 const TranslatorRegistration kPooling("pooling", PoolOf);
 const TranslatorRegistration kPoolingV2("pooling_v2", PoolOf);
 

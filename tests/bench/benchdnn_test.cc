@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <variant>
@@ -18,6 +19,7 @@
 #include "bench/traces/benchdnn_batch.h"
 #include "bench/traces/benchdnn_line.h"
 #include "bench/traces/traced_problem.h"
+#include "kernels/reduce/reduce.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 
@@ -95,25 +97,51 @@ const Vector kVectors[] = {
     // No padding is given: ((32 - 1) * 1 - 32 + 3) / 2 = 1
     {"--pool --alg=avg_np mb2ic16_ih32oh32_kh3",
      "pool/averagen2c16h32w32r3s3u1v1p1q1 forward type=f32 mode=train src=abcd dst=abcd"},
+    // Volumes and sequences; padding and stride at their defaults describe no dimension.
+    {"--conv --dir=FWD_D g17mb16ic17id5oc17od5kd3pd1",
+     "conv_nd/16x17x5x5x5_to17_groups17_kernel3x3x3_stride1x1x1_dilation1x1x1_before1x1x1_"
+     "after1x1x1 forward type=f32 mode=train"},
+    {"--conv --dir=BWD_D ic20oc32_iw13kw1pw0_sh1ph0dh0",
+     "conv_nd/2x20x13_to32_groups1_kernel1_stride1_dilation1_before0_after0 backward_data "},
+    // 2 * 2 + 5 - 2 = 7 rows; 3 columns of kernel 2 give 2 + 2 = 4.
+    {"--deconv --dir=FWD_D --stag=axb --wtag=oihw ic3oc4_ih3iw3_kh5kw2_sh2sw1_ph1pw0",
+     "conv_transpose/2x4x7x4_to3_groups1_kernel5x2_stride2x1_dilation1x1_before1x0_after1x0 "
+     "forward type=f32 mode=train src=acdb weights=bacd"},
+    // No padding is given: (2 * 2 + 3 - 5) / 2 = 1
+    {"--deconv --dir=BWD_W ic3oc4_ih3oh5kh3sh2",
+     "conv_transpose/2x4x5x5_to3_groups1_kernel3x3_stride2x2_dilation1x1_before1x1_after1x1 "
+     "backward_weights type=f32 mode=train"},
     {"--ip mb112ic2048_ih1iw1_oc1000_n\"resnet:ip1\"",
      "inner_product/n112c2048h1w1k1000_bias forward type=f32 mode=train bias=a"},
     {"--lrn mb256ic96_ih55n\"alexnet:norm1\"", "lrn/256x96x55x55_size5_alpha0.00012207031 forward"},
     {"--bnorm --flags=SR mb96_ic192_ih71iw71_n\"googlenet_v3:conv_4_4_batchnorm\"",
      "batchnorm/96x192x71x71_relu forward type=f32 mode=train src=abcd dst=abcd"},
     {"--resampling mb96ic768_ih17oh34", "resize/96x768x17x17_scale2x2 forward"},
+    {"--resampling --alg=linear --tag=axb mb2ic16_id17od34",
+     "interpolate/linear2x16x17x17x17_to2x16x34x34x34_scale1x1x2x2x2_half forward type=f32 "
+     "mode=train src=acdeb dst=acdeb"},
     {"--matmul --wtag=ba 10x30:30x20",
      "gemm/m10n20k30_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
     {"--eltwise --dir=BWD_D --tag=nChw16c 50x192x55x55",
      "relu/50x192x55x55 backward_data type=f32 mode=train dst=aBcd16b diff_src=aBcd16b "
      "diff_dst=aBcd16b"},
+    {"--eltwise --dir=FWD_I --alg=gelu_erf --dt=bf16 --tag=axb 50x192x55x55",
+     "unary/gelu50x192x55x55 forward type=bf16 mode=infer src=acdb dst=acdb"},
+    {"--eltwise --alg=elu --alpha=0.5 8x7", "unary/elu8x7_alpha0.5 forward type=f32 mode=train"},
     {"--softmax --dir=FWD_D --stag=nc --axis=1 256x1000", "softmax/n256k1000 forward type=f32"},
     {"--concat --stag=nChw16c:nChw16c --dtag=undef 16x16x16x16:16x32x16x16",
      "concat/16x48x16x16_axis1_parts16x32 forward type=f32 mode=train src_0=aBcd16b src_1=aBcd16b "
      "dst=aBcd16b"},
     {"--sum --sdt=f32:f32:f32 --stag=nhwc 16x16x3x5",
      "add/16x16x3x5_of3 forward type=f32 mode=train src_0=acdb src_1=acdb src_2=acdb dst=acdb"},
+    {"--binary --alg=MUL 8x7x6:8x7",
+     "binary/mul8x7x6_by8x7x1 forward type=f32 mode=train src_0=abc src_1=abc"},
+    {"--binary --alg=ne --stag=axb:abx 8x7x6x5:1x7",
+     "binary/not_equal8x7x6x5_by1x7x1x1 forward type=f32 mode=train src_0=acdb src_1=abcd"},
     {"--binary 8x7x6:1x7", "bias/8x7x6 forward type=f32 mode=train src=abc bias=a"},
     {"--reduction --alg=mean 2x16x8x8:2x16x1x1", "reduce/mean2x16x8x8_cd_keep forward"},
+    {"--reduction --alg=norm_lp_sum --p=2 2x16x8x8:2x1x8x8", "reduce/l22x16x8x8_b_keep forward"},
+    {"--reduction --alg=norm_lp_power_p_sum 2x16:2x1", "reduce/l12x16_b_keep forward"},
     {"--reorder --stag=hwio --dtag=OIhw4i16o4i 32x32x3x3",
      "reorder/32x32x3x3_fromf32_tof32 forward type=f32 mode=train src=cdba dst=ABcd4b16a4b"},
 };
@@ -159,18 +187,17 @@ TEST(BenchdnnTest, WhatCannotBeMeasuredHasAReason) {
   EXPECT_THAT(reason("--dir=BWD_D --attr-post-ops=relu"), HasSubstr("no post-ops"));
   EXPECT_THAT(reason("--cfg=u8s8u8"), HasSubstr("dst is u8"));
   EXPECT_THAT(reason("--engine=gpu"), HasSubstr("engine gpu"));
-  EXPECT_THAT(One("--conv g17mb16ic17id5oc17od5kd3pd1"), HasSubstr("3-D"));
-  EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0"), HasSubstr("1-D"));
-  // (padding and stride at their defaults describe no dimension)
-  EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0_sh1ph0dh0"), HasSubstr("1-D"));
-  EXPECT_THAT(One("--deconv --cfg=anything mb1ic3oc4ih3oh4kh2"), HasSubstr("deconvolution"));
+  EXPECT_THAT(One("--conv ic20oc32_iw13kw1pw0"), HasSubstr("sequences and volumes has no bias"));
+  EXPECT_THAT(One("--deconv mb1ic3oc4ih3oh4kh2"), HasSubstr("deconvolution has no bias"));
+  EXPECT_THAT(One("--deconv --dir=FWD_I --alg=WINO mb1ic3oc4ih3oh4kh2"), HasSubstr("no Winograd"));
+  EXPECT_THAT(One("--shuffle --group=anything 2x4"), HasSubstr("no kernels for shuffle"));
   EXPECT_THAT(One("--matmul --wtag=any 10x30:30x20"), HasSubstr("wei in the format any"));
   EXPECT_THAT(One("--matmul --bia_dt=f32 10x30:30x20"), HasSubstr("no bias"));
   EXPECT_THAT(One("--matmul --runtime_dims_masks=3:3 10x30:30x20"),
               HasSubstr("runtime_dims_masks"));
   EXPECT_THAT(One("--pool --dt=u8 --dir=FWD_I --alg=avg_p ic2ih4kh2"), HasSubstr("rounds u8"));
   EXPECT_THAT(One("--sum --scales=2:4 2x2"), HasSubstr("scales:2:4"));
-  EXPECT_THAT(One("--binary --alg=MUL 2x2x2:2x2x2"), HasSubstr("no binary_mul"));
+  EXPECT_THAT(One("--binary --alg=SELECT 2x2x2:2x2x2"), HasSubstr("no binary_select"));
 }
 
 TEST(BenchdnnTest, ListsAreCombinedAndOptionsStayInForce) {
@@ -235,6 +262,9 @@ TEST(BenchdnnTest, BadInputIsOneLineWithItsPlace) {
       {"--conv ic3oc4ih3kh1sh0", "needs a stride sh of 1 or more"},
       {"--conv ic3oc4ih3kh9", "has no result along h: input 3, kernel 9"},
       {"--conv ic3oc4ih9oh3kh3ph0", "contradicts itself: oh is 3, and ih gives 7"},
+      {"--deconv ic3oc4ih3kh1ph3", "has no result along h: input 3, kernel 1"},
+      {"--deconv ic3oc4ih3oh9kh3ph0", "contradicts itself: oh is 9, and ih gives 5"},
+      {"--deconv --alg=AUTO ic3oc4ih3kh1", "--alg=auto is unknown; use DIRECT or WINO"},
       {"--conv ic3oc4ih3kh1zz9", "has the unknown part 'zz9'"},
       {"--conv ic3oc4ih99999999999999999999kh1",
        "has ih99999999999999999999; write a number up to"},
@@ -314,8 +344,11 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
         const auto& again = std::get<TracedProblem>(read);
         EXPECT_EQ(again.execution.pass, pass) << line.text;
         EXPECT_EQ(again.execution.type, type) << line.text;
-        // (a log does not say which for operations without passes)
-        EXPECT_TRUE(again.execution.training || type == DataType::kU8) << line.text;
+        // (a log does not say which for operations without passes, and a pooling over any axes is
+        // inference)
+        EXPECT_TRUE(again.execution.training || type == DataType::kU8 ||
+                    counted.op->kind() == "pool_nd")
+            << line.text;
         EXPECT_EQ(again.op->kind(), counted.op->kind());
         EXPECT_EQ(again.op->WorkIn(problem.execution).flops,
                   counted.op->WorkIn(problem.execution).flops)
@@ -333,12 +366,32 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
     }
   }
   for (const char* const kind :
-       {"conv", "gemm", "inner_product", "pool", "relu", "bounded_relu", "clip", "sigmoid",
-        "hard_sigmoid", "batchnorm", "lrn", "softmax", "add", "concat", "bias", "resize"}) {
+       {"conv",    "gemm",      "conv_nd",      "conv_transpose", "inner_product", "pool",
+        "pool_nd", "relu",      "bounded_relu", "clip",           "sigmoid",       "hard_sigmoid",
+        "unary",   "batchnorm", "lrn",          "softmax",        "add",           "binary",
+        "concat",  "bias",      "resize",       "interpolate"}) {
     EXPECT_GT(lines[kind], 0) << kind;
   }
   EXPECT_GT(without["dropout"], 0);
   EXPECT_GT(without["sgd"], 0);
+}
+
+// Each reduction that both have is written under its own name.
+TEST(BenchdnnTest, ReductionsReadBackFromTheirLines) {
+  for (const ReduceAlgorithm algorithm :
+       {ReduceAlgorithm::kSum, ReduceAlgorithm::kMean, ReduceAlgorithm::kMax, ReduceAlgorithm::kMin,
+        ReduceAlgorithm::kProduct, ReduceAlgorithm::kL1, ReduceAlgorithm::kL2,
+        ReduceAlgorithm::kSumSquare}) {
+    const auto op = std::make_shared<ReduceOp>(algorithm, Shape{2, 3, 4}, std::vector<int>{2});
+    const BenchdnnLine line =
+        BenchdnnLineOf(TracedProblem{op, {Pass::kForward, true, DataType::kF32}, {}, ""});
+    EXPECT_THAT(One(line.text), StartsWith("reduce/" + op->Problem() + " ")) << line.reason;
+  }
+  const auto other =
+      std::make_shared<ReduceOp>(ReduceAlgorithm::kLogSumExp, Shape{2, 3}, std::vector<int>{1});
+  EXPECT_EQ(
+      BenchdnnLineOf(TracedProblem{other, {Pass::kForward, true, DataType::kF32}, {}, ""}).reason,
+      "oneDNN has no reduction log_sum_exp");
 }
 
 TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
@@ -361,6 +414,9 @@ TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
       "--pool --dir=BWD_D --tag=acdb --alg=avg_p mb2ic2_ih4oh2kh2sh2dh0ph0_iw4ow2kw2sw2dw0pw0");
   EXPECT_EQ(written("--eltwise --alg=eltwise_relu_use_dst_for_bwd --dir=bwd_d 2x3"),
             "--eltwise --dir=BWD_D --alg=relu_dst 2x3");
+  EXPECT_EQ(written("--reduction --alg=norm_lp_sum --p=2 2x3:2x1"),
+            "--reduction --alg=norm_lp_sum --p=2 2x3:2x1");
+  EXPECT_EQ(written("--reduction --alg=max 2x3:2x1"), "--reduction --alg=max 2x3:2x1");
   EXPECT_THAT(written("--conv --attr-scales=src:common:2 ic16oc16ih5kh3"),
               HasSubstr("attr-scales"));
   EXPECT_THAT(written("--shuffle 2x2"), HasSubstr("does not write lines for shuffle"));
@@ -370,7 +426,9 @@ TEST(BenchdnnTest, ALineHasWhatDiffersFromTheDefaults) {
 TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
   const TestFolder folder;
   folder.Write("mini", "ic16oc16_ih5oh5kh3ph1n\"two\"\nic20oc32_iw13kw1pw0\n");
-  folder.Write("all", "--conv --dir=FWD_I --batch=mini\n--sum 2x16x8x8 --deconv ic3oc4ih3kh2\n");
+  folder.Write("all",
+               "--conv --dir=FWD_I --batch=mini\n--sum 2x16x8x8\n"
+               "--deconv --dir=FWD_I ic3oc4ih3kh2 --shuffle 2x2\n");
   const std::string at = "cd " + Quoted(folder.path().string()) + " && ";
   const std::string bench = at + BoundedProgram() + " bench --problems all --threads 1";
   const Outcome run = RunShell(bench + " --benchmark_min_time=0.0001");
@@ -379,16 +437,23 @@ TEST(BenchdnnCommandTest, ABatchFileIsMeasuredAndEveryRowKept) {
       run.output,
       AllOf(HasSubstr("all/conv/n2c16h5w5k16r3s3u1v1p1q1/forward/onednn:any.any.any.infer/f32/t1/"),
             HasSubstr("all/add/2x16x8x8_of2/forward/onednn:abcd.abcd.abcd.train/f32/t1/"),
-            HasSubstr("SKIPPED: topdnn has no kernels for sequences (1-D)"),
-            HasSubstr("SKIPPED: topdnn has no kernels for deconvolution")));
+            HasSubstr("all/conv_nd/2x20x13_to32_groups1_kernel1_stride1_dilation1_before0_after0/"
+                      "forward/onednn:any.any.any.infer/f32/t1/"),
+            HasSubstr("all/conv_transpose/2x4x4x4_to3_groups1_kernel2x2_stride1x1_dilation1x1_"
+                      "before0x0_after0x0/forward/onednn:any.any.any.infer/f32/t1/"),
+            HasSubstr("SKIPPED: topdnn has no kernels for shuffle")));
   const Outcome lines = RunShell(bench + " --repro");
   EXPECT_EQ(lines.exit_status, kExitGood);
-  EXPECT_THAT(lines.output,
-              AllOf(StartsWith("--conv --dir=FWD_I mb2_ic16oc16_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0"
-                               "pw1\n--sum --stag=abcd:abcd --dtag=abcd 2x16x8x8\n# "),
-                    HasSubstr("has no kernels for deconvolution")));
+  EXPECT_THAT(
+      lines.output,
+      AllOf(StartsWith("--conv --dir=FWD_I mb2_ic16oc16_ih5oh5kh3sh1dh0ph1_iw5ow5kw3sw1dw0pw1\n"
+                       "--conv --dir=FWD_I mb2_ic20oc32_iw13ow13kw1sw1dw0pw0\n"
+                       "--sum --stag=abcd:abcd --dtag=abcd 2x16x8x8\n"
+                       "--deconv --dir=FWD_I mb2_ic3oc4_ih3oh4kh2sh1dh0ph0_iw3ow4kw2sw1dw0pw0\n"
+                       "# "),
+            HasSubstr("has no kernels for shuffle")));
   const Outcome nothing =
-      RunShell(at + BoundedProgram() + " bench --problem '--deconv ic3oc4ih3kh2' --threads 1");
+      RunShell(at + BoundedProgram() + " bench --problem '--shuffle 2x2' --threads 1");
   EXPECT_EQ(nothing.exit_status, kExitNothing) << nothing.output;
   folder.Write("bad", "# one\n--conv --dir=FWD_I ic16oc16kh3\n");
   const Outcome bad = RunShell(at + BoundedProgram() + " bench --problems bad 2>&1");

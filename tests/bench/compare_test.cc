@@ -213,6 +213,62 @@ TEST_F(CompareTest, GoogleBenchmarksRowsArePairedByName) {
   EXPECT_EQ(Compare(file(1), file(1))["verdict"], "same");
 }
 
+// A trace whose rows have the times of a profile's stages.
+nlohmann::json TraceJsonLike(const nlohmann::json& profile) {
+  nlohmann::json trace = {{"schema", 1},
+                          {"command", "topdnn trace a.log"},
+                          {"machine", profile["machine"]},
+                          {"library", "oneDNN v2.6.3"},
+                          {"threads", 2},
+                          {"framework_seconds", 1.0},
+                          {"rows", nlohmann::json::array()}};
+  for (const nlohmann::json& stage : profile["stages"]) {
+    trace["rows"].push_back({{"primitive", "convolution"},
+                             {"prop_kind", "backward_data"},
+                             {"problem", stage["name"]},
+                             {"types", "src:f32"},
+                             {"layouts", "src:abcd"},
+                             {"reason", nullptr},
+                             {"status", stage["status"]},
+                             {"status_reason", stage["reason"]},
+                             {"flops", stage["flops"]},
+                             {"bytes", stage["bytes"]},
+                             {"execution", {{"cold", stage["seconds"]}, {"hot", nullptr}}}});
+  }
+  return trace;
+}
+
+TEST_F(CompareTest, TheRowsOfTracesArePairedByPrimitiveProblemAndLayouts) {
+  nlohmann::json a = TraceJsonLike(ProfileJson({.seed = 1}));
+  nlohmann::json b =
+      TraceJsonLike(ProfileJson({.seed = 2, .slow_stage = "conv7", .slowdown = 1.2}));
+  b["library"] = "oneDNN v3.3.0";
+  a["rows"][2]["layouts"] = "src:acdb";
+  a["rows"][3]["execution"]["cold"] = nullptr;
+  a["rows"][3]["status"] = "SKIPPED";
+  a["rows"][3]["reason"] = "not measured";
+  a["rows"][3].erase("status_reason");
+  const nlohmann::json result = Compare(a, b);
+  EXPECT_EQ(outcome_.exit_status, kExitGood) << outcome_.output;
+  EXPECT_THAT(FirstLine(), HasSubstr("1 row of 15 differs"));
+  EXPECT_TRUE(result["step"].is_null());
+  EXPECT_EQ(result["verdict"], "slower");
+  ASSERT_EQ(result["rows"].size(), 15u);
+  const auto& rows = result["rows"];
+  const auto slow = std::find_if(rows.begin(), rows.end(),
+                                 [](const auto& row) { return row["significant"] == true; });
+  ASSERT_NE(slow, rows.end());
+  EXPECT_EQ((*slow)["name"], "convolution conv7 src:f32 src:abcd");
+  EXPECT_EQ((*slow)["pass"], "backward_data");
+  EXPECT_NEAR((*slow)["ratio"], 1.2, 0.02);
+  EXPECT_TRUE(rows[2]["a"].is_null());
+  EXPECT_EQ(rows[2]["reason"], "A: not measured");
+  const std::string differences = result["differences"].dump();
+  EXPECT_THAT(differences,
+              HasSubstr("the framework's oneDNN: oneDNN v2.6.3 in A, oneDNN v3.3.0 in B"));
+  EXPECT_THAT(differences, HasSubstr("convolution conv3 src:f32 src:acdb"));
+}
+
 // ---- What cannot be compared.
 
 TEST_F(CompareTest, RefusesInOneLine) {
@@ -235,6 +291,10 @@ TEST_F(CompareTest, RefusesInOneLine) {
   ExpectRefused({{"compare", profile, profile, "--json", profile}, "profile.json"});
   ExpectRefused({{"compare", profile, profile, "--repeats", "3"}, "without --rerun"});
   ExpectRefused({{"compare", benchmark, benchmark, "--rerun"}, "records no command"});
+  const std::string trace = Write("trace.json", TraceJsonLike(ProfileJson({})));
+  ExpectRefused({{"compare", trace, profile}, "compare two results of one kind"});
+  ExpectRefused({{"compare", trace, trace, "--rerun"}, "give profiles"});
+  ExpectRefused({{"report", trace, "--html", Path("r.html")}, "a trace file"});
 }
 
 // ---- Rerun.

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bench/command_line/command.h"
+#include "harness/exact/counter.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
@@ -99,6 +100,47 @@ TEST_F(TraceCommandTest, EachRowIsMeasuredOrHasAReason) {
                               "onednn:abcd.aBcd8b.train/f32/t1/manual_time"),
                     HasSubstr("set/conv/n2c16h14w14k32r3s3u1v1p1q1/backward_data/"
                               "onednn:abcd.abcd.abcd.train/f32/t1/cold/manual_time")));
+}
+
+// topdnn does not use oneDNN's logarithm, so the time is not that of the framework's kernel.
+TEST_F(TraceCommandTest, ARowThatOwnLoopsComputeIsMarked) {
+  folder_.Write("a.log",
+                "onednn_verbose,exec,cpu,eltwise,jit:avx2,forward_inference,"
+                "data_f32::blocked:abcd:f0 diff_undef::undef::f0,,"
+                "alg:eltwise_log alpha:0 beta:0,2x16x28x28,0.5\n" +
+                    std::string(kReorderRow));
+  const Outcome outcome = Run(
+      BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("measured with topdnn's own loops"));
+  const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
+  const nlohmann::json& log = trace["rows"][0];
+  const nlohmann::json& reorder = trace["rows"][1];
+  EXPECT_EQ(log["implementation"], "omp loops");
+  EXPECT_EQ(log["own_loops"], true);
+  EXPECT_EQ(reorder["own_loops"], false);
+  // The ratio is that of the reorder alone.
+  EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(),
+              reorder["hot_seconds"].get<double>() / reorder["framework_seconds"].get<double>(),
+              1e-9);
+}
+
+// A product of 64x32 and 32x48 matrices: 2 * 64 * 32 * 48 FLOPs by definition. The kernel executes
+// these, and may add some for edges.
+TEST_F(TraceCommandTest, TheExecutedFlopsAreCountedExactly) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  folder_.Write("a.log",
+                "onednn_verbose,exec,cpu,matmul,gemm:jit,undef,src_f32::blocked:ab:f0 "
+                "wei_f32::blocked:ab:f0 dst_f32::blocked:ab:f0,,,64x32:32x48:64x48,0.5\n");
+  const Outcome outcome =
+      Run(BoundedProgram() +
+          " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --exact --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json row = ReadJson(folder_.path() / "t.json")["rows"][0];
+  EXPECT_EQ(row["flops"], 2 * 64 * 32 * 48);
+  ASSERT_TRUE(row["flops_counted"].is_number()) << row["counts_reason"];
+  EXPECT_GE(row["flops_counted"].get<double>(), 2 * 64 * 32 * 48);
+  EXPECT_LE(row["flops_counted"].get<double>(), 1.1 * 2 * 64 * 32 * 48);
 }
 
 TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {

@@ -15,29 +15,12 @@
 #include "bench/cases/problem_sets.h"
 #include "bench/traces/measured_trace.h"
 #include "bench/traces/trace_problem_set.h"
+#include "tests/bench/translated_case.h"
 
 namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
-
-TraceRow Row(const std::string& fields) {
-  TraceReader reader;
-  reader.Add("onednn_verbose,exec,cpu," + fields + ",0.5\n");
-  Trace trace = reader.Finish();
-  EXPECT_EQ(trace.rows.size(), 1u) << fields;
-  return trace.rows.empty() ? TraceRow() : trace.rows.front();
-}
-
-// "conv/n2... forward f32 src=abcd dst=aBcd16b", or the reason.
-std::string Translate(const std::string& fields) {
-  const auto result = ProblemOf(Row(fields));
-  if (const auto* none = std::get_if<NoProblem>(&result)) return none->reason;
-  const auto& problem = std::get<TracedProblem>(result);
-  std::string text = std::string(problem.op->kind()) + "/" + problem.op->Problem() + " " +
-                     std::string(NameOf(problem.execution.pass)) + " ";
-  return text + SettledProblem{problem.execution, problem.layouts, problem.algorithm}.Words();
-}
 
 std::string Convolution(
     const std::string& prop, const std::string& tensors, const std::string& attributes = "",
@@ -53,15 +36,15 @@ const std::string kTensors =
 const std::string kWord = "conv/n2c16h28w28k32r3s3u1v1p1q1";
 
 TEST(TracedConvolutionTest, EachPassHasItsOperands) {
-  EXPECT_EQ(Translate(Convolution("forward_training", kTensors)),
+  EXPECT_EQ(TranslateFields(Convolution("forward_training", kTensors)),
             kWord + " forward type=f32 mode=train src=aBcd16b weights=ABcd16b16a dst=aBcd16b");
-  EXPECT_EQ(Translate(Convolution("forward_inference", kTensors)),
+  EXPECT_EQ(TranslateFields(Convolution("forward_inference", kTensors)),
             kWord + " forward type=f32 mode=infer src=aBcd16b weights=ABcd16b16a dst=aBcd16b");
-  EXPECT_EQ(Translate(Convolution("backward_data", kTensors)),
+  EXPECT_EQ(TranslateFields(Convolution("backward_data", kTensors)),
             kWord +
                 " backward_data type=f32 mode=train weights=ABcd16b16a diff_src=aBcd16b "
                 "diff_dst=aBcd16b");
-  EXPECT_EQ(Translate(Convolution("backward_weights", kTensors)),
+  EXPECT_EQ(TranslateFields(Convolution("backward_weights", kTensors)),
             kWord +
                 " backward_weights type=f32 mode=train src=aBcd16b diff_weights=ABcd16b16a "
                 "diff_dst=aBcd16b");
@@ -71,7 +54,7 @@ TEST(TracedConvolutionTest, BiasAndPostOpsAreItsEpilogue) {
   std::string biased = kTensors;
   biased.replace(biased.find("bia_undef::undef"), 16, "bia_f32::blocked:a");
   const auto word = [&](const std::string& attributes) {
-    const std::string text = Translate(Convolution("forward_training", biased, attributes));
+    const std::string text = TranslateFields(Convolution("forward_training", biased, attributes));
     return text.substr(0, text.find(' '));
   };
   EXPECT_EQ(word(""), kWord + "_bias");
@@ -84,7 +67,7 @@ TEST(TracedConvolutionTest, BiasAndPostOpsAreItsEpilogue) {
 
 TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
   const auto reason = [&](const std::string& attributes) {
-    return Translate(Convolution("forward_training", kTensors, attributes));
+    return TranslateFields(Convolution("forward_training", kTensors, attributes));
   };
   EXPECT_THAT(reason("attr-post-ops:eltwise_relu:0.1"), HasSubstr("no post-op eltwise_relu"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_relu+sum"), HasSubstr("no post-op sum"));
@@ -98,23 +81,24 @@ TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
 TEST(TracedConvolutionTest, GroupsDilationAndPaddingAreRead) {
   std::string grouped = kTensors;
   grouped.replace(grouped.find("ABcd16b16a"), 10, "Abcde16a");
-  EXPECT_THAT(Translate(Convolution("forward_training", grouped, "",
-                                    "g32mb2_ic32oc32_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1")),
-              HasSubstr("conv/n2c32h14w14k32r3s3u1v1p1q1g32 forward"));
+  EXPECT_THAT(
+      TranslateFields(Convolution("forward_training", grouped, "",
+                                  "g32mb2_ic32oc32_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1")),
+      HasSubstr("conv/n2c32h14w14k32r3s3u1v1p1q1g32 forward"));
   // Stride 2 over 15 rows, without padding below.
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "",
-                                    "mb1_ic16oc16_ih15oh8kh3sh2dh1ph2_iw16ow8kw3sw2dw0pw0")),
+  EXPECT_THAT(TranslateFields(Convolution("forward_training", kTensors, "",
+                                          "mb1_ic16oc16_ih15oh8kh3sh2dh1ph2_iw16ow8kw3sw2dw0pw0")),
               HasSubstr("conv/n1c16h15w16k16r3s3u2v2p2q0P2Q1d2e1 forward"));
 }
 
 TEST(TracedConvolutionTest, WinogradKeepsItsWeightsOpaque) {
   std::string opaque = kTensors;
   opaque.replace(opaque.find("wei_f32::blocked:ABcd16b16a"), 27, "wei_f32::wino:");
-  EXPECT_EQ(Translate(Convolution("forward_inference", opaque, "",
-                                  "mb2_ic16oc32_ih28oh28kh3sh1dh0ph1_iw28ow28kw3sw1dw0pw1",
-                                  "convolution_winograd")),
+  EXPECT_EQ(TranslateFields(Convolution("forward_inference", opaque, "",
+                                        "mb2_ic16oc32_ih28oh28kh3sh1dh0ph1_iw28ow28kw3sw1dw0pw1",
+                                        "convolution_winograd")),
             kWord + " forward type=f32 mode=infer algorithm=winograd src=aBcd16b dst=aBcd16b");
-  EXPECT_THAT(Translate(Convolution("forward_inference", opaque)),
+  EXPECT_THAT(TranslateFields(Convolution("forward_inference", opaque)),
               HasSubstr("wei in the format wino"));
 }
 
@@ -122,7 +106,7 @@ TEST(TracedConvolutionTest, WhatIsNotTheSameHasAReason) {
   const auto with = [](const std::string& from, const std::string& to) {
     std::string tensors = kTensors;
     tensors.replace(tensors.find(from), from.size(), to);
-    return Translate(Convolution("forward_training", tensors));
+    return TranslateFields(Convolution("forward_training", tensors));
   };
   EXPECT_THAT(with("dst_f32", "dst_bf16"), HasSubstr("dst is bf16, and topdnn's conv in f32 has"));
   EXPECT_THAT(with("src_f32", "src_f8_e5m2"), HasSubstr("no kernels in f8_e5m2"));
@@ -130,210 +114,170 @@ TEST(TracedConvolutionTest, WhatIsNotTheSameHasAReason) {
   EXPECT_THAT(with("ABcd16b16a:f0", "ABcd16b16a:f3:s8m1"), HasSubstr("additional data f3:s8m1"));
   EXPECT_THAT(with("ABcd16b16a", "Abcde16a"), HasSubstr("topdnn's has 4 dimensions"));
   EXPECT_THAT(with("ABcd16b16a", "ABxd"), HasSubstr("wei in the format ABxd"));
-  EXPECT_THAT(Translate(Convolution("sideways", kTensors)), HasSubstr("sideways is not known"));
+  EXPECT_THAT(TranslateFields(Convolution("sideways", kTensors)),
+              HasSubstr("sideways is not known"));
   EXPECT_THAT(
-      Translate(Convolution("forward_training", kTensors, "",
-                            "mb2_ic16oc16_id4od4kd1sd1dd0pd0_ih8oh8kh1sh1dh0ph0_iw8ow8kw1")),
-      HasSubstr("3-D"));
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "", "mb2_ic16oc16_iw8ow8kw1")),
-              HasSubstr("1-D"));
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "",
-                                    "mb2_ic16oc16_ih8oh7kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
+      TranslateFields(Convolution("forward_training", kTensors, "",
+                                  "mb2_ic16oc16_id4od4kd1sd1dd0pd0_ih8oh8kh1sh1dh0ph0_iw8ow8kw1")),
+      HasSubstr("src in aBcd16b: topdnn's has 5 dimensions"));
+  EXPECT_THAT(
+      TranslateFields(Convolution("forward_training", kTensors, "", "mb2_ic16oc16_iw8ow8kw1")),
+      HasSubstr("src in aBcd16b: topdnn's has 3 dimensions"));
+  EXPECT_THAT(TranslateFields(Convolution("forward_training", kTensors, "",
+                                          "mb2_ic16oc16_ih8oh7kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
               HasSubstr("contradicts itself"));
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "",
-                                    "mb0_ic16oc16_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
+  EXPECT_THAT(TranslateFields(Convolution("forward_training", kTensors, "",
+                                          "mb0_ic16oc16_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
               HasSubstr("1 or more"));
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "", "mb2_ic16_ih8")),
+  EXPECT_THAT(TranslateFields(Convolution("forward_training", kTensors, "", "mb2_ic16_ih8")),
               HasSubstr("no number"));
-  EXPECT_THAT(Translate(Convolution("forward_training", kTensors, "",
-                                    "mb2_ic1oc9999999999_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
-              HasSubstr("out of range"));
+  EXPECT_THAT(
+      TranslateFields(Convolution("forward_training", kTensors, "",
+                                  "mb2_ic1oc9999999999_ih8oh8kh1sh1dh0ph0_iw8ow8kw1sw1dw0pw0")),
+      HasSubstr("out of range"));
 }
 
-struct Case {
-  std::string name, fields, result;
-};
-// GoogleTest prints the parameter into the names of the tests, which must not change.
-void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
-
-class TranslatorTest : public testing::TestWithParam<Case> {};
+class TranslatorTest : public testing::TestWithParam<TranslatedCase> {};
 
 TEST_P(TranslatorTest, GivesTheProblemOrTheReason) {
-  EXPECT_THAT(Translate(GetParam().fields), HasSubstr(GetParam().result));
+  EXPECT_THAT(TranslateFields(GetParam().fields), HasSubstr(GetParam().result));
 }
-
-const std::string kImage = "_f32::blocked:aBcd16b:f0 ";
-const std::string kMatrix = "_f32::blocked:ab:f0 ";
 
 INSTANTIATE_TEST_SUITE_P(
     Primitives, TranslatorTest,
     testing::Values(
-        Case{"Reorder", "reorder,x,undef,src_bf16::blocked:abcd:f0 dst" + kImage + ",,,2x16x7x7",
-             "reorder/2x16x7x7_frombf16_tof32 forward type=f32 mode=train src=abcd dst=aBcd16b"},
-        Case{"ReorderScaled",
-             "reorder,x,undef,src_f32::blocked:ab:f0 dst_s8::blocked:ab:f0,oscale:0:2;,,2x16",
-             "no oscale:0:2"},
-        Case{"ReorderRuntime", "reorder,x,undef,src" + kMatrix + "dst" + kMatrix + ",,,*x16",
-             "'*x16' is not a shape"},
-        Case{"Relu",
-             "eltwise,x,forward_inference,data" + kImage +
-                 "diff_undef::undef::f0,,"
-                 "alg:eltwise_relu alpha:0 beta:0,2x16x28x28",
-             "relu/2x16x28x28 forward type=f32 mode=infer src=aBcd16b dst=aBcd16b"},
-        Case{"ReluBackward",
-             "eltwise,x,backward_data,data" + kImage + "diff" + kImage +
-                 ",,"
-                 "alg:eltwise_relu alpha:0 beta:0,2x16x28x28",
-             "relu/2x16x28x28 backward_data type=f32 mode=train dst=aBcd16b diff_src=aBcd16b "
-             "diff_dst=aBcd16b"},
-        Case{"LeakyRelu",
-             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_relu alpha:0.1 beta:0,2x16x8x8",
-             "no eltwise_relu of this kind (alg:eltwise_relu alpha:0.1 beta:0)"},
-        Case{"Clip",
-             "eltwise,x,forward,data" + kImage +
-                 ",,alg:eltwise_clip_v2_use_dst_for_bwd alpha:-0.5 beta:0.5,2x16x8x8",
-             "clip/2x16x8x8_min-0.5_max0.5 forward"},
-        Case{"Relu6",
-             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_clip alpha:0 beta:6,2x16x8x8",
-             "bounded_relu/2x16x8x8_bound6 forward"},
-        Case{"Sigmoid",
-             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_logistic alpha:0 beta:0,2x16x8x8",
-             "sigmoid/2x16x8x8 forward"},
-        Case{"Sigmoid8Bit",
-             "eltwise,x,forward_inference,data_u8::blocked:aBcd16b:f0,,"
-             "alg:eltwise_logistic alpha:0 beta:0,2x16x8x8",
-             "topdnn's sigmoid has no pass forward in u8"},
-        Case{"Gelu",
-             "eltwise,x,forward,data" + kImage + ",,alg:eltwise_gelu_erf alpha:0 beta:0,2x16x8x8",
-             "topdnn has no eltwise_gelu_erf"},
-        Case{"MaxPool",
-             "pooling,x,forward_training,src" + kImage + "dst" + kImage +
-                 "ws_u8::blocked:aBcd16b:f0,,alg:pooling_max,"
-                 "mb2ic16_ih28oh14kh3sh2dh0ph1_iw28ow14kw3sw2dw0pw1",
-             "pool/maxn2c16h28w28r3s3u2v2p1q1P0Q0 forward type=f32 mode=train src=aBcd16b"},
-        Case{"AveragePoolBackward",
-             "pooling_v2,x,backward_data,src" + kImage + "dst" + kImage +
-                 ",,"
-                 "alg:pooling_avg_include_padding,mb2ic16_ih8oh1kh8sh8dh0ph0_iw8ow1kw8sw8dw0pw0",
-             "pool/averagen2c16h8w8r8s8u8v8p0q0 backward_data type=f32 mode=train "
-             "diff_src=aBcd16b diff_dst=aBcd16b"},
-        Case{"DilatedPool",
-             "pooling,x,forward,src" + kImage + "dst" + kImage +
-                 ",,alg:pooling_max,"
-                 "mb2ic16_ih8oh4kh3sh1dh1ph0_iw8ow4kw3sw1dw1pw0",
-             "no pooling with dilation"},
-        Case{"BatchNorm",
-             "batch_normalization,x,forward_training,data" + kImage + ",,flags:CH,mb2ic16ih8iw8",
-             "batchnorm/2x16x8x8 forward type=f32 mode=train src=aBcd16b dst=aBcd16b"},
-        Case{"BatchNormInferenceRelu",
-             "batch_normalization,x,forward_inference,data" + kImage + ",,flags:GSR,mb2ic16ih8iw8",
-             "batchnorm/2x16x8x8_relu forward type=f32 mode=infer"},
-        Case{"BatchNormBackward",
-             "batch_normalization,x,backward,data" + kImage + "diff" + kImage +
-                 ",,flags:CH,mb2ic16ih8iw8",
-             "batchnorm/2x16x8x8 backward_data type=f32 mode=train src=aBcd16b diff_src=aBcd16b "
-             "diff_dst=aBcd16b"},
-        Case{"BatchNormWithoutScale",
-             "batch_normalization,x,forward_training,data" + kImage + ",,flags:,mb2ic16ih8iw8",
-             "has a scale and a shift"},
-        Case{"Lrn",
-             "lrn,x,backward_data,data" + kImage + "diff" + kImage +
-                 ",,alg:lrn_across_channels,mb2ic16ih8iw8ls5beta0.75",
-             "lrn/2x16x8x8_size5 backward_data type=f32 mode=train"},
-        Case{"LrnWithin",
-             "lrn,x,forward,data" + kImage + ",,alg:lrn_within_channel,mb2ic16ih8iw8ls5beta0.75",
-             "no LRN of the kind lrn_within_channel"},
-        Case{"Softmax",
-             "softmax_v2,x,forward_inference,src" + kMatrix + "dst" + kMatrix +
-                 ",,alg:softmax_accurate axis:1,64x100",
-             "softmax/n64k100 forward type=f32 mode=infer src=ab dst=ab"},
-        Case{"SoftmaxOfOneMoreDimension",
-             "softmax,x,forward_inference,src_f32::blocked:abc::f0 dst_f32::blocked:abc::f0"
-             ",,alg:softmax_accurate axis:2,4x16x100",
-             "softmax/n64k100 forward"},
-        Case{"SoftmaxAlongChannels",
-             "softmax,x,forward_inference,src_f32::blocked:abc::f0 dst_f32::blocked:abc::f0"
-             ",,alg:softmax_accurate axis:1,4x16x100",
-             "along the last axis"},
-        Case{
-            "LogSoftmax",
-            "softmax,x,forward,src" + kMatrix + "dst" + kMatrix + ",,alg:softmax_log axis:1,64x100",
-            "no softmax of the kind softmax_log"},
-        Case{"InnerProduct",
-             "inner_product,x,forward_training,src" + kMatrix +
-                 "wei_f32:p:blocked:AB16b64a:f0 bia_f32::blocked:a:f0 dst" + kMatrix +
-                 ",,,mb4ic512oc1000",
-             "inner_product/n4c512k1000_bias forward type=f32 mode=train src=ab weights=AB16b64a "
-             "bias=a dst=ab"},
-        Case{"InnerProductOfImages",
-             "inner_product,x,backward_data,src" + kImage +
-                 "wei_f32::blocked:aBcd16b:f0 bia_undef::undef::f0 dst" + kMatrix +
-                 ",,,mb4ic512ih7iw7oc1000",
-             "inner_product/n4c512h7w7k1000 backward_data type=f32 mode=train weights=aBcd16b "
-             "diff_src=aBcd16b diff_dst=ab"},
-        Case{"Matmul",
-             "matmul,x,undef,src" + kMatrix + "wei_f32::blocked:ba:f0 dst" + kMatrix +
-                 ",,,8x64:64x10:8x10",
-             "gemm/m8n10k64_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
-        Case{"MatmulBatch",
-             "matmul,x,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 "
-             "dst_f32::blocked:abc:f0,attr-post-ops:sum ,,12x8x64:12x64x10:12x8x10",
-             "gemm/b12m8n10k64_beta1 forward"},
-        Case{"MatmulBroadcast",
-             "matmul,x,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 "
-             "dst_f32::blocked:abc:f0,,,12x8x64:1x64x10:12x8x10",
-             "does not broadcast"},
-        Case{"MatmulBlocked",
-             "matmul,x,undef,src" + kMatrix + "wei_f32::blocked:BA16a64b:f0 dst" + kMatrix +
-                 ",,,8x64:64x10:8x10",
-             "row-major matrices"},
-        Case{"MatmulBias",
-             "matmul,x,undef,src" + kMatrix + "wei" + kMatrix + "bia_f32::blocked:ab:f0_mask2 dst" +
-                 kMatrix + ",,,8x64:64x10:8x10",
-             "gemm has no bias"},
-        Case{"Sum",
-             "sum,x,undef,src" + kImage + "src" + kImage + "src" + kImage + "dst" + kImage +
-                 ",,,2x16x8x8",
-             "add/2x16x8x8_of3 forward type=f32 mode=train src_0=aBcd16b src_1=aBcd16b "
-             "src_2=aBcd16b "
-             "dst=aBcd16b"},
-        Case{"BinaryAdd",
-             "binary,x,undef,src" + kImage + "src" + kImage + "dst" + kImage +
-                 ",attr-post-ops:eltwise_relu ,alg:binary_add,2x16x8x8:2x16x8x8",
-             "add/2x16x8x8_of2_relu forward"},
-        Case{"BinaryBias",
-             "binary,x,undef,src" + kImage + "src_f32::blocked:abcd:f0 dst" + kImage +
-                 ",,alg:binary_add,2x16x8x8:1x16x1x1",
-             "bias/2x16x8x8 forward type=f32 mode=train src=aBcd16b bias=a dst=aBcd16b"},
-        Case{"BinaryMul",
-             "binary,x,undef,src" + kImage + "src" + kImage + "dst" + kImage +
-                 ",,alg:binary_mul,2x16x8x8:2x16x8x8",
-             "topdnn has no binary_mul"},
-        Case{"Concat",
-             "concat,x,undef,src" + kImage + "src_f32::blocked:abcd:f0 dst" + kImage +
-                 ",,axis:1,2x16x8x8:2x32x8x8",
-             "concat/2x48x8x8_axis1_parts16x32 forward type=f32 mode=train "
-             "src_0=aBcd16b src_1=abcd dst=aBcd16b"},
-        Case{"Resampling",
-             "resampling,x,forward_training,src" + kImage + "dst" + kImage +
-                 ",,alg:resampling_nearest,mb2ic16_ih14oh28_iw14ow42",
-             "resize/2x16x14x14_scale2x3 forward"},
-        Case{"ResamplingLinear",
-             "resampling,x,forward_training,src" + kImage + "dst" + kImage +
-                 ",,alg:resampling_linear,mb2ic16_ih14oh28_iw14ow42",
-             "to the nearest pixel"},
-        Case{"Reduction",
-             "reduction,x,undef,src" + kImage +
-                 "dst_f32::blocked:abcd:f0"
-                 ",,alg:reduction_mean p:0 eps:0,2x16x8x8:2x16x1x1",
-             "reduce/mean2x16x8x8_cd_keep forward"},
-        Case{"ReductionMax",
-             "reduction,x,undef,src" + kImage + "dst" + kImage +
-                 ",,alg:reduction_max p:0 eps:0,2x16x8x8:2x16x1x1",
-             "topdnn has no reduction_max"},
-        Case{"Deconvolution", "deconvolution,x,forward_training,src" + kImage + ",,,mb2",
-             "topdnn has no kernels for deconvolution"},
-        Case{"Unknown", "quantum,x,undef,,,,", "topdnn has no kernels for quantum"}),
+        TranslatedCase{
+            "Reorder",
+            "reorder,x,undef,src_bf16::blocked:abcd:f0 dst" + kImageFields + ",,,2x16x7x7",
+            "reorder/2x16x7x7_frombf16_tof32 forward type=f32 mode=train src=abcd dst=aBcd16b"},
+        TranslatedCase{
+            "ReorderScaled",
+            "reorder,x,undef,src_f32::blocked:ab:f0 dst_s8::blocked:ab:f0,oscale:0:2;,,2x16",
+            "no oscale:0:2"},
+        TranslatedCase{"ReorderRuntime",
+                       "reorder,x,undef,src" + kMatrixFields + "dst" + kMatrixFields + ",,,*x16",
+                       "'*x16' is not a shape"},
+        TranslatedCase{
+            "MaxPool",
+            "pooling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
+                "ws_u8::blocked:aBcd16b:f0,,alg:pooling_max,"
+                "mb2ic16_ih28oh14kh3sh2dh0ph1_iw28ow14kw3sw2dw0pw1",
+            "pool/maxn2c16h28w28r3s3u2v2p1q1P0Q0 forward type=f32 mode=train src=aBcd16b"},
+        TranslatedCase{
+            "AveragePoolBackward",
+            "pooling_v2,x,backward_data,src" + kImageFields + "dst" + kImageFields +
+                ",,"
+                "alg:pooling_avg_include_padding,mb2ic16_ih8oh1kh8sh8dh0ph0_iw8ow1kw8sw8dw0pw0",
+            "pool/averagen2c16h8w8r8s8u8v8p0q0 backward_data type=f32 mode=train "
+            "diff_src=aBcd16b diff_dst=aBcd16b"},
+        TranslatedCase{"BatchNorm",
+                       "batch_normalization,x,forward_training,data" + kImageFields +
+                           ",,flags:CH,mb2ic16ih8iw8",
+                       "batchnorm/2x16x8x8 forward type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        TranslatedCase{"BatchNormInferenceRelu",
+                       "batch_normalization,x,forward_inference,data" + kImageFields +
+                           ",,flags:GSR,mb2ic16ih8iw8",
+                       "batchnorm/2x16x8x8_relu forward type=f32 mode=infer"},
+        TranslatedCase{
+            "BatchNormBackward",
+            "batch_normalization,x,backward,data" + kImageFields + "diff" + kImageFields +
+                ",,flags:CH,mb2ic16ih8iw8",
+            "batchnorm/2x16x8x8 backward_data type=f32 mode=train src=aBcd16b diff_src=aBcd16b "
+            "diff_dst=aBcd16b"},
+        TranslatedCase{
+            "BatchNormWithoutScale",
+            "batch_normalization,x,forward_training,data" + kImageFields + ",,flags:,mb2ic16ih8iw8",
+            "has a scale and a shift"},
+        TranslatedCase{"Lrn",
+                       "lrn,x,backward_data,data" + kImageFields + "diff" + kImageFields +
+                           ",,alg:lrn_across_channels,mb2ic16ih8iw8ls5beta0.75",
+                       "lrn/2x16x8x8_size5 backward_data type=f32 mode=train"},
+        TranslatedCase{"LrnWithin",
+                       "lrn,x,forward,data" + kImageFields +
+                           ",,alg:lrn_within_channel,mb2ic16ih8iw8ls5beta0.75",
+                       "no LRN of the kind lrn_within_channel"},
+        TranslatedCase{"Softmax",
+                       "softmax_v2,x,forward_inference,src" + kMatrixFields + "dst" +
+                           kMatrixFields + ",,alg:softmax_accurate axis:1,64x100",
+                       "softmax/n64k100 forward type=f32 mode=infer src=ab dst=ab"},
+        TranslatedCase{
+            "SoftmaxOfOneMoreDimension",
+            "softmax,x,forward_inference,src_f32::blocked:abc::f0 dst_f32::blocked:abc::f0"
+            ",,alg:softmax_accurate axis:2,4x16x100",
+            "softmax/n64k100 forward"},
+        TranslatedCase{
+            "SoftmaxAlongChannels",
+            "softmax,x,forward_inference,src_f32::blocked:abc::f0 dst_f32::blocked:abc::f0"
+            ",,alg:softmax_accurate axis:1,4x16x100",
+            "along the last axis"},
+        TranslatedCase{"LogSoftmax",
+                       "softmax,x,forward,src" + kMatrixFields + "dst" + kMatrixFields +
+                           ",,alg:softmax_log axis:1,64x100",
+                       "no softmax of the kind softmax_log"},
+        TranslatedCase{
+            "InnerProduct",
+            "inner_product,x,forward_training,src" + kMatrixFields +
+                "wei_f32:p:blocked:AB16b64a:f0 bia_f32::blocked:a:f0 dst" + kMatrixFields +
+                ",,,mb4ic512oc1000",
+            "inner_product/n4c512k1000_bias forward type=f32 mode=train src=ab weights=AB16b64a "
+            "bias=a dst=ab"},
+        TranslatedCase{
+            "InnerProductOfImages",
+            "inner_product,x,backward_data,src" + kImageFields +
+                "wei_f32::blocked:aBcd16b:f0 bia_undef::undef::f0 dst" + kMatrixFields +
+                ",,,mb4ic512ih7iw7oc1000",
+            "inner_product/n4c512h7w7k1000 backward_data type=f32 mode=train weights=aBcd16b "
+            "diff_src=aBcd16b diff_dst=ab"},
+        TranslatedCase{"Matmul",
+                       "matmul,x,undef,src" + kMatrixFields + "wei_f32::blocked:ba:f0 dst" +
+                           kMatrixFields + ",,,8x64:64x10:8x10",
+                       "gemm/m8n10k64_tb forward type=f32 mode=train src=ab weights=ab dst=ab"},
+        TranslatedCase{"MatmulBatch",
+                       "matmul,x,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,attr-post-ops:sum ,,12x8x64:12x64x10:12x8x10",
+                       "gemm/b12m8n10k64_beta1 forward"},
+        TranslatedCase{"MatmulBroadcast",
+                       "matmul,x,undef,src_f32::blocked:abc:f0 wei_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,,12x8x64:1x64x10:12x8x10",
+                       "does not broadcast"},
+        TranslatedCase{"MatmulBlocked",
+                       "matmul,x,undef,src" + kMatrixFields + "wei_f32::blocked:BA16a64b:f0 dst" +
+                           kMatrixFields + ",,,8x64:64x10:8x10",
+                       "row-major matrices"},
+        TranslatedCase{"MatmulBias",
+                       "matmul,x,undef,src" + kMatrixFields + "wei" + kMatrixFields +
+                           "bia_f32::blocked:ab:f0_mask2 dst" + kMatrixFields +
+                           ",,,8x64:64x10:8x10",
+                       "gemm has no bias"},
+        TranslatedCase{"Concat",
+                       "concat,x,undef,src" + kImageFields + "src_f32::blocked:abcd:f0 dst" +
+                           kImageFields + ",,axis:1,2x16x8x8:2x32x8x8",
+                       "concat/2x48x8x8_axis1_parts16x32 forward type=f32 mode=train "
+                       "src_0=aBcd16b src_1=abcd dst=aBcd16b"},
+        TranslatedCase{"Resampling",
+                       "resampling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
+                           ",,alg:resampling_nearest,mb2ic16_ih14oh28_iw14ow42",
+                       "resize/2x16x14x14_scale2x3 forward"},
+        TranslatedCase{"ResamplingLinear",
+                       "resampling,x,forward_training,src" + kImageFields + "dst" + kImageFields +
+                           ",,alg:resampling_linear,mb2ic16_ih14oh28_iw14ow42",
+                       "interpolate/linear2x16x14x14_to2x16x28x42_scale1x1x2x3_half forward "
+                       "type=f32 mode=train src=aBcd16b dst=aBcd16b"},
+        TranslatedCase{"ResamplingLinearOfSequences",
+                       "resampling,x,backward_data,src_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,alg:resampling_linear,mb2ic16_iw8ow6",
+                       "interpolate/linear2x16x8_to2x16x6_scale1x1x0.75_half backward_data "
+                       "type=f32 mode=train diff_src=abc diff_dst=abc"},
+        TranslatedCase{"ResamplingOfNothing",
+                       "resampling,x,forward_training,src_f32::blocked:abc:f0 "
+                       "dst_f32::blocked:abc:f0,,alg:resampling_linear,mb2ic16_iw0ow6",
+                       "interpolation of 2x16x0"},
+        TranslatedCase{"ResamplingOfVolumes",
+                       "resampling,x,forward_training,src_f32::blocked:abcde:f0 "
+                       "dst_f32::blocked:abcde:f0,,alg:resampling_nearest,"
+                       "mb2ic16_id2od4_ih2oh4_iw2ow4",
+                       "images alone to the nearest pixel"},
+        TranslatedCase{"Unknown", "quantum,x,undef,,,,", "topdnn has no kernels for quantum"}),
     [](const auto& test) { return test.param.name; });
 
 Trace ReadFile(const std::string& name) {
