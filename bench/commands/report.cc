@@ -52,13 +52,14 @@ PageResult PageResultOf(ResultFile result) {
     case ResultKind::kScheduling:
       return {.kind = PageKind::kScheduling, .json = std::move(result.json)};
     case ResultKind::kTrace:
+      return {.kind = PageKind::kTrace, .json = std::move(result.json)};
     case ResultKind::kGoogleBenchmark:
     case ResultKind::kMachine:
       break;
   }
   throw UsageError(
       fmt::format("{}: a {} file, which `report` does not draw: give a profile, the "
-                  "folder of a sweep, a comparison, a corun, or a cosched",
+                  "folder of a sweep, a comparison, a corun, a cosched, or a trace",
                   result.path, NameOf(result.kind)));
 }
 
@@ -79,7 +80,8 @@ PageResult CheckedResult(const std::string& path) {
 int RunReport(const ReportOptions& options) {
   if (options.results.empty()) {
     throw UsageError(
-        "report: no result: give profiles, folders of sweeps, comparisons, coruns or coscheds");
+        "report: no result: give profiles, folders of sweeps, comparisons, coruns, coscheds or "
+        "traces");
   }
   if (options.html.empty()) {
     throw UsageError("report: no output: give --html FILE, or --html - for standard output");
@@ -95,14 +97,15 @@ std::function<int()> Configure(CommandParser& parser) {
   auto options = std::make_shared<ReportOptions>();
   parser.AddList(
       "results", options->results, "RESULT...",
-      "files that profile, compare, corun or cosched wrote with --json, and folders of sweeps");
+      "files that profile, compare, corun, cosched or trace wrote with --json, and folders of "
+      "sweeps");
   parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
   return [options] { return RunReport(*options); };
 }
 
 const CommandRegistration kReport(
-    {"report", "an HTML page of profiles, sweeps, comparisons, coruns and coscheds", Configure,
-     "topdnn report out.json --html report.html"});
+    {"report", "an HTML page of profiles, sweeps, comparisons, coruns, coscheds and traces",
+     Configure, "topdnn report out.json --html report.html"});
 
 }  // namespace
 

@@ -294,7 +294,7 @@ TEST_F(CompareTest, RefusesInOneLine) {
   const std::string trace = Write("trace.json", TraceJsonLike(ProfileJson({})));
   ExpectRefused({{"compare", trace, profile}, "compare two results of one kind"});
   ExpectRefused({{"compare", trace, trace, "--rerun"}, "give profiles"});
-  ExpectRefused({{"report", trace, "--html", Path("r.html")}, "a trace file"});
+  ExpectRefused({{"report", benchmark, "--html", Path("r.html")}, "a Google Benchmark file"});
 }
 
 // ---- Rerun.

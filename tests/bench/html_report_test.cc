@@ -48,6 +48,8 @@ TEST(HtmlPageInABrowser, DrawsASweep) { Browse("figures", {SampleSweep()}); }
 
 TEST(HtmlPageInABrowser, DrawsAComparison) { Browse("figures", {SampleComparison()}); }
 
+TEST(HtmlPageInABrowser, DrawsATrace) { Browse("figures", {SampleTrace()}); }
+
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
 
 // A simulation with nominal times runs no job. One job of it is then said to have failed, and one

@@ -283,6 +283,30 @@ Json SampleComparison() {
   return comparison;
 }
 
+Json SampleTrace() {
+  Json trace = {{"schema", 1}, {"command", "topdnn trace log"}, {"dialect", "onednn_verbose"}};
+  trace["primitives"] = 50;
+  trace["framework_seconds"] = 0.05;
+  trace["covered"] = 0.8;
+  trace["median_ratio"] = {{"cold", 0.99}, {"hot", 0.8}};
+  trace["reorder_share"] = 0.1;
+  trace["rows"] = Json::array();
+  const std::vector<double> ratios = {1.0, 0.8, 1.25, 1.02, 0.99};
+  for (std::size_t i = 0; i < ratios.size(); ++i) {
+    const bool measured = i + 1 < ratios.size();
+    trace["rows"].push_back({{"primitive", "convolution"},
+                             {"pass", "forward"},
+                             {"problem", fmt::format("mb1_ic{}oc8", i + 1)},
+                             {"count", 10},
+                             {"share", 0.2},
+                             {"framework_seconds", 0.01},
+                             {"measured_seconds", measured ? Json(0.01 * ratios[i]) : Json()},
+                             {"reason", measured ? Json() : Json("no kernel")},
+                             {"status", measured ? "OK" : "SKIPPED"}});
+  }
+  return trace;
+}
+
 Json SampleCorun() {
   const auto row = [](double slowdown, const char* verdict) {
     return Json{{"solo", Seconds(0.01)},

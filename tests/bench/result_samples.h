@@ -27,6 +27,8 @@ nlohmann::ordered_json SampleSweep();
 
 // Five rows, of which one is faster and one is slower.
 nlohmann::ordered_json SampleComparison();
+// Five primitives, the last one without a time here.
+nlohmann::ordered_json SampleTrace();
 nlohmann::ordered_json SampleCorun();
 
 }  // namespace topdnn

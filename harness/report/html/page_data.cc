@@ -275,6 +275,23 @@ Json SchedulingData(const Json& scheduling) {
   return data;
 }
 
+Json TraceData(const Json& trace) {
+  constexpr std::array kRow = {
+      "primitive", "pass",   "prop_kind",         "problem",     "types",        "layouts",
+      "count",     "share",  "framework_seconds", "hot_seconds", "best_seconds", "measured_seconds",
+      "best",      "status", "status_reason",     "reason"};
+  Json data = {{"kind", "trace"}};
+  data.update(Members(trace, std::array{"command", "library", "primitives", "framework_seconds",
+                                        "covered", "reorder_share", "between_seconds"}));
+  data["machine"] = MachineOf(ObjectIn(trace, "machine"), nullptr);
+  if (const Json& ratio = ObjectIn(trace, "median_ratio"); !ratio.is_null()) {
+    data["median_ratio"] = Members(ratio, std::array{"cold", "hot"});
+  }
+  data["rows"] = Json::array();
+  for (const Json& row : ObjectsIn(trace, "rows")) data["rows"].push_back(Members(row, kRow));
+  return data;
+}
+
 Json DataOf(const PageResult& result) {
   switch (result.kind) {
     case PageKind::kProfile:
@@ -287,6 +304,8 @@ Json DataOf(const PageResult& result) {
       return SharingData(result.json);
     case PageKind::kScheduling:
       return SchedulingData(result.json);
+    case PageKind::kTrace:
+      return TraceData(result.json);
   }
   return nullptr;
 }

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-enum class PageKind { kProfile, kSweep, kComparison, kSharing, kScheduling };
+enum class PageKind { kProfile, kSweep, kComparison, kSharing, kScheduling, kTrace };
 
 // A result in the JSON that topdnn writes.
 struct PageResult {

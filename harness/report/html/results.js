@@ -171,6 +171,31 @@ function readSharing(data) {
   return data;
 }
 
+const TRACED = {
+  title: 'Here and in the framework',
+  less: 'faster here',
+  more: 'slower here',
+  caption: "The time here over the framework's, on a logarithmic axis."
+};
+
+// A row for each kind of primitive, as the log has it.
+function readTrace(data) {
+  data.items = data.rows.map(
+      (row, index) => ({
+        ...row,
+        index,
+        label: [row.primitive, words(row.pass ?? row.prop_kind), row.problem].filter(Boolean).join(' '),
+        ratio: row.framework_seconds > 0 && isNumber(row.measured_seconds) ?
+            row.measured_seconds / row.framework_seconds :
+            null
+      }));
+  data.ratios = TRACED;
+  data.itemName = 'row';
+  data.title = 'trace';
+  data.facts = plural(data.items.length, 'row');
+  return data;
+}
+
 // A job of each policy.
 function readScheduling(data) {
   data.items = data.policies
@@ -194,7 +219,8 @@ const READERS = {
   sweep: readSweep,
   comparison: readComparison,
   sharing: readSharing,
-  scheduling: readScheduling
+  scheduling: readScheduling,
+  trace: readTrace
 };
 
 function readResults() {

@@ -37,6 +37,12 @@ const PAGES = {
     verdict: schedulingVerdict,
     pictures: [policyTable, schedulePicture, jobTable]
   },
+  trace: {
+    facts: primitiveFacts,
+    details: primitiveDetails,
+    verdict: traceVerdict,
+    pictures: [ratioPicture, primitiveTable]
+  },
 };
 
 const page = document.getElementById('page');
