@@ -42,6 +42,26 @@ void Check(const ConvNdExtents& e) {
 
 }  // namespace
 
+ConvExtents ImageExtents(const ConvNdExtents& e) {
+  const SpatialAxis &h = e.axes[0], &w = e.axes[1];
+  return {.n = e.n,
+          .c = e.c,
+          .h = h.extent,
+          .w = w.extent,
+          .k = e.k,
+          .r = h.kernel,
+          .s = w.kernel,
+          .stride_h = h.stride,
+          .stride_w = w.stride,
+          .pad_top = h.pad_before,
+          .pad_left = w.pad_before,
+          .pad_bottom = h.pad_after,
+          .pad_right = w.pad_after,
+          .dilation_h = h.dilation,
+          .dilation_w = w.dilation,
+          .groups = e.groups};
+}
+
 ConvNdOp::ConvNdOp(ConvNdExtents extents) : extents_(std::move(extents)) {
   const ConvNdExtents& e = extents_;
   Check(e);

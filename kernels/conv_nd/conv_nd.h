@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/conv/conv.h"
 #include "kernels/op.h"
 #include "kernels/spatial_axis.h"
 
@@ -19,6 +20,9 @@ struct ConvNdExtents {
 
   bool operator==(const ConvNdExtents&) const = default;
 };
+
+// The same convolution as one of images. There are two axes.
+ConvExtents ImageExtents(const ConvNdExtents& e);
 
 // Operands: forward src (N, C, ...), weights (K, C/G, kernel...) -> dst (N, K, ...); backward_data
 // diff_dst, weights -> diff_src; backward_weights src, diff_dst -> diff_weights.

@@ -12,24 +12,7 @@ namespace {
 std::shared_ptr<const Op> ConvolutionOf(const ConvNdExtents& e) {
   auto general = std::make_shared<ConvNdOp>(e);  // checks the extents
   if (e.axes.size() != 2) return general;
-  const SpatialAxis &h = e.axes[0], &w = e.axes[1];
-  const ConvExtents image{.n = e.n,
-                          .c = e.c,
-                          .h = h.extent,
-                          .w = w.extent,
-                          .k = e.k,
-                          .r = h.kernel,
-                          .s = w.kernel,
-                          .stride_h = h.stride,
-                          .stride_w = w.stride,
-                          .pad_top = h.pad_before,
-                          .pad_left = w.pad_before,
-                          .pad_bottom = h.pad_after,
-                          .pad_right = w.pad_after,
-                          .dilation_h = h.dilation,
-                          .dilation_w = w.dilation,
-                          .groups = e.groups};
-  return std::make_shared<ConvOp>(image, ConvEpilogue{.bias = false});
+  return std::make_shared<ConvOp>(ImageExtents(e), ConvEpilogue{.bias = false});
 }
 
 }  // namespace

@@ -58,25 +58,9 @@ ValueId AddBias(NodeImport& node, ValueId value, const Constant& bias) {
 // A convolution of images, with its bias.
 ValueId AddConv(NodeImport& node, ValueId image, const ConvNdExtents& e, const Constant& bias) {
   const SpatialAxis &h = e.axes[0], &w = e.axes[1];
-  const ConvExtents extents{.n = e.n,
-                            .c = e.c,
-                            .h = h.extent,
-                            .w = w.extent,
-                            .k = e.k,
-                            .r = h.kernel,
-                            .s = w.kernel,
-                            .stride_h = h.stride,
-                            .stride_w = w.stride,
-                            .pad_top = h.pad_before,
-                            .pad_left = w.pad_before,
-                            .pad_bottom = h.pad_after,
-                            .pad_right = w.pad_after,
-                            .dilation_h = h.dilation,
-                            .dilation_w = w.dilation,
-                            .groups = e.groups};
   const bool has_bias = bias != nullptr;
-  const ValueId result =
-      node.AddLayer(std::make_shared<ConvOp>(extents, ConvEpilogue{.bias = has_bias}), {image});
+  const ValueId result = node.AddLayer(
+      std::make_shared<ConvOp>(ImageExtents(e), ConvEpilogue{.bias = has_bias}), {image});
   node.SetParameter("weights", node.ConstantAt(1), {e.k, e.c / e.groups, h.kernel, w.kernel});
   if (has_bias) node.SetParameter("bias", *bias, Shape{e.k});
   return result;
