@@ -245,10 +245,26 @@ const OnnxTensor* NodeCase::Input(std::size_t i) const { return Element(inputs, 
 
 const OnnxTensor* NodeCase::Output(std::size_t i) const { return Element(outputs, i); }
 
+namespace {
+
+// Cases of ONNX 1.17 whose published results contradict ONNX's specification and ONNX Runtime: the
+// first four wrap around where QLinearMatMul saturates, the last one counts elements beyond the
+// padding.
+bool IsPublishedWrongly(const std::string& name) {
+  static const std::set<std::string> names = {
+      "test_qlinearmatmul_2D_int8_float16", "test_qlinearmatmul_2D_int8_float32",
+      "test_qlinearmatmul_3D_int8_float16", "test_qlinearmatmul_3D_int8_float32",
+      "test_averagepool_3d_dilations_large_count_include_pad_is_1_ceil_mode_is_True"};
+  return names.contains(name);
+}
+
+}  // namespace
+
 std::vector<CaseFolder> FindCaseFolders(const std::string& root) {
   std::map<std::string, std::string> op_types;  // of the folders with one node
   for (const fs::path& entry : SortedEntries(root)) {
     if (!fs::exists(entry / "model.onnx")) continue;
+    if (IsPublishedWrongly(entry.filename().string())) continue;
     const auto model = Parse<onnx::ModelProto>(entry / "model.onnx");
     const bool one = model.graph().node_size() == 1;
     op_types[entry.filename().string()] = one ? model.graph().node(0).op_type() : "";
@@ -261,6 +277,10 @@ std::vector<CaseFolder> FindCaseFolders(const std::string& root) {
     folders.push_back({name, expanded ? original->second : op_type, expanded});
   }
   return folders;
+}
+
+bool AreDocumentedCases() {
+  return !fs::exists(fs::path(kOnnxNodeTests) / "test_qlinearmatmul_2D_int8_float32");
 }
 
 std::vector<NodeCase> ReadCases(const std::string& folder, const std::string& root) {

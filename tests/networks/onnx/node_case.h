@@ -69,6 +69,10 @@ std::vector<CaseFolder> FindCaseFolders(const std::string& root = kOnnxNodeTests
 // The tensor in a file. Throws std::runtime_error in one line as ReadCases.
 OnnxTensor ReadTensor(const std::filesystem::path& path);
 
+// Whether the installed cases are those that docs/onnx.md counts, of ONNX 1.12. ONNX 1.17 has
+// others.
+bool AreDocumentedCases();
+
 // The cases of a folder that is not expanded, one for each of its data sets. Throws
 // std::runtime_error in one line when a file is missing, broken or of a type that is not supported
 // here.

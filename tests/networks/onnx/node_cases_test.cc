@@ -240,7 +240,7 @@ class OnnxNodeTest : public testing::Test {
     ASSERT_TRUE(LeastImported().contains(op_type))
         << "add it to the table of docs/onnx.md with " << imported_["reference in f64"];
     for (const Target& target : Targets()) {
-      if (IsLeftOut(target, op_type)) continue;
+      if (IsLeftOut(target, op_type) || !AreDocumentedCases()) continue;
       EXPECT_GE(imported_[target.name()], LeastImportedOn(target.backend, op_type))
           << target.name();
     }
