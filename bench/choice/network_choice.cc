@@ -26,15 +26,15 @@ namespace {
 constexpr std::string_view kBackend = "onednn";
 constexpr int kRounds = 7;
 // A variant is dropped if its first step takes this much longer than the fastest one's.
-constexpr double kHopeless = 1.5;
+constexpr double kHopelessStep = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
 // The variants to request for every convolution in every pass; none: the backend's choice.
-using Variants = std::vector<std::string>;
+using VariantNames = std::vector<std::string>;
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
-const std::vector<std::vector<Variants>> kFamilies = {
+const std::vector<std::vector<VariantNames>> kFamilies = {
     {{}, {"onednn-winograd"}},
     {{"onednn-blocked"}, {"onednn-winograd", "onednn-blocked"}},
     {{"onednn-nhwc"}}};
@@ -120,7 +120,7 @@ class NetworkRace {
   std::pair<WorkloadOptions, std::string> Run() {
     std::vector<Entry> entries = {{0, {}}};  // of the contenders
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
-      for (const Variants& candidate : kFamilies[family]) {
+      for (const VariantNames& candidate : kFamilies[family]) {
         if (candidate.empty()) continue;  // the first contender's
         if (Enter(VariantsBy([&](const Layer&) { return candidate; })))
           entries.push_back({family, candidate});
@@ -130,7 +130,7 @@ class NetworkRace {
     const std::vector<VariantTimes> times = Times();
     const std::size_t best = FastestStep(times);
     std::vector<VariantTimes> relatives;
-    std::vector<Variants> candidates;
+    std::vector<VariantNames> candidates;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].family != entries[best].family) continue;
       relatives.push_back(times[i]);
@@ -149,12 +149,12 @@ class NetworkRace {
  private:
   struct Entry {
     std::size_t family;
-    Variants candidate;
+    VariantNames candidate;
   };
 
   template <typename WayOf>
-  std::map<LayerPass, Variants> VariantsBy(WayOf way_of) const {
-    std::map<LayerPass, Variants> variants;
+  std::map<LayerPass, VariantNames> VariantsBy(WayOf way_of) const {
+    std::map<LayerPass, VariantNames> variants;
     for (const Layer& layer : layers_) {
       for (const Pass pass : kAllPasses) variants[{layer.name, pass}] = way_of(layer);
     }
@@ -162,7 +162,7 @@ class NetworkRace {
   }
 
   // Whether the plan differs from those being compared, and fits in memory with them.
-  bool Enter(std::map<LayerPass, Variants> variants) {
+  bool Enter(std::map<LayerPass, VariantNames> variants) {
     WorkloadOptions options = options_;
     options.variants = std::move(variants);
     Workload planned = PlanWorkload(options, training_);
@@ -187,7 +187,7 @@ class NetworkRace {
       double least = contenders_.front()->times().step.back();
       for (const auto& one : contenders_) least = std::min(least, one->times().step.back());
       for (std::size_t i = 1; i < contenders_.size(); ++i) {
-        in_race[i] = contenders_[i]->times().step.back() <= kHopeless * least;
+        in_race[i] = contenders_[i]->times().step.back() <= kHopelessStep * least;
       }
     }
   }

@@ -211,7 +211,7 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   return ExitStatusOf(cases);
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureBenchmarks(CommandParser& parser) {
   auto options = std::make_shared<BenchOptions>();
   parser.Add("--problem", options->problems,
              "run this problem on every backend, e.g. conv/n8c64h56w56k64r3s3u1v1p1q1; a text that "
@@ -232,7 +232,8 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kBench(
-    {"bench", "networks' stages and kernels as Google Benchmark cases, with its flags", Configure,
+    {"bench", "networks' stages and kernels as Google Benchmark cases, with its flags",
+     ConfigureBenchmarks,
      "topdnn bench --problem conv/n1c64h28w28k64r3s3u1v1p1q1 --benchmark_filter=forward"});
 
 }  // namespace

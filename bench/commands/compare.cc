@@ -96,7 +96,7 @@ int RunCompare(const CompareOptions& options) {
   return fail_above && comparison.SlowerThan(*fail_above) ? kExitWrong : kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureCompare(CommandParser& parser) {
   auto options = std::make_shared<CompareOptions>();
   parser.Require("A FILE", options->a,
                  "a profile's JSON, a sweep's folder, a trace's JSON, or Google Benchmark's JSON");
@@ -121,7 +121,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kCompare({"compare",
                                     "which stages differ between two results, and by how much",
-                                    Configure, "topdnn compare before.json after.json"});
+                                    ConfigureCompare, "topdnn compare before.json after.json"});
 
 }  // namespace
 

@@ -33,7 +33,7 @@ int PrintCompletion(const std::string& kind) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureCompletion(CommandParser& parser) {
   auto kind = std::make_shared<std::string>();
   parser.Require("KIND bash|zsh|man", *kind, "bash, zsh, or man for the manual page");
   return [kind] { return PrintCompletion(*kind); };
@@ -41,7 +41,8 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kCompletion(
     {"completion", "a script that completes the command line in a shell, or the manual page",
-     Configure, "topdnn completion bash > ~/.local/share/bash-completion/completions/topdnn"});
+     ConfigureCompletion,
+     "topdnn completion bash > ~/.local/share/bash-completion/completions/topdnn"});
 
 }  // namespace
 

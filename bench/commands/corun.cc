@@ -201,7 +201,7 @@ int RunCorunCommand(const CorunOptions& options) {
   }
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureCorun(CommandParser& parser) {
   auto options = std::make_shared<CorunOptions>();
   parser.Add("--workload WORDS", options->workloads,
              "what runs at once, one text for each: 'NET train|infer [batch N] [threads N] "
@@ -237,7 +237,7 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kCorun(
-    {"corun", "what workloads that run at once cost each other, stage by stage", Configure,
+    {"corun", "what workloads that run at once cost each other, stage by stage", ConfigureCorun,
      "topdnn corun --workload 'cnn train batch 32' 'probe dram' --json corun.json"});
 
 }  // namespace

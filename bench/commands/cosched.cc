@@ -232,7 +232,7 @@ CoschedResult Prepare(const CoschedOptions& options) {
   return result;
 }
 
-int Report(const CoschedOptions& options, const CoschedResult& result) {
+int ShowResult(const CoschedOptions& options, const CoschedResult& result) {
   std::FILE* const stream = options.json == kStandardOutput ? stderr : stdout;
   fmt::print(stream, "{}", CoschedText(result, kJobsShown, DetectStyle(stream)));
   if (!options.json.empty()) WriteFileAtomically(options.json, JsonText(CoschedJson(result)));
@@ -274,10 +274,10 @@ int RunCosched(const CoschedOptions& options) {
   CompareSpeeds(result);
   result.complete = !Interrupted();
   line.Erase();
-  return Report(options, result);
+  return ShowResult(options, result);
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureCosched(CommandParser& parser) {
   auto options = std::make_shared<CoschedOptions>();
   parser.Add("--policy NAME,...", options->policies,
              "policies to compare: fcfs, uncontrolled, static, proportional, equal, or all");
@@ -317,7 +317,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kCosched(
     {"cosched", "compares policies that divide the CPUs among jobs, on this machine or simulated",
-     Configure, "topdnn cosched --policy all --jobs 8 --json cosched.json"});
+     ConfigureCosched, "topdnn cosched --policy all --jobs 8 --json cosched.json"});
 
 }  // namespace
 

@@ -168,7 +168,7 @@ int RunEfficiency(const EfficiencyOptions& options) {
   return failed ? kExitWrong : kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureEfficiency(CommandParser& parser) {
   auto options = std::make_shared<EfficiencyOptions>();
   options->workload.default_batch = 8;
   parser.AddList("networks", options->networks, "NET ...",
@@ -188,7 +188,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kEfficiency(
     {"efficiency", "whole networks' share of the ceiling, as papers on accelerators report it",
-     Configure, "topdnn efficiency resnet50 --batch 8"});
+     ConfigureEfficiency, "topdnn efficiency resnet50 --batch 8"});
 
 }  // namespace
 

@@ -51,7 +51,7 @@ int RunExport(ExportOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureExport(CommandParser& parser) {
   auto options = std::make_shared<ExportOptions>();
   parser.RequireNetwork(options->request.network);
   parser.Require("FILE FILE", options->path, "the .onnx file to write");
@@ -68,8 +68,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunExport(*options); };
 }
 
-const CommandRegistration kExport({"export", "a network and its weights as an ONNX file", Configure,
-                                   "topdnn export cnn cnn.onnx"});
+const CommandRegistration kExport({"export", "a network and its weights as an ONNX file",
+                                   ConfigureExport, "topdnn export cnn cnn.onnx"});
 
 }  // namespace
 

@@ -132,7 +132,7 @@ int RunFleet(const FleetCommand& options) {
   return options.action == "status" ? ShowStatus(options) : Collect(options);
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureFleet(CommandParser& parser) {
   auto options = std::make_shared<FleetCommand>();
   parser.Require("ACTION submit|status|collect", options->action,
                  "submit the jobs of a study, show how far they are, or collect what is finished");
@@ -171,7 +171,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunFleet(*options); };
 }
 
-const CommandRegistration kFleet({"fleet", "a sweep on the nodes of a cluster, by Slurm", Configure,
+const CommandRegistration kFleet({"fleet", "a sweep on the nodes of a cluster, by Slurm",
+                                  ConfigureFleet,
                                   "topdnn fleet submit study --networks cnn --batch 32,128 "
                                   "--constraint icelake,genoa"});
 

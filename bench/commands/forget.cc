@@ -25,7 +25,7 @@ int RunForget() {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureForget(CommandParser& parser) {
   parser.AddFooter(
       "Removes selection.json (what --backend auto chose) and best.json (the best that this "
       "machine "
@@ -33,8 +33,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return RunForget;
 }
 
-const CommandRegistration kForget({"forget", "remove what earlier runs have remembered", Configure,
-                                   "topdnn forget"});
+const CommandRegistration kForget({"forget", "remove what earlier runs have remembered",
+                                   ConfigureForget, "topdnn forget"});
 
 }  // namespace
 

@@ -124,7 +124,7 @@ int RunInference(InferenceOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureInference(CommandParser& parser) {
   auto options = std::make_shared<InferenceOptions>();
   AddNetworkOptions(parser, options->workload);
   parser.Require("--input NAME=FILE.npy", options->inputs,
@@ -133,7 +133,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunInference(*options); };
 }
 
-const CommandRegistration kRun({"run", "one inference of a network on a given image", Configure,
+const CommandRegistration kRun({"run", "one inference of a network on a given image",
+                                ConfigureInference,
                                 "topdnn run model.onnx --input input=image.npy --output results"});
 
 }  // namespace

@@ -121,7 +121,7 @@ void PrintFidelity() {
   }
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureKernels(CommandParser& parser) {
   parser.AddFooter("Types: f32, bf16, and of int8 sources u8 and s8 (inference).");
   AddPluginOption(parser);
   const auto fidelity = std::make_shared<bool>(false);
@@ -142,7 +142,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kKernels({"kernels",
                                     "which operations work here, by pass, backend and type",
-                                    Configure, "topdnn kernels"});
+                                    ConfigureKernels, "topdnn kernels"});
 
 }  // namespace
 

@@ -190,7 +190,7 @@ int RunMachine(const MachineOptions& options) {
   return exit_status;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureMachine(CommandParser& parser) {
   auto options = std::make_shared<MachineOptions>();
   parser.AddFlag("--all", options->all,
                  "one line for each ceiling, with its spread and its reason");
@@ -201,7 +201,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kMachine({"machine",
                                     "this machine, its measured ceilings, and what can be counted",
-                                    Configure, "topdnn machine --json machine.json"});
+                                    ConfigureMachine, "topdnn machine --json machine.json"});
 
 }  // namespace
 

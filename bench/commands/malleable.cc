@@ -29,7 +29,7 @@ int RunMalleable(const MalleableOptions& options) {
   return options.is_job() ? RunMalleableJob(options) : RunMalleableStudy(options);
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureMalleable(CommandParser& parser) {
   auto options = std::make_shared<MalleableOptions>();
   AddWorkloadOptions(parser, options->workload);
   parser.AddFlag("--train", options->train, "training steps (default)");
@@ -52,7 +52,8 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kMalleable(
     {"malleable", "changes the number of threads of a running network, and what that costs",
-     Configure, "topdnn malleable lenet5 --train --batch 32 --changes 20 --json malleable.json"});
+     ConfigureMalleable,
+     "topdnn malleable lenet5 --train --batch 32 --changes 20 --json malleable.json"});
 
 }  // namespace
 

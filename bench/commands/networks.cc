@@ -64,7 +64,7 @@ int RunNetworks(const NetworksOptions& options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureNetworks(CommandParser& parser) {
   auto options = std::make_shared<NetworksOptions>();
   parser.Add("--json FILE", options->json,
              "write the list to this file as JSON; - is standard output");
@@ -72,8 +72,8 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kNetworks(
-    {"networks", "the networks that can be named: size, parameters, operations, source", Configure,
-     "topdnn networks"});
+    {"networks", "the networks that can be named: size, parameters, operations, source",
+     ConfigureNetworks, "topdnn networks"});
 
 }  // namespace
 

@@ -194,7 +194,7 @@ int RunPlan(PlanOptions options) {
   return failed ? kExitWrong : kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigurePlan(CommandParser& parser) {
   auto options = std::make_shared<PlanOptions>();
   AddWorkloadOptions(parser, options->workload);
   options->workload.reports_failures = true;
@@ -208,7 +208,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kPlan({"plan",
                                  "the stages, layouts, implementations and memory of a step",
-                                 Configure, "topdnn plan resnet50 --infer --batch 8"});
+                                 ConfigurePlan, "topdnn plan resnet50 --infer --batch 8"});
 
 }  // namespace
 

@@ -66,7 +66,7 @@ void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
   }
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureProfile(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
   AddWorkloadOptions(parser, options->workload);
   options->workload.reports_failures = true;
@@ -101,7 +101,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kProfile({"profile",
                                     "where a network's step spends its time, stage by stage",
-                                    Configure,
+                                    ConfigureProfile,
                                     "topdnn profile cnn --train --batch 64 --json out.json"});
 
 }  // namespace

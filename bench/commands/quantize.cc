@@ -203,7 +203,7 @@ int RunQuantize(QuantizeOptions options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureQuantize(CommandParser& parser) {
   auto options = std::make_shared<QuantizeOptions>();
   WorkloadOptions& workload = options->workload;
   workload.default_batch = 32;
@@ -235,7 +235,7 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kQuantize({"quantize", "a network in integers of 8 bits, as an ONNX file",
-                                     Configure,
+                                     ConfigureQuantize,
                                      "topdnn quantize trained.onnx int8.onnx --percentile 99.99"});
 
 }  // namespace

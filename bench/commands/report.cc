@@ -93,7 +93,7 @@ int RunReport(const ReportOptions& options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureReport(CommandParser& parser) {
   auto options = std::make_shared<ReportOptions>();
   parser.AddList(
       "results", options->results, "RESULT...",
@@ -105,7 +105,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kReport(
     {"report", "an HTML page of profiles, sweeps, comparisons, coruns, coscheds and traces",
-     Configure, "topdnn report out.json --html report.html"});
+     ConfigureReport, "topdnn report out.json --html report.html"});
 
 }  // namespace
 

@@ -156,7 +156,7 @@ int RunResults(const ResultsOptions& options) {
   return kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureResults(CommandParser& parser) {
   auto options = std::make_shared<ResultsOptions>();
   parser.Require("ACTION add|list|show|query|rebuild", options->action,
                  "add results, list them, show the JSON of one, query the index with SQL, or make "
@@ -169,8 +169,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunResults(*options); };
 }
 
-const CommandRegistration kResults({"results", "keep results, list them and query them", Configure,
-                                    "topdnn results add out.json"});
+const CommandRegistration kResults({"results", "keep results, list them and query them",
+                                    ConfigureResults, "topdnn results add out.json"});
 
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureScale(CommandParser& parser) {
   auto options = std::make_shared<ScaleOptions>();
   // Off by default: each number of ranks would draw other masks.
   options->workload.dropout = false;
@@ -46,7 +46,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kScale(
     {"scale", "data-parallel training over ranks: exposed communication, stragglers, scaling",
-     Configure, "topdnn scale cnn --batch 128 --json scale.json"});
+     ConfigureScale, "topdnn scale cnn --batch 128 --json scale.json"});
 
 }  // namespace
 

@@ -110,7 +110,7 @@ int RunStep(StepOptions options) {
   return kExitWrong;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureStep(CommandParser& parser) {
   auto options = std::make_shared<StepOptions>();
   options->workload.default_batch = 8;
   options->workload.momentum = 0.0;
@@ -123,8 +123,8 @@ std::function<int()> Configure(CommandParser& parser) {
   return [options] { return RunStep(*options); };
 }
 
-const CommandRegistration kStep({"step", "one training step, dumped to an npz archive", Configure,
-                                 "topdnn step cnn --batch 4 --dump step.npz"});
+const CommandRegistration kStep({"step", "one training step, dumped to an npz archive",
+                                 ConfigureStep, "topdnn step cnn --batch 4 --dump step.npz"});
 
 }  // namespace
 

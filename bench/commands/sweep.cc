@@ -86,7 +86,7 @@ int RunSweepCommand(const SweepCommand& options) {
   return ExitStatusOf({&index});
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureSweep(CommandParser& parser) {
   auto options = std::make_shared<SweepCommand>();
   AddSweepOptions(parser, options->cases);
   parser.Add("--max-time TIME", options->max_time,
@@ -103,8 +103,8 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kSweep(
-    {"sweep", "profiles every combination of networks, batch sizes, types, threads, ...", Configure,
-     "topdnn sweep --networks cnn --batch 32,128 --dtype f32,bf16 --out sweep"});
+    {"sweep", "profiles every combination of networks, batch sizes, types, threads, ...",
+     ConfigureSweep, "topdnn sweep --networks cnn --batch 32,128 --dtype f32,bf16 --out sweep"});
 
 }  // namespace
 

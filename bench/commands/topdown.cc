@@ -120,7 +120,7 @@ struct TopdownOptions {
   std::optional<std::string> json;
 };
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureTopdown(CommandParser& parser) {
   std::vector<std::string> cpus;
   for (const TopdownTable& table : TopdownTables()) cpus.push_back(table.cpu);
   auto options = std::make_shared<TopdownOptions>();
@@ -136,7 +136,8 @@ std::function<int()> Configure(CommandParser& parser) {
   };
 }
 
-const CommandRegistration kTopdown({"topdown", "Top-Down from counts recorded elsewhere", Configure,
+const CommandRegistration kTopdown({"topdown", "Top-Down from counts recorded elsewhere",
+                                    ConfigureTopdown,
                                     "topdnn topdown --cpu sapphire_rapids --events counts.json"});
 
 }  // namespace

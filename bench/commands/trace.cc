@@ -154,7 +154,7 @@ int RunTrace(const TraceOptions& options) {
   return measured.AnyMeasured() ? kExitGood : kExitNothing;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureTrace(CommandParser& parser) {
   auto options = std::make_shared<TraceOptions>();
   parser.AddList("LOG", options->words, "LOG|COMMAND...",
                  "the output of a program that ran with ONEDNN_VERBOSE=1, - for standard input; "
@@ -190,7 +190,8 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kTrace({"trace",
                                   "what a framework ran, read from oneDNN's log and measured here",
-                                  Configure, "topdnn trace --run -- python3 train.py --steps 2"});
+                                  ConfigureTrace,
+                                  "topdnn trace --run -- python3 train.py --steps 2"});
 
 }  // namespace
 

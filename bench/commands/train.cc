@@ -248,7 +248,7 @@ int RunTrain(TrainOptions options) {
   return Interrupted() ? kExitInterrupted : kExitGood;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureTrain(CommandParser& parser) {
   auto options = std::make_shared<TrainOptions>();
   options->workload.default_batch = 64;
   options->workload.learning_rate = 0.02;
@@ -274,7 +274,7 @@ std::function<int()> Configure(CommandParser& parser) {
 }
 
 const CommandRegistration kTrain(
-    {"train", "trains a network on real images: loss and test accuracy per epoch", Configure,
+    {"train", "trains a network on real images: loss and test accuracy per epoch", ConfigureTrain,
      "topdnn train lenet5 --epochs 2"});
 
 }  // namespace

@@ -150,7 +150,7 @@ int RunValidate(const ValidateOptions& options) {
   return status;
 }
 
-std::function<int()> Configure(CommandParser& parser) {
+std::function<int()> ConfigureValidate(CommandParser& parser) {
   auto options = std::make_shared<ValidateOptions>();
   parser.Add("--json FILE", options->json,
              "write the results to this file as JSON; - is standard output");
@@ -161,7 +161,7 @@ std::function<int()> Configure(CommandParser& parser) {
 
 const CommandRegistration kValidate(
     {"validate", "counters against known counts, and the memory experiment against known waits",
-     Configure, "topdnn validate --json validate.json"});
+     ConfigureValidate, "topdnn validate --json validate.json"});
 
 }  // namespace
 

@@ -198,10 +198,10 @@ void ImportCast(NodeImport& node) {
 
 constexpr char kEqualName[] = "equal", kGreaterName[] = "greater",
                kGreaterOrEqualName[] = "greater_or_equal", kLessName[] = "less",
-               kLessOrEqualName[] = "less_or_equal", kMaxName[] = "max", kMinName[] = "min",
+               kLessOrEqualName[] = "less_or_equal", kOrName[] = "max", kAndName[] = "min",
                kNotEqualName[] = "not_equal";
 
-const NodeRegistration kAnd("And", ImportLogic<kMinName>);
+const NodeRegistration kAnd("And", ImportLogic<kAndName>);
 const NodeRegistration kCast("Cast", ImportCast);
 const NodeRegistration kEqual("Equal", ImportComparison<kEqualName>);
 const NodeRegistration kGreater("Greater", ImportComparison<kGreaterName>);
@@ -211,7 +211,7 @@ const NodeRegistration kIsNan("IsNaN", ImportIsNan);
 const NodeRegistration kLess("Less", ImportComparison<kLessName>);
 const NodeRegistration kLessOrEqual("LessOrEqual", ImportComparison<kLessOrEqualName>);
 const NodeRegistration kNot("Not", ImportNot);
-const NodeRegistration kOr("Or", ImportLogic<kMaxName>);
+const NodeRegistration kOr("Or", ImportLogic<kOrName>);
 const NodeRegistration kWhere("Where", ImportWhere);
 const NodeRegistration kXor("Xor", ImportLogic<kNotEqualName>);
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "networks/onnx/binary_nodes.h"
+#include "networks/onnx/index_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -37,14 +38,6 @@ std::vector<int> AxesFrom(int first, const Shape& shape) {
   std::vector<int> axes(static_cast<std::size_t>(std::max(shape.rank() - first, 0)));
   std::iota(axes.begin(), axes.end(), first);
   return axes;
-}
-
-int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
-  const std::int64_t axis = node.node().Int("axis", otherwise);
-  if (axis < -shape.rank() || axis >= shape.rank()) {
-    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
-  }
-  return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
 }
 
 // Before opset 13 all dimensions from the axis on are one row.

@@ -235,19 +235,19 @@ void FoldReduceProd(NodeImport& node) {
   node.Produce(MakeTensor(shape, constant.type, {product}));
 }
 
-const ConstantNodeRegistration kAdd("Add", FoldAdd);
-const ConstantNodeRegistration kCast("Cast", FoldCast);
-const ConstantNodeRegistration kCeil("Ceil", FoldCeil);
-const ConstantNodeRegistration kConcat("Concat", FoldConcat);
-const ConstantNodeRegistration kConstant("Constant", FoldConstant);
-const ConstantNodeRegistration kConstantOfShape("ConstantOfShape", FoldConstantOfShape);
-const ConstantNodeRegistration kDiv("Div", FoldDiv);
-const ConstantNodeRegistration kFloor("Floor", FoldFloor);
-const ConstantNodeRegistration kGather("Gather", FoldGather);
-const ConstantNodeRegistration kMul("Mul", FoldMul);
-const ConstantNodeRegistration kReduceProd("ReduceProd", FoldReduceProd);
-const ConstantNodeRegistration kSlice("Slice", FoldSlice);
-const ConstantNodeRegistration kSub("Sub", FoldSub);
+const ConstantNodeRegistration kFoldAdd("Add", FoldAdd);
+const ConstantNodeRegistration kFoldCast("Cast", FoldCast);
+const ConstantNodeRegistration kFoldCeil("Ceil", FoldCeil);
+const ConstantNodeRegistration kFoldConcat("Concat", FoldConcat);
+const ConstantNodeRegistration kFoldConstant("Constant", FoldConstant);
+const ConstantNodeRegistration kFoldConstantOfShape("ConstantOfShape", FoldConstantOfShape);
+const ConstantNodeRegistration kFoldDiv("Div", FoldDiv);
+const ConstantNodeRegistration kFoldFloor("Floor", FoldFloor);
+const ConstantNodeRegistration kFoldGather("Gather", FoldGather);
+const ConstantNodeRegistration kFoldMul("Mul", FoldMul);
+const ConstantNodeRegistration kFoldReduceProd("ReduceProd", FoldReduceProd);
+const ConstantNodeRegistration kFoldSlice("Slice", FoldSlice);
+const ConstantNodeRegistration kFoldSub("Sub", FoldSub);
 
 }  // namespace
 

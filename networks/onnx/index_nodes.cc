@@ -15,6 +15,21 @@
 
 namespace topdnn {
 
+int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
+  const std::int64_t axis = node.node().Int("axis", otherwise);
+  if (axis < -shape.rank() || axis >= shape.rank()) {
+    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
+  }
+  return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
+}
+
+std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
+  if (index < -extent || index >= extent) {
+    throw UnsupportedNode(fmt::format("index {} of {} elements", index, extent));
+  }
+  return index < 0 ? index + extent : index;
+}
+
 ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank) {
   node.ReserveMemory(Shape{count}, DataType::kF64);
   std::vector<double> values(static_cast<std::size_t>(count));
@@ -38,14 +53,6 @@ ImportedValue AddGather(NodeImport& node, const ImportedValue& value,
 }
 
 namespace {
-
-int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
-  const std::int64_t axis = node.node().Int("axis", otherwise);
-  if (axis < -shape.rank() || axis >= shape.rank()) {
-    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
-  }
-  return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
-}
 
 ImportedValue AddTopK(NodeImport& node, const ImportedValue& value, const TopKSettings& settings) {
   const ValueId source = node.Plain(value);
@@ -164,13 +171,6 @@ void ImportOneHot(NodeImport& node) {
     result.type = values.type == DataType::kS64 ? kOnnxInt64 : kOnnxInt32;
   }
   node.Produce(std::move(result));
-}
-
-std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
-  if (index < -extent || index >= extent) {
-    throw UnsupportedNode(fmt::format("index {} of {} elements", index, extent));
-  }
-  return index < 0 ? index + extent : index;
 }
 
 void ImportGather(NodeImport& node) {

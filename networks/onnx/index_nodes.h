@@ -1,4 +1,4 @@
-// Layers that choose elements by their places, for translators that compose an operation of them.
+// Axes and positions of nodes, and layers that choose elements by their places.
 
 #ifndef TOPDNN_NETWORKS_ONNX_INDEX_NODES_H_
 #define TOPDNN_NETWORKS_ONNX_INDEX_NODES_H_
@@ -9,6 +9,14 @@
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
+
+// The node's attribute `axis`, or `otherwise` if it has none, as a dimension of the shape. Throws
+// UnsupportedNode outside it. Negative values count from the last dimension.
+int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
+
+// An index along a dimension as a position from its start. Throws UnsupportedNode outside it.
+// Negative values count from the end.
+std::int64_t PositionOf(std::int64_t index, std::int64_t extent);
 
 // The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
 // the extent 1 in all others.

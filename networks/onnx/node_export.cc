@@ -326,29 +326,29 @@ void WriteUnary(NodeExport& layer) {
   layer.Finish();
 }
 
-const NodeWriterRegistration kAdd("add", WriteAdd);
-const NodeWriterRegistration kBatchnorm("batchnorm", WriteBatchNorm);
-const NodeWriterRegistration kBias("bias", WriteBias);
-const NodeWriterRegistration kBinary("binary", WriteBinary);
-const NodeWriterRegistration kBoundedRelu("bounded_relu", WriteRelu);
-const NodeWriterRegistration kClip("clip", WriteClip);
-const NodeWriterRegistration kConcat("concat", WriteConcat);
-const NodeWriterRegistration kConv("conv", WriteConv);
-const NodeWriterRegistration kDropout("dropout", WriteDropout);
-const NodeWriterRegistration kFlatten("flatten", WriteFlatten);
-const NodeWriterRegistration kInnerProduct("inner_product", WriteInnerProduct);
-const NodeWriterRegistration kLrn("lrn", WriteLrn);
-const NodeWriterRegistration kMatMul("matmul", WriteMatMul);
-const NodeWriterRegistration kPool("pool", WritePool);
-const NodeWriterRegistration kReduce("reduce", WriteReduce);
-const NodeWriterRegistration kRelu("relu", WriteRelu);
-const NodeWriterRegistration kSlice("slice", WriteSlice);
-const NodeWriterRegistration kSoftmax("softmax", WriteSoftmax);
-const NodeWriterRegistration kHardSigmoid("hard_sigmoid", WriteHardSigmoid);
-const NodeWriterRegistration kResize("resize", WriteResize);
-const NodeWriterRegistration kSigmoid("sigmoid", WriteSigmoid);
-const NodeWriterRegistration kTranspose("transpose", WriteTranspose);
-const NodeWriterRegistration kUnary("unary", WriteUnary);
+const NodeWriterRegistration kWriteAdd("add", WriteAdd);
+const NodeWriterRegistration kWriteBatchnorm("batchnorm", WriteBatchNorm);
+const NodeWriterRegistration kWriteBias("bias", WriteBias);
+const NodeWriterRegistration kWriteBinary("binary", WriteBinary);
+const NodeWriterRegistration kWriteBoundedRelu("bounded_relu", WriteRelu);
+const NodeWriterRegistration kWriteClip("clip", WriteClip);
+const NodeWriterRegistration kWriteConcat("concat", WriteConcat);
+const NodeWriterRegistration kWriteConv("conv", WriteConv);
+const NodeWriterRegistration kWriteDropout("dropout", WriteDropout);
+const NodeWriterRegistration kWriteFlatten("flatten", WriteFlatten);
+const NodeWriterRegistration kWriteInnerProduct("inner_product", WriteInnerProduct);
+const NodeWriterRegistration kWriteLrn("lrn", WriteLrn);
+const NodeWriterRegistration kWriteMatMul("matmul", WriteMatMul);
+const NodeWriterRegistration kWritePool("pool", WritePool);
+const NodeWriterRegistration kWriteReduce("reduce", WriteReduce);
+const NodeWriterRegistration kWriteRelu("relu", WriteRelu);
+const NodeWriterRegistration kWriteSlice("slice", WriteSlice);
+const NodeWriterRegistration kWriteSoftmax("softmax", WriteSoftmax);
+const NodeWriterRegistration kWriteHardSigmoid("hard_sigmoid", WriteHardSigmoid);
+const NodeWriterRegistration kWriteResize("resize", WriteResize);
+const NodeWriterRegistration kWriteSigmoid("sigmoid", WriteSigmoid);
+const NodeWriterRegistration kWriteTranspose("transpose", WriteTranspose);
+const NodeWriterRegistration kWriteUnary("unary", WriteUnary);
 
 }  // namespace
 

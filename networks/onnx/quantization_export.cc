@@ -29,8 +29,8 @@ void WriteStep(NodeExport& layer) {
   layer.Finish();
 }
 
-const NodeWriterRegistration kQuantize("quantize", WriteStep);
-const NodeWriterRegistration kDequantize("dequantize", WriteStep);
+const NodeWriterRegistration kWriteQuantize("quantize", WriteStep);
+const NodeWriterRegistration kWriteDequantize("dequantize", WriteStep);
 
 // The scale of a layer's source if it is dequantized.
 std::optional<float> ScaleOfSource(const Graph& graph, const GraphNode& layer) {

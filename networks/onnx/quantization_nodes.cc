@@ -219,8 +219,8 @@ void FoldDequantize(NodeImport& node) {
 
 const NodeRegistration kQuantize("QuantizeLinear", ImportQuantize);
 const NodeRegistration kDequantize("DequantizeLinear", ImportDequantize);
-const ConstantNodeRegistration kFoldQuantize("QuantizeLinear", FoldQuantize);
-const ConstantNodeRegistration kFoldDequantize("DequantizeLinear", FoldDequantize);
+const ConstantNodeRegistration kFoldFoldQuantize("QuantizeLinear", FoldQuantize);
+const ConstantNodeRegistration kFoldFoldDequantize("DequantizeLinear", FoldDequantize);
 
 }  // namespace
 

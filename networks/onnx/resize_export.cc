@@ -55,7 +55,7 @@ void WriteInterpolate(NodeExport& layer) {
   layer.Finish();
 }
 
-const NodeWriterRegistration kInterpolate("interpolate", WriteInterpolate);
+const NodeWriterRegistration kWriteInterpolate("interpolate", WriteInterpolate);
 
 }  // namespace
 

@@ -16,13 +16,6 @@ namespace topdnn {
 
 namespace {
 
-std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
-  if (index < -extent || index >= extent) {
-    throw UnsupportedNode(fmt::format("index {} of {} elements", index, extent));
-  }
-  return index < 0 ? index + extent : index;
-}
-
 // The update, by its position in the updates, that replaces each element; -1: it stays.
 class Replacements {
  public:

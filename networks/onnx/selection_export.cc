@@ -40,8 +40,8 @@ void WriteGather(NodeExport& layer) {
   layer.Finish();
 }
 
-const NodeWriterRegistration kGather("gather", WriteGather);
-const NodeWriterRegistration kTopK("topk", WriteTopK);
+const NodeWriterRegistration kWriteGather("gather", WriteGather);
+const NodeWriterRegistration kWriteTopK("topk", WriteTopK);
 
 }  // namespace
 

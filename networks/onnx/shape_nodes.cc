@@ -217,13 +217,13 @@ const NodeRegistration kShape("Shape", ImportShape);
 const NodeRegistration kSqueeze("Squeeze", ImportSqueeze);
 const NodeRegistration kTranspose("Transpose", ImportTranspose);
 const NodeRegistration kUnsqueeze("Unsqueeze", ImportUnsqueeze);
-const ConstantNodeRegistration kFlattenOfConstants("Flatten", ImportFlatten);
-const ConstantNodeRegistration kIdentityOfConstants("Identity", ImportIdentity);
-const ConstantNodeRegistration kReshapeOfConstants("Reshape", ImportReshape);
-const ConstantNodeRegistration kShapeOfConstants("Shape", ImportShape);
-const ConstantNodeRegistration kSqueezeOfConstants("Squeeze", ImportSqueeze);
-const ConstantNodeRegistration kTransposeOfConstants("Transpose", ImportTranspose);
-const ConstantNodeRegistration kUnsqueezeOfConstants("Unsqueeze", ImportUnsqueeze);
+const ConstantNodeRegistration kFoldFlattenOfConstants("Flatten", ImportFlatten);
+const ConstantNodeRegistration kFoldIdentityOfConstants("Identity", ImportIdentity);
+const ConstantNodeRegistration kFoldReshapeOfConstants("Reshape", ImportReshape);
+const ConstantNodeRegistration kFoldShapeOfConstants("Shape", ImportShape);
+const ConstantNodeRegistration kFoldSqueezeOfConstants("Squeeze", ImportSqueeze);
+const ConstantNodeRegistration kFoldTransposeOfConstants("Transpose", ImportTranspose);
+const ConstantNodeRegistration kFoldUnsqueezeOfConstants("Unsqueeze", ImportUnsqueeze);
 
 }  // namespace
 

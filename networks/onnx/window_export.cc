@@ -80,9 +80,9 @@ void WritePoolNd(NodeExport& layer) {
   layer.Finish();
 }
 
-const NodeWriterRegistration kConvNd("conv_nd", WriteConvNd);
-const NodeWriterRegistration kConvTranspose("conv_transpose", WriteConvTranspose);
-const NodeWriterRegistration kPoolNd("pool_nd", WritePoolNd);
+const NodeWriterRegistration kWriteConvNd("conv_nd", WriteConvNd);
+const NodeWriterRegistration kWriteConvTranspose("conv_transpose", WriteConvTranspose);
+const NodeWriterRegistration kWritePoolNd("pool_nd", WritePoolNd);
 
 }  // namespace
 

@@ -15,8 +15,8 @@
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kBatch = 4;
-constexpr std::int64_t kClasses = 3;
+constexpr std::int64_t kCancelledBatch = 4;
+constexpr std::int64_t kCancelledClasses = 3;
 
 std::vector<std::string> NamesOf(const Graph& graph) {
   std::vector<std::string> names;
@@ -29,7 +29,7 @@ std::vector<std::string> NamesOf(const Graph& graph) {
 // Two linear bottlenecks with a shortcut, as in MobileNetV2, and layers that keep other shifts
 // effective: a ReLU, padding, a pooling, the output.
 Graph Bottlenecks() {
-  NetworkBuilder net("bottlenecks", {kBatch, {3, 6, 6}, kClasses});
+  NetworkBuilder net("bottlenecks", {kCancelledBatch, {3, 6, 6}, kCancelledClasses});
   ValueId x =
       net.BatchNorm("cancelled1", net.Conv("cancelled0", net.input(), {.outputs = 5, .kernel = 1}));
   const ValueId inner =
@@ -41,7 +41,7 @@ Graph Bottlenecks() {
   x = net.ConvNorm("before_pooling", x, {.outputs = 4, .kernel = 3, .padding = 1});
   x = net.Conv("to_output", net.AveragePool("pool", x, {.kernel = 2, .stride = 2}),
                {.outputs = 4, .kernel = 3});
-  net.Dense("dense", x, kClasses);
+  net.Dense("dense", x, kCancelledClasses);
   return std::move(net).Take();
 }
 
@@ -59,7 +59,7 @@ TEST(CancelledParametersTest, TheyDoNotChangeTheLossAndTheirGradientIsZero) {
   const auto plan = MakePlan(Bottlenecks(), request);
   plan->Allocate();
   InitializeParameters(*plan, 5);
-  plan->Write(plan->Find(BufferRole::kInput), NormalValues(6, kBatch * 3 * 6 * 6));
+  plan->Write(plan->Find(BufferRole::kInput), NormalValues(6, kCancelledBatch * 3 * 6 * 6));
   plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{2, 0, 1, 0});
   const auto loss = [&plan] {
     plan->Run();

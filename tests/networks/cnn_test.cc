@@ -15,9 +15,9 @@
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kBatch = 4;
+constexpr std::int64_t kCnnBatch = 4;
 
-Graph Cnn() { return FindNetwork("cnn")->build({kBatch, {3, 32, 32}, 10}); }
+Graph Cnn() { return FindNetwork("cnn")->build({kCnnBatch, {3, 32, 32}, 10}); }
 
 std::unique_ptr<Plan> MakeCnn(const std::string& backend, Optimizer optimizer = {}) {
   PlanRequest request;
@@ -27,14 +27,14 @@ std::unique_ptr<Plan> MakeCnn(const std::string& backend, Optimizer optimizer = 
   auto plan = MakePlan(Cnn(), request);
   plan->Allocate();
   InitializeParameters(*plan, 1);
-  plan->Write(plan->Find(BufferRole::kInput), NormalValues(2, kBatch * 3 * 32 * 32));
+  plan->Write(plan->Find(BufferRole::kInput), NormalValues(2, kCnnBatch * 3 * 32 * 32));
   plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1, 4, 1});
   return plan;
 }
 
 TEST(CnnTest, TotalsAreThoseOfTheTutorial) {
   const GraphTotals totals = Cnn().Totals();
-  EXPECT_EQ(totals.macs, 4548608 * kBatch);
+  EXPECT_EQ(totals.macs, 4548608 * kCnnBatch);
   EXPECT_EQ(totals.parameters, 122570);
 }
 
@@ -58,7 +58,7 @@ TEST(CnnTest, ATrainingStepHasEveryStage) {
   EXPECT_EQ(stages["inner_product backward_weights"], 2);
   EXPECT_EQ(stages["softmax_cross_entropy loss"], 1);
   EXPECT_EQ(stages["sgd update"], 5);
-  EXPECT_EQ(forward_flops, 2 * 4548608 * kBatch);
+  EXPECT_EQ(forward_flops, 2 * 4548608 * kCnnBatch);
 }
 
 // The first consumer settles the input's layout, so no stage reorders the input. On oneDNN the

@@ -16,11 +16,11 @@
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kBatch = 3;
-constexpr std::int64_t kClasses = 4;
+constexpr std::int64_t kGradientBatch = 3;
+constexpr std::int64_t kGradientClasses = 4;
 
 Graph Branching() {
-  NetworkBuilder net("branching", {kBatch, {3, 7, 7}, kClasses});
+  NetworkBuilder net("branching", {kGradientBatch, {3, 7, 7}, kGradientClasses});
   ValueId x = net.BatchNorm(
       "bn0", net.input());  // the gradient of the input is not needed for its parameters
   x = net.ConvNormRelu("conv1", x, {.outputs = 5, .kernel = 3, .padding = 1});
@@ -31,7 +31,7 @@ Graph Branching() {
   x = net.Concat("concat", {a, b, c});
   x = net.Add("twice", x, x);
   x = net.ConvRelu("conv4", x, {.outputs = 6, .kernel = 3, .stride = 2});
-  net.Dense("fc", net.GlobalAveragePool("mean", x), kClasses);
+  net.Dense("fc", net.GlobalAveragePool("mean", x), kGradientClasses);
   return std::move(net).Take();
 }
 
@@ -44,7 +44,7 @@ std::unique_ptr<Plan> MakeBranching(bool fuse) {
   auto plan = MakePlan(Branching(), request);
   plan->Allocate();
   InitializeParameters(*plan, 5);
-  plan->Write(plan->Find(BufferRole::kInput), NormalValues(6, kBatch * 3 * 7 * 7));
+  plan->Write(plan->Find(BufferRole::kInput), NormalValues(6, kGradientBatch * 3 * 7 * 7));
   plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 0, 2});
   return plan;
 }
@@ -93,10 +93,10 @@ TEST_P(GradientTest, ATrainingPlanUpdatesRunningStatistics) {
   // running variance 0.9 + 0.1 of its variance.
   const std::vector<double> input = plan->Read(plan->Find(BufferRole::kInput));
   double sum = 0;
-  for (std::int64_t n = 0; n < kBatch; ++n) {
+  for (std::int64_t n = 0; n < kGradientBatch; ++n) {
     for (std::int64_t i = 0; i < 49; ++i) sum += input[static_cast<std::size_t>(n * 147 + i)];
   }
-  const double mean = sum / (kBatch * 49);
+  const double mean = sum / (kGradientBatch * 49);
   EXPECT_EQ(plan->statistics()[0].layer, "bn0");
   EXPECT_NEAR(plan->Read(plan->statistics()[0].buffer)[0], 0.1 * mean, 1e-7);
 }

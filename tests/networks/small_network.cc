@@ -15,8 +15,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::int64_t kClasses = 10;
-constexpr std::int64_t kBatch = 2;
+constexpr std::int64_t kSmallClasses = 10;
+constexpr std::int64_t kSmallBatch = 2;
 
 double Largest(const std::vector<double>& values) {
   double largest = 0;
@@ -40,11 +40,11 @@ std::vector<std::string> NetworksOf(NetworkClass wanted) {
 std::unique_ptr<Plan> MakeSmall(const std::string& name, PlanRequest request, ParameterDraw draw) {
   const NetworkOffer& network = *FindNetwork(name);
   request.threads = 2;
-  auto plan = MakePlan(network.build({kBatch, network.small, kClasses}), request);
+  auto plan = MakePlan(network.build({kSmallBatch, network.small, kSmallClasses}), request);
   plan->Allocate();
   InitializeParameters(*plan, 1, draw);
   plan->Write(plan->Find(BufferRole::kInput),
-              NormalValues(2, static_cast<std::size_t>(kBatch * network.small.elements())));
+              NormalValues(2, static_cast<std::size_t>(kSmallBatch * network.small.elements())));
   if (request.training) plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1});
   return plan;
 }

@@ -24,13 +24,14 @@
 namespace topdnn {
 namespace {
 
-constexpr std::int64_t kBatch = 2, kClasses = 5;
+constexpr std::int64_t kTransposedBatch = 2, kTransposedClasses = 5;
 
 // Images of two axes, or volumes of three.
 Graph MakeGraph(std::size_t axes) {
   Graph graph("transposed");
   const SpatialAxis down{.extent = 9, .kernel = 3, .stride = 2, .pad_before = 1, .pad_after = 1};
-  ConvNdExtents e{.n = kBatch, .c = 3, .k = 8, .axes = std::vector<SpatialAxis>(axes, down)};
+  ConvNdExtents e{
+      .n = kTransposedBatch, .c = 3, .k = 8, .axes = std::vector<SpatialAxis>(axes, down)};
   const auto add = [&](const char* name, std::shared_ptr<const Op> op, ValueId from) {
     return graph.Add(name, std::move(op), {from});
   };
@@ -52,7 +53,7 @@ Graph MakeGraph(std::size_t axes) {
                                       InterpolateSettings{.interpolation = Interpolation::kLinear}),
       value);
   value = add("flat", std::make_shared<FlattenOp>(graph.shape(value)), value);
-  add("fc", std::make_shared<InnerProductOp>(graph.shape(value), kClasses), value);
+  add("fc", std::make_shared<InnerProductOp>(graph.shape(value), kTransposedClasses), value);
   return graph;
 }
 
