@@ -52,17 +52,21 @@ Shared ImagesOf(const std::filesystem::path& folder) {
   return read.emplace(folder, StartToRead(folder)).first->second;
 }
 
+std::unique_ptr<Dataset> Share(const std::shared_ptr<const DatasetPair>& pair,
+                               const Dataset& images) {
+  return std::make_unique<SharedDataset>(std::shared_ptr<const Dataset>(pair, &images));
+}
+
 }  // namespace
 
 void ReadAhead(const std::filesystem::path& folder) { ImagesOf(folder); }
 
 DatasetPair FolderImages(const std::filesystem::path& folder) {
   const std::shared_ptr<const DatasetPair> pair = ImagesOf(folder).get();
-  const auto part = [&pair](const std::unique_ptr<Dataset>& images) -> std::unique_ptr<Dataset> {
-    if (images == nullptr) return nullptr;
-    return std::make_unique<SharedDataset>(std::shared_ptr<const Dataset>(pair, images.get()));
-  };
-  return {part(pair->train), part(pair->test)};
+  DatasetPair shared;
+  if (pair->train) shared.train = Share(pair, *pair->train);
+  if (pair->test) shared.test = Share(pair, *pair->test);
+  return shared;
 }
 
 }  // namespace topdnn
