@@ -38,13 +38,13 @@ function open(ort, task, options) {
   return ort.InferenceSession.create(task.onnx, { ...ofAll, ...options });
 }
 
-// As timing.py: the median of at least four steps, after two steps of warm-up.
-async function medianMs(step, seconds) {
+// As median_ms of timing.py.
+async function medianMs(step, task) {
   await step();
   await step();
   const times = [];
-  const end = performance.now() + 1e3 * seconds;
-  while (performance.now() < end || times.length < 4) {
+  const end = performance.now() + 1e3 * task.seconds;
+  while (performance.now() < end || times.length < task.steps) {
     const start = performance.now();
     await step();
     times.push(performance.now() - start);
@@ -67,7 +67,7 @@ async function timeModes(ort, task) {
     if (result.dims[0] !== task.batch || !result.data.every(Number.isFinite)) {
       throw new Error(`${task.network} gave no scores of ${task.batch} images`);
     }
-    modes[mode] = await medianMs(() => session.run(feeds), task.seconds);
+    modes[mode] = await medianMs(() => session.run(feeds), task);
     await session.release();
   }
   return { modes };

@@ -9,8 +9,8 @@ update with momentum. In bf16 it uses autocast, with master weights in f32; infe
 weights in bf16.
 
 A mode is an execution and what is set with it: "compile, channels last, tcmalloc". If the task names
-no mode, all are timed, but those with an allocator's settings only where the rest is fastest. A mode
-that fails (no compiler, too old a version) is left out, and the reason goes to standard error.
+no mode, all are timed, but an allocator's settings only with the fastest of the others. A mode
+that fails (no compiler, too old a version) is left out, with the reason in "failed": {MODE: REASON}.
 """
 
 import ctypes.util
@@ -124,7 +124,7 @@ def time_mode(task, mode):
         step = training_step(model, images, labels, settings, bf16)
     else:
         step = inference_step(model, images, settings, bf16 and "bf16 weights" not in settings)
-    return median_ms(step, task["seconds"])
+    return median_ms(step, task)
 
 
 def allocator_of(mode):
@@ -144,14 +144,15 @@ def time_with_allocator(task, mode):
 
 
 def time_modes(task, modes):
-    times = {}
+    """The milliseconds of each mode, and why modes failed."""
+    times, failed = {}, {}
     for mode in modes:
         here = allocator_of(mode) == os.environ.get("TOPDNN_ALLOCATOR")
         try:
             times[mode] = time_mode(task, mode) if here else time_with_allocator(task, mode)
         except Exception as error:  # of PyTorch or of a compiler, of any class
-            print(f"{mode}: {str(error).strip().splitlines()[-1:]}", file=sys.stderr)
-    return times
+            failed[mode] = (str(error).strip() or repr(error)).splitlines()[-1][:100]
+    return times, failed
 
 
 def main():
@@ -160,13 +161,16 @@ def main():
     task = json.loads(sys.argv[1])
     torch.set_num_threads(task["threads"])
     executions = EXECUTIONS.get((task["pass"], task["type"]), ())
-    if task["modes"] is not None:
-        return {"modes": time_modes(task, task["modes"])}
     layouts = ("", f", {CHANNELS_LAST}")
-    times = time_modes(task, map("".join, itertools.product(executions, layouts)))
-    fastest = sorted(times, key=times.get)[:2]
-    named = itertools.product(fastest, ALLOCATORS)
-    return {"modes": times | time_modes(task, map(", ".join, named))}
+    every = task["modes"] is None
+    modes = map("".join, itertools.product(executions, layouts)) if every else task["modes"]
+    times, failed = time_modes(task, modes)
+    if every and times:
+        fastest = min(times, key=times.get)
+        more = time_modes(task, [f"{fastest}, {allocator}" for allocator in ALLOCATORS])
+        times |= more[0]
+        failed |= more[1]
+    return {"modes": times, "failed": failed}
 
 
 print(json.dumps(main()))

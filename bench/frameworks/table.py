@@ -5,11 +5,11 @@ from statistics import median
 OURS = "topdnn"
 
 
-def kept(trial):
-    """The modes of a trial {MODE: ms} that are timed in every round: the two fastest, or one if it
-    is 10 % faster than the next."""
-    fastest = sorted(trial, key=trial.get)[:2]
-    return [mode for mode in fastest if trial[mode] <= 1.1 * trial[fastest[0]]]
+def kept(trial, within, most):
+    """The modes of a trial {MODE: ms} that are timed in every round: those that take at most
+    `within` times as long as the fastest, and at most so many."""
+    fastest = sorted(trial, key=trial.get)[:most]
+    return [mode for mode in fastest if trial[mode] <= within * trial[fastest[0]]]
 
 
 def fastest_mode(modes):
@@ -41,7 +41,8 @@ def line_of(row):
     """The row as one line of the table."""
     start = f"{row['case']:33} "
     if "ratio" not in row:
-        return start + "n/a: " + row.get("reason", "no peer has this pass and type")
+        reasons = [f"{side}: {reason}" for side, reason in row["failed"].items()]
+        return start + "n/a: " + ("; ".join(reasons) or "no peer has this pass and type")
     ours, peer = row["sides"][OURS], row["sides"][row["peer"]]
     ratio = row["ratio"]
     return (
