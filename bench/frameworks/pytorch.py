@@ -83,7 +83,7 @@ def inference_step(model, images, settings, bf16):
         model = torch.jit.optimize_for_inference(model)
 
     def step():
-        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
             return model(images)
 
     return step
