@@ -3,7 +3,8 @@
   opencv.py TASK        {"modes": {MODE: milliseconds}}; TASK is described in `compare`
   opencv.py --version   {"framework": NAME} or {"absent": REASON}
 
-OpenCV neither trains nor computes in bf16. For these it prints no mode.
+OpenCV neither trains nor computes in bf16. For these it prints no mode. A network that it cannot
+read is in "failed": {MODE: REASON}.
 """
 
 import json
@@ -26,7 +27,10 @@ def main():
     if task["pass"] != "infer" or task["type"] != "f32":
         return {"modes": {}}
     cv2.setNumThreads(task["threads"])
-    net = cv2.dnn.readNetFromONNX(task["onnx"])
+    try:
+        net = cv2.dnn.readNetFromONNX(task["onnx"])
+    except cv2.error as error:  # an operation that this version lacks
+        return {"modes": {}, "failed": {"dnn": error.err.splitlines()[0][:100]}}
     batch, side = task["batch"], task["side"]
     images = numpy.random.default_rng(1).random((batch, 3, side, side), dtype=numpy.float32)
     net.setInput(images)

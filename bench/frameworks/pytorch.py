@@ -8,9 +8,10 @@ parameters as topdnn's network of the same name. A training step is forward, los
 update with momentum. In bf16 it uses autocast, with master weights in f32; inference also runs with
 weights in bf16.
 
-A mode is an execution and what is set with it: "compile, channels last, tcmalloc". If the task names
-no mode, all are timed, but an allocator's settings only with the fastest of the others. A mode
-that fails (no compiler, too old a version) is left out, with the reason in "failed": {MODE: REASON}.
+A mode is an execution and what is set with it: "compile, channels last, tcmalloc". If the task
+names no mode, all are timed, but an allocator's settings only with the fastest of the others. A
+mode that fails (no compiler, too old a version) is left out, with the reason in "failed": {MODE:
+REASON}.
 """
 
 import ctypes.util

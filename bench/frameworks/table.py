@@ -43,12 +43,10 @@ def line_of(row):
     if "ratio" not in row:
         reasons = [f"{side}: {reason}" for side, reason in row["failed"].items()]
         return start + "n/a: " + ("; ".join(reasons) or "no peer has this pass and type")
-    ours, peer = row["sides"][OURS], row["sides"][row["peer"]]
-    ratio = row["ratio"]
-    return (
-        f"{start}{ours['median']:9.2f} {peer['median']:9.2f} {row['unit']:3} {ratio['median']:6.3f} "
-        f"{ratio['min']:6.3f} to {ratio['max']:<6.3f} {ours['mode']:6} | {row['peer']}, {peer['mode']}"
-    )
+    ours, peer, ratio = row["sides"][OURS], row["sides"][row["peer"]], row["ratio"]
+    times = f"{ours['median']:9.2f} {peer['median']:9.2f} {row['unit']:3} {ratio['median']:6.3f} "
+    spread = f"{ratio['min']:6.3f} to {ratio['max']:<6.3f} "
+    return f"{start}{times}{spread}{ours['mode']:6} | {row['peer']}, {peer['mode']}"
 
 
 HEADING = (
