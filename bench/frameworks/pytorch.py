@@ -1,18 +1,29 @@
 """Times steps of a network in PyTorch, in each mode that may be the fastest on a CPU.
 
-  pytorch.py NETWORK PASS TYPE BATCH THREADS SECONDS    {"modes": {MODE: milliseconds}}
-  pytorch.py --version                                  {"framework": NAME} or {"absent": REASON}
+  pytorch.py TASK        {"modes": {MODE: milliseconds}}; TASK is described in `compare`
+  pytorch.py --version   {"framework": NAME} or {"absent": REASON}
 
 The networks are torchvision's, and the small CNN of TensorFlow's tutorial. Each must have as many
 parameters as topdnn's network of the same name. A training step is forward, loss, backward and an
-update with momentum. In bf16 it uses autocast, with master weights in f32.
+update with momentum. In bf16 it uses autocast, with master weights in f32; inference also runs with
+weights in bf16.
+
+A mode is an execution and what is set with it: "compile, channels last, tcmalloc". If the task
+names no mode, all are timed, but an allocator's settings only with the fastest of the others. A
+mode that fails (no compiler, too old a version) is left out, with the reason in "failed": {MODE:
+REASON}.
 """
 
+import ctypes.util
+import itertools
 import json
+import os
+import subprocess
 import sys
 
 from timing import median_ms
 
+sys.path.pop(0)  # this folder: torchvision imports a module named pytorch where there is one
 try:
     import torch
     import torchvision
@@ -31,74 +42,136 @@ def small_cnn():
     )
 
 
-# Maker, parameters, side of the image, classes.
+# Maker, parameters, classes.
 NETWORKS = {
-    "resnet50": (torchvision.models.resnet50, 25557032, 224, 1000),
+    "resnet50": (torchvision.models.resnet50, 25557032, 1000),
     "googlenet:bn": (
         lambda: torchvision.models.googlenet(aux_logits=False, init_weights=False),
         6624904,
-        224,
         1000,
     ),
-    "alexnet:one-tower": (torchvision.models.alexnet, 61100840, 224, 1000),
-    "cnn": (small_cnn, 122570, 32, 10),
+    "mobilenet_v2": (torchvision.models.mobilenet_v2, 3504872, 1000),
+    "alexnet:one-tower": (torchvision.models.alexnet, 61100840, 1000),
+    "cnn": (small_cnn, 122570, 10),
 }
 
+EXECUTIONS = {
+    ("infer", "f32"): ("eager", "jit", "jit for inference", "compile"),
+    ("infer", "bf16"): ("eager", "compile", "bf16 weights", "bf16 weights, compile"),
+    ("train", "f32"): ("eager", "compile", "fused SGD", "fused SGD, compile"),
+    ("train", "bf16"): ("eager", "compile", "fused SGD", "fused SGD, compile"),
+}
+CHANNELS_LAST = "channels last"
+# Huge pages: c10/core/impl/alloc_cpu.cpp of PyTorch 2 advises them for large tensors.
+HUGE_PAGES = {"THP_MEM_ALLOC_ENABLE": "1"}
+TCMALLOC = ctypes.util.find_library("tcmalloc_minimal")
+ALLOCATORS = {"huge pages": HUGE_PAGES}
+if TCMALLOC:
+    ALLOCATORS["tcmalloc"] = {"LD_PRELOAD": TCMALLOC}
+    ALLOCATORS["tcmalloc and huge pages"] = {"LD_PRELOAD": TCMALLOC, **HUGE_PAGES}
 
-def inference_modes(model, images, bf16, seconds):
+
+def inference_step(model, images, settings, bf16):
     model.eval()
-    with torch.no_grad():
-        if bf16:
-            with torch.cpu.amp.autocast(dtype=torch.bfloat16):
-                yield "autocast", median_ms(lambda: model(images), seconds)
-            model, images = model.bfloat16(), images.bfloat16()
-        else:
-            yield "eager", median_ms(lambda: model(images), seconds)
-        frozen = torch.jit.freeze(torch.jit.trace(model, images))
-        yield "jit", median_ms(lambda: frozen(images), seconds)
-        if not bf16:
-            tuned = torch.jit.optimize_for_inference(frozen)
-            yield "jit for inference", median_ms(lambda: tuned(images), seconds)
+    if "bf16 weights" in settings:
+        model, images = model.bfloat16(), images.bfloat16()
+    if "compile" in settings:
+        torch._inductor.config.freezing = True  # weights as constants, in oneDNN's own layouts
+        model = torch.compile(model)
+    if {"jit", "jit for inference"} & settings:
+        model = torch.jit.freeze(torch.jit.trace(model, images))
+    if "jit for inference" in settings:
+        model = torch.jit.optimize_for_inference(model)
+
+    def step():
+        with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            return model(images)
+
+    return step
 
 
-def training_modes(model, images, labels, bf16, seconds):
+def training_step(model, images, labels, settings, bf16):
     model.train()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    fused = {"fused": True} if "fused SGD" in settings else {}
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, **fused)
     loss_of = torch.nn.CrossEntropyLoss()
+    forward = torch.compile(model) if "compile" in settings else model
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        with torch.cpu.amp.autocast(enabled=bf16, dtype=torch.bfloat16):
-            scores = model(images)
+        with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            scores = forward(images)
         loss_of(scores.float(), labels).backward()
         optimizer.step()
 
-    yield "autocast" if bf16 else "eager", median_ms(step, seconds)
+    return step
+
+
+def time_mode(task, mode):
+    torch.manual_seed(1)
+    if hasattr(torch, "compiler"):
+        torch.compiler.reset()
+    settings = set(mode.split(", "))
+    make, parameters, classes = NETWORKS[task["network"]]
+    model = make()
+    if sum(p.numel() for p in model.parameters()) != parameters:
+        sys.exit(f"{task['network']} differs from topdnn's network of {parameters} parameters")
+    layout = torch.channels_last if CHANNELS_LAST in settings else torch.contiguous_format
+    model = model.to(memory_format=layout)
+    images = torch.randn(task["batch"], 3, task["side"], task["side"]).to(memory_format=layout)
+    bf16 = task["type"] == "bf16"
+    if task["pass"] == "train":
+        labels = torch.randint(0, classes, (task["batch"],))
+        step = training_step(model, images, labels, settings, bf16)
+    else:
+        step = inference_step(model, images, settings, bf16 and "bf16 weights" not in settings)
+    return median_ms(step, task)
+
+
+def allocator_of(mode):
+    return next((name for name in ALLOCATORS if mode.endswith(f", {name}")), None)
+
+
+def time_with_allocator(task, mode):
+    """Times the mode in another process, as an allocator is chosen before Python starts."""
+    allocator = allocator_of(mode)
+    child = subprocess.run(
+        [sys.executable, __file__, json.dumps({**task, "modes": [mode]})],
+        env={**os.environ, **ALLOCATORS[allocator], "TOPDNN_ALLOCATOR": allocator},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return json.loads(child.stdout)["modes"][mode]
+
+
+def time_modes(task, modes):
+    """The milliseconds of each mode, and why modes failed."""
+    times, failed = {}, {}
+    for mode in modes:
+        here = allocator_of(mode) == os.environ.get("TOPDNN_ALLOCATOR")
+        try:
+            times[mode] = time_mode(task, mode) if here else time_with_allocator(task, mode)
+        except Exception as error:  # of PyTorch or of a compiler, of any class
+            failed[mode] = (str(error).strip() or repr(error)).splitlines()[-1][:100]
+    return times, failed
 
 
 def main():
     if sys.argv[1:] == ["--version"]:
         return {"framework": f"PyTorch {torch.__version__}"}
-    network, which, dtype, batch, threads, seconds = sys.argv[1:]
-    torch.set_num_threads(int(threads))
-    torch.manual_seed(1)
-    make, parameters, side, classes = NETWORKS[network]
-    modes = {}
-    for layout in (torch.contiguous_format, torch.channels_last):
-        model = make()
-        if sum(p.numel() for p in model.parameters()) != parameters:
-            sys.exit(f"{network} differs from topdnn's network, which has {parameters} parameters")
-        model = model.to(memory_format=layout)
-        images = torch.randn(int(batch), 3, side, side).to(memory_format=layout)
-        labels = torch.randint(0, classes, (int(batch),))
-        bf16 = dtype == "bf16"
-        if which == "train":
-            timed = training_modes(model, images, labels, bf16, float(seconds))
-        else:
-            timed = inference_modes(model, images, bf16, float(seconds))
-        suffix = ", channels last" if layout == torch.channels_last else ""
-        modes.update({mode + suffix: ms for mode, ms in timed})
-    return {"modes": modes}
+    task = json.loads(sys.argv[1])
+    torch.set_num_threads(task["threads"])
+    executions = EXECUTIONS.get((task["pass"], task["type"]), ())
+    layouts = ("", f", {CHANNELS_LAST}")
+    every = task["modes"] is None
+    modes = map("".join, itertools.product(executions, layouts)) if every else task["modes"]
+    times, failed = time_modes(task, modes)
+    if every and times:
+        fastest = min(times, key=times.get)
+        more = time_modes(task, [f"{fastest}, {allocator}" for allocator in ALLOCATORS])
+        times |= more[0]
+        failed |= more[1]
+    return {"modes": times, "failed": failed}
 
 
 print(json.dumps(main()))

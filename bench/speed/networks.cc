@@ -27,11 +27,15 @@ struct StepCase {
 constexpr StepCase kStepCases[] = {
     {"resnet50", DataType::kF32, {1, 8, 32}, {8, 32}},
     {"resnet50", DataType::kBF16, {8, 32}, {8, 32}},
-    {"googlenet:bn", DataType::kF32, {8, 32}, {8, 32}},
+    {"googlenet:bn", DataType::kF32, {1, 8, 32}, {8, 32}},
+    {"googlenet:bn", DataType::kBF16, {8}, {}},
+    {"mobilenet_v2", DataType::kF32, {1, 8, 32}, {8}},
     {"alexnet", DataType::kF32, {8, 32}, {8, 32}},
-    {"alexnet:one-tower", DataType::kF32, {8, 32}, {8, 32}},  // what PyTorch calls AlexNet
+    {"alexnet:one-tower", DataType::kF32, {1, 8, 32}, {8, 32}},  // what PyTorch calls AlexNet
     {"cnn", DataType::kF32, {32, 128}, {32, 128}},
 };
+
+constexpr std::string_view kStepBackends[] = {"onednn", kAutoBackend};
 
 Findings TimeSteps(WorkloadOptions options, bool training) {
   Findings findings;
@@ -63,16 +67,18 @@ void AddNetworkSpeed(int threads, BenchmarkCases& cases) {
     for (const bool training : {false, true}) {
       for (const std::int64_t batch : training ? step.train_batches : step.infer_batches) {
         if (batch == 0) continue;
-        WorkloadOptions options;
-        options.network = step.network;
-        options.backend = kAutoBackend;
-        options.dtype = NameOf(step.type);
-        options.batch = batch;
-        options.threads = threads;
-        AddSpeedCase(
-            fmt::format("speed/step/{}/{}/{}/n{}/t{}", step.network, training ? "train" : "infer",
-                        options.dtype, batch, threads),
-            [options, training] { return TimeSteps(options, training); }, cases);
+        for (const std::string_view backend : kStepBackends) {
+          WorkloadOptions options;
+          options.network = step.network;
+          options.backend = backend;
+          options.dtype = NameOf(step.type);
+          options.batch = batch;
+          options.threads = threads;
+          AddSpeedCase(
+              fmt::format("speed/step/{}/{}/{}/n{}/{}/t{}", step.network,
+                          training ? "train" : "infer", options.dtype, batch, backend, threads),
+              [options, training] { return TimeSteps(options, training); }, cases);
+        }
       }
     }
   }
