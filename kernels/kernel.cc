@@ -1,5 +1,7 @@
 #include "kernels/kernel.h"
 
+#include <fmt/format.h>
+
 namespace topdnn {
 
 Kernel::Kernel(const KernelRequest& request) {
@@ -47,6 +49,18 @@ const KernelOperand* Kernel::Find(Arg arg) const {
     if (operand.arg == arg) return &operand;
   }
   return nullptr;
+}
+
+Execution ExecutionOf(const Kernel& kernel, const Op& op, const Execution& execution) {
+  Execution done = execution;
+  done.recomputes = op.MayRecompute(execution) && kernel.Find(Arg::kWorkspace) == nullptr;
+  return done;
+}
+
+std::string RecomputingRefusal(const KernelRequest& request, std::string_view whose) {
+  if (!request.execution.recomputes || !request.op->MayRecompute(request.execution)) return {};
+  return fmt::format("{} of {} need the workspace of forward, and this computation has none", whose,
+                     request.op->kind());
 }
 
 }  // namespace topdnn

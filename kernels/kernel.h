@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -108,6 +109,14 @@ class Kernel {
 struct Refusal {
   std::string reason;
 };
+
+// The computation that `kernel` does when it was asked for `execution` of `op`: it recomputes if it
+// leaves out the workspace.
+Execution ExecutionOf(const Kernel& kernel, const Op& op, const Execution& execution);
+
+// For a backend (`whose` in the message) that always keeps the workspace: the reason why it cannot
+// serve a request without one. Empty when it can.
+std::string RecomputingRefusal(const KernelRequest& request, std::string_view whose);
 
 using KernelOrRefusal = std::variant<std::unique_ptr<Kernel>, Refusal>;
 using KernelMaker = std::function<KernelOrRefusal(const KernelRequest& request)>;

@@ -145,12 +145,18 @@ void KernelProblem::RunReference() {
     forward = ReferenceFor(op_, ForwardOf(execution_));
     forward_tensors = TensorsFor(*forward, forward_inputs_);
     RunOn(*forward, forward_tensors);
+    // Also what a kernel that recomputes reads instead of the workspace.
+    for (const Execution& form : {execution_, Recomputing(execution_)}) {
+      for (const Operand& operand : op_->Operands(form)) {
+        const auto made = forward_tensors.find(operand.arg);
+        if (operand.direction == Direction::kOut || made == forward_tensors.end()) continue;
+        if (operand.arg == Arg::kWorkspace) continue;
+        inputs_[operand.arg] = ToDouble(made->second.desc(), made->second.data());
+      }
+    }
     for (const KernelOperand& operand : kernel->operands()) {
       const auto made = forward_tensors.find(operand.arg);
       if (operand.direction == Direction::kOut || made == forward_tensors.end()) continue;
-      if (operand.arg != Arg::kWorkspace) {
-        inputs_[operand.arg] = ToDouble(made->second.desc(), made->second.data());
-      }
       tensors[operand.arg] = std::move(made->second);
     }
   }
@@ -166,14 +172,18 @@ void KernelProblem::RunReference() {
 }
 
 std::size_t KernelProblem::BytesNeeded(const Op& op, const Execution& execution) {
-  double bytes = 0;
-  for (const Operand& operand : op.Operands(execution)) {
-    // While values are stored: values as double and positions, 8 bytes each, and the operand itself
-    // with room for padded blocks.
-    bytes += static_cast<double>(operand.shape.elements()) *
-             (2 * 8.0 + 2.0 * static_cast<double>(SizeOf(operand.type)));
+  double most = 0;
+  for (const Execution& form : {execution, Recomputing(execution)}) {
+    double bytes = 0;
+    for (const Operand& operand : op.Operands(form)) {
+      // While values are stored: values as double and positions, 8 bytes each, and the operand
+      // itself with room for padded blocks.
+      bytes += static_cast<double>(operand.shape.elements()) *
+               (2 * 8.0 + 2.0 * static_cast<double>(SizeOf(operand.type)));
+    }
+    most = std::max(most, bytes);
   }
-  return static_cast<std::size_t>(bytes);
+  return static_cast<std::size_t>(most);
 }
 
 CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kernel,

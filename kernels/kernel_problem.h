@@ -25,6 +25,7 @@ class KernelProblem {
 
   const std::shared_ptr<const Op>& op() const { return op_; }
   const Execution& execution() const { return execution_; }
+  // Also those of a kernel that recomputes (Execution::recomputes).
   const Values& inputs() const { return inputs_; }
   // Operands of the forward pass that writes the workspace of this pass; empty if it reads none.
   const Values& forward_inputs() const { return forward_inputs_; }

@@ -43,6 +43,7 @@ inline std::string LoopsRefusal(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32) {
     return fmt::format("the loops compute in f32, not {}", NameOf(request.execution.type));
   }
+  if (std::string why = RecomputingRefusal(request, "the loops"); !why.empty()) return why;
   return RowMajorRefusal(request, "a loop");
 }
 

@@ -117,6 +117,9 @@ Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error);
 // Runs the body of a maker at the request's thread width and turns oneDNN's error into a Refusal.
 template <typename Body>
 KernelOrRefusal Offer(const KernelRequest& request, Body body) {
+  if (std::string why = RecomputingRefusal(request, "oneDNN's passes"); !why.empty()) {
+    return Refusal{std::move(why)};
+  }
   const ThreadWidth width(request.threads);
   try {
     return body();

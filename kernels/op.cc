@@ -59,6 +59,12 @@ std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullp
 
 std::shared_ptr<const Op> Op::FoldedWith(const Op& /*next*/) const { return nullptr; }
 
+bool Op::MayRecompute(const Execution& execution) const {
+  Execution with_workspace = execution;
+  with_workspace.recomputes = false;
+  return Find(with_workspace, Arg::kWorkspace) && !Find(Recomputing(execution), Arg::kWorkspace);
+}
+
 double Op::MagnitudeOfDst(const Execution& /*execution*/,
                           const std::function<std::vector<double>(Arg)>& /*values*/) const {
   return 0;

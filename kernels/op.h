@@ -113,9 +113,18 @@ struct Execution {
   Pass pass = Pass::kForward;
   bool training = true;  // forward also writes what backward reads
   DataType type = DataType::kF32;
+  // Forward saves no workspace; backward reads src and dst and computes again what it needs
+  // (TensorFlow's max pooling and LRN). Only operations whose operands then have no workspace can.
+  bool recomputes = false;
 
   bool operator==(const Execution&) const = default;
 };
+
+// `execution` without a workspace.
+constexpr Execution Recomputing(Execution execution) {
+  execution.recomputes = true;
+  return execution;
+}
 
 // The element types of an operation with weights, for one type of computation.
 struct OperandTypes {
@@ -207,6 +216,8 @@ class Op {
   virtual bool AddsConstantLast() const { return false; }
 
   bool Has(const Execution& execution) const { return !Operands(execution).empty(); }
+  // Whether `execution` has a workspace that a kernel may leave out (Execution::recomputes).
+  bool MayRecompute(const Execution& execution) const;
   // The operand in the role `arg`, or nothing.
   std::optional<Operand> Find(const Execution& execution, Arg arg) const;
 

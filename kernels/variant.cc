@@ -52,7 +52,10 @@ std::optional<Variant> FindVariant(std::string_view name) {
 
 std::optional<KernelRequest> RequestOf(const Variant& variant, std::shared_ptr<const Op> op,
                                        const Execution& execution, int threads) {
-  if (!variant.kind.empty() && variant.kind != op->kind()) return std::nullopt;
+  if (!variant.kinds.empty() &&
+      std::find(variant.kinds.begin(), variant.kinds.end(), op->kind()) == variant.kinds.end()) {
+    return std::nullopt;
+  }
   if (std::find(variant.types.begin(), variant.types.end(), execution.type) ==
       variant.types.end()) {
     return std::nullopt;

@@ -22,8 +22,8 @@ struct Variant {
   std::string name;     // "onednn-nhwc"
   std::string backend;  // "onednn"
   std::string algorithm = {};
-  // The only operation that the variant is for. Empty: all operations.
-  std::string kind = {};
+  // The operations that the variant is for. Empty: all operations.
+  std::vector<std::string> kinds = {};
   // The element types that the variant is for.
   std::vector<DataType> types = {DataType::kF32};
   // The layout of every activation of `shape` (an operand of four dimensions that is not a

@@ -12,8 +12,9 @@ namespace {
 constexpr Pass kBackwardPasses[] = {Pass::kBackwardData, Pass::kBackwardWeights};
 
 bool BackwardReads(const Op& op, Arg arg) {
-  return std::any_of(std::begin(kBackwardPasses), std::end(kBackwardPasses),
-                     [&](Pass pass) { return op.Find({pass}, arg).has_value(); });
+  return std::any_of(std::begin(kBackwardPasses), std::end(kBackwardPasses), [&](Pass pass) {
+    return op.Find({pass}, arg) || op.Find(Recomputing({pass}), arg);
+  });
 }
 
 constexpr const char* kResultIsOutput =

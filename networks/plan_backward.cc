@@ -129,7 +129,8 @@ class BackwardPlanner {
 
   void PlanPass(const ForwardUnit& unit, const BackwardOp& step, Pass pass) {
     const std::string& name = draft_.NodeAt(step.node).name;
-    const Execution execution = draft_.ExecutionOf(pass);
+    Execution execution = draft_.ExecutionOf(pass);
+    execution.recomputes = draft_.recomputing.contains(step.node);
     Offered offered = draft_.Choose(name, step.op, execution, PreferencesOf(unit, step, execution));
     bound_.clear();
     parameters_.clear();
@@ -152,6 +153,7 @@ class BackwardPlanner {
   LayoutPreferences PreferencesOf(const ForwardUnit& unit, const BackwardOp& step,
                                   const Execution& execution) const {
     LayoutPreferences preferences;
+    if (execution.recomputes) preferences.backend = draft_.forward_backend.at(step.node);
     Layouts preferred;
     Layouts without_parameters;
     for (const Operand& operand : step.op->Operands(execution)) {

@@ -65,6 +65,7 @@ class PlanDraft {
   std::map<std::pair<int, Arg>, BufferId> saved;  // written by forward, read by backward; per node
   std::vector<PlanStatistic> statistics;
   std::map<int, std::string> forward_backend;  // backend of a node's forward kernel
+  std::set<int> recomputing;  // nodes whose forward kernel saves no workspace for its backward one
   // The descriptors that the forward kernel needs for a node's parameter, and those of its
   // gradient.
   std::map<std::pair<int, Arg>, TensorDesc> forward_parameters;

@@ -97,6 +97,8 @@ class ForwardPlanner {
     for (const KernelOperand& operand : offered.kernel->operands()) {
       if (!IsSource(operand.arg)) Bind(index, operand);
     }
+    execution = ExecutionOf(*offered.kernel, *unit.op, execution);
+    if (execution.recomputes) draft_.recomputing.insert(unit.node);
     Stage stage =
         MakeStage(name, StagePass::kForward, unit.op, execution, std::move(offered), bound_);
     for (const int node : unit.fused) stage.fused.push_back(draft_.NodeAt(node).name);

@@ -72,7 +72,6 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
   made->backend_ = backend;
   made->algorithm_ = request.algorithm;
   made->threads_ = request.threads;
-  made->work_ = problem.op()->WorkIn(problem.execution());
   const ThreadWidth width(request.threads);
   if (problem.ReadsWorkspace()) {
     KernelRequest forward = request;
@@ -82,11 +81,18 @@ std::variant<std::unique_ptr<KernelCase>, Refusal> KernelCase::MakeFrom(
     KernelOrRefusal answer = MakeKernel(backend, forward);
     if (auto* refusal = std::get_if<Refusal>(&answer)) return std::move(*refusal);
     made->forward_ = std::get<std::unique_ptr<Kernel>>(std::move(answer));
-    request.layouts[Arg::kWorkspace] = made->forward_->Find(Arg::kWorkspace)->desc.layout;
+    const KernelOperand* const workspace = made->forward_->Find(Arg::kWorkspace);
+    if (workspace != nullptr) {
+      request.layouts[Arg::kWorkspace] = workspace->desc.layout;
+    } else {
+      made->forward_ = nullptr;  // backward recomputes from the problem's inputs
+    }
   }
   KernelOrRefusal answer = MakeKernel(backend, request);
   if (auto* refusal = std::get_if<Refusal>(&answer)) return std::move(*refusal);
   made->kernel_ = std::get<std::unique_ptr<Kernel>>(std::move(answer));
+  made->work_ =
+      problem.op()->WorkIn(ExecutionOf(*made->kernel_, *problem.op(), problem.execution()));
   made->work_.bytes = CompulsoryBytes(*made->kernel_);
   if (made->forward_ != nullptr) {
     made->Bind(*made->forward_, backend, problem.forward_inputs(), made->forward_memory_);

@@ -203,7 +203,8 @@ class DepthwiseEigen : public eigen::EigenKernel {
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
         pass_(request.execution.pass) {
-    if (pass_ == Pass::kBackwardWeights) ReserveScratch(request.threads * e_.r * e_.s * e_.k);
+    const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
+    if (sums_bias) ReserveScratch(request.threads * e_.k);
   }
 
  private:
@@ -219,7 +220,7 @@ class DepthwiseEigen : public eigen::EigenKernel {
         return;
       case Pass::kBackwardWeights:
         functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
-                                               Scratch(), Data(Arg::kDiffWeights));
+                                               Data(Arg::kDiffWeights));
         if (epilogue_.bias) {
           functions().column_sums(pool(), e_.n * e_.oh * e_.ow, e_.k, Data(Arg::kDiffDst),
                                   Scratch(), Data(Arg::kDiffBias));
@@ -305,14 +306,14 @@ const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
-                         "im2col of a shard, then a contraction that accumulates; depthwise and "
-                         "groups are ours (weights are stored by group)",
+                         "im2col of a shard, then a contraction that accumulates; depthwise as in "
+                         "depthwise_conv_grad_op.cc; groups are ours (weights are stored by group)",
                          "conv_grad_filter_ops.cc",
                          {Pass::kBackwardWeights}}),
 };
 
 const VariantRegistration kVariant(
-    {.name = "eigen-matmul", .backend = "eigen", .algorithm = "matmul", .kind = "conv"});
+    {.name = "eigen-matmul", .backend = "eigen", .algorithm = "matmul", .kinds = {"conv"}});
 
 }  // namespace
 

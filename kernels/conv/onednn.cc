@@ -137,11 +137,11 @@ Layout BlockedImages(const Shape& shape, bool /*chooses*/) {
 const KernelRegistration kRegistration("conv", "onednn", MakeConv);
 const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .backend = "onednn",
-                                    .kind = "conv",
+                                    .kinds = {"conv"},
                                     .types = {DataType::kF32, DataType::kBF16},
                                     .activations = BlockedImages});
 const VariantRegistration kWinograd(
-    {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kind = "conv"});
+    {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kinds = {"conv"}});
 
 }  // namespace
 

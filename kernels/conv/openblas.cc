@@ -168,7 +168,7 @@ const FidelityDeclaration kFidelity({"conv", "openblas", Fidelity::kSame,
 const VariantRegistration kVariant({.name = "openblas-parallel",
                                     .backend = "openblas",
                                     .algorithm = std::string(kParallel),
-                                    .kind = "conv"});
+                                    .kinds = {"conv"}});
 
 }  // namespace
 

@@ -53,22 +53,26 @@ struct Functions {
                              const float* weights, std::int64_t images, bool shares_product,
                              float* col, float* diff_src);
   // Depthwise: each input channel gives k / c output channels by itself; weights (R, S, K).
-  // `partial` holds (threads, R*S*K).
   void (*depthwise_forward)(Pool* pool, const Convolution& conv, const float* src,
                             const float* weights, const Epilogue& epilogue, float* dst);
   void (*depthwise_backward_data)(Pool* pool, const Convolution& conv, const float* diff_dst,
                                   const float* weights, float* diff_src);
   void (*depthwise_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
-                                     const float* diff_dst, float* partial, float* diff_weights);
+                                     const float* diff_dst, float* diff_weights);
   // dst (C) = sums of the columns of src (rows, C); `partial` holds (threads, C).
   void (*column_sums)(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
                       float* partial, float* dst);
 
-  // `winners` (N, OH, OW, C) may be null.
-  void (*max_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst,
-                   std::int32_t* winners);
-  void (*max_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
-                            const std::int32_t* winners, float* diff_src);
+  void (*max_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst);
+  // Finds the maxima again: `maxima` and `places` hold (N, OH, OW, C).
+  void (*max_pool_backward)(Pool* pool, const Pooling& pooling, const float* src,
+                            const float* diff_dst, float* maxima, std::int64_t* places,
+                            float* diff_src);
+  // By rows, whose winners are saved. `winners` (N, OH, OW, C) may be null forward.
+  void (*max_pool_rows)(Pool* pool, const Pooling& pooling, const float* src, float* dst,
+                        std::int32_t* winners);
+  void (*max_pool_rows_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
+                                 const std::int32_t* winners, float* diff_src);
   void (*average_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst);
   void (*average_pool_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
                                 float* diff_src);
@@ -81,11 +85,17 @@ struct Functions {
   void (*batchnorm_backward)(Pool* pool, const BatchNorm& norm, const float* src,
                              const float* diff_dst, float* diff_src, float* diff_scale,
                              float* diff_shift);
-  // Local response normalization. `scale` (rows, C) is what the backward pass reads; it may be
-  // null.
-  void (*lrn)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst, float* scale);
-  void (*lrn_backward)(Pool* pool, const ResponseNorm& norm, const float* src, const float* scale,
+  // Local response normalization: squares times a band matrix, which `norm.scratch` (C, C) holds.
+  // Backward computes the scale again.
+  void (*lrn)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst);
+  void (*lrn_backward)(Pool* pool, const ResponseNorm& norm, const float* src, const float* dst,
                        const float* diff_dst, float* diff_src);
+  // By rows. `scale` (rows, C) is what the backward pass reads; it may be null forward.
+  // `norm.scratch` holds (2 * threads, C).
+  void (*lrn_rows)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst,
+                   float* scale);
+  void (*lrn_rows_backward)(Pool* pool, const ResponseNorm& norm, const float* src,
+                            const float* scale, const float* diff_dst, float* diff_src);
   // dst = momentum * dst + (1 - momentum) * src.
   void (*moving_average)(Pool* pool, std::int64_t n, float momentum, const float* src, float* dst);
 

@@ -10,6 +10,7 @@
 #include "kernels/permutation.h"
 #include "kernels/registry.h"
 #include "kernels/thread_width.h"
+#include "kernels/variant.h"
 
 namespace topdnn::eigen {
 
@@ -76,9 +77,26 @@ std::optional<Refusal> SettleOneLayout(KernelRequest& request) {
   return std::nullopt;
 }
 
+std::optional<Refusal> SettleRows(KernelRequest& request) {
+  if (!request.LayoutOf(Arg::kWorkspace).is_any()) request.algorithm = kRows;
+  if (request.algorithm != kRows) {
+    request.execution.recomputes = request.op->MayRecompute(request.execution);
+  } else if (request.execution.recomputes) {
+    return Refusal{
+        fmt::format("eigen-rows reads the workspace of its forward {}, and this one saved none",
+                    request.op->kind())};
+  }
+  return std::nullopt;
+}
+
 namespace {
 
-KernelOrRefusal Offer(Variant variant, Maker make, const std::set<std::string>& algorithms,
+const VariantRegistration kRowsVariant({.name = "eigen-rows",
+                                        .backend = "eigen",
+                                        .algorithm = std::string(kRows),
+                                        .kinds = {"pool", "lrn"}});
+
+KernelOrRefusal Offer(Variant contraction, Maker make, const std::set<std::string>& algorithms,
                       KernelRequest request) {
   if (request.execution.type != DataType::kF32) {
     return Refusal{fmt::format("eigen computes in f32, not {}", NameOf(request.execution.type))};
@@ -86,7 +104,7 @@ KernelOrRefusal Offer(Variant variant, Maker make, const std::set<std::string>& 
   if (!request.algorithm.empty() && !algorithms.contains(request.algorithm)) {
     return Refusal{fmt::format("eigen has no algorithm '{}'", request.algorithm)};
   }
-  auto found = FindFunctions(variant, request.isa);
+  auto found = FindFunctions(contraction, request.isa);
   if (auto* refusal = std::get_if<Refusal>(&found)) return std::move(*refusal);
   return make(*std::get<const Functions*>(found), request);
 }

@@ -67,6 +67,15 @@ std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
 // Settles all operands on one layout: the first one that the request names, or row-major.
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
+// The algorithm of the variant eigen-rows: our way of max pooling and LRN, whose threads share
+// rows, and whose forward pass saves a workspace. TensorFlow's way has no workspace: its backward
+// pass computes again.
+inline constexpr std::string_view kRows = "rows";
+
+// Settles which of the two the request gets: rows if it asks for them or reads their workspace
+// (`algorithm` is then kRows), and otherwise TensorFlow's way.
+std::optional<Refusal> SettleRows(KernelRequest& request);
+
 // Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
 // settle its layouts. It is in f32, and names no algorithm that the registration does not list.
 using Maker = KernelOrRefusal (*)(const Functions& functions, KernelRequest& request);

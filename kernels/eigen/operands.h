@@ -52,7 +52,7 @@ struct Pooling {
   std::int64_t n, c, h, w, oh, ow;
   // Window (oh, ow) starts at element (oh * stride_h - pad_top, ...). Element (r, s) of a window
   // has the number r * S + s.
-  std::int64_t s, stride_h, stride_w, pad_top, pad_left;
+  std::int64_t r, s, stride_h, stride_w, pad_top, pad_left;
   const Range* rows;      // (OH): the image's rows that a window covers
   const Range* cols;      // (OW)
   const Range* row_outs;  // (H): the outputs whose windows cover a row
@@ -103,7 +103,7 @@ struct BatchNorm {
 struct ResponseNorm {
   std::int64_t rows, channels, before, after;
   float alpha, beta, k;
-  float* scratch;  // (2 * threads, C)
+  float* scratch;
 };
 
 }  // namespace topdnn::eigen

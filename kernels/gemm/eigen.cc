@@ -48,8 +48,8 @@ KernelOrRefusal MakeGemm(const eigen::Functions& functions, KernelRequest& reque
 const eigen::Registration kRegistration("gemm", MakeGemm);
 const FidelityDeclaration kFidelity(
     {"gemm", "eigen", Fidelity::kSame,
-     "a contraction; `eigen-sgemm` packs every panel, and TensorFlow not those that are used once "
-     "(eigen_contraction_kernel.h)",
+     "a contraction; `eigen-sgemm` copies the blocks that TensorFlow copies, but never transposes "
+     "them (eigen_contraction_kernel.h)",
      "matmul_op.cc"});
 
 }  // namespace

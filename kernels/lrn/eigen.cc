@@ -1,5 +1,6 @@
-// Local response normalization with Eigen's arrays over the rows of (N*H*W, C). The workspace holds
-// `scale`.
+// Local response normalization over (N*H*W, C), as in TensorFlow (lrn_op.cc): a contraction with a
+// band matrix, and no workspace. The variant eigen-rows is ours: Eigen's arrays over the rows; its
+// workspace holds `scale`.
 
 #include "kernels/eigen/kernel.h"
 #include "kernels/fidelity.h"
@@ -12,8 +13,9 @@ namespace {
 class LrnEigen : public eigen::EigenKernel {
  public:
   LrnEigen(const KernelRequest& request, const eigen::Functions& functions, const LrnOp& op)
-      : EigenKernel(request, functions, "rows"),
-        forward_(request.execution.pass == Pass::kForward) {
+      : EigenKernel(request, functions, AlgorithmOf(request)),
+        forward_(request.execution.pass == Pass::kForward),
+        by_rows_(request.algorithm == eigen::kRows) {
     const LrnSettings& s = op.settings();
     norm_.rows = op.batch() * op.image();
     norm_.channels = op.channels();
@@ -22,7 +24,11 @@ class LrnEigen : public eigen::EigenKernel {
     norm_.alpha = s.alpha / static_cast<float>(s.size);
     norm_.beta = s.beta;
     norm_.k = s.k;
-    ReserveScratch(2 * request.threads * op.channels());
+    if (by_rows_) {
+      ReserveScratch(2 * request.threads * op.channels());
+    } else if (forward_) {
+      ReserveRunScratch(op.channels() * op.channels());
+    }
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
@@ -31,21 +37,38 @@ class LrnEigen : public eigen::EigenKernel {
   }
 
  private:
-  void Compute() override {
-    float* scale = Data(Arg::kWorkspace);
+  static std::string_view AlgorithmOf(const KernelRequest& request) {
+    if (request.algorithm == eigen::kRows) return eigen::kRows;
+    return request.execution.pass == Pass::kForward ? "band_contraction" : "windows";
+  }
+
+  void Compute() override { by_rows_ ? ComputeByRows() : ComputeAsTensorFlow(); }
+
+  void ComputeAsTensorFlow() {
     if (forward_) {
-      functions().lrn(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst), scale);
+      functions().lrn(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst));
     } else {
-      functions().lrn_backward(pool(), norm_, Data(Arg::kSrc), scale, Data(Arg::kDiffDst),
+      functions().lrn_backward(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst), Data(Arg::kDiffDst),
                                Data(Arg::kDiffSrc));
     }
   }
 
-  const bool forward_;
+  void ComputeByRows() {
+    float* scale = Data(Arg::kWorkspace);
+    if (forward_) {
+      functions().lrn_rows(pool(), norm_, Data(Arg::kSrc), Data(Arg::kDst), scale);
+    } else {
+      functions().lrn_rows_backward(pool(), norm_, Data(Arg::kSrc), scale, Data(Arg::kDiffDst),
+                                    Data(Arg::kDiffSrc));
+    }
+  }
+
+  const bool forward_, by_rows_;
   eigen::ResponseNorm norm_ = {};
 };
 
 KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& request) {
+  if (auto refusal = eigen::SettleRows(request)) return *std::move(refusal);
   const int rank = dynamic_cast<const LrnOp&>(*request.op).shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
     return *std::move(refusal);
@@ -53,9 +76,10 @@ KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& reques
   return eigen::Make<LrnEigen, LrnOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("lrn", MakeLrn);
-const FidelityDeclaration kFidelity({"lrn", "eigen", Fidelity::kOurs,
-                                     "windows of rows; TensorFlow multiplies by a band matrix",
+const eigen::Registration kRegistration("lrn", MakeLrn, {eigen::kRows});
+const FidelityDeclaration kFidelity({"lrn", "eigen", Fidelity::kSame,
+                                     "the squares times a band matrix; the gradient computes each "
+                                     "scale again; `eigen-rows`, windows of rows, is ours",
                                      "lrn_op.cc"});
 
 }  // namespace

@@ -46,14 +46,15 @@ std::vector<Operand> LrnOp::Operands(const Execution& execution) const {
     case Pass::kForward:
       operands = {{Arg::kSrc, Direction::kIn, shape_, type},
                   {Arg::kDst, Direction::kOut, shape_, type}};
-      if (execution.training) {
+      if (execution.training && !execution.recomputes) {
         operands.push_back({Arg::kWorkspace, Direction::kOut, shape_, scale});
       }
       break;
     case Pass::kBackwardData:
       if (!TypesOf(execution).has_gradients) break;
       operands = {{Arg::kSrc, Direction::kIn, shape_, type},
-                  {Arg::kWorkspace, Direction::kIn, shape_, scale},
+                  execution.recomputes ? Operand{Arg::kDst, Direction::kIn, shape_, type}
+                                       : Operand{Arg::kWorkspace, Direction::kIn, shape_, scale},
                   {Arg::kDiffDst, Direction::kIn, shape_, type},
                   {Arg::kDiffSrc, Direction::kOut, shape_, type}};
       break;
@@ -82,6 +83,12 @@ Work LrnOp::WorkOf(Pass pass, DataType type) const {
 
 Work LrnOp::WorkIn(const Execution& execution) const {
   Work work = WorkOf(execution.pass, execution.type);
+  if (execution.pass == Pass::kBackwardData && execution.recomputes) {
+    const Work forward = WorkOf(Pass::kForward, execution.type);
+    const std::int64_t power_and_product = 2 * shape_.elements();
+    work.flops += forward.flops - power_and_product;
+    work.flops_without_padding += forward.flops_without_padding - power_and_product;
+  }
   work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }

@@ -34,8 +34,10 @@ struct LrnWindow {
 };
 
 // Operands: forward src -> dst, in training also workspace; backward_data src, workspace, diff_dst
-// -> diff_src. The workspace holds `scale` in the loops and is opaque in oneDNN. A NaN or infinity
-// in src affects the elements whose windows contain it, and no others.
+// -> diff_src. The workspace holds `scale` in the loops and is opaque in oneDNN. A kernel that
+// recomputes has no workspace: backward_data src, dst, diff_dst -> diff_src. A NaN or infinity in
+// src affects the elements whose windows contain it, and no others; in TensorFlow's way on `eigen`
+// it affects all channels of its pixel.
 class LrnOp : public Op {
  public:
   static constexpr std::int64_t kMaxChannelsInWindow = 1023;
@@ -67,7 +69,8 @@ class LrnOp : public Op {
   // No multiply-accumulates, because published totals count none; a power is one operation. Forward
   // 2 size + 4 per element: squares and their sum; product and sum for scale, power, product.
   // Backward size + 7 per element: two products, a division and a power for each term; the sum of
-  // the terms; two products and a difference. Windows contain only channels that exist.
+  // the terms; two products and a difference. When it recomputes scale, 2 size + 2 more. Windows
+  // contain only channels that exist.
   Work WorkOf(Pass pass, DataType type) const override;
   Work WorkIn(const Execution& execution) const override;
   std::int64_t AccumulationLength(Pass /*pass*/) const override {

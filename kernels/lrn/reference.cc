@@ -43,14 +43,18 @@ class LrnReference : public ReferenceKernel {
     return static_cast<double>(Data<T>(arg)[position]);
   }
 
-  void Forward(std::int64_t n, std::int64_t c, std::int64_t i) const {
+  double Scale(std::int64_t n, std::int64_t c, std::int64_t i) const {
     const LrnWindow window = op_.WindowOf(c);
     double squares = 0;
     for (std::int64_t d = window.first; d < window.end; ++d) {
       const double src = At(Arg::kSrc, Position(n, d, i));
       squares += src * src;
     }
-    const double scale = k_ + alpha_ * squares;
+    return k_ + alpha_ * squares;
+  }
+
+  void Forward(std::int64_t n, std::int64_t c, std::int64_t i) const {
+    const double scale = Scale(n, c, i);
     const std::int64_t at = Position(n, c, i);
     Data<T>(Arg::kDst)[at] = static_cast<T>(At(Arg::kSrc, at) * std::pow(scale, -beta_));
     if (Data<T>(Arg::kWorkspace) != nullptr) Data<T>(Arg::kWorkspace)[at] = static_cast<T>(scale);
@@ -60,16 +64,18 @@ class LrnReference : public ReferenceKernel {
   // for every j whose window contains c.
   void Backward(std::int64_t n, std::int64_t c, std::int64_t i) const {
     const LrnWindow windows = op_.WindowsContaining(c);
+    const bool saved = Data<T>(Arg::kWorkspace) != nullptr;
+    const auto scale = [&](std::int64_t channel) {
+      return saved ? At(Arg::kWorkspace, Position(n, channel, i)) : Scale(n, channel, i);
+    };
     double sum = 0;
     for (std::int64_t j = windows.first; j < windows.end; ++j) {
       const std::int64_t at = Position(n, j, i);
-      sum +=
-          At(Arg::kDiffDst, at) * At(Arg::kSrc, at) * std::pow(At(Arg::kWorkspace, at), -beta_ - 1);
+      sum += At(Arg::kDiffDst, at) * At(Arg::kSrc, at) * std::pow(scale(j), -beta_ - 1);
     }
     const std::int64_t at = Position(n, c, i);
-    Data<T>(Arg::kDiffSrc)[at] =
-        static_cast<T>(At(Arg::kDiffDst, at) * std::pow(At(Arg::kWorkspace, at), -beta_) -
-                       2 * alpha_ * beta_ * At(Arg::kSrc, at) * sum);
+    Data<T>(Arg::kDiffSrc)[at] = static_cast<T>(At(Arg::kDiffDst, at) * std::pow(scale(c), -beta_) -
+                                                2 * alpha_ * beta_ * At(Arg::kSrc, at) * sum);
   }
 
   const LrnOp op_;

@@ -100,6 +100,9 @@ PluginKernel::~PluginKernel() {
 std::variant<std::unique_ptr<PluginKernel>, Refusal> PluginKernel::Make(
     const PluginLibrary& plugin, const KernelRequest& request) {
   const Op& op = *request.op;
+  if (std::string why = RecomputingRefusal(request, "the plug-in's passes"); !why.empty()) {
+    return Refusal{std::move(why)};
+  }
   const std::vector<Operand> operands = op.Operands(request.execution);
   OperandList list;
   for (const Operand& operand : operands) {

@@ -1,5 +1,7 @@
-// Pooling by columns of channels (NHWC), as in TensorFlow's CPU kernels (maxpooling_op.cc,
-// avgpooling_op.cc). The workspace holds the winners as defined in pool.h, (N, OH, OW, C).
+// Pooling by columns of channels (NHWC). Max pooling is as in TensorFlow's CPU kernels
+// (pooling_ops_common.h, maxpooling_op.cc), without a workspace. In the variant eigen-rows it is
+// ours, and the workspace holds the winners as defined in pool.h, (N, OH, OW, C). Averages are
+// ours.
 
 #include <vector>
 
@@ -38,9 +40,10 @@ struct Axis {
 class PoolEigen : public eigen::EigenKernel {
  public:
   PoolEigen(const KernelRequest& request, const eigen::Functions& functions, const PoolOp& op)
-      : EigenKernel(request, functions, "columns"),
+      : EigenKernel(request, functions, SharesRows(request, op) ? "rows" : "columns"),
         max_(op.algorithm() == PoolAlgorithm::kMax),
         forward_(request.execution.pass == Pass::kForward),
+        by_rows_(SharesRows(request, op)),
         rows_(RowsOf(op)),
         cols_(ColsOf(op)) {
     for (const std::int64_t height : rows_.lengths) {
@@ -55,6 +58,7 @@ class PoolEigen : public eigen::EigenKernel {
                 .w = e.w,
                 .oh = e.oh(),
                 .ow = e.ow(),
+                .r = e.r,
                 .s = e.s,
                 .stride_h = e.stride_h,
                 .stride_w = e.stride_w,
@@ -65,9 +69,17 @@ class PoolEigen : public eigen::EigenKernel {
                 .row_outs = rows_.covering.data(),
                 .col_outs = cols_.covering.data(),
                 .divisors = divisors_.data()};
+    // Per result, the place of the maximum (64 bits) and then the maximum.
+    if (!forward_ && !by_rows_) ReserveRunScratch(3 * Results());
   }
 
  private:
+  static bool SharesRows(const KernelRequest& request, const PoolOp& op) {
+    return request.algorithm == eigen::kRows || op.algorithm() != PoolAlgorithm::kMax;
+  }
+
+  std::int64_t Results() const { return pooling_.n * pooling_.oh * pooling_.ow * pooling_.c; }
+
   static Axis RowsOf(const PoolOp& op) {
     const PoolExtents& e = op.extents();
     return {e.h,
@@ -89,46 +101,62 @@ class PoolEigen : public eigen::EigenKernel {
             op.algorithm() == PoolAlgorithm::kAverageOfPadding};
   }
 
-  void Compute() override {
-    auto* winners = Data<std::int32_t>(Arg::kWorkspace);
-    if (forward_ && max_) {
-      functions().max_pool(pool(), pooling_, Data(Arg::kSrc), Data(Arg::kDst), winners);
-    } else if (forward_) {
-      functions().average_pool(pool(), pooling_, Data(Arg::kSrc), Data(Arg::kDst));
-    } else if (max_) {
-      functions().max_pool_backward(pool(), pooling_, Data(Arg::kDiffDst), winners,
-                                    Data(Arg::kDiffSrc));
-    } else {
-      functions().average_pool_backward(pool(), pooling_, Data(Arg::kDiffDst), Data(Arg::kDiffSrc));
-    }
+  void Compute() override { forward_ ? Forward() : Backward(); }
+
+  void Forward() {
+    const float* src = Data(Arg::kSrc);
+    float* dst = Data(Arg::kDst);
+    if (!max_) return functions().average_pool(pool(), pooling_, src, dst);
+    if (!by_rows_) return functions().max_pool(pool(), pooling_, src, dst);
+    functions().max_pool_rows(pool(), pooling_, src, dst, Data<std::int32_t>(Arg::kWorkspace));
   }
 
-  const bool max_, forward_;
+  void Backward() {
+    const float* diff_dst = Data(Arg::kDiffDst);
+    float* diff_src = Data(Arg::kDiffSrc);
+    if (!max_) return functions().average_pool_backward(pool(), pooling_, diff_dst, diff_src);
+    if (by_rows_) {
+      return functions().max_pool_rows_backward(pool(), pooling_, diff_dst,
+                                                Data<std::int32_t>(Arg::kWorkspace), diff_src);
+    }
+    auto* places = reinterpret_cast<std::int64_t*>(Scratch());
+    functions().max_pool_backward(pool(), pooling_, Data(Arg::kSrc), diff_dst,
+                                  Scratch() + 2 * Results(), places, diff_src);
+  }
+
+  const bool max_, forward_, by_rows_;
   const Axis rows_, cols_;
   std::vector<float> divisors_;  // (OH, OW)
   eigen::Pooling pooling_;
 };
 
 KernelOrRefusal MakePool(const eigen::Functions& functions, KernelRequest& request) {
+  const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+  if (op.algorithm() != PoolAlgorithm::kMax && request.algorithm == eigen::kRows) {
+    return Refusal{"eigen has the algorithm 'rows' for maxima; averages always use it"};
+  }
+  if (auto refusal = eigen::SettleRows(request)) return *std::move(refusal);
   if (auto refusal = eigen::SettleAll(request, 4, Layout::ChannelsLast)) {
     return *std::move(refusal);
   }
   return eigen::Make<PoolEigen, PoolOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("pool", MakePool);
+const eigen::Registration kRegistration("pool", MakePool, {eigen::kRows});
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration(
         {"pool",
          "eigen",
-         Fidelity::kOurs,
-         "threads share rows, and the maxima's places are saved; TensorFlow shares images",
-         "maxpooling_op.cc",
+         Fidelity::kSame,
+         "maxima by columns of channels, images shared by the threads; averages, by rows, and "
+         "`eigen-rows` are ours",
+         "pooling_ops_common.h",
          {Pass::kForward}}),
     FidelityDeclaration({"pool",
                          "eigen",
-                         Fidelity::kOurs,
-                         "saved places of the maxima; TensorFlow finds them again",
+                         Fidelity::kSame,
+                         "the maxima are found again; averages, and `eigen-rows`, which saves the "
+                         "maxima's places, are ours",
                          "maxpooling_op.cc",
                          {Pass::kBackwardData}}),
 };

@@ -79,7 +79,8 @@ std::string PoolOp::Problem() const {
 
 std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
   const DataType type = execution.type;
-  const bool workspace = algorithm_ == PoolAlgorithm::kMax;
+  const bool max = algorithm_ == PoolAlgorithm::kMax;
+  const bool workspace = max && !execution.recomputes;
   std::vector<Operand> operands;
   switch (execution.pass) {
     case Pass::kForward:
@@ -90,7 +91,10 @@ std::vector<Operand> PoolOp::Operands(const Execution& execution) const {
       }
       break;
     case Pass::kBackwardData:
-      operands = {{Arg::kDiffDst, Direction::kIn, dst_shape(), type}};
+      if (max && execution.recomputes) {
+        operands.push_back({Arg::kSrc, Direction::kIn, src_shape(), type});
+      }
+      operands.push_back({Arg::kDiffDst, Direction::kIn, dst_shape(), type});
       if (workspace) {
         operands.push_back({Arg::kWorkspace, Direction::kIn, dst_shape(), DataType::kS32});
       }
@@ -123,6 +127,11 @@ Work PoolOp::WorkOf(Pass pass, DataType type) const {
 
 Work PoolOp::WorkIn(const Execution& execution) const {
   Work work = WorkOf(execution.pass, execution.type);
+  if (execution.pass == Pass::kBackwardData && MayRecompute(execution) && execution.recomputes) {
+    const Work again = WorkOf(Pass::kForward, execution.type);
+    work.flops += again.flops;
+    work.flops_without_padding += again.flops_without_padding;
+  }
   work.bytes = CompulsoryBytes(*this, execution);
   return work;
 }

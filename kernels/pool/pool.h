@@ -45,8 +45,10 @@ struct PoolExtents {
 
 // Operands: forward src -> dst, and for a maximum in training also workspace; backward_data
 // diff_dst, [workspace] -> diff_src. The workspace records which element of its window won, as r *
-// S + s; its type and layout are the kernel's own. Of equal elements the first in row-major order
-// wins. A NaN is larger than every number (in the reference; oneDNN's vector code may ignore it).
+// S + s; its type and layout are the kernel's own. A kernel that recomputes has no workspace:
+// backward_data src, diff_dst -> diff_src finds the maxima again. Of equal elements the first in
+// row-major order wins. A NaN is larger than every number (in the reference; oneDNN's vector code
+// may ignore it, and so does TensorFlow's way on `eigen`).
 class PoolOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry.
@@ -61,8 +63,9 @@ class PoolOp : public Op {
   std::vector<Operand> Operands(const Execution& execution) const override;
   // No multiply-accumulates. Forward: one comparison (a MAX instruction, which FLOP counters count)
   // or one addition per element of every window, and one division per average. Backward: for a
-  // maximum, one addition per output; for an average, one addition per element of every window and
-  // one division per output. Only elements inside the image count.
+  // maximum, one addition per output, and when it recomputes also forward's comparisons; for an
+  // average, one addition per element of every window and one division per output. Only elements
+  // inside the image count.
   Work WorkOf(Pass pass, DataType type) const override;
   Work WorkIn(const Execution& execution) const override;
   SourceUse source_use() const override {

@@ -33,7 +33,9 @@ class PoolReference : public ReferenceKernel {
       if (pass_ == Pass::kForward) {
         Forward(Data<T>(Arg::kSrc) + plane * image, Data<T>(Arg::kDst) + plane * outputs, winners);
       } else {
-        Backward(Data<T>(Arg::kDiffDst) + plane * outputs, winners,
+        const T* src = Data<T>(Arg::kSrc);
+        Backward(src == nullptr ? nullptr : src + plane * image,
+                 Data<T>(Arg::kDiffDst) + plane * outputs, winners,
                  Data<T>(Arg::kDiffSrc) + plane * image);
       }
     }
@@ -105,16 +107,17 @@ class PoolReference : public ReferenceKernel {
     return at;
   }
 
-  // Each element gathers its sum, so that it is added up in double and written once.
-  void Backward(const T* diff_dst, const std::int32_t* winners, T* diff_src) const {
+  // Each element gathers its sum, so that it is added up in double and written once. A maximum
+  // without `winners` finds them again in src.
+  void Backward(const T* src, const T* diff_dst, const std::int32_t* winners, T* diff_src) const {
     for (std::int64_t h = 0; h < e_.h; ++h) {
       for (std::int64_t w = 0; w < e_.w; ++w) {
-        diff_src[h * e_.w + w] = static_cast<T>(GradientOf(h, w, diff_dst, winners));
+        diff_src[h * e_.w + w] = static_cast<T>(GradientOf(h, w, src, diff_dst, winners));
       }
     }
   }
 
-  double GradientOf(std::int64_t h, std::int64_t w, const T* diff_dst,
+  double GradientOf(std::int64_t h, std::int64_t w, const T* src, const T* diff_dst,
                     const std::int32_t* winners) const {
     double sum = 0;
     for (std::int64_t y = FirstCovering(h, e_.pad_top, e_.r, e_.stride_h);
@@ -125,7 +128,8 @@ class PoolReference : public ReferenceKernel {
         const std::int64_t o = y * ow_ + x;
         if (algorithm_ != PoolAlgorithm::kMax) {
           sum += static_cast<double>(diff_dst[o]) / Divisor(window);
-        } else if (winners[o] == (h - window.top) * e_.s + w - window.left) {
+        } else if (winners == nullptr ? Winner(src, window) == std::pair(h, w)
+                                      : winners[o] == (h - window.top) * e_.s + w - window.left) {
           sum += static_cast<double>(diff_dst[o]);
         }
       }

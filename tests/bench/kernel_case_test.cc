@@ -35,6 +35,23 @@ TEST(KernelCaseTest, AKernelIsCheckedOnItsOwnInputs) {
   }
 }
 
+// A backward pass that recomputes reads the source and the result of the problem's forward pass.
+TEST(KernelCaseTest, AVariantWithAndOneWithoutAWorkspaceAreChecked) {
+  for (const std::string text : {"pool/maxn2c16h8w8r3s3u2v2p1q1", "lrn/2x16x3x3_size5"}) {
+    const KernelProblem problem(ParseProblem(text), {Pass::kBackwardData, true, DataType::kF32});
+    for (const std::string variant : {"eigen", "eigen-rows"}) {
+      const auto kernel = Make(variant, problem);
+      ASSERT_NE(kernel, nullptr);
+      EXPECT_EQ(kernel->kernel().Find(Arg::kWorkspace) != nullptr, variant == "eigen-rows");
+      const CaseCheck check = kernel->Check(problem);
+      EXPECT_TRUE(check.agrees) << text << " " << variant << ": " << check.reason;
+      const Execution execution = ExecutionOf(kernel->kernel(), *problem.op(), problem.execution());
+      EXPECT_EQ(kernel->work().flops, problem.op()->WorkIn(execution).flops);
+      EXPECT_EQ(kernel->work().bytes, problem.op()->WorkIn(execution).bytes);
+    }
+  }
+}
+
 // If the reference would take more than a second, only a sample of the elements is checked.
 TEST(KernelCaseTest, ALargeResultIsCheckedAtSomeElements) {
   const KernelProblem problem(ParseProblem("gemm/m640n640k640"),

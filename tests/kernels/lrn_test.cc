@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/problem.h"
+#include "kernels/variant.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -110,6 +111,13 @@ TEST(LrnOpTest, WorkCountsChannelsOfWindows) {
   const Work backward = odd.WorkOf(Pass::kBackwardData, DataType::kF32);
   EXPECT_EQ(backward.flops, (3 + 7) * 120);
   EXPECT_EQ(backward.flops_without_padding, 10 * 30 + 7 * 120);
+  // Without a workspace also the squares, their sum, and product and sum for the scale. It reads
+  // src, dst and diff_dst.
+  const Work again = odd.WorkIn(Recomputing({Pass::kBackwardData}));
+  EXPECT_EQ(again.flops, (3 + 7 + 2 * 3 + 2) * 120);
+  EXPECT_EQ(again.flops_without_padding, 10 * 30 + 7 * 120 + 2 * 10 * 30 + 2 * 120);
+  EXPECT_EQ(again.bytes, 4 * 4 * 120);
+  EXPECT_EQ(odd.WorkIn(Recomputing({Pass::kForward})).bytes, 4 * 2 * 120);
   const LrnOp even(Shape{2, 4, 3, 5}, {.size = 4});
   EXPECT_EQ(even.WorkOf(Pass::kBackwardData, DataType::kF32).flops_without_padding,
             12 * 30 + 7 * 120);
@@ -135,7 +143,11 @@ TEST(LrnKnownValuesTest, WindowsReachToBothSides) {
     ASSERT_NE(backward.kernel(), nullptr) << backward.refusal();
     backward.Set(Arg::kSrc, {1, 2, 3});
     backward.Set(Arg::kDiffDst, {0, 1, 0});
-    CopyWorkspace(forward, backward);
+    if (forward.kernel()->Find(Arg::kWorkspace) != nullptr) {
+      CopyWorkspace(forward, backward);
+    } else {
+      backward.Set(Arg::kDst, dst);
+    }
     backward.Run();
     // -2 * 2 * src / 15^2, plus 1 / 15 in the middle.
     const double gradient[] = {-4.0 / 225, 1.0 / 15 - 8.0 / 225, -12.0 / 225};
@@ -206,12 +218,15 @@ TEST(LrnBackendsTest, AlexNetsNormalizationAgrees) {
   }
 }
 
+// Except in TensorFlow's product with a band matrix.
 TEST(LrnBackendsTest, NanAndInfinityStayInTheirWindows) {
-  for (const char* backend : {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"}) {
+  for (const char* name : {"reference", "onednn", "openblas", "eigen-rows"}) {
     for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {
-      SCOPED_TRACE(backend);
+      SCOPED_TRACE(name);
       const auto op = std::make_shared<LrnOp>(Shape{1, 16, 2, 2}, LrnSettings{.size = 3});
-      KernelRun run(backend, RequestFor(op, {Pass::kForward}, 1));
+      const auto variant = FindVariant(name);
+      ASSERT_TRUE(variant);
+      KernelRun run(variant->backend, *RequestOf(*variant, op, {Pass::kForward}, 1));
       ASSERT_NE(run.kernel(), nullptr) << run.refusal();
       std::vector<double> src(64, 1.0);
       src[5 * 4 + 1] = bad;  // channel 5, pixel 1
@@ -230,6 +245,26 @@ TEST(LrnBackendsTest, NanAndInfinityStayInTheirWindows) {
         }
       }
     }
+  }
+}
+
+// TensorFlow's LRN saves nothing, and its gradient reads src and dst again.
+TEST(LrnEigenTest, OnlyRowsSaveTheScale) {
+  const auto op = std::make_shared<LrnOp>(Shape{2, 17, 3, 3}, LrnSettings{});
+  for (const char* backend : {"eigen", "eigen-sgemm"}) {
+    const KernelRun forward(backend, RequestFor(op, {Pass::kForward}, 1));
+    EXPECT_EQ(forward.kernel()->Find(Arg::kWorkspace), nullptr);
+    EXPECT_EQ(forward.kernel()->implementation().find("band_contraction:"), 0U);
+    EXPECT_EQ(forward.kernel()->run_scratch_bytes(), 4U * 17 * 17);
+    const KernelRun backward(backend, RequestFor(op, {Pass::kBackwardData}, 1));
+    EXPECT_EQ(backward.kernel()->Find(Arg::kWorkspace), nullptr);
+    EXPECT_NE(backward.kernel()->Find(Arg::kDst), nullptr);
+  }
+  const auto rows = FindVariant("eigen-rows");
+  for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+    const KernelRequest request = *RequestOf(*rows, op, {pass}, 2);
+    EXPECT_NE(KernelRun("eigen", request).kernel()->Find(Arg::kWorkspace), nullptr);
+    EXPECT_EQ(CheckLrn("eigen", request, 9), Verdict::kAgrees);
   }
 }
 

@@ -116,6 +116,13 @@ TEST(PoolWorkTest, CountsElementsOfWindows) {
   EXPECT_EQ(forward.flops_without_padding, 2 * 5 * 9);
   EXPECT_EQ(forward.bytes, 4 * (2 * 5 * 9 + 2 * 5 * 4 + 2 * 5 * 4));  // src, dst, workspace
   EXPECT_EQ(max.WorkOf(Pass::kBackwardData, DataType::kF32).flops, 2 * 5 * 4);
+  // Backward that finds the maxima again compares each element once more, and reads src (90) and
+  // diff_dst (40) to write diff_src (90).
+  const Work again = max.WorkIn(Recomputing({Pass::kBackwardData}));
+  EXPECT_EQ(again.flops, 2 * 5 * 4 * 4 + 2 * 5 * 4);
+  EXPECT_EQ(again.flops_without_padding, 2 * 5 * 9 + 2 * 5 * 4);
+  EXPECT_EQ(again.bytes, 4 * (90 + 40 + 90));
+  EXPECT_EQ(max.WorkIn(Recomputing({Pass::kForward})).bytes, 4 * (90 + 40));
 
   const PoolOp average(PoolAlgorithm::kAverage, e);
   EXPECT_EQ(average.WorkOf(Pass::kForward, DataType::kF32).flops_without_padding,
@@ -166,6 +173,32 @@ TEST(PoolReferenceTest, TheFirstMaximumAndNanWin) {
   EXPECT_EQ(dst[2], HUGE_VAL);
   EXPECT_EQ(RunReference(op, {Pass::kForward}, Arg::kSrc, Arg::kWorkspace, src),
             (std::vector<double>{1, 1, 1}));
+}
+
+// Two equal maxima: the first gets the gradient. The NaN of the second channel gets it, too.
+TEST(PoolReferenceTest, MaximaAreFoundAgainWithoutAWorkspace) {
+  const PoolOp op(PoolAlgorithm::kMax, PoolExtents::Global(1, 2, 2, 2));
+  KernelRun run("reference",
+                RequestFor(std::make_shared<PoolOp>(op), Recomputing({Pass::kBackwardData}), 1));
+  ASSERT_NE(run.kernel(), nullptr) << run.refusal();
+  EXPECT_EQ(run.kernel()->Find(Arg::kWorkspace), nullptr);
+  run.Set(Arg::kSrc, {1, 2, 2, 2, 5, 7, std::nan(""), 9});
+  run.Set(Arg::kDiffDst, {3, 4});
+  run.Run();
+  EXPECT_EQ(run.Get(Arg::kDiffSrc), (std::vector<double>{0, 3, 0, 0, 0, 0, 4, 0}));
+}
+
+// oneDNN and the loops need the winners of their forward pass.
+TEST(PoolBackendsTest, APassThatNeedsAWorkspaceIsRefusedWithoutOne) {
+  const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
+  for (const char* backend : {"onednn", "openblas"}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData}) {
+      const KernelRun run(backend, RequestFor(op, Recomputing({pass}), 1));
+      EXPECT_EQ(run.kernel(), nullptr);
+      EXPECT_NE(run.refusal().find("need the workspace of forward"), std::string::npos)
+          << run.refusal();
+    }
+  }
 }
 
 TEST(PoolOneDnnTest, RandomShapesAgreeWithTheReference) {

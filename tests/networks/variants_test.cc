@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "networks/check.h"
 #include "networks/planner.h"
 #include "networks/zoo/zoo.h"
 #include "tests/networks/small_network.h"
@@ -72,6 +73,63 @@ TEST(VariantsTest, ABlockedPlanHasNoReordersBetweenConvolutions) {
       std::count_if(plan->stages().begin(), plan->stages().end(),
                     [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
   EXPECT_LE(reorders, 2);
+}
+
+// The stages of max pooling and LRN that have a workspace, and those that have none.
+struct WorkspaceCount {
+  int with = 0, without = 0;
+};
+
+bool IsPoolOrLrn(const Stage& stage) {
+  return stage.op->kind() == "pool" || stage.op->kind() == "lrn";
+}
+
+// Also checks these stages.
+WorkspaceCount CountWorkspaces(Plan& plan) {
+  for (const StageCheck& check : CheckStages(plan, IsPoolOrLrn)) {
+    EXPECT_TRUE(check.agrees) << check.reason;
+  }
+  WorkspaceCount count;
+  for (const Stage& stage : plan.stages()) {
+    if (!IsPoolOrLrn(stage)) continue;
+    const bool bound = stage.buffers.contains(Arg::kWorkspace);
+    EXPECT_EQ(bound, stage.kernel->Find(Arg::kWorkspace) != nullptr) << stage.name;
+    EXPECT_EQ(bound, !stage.execution.recomputes) << stage.name;
+    ++(bound ? count.with : count.without);
+  }
+  return count;
+}
+
+// AlexNet has 3 poolings and 2 normalizations, each forward and backward.
+TEST(VariantsTest, EigenSavesNothingForItsGradientsAsInTensorFlow) {
+  PlanRequest request;
+  request.backend = "eigen";
+  const auto plan = MakeSmall("alexnet", request);
+  const WorkspaceCount count = CountWorkspaces(*plan);
+  EXPECT_EQ(count.with, 0);
+  EXPECT_EQ(count.without, 10);
+}
+
+TEST(VariantsTest, EigensRowsSaveAWorkspace) {
+  PlanRequest request = AskingFor("alexnet", {"eigen-rows"}, true);
+  request.backend = "eigen";
+  const auto plan = MakeSmall("alexnet", request);
+  const WorkspaceCount count = CountWorkspaces(*plan);
+  EXPECT_EQ(count.with, 10);
+  EXPECT_EQ(count.without, 0);
+}
+
+// The backward pass follows the forward pass: it reads a workspace if there is one, whatever it is
+// asked for.
+TEST(VariantsTest, ABackwardPassFollowsWhatForwardSaved) {
+  for (const Pass asked : {Pass::kForward, Pass::kBackwardData}) {
+    PlanRequest request = AskingFor("alexnet", {"eigen-rows"}, true);
+    request.backend = "eigen";
+    std::erase_if(request.variants, [&](const auto& one) { return one.first.second != asked; });
+    const auto plan = MakeSmall("alexnet", request);
+    const WorkspaceCount count = CountWorkspaces(*plan);
+    EXPECT_EQ(count.with, asked == Pass::kForward ? 10 : 0);
+  }
 }
 
 }  // namespace

@@ -52,9 +52,8 @@ void MultiplyInOneThread(const Convolution& conv, const float* diff_dst, const f
   const Index patch = PatchSize(conv);
   const Index outputs = conv.oh * conv.ow;
 #ifdef TOPDNN_EIGEN_SGEMM
-  MultiplyPanels({const_cast<float*>(weights), conv.k, true},
-                 {const_cast<float*>(diff_dst), conv.k, false}, patch, outputs, conv.k, 1.0F, 0.0F,
-                 col, patch);
+  MultiplyPanels({nullptr, weights, conv.k, true}, {nullptr, diff_dst, conv.k, false}, patch,
+                 outputs, conv.k, 1.0F, 0.0F, col, patch);
 #else
   using Eigen::Map;
   using Eigen::MatrixXf;

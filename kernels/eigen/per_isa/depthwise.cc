@@ -1,8 +1,8 @@
 // Depthwise convolution as in TensorFlow 2.5 (depthwise_conv_op.cc, depthwise_conv_grad_op.cc): for
 // each position of the result, the values under the kernel's taps are copied to a buffer, and the
 // sum over the taps stays in registers. Rows of outputs are shared among threads forward, and
-// images backward by data. By weights, our loops add to memory for each tap, as TensorFlow's do,
-// but rows are shared instead of images. Output channel c * M + m reads only input channel c.
+// images backward. By weights, each image adds to a gradient of its own in memory, in whole
+// vectors, and one thread adds these up. Output channel c * M + m reads only input channel c.
 
 #include <algorithm>
 
@@ -13,18 +13,6 @@
 namespace topdnn::eigen {
 
 namespace {
-
-// sums (C*M) += source (C) * weights (C*M), where each element of source is used M times.
-void Accumulate(Index channels, Index multiplier, const float* source, const float* weights,
-                float* sums) {
-  if (multiplier == 1) {
-    for (Index c = 0; c < channels; ++c) sums[c] += source[c] * weights[c];
-    return;
-  }
-  for (Index c = 0; c < channels; ++c, weights += multiplier, sums += multiplier) {
-    for (Index m = 0; m < multiplier; ++m) sums[m] += source[c] * weights[m];
-  }
-}
 
 using Packet = Eigen::internal::packet_traits<float>::type;
 constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
@@ -135,11 +123,6 @@ void CopyGradients(const Convolution& conv, Index h, Index w, const float* image
   });
 }
 
-// Number of multiply-accumulates in a row of outputs.
-double WorkOfRow(const Convolution& conv) {
-  return static_cast<double>(conv.ow * conv.r * conv.s * conv.k);
-}
-
 void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                       const Epilogue& epilogue, float* dst) {
   const Index size = conv.r * conv.s * PaddedChannels(conv);
@@ -190,29 +173,55 @@ void DepthwiseBackwardData(Pool* pool, const Convolution& conv, const float* dif
   });
 }
 
+// sums (taps, padded) += values (taps, padded) * gradient (K). The last vector of the gradient may
+// contain values of the next output, which meet zeros, and never reads beyond `end`.
+void AddProducts(const Convolution& conv, const float* gradient, const float* end,
+                 const float* values, float* sums) {
+  const Index padded = PaddedChannels(conv);
+  for (Index i = 0; i < padded; i += kLanes) {
+    float last[kLanes] = {};
+    const float* from = gradient + i;
+    if (end - from < kLanes) {
+      std::copy(from, end, last);
+      from = last;
+    }
+    const Packet factor = Eigen::internal::ploadu<Packet>(from);
+    for (Index tap = 0; tap < conv.r * conv.s; ++tap) {
+      const Index at = tap * padded + i;
+      const Packet value = Eigen::internal::ploadu<Packet>(values + at);
+      const Packet sum = Eigen::internal::ploadu<Packet>(sums + at);
+      Eigen::internal::pstoreu(sums + at, Eigen::internal::pmadd(factor, value, sum));
+    }
+  }
+}
+
 void DepthwiseBackwardWeights(Pool* pool, const Convolution& conv, const float* src,
-                              const float* diff_dst, float* partial, float* diff_weights) {
-  const Index rows = conv.n * conv.oh;
-  const Index parts = std::min<Index>(pool->device.numThreads(), rows);
-  const Index size = conv.r * conv.s * conv.k;
-  const double work = WorkOfRow(conv) * static_cast<double>(rows / parts);
-  pool->For(parts, work, 0.5 * work, [&](Index first, Index end) {
-    for (Index part = first; part < end; ++part) {
-      float* sums = partial + part * size;
+                              const float* diff_dst, float* diff_weights) {
+  const Index padded = PaddedChannels(conv);
+  const Index taps = conv.r * conv.s;
+  const Index size = taps * padded;
+  const Index outputs = conv.oh * conv.ow;
+  const Buffer gradients(*pool, conv.n * size);  // (N, taps, padded)
+  pool->For(conv.n, 0, static_cast<double>(outputs * conv.k), [&](Index first, Index end) {
+    const Buffer values(*pool, size);
+    for (Index n = first; n < end; ++n) {
+      float* sums = gradients.data() + n * size;
+      const float* gradient = diff_dst + n * outputs * conv.k;
       std::fill_n(sums, size, 0.0F);
-      for (Index i = part * rows / parts * conv.ow; i < (part + 1) * rows / parts * conv.ow; ++i) {
-        const Index row = i / conv.ow;
-        const float* image = src + row / conv.oh * conv.h * conv.w * conv.c;
-        ForEachTap(conv, row % conv.oh, i % conv.ow, [&](Index tap, Index h, Index w) {
-          Accumulate(conv.c, conv.k / conv.c, image + (h * conv.w + w) * conv.c,
-                     diff_dst + i * conv.k, sums + tap * conv.k);
-        });
+      for (Index i = 0; i < outputs; ++i) {
+        CopyWindow(conv, i / conv.ow, i % conv.ow, src + n * conv.h * conv.w * conv.c,
+                   values.data());
+        AddProducts(conv, gradient + i * conv.k, gradient + outputs * conv.k, values.data(), sums);
       }
     }
   });
-  std::copy_n(partial, size, diff_weights);
-  for (Index part = 1; part < parts; ++part) {
-    for (Index i = 0; i < size; ++i) diff_weights[i] += partial[part * size + i];
+  for (Index tap = 0; tap < taps; ++tap) {
+    float* sums = diff_weights + tap * conv.k;
+    std::fill_n(sums, conv.k, 0.0F);
+    for (Index n = 0; n < conv.n; ++n) {
+      const float* of_image = gradients.data() + n * size + tap * padded;
+      for (Index k = 0; k < conv.k; ++k) sums[k] += of_image[k];
+    }
   }
 }
 

@@ -1,7 +1,17 @@
-// Pooling by columns: all channels of a position at once, as in TensorFlow's SpatialMaxPool.
-// Threads share ranges of rows, so that even one image uses all of them.
+// Pooling by columns: all channels of a position at once.
+//
+// Max pooling as in TensorFlow 2.5: SpatialMaxPool (pooling_ops_common.h) and, for the gradient,
+// SpatialMaxPoolWithArgMaxHelper (maxpooling_op.cc). Threads share images. Each element of the
+// image updates the maxima of the windows that contain it. Backward finds the maxima again with
+// their places (64-bit), and then adds each gradient to its place. TensorFlow's maxima start at the
+// lowest number; here they start at minus infinity, so that a window of minus infinities has its
+// maximum.
+//
+// In our way, and for averages, threads share ranges of rows, so that even one image uses all of
+// them, and each result gathers from its window.
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/eigen/per_isa/pool.h"
 #include "kernels/eigen/per_isa/table.h"
@@ -49,7 +59,67 @@ void TakeMaxima(Index channels, const float* column, float* best) {
   }
 }
 
-void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst, std::int32_t* winners) {
+// Calls body(in, out) for every element of the image that a window contains, where `in` is its
+// position (N, H, W) and `out` that of the window's output (N, OH, OW).
+template <typename Body>
+void ForEachTap(const Pooling& p, Index image, Body body) {
+  for (Index h = 0; h < p.h; ++h) {
+    for (Index w = 0; w < p.w; ++w) {
+      const Index in = (image * p.h + h) * p.w + w;
+      for (Index y = p.row_outs[h].first; y < p.row_outs[h].end; ++y) {
+        for (Index x = p.col_outs[w].first; x < p.col_outs[w].end; ++x) {
+          body(in, (image * p.oh + y) * p.ow + x);
+        }
+      }
+    }
+  }
+}
+
+void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst) {
+  using Column = Eigen::Map<Eigen::ArrayXf>;
+  using ConstColumn = Eigen::Map<const Eigen::ArrayXf>;
+  const Index results = p.oh * p.ow * p.c;  // of an image
+  pool->For(p.n, 0, static_cast<double>(p.h * p.w * p.c), [&](Index first, Index end) {
+    std::fill(dst + first * results, dst + end * results, -std::numeric_limits<float>::infinity());
+    for (Index image = first; image < end; ++image) {
+      ForEachTap(p, image, [&](Index in, Index out) {
+        Column best(dst + out * p.c, p.c);
+        best = best.max(ConstColumn(src + in * p.c, p.c));
+      });
+    }
+  });
+}
+
+void MaxPoolBackward(Pool* pool, const Pooling& p, const float* src, const float* diff_dst,
+                     float* maxima, std::int64_t* places, float* diff_src) {
+  constexpr std::int64_t kNone = -1;
+  const Index elements = p.h * p.w * p.c;  // of an image
+  const Index results = p.oh * p.ow * p.c;
+  const Index window = p.r * p.s;
+  pool->For(p.n, 0, static_cast<double>(elements * window), [&](Index first, Index end) {
+    std::fill(maxima + first * results, maxima + end * results,
+              -std::numeric_limits<float>::infinity());
+    std::fill(places + first * results, places + end * results, kNone);
+    for (Index image = first; image < end; ++image) {
+      ForEachTap(p, image, [&](Index in, Index out) {
+        const float* column = src + in * p.c;
+        float* best = maxima + out * p.c;
+        std::int64_t* at = places + out * p.c;
+        for (Index c = 0; c < p.c; ++c) {
+          if (best[c] < column[c] || at[c] == kNone) {
+            best[c] = column[c];
+            at[c] = in * p.c + c;
+          }
+        }
+      });
+    }
+    std::fill(diff_src + first * elements, diff_src + end * elements, 0.0F);
+    for (Index i = first * results; i < end * results; ++i) diff_src[places[i]] += diff_dst[i];
+  });
+}
+
+void MaxPoolRows(Pool* pool, const Pooling& p, const float* src, float* dst,
+                 std::int32_t* winners) {
   ForEachRow(*pool, p.n, p.oh, TouchedPerRow(p, p.oh), [&](Index n, Index y) {
     const float* image = src + n * p.h * p.w * p.c;
     for (Index x = 0; x < p.ow; ++x) {
@@ -78,8 +148,8 @@ void MaxPool(Pool* pool, const Pooling& p, const float* src, float* dst, std::in
 
 // Each element gathers from the outputs whose windows cover it, so that no two threads write the
 // same element.
-void MaxPoolBackward(Pool* pool, const Pooling& p, const float* diff_dst,
-                     const std::int32_t* winners, float* diff_src) {
+void MaxPoolRowsBackward(Pool* pool, const Pooling& p, const float* diff_dst,
+                         const std::int32_t* winners, float* diff_src) {
   ForEachRow(*pool, p.n, p.h, TouchedPerRow(p, p.h), [&](Index n, Index h) {
     for (Index w = 0; w < p.w; ++w) {
       float* sum = diff_src + ((n * p.h + h) * p.w + w) * p.c;
@@ -134,6 +204,8 @@ void AveragePoolBackward(Pool* pool, const Pooling& p, const float* diff_dst, fl
 
 const Entry kMaxPool(&Functions::max_pool, MaxPool);
 const Entry kMaxPoolBackward(&Functions::max_pool_backward, MaxPoolBackward);
+const Entry kMaxPoolRows(&Functions::max_pool_rows, MaxPoolRows);
+const Entry kMaxPoolRowsBackward(&Functions::max_pool_rows_backward, MaxPoolRowsBackward);
 const Entry kAveragePool(&Functions::average_pool, AveragePool);
 const Entry kAveragePoolBackward(&Functions::average_pool_backward, AveragePoolBackward);
 

@@ -2,8 +2,9 @@
 // in TensorFlow (eigen_contraction_kernel.h). This header specialises the kernel that Eigen's
 // contractions use.
 //
-// A panel is a plain matrix. It is packed along the contiguous dimension of its source; an argument
-// of sgemm gives that dimension.
+// A panel is a plain matrix: a copy, or the block itself where TensorFlow does not copy either
+// (DirectColMajorAccess). It is copied along the contiguous dimension of its source, and an
+// argument of sgemm gives that dimension; TensorFlow transposes a block whose rows are contiguous.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
@@ -19,34 +20,64 @@
 
 namespace topdnn::eigen {
 
-// A packed block of a matrix, first dimension innermost unless transposed.
+// A block of a matrix, first dimension innermost unless transposed.
 struct Panel {
-  float* memory;
-  Index leading;  // extent of the innermost dimension
+  float* memory;      // for a copy
+  const float* data;  // `memory`, or the block itself
+  Index leading;      // elements from one line to the next
   bool transposed;
 };
+
+// Whether a block of `columns` contiguous columns of `rows` elements, `stride` apart, is read where
+// it is, by TensorFlow's rule: a copy would have the same form, or `uses`, the number of products
+// that read the block, is small.
+inline bool ReadsInPlace(Index rows, Index columns, Index stride, Index uses) {
+  constexpr Index kFewUses = 2;
+  constexpr Index kFewElements = (256 << 10) / sizeof(float);
+  return stride == rows || uses == 1 || (uses <= kFewUses && stride * columns < kFewElements);
+}
 
 // Column-major c (m, n) = a (m, k) * b (k, n) + beta * c, on the calling thread.
 inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
                            float beta, float* c, Index ldc) {
   // oneDNN's sgemm is row-major: it computes the transpose.
   const dnnl_status_t status =
-      dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.memory,
-                 b.leading, a.memory, a.leading, beta, c, ldc);
+      dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.data,
+                 b.leading, a.data, a.leading, beta, c, ldc);
   if (status != dnnl_success) record_failure("dnnl_sgemm", status);
 }
 
-// A block of a matrix in memory, as described by a contraction's sub-mapper.
+// Copies the columns of a block of an expression that is not in memory.
+template <typename Block>
+void CopyExpression(const Block& block, Index rows, Index columns, float* to) {
+  using Packet = Eigen::internal::packet_traits<float>::type;
+  constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
+  for (Index j = 0; j < columns; ++j, to += rows) {
+    Index i = 0;
+    for (; i + kLanes <= rows; i += kLanes) {
+      Eigen::internal::pstoreu(to + i, block.template loadPacket<Packet>(i, j));
+    }
+    for (; i < rows; ++i) to[i] = block(i, j);
+  }
+}
+
+// A block of a matrix in memory or of an expression, as described by a contraction's sub-mapper.
 template <typename Index, int kSide, typename Evaluator, typename NoContract, typename Contract,
           int kPacketSize, bool kContiguous, bool kReordered, int kAlignment>
 void Pack(Panel* panel,
           const Eigen::internal::TensorContractionSubMapper<
               float, Index, kSide, Evaluator, NoContract, Contract, kPacketSize, kContiguous,
               kReordered, kAlignment>& block,
-          Index rows, Index columns) {
+          Index rows, Index columns, Index uses) {
   using Block = std::decay_t<decltype(block)>;
   static_assert(Eigen::internal::array_size<NoContract>::value == 1 &&
                 Eigen::internal::array_size<Contract>::value == 1);
+  panel->data = panel->memory;
+  if constexpr (!Evaluator::RawAccess) {
+    panel->transposed = false;
+    panel->leading = rows;
+    return CopyExpression(block, rows, columns, panel->memory);
+  }
   const auto& mapper = block.base_mapper();
   const bool left = kSide == Eigen::internal::Lhs;
   const Index row_stride = left ? mapper.nocontract_strides()[0] : mapper.contract_strides()[0];
@@ -57,6 +88,12 @@ void Pack(Panel* panel,
     source += block.vert_offset() * row_stride + block.horiz_offset() * column_stride;
   }
   panel->transposed = row_stride != 1;
+  if (!panel->transposed && ReadsInPlace(rows, columns, column_stride, uses)) {
+    panel->data = source;
+    // (The stride of the only column of a source with one line may be 1.)
+    panel->leading = std::max(column_stride, rows);
+    return;
+  }
   panel->leading = panel->transposed ? columns : rows;
   const Index lines = panel->transposed ? rows : columns;
   const Index stride = panel->transposed ? row_stride : column_stride;
@@ -65,7 +102,9 @@ void Pack(Panel* panel,
   }
 }
 
-inline void Pack(Panel* panel, const PatchBlock& block, Index depth, Index columns) {
+inline void Pack(Panel* panel, const PatchBlock& block, Index depth, Index columns,
+                 Index /*uses*/) {
+  panel->data = panel->memory;
   panel->transposed = false;
   panel->leading = depth;
   block.CopyColumns(panel->memory, depth, columns);
@@ -84,9 +123,12 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
   using Memory = TensorContractionBlockMemAllocator<float, float>;
   using BlockMemHandle = Memory::BlockMemHandle;
 
-  TensorContractionKernel(Index /*m*/, Index /*k*/, Index /*n*/, Index rows, Index depth,
-                          Index columns)
-      : rows_(rows), depth_(depth), columns_(columns) {}
+  TensorContractionKernel(Index m, Index /*k*/, Index n, Index rows, Index depth, Index columns)
+      : rows_(rows),
+        depth_(depth),
+        columns_(columns),
+        row_blocks_(divup(m, rows)),
+        column_blocks_(divup(n, columns)) {}
 
   template <typename Device>
   BlockMemHandle allocate(Device& device, LhsBlock* lhs, RhsBlock* rhs) {
@@ -103,8 +145,8 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
         Memory::allocateSlices(device, rows_, depth_, columns_, lhs_count, rhs_count, slices,
                                lhs_memory.data(), rhs_memory.data());
     for (std::size_t slice = 0; slice < count; ++slice) {
-      for (float* memory : lhs_memory[slice]) lhs[slice].push_back({memory, 0, false});
-      for (float* memory : rhs_memory[slice]) rhs[slice].push_back({memory, 0, false});
+      for (float* memory : lhs_memory[slice]) lhs[slice].push_back({memory, memory, 0, false});
+      for (float* memory : rhs_memory[slice]) rhs[slice].push_back({memory, memory, 0, false});
     }
     return handle;
   }
@@ -116,12 +158,12 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
 
   EIGEN_DONT_INLINE void packLhs(LhsBlock* panel, const typename LhsMapper::SubMapper& block,
                                  Index depth, Index rows) {
-    topdnn::eigen::Pack(panel, block, rows, depth);
+    topdnn::eigen::Pack(panel, block, rows, depth, column_blocks_);
   }
 
   EIGEN_DONT_INLINE void packRhs(RhsBlock* panel, const typename RhsMapper::SubMapper& block,
                                  Index depth, Index columns) {
-    topdnn::eigen::Pack(panel, block, depth, columns);
+    topdnn::eigen::Pack(panel, block, depth, columns, row_blocks_);
   }
 
   EIGEN_DONT_INLINE void invoke(const OutputMapper& output, const LhsBlock& lhs,
@@ -133,11 +175,15 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
 
  private:
   const Index rows_, depth_, columns_;  // largest extents of a block
+  // Numbers of blocks of the result: a block of the right matrix takes part in row_blocks_
+  // products.
+  const Index row_blocks_, column_blocks_;
 };
 
 // Block sizes for sgemm: Eigen's own choice, with rows and columns rounded up to the unrolling of
 // oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, which both divide 24), and the depth
-// split evenly. The factor for rows is TensorFlow's.
+// split evenly, in whole vectors of at least 8. The factor for rows and these multiples are
+// TensorFlow's.
 template <typename Index, int kSharding>
 class TensorContractionBlocking<float, float, float, Index, kSharding> {
  public:
@@ -150,7 +196,8 @@ class TensorContractionBlocking<float, float, float, Index, kSharding> {
     mc_ = std::min(m, RoundUp(mc_ + mc_ / 2, 48));
     nc_ = std::min(n, RoundUp(nc_, 24));
     const Index slices = divup(k, kc_);
-    kc_ = std::min(k, RoundUp(divup(k, slices), 16));
+    const Index lanes = std::max<Index>(8, packet_traits<float>::size);
+    kc_ = std::min(k, RoundUp(k / slices, lanes));
   }
 
   Index kc() const { return kc_; }
