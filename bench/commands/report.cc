@@ -47,6 +47,14 @@ PageResult PageResultOf(ResultFile result) {
       return {.kind = PageKind::kSweep, .json = std::move(result.json)};
     case ResultKind::kComparison:
       return {.kind = PageKind::kComparison, .json = std::move(result.json)};
+    case ResultKind::kFleet:
+      if (!result.json.contains("comparison")) {
+        throw UsageError(
+            fmt::format("{}: compares no machines: write it with `topdnn fleet collect STUDY "
+                        "--compare MACHINE --all --json FILE`",
+                        result.path));
+      }
+      return {.kind = PageKind::kMachines, .json = std::move(result.json)};
     case ResultKind::kSharing:
       return {.kind = PageKind::kSharing, .json = std::move(result.json)};
     case ResultKind::kScheduling:
@@ -59,7 +67,7 @@ PageResult PageResultOf(ResultFile result) {
   }
   throw UsageError(
       fmt::format("{}: a {} file, which `report` does not draw: give a profile, the "
-                  "folder of a sweep, a comparison, a corun, a cosched, or a trace",
+                  "folder of a sweep, a comparison, a fleet, a corun, a cosched, or a trace",
                   result.path, NameOf(result.kind)));
 }
 
@@ -95,10 +103,10 @@ int RunReport(const ReportOptions& options) {
 
 std::function<int()> ConfigureReport(CommandParser& parser) {
   auto options = std::make_shared<ReportOptions>();
-  parser.AddList(
-      "results", options->results, "RESULT...",
-      "files that profile, compare, corun, cosched or trace wrote with --json, and folders of "
-      "sweeps");
+  parser.AddList("results", options->results, "RESULT...",
+                 "files that profile, compare, fleet collect, corun, cosched or trace wrote with "
+                 "--json, and folders of "
+                 "sweeps");
   parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
   return [options] { return RunReport(*options); };
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/ranks/mpi_functions.h"
+#include "harness/split_text.h"
 
 namespace topdnn {
 
@@ -143,7 +145,49 @@ const MpiFunctions& LoadMpi() {
       functions != nullptr ? "it belongs to another version" : dlerror()));
 }
 
+// Open MPI 4 that speaks only PMIx ends the process in MPI_Init, after 20 lines, if the launcher
+// speaks an older PMI. Each protocol is a file (opal/mca/pmix of Open MPI 4.1): s1 and s2 are those
+// of Slurm. An MPI whose files are not known is tried.
+bool SpeaksOldPmi() {
+  Dl_info info;
+  void* const symbol = dlsym(RTLD_DEFAULT, "MPI_Init");
+  if (symbol == nullptr || dladdr(symbol, &info) == 0) return true;
+  std::error_code error;
+  const auto library = std::filesystem::canonical(info.dli_fname, error);
+  bool known = false;
+  for (const auto& folder : std::filesystem::directory_iterator(library.parent_path(), error)) {
+    if (!folder.path().filename().string().starts_with("openmpi")) continue;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path(), error)) {
+      const std::string name = file.path().filename();
+      if (name.starts_with("mca_pmix_s")) return true;
+      known = known || name.starts_with("mca_pmix_");
+    }
+  }
+  return !known;
+}
+
 }  // namespace
+
+std::optional<int> TasksOfNode(std::string_view list, int node) {
+  const auto number = [](std::string_view text) -> std::optional<int> {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < 1) return std::nullopt;
+    return value;
+  };
+  for (const std::string_view part : SplitText(list, ",")) {
+    const std::size_t open = part.find("(x");
+    const auto tasks = number(part.substr(0, open));
+    std::optional<int> nodes = 1;
+    if (open != std::string_view::npos && part.ends_with(')')) {
+      nodes = number(part.substr(open + 2, part.size() - open - 3));
+    }
+    if (!tasks || !nodes) return std::nullopt;
+    if (node < *nodes) return tasks;
+    node -= *nodes;
+  }
+  return std::nullopt;
+}
 
 Launch LaunchOf(const std::function<const char*(const char*)>& variable) {
   const auto number = [&variable](const char* name) -> std::optional<int> {
@@ -155,10 +199,21 @@ Launch LaunchOf(const std::function<const char*(const char*)>& variable) {
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE"}) {
     launch.by_mpi = launch.by_mpi || variable(name) != nullptr;
   }
+  launch.old_pmi = launch.by_mpi && variable("OMPI_COMM_WORLD_SIZE") == nullptr &&
+                   variable("PMIX_RANK") == nullptr;
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
     if (!launch.node_ranks) launch.node_ranks = number(name);
   }
+  // srun says how many tasks each node has, and which node this is, from 0.
+  const char* const tasks_of_nodes = variable("SLURM_STEP_TASKS_PER_NODE");
+  if (launch.by_mpi && !launch.node_ranks && tasks_of_nodes != nullptr) {
+    launch.node_ranks = TasksOfNode(tasks_of_nodes, number("SLURM_NODEID").value_or(0));
+  }
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    launch.first = launch.first && !number(name);
+  }
   const int tasks = number("SLURM_STEP_NUM_TASKS").value_or(1);
+  launch.ranks = number("OMPI_COMM_WORLD_SIZE").value_or(number("PMI_SIZE").value_or(tasks));
   if (!launch.by_mpi && tasks > 1) {
     launch.problem = fmt::format(
         "scale: srun started {} tasks that cannot communicate: use `srun --mpi=pmix`, or start "
@@ -172,7 +227,19 @@ std::unique_ptr<Transport> OpenRanks(const Launch& launch) {
   if (!launch.problem.empty()) throw UsageError(launch.problem);
   const MpiFunctions& mpi = LoadMpi();
   if (!launch.by_mpi) return MakeSoleRank();
-  return std::make_unique<MpiTransport>(mpi);
+  if (launch.old_pmi && !SpeaksOldPmi()) {
+    throw UsageError(
+        "scale: the launcher speaks PMI, and this Open MPI only PMIx: use `srun --mpi=pmix`, or "
+        "start mpirun in the allocation");
+  }
+  auto transport = std::make_unique<MpiTransport>(mpi);
+  if (transport->ranks() < launch.ranks) {
+    throw UsageError(fmt::format(
+        "scale: {} ranks were started, but MPI connects {}: use the mpirun of {}, or `srun "
+        "--mpi=pmix` if Slurm starts the ranks",
+        launch.ranks, transport->ranks(), transport->library()));
+  }
+  return transport;
 }
 
 }  // namespace topdnn

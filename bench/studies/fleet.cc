@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -23,6 +24,24 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMostPlanBytes = std::size_t{1} << 24;
 
+// How Slurm ended a job, whatever its log says.
+struct KnownEnd {
+  std::string_view state;
+  std::string_view words;
+};
+
+constexpr KnownEnd kKnownEnds[] = {
+    {"TIMEOUT",
+     "its time limit ended it: `submit STUDY --resume --time-limit TIME` gives the rest more time"},
+    {"DEADLINE", "its deadline ended it"},
+    {"CANCELLED", "it was cancelled"},
+    {"NODE_FAIL", "its node failed"},
+    {"BOOT_FAIL", "its node did not start"},
+    {"OUT_OF_MEMORY",
+     "it needed more memory than Slurm gives it: `submit STUDY --resume --sbatch=--mem=0` gives it "
+     "all of a node"},
+};
+
 // Why a task that has ended lacks cases.
 std::string ProblemOf(const Fleet& fleet, const FleetTask& task) {
   const std::string name = Fleet::TaskName(task.kind, task.set);
@@ -34,6 +53,9 @@ std::string ProblemOf(const Fleet& fleet, const FleetTask& task) {
         "node {} does not see the study's folder: put it on a file system that all "
         "nodes share",
         task.slurm.nodes);
+  }
+  for (const KnownEnd& known : kKnownEnds) {
+    if (task.slurm.state == known.state) return std::string(known.words);
   }
   const std::string last = LastLineOf(log.string());
   const std::string& said = last.empty() ? task.slurm.reason : last;

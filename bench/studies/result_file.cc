@@ -26,11 +26,12 @@ struct KindKeys {
   std::vector<std::string_view> keys;
 };
 
-const std::array<KindKeys, 8>& Kinds() {
-  static const std::array<KindKeys, 8> kinds = {{
+const std::array<KindKeys, 9>& Kinds() {
+  static const std::array<KindKeys, 9> kinds = {{
       {ResultKind::kProfile, "profile", {"step", "stages"}},
       {ResultKind::kSweep, "sweep", {"cases", "left_out"}},
       {ResultKind::kComparison, "comparison", {"rows", "verdict"}},
+      {ResultKind::kFleet, "fleet", {"fleet", "machines"}},
       {ResultKind::kSharing, "corun", {"group", "stp"}},
       {ResultKind::kScheduling, "cosched", {"policies", "cpus"}},
       {ResultKind::kTrace, "trace", {"rows", "framework_seconds"}},
@@ -98,7 +99,7 @@ ResultFile ReadResult(const std::string& path) {
   if (!kind) {
     throw UsageError(
         fmt::format("{}: is not a result that topdnn reads: it has the keys of no profile, sweep, "
-                    "comparison, corun, cosched, trace, machine or Google Benchmark file",
+                    "comparison, fleet, corun, cosched, trace, machine or Google Benchmark file",
                     path));
   }
   CheckSchema(path, *kind, json);

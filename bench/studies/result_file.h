@@ -13,6 +13,7 @@ enum class ResultKind {
   kProfile,
   kSweep,
   kComparison,
+  kFleet,
   kSharing,
   kScheduling,
   kTrace,
@@ -20,7 +21,7 @@ enum class ResultKind {
   kMachine
 };
 
-// "profile", "sweep", "comparison", "corun", "trace", "Google Benchmark", "machine".
+// "profile", "sweep", "comparison", "fleet", "corun", "trace", "Google Benchmark", "machine".
 std::string NameOf(ResultKind kind);
 
 struct ResultFile {

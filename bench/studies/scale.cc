@@ -166,6 +166,8 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
     const std::vector<std::string> stopping = transport.Gather(stops ? "stop" : "");
     const bool ends = std::count(stopping.begin(), stopping.end(), "stop") > 0;
     if (group) {
+      const auto own_ranks = std::vector(report.ranks.begin(), report.ranks.begin() + ranks);
+      group->shares_cpus = !OversubscriptionOf(own_ranks).empty();
       report.network = run->workload().network;
       report.backend = run->workload().backend;
       report.dtype = run->workload().dtype;
@@ -189,18 +191,18 @@ std::optional<Measured> Measure(const ScaleOptions& options, const RankIdentity&
   if (measured.wrong.empty()) CompareLosses(options, runs, comparable, measured);
   if (measured.wrong.empty() && options.predict) {
     report.prediction = PredictScaling(runs, options.wire_type());
-    if (!shared.empty()) {
+    if (!shared.empty() && !report.prediction->on_own_cpus) {
       report.prediction->assumptions.push_back("as on nodes with a CPU for each thread, although " +
                                                shared);
     }
   }
-  for (const GroupFigures& group : report.groups) {
-    const std::string disturbed = DisturbanceOf(group);
-    if (shared.empty() && !disturbed.empty()) {
+  if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const std::string disturbed = DisturbanceOf(report.groups[i]);
+    if (!runs[i].shares_cpus && !disturbed.empty()) {
       Worsen(report.verdict, Status::kDegraded, disturbed);
     }
   }
-  if (!shared.empty()) Worsen(report.verdict, Status::kDegraded, shared);
   if (!report.complete) Worsen(report.verdict, Status::kDegraded, "interrupted");
   if (!measured.wrong.empty()) {
     Worsen(report.verdict, Status::kFailed, measured.wrong);
@@ -284,7 +286,13 @@ int RunScale(ScaleOptions options) {
   const Launch launch =
       LaunchOf([](const char* name) { return static_cast<const char*>(std::getenv(name)); });
   const std::exception_ptr failure = SetThreads(launch, options);
-  const std::unique_ptr<Transport> transport = OpenRanks(launch);
+  std::unique_ptr<Transport> transport;
+  try {
+    transport = OpenRanks(launch);
+  } catch (const UsageError&) {
+    if (!launch.first) return kExitUsage;  // (the first rank says it)
+    throw;
+  }
   transport->set_limit(options.wait_limit);
   try {
     return RunRank(options, launch.by_mpi, failure, *transport);

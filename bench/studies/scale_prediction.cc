@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "harness/statistics/summary.h"
@@ -67,10 +68,17 @@ std::vector<std::string> AssumptionsOf(const GroupRun& largest) {
 
 }  // namespace
 
-ScalePrediction PredictScaling(const std::vector<GroupRun>& runs, Wire wire) {
+ScalePrediction PredictScaling(const std::vector<GroupRun>& measured, Wire wire) {
   ScalePrediction prediction;
+  // A sum of ranks that share CPUs waits for a CPU, which says nothing about the interconnect.
+  std::vector<GroupRun> runs;
+  std::copy_if(measured.begin(), measured.end(), std::back_inserter(runs),
+               [](const GroupRun& run) { return !run.shares_cpus; });
+  if (runs.size() < 2) runs = measured;
+  prediction.on_own_cpus =
+      std::none_of(runs.begin(), runs.end(), [](const GroupRun& run) { return run.shares_cpus; });
   prediction.points = PointsOf(runs, wire);
-  const bool timed = std::all_of(runs.begin(), runs.end(), [](const GroupRun& run) {
+  const bool timed = std::all_of(measured.begin(), measured.end(), [](const GroupRun& run) {
     return !run.samples.empty() && !run.samples.front().steps.empty();
   });
   if (runs.size() < 2 || runs.front().ranks != 1) {
@@ -95,18 +103,24 @@ ScalePrediction PredictScaling(const std::vector<GroupRun>& runs, Wire wire) {
   const double one = MeasuredStep(runs.front());
   std::set<int> sizes;
   for (int ranks = 2; ranks <= kMostRanks; ranks *= 2) sizes.insert(ranks);
-  for (const GroupRun& run : runs) {
+  for (const GroupRun& run : measured) {
     if (run.ranks > 1) sizes.insert(run.ranks);
   }
   for (const int ranks : sizes) {
-    PredictedStep step{ranks, 0, 0, 0, {}, {}};
+    PredictedStep step{.ranks = ranks};
     step.exposed = ExposedSeconds(buckets, backward, model, ranks) + packing;
     step.step = ExpectedLongest(compute, ranks) + step.exposed;
     step.efficiency = one / step.step;
-    for (const GroupRun& run : runs) {
+    for (const GroupRun& run : measured) {
       if (run.ranks != ranks) continue;
-      step.measured = MeasuredStep(run);
-      step.error = step.step / *step.measured - 1;
+      const double seconds = MeasuredStep(run);
+      if (run.shares_cpus) {
+        step.step_bound = seconds;
+        step.efficiency_bound = one / seconds;
+      } else {
+        step.measured = seconds;
+        step.error = step.step / seconds - 1;
+      }
     }
     prediction.steps.push_back(step);
   }

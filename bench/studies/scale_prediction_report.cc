@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 
 #include "harness/report/json.h"
 #include "harness/report/table.h"
@@ -33,19 +35,37 @@ std::string ModelText(const ScalePrediction& prediction, const Style& style) {
     text += fmt::format("; {} fits best", NameOf(prediction.models.front().algorithm));
   } else {
     text += fmt::format(
-        "; two ranks do not distinguish the algorithms, so {} is an assumption: start 4 or more",
+        "; two ranks do not distinguish the algorithms, so {} is an assumption: start 4 or more, "
+        "each with CPUs of its own",
         NameOf(prediction.models.front().algorithm));
   }
   return Wrap(text, style.width, 2);
 }
 
-std::string ErrorText(const ScalePrediction& prediction) {
-  double largest = 0;
+std::string ErrorText(const ScalePrediction& prediction, const Style& style) {
+  std::optional<double> largest;
+  std::string bounds, broken;
   for (const PredictedStep& step : prediction.steps) {
-    largest = std::max(largest, std::abs(step.error.value_or(0)));
+    if (step.error) largest = std::max(largest.value_or(0), std::abs(*step.error));
+    if (!step.step_bound) continue;
+    bounds += fmt::format("{}{} on {}", bounds.empty() ? "" : ", ",
+                          PercentText(*step.efficiency_bound), step.ranks);
+    if (step.step <= *step.step_bound) continue;
+    broken += fmt::format("{}{}", broken.empty() ? "" : ", ", step.ranks);
   }
-  return fmt::format("largest error of a predicted step at the measured points: {}\n",
-                     PercentText(largest));
+  std::string text =
+      largest ? fmt::format("largest error of a predicted step at the measured points: {}\n",
+                            PercentText(*largest))
+              : Wrap("error: not known, because no two ranks with CPUs of their own were measured",
+                     style.width, 2);
+  if (bounds.empty()) return text;
+  const std::string verdict =
+      broken.empty()
+          ? "the predictions are not below them"
+          : fmt::format("the prediction on {} ranks is below, so the model is wrong there", broken);
+  return text + Wrap(fmt::format("ranks that share CPUs are lower bounds of the efficiency: {}; {}",
+                                 bounds, verdict),
+                     style.width, 2);
 }
 
 }  // namespace
@@ -68,7 +88,7 @@ std::string PredictionTable(const ScalePrediction& prediction, const Style& styl
                step.error ? fmt::format("{:+.1f} %", *step.error * kPercent) : std::string()});
   }
   std::string text = "predicted weak scaling (modelled, not measured)\n" + table.Text(style) +
-                     ErrorText(prediction) + ModelText(prediction, style);
+                     ErrorText(prediction, style) + ModelText(prediction, style);
   for (const std::string& assumption : prediction.assumptions) {
     text += Wrap("assumed: " + assumption, style.width, 2);
   }
@@ -104,7 +124,9 @@ void AddPrediction(const ScalePrediction& prediction, Json& json) {
                                  {"exposed", JsonNumber(step.exposed)},
                                  {"efficiency", JsonNumber(step.efficiency)},
                                  {"measured", JsonNumber(step.measured)},
-                                 {"error", JsonNumber(step.error)}});
+                                 {"error", JsonNumber(step.error)},
+                                 {"step_bound", JsonNumber(step.step_bound)},
+                                 {"efficiency_bound", JsonNumber(step.efficiency_bound)}});
   }
 }
 

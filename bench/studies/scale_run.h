@@ -50,6 +50,7 @@ struct GroupRun {
   std::string source;             // of the images
   std::string wrong;              // what is wrong with the result; one line, or empty
   bool complete = true;           // false: interrupted
+  bool shares_cpus = false;       // its ranks have more threads than CPUs
 };
 
 // The untimed steps at the start.

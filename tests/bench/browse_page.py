@@ -405,6 +405,49 @@ def check_hostile(page):
     check_widths(page)
 
 
+def check_normalised(page, one, scale, rows):
+    """The ratios in units of the time at each machine's own ceiling, where they are known."""
+    hollow = page.run("""return [...document.querySelectorAll('#ratios .ratio-normalised')].map(
+      (mark) => [Number(mark.closest('.row').dataset.item), mark.transform.baseVal[0].matrix.e])""")
+    known = {i: row["ratio_normalised"] for i, row in enumerate(rows) if "ratio_normalised" in row}
+    page.expect([i for i, _ in hollow] == list(known), f"normalised: {hollow}")
+    for i, x in hollow:
+        page.expect(near(x, one + scale * math.log(known[i]), 0.5), f"normalised {known[i]} at {x}")
+
+
+def check_machines(page):
+    """Machines side by side: for each stage a row of each, with both ratios."""
+    page.open()
+    rows = [dict(row, machine=machine["name"]) for step in (True, False)
+            for k in range(1 if step else 3) for machine in page.data["machines"]
+            for row in [machine["step"] if step else machine["rows"][k]]]
+    labels = page.run("""return [...document.querySelectorAll('#ratios .row')].map(
+      (row) => row.querySelector('text').textContent)""")
+    expected = [f"{row['machine']}: {row['name']}" +
+                (f" {row['pass']}" if row["pass"] != row["name"] else "") for row in rows]
+    page.expect(labels == expected, f"rows: {labels}, not {expected}")
+    one, marks = page.run("""return [document.querySelector('#ratios .one').x1.baseVal.value,
+      [...document.querySelectorAll('#ratios .ratio')].map((r) => r.transform.baseVal[0].matrix.e)]""")
+    scale = (marks[0] - one) / math.log(2)
+    page.expect(len(marks) == len(rows), f"{len(marks)} ratios")
+    for x, row in zip(marks, rows):
+        page.expect(near(x, one + scale * math.log(row["ratio"]), 0.5), f"{row['ratio']} at {x}")
+    check_normalised(page, one, scale, rows)
+    table = page.run("""const texts = (row) => [...row.children].map((cell) => cell.innerText);
+      const rows = [...document.querySelectorAll('#row-table tr')].map(texts);
+      return rows.map((row) => Object.fromEntries(rows[0].map((name, k) => [name, row[k]])));""")[1:]
+    cells = [[row[name] for name in ("machine", "a peak", "b peak", "normalised")]
+             for row in table[2:4] + table[6:7]]
+    page.expect(cells == [["n2", "60.0 %", "60.0 %", "1.000"], ["n3", "60.0 %", "80.0 %", "0.750"],
+                          ["n2", "n/a", "n/a", "n/a"]], f"table: {cells}")
+    verdict = page.driver.find_element(By.CSS_SELECTOR, ".opening").text
+    page.expect("1 of 2 cases are finished" in verdict and "normalised 0.750" in verdict, verdict)
+    for width in (320, 1280):
+        page.open(width=width)
+        for fault in page.run(OVERLAPS):
+            page.faults.append(f"{width}: {fault}")
+
+
 def check_figures(page):
     """A sweep, a comparison, a trace or a corun: bars and ratios against the data, and choosing a row."""
     page.open()
@@ -444,6 +487,7 @@ def check_figures(page):
         scale = (marks[2][0] - one) / math.log(ratios[2])
         for (x, _), ratio in zip(marks, ratios):
             page.expect(near(x, one + scale * math.log(ratio), 0.5), f"ratio {ratio} at {x}")
+        check_normalised(page, one, scale, page.data.get("rows", []))
         sides = [name.split()[1] for _, name in marks]
         expected = ["same", "faster", "slower", "same", "same"]
         if page.data["kind"] == "trace":

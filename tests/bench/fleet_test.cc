@@ -225,7 +225,7 @@ TEST_F(FleetTest, WhatIsNotCompleteIsSubmittedAgain) {
   const auto tasks = ReadJson(folder_.path() / "status").at("tasks");
   EXPECT_EQ(tasks[1].at("state"), "RUNNING");
   EXPECT_TRUE(tasks[1].at("problem").is_null());
-  EXPECT_EQ(tasks[2].at("problem"), "it ended early");
+  EXPECT_EQ(tasks[2].at("problem"), "its node failed");
   EXPECT_EQ(tasks[2].at("node"), "n1");
   const Outcome twice = Fleet("submit");
   EXPECT_EQ(twice.exit_status, 2);
@@ -283,6 +283,16 @@ TEST_F(FleetTest, MachinesAreComparedByTheirTimesAndTheirCeilings) {
     EXPECT_EQ(row.at("b_peak_fraction"), 0.25);
     EXPECT_EQ(row.at("ratio_normalised"), 2);
   }
+  const Outcome page = RunProgram({"report", json.string(), "--html", "-"});
+  EXPECT_EQ(page.exit_status, 0) << page.output;
+  for (const char* part : {R"("kind":"machines")", R"("ratio_normalised":2)"}) {
+    EXPECT_THAT(page.output, HasSubstr(part));
+  }
+  EXPECT_EQ(Fleet("collect", {"--json", json.string()}).exit_status, 0);
+  const Outcome none = RunProgram({"report", json.string(), "--html", "-"});
+  EXPECT_EQ(none.exit_status, 2);
+  EXPECT_THAT(none.output, HasSubstr("--compare MACHINE --all"));
+  EXPECT_EQ(std::count(none.output.begin(), none.output.end(), '\n'), 1) << none.output;
   EXPECT_THAT(Fleet("collect", {"--compare", "n3"}).output, HasSubstr("no such machine"));
 }
 

@@ -48,6 +48,15 @@ TEST(HtmlPageInABrowser, DrawsASweep) { Browse("figures", {SampleSweep()}); }
 
 TEST(HtmlPageInABrowser, DrawsAComparison) { Browse("figures", {SampleComparison()}); }
 
+TEST(HtmlPageInABrowser, DrawsAComparisonOfTwoMachinesInUnitsOfTheirCeilings) {
+  nlohmann::ordered_json comparison = SampleComparison();
+  comparison["differences"] = {"machine: CPU x, not y"};
+  comparison["rows"][1]["ratio_normalised"] = 0.5;
+  Browse("figures", {comparison});
+}
+
+TEST(HtmlPageInABrowser, DrawsMachinesSideBySide) { Browse("machines", {SampleMachines()}); }
+
 TEST(HtmlPageInABrowser, DrawsATrace) { Browse("figures", {SampleTrace()}); }
 
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
@@ -79,6 +88,7 @@ TEST(HtmlPageInABrowser, DrawsResultsThatLackMostKeys) {
       {{"step", nullptr}, {"stages", {one, {{"seconds", 5}, {"roofline", "x"}}}}},
       {{"cases", {one, {{"status", "OK"}, {"step", 5}}}}, {"left_out", 0}},
       {{"rows", {one, {{"ci95", "x"}, {"ratio", nullptr}}}}, {"verdict", "not comparable"}},
+      {{"fleet", "x"}, {"machines", {one}}, {"comparison", {{"machines", {{{"rows", {one}}}}}}}},
       {{"group", {one, {{"stages", {one}}}}}, {"stp", nullptr}, {"matrix", {one}}},
       {{"policies", {one, {{"jobs", {one, {{"timeline", {one}}}}}}}}, {"cpus", nullptr}}};
   for (Json& result : results) result["schema"] = 1;

@@ -283,6 +283,36 @@ Json SampleComparison() {
   return comparison;
 }
 
+// Half and a third as fast as n1, and as far from their ceilings, or a quarter nearer to them.
+Json SampleMachines() {
+  Json machines = {{"schema", 1}, {"fleet", "x"}, {"cases", 2}, {"finished", 1}};
+  machines["machines"] = {{{"name", "n1"}}, {{"name", "n2"}}, {{"name", "n3"}}};
+  machines["comparison"] = {{"chosen", "n1"}, {"machines", Json::array()}};
+  for (const double ratio : {2.0, 3.0}) {
+    const bool second = ratio > 2;
+    Json machine = {{"name", second ? "n3" : "n2"}, {"verdict", "slower"}, {"rows", Json::array()}};
+    for (const char* name : {"conv1", "conv1", "pool1"}) {
+      machine["rows"].push_back({{"name", name},
+                                 {"pass", "forward"},
+                                 {"a", 0.01},
+                                 {"b", 0.01 * ratio},
+                                 {"ratio", ratio},
+                                 {"ci95", {0.95 * ratio, 1.05 * ratio}},
+                                 {"significant", true}});
+      if (machine["rows"].size() == 3) continue;  // a pooling has no ceiling
+      machine["rows"].back().update({{"a_peak_fraction", 0.6},
+                                     {"b_peak_fraction", second ? 0.8 : 0.6},
+                                     {"ratio_normalised", second ? 0.75 : 1.0}});
+    }
+    machine["step"] = machine["rows"][0];
+    machine["step"]["name"] = "step";
+    machine["step"]["pass"] = "step";
+    machine["differences"] = {"machine: CPU x, not y"};
+    machines["comparison"]["machines"].push_back(std::move(machine));
+  }
+  return machines;
+}
+
 Json SampleTrace() {
   Json trace = {{"schema", 1}, {"command", "topdnn trace log"}, {"dialect", "onednn_verbose"}};
   trace["primitives"] = 50;

@@ -27,6 +27,9 @@ nlohmann::ordered_json SampleSweep();
 
 // Five rows, of which one is faster and one is slower.
 nlohmann::ordered_json SampleComparison();
+// The collection of a study: two machines compared with a third, each with its step and three
+// stages.
+nlohmann::ordered_json SampleMachines();
 // Five primitives, the last one without a time here.
 nlohmann::ordered_json SampleTrace();
 nlohmann::ordered_json SampleCorun();

@@ -19,7 +19,6 @@
 #include "bench/ranks/parallel_step.h"
 #include "bench/studies/scale_agreement.h"
 #include "bench/studies/scale_figures.h"
-#include "bench/studies/scale_prediction.h"
 #include "bench/studies/scale_run.h"
 #include "kernels/bf16.h"
 
@@ -300,6 +299,31 @@ TEST(Launch, IsReadFromTheEnvironment) {
   EXPECT_TRUE(LaunchWith({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}).problem.empty());
   const Launch srun = LaunchWith({{"SLURM_STEP_NUM_TASKS", "2"}});
   EXPECT_THAT(srun.problem, HasSubstr("srun --mpi=pmix"));
+  EXPECT_TRUE(srun.first);
+  EXPECT_FALSE(LaunchWith({{"SLURM_STEP_NUM_TASKS", "2"}, {"SLURM_PROCID", "1"}}).first);
+  const Launch pmi = LaunchWith({{"PMI_RANK", "1"}, {"PMI_SIZE", "3"}});
+  EXPECT_TRUE(pmi.old_pmi);
+  EXPECT_EQ(pmi.ranks, 3);
+  EXPECT_FALSE(pmi.first);
+  EXPECT_FALSE(mpirun.old_pmi);
+  EXPECT_EQ(mpirun.ranks, 4);
+}
+
+// As `man srun` writes SLURM_STEP_TASKS_PER_NODE.
+TEST(Launch, CountsTheTasksOfSlurmOnANode) {
+  const std::map<std::string, std::string> step = {{"PMIX_RANK", "5"},
+                                                   {"SLURM_STEP_NUM_TASKS", "8"},
+                                                   {"SLURM_STEP_TASKS_PER_NODE", "2(x3),1,4"}};
+  for (const auto& [node, tasks] :
+       std::map<std::string, int>{{"0", 2}, {"2", 2}, {"3", 1}, {"4", 4}}) {
+    auto variables = step;
+    variables["SLURM_NODEID"] = node;
+    EXPECT_EQ(LaunchWith(variables).node_ranks, tasks) << node;
+    EXPECT_FALSE(LaunchWith(variables).old_pmi);
+  }
+  for (const char* list : {"", "2(x3", "2(y3)", "x", "2,"}) {
+    EXPECT_FALSE(TasksOfNode(list, 3)) << list;
+  }
 }
 
 RankIdentity Identity(const std::string& host, const std::string& isa) {
@@ -395,34 +419,6 @@ TEST(ScaleFigures, LossDifferenceIsRelativeAndOfTheFirstSteps) {
   std::vector<double> a(kComparedLosses + 1, 1.0), b = a;
   b.back() = 2;
   EXPECT_EQ(LossDifference(a, b), 0);
-}
-
-TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
-  const auto step = [](double seconds) {
-    StepTimes times{seconds, 8, 1, 0, 0.5, 0, {{0, 0, 0, 5}}, true};
-    return times;
-  };
-  GroupRun one;
-  one.buckets = {{{{"fc", nullptr, 250, 0}}, 250, 0}};
-  one.samples = {{{step(8)}}};
-  GroupRun two = one;
-  two.ranks = 2;
-  two.samples = {{{step(12)}}, {{step(10)}}};
-  two.speeds = {{250, {4}}, {500, {7}}};  // 1 s, and 3 ms per byte
-  const ScalePrediction prediction = PredictScaling({one, two}, Wire::kF32);
-  EXPECT_FALSE(prediction.distinguished);
-  EXPECT_THAT(prediction.assumptions, testing::Not(IsEmpty()));
-  ASSERT_EQ(prediction.steps.size(), 12U);
-  EXPECT_EQ(prediction.steps.back().ranks, 4096);
-  // The sum takes 4 s from 5 s on; the backward pass ends at 7 s: 2 s are exposed, and 0.5 s of
-  // packing.
-  EXPECT_THAT(prediction.steps[0].exposed, DoubleNear(2.5, 1e-9));
-  EXPECT_THAT(prediction.steps[0].step, DoubleNear(10.5, 1e-9));
-  EXPECT_THAT(prediction.steps[0].efficiency, DoubleNear(8 / 10.5, 1e-9));
-  EXPECT_EQ(prediction.steps[0].measured, 12);
-  EXPECT_THAT(*prediction.steps[0].error, DoubleNear(-0.125, 1e-9));
-  EXPECT_FALSE(prediction.steps[1].measured || prediction.steps[1].error);
-  EXPECT_THAT(PredictScaling({one}, Wire::kF32).reason, HasSubstr("one rank and two or more"));
 }
 
 TEST(RankImages, PartsOfABatchAreConsecutive) {

@@ -1,5 +1,5 @@
-// A comparison of two results: the ratio of each row with its interval. sharing.js uses its
-// picture.
+// A comparison of two results, or of machines with a chosen one: the ratio of each row with its
+// interval, and the ratio in units of each machine's own ceiling. sharing.js uses its picture.
 
 const ratioText = (row) => (isNumber(row.ratio) ? row.ratio.toFixed(3) : ABSENT);
 
@@ -16,11 +16,23 @@ const significanceText = ({significant}) =>
 
 const effectText = ({effect}) => (isNumber(effect) ? digits(effect) : String(effect ?? ABSENT));
 
+const normalisedText = ({ratio_normalised: x}) => (isNumber(x) ? x.toFixed(3) : ABSENT);
+
+// The share of its own ceiling that each side reaches, and what is left of the ratio.
+const ceilingFacts = (row) =>
+    (isNumber(row.ratio_normalised) ?
+         [
+           ['a, of its ceiling', percent(row.a_peak_fraction)],
+           ['b, of its ceiling', percent(row.b_peak_fraction)],
+           ['normalised ratio', normalisedText(row)]
+         ] :
+         []);
+
 function rowFacts(row) {
   return {
     title: `${row.index + 1}. ${row.label}`,
     lines: [
-      ['ratio b/a', ratioText(row)], ['95 % interval', ratioInterval(row)],
+      ['ratio b/a', ratioText(row)], ['95 % interval', ratioInterval(row)], ...ceilingFacts(row),
       ['significant', significanceText(row)], ['a', timeText(row.before?.median)],
       ['b', timeText(row.after?.median)], ['p', isNumber(row.p) ? digits(row.p) : ABSENT],
       ['p of this row alone', isNumber(row.p_single) ? digits(row.p_single) : ABSENT],
@@ -35,9 +47,10 @@ function rowDetails(row) {
 }
 
 // The ratios' range on a logarithmic axis around 1.
-function ratioRange(items) {
+function ratioRange({items, normalised}) {
   const values =
-      items.flatMap((row) => [row.ratio, ...endsOf(row)]).filter((v) => isNumber(v) && v > 0);
+      items.flatMap((row) => [row.ratio, normalised ? row.ratio_normalised : null, ...endsOf(row)])
+          .filter((v) => isNumber(v) && v > 0);
   const most = Math.max(1.05, ...values, ...values.map((v) => 1 / v));
   return Math.min(most * 1.02, 20);
 }
@@ -59,11 +72,25 @@ function drawRatio(group, row, x, y) {
           {class: `ratio ${side}`, d: shape, transform: `translate(${round(x(row.ratio))} ${y})`}));
 }
 
+// Beside the ratio, which stays on top.
+function drawNormalised(group, row, x, y) {
+  if (!isNumber(row.ratio_normalised) || row.ratio_normalised <= 0) return;
+  group.append(svg('path', {
+    class: 'ratio-normalised',
+    d: polygon(4, 6.5, 0),
+    transform: `translate(${round(x(row.ratio_normalised))} ${y})`
+  }));
+}
+
 const RATIOS_SHOWN = 40;
+
+const NORMALISED =
+    '◇: the ratio of the times in units of the time at the own ceiling of each machine; right of ' +
+    '1, b takes longer than its ceiling explains.';
 
 function ratioPicture(comparison, view) {
   const {title, less, more, caption} = comparison.ratios;
-  const range = ratioRange(comparison.items);
+  const range = ratioRange(comparison);
   const state = {all: false, extra: null};
   // The significant rows and those with the largest ratios, in their order.
   const distance = (row) =>
@@ -106,6 +133,7 @@ function ratioPicture(comparison, view) {
             label(width - 130, y + 16, text, {'text-anchor': 'end', class: 'number'}),
             label(width, y + 16, ratioInterval(row), {'text-anchor': 'end', class: 'number'}));
       }
+      if (comparison.normalised) drawNormalised(group, row, x, y + (narrow ? 27 : 12));
       drawRatio(group, row, x, y + (narrow ? 27 : 12));
       root.append(group);
       marks.add(row.index, group);
@@ -118,7 +146,7 @@ function ratioPicture(comparison, view) {
     title,
     wide: true,
     draw,
-    caption,
+    caption: comparison.normalised ? `${caption} ${NORMALISED}` : caption,
     controls: many ?
         [choice(
             'rows',
@@ -162,6 +190,48 @@ function comparisonVerdict(comparison) {
       commandLine(comparison.command));
 }
 
+// The steps of each machine, and how far each is from its own ceiling.
+function machinesVerdict(comparison) {
+  const {machines, chosen} = comparison;
+  const stepOf = (machine) => machine.step ?? {};
+  const notes = (key) => machines.flatMap(
+      (machine) => (machine[key] ?? []).map((line) => `${machine.name ?? '?'}: ${line}`));
+  const differences = notes('differences');
+  return html(
+      'section', {class: 'picture wide opening', 'aria-labelledby': 'verdict-title'},
+      html('h1', {id: 'verdict-title'}, 'Machines'),
+      html(
+          'p', {class: 'caption'},
+          `a: ${chosen ?? '?'}; b: each other machine. ${comparison.finished ?? ABSENT} of ${
+              comparison.cases ?? ABSENT} cases are finished.`),
+      machines.map(
+          (machine) => html(
+              'p', {class: 'verdict'}, html('span', {class: 'badge'}, machine.verdict ?? ABSENT),
+              ` ${machine.name ?? '?'}: ${machine.summary ?? machine.reason ?? ''}`)),
+      html(
+          'dl', {class: 'figures'},
+          machines.map(
+              (machine) => figure(
+                  `step, ${machine.name ?? '?'} over a`, ratioText(stepOf(machine)),
+                  `95 % interval ${ratioInterval(stepOf(machine))}; normalised ${
+                      normalisedText(stepOf(machine))}`))),
+      list(`${plural(differences.length, 'difference')} from a`, differences, true),
+      list(plural(notes('notes').length, 'note'), notes('notes'), false),
+      commandLine(comparison.command));
+}
+
+// The columns of the ceilings, if there are any.
+const ceilingColumns = (comparison) =>
+    (comparison.normalised ?
+         [
+           numberColumn('a peak', (row) => row.a_peak_fraction, percent),
+           numberColumn('b peak', (row) => row.b_peak_fraction, percent), {
+             ...numberColumn('normalised', (row) => row.ratio_normalised, digits),
+             text: normalisedText
+           }
+         ] :
+         []);
+
 function rowTable(comparison, view) {
   return view.add(new ItemTable(view, {
     id: 'row-table',
@@ -172,11 +242,12 @@ function rowTable(comparison, view) {
       numberColumn('#', (row) => row.index + 1, String),
       {name: 'name', head: true, text: (row) => String(row.name ?? ABSENT)},
       {name: 'pass', text: (row) => words(row.pass ?? ABSENT)},
+      ...(comparison.machines ? [{name: 'machine', text: (row) => row.machine}] : []),
       numberColumn('a', (row) => row.before?.median, timeText),
       numberColumn('b', (row) => row.after?.median, timeText),
       {...numberColumn('ratio', (row) => row.ratio, digits), text: ratioText},
       {name: '95 % interval', number: true, value: (row) => endsOf(row)[0], text: ratioInterval},
-      numberColumn('p', (row) => row.p, digits),
+      ...ceilingColumns(comparison), numberColumn('p', (row) => row.p, digits),
       {name: 'effect', number: true, value: (row) => row.effect, text: effectText},
       {name: 'significant', text: significanceText}
     ]

@@ -187,11 +187,24 @@ Json SweepData(const Json& sweep) {
 }
 
 Json ComparisonData(const Json& comparison) {
-  constexpr std::array kRow = {"case",        "name",   "pass",  "a",        "b",
-                               "ratio",       "ci95",   "p",     "p_single", "effect",
-                               "significant", "status", "reason"};
+  constexpr std::array kRow = {"case",
+                               "name",
+                               "pass",
+                               "a",
+                               "b",
+                               "ratio",
+                               "ci95",
+                               "a_peak_fraction",
+                               "b_peak_fraction",
+                               "ratio_normalised",
+                               "p",
+                               "p_single",
+                               "effect",
+                               "significant",
+                               "status",
+                               "reason"};
   Json data = {{"kind", "comparison"}};
-  data.update(Members(comparison, std::array{"command", "a", "b", "verdict", "summary",
+  data.update(Members(comparison, std::array{"name", "command", "a", "b", "verdict", "summary",
                                              "correction", "status", "reason"}));
   data["notes"] = TextsIn(comparison, "notes");
   data["differences"] = TextsIn(comparison, "differences");
@@ -200,6 +213,19 @@ Json ComparisonData(const Json& comparison) {
   }
   data["rows"] = Json::array();
   for (const Json& row : ObjectsIn(comparison, "rows")) data["rows"].push_back(Members(row, kRow));
+  return data;
+}
+
+// The machines of a study, each compared with the chosen one.
+Json MachinesData(const Json& collection) {
+  const Json& comparison = ObjectIn(collection, "comparison");
+  Json data = {{"kind", "machines"}};
+  data.update(Members(collection, std::array{"command", "cases", "finished"}));
+  data["chosen"] = MemberOrNull(comparison, "chosen");
+  data["machines"] = Json::array();
+  for (const Json& machine : ObjectsIn(comparison, "machines")) {
+    data["machines"].push_back(ComparisonData(machine));
+  }
   return data;
 }
 
@@ -300,6 +326,8 @@ Json DataOf(const PageResult& result) {
       return SweepData(result.json);
     case PageKind::kComparison:
       return ComparisonData(result.json);
+    case PageKind::kMachines:
+      return MachinesData(result.json);
     case PageKind::kSharing:
       return SharingData(result.json);
     case PageKind::kScheduling:

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-enum class PageKind { kProfile, kSweep, kComparison, kSharing, kScheduling, kTrace };
+enum class PageKind { kProfile, kSweep, kComparison, kMachines, kSharing, kScheduling, kTrace };
 
 // A result in the JSON that topdnn writes.
 struct PageResult {

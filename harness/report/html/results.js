@@ -121,11 +121,48 @@ function readComparison(data) {
                                after: summaryOf(row.b)
                              }));
   data.ratios = COMPARED;
+  // As in the table on the terminal: of one machine, the ceilings are the same.
+  data.normalised = (data.differences ?? []).some((line) => line.startsWith('machine: CPU')) &&
+      data.items.some((row) => isNumber(row.ratio_normalised));
   data.itemName = 'row';
   data.title = 'comparison';
   data.facts = typeof data.a === 'string' && typeof data.b === 'string' ?
       `${data.a} → ${data.b}` :
       `${data.items.length} rows`;
+  return data;
+}
+
+// A row for each machine, beside those of the other machines for the same stage. A single case has
+// its step apart from the rows.
+function readMachines(data) {
+  const places = new Map();
+  const rowsOf = (machine) => {
+    const seen = new Map();
+    const step = machine.step?.name === 'step' ? [machine.step] : [];
+    return [...step, ...machine.rows].map((row) => {
+      const name = JSON.stringify([row.case, row.name, row.pass]);
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+      const key = `${name} ${seen.get(name)}`;
+      if (!places.has(key)) places.set(key, places.size);
+      return {...row, place: places.get(key), machine: String(machine.name ?? '?')};
+    });
+  };
+  data.items =
+      data.machines.flatMap(rowsOf)
+          .sort((a, b) => a.place - b.place)
+          .map((row, index) => ({
+                 ...row,
+                 index,
+                 label: `${row.machine}: ${row.case ? `${row.case}: ` : ''}${labelOf(row)}`,
+                 before: summaryOf(row.a),
+                 after: summaryOf(row.b)
+               }));
+  data.ratios = {...COMPARED, title: 'Machines side by side'};
+  data.normalised = data.items.some((row) => isNumber(row.ratio_normalised));
+  data.itemName = 'row';
+  data.title = 'machines';
+  data.facts =
+      [data.chosen, ...data.machines.map(({name}) => name)].map((x) => x ?? '?').join(', ');
   return data;
 }
 
@@ -218,6 +255,7 @@ const READERS = {
   profile: readProfile,
   sweep: readSweep,
   comparison: readComparison,
+  machines: readMachines,
   sharing: readSharing,
   scheduling: readScheduling,
   trace: readTrace

@@ -25,6 +25,12 @@ const PAGES = {
     verdict: comparisonVerdict,
     pictures: [ratioPicture, rowTable]
   },
+  machines: {
+    facts: rowFacts,
+    details: rowDetails,
+    verdict: machinesVerdict,
+    pictures: [ratioPicture, rowTable]
+  },
   sharing: {
     facts: slowdownFacts,
     details: slowdownDetails,

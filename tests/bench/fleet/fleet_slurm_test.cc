@@ -1,25 +1,19 @@
-// `topdnn fleet` with a real Slurm: a slurmctld and two nodes on this host, which end with the
-// test.
+// `topdnn fleet` with a real Slurm: a slurmctld and two nodes on this host.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "tests/bench/fleet/slurm_cluster.h"
 #include "tests/process/child_process.h"
-#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -31,79 +25,34 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
-const std::string kCluster = Quoted(TOPDNN_SOURCE_DIR "/tests/bench/fleet/cluster");
 
 Json ReadJson(const fs::path& path) {
   std::ifstream file(path);
   return Json::parse(file);
 }
 
-void Sleep() { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }
+// Cases that take some tenths of a second, and write their names to a file as they start. If
+// there is a file hold-SET, the set's first cases, as many as the file says, do not wait for its
+// end.
+constexpr const char* kProfile = R"sh(#!/bin/sh
+for last; do :; done
+set=$SLURM_ARRAY_TASK_ID
+basename "$last" >>"$FAKE/runs"
+echo >>"$FAKE/runs-$set"
+sleep 0.5
+if [ "$(cat "$FAKE/hold-$set" 2>/dev/null || echo 99)" -lt "$(wc -l <"$FAKE/runs-$set")" ]; then
+  while [ -e "$FAKE/hold-$set" ]; do sleep 0.1; done
+fi
+cat >"$last.part" <<END
+{"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false, "stages": [],
+ "machine": {"cpu": {"brand": "A CPU"}, "cores": 2},
+ "step": {"status": "OK", "reason": null}}
+END
+mv "$last.part" "$last"
+)sh";
 
-// Waits until `done`, for a minute at most: Slurm finds a dead node within ten seconds.
-template <class Done>
-bool WaitUntil(const Done& done) {
-  for (int i = 0; i < 300; ++i) {
-    if (done()) return true;
-    Sleep();
-  }
-  return false;
-}
-
-// Its processes end with this one, however that ends: their standard input is a pipe from here.
-class Cluster {
- public:
-  explicit Cluster(const fs::path& folder) {
-    fs::create_directories(folder);
-    const int port = 20000 + 3 * (getpid() % 4000);  // (below the ports of outgoing connections)
-    const std::string command = "exec " + kCluster + " " + Quoted(folder.string()) + " " +
-                                std::to_string(port) + " >" +
-                                Quoted((folder / "cluster.log").string()) + " 2>&1";
-    // NOLINTNEXTLINE(cert-env33-c)
-    pipe_ = popen(command.c_str(), "we");
-    ready_ = WaitUntil([&] { return fs::exists(folder / "ready"); });
-    setenv("SLURM_CONF", (folder / "slurm.conf").c_str(), 1);
-  }
-  ~Cluster() { pclose(pipe_); }
-  Cluster(const Cluster&) = delete;
-  Cluster& operator=(const Cluster&) = delete;
-
-  bool ready() const { return ready_; }
-  void Tell(const std::string& line) const {
-    std::fputs((line + "\n").c_str(), pipe_);
-    std::fflush(pipe_);
-  }
-
- private:
-  std::FILE* pipe_ = nullptr;
-  bool ready_ = false;
-};
-
-class FleetSlurmTest : public testing::Test {
+class FleetSlurmTest : public SlurmClusterTest {
  protected:
-  void SetUp() override {
-    setenv("PATH", (std::string(getenv("PATH")) + ":/usr/sbin:/sbin").c_str(), 1);
-    for (const auto& [program, package] :
-         std::map<std::string, std::string>{{"slurmctld", "slurmctld"},
-                                            {"slurmd", "slurmd"},
-                                            {"sbatch", "slurm-client"},
-                                            {"munged", "munge"},
-                                            {"mungekey", "munge"}}) {
-      if (RunShell("command -v " + program).exit_status == 0) continue;
-      GTEST_SKIP() << program << " is missing: install " << package;
-    }
-    if (RunShell("unshare --pid --fork --mount-proc true").exit_status != 0) {
-      GTEST_SKIP() << "no namespace of processes for the daemons: run this as root";
-    }
-    cluster_ = std::make_unique<Cluster>(folder_.path() / "slurm");
-    // Until here, no code of topdnn runs: a container may refuse what the daemons need.
-    const std::string logs = Quoted(folder_.path().string()) + "/slurm/";
-    if (!cluster_->ready() || RunShell("cat " + logs + "ready").output != "n1 idle\nn2 idle\n") {
-      GTEST_SKIP() << "Slurm's nodes do not start here: "
-                   << RunShell("tail -n 20 " + logs + "*.log").output;
-    }
-  }
-
   fs::path study() const { return folder_.path() / study_; }
   Outcome Fleet(const std::string& action, const std::string& more = "") const {
     return RunShell(kProgram + " fleet " + action + " " + Quoted(study().string()) + " " + more);
@@ -135,6 +84,38 @@ class FleetSlurmTest : public testing::Test {
     });
     return node;
   }
+  // Of a study whose cases are those of kProfile, in so many sets.
+  void SubmitCases(int cases, int sets, const std::string& more = "") const {
+    const fs::path fake = folder_.path();
+    setenv("FAKE", fake.c_str(), 1);
+    fs::permissions(folder_.Write("profile", kProfile), fs::perms::owner_all);
+    const fs::path program = folder_.Write(
+        "topdnn", "#!/bin/sh\nexec " + kProgram + " \"$@\" --program \"$FAKE/profile\"\n");
+    fs::permissions(program, fs::perms::owner_all);
+    std::string batches = "1";
+    for (int i = 2; i <= cases; ++i) batches += "," + std::to_string(i);
+    Succeed("submit", "--batch " + batches + " --sets " + std::to_string(sets) + " --program " +
+                          Quoted(program.string()) + " " + more);
+  }
+  // How often a case was started.
+  std::size_t Runs() const {
+    std::ifstream file(folder_.path() / "runs");
+    std::size_t runs = 0;
+    for (std::string line; std::getline(file, line);) ++runs;
+    return runs;
+  }
+  // Collects, and expects that each case is there once.
+  void ExpectCollected(std::size_t cases) const {
+    Succeed("collect");
+    ASSERT_EQ(Machines().size(), 1u);
+    std::set<std::string> ids;
+    const Json rows = ReadJson(Machines()[0] / "sweep.json").at("cases");
+    for (const Json& row : rows) {
+      EXPECT_EQ(row.at("status"), "OK") << row;
+      EXPECT_TRUE(ids.insert(row.at("id")).second) << row.at("id");
+    }
+    EXPECT_EQ(ids.size(), cases);
+  }
   // "41_2", of the task's job.
   std::string NameOfTask(int set) const {
     const Json task = Status().at("tasks").at(static_cast<std::size_t>(set - 1));
@@ -146,9 +127,7 @@ class FleetSlurmTest : public testing::Test {
     return {found.begin(), found.end()};
   }
 
-  TestFolder folder_;
   std::string study_ = "study";
-  std::unique_ptr<Cluster> cluster_;
 };
 
 // The commands of docs/fleets.md, which run a study on both nodes.
@@ -186,33 +165,12 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
   EXPECT_THAT(html.output, HasSubstr("</html>"));
 }
 
-// Cases that take some tenths of a second, and write their names to a file as they start.
-constexpr const char* kProfile = R"sh(#!/bin/sh
-for last; do :; done
-basename "$last" >>"$FAKE/runs"
-sleep 0.5
-cat >"$last.part" <<END
-{"schema": 1, "threads": 1, "measuring_seconds": 0.01, "partial": false, "stages": [],
- "machine": {"cpu": {"brand": "A CPU"}, "cores": 2},
- "step": {"status": "OK", "reason": null}}
-END
-mv "$last.part" "$last"
-)sh";
-
 // A node that dies, a job that is requeued, a node whose slurmd alone dies, and a job that is
 // cancelled: each case is finished once, and runs again at most if it was running at that moment.
 TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
   study_ = "a 'b\"\n$(touch c) %j";  // (a shell, and Slurm's patterns)
-  const fs::path fake = folder_.path();
-  setenv("FAKE", fake.c_str(), 1);
-  fs::permissions(folder_.Write("profile", kProfile), fs::perms::owner_all);
-  const fs::path program = folder_.Write(
-      "topdnn", "#!/bin/sh\nexec " + kProgram + " \"$@\" --program \"$FAKE/profile\"\n");
-  fs::permissions(program, fs::perms::owner_all);
   constexpr std::size_t kCases = 20;
-  std::string batches = "1";
-  for (std::size_t i = 2; i <= kCases; ++i) batches += "," + std::to_string(i);
-  Succeed("submit", "--batch " + batches + " --sets 4 --program " + Quoted(program.string()));
+  SubmitCases(kCases, 4);
 
   const std::string dead = NodeOfTask(1, "RUNNING");
   ASSERT_THAT((std::vector<std::string>{"n1", "n2"}), Contains(dead));
@@ -230,23 +188,58 @@ TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
   })) << RunShell("sinfo").output;
   cluster_->Tell("start " + dead);
   ASSERT_TRUE(WaitForAll()) << Fleet("status").output;
-  Succeed("collect");
+  ExpectCollected(kCases);
   const Outcome again = Fleet("submit", "--resume");
   EXPECT_THAT(again.output, HasSubstr("every task is complete")) << again.output;
+  EXPECT_GE(Runs(), kCases);
+  EXPECT_LE(Runs(), kCases + 3);
+}
 
-  ASSERT_EQ(Machines().size(), 1u);
-  std::set<std::string> ids;
-  const Json rows = ReadJson(Machines()[0] / "sweep.json").at("cases");
-  for (const Json& row : rows) {
-    EXPECT_EQ(row.at("status"), "OK") << row;
-    EXPECT_TRUE(ids.insert(row.at("id")).second) << row.at("id");
+// The slurmd of both nodes are killed, and their jobs live on. That of set 2 starts again, and its
+// job ends as if nothing had happened. The other one stays away: Slurm takes its node for dead, and
+// the requeued job waits on the other node until the first one has ended, and finds nothing to do.
+TEST_F(FleetSlurmTest, AJobOutlivesItsSlurmd) {
+  for (const char* set : {"hold-1", "hold-2"}) folder_.Write(set, "0");
+  SubmitCases(4, 2);
+  const std::string lost = NodeOfTask(1, "RUNNING");
+  const std::string kept = NodeOfTask(2, "RUNNING");
+  ASSERT_EQ((std::set<std::string>{lost, kept}), (std::set<std::string>{"n1", "n2"}));
+  ASSERT_TRUE(WaitUntil([&] { return Runs() == 2; }));
+  cluster_->Tell("kill " + lost);
+  cluster_->Tell("kill " + kept);
+  cluster_->Tell("start " + kept);
+  fs::remove(folder_.path() / "hold-2");
+  EXPECT_EQ(NodeOfTask(2, "COMPLETED"), kept);
+  ASSERT_TRUE(WaitUntil([&] {
+    const Json task = Status().at("tasks")[0];
+    return task.at("state") == "RUNNING" && task.at("node") == kept;
+  })) << Fleet("status").output;
+  EXPECT_EQ(Status().at("finished"), 2);
+  fs::remove(folder_.path() / "hold-1");
+  EXPECT_EQ(NodeOfTask(1, "COMPLETED"), kept) << Fleet("status").output;
+  ExpectCollected(4);
+  EXPECT_EQ(Runs(), 4u);
+}
+
+// Slurm's smallest limit is a minute, and it looks every 30 s.
+TEST_F(FleetSlurmTest, WhatATimeLimitEndsIsContinued) {
+  if (getenv("TOPDNN_SLOW_SLURM") == nullptr) {
+    GTEST_SKIP() << "waits 60 to 100 s for a time limit of Slurm: set TOPDNN_SLOW_SLURM=1";
   }
-  EXPECT_EQ(ids.size(), kCases);
-  std::ifstream file(fake / "runs");
-  std::size_t runs = 0;
-  for (std::string line; std::getline(file, line);) ++runs;
-  EXPECT_GE(runs, kCases);
-  EXPECT_LE(runs, kCases + 3);
+  folder_.Write("hold-1", "2");
+  SubmitCases(4, 1, "--time-limit 1m");
+  ASSERT_TRUE(WaitUntil([&] { return Runs() == 3; }));
+  ASSERT_TRUE(WaitUntil([&] { return Status().at("tasks")[0].at("state") == "TIMEOUT"; }, 150))
+      << Fleet("status").output;
+  EXPECT_EQ(Status().at("finished"), 2);
+  EXPECT_THAT(Status().at("tasks")[0].at("problem").dump(), HasSubstr("time limit"));
+  Succeed("collect");
+  EXPECT_EQ(ReadJson(Machines().at(0) / "sweep.json").at("cases").size(), 2u);
+  fs::remove(folder_.path() / "hold-1");
+  Succeed("submit", "--resume");
+  ASSERT_TRUE(WaitForAll()) << Fleet("status").output;
+  ExpectCollected(4);
+  EXPECT_EQ(Runs(), 5u);  // the case that was running, twice
 }
 
 }  // namespace

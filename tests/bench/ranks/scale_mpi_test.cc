@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/process/child_process.h"
@@ -138,6 +139,32 @@ TEST_F(ScaleTest, ScalingTablesCompareNumbersOfRanks) {
   EXPECT_TRUE(weak["loss_error"].is_null());
 }
 
+// More ranks than CPUs: of a prediction, they are a lower bound of the efficiency.
+TEST_F(ScaleTest, RanksThatShareCpusBoundAPrediction) {
+  const auto cpus = static_cast<int>(std::thread::hardware_concurrency());
+  if (cpus < 2 || cpus > 8) GTEST_SKIP() << cpus << " CPUs: the test needs 2 to 8";
+  const int ranks = cpus + 2;
+  const Outcome outcome =
+      Run(ranks, "lenet5 --batch 2 --steps 3 --predict --ranks 1,2," + std::to_string(ranks));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("verdict: DEGRADED (" + std::to_string(ranks) +
+                                        " threads of the ranks share"));
+  EXPECT_THAT(outcome.output, HasSubstr("lower bounds of the efficiency"));
+  const Json json = Result();
+  EXPECT_EQ(json["status"], "DEGRADED");
+  EXPECT_THAT(json["model"]["assumptions"][0].get<std::string>(), HasSubstr("as the 2 ranks did"));
+  for (const Json& point : json["model"]["points"]) EXPECT_EQ(point["ranks"], 2);
+  std::size_t bounds = 0;
+  for (const Json& step : json["predicted"]) {
+    EXPECT_EQ(step["error"].is_number(), step["ranks"] == 2) << step;
+    EXPECT_EQ(step["step_bound"].is_number(), step["ranks"] == ranks) << step;
+    if (step["ranks"] != ranks) continue;
+    ++bounds;
+    EXPECT_EQ(step["step_bound"], json["groups"][2]["step"]["seconds"]["median"]);
+  }
+  EXPECT_EQ(bounds, 1U);
+}
+
 // One line of ours; mpirun adds its own.
 void ExpectOneLine(const Outcome& outcome, int status, const std::string& text) {
   EXPECT_EQ(outcome.exit_status, status) << outcome.output;
@@ -158,6 +185,13 @@ TEST_F(ScaleTest, RefusesTogether) {
   ExpectOneLine(RunShell(kMpirun + rank + ": -np 1 env DNNL_MAX_CPU_ISA=SSE41 " + kProgram +
                          " scale lenet5 --batch 4"),
                 2, "in onednn isa: 'sse41', not");
+}
+
+// As for ranks of another launcher than MPI's: each would believe to be alone.
+TEST_F(ScaleTest, RefusesRanksThatMpiDoesNotConnect) {
+  ExpectOneLine(RunShell(kMpirun + "-np 1 env OMPI_COMM_WORLD_SIZE=2 " + kProgram +
+                         " scale lenet5 --batch 4"),
+                2, "2 ranks were started, but MPI connects 1: use the mpirun of Open MPI");
 }
 
 TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
