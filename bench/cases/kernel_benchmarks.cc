@@ -110,12 +110,11 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     state.SkipWithError(("FAILED: " + loaded.failure).c_str());
     return;
   }
-  std::vector<double> samples;
   KernelTiming timing;
   timing.cold = key.cold;
   timing.iterations = static_cast<std::int64_t>(state.max_iterations);
   timing.warm = again;
-  Record record = MeasureKernel(loaded.name, *loaded.kernel, timing, samples);
+  auto [record, samples] = MeasureKernel(loaded.name, *loaded.kernel, timing);
   if (const std::string failure = TakeRunFailure(); !failure.empty()) {
     ++cases.failed;
     state.SkipWithError(("FAILED: " + failure).c_str());
@@ -128,7 +127,7 @@ void RunCase(benchmark::State& state, const CaseKey& key, const std::string& nam
     state.SkipWithError(reason.c_str());
     return;
   }
-  ReplaySamples(samples, state);
+  ReplaySamples(samples.step.seconds, state);
   SetKernelRecord(loaded, key.execution.type, record, state);
   ++cases.timed;
 }

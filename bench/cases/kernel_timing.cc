@@ -1,15 +1,18 @@
 #include "bench/cases/kernel_timing.h"
 
+#include <utility>
+
 #include "bench/command_line/interrupt.h"
 #include "harness/disturbance.h"
+#include "harness/machine/clock.h"
 #include "harness/measure.h"
 #include "harness/stage_record.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
 
-Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTiming& timing,
-                     std::vector<double>& samples) {
+MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
+                             const KernelTiming& timing) {
   const ThreadWidth width(kernel.threads());
   auto run = [&kernel]() noexcept { kernel.Run(); };
   auto flush = [&kernel] { kernel.FlushInputs(); };
@@ -19,12 +22,12 @@ Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTi
   options.seconds = timing.seconds;
   options.cancel = &InterruptFlag();
   if (timing.warm) options.most_warmup_iterations = 1;
-  if (timing.counted_by != nullptr) options.sources = {timing.counted_by};
+  options.sources = timing.sources;
+  if (timing.reads_clock) options.core_hertz = ReadCoreHertz;
   options.most_warmup_seconds = 0.5;
-  const SequenceSamples measured = timing.cold
-                                       ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
-                                       : MeasureIsolatedHot(stage, {}, options);
-  samples = measured.step.seconds;
+  SequenceSamples measured = timing.cold
+                                 ? MeasureIsolatedCold(stage, {}, Action::Of(flush), options)
+                                 : MeasureIsolatedHot(stage, {}, options);
   Record record =
       RecordOf(measured.stages.front(), measured.events, JudgeDisturbance(measured.disturbance),
                timing.cold ? "isolated-cold" : "isolated-hot");
@@ -34,7 +37,7 @@ Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTi
   const Work work = kernel.work();
   if (work.flops > 0) record.flops = static_cast<double>(work.flops);
   record.bytes = static_cast<double>(work.bytes);
-  return record;
+  return {std::move(record), std::move(measured)};
 }
 
 }  // namespace topdnn

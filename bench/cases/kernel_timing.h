@@ -10,6 +10,7 @@
 
 #include "bench/cases/kernel_case.h"
 #include "harness/counters/source.h"
+#include "harness/measure.h"
 #include "harness/record.h"
 
 namespace topdnn {
@@ -19,15 +20,19 @@ struct KernelTiming {
   std::optional<std::int64_t> iterations;  // absent: as many as fit in `seconds`, but at least 5
   double seconds = 0.2;
   bool warm = false;  // the kernel has just been measured: one iteration of warm-up
-  // A source that runs the kernel itself, such as the exact counter: one iteration more, which is
-  // not timed. Not owned; nullptr: none.
-  CounterSource* counted_by = nullptr;
+  // What counts: after the timed iterations, in further ones. Not owned.
+  std::vector<CounterSource*> sources = {};
+  bool reads_clock = false;  // of the core, before and after the timed iterations
 };
 
-// The record of the kernel: times, implementation, ISA, FLOPs, bytes and counts. `samples` gets the
-// seconds of each run. An interrupt ends it early.
-Record MeasureKernel(const std::string& name, KernelCase& kernel, const KernelTiming& timing,
-                     std::vector<double>& samples);
+struct MeasuredKernel {
+  Record record;            // times, implementation, ISA, FLOPs, bytes and counts
+  SequenceSamples samples;  // of the kernel as the only stage
+};
+
+// An interrupt ends it early.
+MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
+                             const KernelTiming& timing);
 
 }  // namespace topdnn
 

@@ -40,6 +40,8 @@ struct TraceOptions {
   bool all = false;
   bool ceilings = false;
   bool exact = false;
+  std::string counters = "none";
+  std::string metrics;
   int threads = 0;
   double seconds = TraceMeasuring().seconds;
   int rows = TraceMeasuring().rows;
@@ -114,10 +116,23 @@ int ThreadsFor(const TraceOptions& options, const Trace& trace) {
   return ThreadsOf(workload);
 }
 
-void Measure(const TraceOptions& options, MeasuredTrace& measured) {
-  OpenedSources exact;
-  if (options.exact) exact = OpenSources("exact");
-  for (const std::string& note : exact.notes) fmt::print(stderr, "topdnn: --exact: {}\n", note);
+// What counts the rows. Opened before a command is run, because `perf` without a PMU is an error.
+OpenedSources OpenRowSources(const TraceOptions& options) {
+  if (options.exact && options.counters != "none" && options.counters != "exact") {
+    throw UsageError(fmt::format("--exact is --counters exact: give it, or --counters {}, not both",
+                                 options.counters));
+  }
+  const std::string counters = options.exact ? "exact" : options.counters;
+  OpenedSources opened = OpenSources(counters, options.metrics);
+  if (counters == "perf" && !opened.without_pmu.empty()) {
+    throw NothingMeasured(
+        fmt::format("--counters perf: nothing can be counted: {}", opened.without_pmu));
+  }
+  return opened;
+}
+
+void Measure(const TraceOptions& options, const OpenedSources& opened, MeasuredTrace& measured) {
+  for (const std::string& note : opened.notes) measured.notes.push_back("counters: " + note);
   ProgressLine progress(DetectStyle(stderr));
   TraceMeasuring measuring;
   measuring.threads = ThreadsFor(options, measured.trace);
@@ -125,7 +140,7 @@ void Measure(const TraceOptions& options, MeasuredTrace& measured) {
   measuring.rows = options.rows;
   measuring.alternatives = options.alternatives;
   measuring.ceilings = options.ceilings;
-  measuring.exact = exact.sources.empty() ? nullptr : exact.sources.front().get();
+  measuring.counting = RowCounting::Here(opened.Pointers());
   measuring.progress = [&](const std::string& what, double share) {
     progress.Show(fmt::format("{:.0f} %: {}", 100 * share, what));
   };
@@ -138,9 +153,12 @@ int RunTrace(const TraceOptions& options) {
   CheckOutputs({options.json, options.save}, inputs);
   InterruptFlag();
   int status = kExitGood;
+  const bool measures = !options.read_only && !options.repro;
+  OpenedSources opened;
+  if (measures) opened = OpenRowSources(options);
   MeasuredTrace measured =
       TranslateTrace(options.run ? RunCommand(options, status) : ReadLog(options));
-  if (!options.read_only && !options.repro) Measure(options, measured);
+  if (measures) Measure(options, opened, measured);
   std::FILE* const stream =
       options.json == kStandardOutput || options.save == kStandardOutput ? stderr : stdout;
   fmt::print(stream, "{}",
@@ -180,7 +198,12 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
       "--ceilings", options->ceilings,
       "also measure the ceilings of this machine, and print each row's share of its own");
   parser.AddFlag("--exact", options->exact,
-                 "also count the FLOPs that each row executes, with one translated run of it");
+                 "also count the FLOPs and instructions that each row executes, with one "
+                 "translated run of it, and compute its Top-Down bounds; as --counters exact");
+  parser.Add("--counters auto|perf|exact|none", options->counters,
+             "what counts the rows (default: none)");
+  parser.Add("--metrics", options->metrics,
+             "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
   parser.Add("--save FILE", options->save,
              "write the rows as a problem set for bench --problems to this file");
   parser.Add("--json FILE", options->json,

@@ -92,10 +92,7 @@ class Profiler {
 
   // Reads the clock and the probes before and after the measurement.
   void Watch(MeasureOptions& options) {
-    options.core_hertz = []() -> std::optional<double> {
-      const Frequency clock = CoreClock();
-      return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
-    };
+    options.core_hertz = ReadCoreHertz;
     options.quiet_ratio = [this] { return SpeedNow(); };
   }
 

@@ -45,11 +45,9 @@ const TopdownTable* TableOf(const nlohmann::ordered_json& machine) {
     Cpu known;
     known.microarchitecture = cpu.at("microarchitecture").get<std::string>();
     known.stepping = cpu.at("stepping").get<int>();
-    return &FindTopdownTable(TopdownNameOf(known));
+    return TopdownTableOf(known);
   } catch (const nlohmann::json::exception&) {
     return nullptr;  // an unknown CPU
-  } catch (const TopdownError&) {
-    return nullptr;  // a CPU without a table
   }
 }
 

@@ -58,7 +58,7 @@ std::optional<double> LoadedAndStored(const Record& record) {
 BoundsOrReason BoundsOf(const Record& record, const CoreWork& work, double beyond_caches,
                         const BoundsMachine& machine, const Surroundings& here) {
   if (std::string why = WhyNoBounds(record.status); !why.empty()) return {.reason = why};
-  if (record.regime != "in-network")
+  if (record.regime != machine.regime)
     return {.reason = "the core clock was not read around a stage by itself"};
   if (!machine.rates) return {.reason = "the rates of the cores were not recorded"};
   CoreTime time = here.time;
@@ -101,6 +101,10 @@ void AddBounds(const BoundsMachine& machine, Report& report) {
   const Surroundings here = SurroundingsOf(machine);
   for (Record& stage : report.stages) AddTo(stage, machine, here);
   AddTo(report.step, machine, here);
+}
+
+void AddBounds(const BoundsMachine& machine, Record& record) {
+  AddTo(record, machine, SurroundingsOf(machine));
 }
 
 }  // namespace topdnn

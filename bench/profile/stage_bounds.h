@@ -1,10 +1,11 @@
-// Computes Top-Down bounds and roofline coordinates from the exact counts of a profile, for each
-// stage and for the step.
+// Computes Top-Down bounds and roofline coordinates from exact counts: for each stage and for the
+// step of a profile, or for a kernel that was measured by itself.
 
 #ifndef TOPDNN_BENCH_PROFILE_STAGE_BOUNDS_H_
 #define TOPDNN_BENCH_PROFILE_STAGE_BOUNDS_H_
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/disturbance.h"
@@ -20,14 +21,17 @@ namespace topdnn {
 struct BoundsMachine {
   std::optional<CoreRates> rates;  // at the report's width, before and after the run
   CorePipeline pipeline;
-  std::vector<Ceiling> ceilings;  // at the report's width
-  std::vector<Cache> caches;      // empty: no byte is assumed to leave the caches
-  Disturbance seen;               // around the run
+  std::vector<Ceiling> ceilings;      // at the report's width
+  std::vector<Cache> caches;          // empty: no byte is assumed to leave the caches
+  Disturbance seen;                   // around the run
+  std::string regime = "in-network";  // of the records that were measured in that run
 };
 
 // Fills `topdown_bounds` or `bounds_reason` of each record with exact counts, and `roofline` of
 // each record with operations.
 void AddBounds(const BoundsMachine& machine, Report& report);
+// The same for one record.
+void AddBounds(const BoundsMachine& machine, Record& record);
 
 }  // namespace topdnn
 

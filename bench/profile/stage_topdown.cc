@@ -39,22 +39,6 @@ std::optional<double> CountedFlops(const TopdownTable& table, const Record& reco
   return flops;
 }
 
-TopdownResult Evaluate(const TopdownTable& table, bool smt, const SequenceSamples& samples,
-                       Record& record) {
-  TopdownResult result = EvaluateTopdown(table, CountsOfOnePass(record, samples), smt);
-  std::map<std::string, std::optional<double>> nodes;
-  bool any = false;
-  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.instead}) {
-    for (const auto& [name, value] : *level) {
-      nodes[name] = value;
-      any = any || value;
-    }
-  }
-  if (any) record.topdown = std::move(nodes);
-  if (!record.flops_counted) record.flops_counted = CountedFlops(table, record);
-  return result;
-}
-
 // "conv1 forward (31 % of the step): Memory_Bound 42 %: ..."
 void AddAdvice(const std::vector<TopdownResult>& results, Report& report) {
   constexpr double kMinShare =
@@ -100,12 +84,28 @@ std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
   return counts;
 }
 
+TopdownResult AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samples,
+                         Record& record) {
+  TopdownResult result = EvaluateTopdown(table, CountsOfOnePass(record, samples), smt);
+  std::map<std::string, std::optional<double>> nodes;
+  bool any = false;
+  for (const auto* level : {&result.level1, &result.level2, &result.level3, &result.instead}) {
+    for (const auto& [name, value] : *level) {
+      nodes[name] = value;
+      any = any || value;
+    }
+  }
+  if (any) record.topdown = std::move(nodes);
+  if (!record.flops_counted) record.flops_counted = CountedFlops(table, record);
+  return result;
+}
+
 void AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samples,
                 Report& report) {
   if (!AnyEventOf(table, samples)) return;
-  const TopdownResult step = Evaluate(table, smt, samples, report.step);
+  const TopdownResult step = AddTopdown(table, smt, samples, report.step);
   std::vector<TopdownResult> results;
-  for (Record& stage : report.stages) results.push_back(Evaluate(table, smt, samples, stage));
+  for (Record& stage : report.stages) results.push_back(AddTopdown(table, smt, samples, stage));
   std::string note = fmt::format("Top-Down of {} by {} ({})", table.cpu, step.path, table.source);
   if (!table.note.empty()) note += "; " + table.note;
   report.notes.push_back({.text = note});

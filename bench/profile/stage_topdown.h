@@ -19,9 +19,13 @@ namespace topdnn {
 std::map<std::string, double, std::less<>> CountsOfOnePass(const Record& record,
                                                            const SequenceSamples& samples);
 
-// Fills `topdown` of the step and of each stage, and `flops_counted` if it is absent and every FLOP
-// event was on a counter all the time. Notes explain how, and give advice on the stages that take
-// most of the time.
+// Fills `topdown` of the record, and `flops_counted` if it is absent and every FLOP event was on a
+// counter all the time.
+TopdownResult AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samples,
+                         Record& record);
+
+// The same for the step and for each stage. Notes explain how, and give advice on the stages that
+// take most of the time.
 void AddTopdown(const TopdownTable& table, bool smt, const SequenceSamples& samples,
                 Report& report);
 

@@ -36,14 +36,6 @@ CorunCounts CountsOf(const Json& json) {
   return counts;
 }
 
-const TopdownTable* TableOfThisCpu() {
-  try {
-    return &FindTopdownTable(TopdownNameOf(IdentifyCpu()));
-  } catch (const TopdownError&) {
-    return nullptr;
-  }
-}
-
 // The series of an iteration: each stage, then the step.
 std::vector<const StageSamples*> SeriesOf(const SequenceSamples& samples) {
   std::vector<const StageSamples*> series;
@@ -62,7 +54,7 @@ std::string WhyNot(const Availability& availability) {
 CorunCounting CorunCounting::Here(const std::string& counters) {
   CheckName("source of --counters", counters, {"auto", "exact", "perf", "none"});
   CorunCounting counting{.exact = counters == "auto" || counters == "exact",
-                         .table = TableOfThisCpu(),
+                         .table = TopdownTableOf(IdentifyCpu()),
                          .smt = SmtIsActive()};
   if (counters == "perf") {
     const Availability pmu = OpenPerf({}, PerfSetting::Here()).availability;

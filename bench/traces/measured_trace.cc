@@ -47,28 +47,44 @@ Alternative FindAlternative(const KernelProblem& problem, KernelCase& own, int t
 }
 
 // Measures with hot or cold caches. Sets the row's reason if there is no time.
-std::optional<Record> MeasureOnce(const TraceMeasuring& options, bool cold, KernelCase& kernel,
-                                  MeasuredRow& row) {
-  std::vector<double> samples;
+std::optional<MeasuredKernel> MeasureOnce(const TraceMeasuring& options, bool cold,
+                                          KernelCase& kernel, MeasuredRow& row) {
   KernelTiming timing;
   timing.cold = cold;
   timing.seconds = options.seconds;
   timing.warm = cold;
-  if (!cold) timing.counted_by = options.exact;
-  Record record = MeasureKernel(row.row.primitive, kernel, timing, samples);
+  if (!cold) timing.sources = options.counting.sources;
+  timing.reads_clock = !cold && options.counting.Exact();
+  MeasuredKernel measured = MeasureKernel(row.row.primitive, kernel, timing);
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     row.failed = true;
     row.reason = std::move(failure);
     return std::nullopt;
   }
-  if (Interrupted() || !record.seconds) {
-    row.reason = Interrupted() ? std::string(kInterrupted) : record.reason;
+  if (Interrupted() || !measured.record.seconds) {
+    row.reason = Interrupted() ? std::string(kInterrupted) : measured.record.reason;
     return std::nullopt;
   }
-  return record;
+  return measured;
 }
 
-void MeasureRow(const TraceMeasuring& options, bool look_for_best, MeasuredRow& row) {
+std::vector<Ceiling> CeilingsFor(const TraceMeasuring& options) {
+  return options.ceilings ? MeasuredCeilings(options.threads) : std::vector<Ceiling>();
+}
+
+// Why the row takes its hot time: ceiling, Top-Down and bounds.
+void Explain(const TraceMeasuring& options, RowTopdown& topdown, const MeasuredRow& row,
+             MeasuredKernel& hot) {
+  if (options.ceilings) {
+    HoldTo(CeilingOfKernel(hot.record.isa, row.problem->execution.type, options.threads),
+           hot.record);
+  }
+  topdown.Add(hot);
+  JudgeRecord(CeilingsFor(options), hot.record);
+}
+
+void MeasureRow(const TraceMeasuring& options, bool look_for_best, RowTopdown& topdown,
+                MeasuredRow& row) {
   row.reason = EarlyRefusal(std::string(kBackend), RequestFor(*row.problem, options.threads));
   if (!row.reason.empty()) return;
   const KernelProblem problem(row.problem->op, row.problem->execution);
@@ -84,24 +100,19 @@ void MeasureRow(const TraceMeasuring& options, bool look_for_best, MeasuredRow& 
     row.reason = std::move(check.reason);
     return;
   }
-  std::optional<Record> hot = MeasureOnce(options, /*cold=*/false, kernel, row);
+  std::optional<MeasuredKernel> hot = MeasureOnce(options, /*cold=*/false, kernel, row);
   if (!hot) return;
-  std::optional<Record> cold = MeasureOnce(options, /*cold=*/true, kernel, row);
+  Explain(options, topdown, row, *hot);
+  std::optional<MeasuredKernel> cold = MeasureOnce(options, /*cold=*/true, kernel, row);
   if (!cold) return;
-  row.hot = std::move(hot);
-  row.cold = std::move(cold);
+  row.hot = std::move(hot->record);
+  row.cold = std::move(cold->record);
   if (!IsSelectable(*row.problem->op)) return;
   if (look_for_best) {
     row.best = FindAlternative(problem, kernel, options.threads);
   } else {
     row.best.reason = "not among the costliest rows: give --alternatives a larger number";
   }
-}
-
-void HoldToCeiling(const TraceMeasuring& options, MeasuredRow& row) {
-  Record& record = *row.hot;
-  HoldTo(CeilingOfKernel(record.isa, row.problem->execution.type, options.threads), record);
-  JudgeRecord(MeasuredCeilings(options.threads), record);
 }
 
 std::optional<double> Total(const std::optional<Record>& record, std::int64_t count) {
@@ -206,6 +217,10 @@ MeasuredTrace TranslateTrace(Trace trace) {
 
 void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
   measured.threads = options.threads;
+  if (options.progress && options.ceilings) {
+    options.progress("measuring the machine's ceilings", 0);
+  }
+  RowTopdown topdown(options.counting, CeilingsFor(options), options.threads);
   int rows = options.rows;
   int alternatives = options.alternatives;
   double done = 0;
@@ -226,15 +241,15 @@ void MeasureRows(const TraceMeasuring& options, MeasuredTrace& measured) {
     }
     const bool selectable = IsSelectable(*row.problem->op);
     try {
-      MeasureRow(options, selectable && alternatives > 0, row);
+      MeasureRow(options, selectable && alternatives > 0, topdown, row);
     } catch (const std::bad_alloc&) {
       row.reason = "there is too little memory for it";
     } catch (const std::exception& error) {
       row.reason = error.what();
     }
     if (selectable && row.hot) --alternatives;
-    if (options.ceilings && row.hot) HoldToCeiling(options, row);
   }
+  measured.notes.insert(measured.notes.end(), topdown.notes().begin(), topdown.notes().end());
 }
 
 }  // namespace topdnn

@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/traces/row_topdown.h"
 #include "bench/traces/trace.h"
 #include "bench/traces/traced_problem.h"
-#include "harness/counters/source.h"
 #include "harness/record.h"
 
 namespace topdnn {
@@ -22,8 +22,8 @@ struct TraceMeasuring {
   double seconds = 0.1;   // of timed runs for each row, hot and again cold
   int rows = 300;         // the costliest rows that are measured
   int alternatives = 10;  // of the costliest rows: those that are compared with other variants
-  CounterSource* exact = nullptr;  // counts each row's FLOPs; not owned; nullptr: none
-  bool ceilings = false;           // holds each row's hot time to the measured ceiling of its ISA
+  RowCounting counting;   // what counts each row's hot runs
+  bool ceilings = false;  // holds each row's hot time to the measured ceiling of its ISA
   // Reports what is measured, and the done share in [0, 1].
   std::function<void(const std::string& what, double share)> progress;
 };
@@ -63,6 +63,7 @@ struct MeasuredTrace {
   std::vector<MeasuredRow> rows;  // by the framework's time, the longest first
   int threads = 1;
   double framework_seconds = 0;
+  std::vector<std::string> notes;  // about the counts
 
   // The framework's time of the rows that have a measured time, over that of all. 0 without time.
   double Covered() const;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "bench/command_line/command.h"
@@ -45,6 +46,22 @@ Json RegimeSeconds(const std::optional<Record>& record) {
   return json;
 }
 
+// Of the hot runs, as in the JSON of a profile's stage.
+constexpr std::array kFigures = {"flops",
+                                 "flops_counted",
+                                 "counts_reason",
+                                 "bytes",
+                                 "gflops",
+                                 "peak_fraction",
+                                 "ceiling",
+                                 "events",
+                                 "running_fraction",
+                                 "topdown",
+                                 "topdown_bounds",
+                                 "topdown_bounds_basis",
+                                 "topdown_bounds_reason",
+                                 "roofline"};
+
 Json RowJson(const MeasuredRow& measured, double framework_seconds) {
   const TraceRow& row = measured.row;
   const std::optional<Pass> pass = PassOfPropKind(row.prop_kind);
@@ -89,12 +106,8 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
     json["own_loops"] = measured.ByOwnLoops();
     json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
     json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
-    json["flops"] = JsonNumber(record.flops);
-    json["flops_counted"] = JsonNumber(record.flops_counted);
-    json["counts_reason"] = TextOrNull(record.counts_reason);
-    json["bytes"] = JsonNumber(record.bytes);
-    json["gflops"] = JsonNumber(record.Gflops());
-    json["peak_fraction"] = JsonNumber(record.PeakFraction());
+    const Json figures = ToJson(record);
+    for (const char* key : kFigures) json[key] = figures.at(key);
   } else {
     json["status"] = measured.failed ? "FAILED" : "SKIPPED";
   }
@@ -142,6 +155,7 @@ nlohmann::ordered_json TraceJson(const MeasuredTrace& measured) {
       {"between_seconds", JsonNumber(trace.between_seconds)},
       {"between_reason", TextOrNull(trace.between_reason)},
       {"saved_seconds", JsonNumber(measured.SavedSeconds())},
+      {"notes", measured.notes},
       {"rows", rows},
   };
 }

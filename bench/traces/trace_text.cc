@@ -7,8 +7,10 @@
 #include "bench/traces/benchdnn_line.h"
 #include "bench/traces/trace_report.h"
 #include "harness/one_line.h"
+#include "harness/report/bounds_table.h"
 #include "harness/report/table.h"
 #include "harness/report/text.h"
+#include "harness/report/topdown_table.h"
 
 namespace topdnn {
 
@@ -104,6 +106,21 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
                faster ? row.best.name : std::string()});
   }
   return table.Text(style);
+}
+
+// The Top-Down of the rows, and its bounds, as in a profile; empty without counts.
+std::string TopdownText(const MeasuredTrace& measured, bool all, const Style& style) {
+  Report report;
+  std::size_t shown = 0;
+  for (const MeasuredRow& row : measured.rows) {
+    if (!all && shown++ == kTraceRowsShown) break;
+    if (!row.hot) continue;
+    const std::optional<Pass> pass = PassOfPropKind(row.row.prop_kind);
+    Record& record = report.stages.emplace_back(*row.hot);
+    record.name = OneLine(fmt::format("{} {}", row.row.primitive, row.row.problem));
+    if (row.row.prop_kind != "undef" && pass) record.pass = NameOf(*pass);
+  }
+  return TopdownTableText(report, style) + BoundsTable(report, style, "hot runs of");
 }
 
 // The reasons why rows have no measured time, with the framework's time of each.
@@ -257,7 +274,11 @@ std::string TraceText(const MeasuredTrace& measured, bool all, const Style& styl
                              TimeText(measured.trace.unfolded_seconds, style.unicode)),
                  style.width, 2);
   }
-  return text + SummaryText(measured, style) + ReasonsText(measured, style);
+  text += SummaryText(measured, style) + ReasonsText(measured, style);
+  for (const std::string& note : measured.notes) {
+    text += Wrap("note: " + OneLine(note), style.width, 2);
+  }
+  return text + TopdownText(measured, all, style);
 }
 
 }  // namespace topdnn

@@ -112,6 +112,11 @@ Frequency CoreClock() { return {}; }
 
 #endif
 
+std::optional<double> ReadCoreHertz() {
+  const Frequency clock = CoreClock();
+  return clock.hz > 0 ? std::optional(clock.hz) : std::nullopt;
+}
+
 Frequency CalibrateTsc(double window_seconds) {
   const auto length = static_cast<std::int64_t>(window_seconds * 1e9);
   std::array<double, 3> windows{};

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace topdnn {
@@ -36,6 +37,9 @@ const Frequency& TscFrequency();
 // The frequency of the core under this thread: 8 windows of 25 us, the largest counts, since a
 // disturbance can only make a window longer. hz is 0 on an architecture without a known chain.
 Frequency CoreClock();
+
+// CoreClock in Hz; absent on an architecture without a known chain.
+std::optional<double> ReadCoreHertz();
 
 // Multiplications per iteration of the chain, each waiting for the one before it, and their latency
 // in cycles: 64-bit imul takes 3 on Intel since Nehalem and on AMD since Zen (Agner Fog,

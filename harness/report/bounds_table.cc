@@ -94,9 +94,9 @@ std::string BoundText(const Bound* bound, std::string_view absent) {
   return fmt::format("{:.0f}-{:.0f}", std::floor(bound->low * 100), std::ceil(bound->high * 100));
 }
 
-std::string BoundsTable(const Report& report, const Style& style) {
+std::string BoundsTable(const Report& report, const Style& style, const std::string& what) {
   constexpr Table::Kind kRight = Table::Kind::kRight;
-  Table table({{.name = "stage"},
+  Table table({{.name = what},
                {.name = "pass", .least = 9},
                {.name = "retiring", .kind = kRight, .unit = "%"},
                {.name = "bad spec.", .kind = kRight, .unit = "%"},

@@ -15,7 +15,9 @@ namespace topdnn {
 // A line for each stage that has bounds, and one for the step: intervals in percent of the slots,
 // and a strip of their lower ends. Below it is each reason for missing bounds, once. Empty if there
 // are neither bounds nor reasons.
-std::string BoundsTable(const Report& report, const Style& style);
+// `what` is the name of the first column.
+std::string BoundsTable(const Report& report, const Style& style,
+                        const std::string& what = "stage");
 
 // The bound of a node; null if there is none.
 const Bound* FindBound(const TopdownBounds& bounds, const char* node);

@@ -71,7 +71,7 @@ std::string TopdownTableText(const Report& report, const Style& style) {
     table.Add(std::move(row));
   };
   for (const Record& stage : report.stages) add(stage, stage.name);
-  add(report.step, "step");
+  if (report.step.topdown) add(report.step, "step");
   return "\n" + table.Text(style);
 }
 

@@ -10,8 +10,8 @@
 
 namespace topdnn {
 
-// One line per stage and one for the step: the nodes of level 1, and Memory_Bound and Core_Bound of
-// level 2. Empty if no stage has a profile.
+// One line per stage and one for the step, if it has a profile: the nodes of level 1, and
+// Memory_Bound and Core_Bound of level 2. Empty if no stage has a profile.
 std::string TopdownTableText(const Report& report, const Style& style);
 
 }  // namespace topdnn

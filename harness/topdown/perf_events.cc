@@ -20,17 +20,6 @@ namespace topdnn {
 
 namespace {
 
-const TopdownTable* TableFor(const Cpu& cpu) {
-  const std::string name = TopdownNameOf(cpu);
-  for (const TopdownTable& table : TopdownTables()) {
-    const auto& alias = table.alias;
-    if (table.cpu == name || std::find(alias.begin(), alias.end(), name) != alias.end()) {
-      return &table;
-    }
-  }
-  return nullptr;
-}
-
 struct Attempt {
   PerfPlan plan;
   std::vector<std::string> notes;
@@ -124,6 +113,17 @@ std::string TopdownNameOf(const Cpu& cpu) {
   return cpu.microarchitecture;
 }
 
+const TopdownTable* TopdownTableOf(const Cpu& cpu) {
+  const std::string name = TopdownNameOf(cpu);
+  for (const TopdownTable& table : TopdownTables()) {
+    const auto& alias = table.alias;
+    if (table.cpu == name || std::find(alias.begin(), alias.end(), name) != alias.end()) {
+      return &table;
+    }
+  }
+  return nullptr;
+}
+
 bool SmtIsActive() {
   int active = 0;
   std::ifstream("/sys/devices/system/cpu/smt/active") >> active;
@@ -144,7 +144,7 @@ PerfSetting PerfSetting::Here() {
 OpenedPerf OpenPerf(const std::vector<std::string>& metrics, const PerfSetting& setting) {
   const std::vector<std::string> wanted =
       metrics.empty() ? std::vector<std::string>{"topdown-l2", "flops"} : metrics;
-  const TopdownTable* table = TableFor(setting.cpu);
+  const TopdownTable* table = TopdownTableOf(setting.cpu);
   const std::vector<SysfsPmu> core_types = CoreTypes(setting.sysfs);
   const SysfsPmu* core_type = CoreTypeOf(setting.on_cpu, core_types);
   Attempt attempt = TryPaths(wanted, table, core_type, setting);

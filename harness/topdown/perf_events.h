@@ -14,12 +14,15 @@
 #include "harness/counters/source.h"
 #include "harness/counters/sysfs_pmu.h"
 #include "harness/machine/cpu.h"
+#include "harness/topdown/metric.h"
 
 namespace topdnn {
 
 // The name of a core's table in harness/topdown: its microarchitecture, except for early revisions
 // of Neoverse N2, which have a separate table.
 std::string TopdownNameOf(const Cpu& cpu);
+// The core's table; nullptr if there is none.
+const TopdownTable* TopdownTableOf(const Cpu& cpu);
 
 // Whether hardware threads share cores now (Linux: /sys/devices/system/cpu/smt/active).
 bool SmtIsActive();

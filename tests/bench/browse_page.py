@@ -481,6 +481,8 @@ def check_figures(page):
             page.expect(len(marks) == len(ratios), "a mark for a row that was not measured")
             words = page.driver.find_element(By.ID, "row-table").text
             page.expect("SKIPPED" in words and "n/a" in words, "the row without a time")
+            page.expect("Backend Bound 60.0 %" in words, "the largest loss that was counted")
+            page.expect("Core Bound 35.0 % to 70.0 % (estimate)" in words, "the largest bound")
         else:
             ratios = [row["slowdown"] for member in page.data["group"]
                       for row in [member, *member["stages"]]]

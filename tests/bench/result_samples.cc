@@ -333,6 +333,14 @@ Json SampleTrace() {
                              {"measured_seconds", measured ? Json(0.01 * ratios[i]) : Json()},
                              {"reason", measured ? Json() : Json("no kernel")},
                              {"status", measured ? "OK" : "SKIPPED"}});
+    Json& row = trace["rows"].back();
+    if (i == 0) {
+      row["topdown"] = {{"Frontend_Bound", 0.1}, {"Backend_Bound", 0.6}, {"Retiring", 0.3}};
+    }
+    if (i == 1) {
+      row["topdown_bounds"] = {{"Retiring", {0.2, 0.6}}, {"Core_Bound", {0.35, 0.7}}};
+    }
+    if (i == 2) row["topdown_bounds_reason"] = "the record is DEGRADED";
   }
   return trace;
 }

@@ -10,6 +10,7 @@
 
 #include "bench/command_line/command.h"
 #include "harness/exact/counter.h"
+#include "harness/topdown/perf_events.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"
@@ -143,6 +144,36 @@ TEST_F(TraceCommandTest, TheExecutedFlopsAreCountedExactly) {
   EXPECT_LE(row["flops_counted"].get<double>(), 1.1 * 2 * 64 * 32 * 48);
 }
 
+// The row has bounds or a reason, in the form of a profile's stage.
+TEST_F(TraceCommandTest, AnExactCountGivesBoundsOrAReason) {
+  if (!ExactCounter::Probe().works) GTEST_SKIP() << ExactCounter::Probe().reason;
+  folder_.Write("a.log", std::string(kConvolution) + kUnknown);
+  const Outcome outcome = Run(BoundedProgram() +
+                              " trace a.log --threads 1 --seconds 0.01 --alternatives 0 --counters "
+                              "exact --ceilings --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Top-Down bounds"));
+  const nlohmann::json row = ReadJson(folder_.path() / "t.json")["rows"][0];
+  ASSERT_NE(row["topdown_bounds"].is_null(), row["topdown_bounds_reason"].is_null());
+  if (!row["topdown_bounds"].is_null()) {
+    const nlohmann::json& retiring = row["topdown_bounds"]["Retiring"];
+    EXPECT_GT(retiring[0].get<double>(), 0);
+    EXPECT_LE(retiring[0].get<double>(), retiring[1].get<double>());
+  }
+  EXPECT_GT(row["events"]["exact/instructions"].get<double>(), 0);
+  EXPECT_TRUE(row["topdown"].is_null());
+}
+
+// Before the log is read, and before a command is run.
+TEST_F(TraceCommandTest, PerfWithoutAPmuIsStatus3) {
+  const OpenedPerf perf = OpenPerf({}, PerfSetting::Here());
+  if (perf.availability.works) GTEST_SKIP() << "this machine has a PMU";
+  const Outcome outcome = Run(BoundedProgram() + " trace --counters perf --run -- echo hello");
+  EXPECT_EQ(outcome.exit_status, kExitNothing) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("--counters perf: nothing can be counted"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("hello")));
+}
+
 TEST_F(TraceCommandTest, ALogMayComeFromStandardInputOrBeReadOnly) {
   folder_.Write("a.log", kReorderRow);
   const Outcome outcome =
@@ -210,6 +241,10 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"trace", "/"}, "is a folder"},
         RefusedCommand{{"trace", "/dev/null"}, "is a device"},
         RefusedCommand{{"trace", "--run"}, "give a command"},
+        RefusedCommand{{"trace", "--counters", "pmu", "a.log"}, "--counters pmu: must be one of"},
+        RefusedCommand{{"trace", "--exact", "--counters", "perf", "a.log"},
+                       "--exact is --counters exact"},
+        RefusedCommand{{"trace", "--metrics", "flops", "a.log"}, "--metrics needs --counters"},
         RefusedCommand{{"trace", "--run", "--", "/nonexistent/program"}, "cannot be started"},
         RefusedCommand{{"trace", "--seconds", "0", "a.log"}, "--seconds 0: must be a number"},
         RefusedCommand{{"trace", TOPDNN_SOURCE_DIR "/LICENSE"}, "is an execution of a oneDNN"}),

@@ -302,10 +302,25 @@ Json SchedulingData(const Json& scheduling) {
 }
 
 Json TraceData(const Json& trace) {
-  constexpr std::array kRow = {
-      "primitive", "pass",   "prop_kind",         "problem",     "types",        "layouts",
-      "count",     "share",  "framework_seconds", "hot_seconds", "best_seconds", "measured_seconds",
-      "best",      "status", "status_reason",     "reason"};
+  constexpr std::array kRow = {"primitive",
+                               "pass",
+                               "prop_kind",
+                               "problem",
+                               "types",
+                               "layouts",
+                               "count",
+                               "share",
+                               "framework_seconds",
+                               "hot_seconds",
+                               "best_seconds",
+                               "measured_seconds",
+                               "best",
+                               "status",
+                               "status_reason",
+                               "reason",
+                               "topdown",
+                               "topdown_bounds",
+                               "topdown_bounds_reason"};
   Json data = {{"kind", "trace"}};
   data.update(Members(trace, std::array{"command", "library", "primitives", "framework_seconds",
                                         "covered", "reorder_share", "between_seconds"}));

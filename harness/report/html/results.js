@@ -215,6 +215,8 @@ const TRACED = {
   caption: "The time here over the framework's, on a logarithmic axis."
 };
 
+const nodesOf = (nodes) => (nodes ? new Map(Object.entries(nodes)) : null);
+
 // A row for each kind of primitive, as the log has it.
 function readTrace(data) {
   data.items = data.rows.map(
@@ -222,6 +224,8 @@ function readTrace(data) {
         ...row,
         index,
         label: [row.primitive, words(row.pass ?? row.prop_kind), row.problem].filter(Boolean).join(' '),
+        topdown: nodesOf(row.topdown),
+        topdown_bounds: nodesOf(row.topdown_bounds),
         ratio: row.framework_seconds > 0 && isNumber(row.measured_seconds) ?
             row.measured_seconds / row.framework_seconds :
             null

@@ -20,8 +20,16 @@ function primitiveFacts(row) {
 function primitiveDetails(row) {
   return html(
       'div', {class: 'details'},
-      html('div', {}, html('h3', {}, 'Primitive'), rows(primitiveFacts(row).lines)));
+      html('div', {}, html('h3', {}, 'Primitive'), rows(primitiveFacts(row).lines)),
+      nodeRows('Top-Down in the caches', row.topdown, false),
+      nodeRows('Top-Down bounds in the caches', row.topdown_bounds, true),
+      row.topdown_bounds_reason ?
+          html('p', {class: 'caption'}, `No Top-Down bounds: ${row.topdown_bounds_reason}.`) :
+          null);
 }
+
+// What the hot runs lose most to: counted, or the bound whose lower end is the highest.
+const lossText = (row) => largestLoss(row) ?? largestBound(row.topdown_bounds, 'estimate') ?? '';
 
 function traceVerdict(trace) {
   const slowest = trace.items.slice(0, 3).map(
@@ -61,6 +69,9 @@ function primitiveTable(trace, view) {
       {...numberColumn('ratio', (row) => row.ratio, digits), text: ratioText},
       numberColumn('fastest', (row) => row.best_seconds, timeText),
       {name: 'variant', text: (row) => row.best ?? ''},
+      ...(trace.items.some((row) => row.topdown || row.topdown_bounds) ?
+              [{name: 'largest loss', text: lossText}] :
+              []),
       {name: 'status', text: (row) => words(row.status ?? ABSENT)}
     ]
   }));
