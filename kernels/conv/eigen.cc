@@ -2,8 +2,8 @@
 // matrix product if a patch is the whole image or one position of it, and otherwise a contraction
 // over image patches. The gradients use explicit im2col and col2im for every shape; the variant
 // eigen-matmul computes them as a matrix product where a patch is the whole image or one position.
-// Depthwise convolutions use separate loops, as in DepthwiseConv2dNative. Other grouped
-// convolutions run group by group.
+// Depthwise convolutions use separate loops, as in DepthwiseConv2dNative; in the variant eigen-rows
+// the gradient by weights is ours. Other grouped convolutions run group by group.
 
 #include <algorithm>
 
@@ -199,12 +199,18 @@ bool IsDepthwise(const ConvExtents& e) { return e.groups > 1 && e.groups == e.c;
 class DepthwiseEigen : public eigen::EigenKernel {
  public:
   DepthwiseEigen(const KernelRequest& request, const eigen::Functions& functions, const ConvOp& op)
-      : EigenKernel(request, functions, "depthwise"),
+      : EigenKernel(request, functions,
+                    request.algorithm == eigen::kRows ? "depthwise_rows" : "depthwise"),
         e_(Describe(op.extents())),
         epilogue_(op.epilogue()),
-        pass_(request.execution.pass) {
+        pass_(request.execution.pass),
+        by_rows_(request.algorithm == eigen::kRows) {
     const bool sums_bias = pass_ == Pass::kBackwardWeights && epilogue_.bias;
-    if (sums_bias) ReserveScratch(request.threads * e_.k);
+    if (by_rows_) {
+      ReserveScratch(request.threads * e_.r * e_.s * e_.k);
+    } else if (sums_bias) {
+      ReserveScratch(request.threads * e_.k);
+    }
   }
 
  private:
@@ -219,8 +225,13 @@ class DepthwiseEigen : public eigen::EigenKernel {
                                             Data(Arg::kDiffSrc));
         return;
       case Pass::kBackwardWeights:
-        functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
-                                               Data(Arg::kDiffWeights));
+        if (by_rows_) {
+          functions().depthwise_backward_weights_rows(
+              pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst), Scratch(), Data(Arg::kDiffWeights));
+        } else {
+          functions().depthwise_backward_weights(pool(), e_, Data(Arg::kSrc), Data(Arg::kDiffDst),
+                                                 Data(Arg::kDiffWeights));
+        }
         if (epilogue_.bias) {
           functions().column_sums(pool(), e_.n * e_.oh * e_.ow, e_.k, Data(Arg::kDiffDst),
                                   Scratch(), Data(Arg::kDiffBias));
@@ -232,6 +243,7 @@ class DepthwiseEigen : public eigen::EigenKernel {
   const eigen::Convolution e_;
   const ConvEpilogue epilogue_;
   const Pass pass_;
+  const bool by_rows_;
 };
 
 constexpr std::string_view kMatMul = "matmul";
@@ -257,6 +269,12 @@ SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
 KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const bool depthwise = IsDepthwise(op.extents());
+  if (request.algorithm == eigen::kRows &&
+      (request.execution.pass != Pass::kBackwardWeights || !depthwise)) {
+    return Refusal{
+        "eigen has the algorithm 'rows' for the gradient of a depthwise convolution by its "
+        "weights"};
+  }
   const bool gives_matmul = request.algorithm == kMatMul;
   if (gives_matmul && (request.execution.pass == Pass::kForward || depthwise ||
                        !SourceIsMatrix(OfOneGroup(op.extents())))) {
@@ -287,7 +305,7 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
   return std::make_unique<ConvEigen>(request, functions, op, product);
 }
 
-const eigen::Registration kRegistration("conv", MakeConv, {kMatMul});
+const eigen::Registration kRegistration("conv", MakeConv, {kMatMul, eigen::kRows});
 const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"conv",
                          "eigen",
@@ -307,7 +325,8 @@ const FidelityDeclaration kFidelity[] = {
                          "eigen",
                          Fidelity::kSame,
                          "im2col of a shard, then a contraction that accumulates; depthwise as in "
-                         "depthwise_conv_grad_op.cc; groups are ours (weights are stored by group)",
+                         "depthwise_conv_grad_op.cc; `eigen-rows` and groups are ours (weights are "
+                         "stored by group)",
                          "conv_grad_filter_ops.cc",
                          {Pass::kBackwardWeights}}),
 };

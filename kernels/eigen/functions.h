@@ -59,6 +59,10 @@ struct Functions {
                                   const float* weights, float* diff_src);
   void (*depthwise_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
                                      const float* diff_dst, float* diff_weights);
+  // By rows; `partial` holds (threads, R*S*K).
+  void (*depthwise_backward_weights_rows)(Pool* pool, const Convolution& conv, const float* src,
+                                          const float* diff_dst, float* partial,
+                                          float* diff_weights);
   // dst (C) = sums of the columns of src (rows, C); `partial` holds (threads, C).
   void (*column_sums)(Pool* pool, std::int64_t rows, std::int64_t columns, const float* src,
                       float* partial, float* dst);

@@ -94,7 +94,7 @@ namespace {
 const VariantRegistration kRowsVariant({.name = "eigen-rows",
                                         .backend = "eigen",
                                         .algorithm = std::string(kRows),
-                                        .kinds = {"pool", "lrn"}});
+                                        .kinds = {"conv", "pool", "lrn"}});
 
 KernelOrRefusal Offer(Variant contraction, Maker make, const std::set<std::string>& algorithms,
                       KernelRequest request) {

@@ -67,12 +67,13 @@ std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
 // Settles all operands on one layout: the first one that the request names, or row-major.
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
-// The algorithm of the variant eigen-rows: our way of max pooling and LRN, whose threads share
-// rows, and whose forward pass saves a workspace. TensorFlow's way has no workspace: its backward
-// pass computes again.
+// The algorithm of the variant eigen-rows: our way, whose threads share rows, of max pooling, LRN
+// and the weights' gradient of a depthwise convolution. The forward passes of the former two save a
+// workspace. TensorFlow's way has no workspace: its backward pass computes again.
 inline constexpr std::string_view kRows = "rows";
 
-// Settles which of the two the request gets: rows if it asks for them or reads their workspace
+// Settles which of the two a request of pooling or LRN gets: rows if it asks for them or reads
+// their workspace
 // (`algorithm` is then kRows), and otherwise TensorFlow's way.
 std::optional<Refusal> SettleRows(KernelRequest& request);
 

@@ -55,7 +55,13 @@ TEST_P(EigenTest, RandomDepthwiseConvolutionsAgreeWithTheReference) {
     e.groups = e.c;
     e.k = e.c * (random.Once(2) ? 1 : random.UpTo(3));
     const ConvEpilogue epilogue = RandomEpilogue(random, /*may_add=*/false);
-    CheckPasses(std::make_shared<ConvOp>(e, epilogue), random.Seed());
+    const auto op = std::make_shared<ConvOp>(e, epilogue);
+    CheckPasses(op, random.Seed());
+    const KernelRequest rows = AskingByRows(op, {Pass::kBackwardWeights}, 1 + i % 2);
+    EXPECT_EQ(Check(rows, random.Seed()), Verdict::kAgrees);
+    EXPECT_EQ(KernelRun(backend(), rows).kernel()->implementation().find("depthwise_rows:"), 0U);
+    const KernelRun forward(backend(), AskingByRows(op, {Pass::kForward}, 1));
+    EXPECT_THAT(forward.refusal(), testing::HasSubstr("of a depthwise convolution by its weights"));
   }
 }
 

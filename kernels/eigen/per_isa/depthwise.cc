@@ -14,6 +14,18 @@ namespace topdnn::eigen {
 
 namespace {
 
+// sums (C*M) += source (C) * weights (C*M), where each element of source is used M times.
+void Accumulate(Index channels, Index multiplier, const float* source, const float* weights,
+                float* sums) {
+  if (multiplier == 1) {
+    for (Index c = 0; c < channels; ++c) sums[c] += source[c] * weights[c];
+    return;
+  }
+  for (Index c = 0; c < channels; ++c, weights += multiplier, sums += multiplier) {
+    for (Index m = 0; m < multiplier; ++m) sums[m] += source[c] * weights[m];
+  }
+}
+
 using Packet = Eigen::internal::packet_traits<float>::type;
 constexpr Index kLanes = Eigen::internal::packet_traits<float>::size;
 
@@ -123,6 +135,11 @@ void CopyGradients(const Convolution& conv, Index h, Index w, const float* image
   });
 }
 
+// Number of multiply-accumulates in a row of outputs.
+double WorkOfRow(const Convolution& conv) {
+  return static_cast<double>(conv.ow * conv.r * conv.s * conv.k);
+}
+
 void DepthwiseForward(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                       const Epilogue& epilogue, float* dst) {
   const Index size = conv.r * conv.s * PaddedChannels(conv);
@@ -225,10 +242,39 @@ void DepthwiseBackwardWeights(Pool* pool, const Convolution& conv, const float* 
   }
 }
 
+// Ours: each thread adds the taps of its rows of outputs to a gradient of its own.
+void DepthwiseBackwardWeightsRows(Pool* pool, const Convolution& conv, const float* src,
+                                  const float* diff_dst, float* partial, float* diff_weights) {
+  const Index rows = conv.n * conv.oh;
+  const Index parts = std::min<Index>(pool->device.numThreads(), rows);
+  const Index size = conv.r * conv.s * conv.k;
+  const double work = WorkOfRow(conv) * static_cast<double>(rows / parts);
+  pool->For(parts, work, 0.5 * work, [&](Index first, Index end) {
+    for (Index part = first; part < end; ++part) {
+      float* sums = partial + part * size;
+      std::fill_n(sums, size, 0.0F);
+      for (Index i = part * rows / parts * conv.ow; i < (part + 1) * rows / parts * conv.ow; ++i) {
+        const Index row = i / conv.ow;
+        const float* image = src + row / conv.oh * conv.h * conv.w * conv.c;
+        ForEachTap(conv, row % conv.oh, i % conv.ow, [&](Index tap, Index h, Index w) {
+          Accumulate(conv.c, conv.k / conv.c, image + (h * conv.w + w) * conv.c,
+                     diff_dst + i * conv.k, sums + tap * conv.k);
+        });
+      }
+    }
+  });
+  std::copy_n(partial, size, diff_weights);
+  for (Index part = 1; part < parts; ++part) {
+    for (Index i = 0; i < size; ++i) diff_weights[i] += partial[part * size + i];
+  }
+}
+
 const Entry kDepthwiseForward(&Functions::depthwise_forward, DepthwiseForward);
 const Entry kDepthwiseBackwardData(&Functions::depthwise_backward_data, DepthwiseBackwardData);
 const Entry kDepthwiseBackwardWeights(&Functions::depthwise_backward_weights,
                                       DepthwiseBackwardWeights);
+const Entry kDepthwiseBackwardWeightsRows(&Functions::depthwise_backward_weights_rows,
+                                          DepthwiseBackwardWeightsRows);
 
 }  // namespace
 
