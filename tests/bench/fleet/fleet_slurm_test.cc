@@ -145,7 +145,11 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
       ASSERT_TRUE(WaitForAll()) << Fleet("status").output;
     }
   }
-  EXPECT_GE(commands, 7u);
+  EXPECT_GE(commands, 9u);
+  EXPECT_EQ(RunShell("grep -c '\"kind\":\"machines\"' " +
+                     Quoted((folder_.path() / "fleet.html").string()))
+                .output,
+            "1\n");
   EXPECT_EQ(Status().at("tasks")[1].at("node"), "n2");
   const auto machines = Machines();
   ASSERT_EQ(machines.size(), 2u);
