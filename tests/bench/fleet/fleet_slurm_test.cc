@@ -226,10 +226,17 @@ TEST_F(FleetSlurmTest, AJobOutlivesItsSlurmd) {
 }
 
 // Slurm's smallest limit is a minute, and it looks every 30 s.
-TEST_F(FleetSlurmTest, WhatATimeLimitEndsIsContinued) {
-  if (getenv("TOPDNN_SLOW_SLURM") == nullptr) {
-    GTEST_SKIP() << "waits 60 to 100 s for a time limit of Slurm: set TOPDNN_SLOW_SLURM=1";
+class TimeLimitSlurmTest : public FleetSlurmTest {
+ protected:
+  void SetUp() override {
+    if (getenv("TOPDNN_SLOW_SLURM") == nullptr) {
+      GTEST_SKIP() << "waits 60 to 100 s for a time limit of Slurm: set TOPDNN_SLOW_SLURM=1";
+    }
+    FleetSlurmTest::SetUp();
   }
+};
+
+TEST_F(TimeLimitSlurmTest, WhatATimeLimitEndsIsContinued) {
   folder_.Write("hold-1", "2");
   SubmitCases(4, 1, "--time-limit 1m");
   ASSERT_TRUE(WaitUntil([&] { return Runs() == 3; }));
