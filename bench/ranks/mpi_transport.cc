@@ -21,6 +21,14 @@ namespace {
 
 constexpr int kOwnRequest = kMpiRequests - 1;  // of the operations that wait
 
+// "Open MPI v4.1.4". May be asked before MPI starts (MPI 3.1, section 8.1.1).
+std::string LibraryOf(const MpiFunctions& mpi) {
+  std::array<char, 256> text;
+  mpi.library(text.data(), text.size());
+  const std::string line = text.data();
+  return line.substr(0, line.find_first_of(",\n"));
+}
+
 class MpiTransport final : public Transport {
  public:
   explicit MpiTransport(const MpiFunctions& mpi) : mpi_(mpi) {
@@ -33,12 +41,7 @@ class MpiTransport final : public Transport {
 
   int rank() const override { return rank_; }
   int ranks() const override { return mpi_.ranks(); }
-  std::string library() const override {
-    std::array<char, 256> text;
-    mpi_.library(text.data(), text.size());
-    const std::string line = text.data();
-    return line.substr(0, line.find_first_of(",\n"));
-  }
+  std::string library() const override { return LibraryOf(mpi_); }
 
   void ChooseGroup(int ranks) override {
     Check(mpi_.choose_first(ranks), "MPI_Comm_split");
@@ -148,7 +151,8 @@ const MpiFunctions& LoadMpi() {
 // Open MPI 4 that speaks only PMIx ends the process in MPI_Init, after 20 lines, if the launcher
 // speaks an older PMI. Each protocol is a file (opal/mca/pmix of Open MPI 4.1): s1 and s2 are those
 // of Slurm. An MPI whose files are not known is tried.
-bool SpeaksOldPmi() {
+bool SpeaksOldPmi(const MpiFunctions& mpi) {
+  if (!LibraryOf(mpi).starts_with("Open MPI")) return true;
   Dl_info info;
   void* const symbol = dlsym(RTLD_DEFAULT, "MPI_Init");
   if (symbol == nullptr || dladdr(symbol, &info) == 0) return true;
@@ -227,7 +231,7 @@ std::unique_ptr<Transport> OpenRanks(const Launch& launch) {
   if (!launch.problem.empty()) throw UsageError(launch.problem);
   const MpiFunctions& mpi = LoadMpi();
   if (!launch.by_mpi) return MakeSoleRank();
-  if (launch.old_pmi && !SpeaksOldPmi()) {
+  if (launch.old_pmi && !SpeaksOldPmi(mpi)) {
     throw UsageError(
         "scale: the launcher speaks PMI, and this Open MPI only PMIx: use `srun --mpi=pmix`, or "
         "start mpirun in the allocation");

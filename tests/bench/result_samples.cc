@@ -290,7 +290,9 @@ Json SampleMachines() {
   machines["comparison"] = {{"chosen", "n1"}, {"machines", Json::array()}};
   for (const double ratio : {2.0, 3.0}) {
     const bool second = ratio > 2;
-    Json machine = {{"name", second ? "n3" : "n2"}, {"verdict", "slower"}, {"rows", Json::array()}};
+    Json machine = {{"name", second ? "n3-0123abcd" : "n2-4567cdef"},
+                    {"verdict", "slower"},
+                    {"rows", Json::array()}};
     for (const char* name : {"conv1", "conv1", "pool1"}) {
       machine["rows"].push_back({{"name", name},
                                  {"pass", "forward"},

@@ -135,8 +135,12 @@ function readComparison(data) {
 // A row for each machine, beside those of the other machines for the same stage. A single case has
 // its step apart from the rows.
 function readMachines(data) {
+  // (without the digest at its end, unless two machines differ in nothing else)
+  const shortened = data.machines.map(({name}) => String(name ?? '?').replace(/-[0-9a-f]{8}$/, ''));
+  const distinct = new Set(shortened).size === shortened.length;
   const places = new Map();
-  const rowsOf = (machine) => {
+  const rowsOf = (machine, k) => {
+    const machineName = String(machine.name ?? '?');
     const seen = new Map();
     const step = machine.step?.name === 'step' ? [machine.step] : [];
     return [...step, ...machine.rows].map((row) => {
@@ -144,7 +148,13 @@ function readMachines(data) {
       seen.set(name, (seen.get(name) ?? 0) + 1);
       const key = `${name} ${seen.get(name)}`;
       if (!places.has(key)) places.set(key, places.size);
-      return {...row, place: places.get(key), machine: String(machine.name ?? '?')};
+      return {
+        ...row,
+        place: places.get(key),
+        machine: machineName,
+        label: `${distinct ? shortened[k] : machineName}: ${row.case ? `${row.case}: ` : ''}${
+            labelOf(row)}`
+      };
     });
   };
   data.items =
@@ -153,7 +163,6 @@ function readMachines(data) {
           .map((row, index) => ({
                  ...row,
                  index,
-                 label: `${row.machine}: ${row.case ? `${row.case}: ` : ''}${labelOf(row)}`,
                  before: summaryOf(row.a),
                  after: summaryOf(row.b)
                }));

@@ -145,7 +145,11 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
       ASSERT_TRUE(WaitForAll()) << Fleet("status").output;
     }
   }
-  EXPECT_GE(commands, 7u);
+  EXPECT_GE(commands, 9u);
+  EXPECT_EQ(RunShell("grep -c '\"kind\":\"machines\"' " +
+                     Quoted((folder_.path() / "fleet.html").string()))
+                .output,
+            "1\n");
   EXPECT_EQ(Status().at("tasks")[1].at("node"), "n2");
   const auto machines = Machines();
   ASSERT_EQ(machines.size(), 2u);
@@ -222,10 +226,17 @@ TEST_F(FleetSlurmTest, AJobOutlivesItsSlurmd) {
 }
 
 // Slurm's smallest limit is a minute, and it looks every 30 s.
-TEST_F(FleetSlurmTest, WhatATimeLimitEndsIsContinued) {
-  if (getenv("TOPDNN_SLOW_SLURM") == nullptr) {
-    GTEST_SKIP() << "waits 60 to 100 s for a time limit of Slurm: set TOPDNN_SLOW_SLURM=1";
+class TimeLimitSlurmTest : public FleetSlurmTest {
+ protected:
+  void SetUp() override {
+    if (getenv("TOPDNN_SLOW_SLURM") == nullptr) {
+      GTEST_SKIP() << "waits 60 to 100 s for a time limit of Slurm: set TOPDNN_SLOW_SLURM=1";
+    }
+    FleetSlurmTest::SetUp();
   }
+};
+
+TEST_F(TimeLimitSlurmTest, WhatATimeLimitEndsIsContinued) {
   folder_.Write("hold-1", "2");
   SubmitCases(4, 1, "--time-limit 1m");
   ASSERT_TRUE(WaitUntil([&] { return Runs() == 3; }));
