@@ -20,9 +20,10 @@ struct KernelTiming {
   std::optional<std::int64_t> iterations;  // absent: as many as fit in `seconds`, but at least 5
   double seconds = 0.2;
   bool warm = false;  // the kernel has just been measured: one iteration of warm-up
-  // What counts: after the timed iterations, in further ones. Not owned.
+  // What counts: after the timed iterations, in further ones. Not owned. If one of them runs the
+  // kernel itself, as the exact counter does, the core's clock is read before and after the timed
+  // iterations: counts are compared with cycles.
   std::vector<CounterSource*> sources = {};
-  bool reads_clock = false;  // of the core, before and after the timed iterations
 };
 
 struct MeasuredKernel {

@@ -54,7 +54,6 @@ std::optional<MeasuredKernel> MeasureOnce(const TraceMeasuring& options, bool co
   timing.seconds = options.seconds;
   timing.warm = cold;
   if (!cold) timing.sources = options.counting.sources;
-  timing.reads_clock = !cold && options.counting.Exact();
   MeasuredKernel measured = MeasureKernel(row.row.primitive, kernel, timing);
   if (std::string failure = TakeRunFailure(); !failure.empty()) {
     row.failed = true;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "bench/profile/stage_topdown.h"
@@ -17,11 +16,6 @@ RowCounting RowCounting::Here(std::vector<CounterSource*> sources) {
       .sources = std::move(sources), .table = TopdownTableOf(IdentifyCpu()), .smt = SmtIsActive()};
 }
 
-bool RowCounting::Exact() const {
-  return std::any_of(sources.begin(), sources.end(),
-                     [](const CounterSource* source) { return source->runs_region(); });
-}
-
 RowTopdown::RowTopdown(const RowCounting& counting, const std::vector<Ceiling>& ceilings,
                        int threads)
     : counting_(counting), threads_(threads) {
@@ -29,7 +23,7 @@ RowTopdown::RowTopdown(const RowCounting& counting, const std::vector<Ceiling>& 
   machine_.ceilings = ceilings;
   machine_.caches = ReadTopology().caches;
   machine_.regime = "isolated-hot";
-  if (counting.Exact()) before_ = MeasureCoreRates(threads);
+  if (AnyRunsRegion(counting.sources)) before_ = MeasureCoreRates(threads);
 }
 
 void RowTopdown::Add(MeasuredKernel& hot) {

@@ -24,8 +24,6 @@ struct RowCounting {
 
   // For this machine's CPU.
   static RowCounting Here(std::vector<CounterSource*> sources);
-  // Whether a source counts exactly, so that a row may have bounds.
-  bool Exact() const;
 };
 
 class RowTopdown {

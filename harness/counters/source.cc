@@ -1,5 +1,6 @@
 #include "harness/counters/source.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/registered_list.h"
@@ -15,6 +16,11 @@ constinit RegisteredList<SourceOffer, &SourceOffer::name> offers("counter source
 SourceRegistration::SourceRegistration(SourceOffer offer) {
   if (offer.choice.empty()) offer.choice = offer.name;
   offers.Add(std::move(offer));
+}
+
+bool AnyRunsRegion(std::span<CounterSource* const> sources) {
+  return std::any_of(sources.begin(), sources.end(),
+                     [](const CounterSource* source) { return source->runs_region(); });
 }
 
 const std::vector<SourceOffer>& CounterSources() { return offers.entries(); }

@@ -79,6 +79,9 @@ class CounterSource {
   CounterSource& operator=(const CounterSource&) = delete;
 };
 
+// Whether one of the sources runs the regions itself.
+bool AnyRunsRegion(std::span<CounterSource* const> sources);
+
 // How a source is found and opened. Each source's file has a registration object.
 struct SourceOffer {
   std::string name;
