@@ -33,8 +33,14 @@ bool IsKept(const Buffer& buffer) {
          buffer.role == BufferRole::kState || buffer.role == BufferRole::kStatistic;
 }
 
-// By stage. A kernel of oneDNN keeps barriers and lists of addresses in its scratch memory: it is
-// everything that is no buffer of the plan.
+// Whether the scratch memory of the stage's kernel decides where it writes: a kernel of oneDNN has
+// barriers and lists of addresses there, and one that computes again what forward did not save has
+// the places of maxima.
+bool KeepsScratch(const Stage& stage) {
+  return stage.backend == "onednn" || stage.execution.recomputes;
+}
+
+// By stage. Scratch memory is everything that is no buffer of the plan.
 std::vector<std::vector<std::span<const std::byte>>> KeptMemory(
     const Plan& plan, const std::vector<std::span<std::byte>>& memory) {
   std::vector<std::span<const std::byte>> kept;
@@ -44,17 +50,17 @@ std::vector<std::vector<std::span<const std::byte>>> KeptMemory(
     const auto* data = static_cast<const std::byte*>(plan.Data(static_cast<BufferId>(i)));
     kept.emplace_back(data, buffer.desc.bytes());
   }
-  std::vector<std::span<const std::byte>> kept_of_onednn = kept;
+  std::vector<std::span<const std::byte>> kept_with_scratch = kept;
   const std::vector<std::span<const std::byte>> blocks = plan.BufferMemory();
   for (const std::span<std::byte> own : memory) {
     const bool is_block = std::any_of(blocks.begin(), blocks.end(), [&own](const auto& block) {
       return block.data() == own.data();
     });
-    if (!is_block) kept_of_onednn.emplace_back(own);
+    if (!is_block) kept_with_scratch.emplace_back(own);
   }
   std::vector<std::vector<std::span<const std::byte>>> by_stage;
   for (const Stage& stage : plan.stages()) {
-    by_stage.push_back(stage.backend == "onednn" ? kept_of_onednn : kept);
+    by_stage.push_back(KeepsScratch(stage) ? kept_with_scratch : kept);
   }
   return by_stage;
 }
@@ -143,7 +149,20 @@ void AddStage(const StageMemory& measured, const Surroundings& here, const Bound
   record.topdown_experiment = SplitOf(*shares, others.empty() ? nullptr : &others);
 }
 
+// oneDNN's sgemm damages its own heap when several threads of Eigen's pool call it on a footprint
+// (seen with oneDNN 2.6.3; one thread, and Eigen's own products, work).
+bool CallsSgemmFromThreads(const Plan& plan) {
+  return plan.threads() > 1 &&
+         std::any_of(plan.stages().begin(), plan.stages().end(),
+                     [](const Stage& stage) { return stage.backend == "eigen-sgemm"; });
+}
+
 void CheckMemorySubject(const ExperimentSubject& subject) {
+  if (CallsSgemmFromThreads(subject.plan)) {
+    throw UsageError(
+        "--experiment memory: eigen-sgemm is not supported on several threads; give --threads 1 or "
+        "--backend eigen");
+  }
   std::string why = WhyNoRemapping();
   if (why.empty() && FootprintsFor(subject.topology.caches, subject.plan.threads()).empty()) {
     why = "the size of the L2 cache is not known";

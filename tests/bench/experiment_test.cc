@@ -127,6 +127,22 @@ TEST(BandwidthExperiment, NeedsACpuForTheReaders) {
   EXPECT_THAT(outcome.output, HasSubstr("needs a CPU beside"));
 }
 
+TEST(MemoryExperiment, RefusesSgemmOnSeveralThreads) {
+  if (const std::string why = WhyNoRemapping(); !why.empty()) GTEST_SKIP() << why;
+  const auto run = [](const char* threads) {
+    return RunProgram({"profile", "lenet5", "--infer", "--batch", "1", "--seconds", "0.02",
+                       "--data", "synthetic", "--counters", "none", "--backend", "eigen-sgemm",
+                       "--threads", threads, "--oversubscribe", "--experiment", "memory"});
+  };
+  const Outcome several = run("2");
+  EXPECT_EQ(several.exit_status, 2) << several.output;
+  EXPECT_THAT(several.output, HasSubstr("give --threads 1 or --backend eigen"));
+#if !defined(__SANITIZE_ADDRESS__)
+  const Outcome one = run("1");
+  EXPECT_EQ(one.exit_status, 0) << one.output;
+#endif
+}
+
 TEST(WidthExperiment, NeedsTwoThreads) {
   const Outcome outcome = RunProgram(
       {"profile", "lenet5", "--infer", "--batch", "1", "--threads", "1", "--experiment", "width"});
