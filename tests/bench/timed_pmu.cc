@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "tests/harness/fake_pmu.h"
@@ -24,9 +25,8 @@ struct TimedPmu {
 }  // namespace
 
 OpenedPerf OpenTimedPmu(int refusal) {
-  // (lives as long as the process)
-  static TimedPmu* timed = nullptr;
-  timed = new TimedPmu;
+  static std::vector<std::unique_ptr<TimedPmu>> all;  // they live as long as the process
+  TimedPmu* const timed = all.emplace_back(std::make_unique<TimedPmu>()).get();
   timed->pmu.refuse_all = refusal;
   timed->pmu.rate = {{PERF_COUNT_HW_CPU_CYCLES, 2},
                      {0x76, 2},
@@ -38,7 +38,7 @@ OpenedPerf OpenTimedPmu(int refusal) {
                      {0x2D6, 2}};
   PerfSetting setting;
   setting.calls = timed->pmu.Calls();
-  setting.calls.read = [read = setting.calls.read](int fd, void* buffer, std::size_t bytes) {
+  setting.calls.read = [timed, read = setting.calls.read](int fd, void* buffer, std::size_t bytes) {
     timed->Pass();
     return read(fd, buffer, bytes);
   };
