@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bench/profile/stage_topdown.h"
+#include "harness/bounds/topdown_bounds.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/topology.h"
 #include "harness/topdown/perf_events.h"
@@ -23,18 +24,28 @@ RowTopdown::RowTopdown(const RowCounting& counting, const std::vector<Ceiling>& 
   machine_.ceilings = ceilings;
   machine_.caches = ReadTopology().caches;
   machine_.regime = "isolated-hot";
-  if (AnyRunsRegion(counting.sources)) before_ = MeasureCoreRates(threads);
+  if (AnyRunsRegion(counting.sources)) before_ = ReadRates();
 }
 
 void RowTopdown::Add(MeasuredKernel& hot) {
   AddMeasured(hot);
   machine_.seen = hot.samples.disturbance;
   if (before_) {
-    const CoreRates after = MeasureCoreRates(threads_);
+    const CoreRates after = ReadRates();
     machine_.rates = Joined(*before_, after);
     before_ = after;
   }
   AddBounds(machine_, hot.record);
+}
+
+CoreRates RowTopdown::ReadRates() const {
+  constexpr int kMostReadings = 8;
+  CoreRates rates = MeasureCoreRates(threads_);
+  for (int i = 1; i < kMostReadings && !WhyRatesAreUnusable(rates, machine_.pipeline).empty();
+       ++i) {
+    rates = MeasureCoreRates(threads_);
+  }
+  return rates;
 }
 
 void RowTopdown::AddMeasured(MeasuredKernel& hot) {

@@ -42,6 +42,8 @@ class RowTopdown {
 
  private:
   void AddMeasured(MeasuredKernel& hot);
+  // The rates of the cores. A disturbed reading is repeated, because it says nothing about the row.
+  CoreRates ReadRates() const;
 
   RowCounting counting_;
   BoundsMachine machine_;  // except the rates and what was seen, which are those of a row

@@ -43,34 +43,6 @@ constexpr double kMaxBusy = 1.05;
 
 double Clamp(double fraction) { return std::clamp(fraction, 0.0, 1.0); }
 
-std::string WhyUnusable(const CoreRates& rates, const CorePipeline& pipeline) {
-  if (!rates.slots || !rates.mispredict_cycles || !rates.link_cycles) {
-    return "the rates of the cores were not measured";
-  }
-  if (rates.spreads.empty()) return "the rates of the cores were recorded without their spread";
-  const auto widest =
-      std::max_element(rates.spreads.begin(), rates.spreads.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (widest->second > kMaxSpread) {
-    return fmt::format(
-        "the measured rates of the cores spread by more than {:.0f} % ({}: {:.1f} %)",
-        kMaxSpread * 100, widest->first, widest->second * 100);
-  }
-  const double issue = *rates.slots / pipeline.slots;
-  if (issue > 1 + kNoise) {
-    return fmt::format(
-        "the cores issue {:.2f} instructions per cycle, but their table has only {} slots",
-        *rates.slots, pipeline.slots);
-  }
-  if (issue < kMinIssue) {
-    return fmt::format(
-        "the cores issue {:.2f} instructions per cycle, too few for {} slots: a "
-        "neighbour uses the cores",
-        *rates.slots, pipeline.slots);
-  }
-  return "";
-}
-
 // The unit that was busiest at its measured rate: an explanation, and a check of the rates.
 struct Busiest {
   double share = 0;  // of the cycles
@@ -181,6 +153,34 @@ std::string Contradiction(const Shares& s, const Busiest& busiest) {
 
 }  // namespace
 
+std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipeline) {
+  if (!rates.slots || !rates.mispredict_cycles || !rates.link_cycles) {
+    return "the rates of the cores were not measured";
+  }
+  if (rates.spreads.empty()) return "the rates of the cores were recorded without their spread";
+  const auto widest =
+      std::max_element(rates.spreads.begin(), rates.spreads.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (widest->second > kMaxSpread) {
+    return fmt::format(
+        "the measured rates of the cores spread by more than {:.0f} % ({}: {:.1f} %)",
+        kMaxSpread * 100, widest->first, widest->second * 100);
+  }
+  const double issue = *rates.slots / pipeline.slots;
+  if (issue > 1 + kNoise) {
+    return fmt::format(
+        "the cores issue {:.2f} instructions per cycle, but their table has only {} slots",
+        *rates.slots, pipeline.slots);
+  }
+  if (issue < kMinIssue) {
+    return fmt::format(
+        "the cores issue {:.2f} instructions per cycle, too few for {} slots: a "
+        "neighbour uses the cores",
+        *rates.slots, pipeline.slots);
+  }
+  return "";
+}
+
 std::string WhyNoBounds(Status status) {
   return status == Status::kOk ? "" : fmt::format("the record is {}", NameOf(status));
 }
@@ -193,7 +193,8 @@ BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
   if (pipeline.slots <= 0) return refuse("the slots of this CPU are in no Top-Down table");
   if (!(work.instructions > 0)) return refuse("no instruction was counted");
   if (!(time.hertz_low > 0) || !(time.seconds > 0)) return refuse("the core clock is not known");
-  if (std::string why = WhyUnusable(rates, pipeline); !why.empty()) return refuse(std::move(why));
+  if (std::string why = WhyRatesAreUnusable(rates, pipeline); !why.empty())
+    return refuse(std::move(why));
   const double fewest = time.seconds * time.hertz_low * time.threads * (1 - kNoise);
   const double most = time.seconds * time.hertz_high * time.threads * (1 + kNoise);
   const Shares s = SharesOf(work, time, pipeline, rates, fewest, most);

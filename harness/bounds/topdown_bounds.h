@@ -91,6 +91,10 @@ struct BoundsOrReason {
 // undisturbed runs.
 std::string WhyNoBounds(Status status);
 
+// Why bounds cannot be checked with these rates: absent, spread (a neighbour used the cores), or in
+// contradiction to the pipeline. Empty if they can.
+std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipeline);
+
 // Pure. Decides whether there are bounds, except for the record's status (WhyNoBounds).
 BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                             const CorePipeline& pipeline, const CoreRates& rates);
