@@ -135,7 +135,8 @@ std::string WithOneDnn(const std::string& minor, const std::string& runtime) {
       << "/cmake/OneDnn.cmake)\nmessage(STATUS \"found ${DNNL_LIBRARY}\")\n";
   const std::string folder = Quoted(root.path().string());
   std::string output =
-      RunShell("cmake -S " + folder + " -B " + folder + "/build -DDNNL_ROOT=" + folder).output;
+      RunShell("cmake -G Ninja -S " + folder + " -B " + folder + "/build -DDNNL_ROOT=" + folder)
+          .output;
   return std::regex_replace(output, std::regex(R"(\s+)"), " ");
 }
 
