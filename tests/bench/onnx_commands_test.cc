@@ -352,8 +352,9 @@ TEST_F(SeveralValuesTest, PlanAndProfileTakeTheFile) {
   const std::string int8 = Path("int8.onnx");
   ExpectGood({"quantize", onnx, int8, "--data", "synthetic", "--images", "8", "--batch", "4",
               "--test-images", "0"});
-  ExpectGood({"run", int8, "--input", "input=" + Image("image.npy", {2, 3, 8, 8}), "--input",
-              "factor=" + Image("factor.npy", {1, 1, 1, 1}), "--output", Path("int8")});
+  // (oneDNN 3 has no such convolution)
+  ExpectGood({"run", int8, "--fallback", "--input", "input=" + Image("image.npy", {2, 3, 8, 8}),
+              "--input", "factor=" + Image("factor.npy", {1, 1, 1, 1}), "--output", Path("int8")});
   EXPECT_EQ(ReadArray(Path("int8/boxes.npy")).shape, (Shape{2, 2, 8, 8}));
 }
 
