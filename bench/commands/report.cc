@@ -105,8 +105,7 @@ std::function<int()> ConfigureReport(CommandParser& parser) {
   auto options = std::make_shared<ReportOptions>();
   parser.AddList("results", options->results, "RESULT...",
                  "files that profile, compare, fleet collect, corun, cosched or trace wrote with "
-                 "--json, and folders of "
-                 "sweeps");
+                 "--json, and folders of sweeps");
   parser.Add("--html FILE", options->html, "write the page to this file; - is standard output");
   return [options] { return RunReport(*options); };
 }

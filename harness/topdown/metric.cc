@@ -104,11 +104,20 @@ TopdownRegistration::TopdownRegistration(TopdownTable table) { tables.Add(std::m
 
 const std::vector<TopdownTable>& TopdownTables() { return tables.entries(); }
 
+const TopdownTable* TopdownTableNamed(std::string_view cpu) {
+  for (const TopdownTable& table : TopdownTables()) {
+    const auto& alias = table.alias;
+    if (table.cpu == cpu || std::find(alias.begin(), alias.end(), cpu) != alias.end()) {
+      return &table;
+    }
+  }
+  return nullptr;
+}
+
 const TopdownTable& FindTopdownTable(std::string_view cpu) {
+  if (const TopdownTable* const table = TopdownTableNamed(cpu)) return *table;
   std::vector<std::string> known;
   for (const TopdownTable& table : TopdownTables()) {
-    if (table.cpu == cpu) return table;
-    if (std::find(table.alias.begin(), table.alias.end(), cpu) != table.alias.end()) return table;
     known.push_back(table.cpu);
     known.insert(known.end(), table.alias.begin(), table.alias.end());
   }

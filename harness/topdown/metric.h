@@ -140,7 +140,9 @@ class TopdownRegistration {
 // Every registered table, sorted by CPU.
 const std::vector<TopdownTable>& TopdownTables();
 
-// Throws TopdownError that lists the known CPUs.
+// The table of a CPU, by its name or an alias; nullptr if there is none.
+const TopdownTable* TopdownTableNamed(std::string_view cpu);
+// The same. Throws TopdownError that lists the known CPUs if there is none.
 const TopdownTable& FindTopdownTable(std::string_view cpu);
 
 // The events that a path's nodes up to a level read (and those of level 0). Throws

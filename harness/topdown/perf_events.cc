@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -113,16 +112,7 @@ std::string TopdownNameOf(const Cpu& cpu) {
   return cpu.microarchitecture;
 }
 
-const TopdownTable* TopdownTableOf(const Cpu& cpu) {
-  const std::string name = TopdownNameOf(cpu);
-  for (const TopdownTable& table : TopdownTables()) {
-    const auto& alias = table.alias;
-    if (table.cpu == name || std::find(alias.begin(), alias.end(), name) != alias.end()) {
-      return &table;
-    }
-  }
-  return nullptr;
-}
+const TopdownTable* TopdownTableOf(const Cpu& cpu) { return TopdownTableNamed(TopdownNameOf(cpu)); }
 
 bool SmtIsActive() {
   int active = 0;

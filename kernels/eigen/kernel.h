@@ -73,8 +73,7 @@ std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 inline constexpr std::string_view kRows = "rows";
 
 // Settles which of the two a request of pooling or LRN gets: rows if it asks for them or reads
-// their workspace
-// (`algorithm` is then kRows), and otherwise TensorFlow's way.
+// their workspace (`algorithm` is then kRows), and otherwise TensorFlow's way.
 std::optional<Refusal> SettleRows(KernelRequest& request);
 
 // Makes a kernel from the functions that serve the request. The request is the maker's own copy, to
