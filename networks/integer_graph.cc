@@ -248,6 +248,7 @@ class IntegerGraphMaker {
           result_.graph.Add(layer.name, layer.op, std::move(inputs));
     }
     std::vector<ValueId> new_outputs;
+    new_outputs.reserve(outputs.size());
     for (const ValueId output : outputs) {
       new_outputs.push_back(new_value[static_cast<std::size_t>(output)]);
     }

@@ -10,7 +10,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "bench/choice/quiet_race.h"
+#include "bench/choice/selection_cache.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/formats/checksum.h"
 #include "bench/workload/images.h"
 #include "bench/workload/stage_calls.h"
 #include "harness/measure.h"
@@ -30,8 +33,9 @@ constexpr double kHopelessStep = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
-// The variants to request for every convolution in every pass; none: the backend's choice.
+// The variants to request for a convolution in every pass; none: the backend's choice.
 using VariantNames = std::vector<std::string>;
+using VariantsByProblem = std::map<std::string, VariantNames>;
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
 const std::vector<std::vector<VariantNames>> kFamilies = {
@@ -54,6 +58,29 @@ std::vector<Layer> Convolutions(const Plan& plan) {
   return layers;
 }
 
+WorkloadOptions WithOwnChoice(WorkloadOptions options) {
+  options.backend = kBackend;
+  options.variants.reset();
+  return options;
+}
+
+VariantsByProblem SameForAll(const std::vector<Layer>& layers, const VariantNames& variants) {
+  VariantsByProblem same;
+  for (const Layer& layer : layers) same[layer.problem] = variants;
+  return same;
+}
+
+std::map<LayerPass, VariantNames> ByLayer(const std::vector<Layer>& layers,
+                                          const VariantsByProblem& variants) {
+  std::map<LayerPass, VariantNames> by_layer;
+  for (const Layer& layer : layers) {
+    const auto found = variants.find(layer.problem);
+    if (found == variants.end()) continue;
+    for (const Pass pass : kAllPasses) by_layer[{layer.name, pass}] = found->second;
+  }
+  return by_layer;
+}
+
 std::string SignatureOf(const Plan& plan) {
   std::string signature;
   for (const Stage& stage : plan.stages()) {
@@ -65,11 +92,55 @@ std::string SignatureOf(const Plan& plan) {
   return signature;
 }
 
+SelectionKey KeyOf(const Plan& plan, const std::vector<Layer>& layers) {
+  std::string content = SignatureOf(plan);
+  for (const Layer& layer : layers) content += "\n" + layer.problem;
+  return SelectionKey::Here(
+      fmt::format("network/{}-{}/t{}", Checksum(content), content.size(), plan.threads()));
+}
+
+// "auto: onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as with the backend's
+// own choice"
+std::string Describe(const Plan& plan, std::size_t convolutions, double gain) {
+  std::map<std::string, int> counts;
+  for (const Stage& stage : plan.stages()) {
+    if (stage.pass == StagePass::kForward && !stage.variant.empty()) ++counts[stage.variant];
+  }
+  std::string text = "auto: ";
+  for (const auto& [variant, count] : counts) {
+    text += fmt::format("{} for {} of {} convolutions, ", variant, count, convolutions);
+  }
+  if (counts.empty())
+    return text + "the backend's own choice for every convolution, as no other is faster";
+  return text + fmt::format("the step {:.2f} x as fast as with the backend's own choice", gain);
+}
+
+// The choice of an earlier run, as in ChooseInNetwork. Absent if there is none, or if it names
+// variants that no family has (a file written by hand or by another version).
+std::optional<std::string> Remembered(const std::optional<RememberedSelection>& found,
+                                      const std::vector<Layer>& layers, WorkloadOptions& options,
+                                      bool training) {
+  if (!found) return std::nullopt;
+  for (const auto& [problem, variants] : found->layers) {
+    const bool known =
+        std::any_of(kFamilies.begin(), kFamilies.end(), [&variants = variants](const auto& family) {
+          return std::find(family.begin(), family.end(), variants) != family.end();
+        });
+    if (!known) return std::nullopt;
+  }
+  WorkloadOptions chosen = options;
+  chosen.backend = kBackend;
+  chosen.variants = ByLayer(layers, found->layers);
+  const Workload planned = PlanWorkload(chosen, training);
+  options.variants = std::move(chosen.variants);
+  return Describe(*planned.plan, layers.size(), found->gain) + ", remembered";
+}
+
 // One of the plans that are compared.
 class Contender {
  public:
-  Contender(const WorkloadOptions& options, Workload planned)
-      : options_(options), workload_(std::move(planned)) {
+  Contender(const WorkloadOptions& options, VariantsByProblem variants, Workload planned)
+      : options_(options), variants_(std::move(variants)), workload_(std::move(planned)) {
     PrepareWorkload(options_, workload_);
     calls_.emplace(*workload_.plan);
     TrainingImages(options_, workload_).FillNext(*workload_.plan);
@@ -77,6 +148,7 @@ class Contender {
 
   const Plan& plan() const { return *workload_.plan; }
   const WorkloadOptions& options() const { return options_; }
+  const VariantsByProblem& variants() const { return variants_; }
   const VariantTimes& times() const { return times_; }
   void Forget() { times_ = {}; }
 
@@ -101,29 +173,38 @@ class Contender {
 
  private:
   WorkloadOptions options_;
+  VariantsByProblem variants_;
   Workload workload_;
   std::optional<StageCalls> calls_;  // once the plan is allocated
   VariantTimes times_;
 };
 
+// The fastest plan of a race.
+struct RaceResult {
+  std::optional<std::map<LayerPass, VariantNames>> variants;  // as WorkloadOptions::variants
+  VariantsByProblem by_problem;
+  double gain = 1;  // the time with the backend's own choice over that of this plan
+  std::string text;
+};
+
 class NetworkRace {
  public:
-  NetworkRace(const WorkloadOptions& options, bool training)
-      : options_(options), training_(training) {
-    options_.backend = kBackend;
-    Enter({});
-    layers_ = Convolutions(contenders_.front()->plan());
+  // `planned`: with the backend's own choice.
+  NetworkRace(const WorkloadOptions& options, bool training, std::vector<Layer> layers,
+              Workload planned)
+      : options_(options), training_(training), layers_(std::move(layers)) {
+    known_.insert(SignatureOf(*planned.plan));
+    contenders_.push_back(
+        std::make_unique<Contender>(options_, VariantsByProblem(), std::move(planned)));
     for (const Layer& layer : layers_) problems_[layer.name] = layer.problem;
   }
 
-  // The options of the fastest plan, and a line about them.
-  std::pair<WorkloadOptions, std::string> Run() {
+  RaceResult Run() {
     std::vector<Entry> entries = {{0, {}}};  // of the contenders
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       for (const VariantNames& candidate : kFamilies[family]) {
         if (candidate.empty()) continue;  // the first contender's
-        if (Enter(VariantsBy([&](const Layer&) { return candidate; })))
-          entries.push_back({family, candidate});
+        if (Enter(SameForAll(layers_, candidate))) entries.push_back({family, candidate});
       }
     }
     Race();
@@ -137,13 +218,22 @@ class NetworkRace {
       candidates.push_back(entries[i].candidate);
     }
     const std::map<std::string, std::size_t> fastest = FastestVariants(relatives);
-    if (Enter(VariantsBy(
-            [&](const Layer& layer) { return candidates[fastest.at(layer.problem)]; }))) {
+    VariantsByProblem mixed;
+    for (const Layer& layer : layers_) {
+      mixed[layer.problem] = candidates[fastest.at(layer.problem)];
+    }
+    if (Enter(std::move(mixed))) {
       KeepForFinal(best);
       Race();
     }
     const std::size_t winner = FastestStep(Times());
-    return {contenders_[winner]->options(), Describe(winner)};
+    const Contender& fastest_plan = *contenders_[winner];
+    const double gain =
+        Median(contenders_.front()->times().step) / Median(fastest_plan.times().step);
+    return {.variants = fastest_plan.options().variants,
+            .by_problem = fastest_plan.variants(),
+            .gain = gain,
+            .text = Describe(fastest_plan.plan(), layers_.size(), gain)};
   }
 
  private:
@@ -152,24 +242,16 @@ class NetworkRace {
     VariantNames candidate;
   };
 
-  template <typename WayOf>
-  std::map<LayerPass, VariantNames> VariantsBy(WayOf way_of) const {
-    std::map<LayerPass, VariantNames> variants;
-    for (const Layer& layer : layers_) {
-      for (const Pass pass : kAllPasses) variants[{layer.name, pass}] = way_of(layer);
-    }
-    return variants;
-  }
-
   // Whether the plan differs from those being compared, and fits in memory with them.
-  bool Enter(std::map<LayerPass, VariantNames> variants) {
+  bool Enter(VariantsByProblem variants) {
     WorkloadOptions options = options_;
-    options.variants = std::move(variants);
+    options.variants = ByLayer(layers_, variants);
     Workload planned = PlanWorkload(options, training_);
     if (!known_.insert(SignatureOf(*planned.plan)).second) return false;
     // (only the first is certain to fit)
-    if (!contenders_.empty() && planned.plan->bytes() > MemoryLimit()) return false;
-    contenders_.push_back(std::make_unique<Contender>(options, std::move(planned)));
+    if (planned.plan->bytes() > MemoryLimit()) return false;
+    contenders_.push_back(
+        std::make_unique<Contender>(options, std::move(variants), std::move(planned)));
     return true;
   }
 
@@ -207,24 +289,6 @@ class NetworkRace {
     std::vector<VariantTimes> times;
     for (const auto& one : contenders_) times.push_back(one->times());
     return times;
-  }
-
-  // "onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as with the backend's own
-  // choice"
-  std::string Describe(std::size_t winner) const {
-    std::map<std::string, int> counts;
-    for (const Stage& stage : contenders_[winner]->plan().stages()) {
-      if (stage.pass == StagePass::kForward && !stage.variant.empty()) ++counts[stage.variant];
-    }
-    std::string text = "auto: ";
-    for (const auto& [variant, count] : counts) {
-      text += fmt::format("{} for {} of {} convolutions, ", variant, count, layers_.size());
-    }
-    if (counts.empty())
-      return text + "the backend's own choice for every convolution, as no other is faster";
-    return text + fmt::format("the step {:.2f} x as fast as with the backend's own choice",
-                              Median(contenders_.front()->times().step) /
-                                  Median(contenders_[winner]->times().step));
   }
 
   WorkloadOptions options_;
@@ -266,11 +330,34 @@ std::size_t FastestStep(std::span<const VariantTimes> candidates) {
   return LeastOf(medians, kMinStepGain);
 }
 
+SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training) {
+  const Workload planned = PlanWorkload(WithOwnChoice(options), training);
+  return KeyOf(*planned.plan, Convolutions(*planned.plan));
+}
+
 std::string ChooseInNetwork(WorkloadOptions& options, bool training) {
+  return ChooseInNetworkWith(SelectionCache::OfUser(), options, training);
+}
+
+std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training) {
   if (options.backend != kAutoBackend) return "";
-  auto [chosen, text] = NetworkRace(options, training).Run();
-  options.variants = std::move(chosen.variants);
-  return text;
+  const WorkloadOptions own = WithOwnChoice(options);
+  Workload planned = PlanWorkload(own, training);
+  const std::vector<Layer> layers = Convolutions(*planned.plan);
+  const SelectionKey key = KeyOf(*planned.plan, layers);
+  if (const auto text = Remembered(cache.Find(key), layers, options, training)) return *text;
+
+  QuietRace quiet(planned.plan->threads());
+  RaceResult fastest = NetworkRace(own, training, layers, std::move(planned)).Run();
+  options.variants = std::move(fastest.variants);
+  if (!quiet.Disturbed()) {
+    cache.Add(key, {.variant = "",
+                    .against = std::string(kBackend),
+                    .gain = fastest.gain,
+                    .error = 0,
+                    .layers = std::move(fastest.by_problem)});
+  }
+  return fastest.text;
 }
 
 }  // namespace topdnn

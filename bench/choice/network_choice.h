@@ -11,15 +11,23 @@
 #include <string>
 #include <vector>
 
+#include "bench/choice/selection_cache.h"
 #include "bench/workload/workload.h"
 
 namespace topdnn {
 
 // If options.backend is `auto`, sets options.variants to those of the fastest plan found, and
 // returns a line about it; otherwise does nothing and returns "". Plans the network several times
-// and runs about twenty steps of each plan: seconds to a minute. Throws UsageError as PlanWorkload
-// does, and std::runtime_error when interrupted.
+// and runs about twenty steps of each plan: seconds to a minute. The choice is cached
+// (selection_cache.h) unless the machine was disturbed. Throws UsageError as PlanWorkload does, and
+// std::runtime_error when interrupted.
 std::string ChooseInNetwork(WorkloadOptions& options, bool training);
+// The same with another cache than the user's.
+std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training);
+
+// What the choice depends on: the plan with the backend's own choice (its kernels, layouts and the
+// problems of its convolutions), the threads and the machine. Plans the network.
+SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training);
 
 // The times of one variant for all convolutions, in seconds.
 struct VariantTimes {

@@ -6,13 +6,12 @@
 #include <limits>
 #include <set>
 
+#include "bench/choice/quiet_race.h"
 #include "bench/choice/selection_cache.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/workload/workload.h"
 #include "harness/counters/clock.h"
-#include "harness/disturbance.h"
 #include "harness/mark_overhead.h"
-#include "harness/probes/quiet.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
@@ -135,13 +134,9 @@ SelectedVariant ByMeasurement(const KernelProblem& problem, int threads, bool& d
     cases.push_back(candidate.kernel.get());
     names.push_back(candidate.variant.name);
   }
-  QuietCheck quiet(threads);
-  const QuietReading before = quiet.Read();
+  QuietRace quiet(threads);
   const std::vector<CandidateTimes> times = RaceCandidates(cases, names, kRaceSeconds);
-  const QuietReading after = quiet.Read();
-  const QuietReading best = Best(before, after);
-  disturbed = std::min(QuietRatio(best, before).value_or(1), QuietRatio(best, after).value_or(1)) <
-              kMinQuietRatio;
+  disturbed = quiet.Disturbed();
   const Choice choice = ChooseCandidate(times);
   selected.variant = candidates[choice.index].variant;
   selected.error = candidates[choice.index].check.error;

@@ -34,8 +34,11 @@ std::map<SelectionKey, RememberedSelection> Parse(const std::string& path) {
   for (const auto& [machine, selections] : json.at("machines").items()) {
     for (const auto& [problem, s] : selections.items()) {
       RememberedSelection selection{s.at("variant").get<std::string>(),
-                                    s.at("against").get<std::string>(), s.at("gain").get<double>(),
-                                    s.at("error").get<double>()};
+                                    s.at("against").get<std::string>(),
+                                    s.at("gain").get<double>(),
+                                    s.at("error").get<double>(),
+                                    {}};
+      if (s.contains("layers")) s.at("layers").get_to(selection.layers);
       if (!std::isfinite(selection.gain)) throw std::runtime_error("a gain that is not a number");
       known.insert_or_assign({problem, machine}, std::move(selection));
     }
@@ -47,25 +50,30 @@ std::string TextOf(const std::map<SelectionKey, RememberedSelection>& known) {
   nlohmann::ordered_json json = {{"schema", kSchema},
                                  {"machines", nlohmann::ordered_json::object()}};
   for (const auto& [key, selection] : known) {
-    json["machines"][key.machine][key.problem] = {{"variant", selection.variant},
-                                                  {"against", selection.against},
-                                                  {"gain", selection.gain},
-                                                  {"error", selection.error}};
+    auto& entry = json["machines"][key.machine][key.problem];
+    entry = {{"variant", selection.variant},
+             {"against", selection.against},
+             {"gain", selection.gain},
+             {"error", selection.error}};
+    if (!selection.layers.empty()) entry["layers"] = selection.layers;
   }
   return json.dump(1) + "\n";
 }
 
 }  // namespace
 
-SelectionKey SelectionKey::Of(const Op& op, const Execution& execution, int threads) {
+SelectionKey SelectionKey::Here(std::string problem) {
   static const std::string machine = [] {
     const Cpu cpu = IdentifyCpu();
     return fmt::format("{} {}/{}/{} {}", cpu.vendor, cpu.family, cpu.model, cpu.stepping,
                        LibraryVersions().dump());
   }();
-  return {fmt::format("{}/{}/{}{}/{}/t{}", op.kind(), op.Problem(), NameOf(execution.pass),
-                      execution.training ? "" : "-inference", NameOf(execution.type), threads),
-          machine};
+  return {std::move(problem), machine};
+}
+
+SelectionKey SelectionKey::Of(const Op& op, const Execution& execution, int threads) {
+  return Here(fmt::format("{}/{}/{}{}/{}/t{}", op.kind(), op.Problem(), NameOf(execution.pass),
+                          execution.training ? "" : "-inference", NameOf(execution.type), threads));
 }
 
 SelectionCache::SelectionCache(std::string path) : path_(std::move(path)) {

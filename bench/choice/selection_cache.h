@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include "kernels/op.h"
 
@@ -20,6 +21,8 @@ struct SelectionKey {
   std::string problem;  // "conv/n8c64.../forward/f32/t2"
   std::string machine;  // CPU and library versions, with what they detected
 
+  // A problem on this machine.
+  static SelectionKey Here(std::string problem);
   static SelectionKey Of(const Op& op, const Execution& execution, int threads);
   bool operator<(const SelectionKey& other) const {
     return std::tie(machine, problem) < std::tie(other.machine, other.problem);
@@ -31,6 +34,8 @@ struct RememberedSelection {
   std::string against;
   double gain = 1;
   double error = 0;
+  // For a network: the variants to request for its convolutions, by problem. `variant` is empty.
+  std::map<std::string, std::vector<std::string>> layers = {};
 };
 
 class SelectionCache {

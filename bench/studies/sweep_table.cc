@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -125,10 +126,11 @@ std::string SweepTable(const Json& index, const Style& style) {
   std::string constant;
   const std::vector<const SweepAxis*> varying = VaryingAxes(rows, constant);
   std::vector<Table::Column> columns;
-  for (const SweepAxis* axis : varying) {
-    columns.push_back(
-        {.name = axis->key, .kind = axis->number ? Table::Kind::kRight : Table::Kind::kWord});
-  }
+  std::transform(varying.begin(), varying.end(), std::back_inserter(columns),
+                 [](const SweepAxis* axis) -> Table::Column {
+                   return {.name = axis->key,
+                           .kind = axis->number ? Table::Kind::kRight : Table::Kind::kWord};
+                 });
   columns.push_back({.name = "step", .kind = Table::Kind::kTime});
   columns.push_back({.name = "95 %", .kind = Table::Kind::kRight, .unit = "ms", .rank = 1});
   columns.push_back({.name = "compute", .kind = Table::Kind::kTime});
@@ -138,6 +140,7 @@ std::string SweepTable(const Json& index, const Style& style) {
   Table table(columns);
   for (const Json& row : rows) {
     std::vector<Table::Cell> cells;
+    cells.reserve(columns.size());
     for (const SweepAxis* axis : varying) cells.emplace_back(TextOf(row.value(axis->key, Json())));
     cells.emplace_back(NumberOf(Mean(row, "step")));
     cells.emplace_back(IntervalText(row));

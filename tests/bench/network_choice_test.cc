@@ -40,7 +40,8 @@ TEST(ChooseInNetworkTest, TheChosenPlanAgreesWithTheReference) {
     options.backend = kAutoBackend;
     options.oversubscribe = true;
     options.threads = 2;
-    const std::string text = ChooseInNetwork(options, training);
+    SelectionCache empty("");
+    const std::string text = ChooseInNetworkWith(empty, options, training);
     EXPECT_NE(text.find("auto: "), std::string::npos) << text;
     ASSERT_TRUE(options.variants);
     Workload workload = MakeWorkload(options, training);
@@ -49,6 +50,59 @@ TEST(ChooseInNetworkTest, TheChosenPlanAgreesWithTheReference) {
       EXPECT_TRUE(check.agrees) << check.reason;
     }
   }
+}
+
+class RememberedChoiceTest : public testing::Test {
+ protected:
+  RememberedChoiceTest() {
+    options_.network = "cnn";
+    options_.batch = 2;
+    options_.backend = kAutoBackend;
+    options_.threads = 1;
+  }
+
+  // As if an earlier run had chosen the variant for cnn's second convolution.
+  void Remember(const std::string& variant) {
+    cache_.Add(KeyOfNetwork(options_, false),
+               {.variant = "",
+                .against = "onednn",
+                .gain = 1.5,
+                .error = 0,
+                .layers = {{"n2c32h15w15k64r3s3u1v1p0q0_bias", {variant}}}});
+  }
+
+  WorkloadOptions options_;
+  SelectionCache cache_ = SelectionCache("");
+};
+
+TEST_F(RememberedChoiceTest, IsUsedWithoutARace) {
+  Remember("onednn-nhwc");
+  EXPECT_EQ(
+      ChooseInNetworkWith(cache_, options_, false),
+      "auto: onednn-nhwc for 1 of 3 convolutions, the step 1.50 x as fast as with the backend's "
+      "own choice, remembered");
+  const Workload planned = PlanWorkload(options_, false);
+  for (const Stage& stage : planned.plan->stages()) {
+    EXPECT_EQ(stage.variant, stage.name == "conv2" ? "onednn-nhwc" : "") << stage.name;
+  }
+}
+
+TEST_F(RememberedChoiceTest, AnUnknownVariantIsNotUsed) {
+  Remember("onednn-of-another-version");
+  EXPECT_EQ(ChooseInNetworkWith(cache_, options_, false).find("remembered"), std::string::npos);
+}
+
+TEST_F(RememberedChoiceTest, DependsOnTheStepAndTheThreads) {
+  const SelectionKey key = KeyOfNetwork(options_, false);
+  EXPECT_EQ(KeyOfNetwork(options_, false).problem, key.problem);
+  EXPECT_NE(KeyOfNetwork(options_, true).problem, key.problem);
+  WorkloadOptions other = options_;
+  other.batch = 3;
+  EXPECT_NE(KeyOfNetwork(other, false).problem, key.problem);
+  other = options_;
+  other.threads = 2;
+  other.oversubscribe = true;
+  EXPECT_NE(KeyOfNetwork(other, false).problem, key.problem);
 }
 
 TEST(ChooseInNetworkTest, AnotherBackendIsNotChanged) {

@@ -77,7 +77,9 @@ TEST_F(SelectionCacheTest, RemembersAcrossProcesses) {
   SelectionCache other(path());
   SelectionCache again(path());
   other.Add({"another", "a machine"}, {"openblas", "onednn", 2, 0});
-  again.Add({"a third", "a machine"}, {"eigen", "onednn", 3, 0});
+  const std::map<std::string, std::vector<std::string>> layers = {{"n1c2", {"onednn-nhwc"}},
+                                                                  {"n1c3", {}}};
+  again.Add({"a third", "a machine"}, {"eigen", "onednn", 3, 0, layers});
   const SelectionCache read(path());
   const auto found = read.Find(key_);
   ASSERT_TRUE(found);
@@ -85,7 +87,9 @@ TEST_F(SelectionCacheTest, RemembersAcrossProcesses) {
   EXPECT_EQ(found->against, "onednn");
   EXPECT_EQ(found->gain, 1.25);
   EXPECT_TRUE(read.Find({"another", "a machine"}));
-  EXPECT_TRUE(read.Find({"a third", "a machine"}));
+  ASSERT_TRUE(read.Find({"a third", "a machine"}));
+  EXPECT_EQ(read.Find({"a third", "a machine"})->layers, layers);
+  EXPECT_TRUE(found->layers.empty());
   EXPECT_FALSE(read.Find({key_.problem, "another machine"}));
 }
 
@@ -94,7 +98,9 @@ TEST_F(SelectionCacheTest, AnInvalidCacheIsReplacedWithOneLine) {
            "", "not JSON", std::string("\0\x1b\n\xff\n", 5), std::string(100'000, '['), "[]",
            R"({"schema": 2, "machines": {}})", R"({"schema": 1})",
            R"({"schema": 1, "machines": {"m": {"p": {"variant": 3}}}})",
-           R"({"schema": 1, "machines": {"m": {"p": 1}}})"}) {
+           R"({"schema": 1, "machines": {"m": {"p": 1}}})",
+           R"({"schema": 1, "machines": {"m": {"p": {"variant": "", "against": "", "gain": 1,
+               "error": 0, "layers": [1]}}}})"}) {
     Write(text);
     testing::internal::CaptureStderr();
     SelectionCache cache(path());
