@@ -53,10 +53,10 @@ MaybeValue HeavyOperations(C e) {
              e("IDQ.MITE_UOPS");
 }
 
-constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL_PERIODS";
+constexpr EventLiteral kBuffersFull = "L1D_PEND_MISS.FB_FULL_PERIODS";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
-constexpr char kDivider[] = "ARITH.DIVIDER_ACTIVE";
+constexpr EventLiteral kDivider = "ARITH.DIVIDER_ACTIVE";
 using Ports = IntelPorts<kDivider, IdlePorts::kCounted>;
 
 std::vector<TopdownNode> Path(MaybeValue (*frontend)(C), MaybeValue (*backend)(C),
@@ -119,11 +119,12 @@ const TopdownRegistration kIceLakeX({
          {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "icx::EXE_ACTIVITY:1_PORTS_UTIL"},
          {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "icx::EXE_ACTIVITY:2_PORTS_UTIL"},
          {"EXE_ACTIVITY.BOUND_ON_STORES", 0x20040A6, "", "icx::EXE_ACTIVITY:BOUND_ON_STORES"},
-         {kDivider, 0x1000914, "", "icx::ARITH:DIVIDER_ACTIVE"},
+         {kDivider.text, 0x1000914, "", "icx::ARITH:DIVIDER_ACTIVE"},
          // An undocumented mask; in pmu-tools: 3_PORTS_UTIL:u0x80.
          {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""},
          {"UOPS_EXECUTED.CYCLES_GE_3", 0x30001B1, "", "icx::UOPS_EXECUTED:CYCLES_GE_3"}},
-        Level3::Events("icx", {kBuffersFull, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
+        Level3::Events("icx",
+                       {kBuffersFull.text, 0x1040248, "", "icx::L1D_PEND_MISS:FB_FULL_PERIODS"})),
     .paths = {{"PERF_METRICS",
                Path(
                    [](C e) {

@@ -56,7 +56,7 @@ inline constexpr std::string_view kRefinesMemory = "Memory_Bound";
 // Level 3 of Memory_Bound for Skylake-SP to Ice Lake-SP (pmu-tools skx_server_ratios.py,
 // icx_server_ratios.py): fractions of cycles. `kBuffersFull`: the event of full fill buffers, which
 // differs.
-template <const char* kBuffersFull>
+template <EventLiteral kBuffersFull>
 class CycleActivityLevel3 {
  public:
   static std::vector<TopdownNode> Nodes() {
@@ -68,7 +68,7 @@ class CycleActivityLevel3 {
                const MaybeValue hits =
                    e("MEM_LOAD_RETIRED.L2_HIT") *
                    (1 + e("MEM_LOAD_RETIRED.FB_HIT") / e("MEM_LOAD_RETIRED.L1_MISS"));
-               return hits / (hits + e(kBuffersFull)) * (L1Missing(e) - L2Missing(e));
+               return hits / (hits + e(kBuffersFull.text)) * (L1Missing(e) - L2Missing(e));
              },
              kRefinesMemory},
             {"L3_Bound", 3, [](C e) { return L2Missing(e) - L3Missing(e); }, kRefinesMemory},

@@ -23,12 +23,12 @@ enum class IdlePorts {
 
 // Ice Lake-SP and later. `kDivider`: the event of its busy cycles. AMX is counted since Sapphire
 // Rapids.
-template <const char* kDivider, IdlePorts kIdle>
+template <EventLiteral kDivider, IdlePorts kIdle>
 class IntelPorts {
  public:
   static std::vector<TopdownNode> Nodes() {
     std::vector<TopdownNode> nodes = {
-        {"Divider", 3, [](C e) { return e(kDivider) / Cycles(e); }, kRefinesCore}};
+        {"Divider", 3, [](C e) { return e(kDivider.text) / Cycles(e); }, kRefinesCore}};
     if (kIdle != IdlePorts::kCounted) {
       nodes.push_back(
           {"AMX_Busy", 3, [](C e) { return e("EXE.AMX_BUSY") / Cycles(e); }, kRefinesCore});

@@ -55,7 +55,7 @@ class Level2Metrics {
  private:
   using C = const TopdownCounts&;
 
-  static constexpr char kDivider[] = "ARITH.DIV_ACTIVE";
+  static constexpr EventLiteral kDivider = "ARITH.DIV_ACTIVE";
   using Ports = IntelPorts<kDivider, kIdle>;
 
   // Level 3 (pmu-tools spr_server_ratios.py, gnr_server_ratios.py): fractions of cycles. (Lion Cove
@@ -73,7 +73,7 @@ class Level2Metrics {
         {"MEMORY_ACTIVITY.STALLS_L2_MISS", 0x5000547, "", "spr::MEMORY_ACTIVITY:STALLS_L2_MISS"});
     events.push_back(
         {"MEMORY_ACTIVITY.STALLS_L3_MISS", 0x9000947, "", "spr::MEMORY_ACTIVITY:STALLS_L3_MISS"});
-    events.push_back({kDivider, 0x10009B0, "", "spr::ARITH:DIV_ACTIVE"});
+    events.push_back({kDivider.text, 0x10009B0, "", "spr::ARITH:DIV_ACTIVE"});
     events.push_back({"EXE.AMX_BUSY", 0x2B7, "", ""});
     events.push_back({"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x80A6, "", ""});
     events.push_back({"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "spr::EXE_ACTIVITY:1_PORTS_UTIL"});

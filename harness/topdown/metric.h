@@ -6,6 +6,8 @@
 #ifndef TOPDNN_HARNESS_TOPDOWN_METRIC_H_
 #define TOPDNN_HARNESS_TOPDOWN_METRIC_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +43,16 @@ class MaybeValue {
 
  private:
   std::optional<double> value_;
+};
+
+// The name of an event as a template argument. It is compared by its characters. A pointer would
+// not do: GCC 14 merges the lambdas of a template whose arguments are arrays of the same name in
+// the unnamed namespaces of two sources, so that Skylake's formula read Ice Lake's event.
+template <std::size_t kSize>
+struct EventLiteral {
+  // NOLINTNEXTLINE(google-explicit-constructor): a literal is the argument
+  constexpr EventLiteral(const char (&literal)[kSize]) { std::copy_n(literal, kSize, text); }
+  char text[kSize] = {};
 };
 
 // The inputs of a formula: counts by the vendor's event names, and the earlier nodes of its path.

@@ -45,7 +45,7 @@ MaybeValue MemoryBound(C e) {
           e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
 }
 
-constexpr char kBuffersFull[] = "L1D_PEND_MISS.FB_FULL:c1";
+constexpr EventLiteral kBuffersFull = "L1D_PEND_MISS.FB_FULL:c1";
 using Level3 = CycleActivityLevel3<kBuffersFull>;
 
 // Core_Bound's parts as in intel_ports.h. If both hardware threads work, uops and cycles are
@@ -119,7 +119,7 @@ const TopdownRegistration kSkylakeX({
                {kOneAndMore, 0x10002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_1"},
                {kTwoAndMore, 0x20002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_2"},
                {kThreeAndMore, 0x30002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_3"}},
-        Level3::Events("skx", {kBuffersFull, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
+        Level3::Events("skx", {kBuffersFull.text, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
     .paths =
         {{"general counters",
           Joined<TopdownNode>({{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
