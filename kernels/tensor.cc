@@ -257,30 +257,33 @@ namespace {
 // Whether the elements lie in their logical order without gaps: no list of places is needed then.
 bool IsRowMajor(const TensorDesc& desc) { return desc.layout == Layout::Plain(desc.shape.rank()); }
 
-}  // namespace
-
-std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
+template <typename Value>
+std::vector<Value> ValuesAs(const TensorDesc& desc, const void* data) {
   if (desc.layout.is_opaque()) {
     throw std::invalid_argument(
         fmt::format("layout '{}' is opaque: only its backend can read it", desc.layout.tag()));
   }
-  std::vector<double> values(static_cast<std::size_t>(desc.shape.elements()));
+  std::vector<Value> values(static_cast<std::size_t>(desc.shape.elements()));
+  const auto convert = [](auto to_double) {
+    return [to_double](auto element) { return static_cast<Value>(to_double(element)); };
+  };
   if (IsRowMajor(desc)) {
     VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
-      std::transform(elements, elements + values.size(), values.begin(), to_double);
+      std::transform(elements, elements + values.size(), values.begin(), convert(to_double));
     });
     return values;
   }
   const Addressing addressing = AddressingOf(desc.layout.tag(), desc.shape);
   VisitElements(desc.type, const_cast<void*>(data), [&](auto* elements, auto to_double, auto) {
-    double* next = values.data();
+    Value* next = values.data();
     VisitOffsets(addressing.offset_of, 0,
-                 [&](std::int64_t offset) { *next++ = to_double(elements[offset]); });
+                 [&](std::int64_t offset) { *next++ = convert(to_double)(elements[offset]); });
   });
   return values;
 }
 
-void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data) {
+template <typename Value>
+void FromValues(std::span<const Value> values, const TensorDesc& desc, void* data) {
   if (values.size() != static_cast<std::size_t>(desc.shape.elements())) {
     throw std::invalid_argument(
         fmt::format("{} values do not fill a tensor of {}", values.size(), desc.shape.ToString()));
@@ -293,10 +296,42 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
   }
   const Addressing addressing = AddressingOf(desc.layout.tag(), desc.shape);
   VisitElements(desc.type, data, [&](auto* elements, auto, auto from_double) {
-    const double* next = values.data();
+    const Value* next = values.data();
     VisitOffsets(addressing.offset_of, 0,
                  [&](std::int64_t offset) { elements[offset] = from_double(*next++); });
   });
+}
+
+}  // namespace
+
+std::vector<double> ToDouble(const TensorDesc& desc, const void* data) {
+  return ValuesAs<double>(desc, data);
+}
+
+std::vector<float> ToFloat(const TensorDesc& desc, const void* data) {
+  return ValuesAs<float>(desc, data);
+}
+
+void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data) {
+  FromValues(values, desc, data);
+}
+
+void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data) {
+  FromValues(values, desc, data);
+}
+
+void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst) {
+  if (from.shape.elements() != to.shape.elements()) {
+    throw std::invalid_argument(fmt::format("a tensor of {} does not fill one of {}",
+                                            from.shape.ToString(), to.shape.ToString()));
+  }
+  if (from.type == to.type && IsRowMajor(from) && IsRowMajor(to)) {
+    std::memcpy(dst, src, from.bytes());
+  } else if (from.type == DataType::kF32) {
+    FromFloat(ToFloat(from, src), to, dst);
+  } else {
+    FromDouble(ToDouble(from, src), to, dst);
+  }
 }
 
 void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,

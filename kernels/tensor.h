@@ -167,6 +167,14 @@ class Tensor {
 std::vector<double> ToDouble(const TensorDesc& desc, const void* data);
 // The inverse of ToDouble: rounds to the element type. Padding inside blocks is not written.
 void FromDouble(std::span<const double> values, const TensorDesc& desc, void* data);
+// The same from float: half the memory for the parameters of a network.
+void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data);
+// Reads the logical tensor as float, rounded.
+std::vector<float> ToFloat(const TensorDesc& desc, const void* data);
+// Copies a logical tensor, in row-major order, into one of another type or layout. The shapes may
+// differ, as (K, C) and (K, C, 1, 1) do. Throws std::invalid_argument for another number of
+// elements.
+void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst);
 
 // For every i, copies the element at src_offsets[i] to dst_offsets[i] and rounds it to the type of
 // dst. Does not allocate, lock or throw.

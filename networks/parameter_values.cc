@@ -114,7 +114,8 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
   for (const auto& [key, value] : values) {
     const auto* elements = value.as<float>();
     const bool is_variance = key.ends_with("/variance");
-    for (std::int64_t i = 0; i < value.shape().elements(); ++i) {
+    const std::int64_t count = value.shape().elements();
+    for (std::int64_t i = 0; i < count; ++i) {
       if (std::isfinite(elements[i]) && !(is_variance && elements[i] < 0)) continue;
       throw ParameterError(
           fmt::format("{} has {} at element {}: give {} values", key,
@@ -128,7 +129,7 @@ void WriteParameters(const Plan& plan, const ParameterValues& values) {
   const auto write = [&](const std::string& layer, const std::string& name, BufferId buffer) {
     const auto found = values.find(ParameterKey(layer, name));
     if (found == values.end()) return;
-    plan.Write(buffer, ToDouble(found->second.desc(), found->second.data()));
+    plan.Write(buffer, found->second);
   };
   for (const PlanParameter& parameter : plan.parameters()) {
     write(parameter.layer, parameter.spec.name, parameter.value);

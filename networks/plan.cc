@@ -89,9 +89,10 @@ void Plan::Allocate() {
 }
 
 FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
+  // (a parameter's own layout is never opaque)
   const auto floats = [this](BufferId buffer) {
-    const std::vector<double> values = buffer < 0 ? std::vector<double>() : Read(buffer);
-    return std::vector<float>(values.begin(), values.end());
+    return buffer < 0 ? std::vector<float>()
+                      : ToFloat(contents_.buffers[buffer].desc, Data(buffer));
   };
   if (!layer.norm) return {floats(layer.weights), floats(layer.bias)};
   const std::vector<float> mean = floats(layer.norm->mean);
@@ -106,8 +107,7 @@ void Plan::PrepareParameters() const {
   for (const PreparedParameters& layer : contents_.prepared) {
     const FoldedWeights values = ValuesOf(layer);
     const auto store = [&](BufferId buffer, const std::vector<float>& given) {
-      StoreValues(std::vector<double>(given.begin(), given.end()), contents_.buffers[buffer].desc,
-                  Data(buffer), layer.backend);
+      StoreValues(given, contents_.buffers[buffer].desc, Data(buffer), layer.backend);
     };
     store(layer.prepared_weights, values.weights);
     if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
@@ -192,6 +192,10 @@ const std::string& Plan::BackendOf(BufferId buffer) const {
 
 void Plan::Write(BufferId buffer, std::span<const double> values) const {
   FromDouble(values, contents_.buffers[static_cast<std::size_t>(buffer)].desc, Data(buffer));
+}
+
+void Plan::Write(BufferId buffer, const Tensor& values) const {
+  CopyTensor(values.desc(), values.data(), contents_.buffers[buffer].desc, Data(buffer));
 }
 
 }  // namespace topdnn

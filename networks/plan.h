@@ -192,6 +192,7 @@ class Plan {
   // A buffer's logical tensor, row-major.
   std::vector<double> Read(BufferId buffer) const;
   void Write(BufferId buffer, std::span<const double> values) const;
+  void Write(BufferId buffer, const Tensor& values) const;
 
  private:
   PlanContents contents_;

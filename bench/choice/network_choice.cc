@@ -147,7 +147,6 @@ class Contender {
   }
 
   const Plan& plan() const { return *workload_.plan; }
-  const WorkloadOptions& options() const { return options_; }
   const VariantsByProblem& variants() const { return variants_; }
   const VariantTimes& times() const { return times_; }
   void Forget() { times_ = {}; }
@@ -181,9 +180,8 @@ class Contender {
 
 // The fastest plan of a race.
 struct RaceResult {
-  std::optional<std::map<LayerPass, VariantNames>> variants;  // as WorkloadOptions::variants
-  VariantsByProblem by_problem;
-  double gain = 1;  // the time with the backend's own choice over that of this plan
+  VariantsByProblem variants;  // empty: the backend's own choice
+  double gain = 1;             // the time with the backend's own choice over that of this plan
   std::string text;
 };
 
@@ -230,8 +228,7 @@ class NetworkRace {
     const Contender& fastest_plan = *contenders_[winner];
     const double gain =
         Median(contenders_.front()->times().step) / Median(fastest_plan.times().step);
-    return {.variants = fastest_plan.options().variants,
-            .by_problem = fastest_plan.variants(),
+    return {.variants = fastest_plan.variants(),
             .gain = gain,
             .text = Describe(fastest_plan.plan(), layers_.size(), gain)};
   }
@@ -349,13 +346,13 @@ std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options,
 
   QuietRace quiet(planned.plan->threads());
   RaceResult fastest = NetworkRace(own, training, layers, std::move(planned)).Run();
-  options.variants = std::move(fastest.variants);
+  options.variants = ByLayer(layers, fastest.variants);
   if (!quiet.Disturbed()) {
     cache.Add(key, {.variant = "",
                     .against = std::string(kBackend),
                     .gain = fastest.gain,
                     .error = 0,
-                    .layers = std::move(fastest.by_problem)});
+                    .layers = std::move(fastest.variants)});
   }
   return fastest.text;
 }

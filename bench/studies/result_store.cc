@@ -203,7 +203,8 @@ std::vector<std::string> ResultStore::Add(const std::string& path) const {
   for (const Json& one : result.json["cases"]) {
     if (!one.is_object() || !one.contains("file") || !one["file"].is_string()) continue;
     const auto file = one["file"].get<std::string>();
-    ids.push_back(AddText(JsonText(ReadSweepCase(path, file).json), path + "/" + file));
+    ids.push_back(
+        AddText(JsonText(ReadSweepCase(path, file).json), fmt::format("{}/{}", path, file)));
   }
   return ids;
 }

@@ -200,6 +200,7 @@ std::vector<SlurmTask> FindTasks(const std::vector<std::string>& job_names,
     }
   }
   std::vector<SlurmTask> tasks;
+  tasks.reserve(latest.size());
   for (auto& [key, found] : latest) tasks.push_back(std::move(found));
   return tasks;
 }

@@ -47,6 +47,14 @@ void StoreValues(std::span<const double> values, const TensorDesc& desc, void* d
   Reorder(plain.desc(), plain.data(), desc, data, backend);
 }
 
+void StoreValues(std::span<const float> values, const TensorDesc& desc, void* data,
+                 const std::string& backend) {
+  if (!desc.layout.is_opaque()) return FromFloat(values, desc, data);
+  const Tensor plain(RowMajor(desc));
+  FromFloat(values, plain.desc(), plain.data());
+  Reorder(plain.desc(), plain.data(), desc, data, backend);
+}
+
 std::vector<double> LoadValues(const TensorDesc& desc, const void* data,
                                const std::string& backend) {
   if (!desc.layout.is_opaque()) return ToDouble(desc, data);

@@ -17,6 +17,9 @@ namespace topdnn {
 void StoreValues(std::span<const double> values, const TensorDesc& desc, void* data,
                  const std::string& backend);
 
+void StoreValues(std::span<const float> values, const TensorDesc& desc, void* data,
+                 const std::string& backend);
+
 // Reads the logical tensor. Throws std::invalid_argument when `backend` cannot reorder from the
 // layout.
 std::vector<double> LoadValues(const TensorDesc& desc, const void* data,

@@ -25,7 +25,7 @@ std::vector<std::int64_t> KernelOf(const NodeImport& node, const Shape& image) {
     throw UnsupportedNode(
         fmt::format("weights of {} for {}", weights.ToString(), image.ToString()));
   }
-  const std::vector<std::int64_t> kernel(weights.extents().begin() + 2, weights.extents().end());
+  std::vector<std::int64_t> kernel(weights.extents().begin() + 2, weights.extents().end());
   if (const auto declared = node.node().Ints("kernel_shape", kernel); declared != kernel) {
     throw UnsupportedNode(fmt::format("its kernel_shape of [{}] is not that of its weights, [{}]",
                                       fmt::join(declared, ", "), fmt::join(kernel, ", ")));

@@ -203,6 +203,7 @@ void ImportAdd(NodeImport& node) {
   ImportedValue sum = values.front();
   if (one_shape && values.size() > 1) {
     std::vector<ValueId> sources;
+    sources.reserve(values.size());
     for (const ImportedValue& value : values) sources.push_back(node.Plain(value));
     const auto op = std::make_shared<AddOp>(sum.shape, static_cast<int>(sources.size()));
     const ValueId result = node.AddLayer(op, sources);

@@ -48,7 +48,7 @@ fs::path FileAt(const std::string& folder, const std::string& location, const st
   if (leaves) refuse(outside);
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
-  const fs::path file = error ? fs::path() : fs::canonical(root / relative, error);
+  fs::path file = error ? fs::path() : fs::canonical(root / relative, error);
   if (error) refuse("which cannot be opened; put it beside the model");
   const auto [end, rest] = std::mismatch(root.begin(), root.end(), file.begin(), file.end());
   if (end != root.end()) refuse(outside);

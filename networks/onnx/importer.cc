@@ -117,6 +117,7 @@ void Importer::ChooseOutputs() {
   for (const std::string& output : state_.options.outputs) {
     if (std::find(own.begin(), own.end(), output) == own.end()) {
       std::vector<std::string> names;
+      names.reserve(own.size());
       for (const std::string& name : own) names.push_back(Printable(name));
       throw OnnxError(fmt::format("it has no output {}; there are: {}", Printable(output),
                                   fmt::join(names, ", ")));

@@ -137,7 +137,7 @@ class InputShapes {
       if (*extent < 1) throw OnnxError(fmt::format("{}: invalid extent {}", What(input), *extent));
       closed.push_back(*extent);
     }
-    const Shape shape(std::move(closed));
+    Shape shape(std::move(closed));
     if (given && shape != *given) {
       throw OnnxError(
           fmt::format("{} is {}, not {}", What(input), shape.ToString(), given->ToString()));
@@ -193,6 +193,7 @@ void CheckGivenNames(const std::vector<ModelInput>& inputs, const ImportOptions&
                                    [&](const ModelInput& input) { return input.name == name; });
     if (known) continue;
     std::vector<std::string> names;
+    names.reserve(inputs.size());
     for (const ModelInput& input : inputs) names.push_back(Printable(input.name));
     throw OnnxError(fmt::format("it has no input {}: {} named {}", Printable(name),
                                 names.size() == 1 ? "its input is" : "its inputs are",

@@ -218,6 +218,7 @@ ImportedValue AddWholeLayer(NodeImport& node, const QLinearLayer& layer,
   }
   const ImportedValue sums = node.ImportAs(layer.op_type, std::move(inputs));
   std::vector<double> factors;
+  factors.reserve(scales.size());
   for (const double scale : scales) {
     factors.push_back(static_cast<double>(source_scale * static_cast<float>(scale) / result_scale));
   }

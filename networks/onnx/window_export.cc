@@ -17,6 +17,7 @@ namespace {
 void SetAxes(onnx::NodeProto& node, const std::vector<SpatialAxis>& axes) {
   const auto numbers = [&](std::int64_t SpatialAxis::*field) {
     std::vector<std::int64_t> values;
+    values.reserve(axes.size());
     for (const SpatialAxis& axis : axes) values.push_back(axis.*field);
     return values;
   };

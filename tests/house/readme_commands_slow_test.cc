@@ -16,6 +16,7 @@
 #include "tests/house/source_tree.h"
 #include "tests/kernels/case_count.h"
 #include "tests/process/child_process.h"
+#include "tests/process/mpirun.h"
 #include "tests/process/reserved_cpu.h"
 #include "tests/process/test_folder.h"
 
@@ -44,11 +45,6 @@ bool NeedsSeveralCpus(const std::string& command) {
          command.find(" malleable ") != std::string::npos ||
          command.find(" scale ") != std::string::npos;
 }
-
-// Ranks may be more than the CPUs, and may be root's.
-constexpr std::string_view kMpirunVariables =
-    "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-    "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 ";
 
 bool HasMpi() {
   return RunShell("command -v mpirun").exit_status == 0 &&

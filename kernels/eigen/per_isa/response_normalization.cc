@@ -36,7 +36,8 @@ void SumWindows(Index channels, Index before, Index after, const float* terms, R
 template <typename Body>
 void ForEachRow(const Pool& pool, const ResponseNorm& norm, Body body) {
   const Index parts = std::min<Index>(pool.device.numThreads(), norm.rows);
-  const auto elements = static_cast<double>(norm.rows / parts * norm.channels);
+  const Index rows_of_part = norm.rows / parts;
+  const auto elements = static_cast<double>(rows_of_part * norm.channels);
   pool.For(parts, 12 * elements, 20 * elements, [&](Index first, Index end) {
     for (Index part = first; part < end; ++part) {
       for (Index row = part * norm.rows / parts; row < (part + 1) * norm.rows / parts; ++row) {
