@@ -23,6 +23,7 @@ constexpr std::array<NamedPart, 3> kParts = {{{"crop", &Augmentation::crop},
 
 std::vector<std::string> AugmentationNames() {
   std::vector<std::string> names;
+  names.reserve(std::size(kParts));
   for (const NamedPart& part : kParts) names.emplace_back(part.name);
   return names;
 }
