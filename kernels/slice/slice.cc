@@ -23,6 +23,7 @@ Shape SlicedShape(const Shape& src, const std::vector<SliceAxis>& axes) {
         "slice of {} by {} axes: it needs one for each dimension", src.ToString(), axes.size()));
   }
   std::vector<std::int64_t> extents;
+  extents.reserve(axes.size());
   for (const SliceAxis& axis : axes) extents.push_back(axis.extent);
   Shape dst(std::move(extents));
   CheckExtents("slice", dst);
