@@ -37,22 +37,26 @@ void Reorder(const TensorDesc& from, const void* src, const TensorDesc& to, void
   kernel->Run();
 }
 
+// `write` is FromDouble or FromFloat.
+template <typename Write, typename Values>
+void Store(Write write, Values values, const TensorDesc& desc, void* data,
+           const std::string& backend) {
+  if (!desc.layout.is_opaque()) return write(values, desc, data);
+  const Tensor plain(RowMajor(desc));
+  write(values, plain.desc(), plain.data());
+  Reorder(plain.desc(), plain.data(), desc, data, backend);
+}
+
 }  // namespace
 
 void StoreValues(std::span<const double> values, const TensorDesc& desc, void* data,
                  const std::string& backend) {
-  if (!desc.layout.is_opaque()) return FromDouble(values, desc, data);
-  const Tensor plain(RowMajor(desc));
-  FromDouble(values, plain.desc(), plain.data());
-  Reorder(plain.desc(), plain.data(), desc, data, backend);
+  Store(FromDouble, values, desc, data, backend);
 }
 
 void StoreValues(std::span<const float> values, const TensorDesc& desc, void* data,
                  const std::string& backend) {
-  if (!desc.layout.is_opaque()) return FromFloat(values, desc, data);
-  const Tensor plain(RowMajor(desc));
-  FromFloat(values, plain.desc(), plain.data());
-  Reorder(plain.desc(), plain.data(), desc, data, backend);
+  Store(FromFloat, values, desc, data, backend);
 }
 
 std::vector<double> LoadValues(const TensorDesc& desc, const void* data,

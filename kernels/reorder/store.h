@@ -16,7 +16,6 @@ namespace topdnn {
 // std::invalid_argument when `backend` cannot reorder into the layout.
 void StoreValues(std::span<const double> values, const TensorDesc& desc, void* data,
                  const std::string& backend);
-
 void StoreValues(std::span<const float> values, const TensorDesc& desc, void* data,
                  const std::string& backend);
 
