@@ -278,6 +278,21 @@ TEST_F(RunScriptsTest, AFailedBuildHasStatusOneAndRunsNothing) {
   EXPECT_THAT(LinesOf(outcome.output).back(), HasSubstr("the build failed"));
 }
 
+TEST_F(RunScriptsTest, ABuildShowsEachLineAtOnce) {
+  // The line must be in the file before the build ends.
+  Play("cmake",
+       "[ $1 = --build ] || exit 0\n"
+       "echo '[1/1] Compiling'\n"
+       "for attempt in {1..20}; do\n"
+       "  if grep -q Compiling \"$STAGE/shown\"; then echo 'seen at once' >>\"$STAGE/log\"; exit; "
+       "fi\n"
+       "  /bin/sleep 0.5\n"
+       "done\n");
+  const std::string shown = Quoted((stage_ / "shown").string());
+  EXPECT_EQ(Run("setup/build", "CI=", "all 2>" + shown).exit_status, 0);
+  EXPECT_THAT(Log(), testing::Contains("seen at once"));
+}
+
 TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAgain) {
   Run("bench/run");
   fs::rename(tree_, stage_ / "moved");
