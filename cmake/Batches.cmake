@@ -3,7 +3,7 @@ option(TOPDNN_BATCHES "Compile several files of a folder at once, which takes ha
 # topdnn_batches(TARGET [EXCEPT REGEX]): compiles up to eight files of a folder as one, so that the
 # compiler reads their headers once. Names with internal linkage must therefore differ within a folder.
 # Files with options of their own are compiled separately, and so are those whose path matches REGEX.
-# The presets dev and tsan compile each file separately, so files include what they use.
+# The preset dev compiles each file separately, so files include what they use.
 function(topdnn_batches target)
   cmake_parse_arguments(PARSE_ARGV 1 batches "" "EXCEPT" "")
   if(NOT TOPDNN_BATCHES)

@@ -207,7 +207,16 @@ Availability TryInChild() {
           stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
 }
 
+#if defined(__SANITIZE_THREAD__)
+constexpr bool kUnderThreadSanitizer = true;
+#else
+constexpr bool kUnderThreadSanitizer = false;
+#endif
+
 Availability FindOut() {
+  if (kUnderThreadSanitizer) {
+    return {false, "ThreadSanitizer adds instructions, whose number differs from call to call", ""};
+  }
   if (XsaveSize() == 0 || XsaveSize() > kXsaveBytes) {
     return {false, "XSAVE cannot save this processor's state", ""};
   }

@@ -210,6 +210,8 @@ class ExactProfileTest : public testing::TestWithParam<std::string> {};
 TEST_P(ExactProfileTest, CountsEveryStage) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "the exact counter translates x86-64 code";
+#elif defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the exact counter does not work under ThreadSanitizer";
 #endif
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
@@ -247,6 +249,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, ExactProfileTest,
 TEST(ValidateTest, EveryCaseHasAVerdict) {
 #if !defined(__x86_64__)
   GTEST_SKIP() << "the exact counter translates x86-64 code";
+#elif defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "the exact counter does not work under ThreadSanitizer";
 #endif
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";
