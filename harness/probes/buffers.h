@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <new>
+#include <utility>
 
 namespace topdnn {
 
@@ -17,12 +19,27 @@ struct PageDeleter {
 using PageMemory = std::unique_ptr<std::byte[], PageDeleter>;
 PageMemory AllocatePages(std::size_t bytes);
 
+// Memory that teams of probes use one after the other, so that the kernel zeroes its pages once and
+// not for each team. A thread gets the pages that the same thread of an earlier team touched first,
+// which are on its NUMA node. Contents undefined.
+class KeptPages {
+ public:
+  // Allocates if there is no block of this size that the thread used before.
+  PageMemory Take(std::size_t thread, std::size_t bytes);
+  void Keep(std::size_t thread, std::size_t bytes, PageMemory memory);
+
+ private:
+  std::map<std::pair<std::size_t, std::size_t>, PageMemory> blocks_;  // by thread and bytes
+};
+
 // Steps of the panels that the inner loop of a GEMM processes before it starts again.
 inline constexpr int kPanelSteps = 64;
 
 struct ProbeBuffers {
   // Allocates `bytes` for `memory`: a power of two, at least 8 KiB. Fills nothing.
   explicit ProbeBuffers(std::size_t bytes);
+  // The same, with `bytes` that exist already.
+  ProbeBuffers(std::size_t bytes, PageMemory existing);
 
   std::size_t working_set;
   // kPanelSteps steps of at most 128 bytes of rows and 128 bytes of columns; both fit L1 together.

@@ -101,14 +101,14 @@ std::vector<Plan> Plans(int threads) {
 }
 
 // Measures `windows` windows. After twice their total length it stops as soon as there are `least`.
-Ceiling Measure(const Plan& plan, int windows, int least) {
+Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   Ceiling ceiling = plan.ceiling;
   const auto skip = [&ceiling](const std::string& reason) {
     ceiling.verdict = {Status::kSkipped, reason};
     return ceiling;
   };
   if (plan.probe == nullptr) return skip(ceiling.note);
-  ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds);
+  ProbeTeam team(*plan.probe, ceiling.threads, plan.working_set, kWindowSeconds, &pages);
   const bool compared = ceiling.threads > 1 && plan.comparable_alone && !plan.latency;
   const int between = std::max(1, windows / kMinWindows);
   std::vector<double> values;
@@ -142,19 +142,20 @@ std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_se
                                       [](const Plan& plan) { return plan.probe != nullptr; });
   const double each = budget_seconds / static_cast<double>(std::max<std::ptrdiff_t>(measured, 1));
   const int windows = std::max(kMinWindows, static_cast<int>(each / kWindowSeconds));
+  KeptPages pages;
   std::vector<Ceiling> ceilings;
   ceilings.reserve(plans.size());
   // If windows wait for a CPU for tens of milliseconds, measuring all of them would take minutes.
   const auto hurry = Clock::now() + std::chrono::duration<double>(kPatience * budget_seconds + 2);
   for (const Plan& plan : plans) {
-    ceilings.push_back(Measure(plan, windows, Clock::now() > hurry ? 1 : kMinWindows));
+    ceilings.push_back(Measure(plan, windows, Clock::now() > hurry ? 1 : kMinWindows, pages));
   }
   const auto deadline = Clock::now() + std::chrono::duration<double>(budget_seconds);
   for (int retry = 0; retry < kMaxRetries; ++retry) {
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (!ceilings[i].value || ceilings[i].verdict.status == Status::kOk) continue;
       if (Clock::now() > deadline) return ceilings;
-      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows, kMinWindows));
+      ceilings[i] = KeepBetter(ceilings[i], Measure(plans[i], windows, kMinWindows, pages));
     }
   }
   return ceilings;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 namespace topdnn {
 namespace {
@@ -115,13 +116,18 @@ double ShareOnCpu(std::span<const std::vector<WorkMark>> threads,
 }
 
 ProbeTeam::ProbeTeam(const Probe& probe, int threads, std::size_t working_set,
-                     double window_seconds)
+                     double window_seconds, KeptPages* pages)
     : probe_(probe),
+      pages_(pages),
       window_seconds_(window_seconds),
       members_(static_cast<std::size_t>(threads)),
       marks_(static_cast<std::size_t>(threads)),
       cpu_seconds_(static_cast<std::size_t>(threads)) {
-  for (Member& member : members_) member.buffers = std::make_unique<ProbeBuffers>(working_set);
+  for (std::size_t thread = 0; thread < members_.size(); ++thread) {
+    PageMemory memory =
+        pages != nullptr ? pages->Take(thread, working_set) : AllocatePages(working_set);
+    members_[thread].buffers = std::make_unique<ProbeBuffers>(working_set, std::move(memory));
+  }
   for (std::vector<WorkMark>& marks : marks_) marks.reserve(kMaxMarks);
 #pragma omp parallel num_threads(threads)
   {
@@ -132,6 +138,14 @@ ProbeTeam::ProbeTeam(const Probe& probe, int threads, std::size_t working_set,
     self.iterations = Iterations(probe, *self.buffers, window_seconds / kPartsOfWindow);
   }
   Window();  // raises the clock to that of the probe's load
+}
+
+ProbeTeam::~ProbeTeam() {
+  if (pages_ == nullptr) return;
+  for (std::size_t thread = 0; thread < members_.size(); ++thread) {
+    ProbeBuffers& buffers = *members_[thread].buffers;
+    pages_->Keep(thread, buffers.working_set, std::move(buffers.memory));
+  }
 }
 
 void ProbeTeam::Work(std::size_t thread, int threads) {

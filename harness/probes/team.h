@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "harness/probes/buffers.h"
 #include "harness/probes/probe.h"
 
 namespace topdnn {
@@ -38,7 +39,12 @@ class ProbeTeam {
   // Each OpenMP thread allocates and fills buffers of `working_set` bytes (so its pages are on its
   // own NUMA node), warms the probe up, and finds how many iterations fill a part of a window. This
   // machine must be able to run the probe.
-  ProbeTeam(const Probe& probe, int threads, std::size_t working_set, double window_seconds);
+  // The working sets are taken from `pages` and returned to it; it must exist as long as the team.
+  ProbeTeam(const Probe& probe, int threads, std::size_t working_set, double window_seconds,
+            KeptPages* pages = nullptr);
+  ~ProbeTeam();
+  ProbeTeam(const ProbeTeam&) = delete;
+  ProbeTeam& operator=(const ProbeTeam&) = delete;
 
   // Runs one window: all threads start at a barrier, and work until each has worked for the length
   // of a window. Returns the team's iterations per second (RateInCommon); absent if OpenMP gives
@@ -62,6 +68,7 @@ class ProbeTeam {
   void Work(std::size_t thread, int threads);
 
   const Probe& probe_;
+  KeptPages* pages_;
   double window_seconds_;
   std::vector<Member> members_;
   std::vector<std::vector<WorkMark>> marks_;  // of each thread in the last window

@@ -1,4 +1,8 @@
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <utility>
 
 #include "harness/probes/team.h"
 
@@ -58,6 +62,40 @@ TEST(ProbeTeam, MeasuresAllThreadsAndOneAlone) {
   EXPECT_GT(team.on_cpu(), 0);
   EXPECT_LE(team.on_cpu(), 1);
   EXPECT_GT(team.WindowAlone(), 0);
+}
+
+long PageFaults() {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+TEST(ProbeTeam, ASecondTeamUsesThePagesOfTheFirst) {
+  const Probe* read = WidestProbe(ProbeKind::kRead);
+  if (read == nullptr) GTEST_SKIP() << "no read probe runs on this machine";
+  constexpr std::size_t kBytes = 32 << 20;
+  const long pages = kBytes / sysconf(_SC_PAGESIZE);
+  KeptPages kept;
+  const auto faults_of_a_team = [&](KeptPages* from) {
+    const long before = PageFaults();
+    const ProbeTeam team(*read, 1, kBytes, 1e-4, from);
+    return PageFaults() - before;
+  };
+  if (faults_of_a_team(&kept) < pages) GTEST_SKIP() << "this system gives larger pages";
+  EXPECT_LT(faults_of_a_team(&kept), pages / 2);
+  EXPECT_GE(faults_of_a_team(nullptr), pages);
+}
+
+TEST(KeptPages, EachThreadGetsItsOwnBlockOfTheSizeAgain) {
+  KeptPages kept;
+  PageMemory first = kept.Take(0, 8192);
+  const std::byte* const address = first.get();
+  kept.Keep(0, 8192, std::move(first));
+  const PageMemory other_thread = kept.Take(1, 8192);
+  const PageMemory other_size = kept.Take(0, 16384);
+  EXPECT_NE(other_thread.get(), address);
+  EXPECT_NE(other_size.get(), address);
+  EXPECT_EQ(kept.Take(0, 8192).get(), address);
 }
 
 }  // namespace
