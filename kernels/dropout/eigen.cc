@@ -10,11 +10,11 @@ namespace {
 
 RangeRunner OnPool(const eigen::Functions& functions, int threads) {
   return [&functions, pool = eigen::SharePool(functions, threads)](
-             std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
-    constexpr double kBytes = 9;    // of an element: f32 in and out, and a byte of the mask
-    constexpr double kCycles = 10;  // about the cost of drawing one number
+             std::int64_t blocks, const std::function<void(std::int64_t, std::int64_t)>& body) {
+    constexpr double kBytes = 36;   // of four elements: f32 in and out, and a byte of the mask
+    constexpr double kCycles = 40;  // about the cost of drawing four numbers
     functions.for_ranges(
-        pool.get(), n, kBytes, kCycles,
+        pool.get(), blocks, kBytes, kCycles,
         [](const void* context, std::int64_t first, std::int64_t end) {
           (*static_cast<const std::function<void(std::int64_t, std::int64_t)>*>(context))(first,
                                                                                           end);

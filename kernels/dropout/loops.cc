@@ -73,14 +73,16 @@ class DropoutLoops : public LoopsKernel {
     }
   }
 
+  // The threads share the blocks of four elements, for which Philox draws four numbers at once.
+  std::int64_t Blocks() const { return (n_ + 3) / 4; }
+
   // The bodies capture only `this`, so that a std::function of them allocates nothing.
   void ForwardTraining() {
-    for_ranges_((n_ + 3) / 4, [this](std::int64_t first, std::int64_t end) { Draw(first, end); });
+    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) { Draw(first, end); });
     auto* step = Data<std::int32_t>(Arg::kStep);
     *step = static_cast<std::int32_t>(static_cast<std::uint32_t>(*step) + 1);
   }
 
-  // Blocks of four elements.
   void Draw(std::int64_t first_block, std::int64_t end_block) const {
     const T* src = Data<T>(Arg::kSrc);
     T* dst = Data<T>(Arg::kDst);
@@ -98,22 +100,23 @@ class DropoutLoops : public LoopsKernel {
   }
 
   void Backward() const {
-    for_ranges_(n_, [this](std::int64_t first, std::int64_t end) { Mask(first, end); });
+    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) { Mask(first, end); });
   }
 
-  void Mask(std::int64_t first, std::int64_t end) const {
+  void Mask(std::int64_t first_block, std::int64_t end_block) const {
     const T* diff_dst = Data<T>(Arg::kDiffDst);
     T* diff_src = Data<T>(Arg::kDiffSrc);
     const auto* workspace = Data<std::uint8_t>(Arg::kWorkspace);
-    for (std::int64_t i = first; i < end; ++i) {
+    for (std::int64_t i = 4 * first_block; i < std::min(4 * end_block, n_); ++i) {
       diff_src[At(i)] = workspace[i] == 0 ? T{0} : Scaled(diff_dst[At(i)]);
     }
   }
 
   void Copy() const {
     if (Data<T>(Arg::kSrc) == Data<T>(Arg::kDst)) return;
-    for_ranges_(n_, [this](std::int64_t first, std::int64_t end) {
-      std::copy(Data<T>(Arg::kSrc) + first, Data<T>(Arg::kSrc) + end, Data<T>(Arg::kDst) + first);
+    for_ranges_(Blocks(), [this](std::int64_t first, std::int64_t end) {
+      const T* src = Data<T>(Arg::kSrc);
+      std::copy(src + 4 * first, src + std::min(4 * end, n_), Data<T>(Arg::kDst) + 4 * first);
     });
   }
 
@@ -146,12 +149,12 @@ std::string RefusalOf(const KernelRequest& request, const Shape& shape,
 }
 
 RangeRunner OnOpenMp() {
-  return [](std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& body) {
-#pragma omp parallel if (n >= kMinParallelElements / 4)
+  return [](std::int64_t blocks, const std::function<void(std::int64_t, std::int64_t)>& body) {
+#pragma omp parallel if (4 * blocks >= kMinParallelElements)
     {
       const std::int64_t thread = omp_get_thread_num();
       const std::int64_t threads = omp_get_num_threads();
-      body(thread * n / threads, (thread + 1) * n / threads);
+      body(thread * blocks / threads, (thread + 1) * blocks / threads);
     }
   };
 }

@@ -13,9 +13,10 @@
 
 namespace topdnn {
 
-// Calls body(first, end) for ranges that cover [0, n), on the threads of a backend.
+// Calls body(first, end) for ranges of blocks that cover [0, blocks), on the threads of a backend.
+// A block has four elements.
 using RangeRunner = std::function<void(
-    std::int64_t n, const std::function<void(std::int64_t first, std::int64_t end)>& body)>;
+    std::int64_t blocks, const std::function<void(std::int64_t first, std::int64_t end)>& body)>;
 
 // `make_runner` is called in Prepare.
 KernelOrRefusal MakeDropoutLoops(const KernelRequest& request,
