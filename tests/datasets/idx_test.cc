@@ -82,6 +82,12 @@ TEST_F(IdxTest, DamagedAndFalseGzipAreRefused) {
   std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   const auto cut = folder_.Write("cut.gz", bytes.substr(0, bytes.size() / 2));
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", cut, labels); }), HasSubstr("cut.gz: offset"));
+  std::string broken = bytes;
+  broken[10] = '\xff';  // the first byte after gzip's head: a block of type 3, which does not exist
+  const auto damaged = folder_.Write("damaged.gz", broken);
+  EXPECT_EQ(
+      ErrorOf([&] { ReadIdx("test", damaged, labels); }),
+      damaged.string() + ": offset 0: invalid block type; the file is damaged, download it again");
   EXPECT_THAT(ErrorOf([&] { ReadIdx("test", folder_.path() / "none", labels); }),
               testing::AllOf(HasSubstr("none"), HasSubstr("No such file"), HasSubstr("--data")));
 }
