@@ -50,6 +50,7 @@ MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<do
     b.push_back(theirs());
     if (i % 2 == 1) a.push_back(ours());
   }
+  if (a.empty()) throw std::runtime_error("interrupted");
   return OverheadOf(a, b);
 }
 
