@@ -129,8 +129,7 @@ std::unique_ptr<Dataset> ReadMnist(const std::filesystem::path& folder, const st
   for (const std::string& file : {images, labels}) {
     if (PlainOrGzip(folder / file).empty()) {
       throw DatasetError(
-          fmt::format("{}: missing (also with .gz); the folder needs both parts of "
-                      "the data set",
+          fmt::format("{}: missing, also with .gz; the folder needs the images and the labels",
                       (folder / file).string()));
     }
   }

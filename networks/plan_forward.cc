@@ -39,9 +39,9 @@ class ForwardPlanner {
 
   static bool IsSource(Arg arg) { return arg.role == Arg::kSrc || arg == Arg::kSum; }
 
-  // The type that a unit computes in: a quantization's own, and that of a quantized source.
-  // Otherwise the network's. Without kernels for integers it is the network's everywhere: the
-  // reference has the same integers in f32.
+  // The type that a unit computes in: of a quantization its own, of a unit with a quantized source
+  // that source's, of others the network's. Without kernels for integers it is the network's
+  // everywhere: the reference has the same integers in f32.
   DataType TypeOf(const ForwardUnit& unit) const {
     if (!has_integers_) return draft_.request.type;
     const auto* quantize = dynamic_cast<const QuantizeOp*>(unit.op.get());
@@ -50,8 +50,9 @@ class ForwardPlanner {
     return IsQuantizedType(type) ? type : draft_.request.type;
   }
 
-  // Whether a backend has the first integer layer, or otherwise the first quantization, if there is
-  // one. The reference has it in f32.
+  // Whether integers are planned in integer types: not for the reference backend, nor if the
+  // reference is a fallback and no backend has a kernel for the first integer layer (without one,
+  // for the first quantization).
   bool HasIntegerKernels() const {
     const auto& units = draft_.fused.units;
     auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
@@ -201,7 +202,7 @@ class ForwardPlanner {
                             is_output ? BufferRole::kOutput : BufferRole::kActivation, is_output);
   }
 
-  // The memory of a tensor that has as many bytes, in the same layout.
+  // A buffer of `desc` in the memory of `buffer`, which has as many bytes. The type may differ.
   BufferId Retyped(BufferId buffer, const TensorDesc& desc) {
     if (draft_.DescOf(buffer) == desc) return buffer;
     const BufferId retyped =
@@ -262,8 +263,9 @@ void PlanLoss(PlanDraft& draft) {
   const ValueId output = draft.AliasOf(draft.graph.output());
   const Shape& logits = draft.graph.shape(output);
   if (logits.rank() != 2) {
-    throw PlanError(fmt::format("{} ends in {}: training needs logits of (N, classes)",
-                                draft.graph.name(), logits.ToString()));
+    throw PlanError(
+        fmt::format("{} ends in {}: training needs logits of (N, classes); take --infer",
+                    draft.graph.name(), logits.ToString()));
   }
   auto op = std::make_shared<SoftmaxCrossEntropyOp>(logits[0], logits[1]);
   Execution execution = draft.ExecutionOf(Pass::kForward);

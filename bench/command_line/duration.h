@@ -7,8 +7,8 @@
 
 namespace topdnn {
 
-// Seconds of "90", "90s", "15m", "1.5h" (above 0, at most a year). Throws UsageError, which names
-// the option.
+// Seconds of "90", "90s", "15m", "15min", "1.5h" (above 0, at most a year). Throws UsageError,
+// which names the option.
 double ParseDuration(const std::string& option, const std::string& text);
 
 }  // namespace topdnn

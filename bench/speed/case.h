@@ -31,14 +31,14 @@ class Skipped : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The time of `ours` divided by that of `theirs`, in pairs whose order alternates. Each is called
-// once before.
+// How much longer `ours` takes than `theirs`: the median of ours / theirs - 1 over pairs whose
+// order alternates. Each is called once before. Throws std::runtime_error when interrupted.
 MarkOverhead RatioOf(const std::function<double()>& ours, const std::function<double()>& theirs);
 // Adds ratio, and ratio_low and ratio_high where the ratio has an interval.
 void SetRatio(const MarkOverhead& ratio, Findings& findings);
 
-// Seconds of each warm run at that width; as many runs as fit in `seconds`, at least nine. Throws
-// std::runtime_error when interrupted.
+// Seconds of each warm run on `threads` threads; as many runs as fit in `seconds`, at least nine.
+// Throws std::runtime_error when interrupted.
 std::vector<double> SecondsOfRuns(int threads, const Action& run, double seconds,
                                   double most_warmup_seconds);
 

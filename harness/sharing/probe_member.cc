@@ -4,7 +4,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <thread>
@@ -83,9 +82,9 @@ class ProbeMember final : public Member {
     probe_.run(*buffers_[static_cast<std::size_t>(omp_get_thread_num())], iterations_);
   }
 
-  // Sets the number of the probe's iterations in one of the member's.
+  // Doubles iterations_ until an Iterate takes about kIterationSeconds.
   void Calibrate() {
-    Iterate();  // starts the team and touches the memory
+    Iterate();  // the first call is slower
     for (double seconds = 0; seconds < kIterationSeconds / 2; iterations_ *= 2) {
       const std::uint64_t before = clock_.now();
       Iterate();
@@ -102,7 +101,7 @@ class ProbeMember final : public Member {
 };
 
 const Probe* ProbeOf(const Load& load) {
-  // The panels of a multiply-add are its operands; a branch probe has several kinds.
+  // There are several branch probes. Of the other kinds the widest is used.
   if (load.kind == ProbeKind::kBranch) return FindProbe("branch/random");
   return WidestProbe(load.kind, load.type);
 }
@@ -122,7 +121,10 @@ std::unique_ptr<Member> MakeProbeMember(const std::string& name, int threads) {
                                         [&name](const Load& known) { return name == known.name; });
   if (load == std::end(kLoads)) throw MemberRefusal(fmt::format("no probe '{}'", name));
   const Probe* const probe = ProbeOf(*load);
-  if (probe == nullptr) throw MemberRefusal("this CPU has no such probe: take another one");
+  if (probe == nullptr) {
+    throw MemberRefusal(
+        fmt::format("the probe '{}' is not supported on this CPU: take another probe", name));
+  }
   std::string note;
   const auto memory = static_cast<std::size_t>(std::max<std::int64_t>(AvailableMemory(), 0));
   const std::size_t bytes = WorkingSet(ReadTopology(), load->level, threads, memory, note);

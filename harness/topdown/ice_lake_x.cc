@@ -19,11 +19,12 @@ MaybeValue MetricsSum(C e) {
          e("PERF_METRICS.FRONTEND_BOUND") + e("PERF_METRICS.BACKEND_BOUND");
 }
 
-// Slots that a clear leaves empty are counted for neither side; here they are added to the back
-// end.
+// The slots that a pipeline clear leaves empty. PERF_METRICS counts them neither as front end nor
+// as back end; like pmu-tools, Backend_Bound adds them.
 MaybeValue ClearSlots(C e) { return kSlots * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
 
-// The remainder, and not PERF_METRICS.BAD_SPECULATION, because the others are corrected.
+// The remainder, and not PERF_METRICS.BAD_SPECULATION, because the other three are corrected by
+// other events.
 MaybeValue BadSpeculation(C e) {
   return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
 }

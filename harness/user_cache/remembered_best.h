@@ -18,7 +18,8 @@
 namespace topdnn {
 
 struct RememberedRate {
-  std::optional<double> best;  // reached, and confirmed by a second run
+  // Confirmed by a second run, or higher than such a rate by a small gain (kMaxGain).
+  std::optional<double> best;
   // Reached by one run and not yet confirmed.
   std::optional<double> unconfirmed;
 
@@ -35,11 +36,13 @@ struct RateSeen {
   double noise = 0;
 };
 
-// The differences between two runs on a quiet machine: for resources of one core, and for memory.
+// The relative difference between two runs on a quiet machine, for resources of one core. For
+// memory it is kMemoryNoise (quiet.h).
 inline constexpr double kRunNoise = 0.05;
 // Below this share of the best (for memory: 1 - kMemoryNoise), other work uses the machine.
 inline constexpr double kMinOfBest = 0.90;
-// If two measurements of one ceiling on one machine differ by more, one is wrong.
+// If two measurements of one ceiling on one machine differ by a larger factor (for memory:
+// 1 + kMemoryNoise), one is wrong.
 inline constexpr double kMaxGain = 1.10;
 
 // The rates of the ceilings whose verdict is OK, excluding latencies, and of a reading of the quiet
@@ -47,13 +50,13 @@ inline constexpr double kMaxGain = 1.10;
 std::vector<RateSeen> RatesOf(const std::vector<Ceiling>& ceilings);
 std::vector<RateSeen> RatesOf(const QuietReading& reading, int threads);
 
-// Keeps the highest rates. A first one, and one that exceeds the best by more than kMaxGain, stays
-// unconfirmed until another run agrees within the noise, so that a single wrong value does not
-// affect every later run. Pure.
+// Raises the best rates. A first rate, and a rate above the best by more than that factor, stays
+// unconfirmed until another run agrees within the noise; then the lower of the two is the best. So
+// a single wrong value does not affect every later run. Pure.
 void Remember(const std::vector<RateSeen>& seen, RememberedBest& known);
 
-// Why the ceiling cannot be this machine's best: "the machine reaches 71 % of its own best (...)";
-// empty if it can be, or if nothing is remembered. Pure.
+// Why the ceiling cannot be this machine's best: "the machine reaches 71 % of its own best since it
+// was started (...)"; empty if it can be, or if nothing is remembered. Pure.
 std::string JudgeAgainstBest(const Ceiling& ceiling, const RememberedBest& known);
 // Marks each measured ceiling with such a reason as DEGRADED. Pure.
 void MarkAgainstBest(const RememberedBest& known, std::vector<Ceiling>& ceilings);

@@ -1,5 +1,6 @@
 // Transposed convolution by its definition: each element of src, times the kernel, is added to dst.
-// The gradients follow from the same products. Sums are in double.
+// The gradients sum over the same triples of an element of src, of weights and of dst. Sums are in
+// double.
 
 #include "kernels/reference.h"
 
@@ -49,7 +50,7 @@ class ConvTransposeReference : public ReferenceKernel {
  private:
   using Place = std::array<std::int64_t, kMaxSpatialAxes>;
 
-  // The products of one element of src, at `place` of plane n * K + k, with all weights of k.
+  // Adds the products of all triples with one element of src, at `place` of plane n * K + k.
   void AddProducts(std::int64_t plane, const Place& place, std::int64_t src) {
     const auto& [d, h, w] = axes_;
     const std::int64_t k = plane % e_.k;

@@ -25,12 +25,14 @@ struct GemmExtents {
 };
 
 // Operands: forward src (A), weights (B) -> dst (C); backward_data diff_dst, weights -> diff_src;
-// backward_weights src, diff_dst -> diff_weights. Shapes are as stored, with a leading B when batch
-// is above 1. The gradients contain alpha; the term with beta has no gradient. In bf16 diff_weights
-// stays f32, as in a convolution. In int8 (s8 or u8 times s8) dst is the exact s32 sum.
+// backward_weights src, diff_dst -> diff_weights. Shapes are as stored, with batch as the first
+// extent when it is above 1. The gradients contain alpha; the term with beta has no gradient. In
+// bf16 diff_weights stays f32, as in a convolution. In int8 (s8 or u8 times s8) dst is the exact
+// s32 sum.
 class GemmOp : public Op {
  public:
-  // Throws std::invalid_argument, in one line, for extents below 1 or an infinite factor.
+  // Throws std::invalid_argument, in one line, for extents below 1 and for an alpha or beta that is
+  // not finite, and std::overflow_error if batch*M*N*K does not fit 64 bits.
   explicit GemmOp(const GemmExtents& extents);
 
   const GemmExtents& extents() const { return extents_; }
@@ -39,7 +41,7 @@ class GemmOp : public Op {
   // "m1760n128k1760", "b12m64n64k64_tb_alpha0.5_beta1".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Multiply-accumulates B*M*N*K in each pass. The scaling by alpha and beta is not counted.
+  // Multiply-accumulates batch*M*N*K in each pass. The scaling by alpha and beta is not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kPlain; }

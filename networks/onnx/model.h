@@ -1,5 +1,6 @@
-// An ONNX model as plain data. It is read from untrusted bytes; everything here has been checked
-// against the bytes of the file. Only model.cc and exporter.cc use protobuf.
+// An ONNX model as plain data. It is read from untrusted bytes: each tensor has as many bytes as
+// its shape needs; the values of attributes are not checked. Only model.cc, parsed_size and the
+// files that export use protobuf.
 
 #ifndef TOPDNN_NETWORKS_ONNX_MODEL_H_
 #define TOPDNN_NETWORKS_ONNX_MODEL_H_
@@ -30,7 +31,7 @@ struct ModelTensor {
   DataType type = DataType::kF32;
   std::string bytes;
   // Of a dequantized constant: each element is an integer times the scale of its first index, or
-  // times the only scale. Empty: of none that is known.
+  // times the only scale. Empty for other tensors.
   std::vector<float> scales = {};
 
   std::int64_t elements() const { return shape.elements(); }
@@ -39,10 +40,10 @@ struct ModelTensor {
 std::vector<double> ValuesOf(const ModelTensor& tensor);
 // The integers of a tensor. Throws std::invalid_argument for other element types.
 std::vector<std::int64_t> IntsOf(const ModelTensor& tensor);
-// Makes a tensor with values rounded to the type. Integers are limited to +-2^62.
+// Makes a tensor with values rounded to the type. Values of s64 are limited to +-2^62.
 ModelTensor MakeTensor(Shape shape, DataType type, std::vector<double> values);
 
-// An attribute. The member that is not empty shows its kind.
+// An attribute. At most one member is set: none for an empty list or a kind that is not supported.
 struct ModelAttribute {
   std::optional<std::int64_t> i;
   std::optional<float> f;
@@ -95,7 +96,8 @@ inline constexpr std::int64_t kNewestOpset = 23;
 inline constexpr std::size_t kMaxNodes = 20000;
 
 // Parses a model. Weights may be in other files of `folder` (empty: none; external_data.h). Throws
-// OnnxError for bytes that are not a model, for damaged files, and when reading would need more
+// OnnxError for bytes that are not a model, for damaged files, for what is not supported (operator
+// sets, element types, sparse weights, more than kMaxNodes nodes), and when reading would need more
 // than `memory_limit` bytes (0: no limit).
 Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder = {});
 

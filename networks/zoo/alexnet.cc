@@ -1,11 +1,11 @@
 // AlexNet in two forms.
 //
 // The default is BVLC's: Krizhevsky, Sutskever and Hinton 2012, "ImageNet Classification with Deep
-// Convolutional Neural Networks". The halves on its two GPUs are groups; images are 227x227.
+// Convolutional Neural Networks". The paper's halves on two GPUs are groups; images are 227x227.
 // https://github.com/BVLC/caffe/blob/master/models/bvlc_alexnet/train_val.prototxt
 // The variant has one tower: Krizhevsky 2014, "One weird trick for parallelizing convolutional
-// neural networks", in torchvision's form: without response normalization, and with the dropouts
-// before the hidden layers.
+// neural networks", in torchvision's form: conv4 has 256 filters and not 384, there is no response
+// normalization, and the dropouts are before the hidden layers.
 
 #include "networks/builder.h"
 #include "networks/zoo/zoo.h"

@@ -19,7 +19,8 @@ nlohmann::ordered_json LargeProfile(int stages);
 // Texts that would break a page which does not quote them.
 extern const char* const kHostileTexts[5];
 
-// The sample with each of its texts replaced by one of kHostileTexts.
+// The sample with its texts replaced by kHostileTexts with a number, except those that the page
+// interprets (status, pass, unit, kind).
 nlohmann::ordered_json HostileProfile();
 
 // Eight cases: six are timed, one ran out of memory, and one timed out.
@@ -30,7 +31,7 @@ nlohmann::ordered_json SampleComparison();
 // The collection of a study: two machines compared with a third, each with its step and three
 // stages.
 nlohmann::ordered_json SampleMachines();
-// Five primitives, the last one without a time here.
+// Five primitives, the last one without a measured time.
 nlohmann::ordered_json SampleTrace();
 nlohmann::ordered_json SampleCorun();
 

@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using testing::Contains;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
@@ -31,9 +30,9 @@ Json ReadJson(const fs::path& path) {
   return Json::parse(file);
 }
 
-// Cases that take some tenths of a second, and write their names to a file as they start. If
-// there is a file hold-SET, the set's first cases, as many as the file says, do not wait for its
-// end.
+// Cases that take some tenths of a second, and write their names to a file as they start. While a
+// file hold-SET exists, the set finishes only as many cases as the file says; the next case waits
+// until the file is removed.
 constexpr const char* kProfile = R"sh(#!/bin/sh
 for last; do :; done
 set=$SLURM_ARRAY_TASK_ID
@@ -73,7 +72,7 @@ class FleetSlurmTest : public SlurmClusterTest {
       return json.at("finished") == json.at("cases");
     });
   }
-  // Waits for a task in the state; returns its node, or nothing.
+  // Waits for a task in the state; returns its node ("none" without one), or "" after the limit.
   std::string NodeOfTask(int set, const std::string& state) const {
     std::string node;
     WaitUntil([&] {
@@ -84,7 +83,7 @@ class FleetSlurmTest : public SlurmClusterTest {
     });
     return node;
   }
-  // Of a study whose cases are those of kProfile, in so many sets.
+  // Submits a study of `cases` cases in `sets` sets; each case is a run of kProfile.
   void SubmitCases(int cases, int sets, const std::string& more = "") const {
     const fs::path fake = folder_.path();
     setenv("FAKE", fake.c_str(), 1);
@@ -169,8 +168,8 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
   EXPECT_THAT(html.output, HasSubstr("</html>"));
 }
 
-// A node that dies, a job that is requeued, a node whose slurmd alone dies, and a job that is
-// cancelled: each case is finished once, and runs again at most if it was running at that moment.
+// A node dies, a job is requeued, and a job is cancelled. Each case is finished once. Only a case
+// that was running at such a moment runs again.
 TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
   study_ = "a 'b\"\n$(touch c) %j";  // (a shell, and Slurm's patterns)
   constexpr std::size_t kCases = 20;
@@ -199,9 +198,10 @@ TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
   EXPECT_LE(Runs(), kCases + 3);
 }
 
-// The slurmd of both nodes are killed, and their jobs live on. That of set 2 starts again, and its
-// job ends as if nothing had happened. The other one stays away: Slurm takes its node for dead, and
-// the requeued job waits on the other node until the first one has ended, and finds nothing to do.
+// The slurmd of both nodes are killed; their jobs continue. The slurmd of set 2 starts again, and
+// its job completes on the same node. The slurmd of set 1 stays down: Slurm marks its node as down
+// and requeues its job on the other node. There it waits until the first job has ended, and has no
+// case left to run.
 TEST_F(FleetSlurmTest, AJobOutlivesItsSlurmd) {
   for (const char* set : {"hold-1", "hold-2"}) folder_.Write(set, "0");
   SubmitCases(4, 2);
@@ -225,7 +225,7 @@ TEST_F(FleetSlurmTest, AJobOutlivesItsSlurmd) {
   EXPECT_EQ(Runs(), 4u);
 }
 
-// Slurm's smallest limit is a minute, and it looks every 30 s.
+// Slurm's smallest limit is a minute, and Slurm checks it every 30 s.
 class TimeLimitSlurmTest : public FleetSlurmTest {
  protected:
   void SetUp() override {
