@@ -80,6 +80,13 @@ class ConcatPlanner {
     return !draft_.buffers[buffer].persistent && draft_.buffers[buffer].parent < 0;
   }
 
+  // Whether `buffer` is `bound` or contains it. A part of an earlier concatenation is in its result.
+  bool Contains(BufferId buffer, BufferId bound) const {
+    while (bound >= 0 && bound != buffer) bound = draft_.buffers[bound].parent;
+    return bound == buffer;
+  }
+
+  // How other stages use the memory of a buffer.
   struct Uses {
     bool before = false, after = false, written_after = false;
   };
@@ -90,7 +97,7 @@ class ConcatPlanner {
       if (i == index) continue;
       const Stage& stage = draft_.stages[i].stage;
       for (const auto& [arg, bound] : stage.buffers) {
-        if (bound != buffer) continue;
+        if (!Contains(buffer, bound)) continue;
         uses.before |= i < index;
         uses.after |= i > index;
         uses.written_after |= i > index && stage.kernel->Find(arg)->direction != Direction::kIn;

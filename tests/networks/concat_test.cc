@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "networks/builder.h"
 #include "networks/parameters.h"
 #include "networks/planner.h"
 #include "networks/zoo/zoo.h"
@@ -13,11 +14,10 @@
 namespace topdnn {
 namespace {
 
-// The smallest GoogLeNet on `batch` copies of the same image. `variant` is a backend, or oneDNN's
+// A plan of the graph that has run on copies of the same image. `variant` is a backend, or oneDNN's
 // variant with blocked channels.
-std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& variant, bool training) {
-  const NetworkOffer& network = *FindNetwork("googlenet");
-  const Graph graph = network.build({batch, network.small, 10});
+std::unique_ptr<Plan> RunOnEqualImages(const Graph& graph, const std::string& variant,
+                                       bool training) {
   PlanRequest request;
   request.backend = variant.substr(0, variant.find('-'));
   if (request.backend != variant) {
@@ -32,7 +32,9 @@ std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& variant
   auto plan = MakePlan(graph, request);
   plan->Allocate();
   InitializeParameters(*plan, 1);
-  const auto pixels = static_cast<std::size_t>(network.small.elements());
+  const Shape& input = graph.shape(0);
+  const std::int64_t batch = input[0];
+  const auto pixels = static_cast<std::size_t>(input.elements() / batch);
   const std::vector<double> image = NormalValues(2, pixels);
   std::vector<double> images;
   for (std::int64_t i = 0; i < batch; ++i) images.insert(images.end(), image.begin(), image.end());
@@ -43,6 +45,12 @@ std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& variant
   }
   plan->Run();
   return plan;
+}
+
+// The smallest GoogLeNet.
+std::unique_ptr<Plan> MakePlanFor(std::int64_t batch, const std::string& variant, bool training) {
+  const NetworkOffer& network = *FindNetwork("googlenet");
+  return RunOnEqualImages(network.build({batch, network.small, 10}), variant, training);
 }
 
 std::ptrdiff_t Concats(const Plan& plan) {
@@ -70,6 +78,24 @@ TEST_P(ConcatTest, OneImageInPlaceGivesTheSameAsTwoImagesWithCopies) {
   }
   ExpectNear(one->Read(one->Find(BufferRole::kOutput)), two->Read(two->Find(BufferRole::kOutput)),
              10, "logits");
+}
+
+// A part of the inner concatenation is read after a layer that works in place on the outer one.
+TEST_P(ConcatTest, AReaderOfAnInnerPartSeesItAsItWas) {
+  const auto run = [&](std::int64_t batch) {
+    NetworkBuilder net("nested", {batch, {16, 4, 4}, 10});
+    const ConvLayer conv = {.outputs = 16, .kernel = 1};
+    const ValueId a = net.Conv("a", net.input(), conv);
+    const ValueId inner = net.Concat("inner", {a, net.Conv("b", net.input(), conv)});
+    const ValueId outer = net.Concat("outer", {inner, net.Conv("c", net.input(), conv)});
+    const ValueId y = net.Conv("d", net.Relu("relu", outer), conv);
+    net.Add("sum", y, a);
+    return RunOnEqualImages(std::move(net).Take(), GetParam(), false);
+  };
+  const auto one = run(1);
+  const auto two = run(2);
+  ExpectNear(one->Read(one->Find(BufferRole::kOutput)), two->Read(two->Find(BufferRole::kOutput)),
+             256, "sum");
 }
 
 TEST_P(ConcatTest, GradientsAreThoseOfTheMeanOverEqualImages) {
