@@ -153,6 +153,12 @@ TEST_F(FrameworksTest, BadUsageIsRefused) {
   const Outcome wrong = Compare("cnn/infer/f32/n33");
   EXPECT_EQ(wrong.exit_status, 2);
   EXPECT_EQ(wrong.output, "compare: no case 'cnn/infer/f32/n33'; --list names them\n");
+  const Outcome help = Compare("--help");
+  EXPECT_EQ(help.exit_status, 0) << help.output;
+  EXPECT_THAT(help.output, HasSubstr("within 15 % of the best"));
+  const Outcome unknown = Compare("--round 3 --no-such-option");
+  EXPECT_EQ(unknown.exit_status, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("unrecognized arguments: --no-such-option"));
   const Outcome none = Compare("--rounds 0");
   EXPECT_EQ(none.exit_status, 2);
   EXPECT_EQ(none.output, "compare: --rounds 0: give a number above 0\n");
