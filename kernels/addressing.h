@@ -1,5 +1,6 @@
 // Where a layout puts the elements of a tensor. Each dimension adds to an element's position
-// independently of the others, so a table for each dimension describes all positions.
+// independently of the others, so a table for each dimension describes all positions. Positions are
+// in elements.
 
 #ifndef TOPDNN_KERNELS_ADDRESSING_H_
 #define TOPDNN_KERNELS_ADDRESSING_H_
@@ -28,11 +29,12 @@ struct ParsedTag {
 // Nothing for an invalid tag.
 std::optional<ParsedTag> ParseTag(std::string_view tag);
 
-// Parses the tag of a layout for tensors of this shape. Throws std::invalid_argument when it does
-// not fit.
+// Parses the tag of a layout for tensors of this shape. Throws std::invalid_argument when the tag
+// is invalid or has another rank. For a scalar it ignores the tag.
 ParsedTag ParsedFor(const std::string& tag, const Shape& shape);
 
-// Number of elements of each dimension in one block, over all its inner blocks.
+// Number of elements of each dimension in one block: the product of the sizes of its inner blocks,
+// or 1.
 std::vector<std::int64_t> BlocksOf(const ParsedTag& parsed);
 
 // What each dimension adds to an element's position: the sum over its digits of digit * stride. The

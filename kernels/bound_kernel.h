@@ -1,5 +1,5 @@
 // The base of kernels that work on plain pointers: it binds each operand to its memory by role and
-// owns scratch memory. Loops, Eigen's functions and BLAS calls use it.
+// owns scratch memory. The reference, loops, Eigen's functions and BLAS calls use it.
 
 #ifndef TOPDNN_KERNELS_BOUND_KERNEL_H_
 #define TOPDNN_KERNELS_BOUND_KERNEL_H_
@@ -34,16 +34,18 @@ class BoundKernel : public Kernel {
     return static_cast<T*>(indexed_[static_cast<std::size_t>(i)]);
   }
 
-  // Call it in the constructor. The first Prepare allocates the memory, zeroed.
+  // Reserves scratch memory of the kernel's own. Call it in the constructor. The first Prepare
+  // allocates the memory, zeroed; Run finds what the previous Run left there.
   void ReserveScratch(std::int64_t floats) {
     scratch_floats_ = static_cast<std::size_t>(floats);
     scratch_bytes_ = scratch_floats_ * sizeof(float);
   }
-  // The same, of memory that kernels share and whose contents are undefined
-  // (Kernel::run_scratch_bytes).
+  // Reserves scratch memory that kernels may share, contents undefined (Kernel::run_scratch_bytes).
+  // Call it in the constructor, and not together with ReserveScratch: there is one Scratch().
   void ReserveRunScratch(std::int64_t floats) {
     run_scratch_bytes_ = static_cast<std::size_t>(floats) * sizeof(float);
   }
+  // The reserved memory, from Prepare on.
   float* Scratch() const { return scratch_data_; }
 
  private:
@@ -51,7 +53,7 @@ class BoundKernel : public Kernel {
   std::vector<void*> indexed_;                // by index
   std::size_t scratch_floats_ = 0;
   AlignedMemory scratch_;
-  float* scratch_data_ = nullptr;  // the kernel's own, or its user's
+  float* scratch_data_ = nullptr;  // scratch_, or the memory bound as Arg::kScratch
 };
 
 // The reason why row-major loops (named `whose` in the message) cannot use the request's layouts;

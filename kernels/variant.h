@@ -26,9 +26,9 @@ struct Variant {
   std::vector<std::string> kinds = {};
   // The element types that the variant is for.
   std::vector<DataType> types = {DataType::kF32};
-  // The layout of every activation of `shape` (an operand of four dimensions that is not a
-  // parameter). `chooses` is true for an operation that chooses its layouts, false for one that
-  // keeps its source's. nullptr: the backend chooses.
+  // The layout of every activation of `shape` (an operand of four dimensions that is neither
+  // weights, their gradient nor a workspace). `chooses` is true for an operation that chooses its
+  // layouts, false for one that keeps its source's. nullptr: the backend chooses.
   Layout (*activations)(const Shape& shape, bool chooses) = nullptr;
 };
 

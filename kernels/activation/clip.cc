@@ -13,8 +13,10 @@ ClipOp::ClipOp(Shape shape, float lowest, float highest)
     : ActivationOp(std::move(shape)), lowest_(lowest), highest_(highest) {
   CheckExtents("clip", this->shape());
   if (!(lowest <= highest)) {
-    throw std::invalid_argument(fmt::format(
-        "clip to {}..{}: the lower bound must not exceed the upper one", lowest, highest));
+    throw std::invalid_argument(
+        fmt::format("clip to {}..{}: the bounds must be numbers, and the lower one must not exceed "
+                    "the upper one",
+                    lowest, highest));
   }
 }
 

@@ -17,8 +17,8 @@ namespace topdnn {
 // half the work, and convolutions and the planner use its type to decide on fusion.
 class ClipOp : public ActivationOp {
  public:
-  // A bound may be infinite. Throws std::invalid_argument when lowest > highest, a bound is NaN, or
-  // an extent is below 1.
+  // A bound may be infinite. Throws std::invalid_argument when lowest > highest, a bound is NaN, an
+  // extent is below 1, or the tensor is too large.
   ClipOp(Shape shape, float lowest, float highest);
 
   float lowest() const { return lowest_; }

@@ -32,7 +32,7 @@ struct Range {
 };
 
 struct Sigmoid {
-  // An exponential costs about ten additions.
+  // Most of it is the exponential.
   static constexpr std::int64_t kCost = 8;
 
   static float Of(float src) { return 1.0F / (1.0F + std::exp(-src)); }
@@ -55,7 +55,8 @@ struct HardSigmoid {
   float alpha, beta;
 };
 
-// `Function` defines the value of an element, its gradient, and their cost in additions.
+// `Function` defines the value of an element, its gradient, and kCost, the cost of the value in
+// additions. The gradient costs only a few operations in all of them.
 template <typename Function>
 class ActivationLoops : public LoopsKernel {
  public:

@@ -17,7 +17,8 @@ namespace topdnn {
 
 namespace {
 
-// Makes an element-wise function whose gradient is computed from dst.
+// Makes a primitive of an element-wise function. Backward computes from dst, so it needs an
+// algorithm whose name ends in use_dst_for_bwd.
 KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
                             dnnl::algorithm algorithm, float alpha, float beta) {
   const bool forward = request.execution.pass == Pass::kForward;

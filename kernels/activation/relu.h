@@ -15,7 +15,8 @@ namespace topdnn {
 // zero and gives 0.
 class ReluOp : public ActivationOp {
  public:
-  // `bound` 0 means no bound. Throws std::invalid_argument for a negative bound or extents below 1.
+  // `bound` 0 means no bound. Throws std::invalid_argument for a bound that is negative or NaN, a
+  // scalar, extents below 1, or a tensor that is too large.
   explicit ReluOp(Shape shape, float bound = 0.0F);
 
   float bound() const { return bound_; }

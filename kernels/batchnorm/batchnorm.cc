@@ -22,7 +22,7 @@ BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu)
   }
   if (!(epsilon > 0) || !std::isfinite(epsilon)) {
     throw std::invalid_argument(
-        fmt::format("batch normalization of {} with epsilon {}: epsilon must be above 0",
+        fmt::format("batch normalization of {} with epsilon {}: epsilon must be finite and above 0",
                     shape_.ToString(), epsilon));
   }
 }

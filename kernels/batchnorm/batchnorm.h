@@ -28,14 +28,14 @@ namespace topdnn {
 // The gradients of the parameters are computed together with that of src, because all three need
 // the same two sums per channel. Therefore there is no pass backward_weights. Statistics,
 // parameters and their gradients stay f32 in bf16. Only a fused ReLU needs the workspace: it
-// records which elements were above 0; its type and layout are the kernel's own. A NaN or infinity
-// makes the whole channel NaN, and no other channel.
+// records which elements were above 0; its type and layout are the kernel's own. In training, a NaN
+// or infinity makes the whole channel NaN, and no other channel.
 class BatchNormOp : public Op {
  public:
   static constexpr float kDefaultEpsilon = 1e-5F;  // ONNX's, PyTorch's
 
   // `shape` is (N, C) to (N, C, D, H, W). Throws std::invalid_argument for another rank, extents
-  // below 1, a tensor that is too large, or an epsilon that is not above 0.
+  // below 1, a tensor that is too large, or an epsilon that is not finite and above 0.
   explicit BatchNormOp(Shape shape, float epsilon = kDefaultEpsilon, bool relu = false);
 
   const Shape& shape() const { return shape_; }
@@ -69,8 +69,9 @@ class BatchNormOp : public Op {
   // Fuses a ReLU after it; backward_data then covers both.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   bool WorkspaceIsReluMask() const override { return relu_; }
-  // In training, the largest over all channels: the operation subtracts the mean and divides by the
-  // deviation, so rounding errors of src are relative to all of src, divided by the deviation.
+  // In training, the largest value over the channels of |scale| * (root mean square of src) /
+  // deviation: the operation subtracts the mean, so the rounding errors are relative to src, not to
+  // the difference. In inference 0.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }

@@ -17,8 +17,8 @@ void Check(std::size_t weights, std::size_t bias, const BatchNormValues& norm) {
   if (fits) return;
   throw std::invalid_argument(fmt::format(
       "folding a batch normalization of {} means, {} variances, {} scales and {} shifts into {} "
-      "weights and {} biases: each must have one value per output channel, and the weights a "
-      "multiple of that",
+      "weights and {} biases: each must have one value per output channel (the biases may be "
+      "missing), and the number of weights must be a multiple of the channels",
       channels, norm.variance.size(), norm.scale.size(), norm.shift.size(), weights, bias));
 }
 

@@ -66,7 +66,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()},
       {Arg::kDiffScale, Direction::kOut, DNNL_ARG_DIFF_SCALE, channel},
       {Arg::kDiffShift, Direction::kOut, DNNL_ARG_DIFF_SHIFT, channel}};
-  // No gradient depends on shift. Any vector of C elements is good enough.
+  // No gradient depends on shift, so any vector of C elements serves as the shift.
   if (onednn::kBackwardNeedsShift) {
     operands.push_back({Arg::kScale, Direction::kIn, DNNL_ARG_SHIFT, channel});
   }

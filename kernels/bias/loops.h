@@ -1,6 +1,6 @@
 // Bias as vectorised loops, in f32 or bf16, in any layout that keeps the channels of a block
-// together. They serve OpenBLAS, which has no bias, and oneDNN 2.6 where it has only plain
-// reference code (the sum over all dimensions except the channels).
+// together. They serve OpenBLAS (f32, row-major), which has no bias, and oneDNN where 2.6 has only
+// plain reference code: the gradient, and forward on blocked channels.
 
 #ifndef TOPDNN_KERNELS_BIAS_LOOPS_H_
 #define TOPDNN_KERNELS_BIAS_LOOPS_H_
@@ -19,9 +19,12 @@ struct ChannelBlocks {
   std::int64_t images, blocks, pixels, width;
 };
 
-// Nothing for a layout of another form.
+// `shape` is (N, C, ...). Nothing for a layout of another form, or for a width other than 4, 8, 16
+// and 32 in blocked channels.
 std::optional<ChannelBlocks> ChannelBlocksOf(const Shape& shape, const Layout& layout);
 
+// Computes in the layout that the request settles for the tensor, or row-major. Refuses other
+// types, other layouts, and two different layouts of src and dst.
 KernelOrRefusal MakeBiasLoops(const KernelRequest& request);
 
 }  // namespace topdnn

@@ -1,6 +1,7 @@
-// Bias on oneDNN: the binary primitive with the bias broadcast. Where oneDNN 2.6 has only plain
-// reference code (a bias on blocked channels; the gradient, a sum over all dimensions except the
-// channels), topdnn's vectorised loops compute it in the same layout.
+// Bias on oneDNN: the binary primitive with the bias broadcast. oneDNN 2.6 has only plain reference
+// code for a bias on blocked channels and for the gradient (a sum over all dimensions except the
+// channels). There topdnn's vectorised loops compute in the same layout: forward when the primitive
+// is reference code, the gradient always.
 
 #include "kernels/onednn.h"
 

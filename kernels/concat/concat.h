@@ -15,8 +15,8 @@ namespace topdnn {
 // ... (IndexedDiffSrc), each of which is its part of diff_dst.
 class ConcatOp : public Op {
  public:
-  // Throws std::invalid_argument when there is no source, the axis does not exist, extents are
-  // below 1, or extents differ in another axis.
+  // Throws std::invalid_argument when there is no source or more than kMaxSources, the axis does
+  // not exist, extents are below 1 or differ in another axis, or a tensor is too large.
   ConcatOp(std::vector<Shape> sources, int axis);
 
   const std::vector<Shape>& sources() const { return sources_; }

@@ -31,7 +31,8 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
-// Applied to the sums of a convolution, in this order.
+// Applied to the sums of a convolution in the forward pass, in this order. In backward_weights
+// `bias` adds the operand diff_bias; the other fields have no effect in the backward passes.
 struct ConvEpilogue {
   bool bias = true;
   bool sum = false;    // adds the previous content of dst
@@ -41,35 +42,38 @@ struct ConvEpilogue {
   bool operator==(const ConvEpilogue&) const = default;
 };
 
-// Operands: forward src, weights, [bias] -> dst; backward_data diff_dst, weights -> diff_src;
-// backward_weights src, diff_dst -> diff_weights, [diff_bias]. With groups, weights have the shape
-// (G, K/G, C/G, R, S), which is (K, C/G, R, S) in memory. In bf16 the bias and the gradients of the
-// parameters stay f32, as in oneDNN and TensorFlow's mixed precision.
+// Operands: forward src, weights, [bias (K)] -> dst, which is also an input with a fused addition;
+// backward_data diff_dst, weights -> diff_src; backward_weights src, diff_dst -> diff_weights,
+// [diff_bias (K)]. With groups, weights have the shape (G, K/G, C/G, R, S), which is (K, C/G, R, S)
+// in row-major memory. TypesOf (kernels/op.h) gives the element types.
 class ConvOp : public Op {
  public:
-  // Throws std::invalid_argument, in one line, for an impossible geometry.
+  // Throws std::invalid_argument, in one line, for an impossible geometry, sizes above the limits
+  // of kernels/extents.h, or a bound that is negative, NaN or without a ReLU.
   explicit ConvOp(const ConvExtents& extents, ConvEpilogue epilogue = {});
 
   const ConvExtents& extents() const { return extents_; }
   const ConvEpilogue& epilogue() const { return epilogue_; }
 
   std::string_view kind() const override { return "conv"; }
-  // "n8c64h56w56k64r3s3u1v1p1q1_relu" ("_relu_bound6"), in the letters of DeepBench and MIOpen:
-  // strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e, groups g.
-  // Fields with their default value are left out.
+  // "n8c64h56w56k64r3s3u1v1p1q1_bias_relu" ("_relu_bound6"), in the letters of DeepBench and
+  // MIOpen: strides u and v, leading padding p and q, trailing padding P and Q, dilation d and e,
+  // groups g. Trailing padding equal to the leading one, dilation 1 and one group are left out.
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  // With a bounded ReLU, the root mean square of the sums before it, for terms of random sign:
-  // these sums may be far above the bound, and so above every entry of dst. Forward alone.
+  // Forward with a bounded ReLU: the root mean square of the sums before it, estimated for terms of
+  // random sign. These sums may be far above the bound, and so above every entry of dst. Otherwise
+  // 0.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // Fuses a ReLU after it, with or without a bound, or an addition of two tensors. For an addition
-  // the kernel adds its result to dst, which holds the other source before.
+  // Fuses a ReLU after it, with or without a bound, or an addition of two tensors, with its ReLU.
+  // For an addition the kernel adds its result to dst, which must hold the other source before.
+  // Nothing is fused after a ReLU.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
   // With padding, the results at the border differ from those inside.

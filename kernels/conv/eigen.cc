@@ -61,9 +61,9 @@ class ImageShards {
                         (e.n == 1 || WorkOfImage(e) / threads >= kSecondCache)),
         images_(std::min((kLastCache + WorkOfImage(e) - 1) / WorkOfImage(e), e.n)) {}
 
-  // By data: whether all threads share the product of one image after the other, because there is
-  // only one image or each thread has enough work. Otherwise each thread computes the products of
-  // its own images.
+  // In backward_data: whether all threads share the product of one image after the other, because
+  // there is only one image or each thread has enough work. Otherwise each thread computes the
+  // products of its own images.
   bool shares_product() const { return shares_product_; }
   // Number of images whose patches are stored at a time.
   std::int64_t images() const { return shares_product_ ? 1 : images_; }
@@ -255,7 +255,7 @@ ConvExtents OfOneGroup(ConvExtents e) {
   return e;
 }
 
-// Swaps by Eigen's shuffle.
+// The swap of MakeGroupByGroup, by Eigen's shuffle.
 SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
   return [&functions, pool = eigen::SharePool(functions, threads)](
              std::int64_t outer, std::int64_t middle, std::int64_t inner, const float* src,
@@ -272,16 +272,15 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
   if (request.algorithm == eigen::kRows &&
       (request.execution.pass != Pass::kBackwardWeights || !depthwise)) {
     return Refusal{
-        "eigen has the algorithm 'rows' for the gradient of a depthwise convolution by its "
+        "eigen has the algorithm 'rows' only for the gradient of a depthwise convolution by its "
         "weights"};
   }
   const bool gives_matmul = request.algorithm == kMatMul;
   if (gives_matmul && (request.execution.pass == Pass::kForward || depthwise ||
                        !SourceIsMatrix(OfOneGroup(op.extents())))) {
     return Refusal{
-        "eigen has the algorithm 'matmul' for the gradients of a convolution whose patches are "
-        "whole "
-        "images or single positions; forward always uses it there"};
+        "eigen has the algorithm 'matmul' only for the gradients of a convolution whose patches "
+        "are whole images or single positions; forward always uses it there"};
   }
   if (op.extents().groups != 1 && !depthwise) {
     return MakeGroupByGroup(
@@ -310,23 +309,24 @@ const FidelityDeclaration kFidelity[] = {
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
-                         "a contraction with implicit patches, which our code packs; depthwise as "
-                         "in depthwise_conv_op.cc; `eigen-matmul` without patches is ours",
+                         "a matrix product where patches are whole images or single positions, "
+                         "otherwise a contraction with implicit patches, which our code packs; "
+                         "depthwise as in depthwise_conv_op.cc",
                          "conv_ops.cc",
                          {Pass::kForward}}),
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
                          "sharded gemm and col2im, or one gemm at a time; depthwise as in "
-                         "depthwise_conv_grad_op.cc",
+                         "depthwise_conv_grad_op.cc; `eigen-matmul` is ours",
                          "conv_grad_input_ops.cc",
                          {Pass::kBackwardData}}),
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
                          "im2col of a shard, then a contraction that accumulates; depthwise as in "
-                         "depthwise_conv_grad_op.cc; `eigen-rows` and groups are ours (weights are "
-                         "stored by group)",
+                         "depthwise_conv_grad_op.cc; `eigen-matmul`, `eigen-rows` and groups are "
+                         "ours (weights are stored by group)",
                          "conv_grad_filter_ops.cc",
                          {Pass::kBackwardWeights}}),
 };

@@ -1,4 +1,4 @@
-// Dropout on the threads of Eigen's pool, as TensorFlow's random numbers are drawn.
+// Dropout on the threads of Eigen's pool. TensorFlow draws its random numbers on such a pool too.
 
 #include "kernels/dropout/loops.h"
 #include "kernels/eigen/kernel.h"
@@ -11,7 +11,7 @@ namespace {
 RangeRunner OnPool(const eigen::Functions& functions, int threads) {
   return [&functions, pool = eigen::SharePool(functions, threads)](
              std::int64_t blocks, const std::function<void(std::int64_t, std::int64_t)>& body) {
-    constexpr double kBytes = 36;   // of four elements: f32 in and out, and a byte of the mask
+    constexpr double kBytes = 36;   // of four elements: f32 in and out, and one byte of mask each
     constexpr double kCycles = 40;  // about the cost of drawing four numbers
     functions.for_ranges(
         pool.get(), blocks, kBytes, kCycles,

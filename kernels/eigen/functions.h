@@ -38,8 +38,8 @@ struct Functions {
                      const void* context);
 
   void (*matmul)(Pool* pool, const MatMul& product);
-  // dst (N, OH, OW, K): image patches contracted with the weights. The patches are not stored
-  // (implicit im2col).
+  // dst (N, OH, OW, K): image patches contracted with the weights, then the epilogue. The patches
+  // are not stored (implicit im2col).
   void (*conv_forward)(Pool* pool, const Convolution& conv, const float* src, const float* weights,
                        const Epilogue& epilogue, float* dst);
   // diff_weights, summed over shards of `images` images; `col` holds (images*OH*OW, R*S*C).
@@ -59,7 +59,7 @@ struct Functions {
                                   const float* weights, float* diff_src);
   void (*depthwise_backward_weights)(Pool* pool, const Convolution& conv, const float* src,
                                      const float* diff_dst, float* diff_weights);
-  // By rows; `partial` holds (threads, R*S*K).
+  // The same, with rows of outputs shared among the threads; `partial` holds (threads, R*S*K).
   void (*depthwise_backward_weights_rows)(Pool* pool, const Convolution& conv, const float* src,
                                           const float* diff_dst, float* partial,
                                           float* diff_weights);
@@ -68,11 +68,12 @@ struct Functions {
                       float* partial, float* dst);
 
   void (*max_pool)(Pool* pool, const Pooling& pooling, const float* src, float* dst);
-  // Finds the maxima again: `maxima` and `places` hold (N, OH, OW, C).
+  // Finds the maxima again: the scratch arrays `maxima` and `places` hold (N, OH, OW, C).
   void (*max_pool_backward)(Pool* pool, const Pooling& pooling, const float* src,
                             const float* diff_dst, float* maxima, std::int64_t* places,
                             float* diff_src);
-  // By rows, whose winners are saved. `winners` (N, OH, OW, C) may be null forward.
+  // Max pooling with rows of outputs (backward: of inputs) shared among the threads. `winners`
+  // (N, OH, OW, C) holds the number of each maximum in its window; it may be null forward.
   void (*max_pool_rows)(Pool* pool, const Pooling& pooling, const float* src, float* dst,
                         std::int32_t* winners);
   void (*max_pool_rows_backward)(Pool* pool, const Pooling& pooling, const float* diff_dst,
@@ -90,12 +91,12 @@ struct Functions {
                              const float* diff_dst, float* diff_src, float* diff_scale,
                              float* diff_shift);
   // Local response normalization: squares times a band matrix, which `norm.scratch` (C, C) holds.
-  // Backward computes the scale again.
+  // Backward computes the scale again and needs no scratch memory.
   void (*lrn)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst);
   void (*lrn_backward)(Pool* pool, const ResponseNorm& norm, const float* src, const float* dst,
                        const float* diff_dst, float* diff_src);
-  // By rows. `scale` (rows, C) is what the backward pass reads; it may be null forward.
-  // `norm.scratch` holds (2 * threads, C).
+  // The same normalization, row by row. Forward writes `scale` (rows, C) for the backward pass;
+  // there it may be null. `norm.scratch` holds (2 * threads, C).
   void (*lrn_rows)(Pool* pool, const ResponseNorm& norm, const float* src, float* dst,
                    float* scale);
   void (*lrn_rows_backward)(Pool* pool, const ResponseNorm& norm, const float* src,
@@ -119,29 +120,31 @@ struct Functions {
                     std::int64_t src_stride, float* dst, std::int64_t dst_stride);
   // dst holds the kept dimensions: (outer, inner), or (middle).
   void (*sum)(Pool* pool, const Reduction& reduction, const float* src, float* dst);
-  // The gradient of sum: copies each element of diff_dst, divided, to all elements that its sum
-  // added.
+  // The gradient of sum: divides each element of diff_dst by the divisor, and copies it to all
+  // elements that its sum added.
   void (*sum_backward)(Pool* pool, const Reduction& reduction, const float* diff_dst,
                        float* diff_src);
-  // (batch, classes).
+  // All tensors are (batch, classes).
   void (*softmax)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
                   float* dst);
   void (*softmax_backward)(Pool* pool, std::int64_t batch, std::int64_t classes,
                            const float* diff_dst, const float* dst, float* diff_src);
-  // losses (batch), one per image. diff_src is the gradient of their mean; it may be null.
+  // src (batch, classes), labels (batch) in [0, classes), losses (batch), one per image. diff_src
+  // is the gradient of their mean; it may be null.
   void (*cross_entropy)(Pool* pool, std::int64_t batch, std::int64_t classes, const float* src,
                         const std::int32_t* labels, float* losses, float* diff_src);
   // dst is src (extents) permuted: dimension i of dst is dimension order[i] of src.
   void (*shuffle)(Pool* pool, const std::int64_t extents[4], const int order[4], const float* src,
                   float* dst);
-  // Images (rows of all images, width, C). Repeats each pixel scale_h times downwards and scale_w
+  // Images (N*H, W, C): `rows` is N*H. Repeats each pixel scale_h times downwards and scale_w
   // times sideways; backward sums over these copies.
   void (*resize)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
                  std::int64_t scale_h, std::int64_t scale_w, const float* src, float* dst);
   void (*resize_backward)(Pool* pool, std::int64_t rows, std::int64_t width, std::int64_t channels,
                           std::int64_t scale_h, std::int64_t scale_w, const float* diff_dst,
                           float* diff_src);
-  // Updates as defined in kernels/sgd/. `momentum` null: without momentum.
+  // Updates as defined in kernels/sgd/. `keep` is SGD's setting of momentum, `momentum` its state
+  // (null: without momentum).
   void (*sgd)(Pool* pool, std::int64_t n, float rate, float keep, float weight_decay,
               const float* gradient, float* weights, float* momentum);
   void (*adam)(Pool* pool, std::int64_t n, const Adam& settings, const float* gradient,

@@ -81,8 +81,8 @@ T GeluTanhArgument(T x) {
   return T{kGeluTanhFactor} * (x + T{kGeluTanhCubic} * x * x * x);
 }
 
-// The columns are the name, the value, the derivative, FLOPs forward and backward, and the
-// parameters with their defaults.
+// The columns are the name, the value, the derivative, FLOPs forward and backward, the number of
+// parameters, and their defaults.
 #define TOPDNN_OF(expression)                                                             \
   []<typename T>([[maybe_unused]] T x, [[maybe_unused]] T a, [[maybe_unused]] T b) -> T { \
     return expression;                                                                    \

@@ -39,7 +39,8 @@ const UnaryFunction* FindUnaryFunction(std::string_view name);
 // derivative has no backward pass. A NaN stays a NaN in the reference and in the loops.
 class UnaryOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1, and for infinite or NaN parameters.
+  // Throws std::invalid_argument for extents below 1, a tensor that is too large, and infinite or
+  // NaN parameters.
   UnaryOp(const UnaryFunction& function, Shape shape, float alpha, float beta);
   // With the default parameters. Throws std::invalid_argument when no row has that name.
   UnaryOp(std::string_view function, Shape shape);

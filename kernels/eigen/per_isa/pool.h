@@ -13,8 +13,8 @@
 
 namespace topdnn::eigen {
 
-// Reuses freed blocks, by sizes rounded up to powers of two. So a kernel's second run uses the
-// blocks of its first. Without it, Eigen's evaluators allocate in every run.
+// Reuses freed blocks, whose sizes are powers of two. So a kernel's second run uses the blocks of
+// its first; Eigen's default allocator would allocate the evaluators' buffers in every run.
 class RecyclingAllocator : public Eigen::Allocator {
  public:
   RecyclingAllocator() = default;
@@ -32,8 +32,8 @@ class RecyclingAllocator : public Eigen::Allocator {
   mutable std::array<Block*, 64> free_ = {};  // lists, indexed by the exponent of the size
 };
 
-// Threads with an OpenMP width of 1 (the width is a setting of each thread). An OpenMP loop inside
-// a contraction must stay on its thread.
+// Threads with an OpenMP width of 1 (the width is a setting of each thread). oneDNN's sgemm inside
+// a contraction uses OpenMP, and must stay on the thread that calls it.
 struct SerialOpenMpThreads : Eigen::StlThreadEnvironment {
   EnvThread* CreateThread(std::function<void()> work);
 };
@@ -41,8 +41,9 @@ struct SerialOpenMpThreads : Eigen::StlThreadEnvironment {
 struct Pool {
   explicit Pool(int width) : threads(width), device(&threads, width, &allocator) {}
 
-  // Calls body(first, end) for ranges that cover [0, n). Runs in parallel when the cost per
-  // element, `cycles` of work and `bytes` of memory traffic, makes that faster.
+  // Calls body(first, end) for ranges that cover [0, n), in parallel when the cost of an index,
+  // `bytes` of memory traffic and `cycles` of work, makes that faster. The calling thread may take
+  // part.
   void For(Index n, double bytes, double cycles,
            const std::function<void(Index, Index)>& body) const {
     device.parallelFor(n, Eigen::TensorOpCost(bytes, 0, cycles), body);

@@ -1,4 +1,4 @@
-// Resize of images (N, H, W, C) to the nearest pixel by whole factors. As in TensorFlow's
+// Nearest-neighbour resize of images (N, H, W, C) by whole factors. As in TensorFlow's
 // ResizeNearestNeighbor, all channels of a pixel are copied at a time.
 
 #include <algorithm>

@@ -3,8 +3,9 @@
 // contractions use.
 //
 // A panel is a plain matrix: a copy, or the block itself where TensorFlow does not copy either
-// (DirectColMajorAccess). It is copied along the contiguous dimension of its source, and an
-// argument of sgemm gives that dimension; TensorFlow transposes a block whose rows are contiguous.
+// (DirectColMajorAccess). A copy keeps the contiguous dimension of its source, and sgemm multiplies
+// it transposed where necessary; TensorFlow transposes a block whose rows are contiguous as it
+// copies it.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
@@ -29,15 +30,16 @@ struct Panel {
 };
 
 // Whether a block of `columns` contiguous columns of `rows` elements, `stride` apart, is read where
-// it is, by TensorFlow's rule: a copy would have the same form, or `uses`, the number of products
-// that read the block, is small.
+// it is, by TensorFlow's rule: if a copy would have the same form, or only one product reads the
+// block, or two read it and it is small. `uses` is the number of these products.
 inline bool ReadsInPlace(Index rows, Index columns, Index stride, Index uses) {
   constexpr Index kFewUses = 2;
   constexpr Index kFewElements = (256 << 10) / sizeof(float);
   return stride == rows || uses == 1 || (uses <= kFewUses && stride * columns < kFewElements);
 }
 
-// Column-major c (m, n) = a (m, k) * b (k, n) + beta * c, on the calling thread.
+// Column-major c (m, n) = alpha * a (m, k) * b (k, n) + beta * c, on the calling thread, whose
+// OpenMP width must be 1.
 inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
                            float beta, float* c, Index ldc) {
   // oneDNN's sgemm is row-major: it computes the transpose.
@@ -61,7 +63,8 @@ void CopyExpression(const Block& block, Index rows, Index columns, float* to) {
   }
 }
 
-// A block of a matrix in memory or of an expression, as described by a contraction's sub-mapper.
+// Packs a block of a matrix in memory or of an expression, as described by a contraction's
+// sub-mapper. `uses` products read it.
 template <typename Index, int kSide, typename Evaluator, typename NoContract, typename Contract,
           int kPacketSize, bool kContiguous, bool kReordered, int kAlignment>
 void Pack(Panel* panel,
@@ -90,7 +93,8 @@ void Pack(Panel* panel,
   panel->transposed = row_stride != 1;
   if (!panel->transposed && ReadsInPlace(rows, columns, column_stride, uses)) {
     panel->data = source;
-    // (The stride of the only column of a source with one line may be 1.)
+    // The stride is below `rows` only for a single column, where it has no effect; sgemm refuses
+    // such a leading dimension.
     panel->leading = std::max(column_stride, rows);
     return;
   }
@@ -180,10 +184,10 @@ struct TensorContractionKernel<float, float, float, Index, OutputMapper, LhsMapp
   const Index row_blocks_, column_blocks_;
 };
 
-// Block sizes for sgemm: Eigen's own choice, with rows and columns rounded up to the unrolling of
-// oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, which both divide 24), and the depth
-// split evenly, in whole vectors of at least 8. The factor for rows and these multiples are
-// TensorFlow's.
+// Block sizes for sgemm: Eigen's own choice, with 1.5 times as many rows. Rows and columns are
+// rounded up to the unrolling of oneDNN's AVX-512 and AVX2 kernels (48 rows; 6 and 8 columns, which
+// both divide 24), and the depth is split evenly, in whole vectors of at least 8 elements. The
+// factor 1.5 and these multiples are TensorFlow's.
 template <typename Index, int kSharding>
 class TensorContractionBlocking<float, float, float, Index, kSharding> {
  public:
