@@ -1,5 +1,6 @@
 // Random changes of training images: the same image looks different in each epoch. The draws depend
-// on the seed, the batch and the image alone, so the number of loader threads does not change them.
+// only on the seed, the batch and the image's place in it, so the number of loader threads does not
+// change them.
 
 #ifndef TOPDNN_DATASETS_AUGMENTATION_H_
 #define TOPDNN_DATASETS_AUGMENTATION_H_
@@ -32,21 +33,23 @@ std::vector<std::string> AugmentationNames();
 // Sets the part of this name. Returns false for an unknown name.
 bool SetAugmentation(std::string_view name, Augmentation& augmentation);
 
-// A vertical and a horizontal shift of an image, in pixels, and whether it is mirrored.
+// Whether an image is mirrored (left and right exchanged), and the shift in pixels after that.
 struct ImageChange {
   std::int64_t down = 0, right = 0;
   bool mirrored = false;
 };
 
-// The change of one image: shifts are uniform in [-4, 4], half of the images are mirrored.
+// The change of one image: with `crop`, shifts uniform in [-4, 4]; with `flip`, half of the images
+// are mirrored.
 ImageChange DrawChange(const Augmentation& augmentation, std::mt19937_64& random);
 
-// Copies the image `from` (C, H, W) with the change to `to`, of the same size; pixels from outside
-// are 0.
+// Copies the image `from` to `to` with the change. Both have `shape` (C, H, W) and do not overlap.
+// Pixels that a shift brings in from outside are 0.
 void ChangeImage(const Shape& shape, std::span<const float> from, const ImageChange& change,
                  std::span<float> to);
 
-// Subtracts the mean, and divides by the standard deviation, which is at least 1 / sqrt(size).
+// Subtracts the mean, and divides by the standard deviation, or by 1 / sqrt(size) if that is
+// larger.
 void NormaliseImage(std::span<float> image);
 
 }  // namespace topdnn

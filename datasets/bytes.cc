@@ -35,8 +35,9 @@ void CheckMagic(const std::filesystem::path& path) {
   }
 }
 
-// Few images shrink to less than a fifth in gzip; MNIST's shrink to 21 %. A damaged head may claim
-// any length, so the memory that is reserved depends on the file's own length, too.
+// An estimate of the decompressed bytes: few images shrink to less than a fifth in gzip, and
+// MNIST's shrink to 21 %. A damaged head may claim any length, so the memory that is reserved
+// depends on the file's own length, too.
 std::size_t LikelyBytes(const std::filesystem::path& path) {
   constexpr std::size_t kRatio = 5;
   std::error_code none;

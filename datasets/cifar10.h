@@ -13,7 +13,8 @@
 
 namespace topdnn {
 
-// Reads the records of all files in order: images of (3, 32, 32), 10 classes. Throws DatasetError.
+// Reads the records of all files in order: images of (3, 32, 32), 10 classes. Throws DatasetError
+// when a file cannot be read (bytes.h), does not consist of whole records, or has a label above 9.
 std::unique_ptr<Dataset> ReadCifar10(std::string name,
                                      const std::vector<std::filesystem::path>& files);
 

@@ -23,7 +23,7 @@ struct DatasetFormat {
   std::string file;  // the file by which a folder is recognised, for messages
   bool (*recognises)(const std::filesystem::path& folder);
   DatasetPair (*open)(const std::filesystem::path& folder);  // throws DatasetError
-  int classes = 0;                                           // 0: only the files say
+  int classes = 0;                                           // 0: known only from the files
 };
 
 class DatasetFormatRegistration {

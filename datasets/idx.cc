@@ -20,8 +20,7 @@ namespace {
 constexpr std::uint32_t kImages = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
-// Far larger than any data set of this format. It limits the memory that a damaged header can ask
-// for.
+// Far more bytes than any data set of this format has. Limits the memory for a damaged header.
 constexpr std::size_t kMax = std::size_t{4} << 30;
 
 std::uint32_t BigEndian(std::span<const unsigned char> bytes, std::size_t at) {
@@ -43,7 +42,8 @@ struct Idx {
 
 constexpr std::size_t HeaderBytes(int rank) { return 4 + 4 * static_cast<std::size_t>(rank); }
 
-// Returns the extents in the header. Their product is at most kMax.
+// Returns the extents in the header. Throws DatasetError for another header, and if the product of
+// the extents is 0 or above kMax.
 std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
                                      std::span<const unsigned char> head, std::uint32_t magic,
                                      int rank) {
@@ -103,8 +103,8 @@ std::unique_ptr<Dataset> ReadIdx(std::string name, const std::filesystem::path& 
     if (classes.values[i] < kClasses) continue;
     throw DatasetError(
         fmt::format("{}: offset {}: label {} is out of range, 0 to {}; download it "
-                    "again",
-                    labels.string(), kLabelHeader + i, classes.values[i], kClasses - 1));
+                    "again, or give a data set of {} classes",
+                    labels.string(), kLabelHeader + i, classes.values[i], kClasses - 1, kClasses));
   }
   return std::make_unique<PixelDataset>(std::move(name), kClasses,
                                         Shape{1, pixels.extents[1], pixels.extents[2]},

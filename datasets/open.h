@@ -20,11 +20,12 @@ inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-
 // or .gz). Throws DatasetError.
 DatasetPair OpenFolder(const std::filesystem::path& folder);
 
-// The number of classes of such a folder, from its format if that says it: then no file is read.
-// Throws DatasetError.
+// The number of classes of such a folder. No file is read if the format fixes the number. Throws
+// DatasetError.
 int ClassesOf(const std::filesystem::path& folder);
 
-// Images of the given shape and classes; see MakeSynthetic.
+// 10,000 training and 1,000 test images of the given shape (C, H, W) and classes; see
+// MakeSynthetic.
 DatasetPair OpenSynthetic(const Shape& image_shape, int classes, std::uint64_t seed);
 
 }  // namespace topdnn

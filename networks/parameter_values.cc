@@ -26,7 +26,7 @@ std::vector<Operand> StatisticsOf(const Op& op) {
   return statistics;
 }
 
-// All values of the graph, by key.
+// All parameters and statistics of the graph, by key.
 std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
   std::map<std::string, Expected> expected;
   for (const GraphNode& node : graph.nodes()) {
@@ -40,7 +40,7 @@ std::map<std::string, Expected> ExpectedValues(const Graph& graph) {
   return expected;
 }
 
-// Adds "3 values are missing: a, b, c" to the report; of many names only the first few.
+// Adds "3 missing: a, b, c" to the report, with at most the first kMaxNamed names.
 void Report(std::string_view what, const std::vector<std::string>& names, std::string& report) {
   if (names.empty()) return;
   constexpr std::size_t kMaxNamed = 8;

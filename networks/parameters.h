@@ -23,20 +23,22 @@ enum class ParameterDraw {
 // Draws every parameter: normal with variance 2 / fan-in (He et al. 2015, "Delving Deep into
 // Rectifiers", equation 10), or the operation's constant. A batch normalization at the end of a
 // residual branch starts with a small scale, so that neither activations nor gradients grow with
-// the depth. The values depend only on the seed, the layer and the parameter, not on backend,
-// layout, type or machine. Also computes prepared parameters.
+// the depth. The values depend only on the seed, the draw, the layer and its place, and the
+// parameter, not on backend or layout, and on the type only by rounding. The plan is allocated.
+// Calls Plan::PrepareParameters at the end.
 void InitializeParameters(const Plan& plan, std::uint64_t seed,
                           ParameterDraw draw = ParameterDraw::kTraining);
-// Draws one of these parameters, row-major. `place` is PlaceOf of its node.
+// Draws one of these parameters, row-major. `place` is the result of PlaceOf for its node.
 std::vector<double> DrawParameter(std::string_view layer, const Parameter& parameter,
                                   std::uint64_t seed, NormPlace place,
                                   ParameterDraw draw = ParameterDraw::kTraining);
-// Finds the place of a batch normalization. In an addition the shortcut is the last source.
+// Finds the place of a batch normalization; kElsewhere for other operations. In an addition the
+// first source is taken for the branch, and the others for shortcuts.
 NormPlace PlaceOf(const Graph& graph, const GraphNode& node);
 
-// `count` values of the standard normal distribution, the same on every machine: Box and Muller
-// 1958 on the 64-bit Mersenne Twister. (The C++ library's distribution may differ between
-// implementations.)
+// `count` values of the standard normal distribution: Box and Muller 1958 on the 64-bit Mersenne
+// Twister. They are the same on every machine, except for the rounding of the C library's log, sin
+// and cos. (The distributions of C++ libraries differ by more.)
 std::vector<double> NormalValues(std::uint64_t seed, std::size_t count);
 
 }  // namespace topdnn

@@ -89,7 +89,7 @@ void Plan::Allocate() {
 }
 
 FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
-  // (a parameter's own layout is never opaque)
+  // (the stored parameters of a prepared layer are never in an opaque layout)
   const auto floats = [this](BufferId buffer) {
     return buffer < 0 ? std::vector<float>()
                       : ToFloat(contents_.buffers[buffer].desc, Data(buffer));
@@ -167,7 +167,7 @@ BufferId Plan::FindByName(std::string_view name) const {
 }
 
 std::vector<double> Plan::Read(BufferId buffer) const {
-  // Parameters in an opaque layout are prepared from row-major ones, so those can be read instead.
+  // Weights in an opaque layout are prepared from row-major ones, so this computes them again.
   for (const PreparedParameters& layer : contents_.prepared) {
     if (layer.prepared_weights != buffer || !contents_.buffers[buffer].desc.layout.is_opaque()) {
       continue;

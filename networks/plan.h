@@ -42,7 +42,7 @@ enum class BufferRole {
   kLabels,
   kActivation,
   kGradient,   // gradient of an activation
-  kSaved,      // by forward for backward, in the backend's format: winners, masks
+  kSaved,      // written by forward for backward, in the backend's format: winners, masks
   kStatistic,  // mean and variance of a batch
   kParameter,
   kParameterGradient,
@@ -61,7 +61,7 @@ struct Buffer {
   // branch in its concatenation.
   BufferId parent = -1;
   std::size_t parent_offset = 0;
-  // The value that Allocate writes to every element (a learning rate).
+  // The value that Allocate writes to every element: a learning rate, 1 for a running variance.
   double initial = 0.0;
 };
 
@@ -97,8 +97,9 @@ struct PlanParameter {
   BufferId value;
   BufferId gradient;  // -1 in inference, and when the loss does not depend on it
   NormPlace place = NormPlace::kElsewhere;  // place of a batch normalization
-  // Training cannot change it: its gradient is zero (networks/cancelled_parameters.h). It is set to
-  // zero, because a kernel would compute rounding errors.
+  // The exact gradient is zero (networks/cancelled_parameters.h), so only weight decay changes the
+  // parameter. No kernel writes to `gradient`, which stays zero: the kernel's result, rounding
+  // errors, goes to another buffer.
   bool cancelled = false;
 };
 
@@ -121,7 +122,7 @@ struct PreparedParameters {
   std::string backend;     // backend of the kernel that reads them
   BufferId weights, bias;  // the stored ones; bias -1: none
   std::optional<Norm> norm;
-  BufferId prepared_weights, prepared_bias;  // what the kernel reads; bias -1: it reads `bias`
+  BufferId prepared_weights, prepared_bias;  // that the kernel reads; bias -1: it reads `bias`
 };
 
 struct PlanContents {
@@ -155,17 +156,19 @@ class Plan {
   // Bytes that Allocate needs: buffers, the kernels' own memory, and shared scratch memory.
   std::size_t bytes() const;
   std::size_t buffer_bytes() const { return transient_bytes_ + persistent_bytes_; }
-  // Bytes of the buffers that share memory: activations and gradients.
+  // Bytes of the memory that buffers share: activations, gradients, and what forward saves.
   std::size_t transient_bytes() const { return transient_bytes_; }
   std::size_t persistent_bytes() const { return persistent_bytes_; }
-  // Bytes of those activations and gradients that are in use while each stage runs: written before
-  // or by it, and read by it or later. Never more than transient_bytes().
+  // By stage, the bytes of those of these buffers that are in use while it runs: written before or
+  // by it, and read by it or later. Never more than transient_bytes().
   const std::vector<std::size_t>& live_bytes() const { return live_bytes_; }
 
-  // Allocates the buffers and prepares every kernel. Does all slow work. Call it once before Run.
+  // Allocates the buffers, zeroed or with their initial values, and prepares every kernel. Does all
+  // slow work. Call it once before Run. Throws std::bad_alloc.
   void Allocate();
-  // Computes the PreparedParameters for all steps. Call it after parameters or running statistics
-  // of an inference plan were written. A training plan has none.
+  // Computes the PreparedParameters, and makes plug-ins load their weights again. Call it after
+  // Allocate, and whenever parameters or running statistics have been written. (A training plan has
+  // no PreparedParameters.)
   void PrepareParameters() const;
 
   // Runs one step: every stage in order, at the plan's width. Does not allocate, lock or throw.
@@ -181,15 +184,18 @@ class Plan {
   T* DataAs(BufferId buffer) const {
     return static_cast<T*>(Data(buffer));
   }
-  // The contents of the buffers that keep their values between steps: parameters, optimizer state,
-  // statistics, counts.
+  // The contents of the persistent buffers: parameters and their gradients, optimizer state,
+  // statistics, counts, inputs, labels and outputs. RestoreState throws std::invalid_argument for a
+  // state of another size.
   std::vector<std::byte> SaveState() const;
   void RestoreState(std::span<const std::byte> state) const;
   // The first buffer with this role. Throws std::out_of_range when there is none.
   BufferId Find(BufferRole role) const;
   bool Has(BufferRole role) const;
+  // The first buffer with this name. Throws std::out_of_range when there is none.
   BufferId FindByName(std::string_view name) const;
-  // A buffer's logical tensor, row-major.
+  // Read and write a buffer's logical tensor, row-major. Write throws std::invalid_argument for an
+  // opaque layout and for another number of elements.
   std::vector<double> Read(BufferId buffer) const;
   void Write(BufferId buffer, std::span<const double> values) const;
   void Write(BufferId buffer, const Tensor& values) const;
@@ -206,7 +212,7 @@ class Plan {
   AlignedMemory persistent_memory_;
 
   void PlaceAll();
-  // That of the first stage that uses the buffer.
+  // The backend of the first stage that uses the buffer. Throws std::out_of_range if none does.
   const std::string& BackendOf(BufferId buffer) const;
   // The values of weights and bias, row-major, that the layer's kernel must read.
   FoldedWeights ValuesOf(const PreparedParameters& layer) const;

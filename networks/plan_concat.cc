@@ -12,7 +12,8 @@ namespace topdnn {
 namespace {
 
 // The byte offset of a part in the whole, when the whole stores the part in one contiguous piece.
-// Otherwise nothing. `first` is the position of the part's first element in the whole.
+// Otherwise nothing. `at` are the offsets of the whole's elements, in row-major order, and `first`
+// is the index of the part's first element in this order.
 std::optional<std::size_t> PlaceIn(const TensorDesc& whole, const std::vector<std::int64_t>& at,
                                    std::int64_t first, const TensorDesc& part) {
   if (part.type != whole.type || part.layout.is_opaque()) return std::nullopt;
@@ -45,8 +46,9 @@ class ConcatPlanner {
   }
 
  private:
-  // Gives the sources memory inside the result if possible. Returns whether the stage is then
-  // unnecessary.
+  // Gives the parts memory inside the whole if possible. Returns whether the stage is then
+  // unnecessary. The parts and the whole are the sources and the result of a concatenation, in the
+  // backward pass their gradients.
   bool RemoveIfInPlace(std::size_t index) {
     const Stage& stage = draft_.stages[index].stage;
     const std::vector<std::int64_t> starts = stage.op->SourcePlaces();
@@ -106,9 +108,9 @@ class ConcatPlanner {
     return uses;
   }
 
-  // Whether both buffers would still hold the same values at every stage as with separate memory.
-  // At most one of them may be used before the concatenation, and if both are used after it,
-  // neither may be written there.
+  // Whether both buffers hold the same values at every stage in shared memory as in separate
+  // memory. At most one of them may be used before the concatenation, and if both are used after
+  // it, neither may be written there.
   bool MayShare(BufferId whole, BufferId part, std::size_t index) const {
     const Uses of_whole = UsesAround(whole, index);
     const Uses of_part = UsesAround(part, index);

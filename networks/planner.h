@@ -33,7 +33,7 @@ struct PlanRequest {
   // is not the best one for the network. Variants that are refused or do not exist are skipped.
   std::map<LayerPass, std::vector<std::string>> variants;
   // Backends for operations that `backend` does not have, in order of preference. Empty: such a
-  // graph is an error.
+  // graph is an error. Reorders do not need it: they also run on oneDNN or on the reference.
   std::vector<std::string> fallback;
   // Limit in bytes for the memory of the plan. 0: no limit.
   std::size_t memory_limit = 0;
@@ -41,16 +41,19 @@ struct PlanRequest {
 
 // Plans an inference step (the graph) or a training step: the graph, softmax cross-entropy of its
 // output (N, classes), the backward passes and the updates. Throws PlanError when no backend has a
-// kernel for a layer, or when the plan needs more than the memory limit.
+// kernel for a layer, when an output is an input that no layer changes, when training has several
+// outputs, an output of another shape or a layer without a backward pass, and when the plan needs
+// more than the memory limit.
 //
 // Layouts: An operation that chooses its layouts (convolution) gets the backend's choice; it uses
 // the existing layout of its source only if the implementation stays the same. An operation that
-// keeps its source's layout (pooling) uses that. The network's input is row-major (NCHW) or
-// channels last (NHWC), as its first consumer chooses. Parameters are stored in the layout of their
-// gradients, so that updates need no reorder. If the forward or the backward-data kernel needs
-// another layout, a reorder stage makes that copy once per step. In bf16 these stages make the
-// working copies of the f32 parameters. An inference plan stores its parameters in the form that
-// its kernels read.
+// keeps its source's layout (pooling) uses that. The first input, if it has four dimensions, is
+// row-major (NCHW) or channels last (NHWC), as its first consumer chooses; other inputs are
+// row-major. In training, parameters are stored in the layout of their gradients, so that updates
+// need no reorder. If the forward or the backward-data kernel needs another layout, a reorder stage
+// makes a copy in it once per step. In bf16 these stages make the working copies of the f32
+// parameters. An inference plan stores a parameter as its kernel reads it, or row-major if the
+// kernel reads a prepared form (PreparedParameters in plan.h).
 std::unique_ptr<Plan> MakePlan(const Graph& graph, const PlanRequest& request);
 
 }  // namespace topdnn

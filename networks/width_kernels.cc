@@ -32,8 +32,9 @@ KernelOrRefusal FittingKernel(const Stage& stage, const KernelRequest& request) 
   return offer;
 }
 
-// With the stage's own request first: an implementation may accept only a layout that it chooses.
-// Then with all layouts settled: for another width the backend may choose others.
+// Tries the stage's own request first, because an implementation may accept only a layout that it
+// chooses itself. Then tries it with all layouts settled, because for another width the backend may
+// choose other layouts.
 KernelOrRefusal KernelFor(const Stage& stage, int threads) {
   KernelRequest request = stage.request;
   request.threads = threads;

@@ -34,22 +34,25 @@ struct ImportOptions {
   bool shapes_of_all = false;  // an input that is not in `shapes` is an error
   // Names of the outputs to compute. Empty: all outputs of the model.
   std::vector<std::string> outputs = {};
-  // Images per step. Absent: the model's number, or `open_batch` if that is open.
+  // Images per step. Absent: the number in the given shape of the first input, otherwise the
+  // model's, or `open_batch` if that is open.
   std::optional<std::int64_t> batch = {};
   std::int64_t open_batch = 1;
-  // The height and width, if the model leaves them open. Refused if it does not.
+  // The height and width, if the model leaves them open. An error if it does not.
   std::optional<std::int64_t> open_size = {};
-  // Whether to drop a softmax at the end: training computes it with the loss.
+  // Whether to drop a softmax at the end of a network with one output: training computes it with
+  // the loss.
   bool drop_final_softmax = false;
   // The model's folder, for weights in other files. Empty: such weights are an error.
   std::string folder = {};
-  // Limit in bytes for reading the model, and for each tensor of the network. 0: no limit.
+  // Limit in bytes for reading the model, for its constants and parameters together, and for each
+  // tensor of the network. 0: no limit.
   std::size_t memory_limit = 0;
 };
 
 struct ImportedOutput {
   std::string name;
-  Shape shape;  // in the model; the graph's may have more dimensions
+  Shape shape;  // in the model; the graph's may have other dimensions, with as many elements
   // In the model; the graph computes it in floating point. Booleans are u8.
   DataType type = DataType::kF32;
 };
@@ -62,8 +65,8 @@ struct ImportedNetwork {
   std::vector<ImportedOutput> outputs;
 };
 
-// Throws OnnxError in one line. For unsupported operations the line lists all of them with their
-// nodes.
+// `bytes` are the contents of the file. Throws OnnxError in one line. For unsupported operations
+// the line lists all of them with their nodes (up to 200).
 ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options);
 
 }  // namespace topdnn

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "kernels/activation/clip.h"
@@ -16,7 +15,8 @@ namespace {
 
 constexpr double kMiddle = 128;  // of u8
 
-// The zero point that the type has for a quantization.
+// The zero point of a quantized value: 128 for uint8 that is kept in the quantization of s8,
+// otherwise 0.
 double ZeroPointOf(const ImportedValue& value) {
   return value.type == kOnnxUint8 && value.quantized->type == DataType::kS8 ? kMiddle : 0;
 }

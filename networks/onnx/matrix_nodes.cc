@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -63,7 +62,7 @@ ImportedValue AddTransposed(NodeImport& node, const ImportedValue& value) {
   return {node.AddLayer(op, {matrix}), op->dst_shape()};
 }
 
-// Adds the bias if it is not a vector, which the inner product adds itself.
+// Adds beta times the constant `bias`, of any shape that broadcasts to the sum.
 ImportedValue AddScaledMatrix(NodeImport& node, const ImportedValue& sum, const ModelTensor& bias,
                               float beta) {
   std::vector<double> values = ValuesOf(bias);
@@ -109,8 +108,8 @@ Shape ShapeAt(const NodeImport& node, std::size_t input) {
   return node.IsConstant(input) ? node.ConstantAt(input).shape : node.SourceAt(input).shape;
 }
 
-// The shape as at least a matrix with `rank` dimensions: a vector is a row of the first source, and
-// a column of the second.
+// The shape with leading extents of 1, up to `rank` dimensions (at least 2). A vector becomes a row
+// as the first source, and a column as the second.
 Shape AsMatrices(const Shape& shape, int rank, bool first) {
   std::vector<std::int64_t> extents = shape.extents();
   if (extents.size() == 1) extents.insert(first ? extents.begin() : extents.end(), 1);
@@ -118,7 +117,7 @@ Shape AsMatrices(const Shape& shape, int rank, bool first) {
   return Shape(std::move(extents));
 }
 
-// A product of the first two inputs, in any number of dimensions.
+// A product of the first two inputs, in up to 12 dimensions. One of them may be constant.
 ImportedValue AddProduct(NodeImport& node) {
   const Shape shapes[] = {ShapeAt(node, 0), ShapeAt(node, 1)};
   const int rank = std::max({shapes[0].rank(), shapes[1].rank(), 2});
@@ -160,8 +159,8 @@ ImportedValue MatrixAt(NodeImport& node, std::size_t input, const char* attribut
   return node.node().Int(attribute, 0) != 0 ? AddTransposed(node, value) : value;
 }
 
-// alpha A B + beta C, where the network computes B. A constant A is transposed twice:
-// A B = (B' A')'.
+// alpha A B, where the network computes B. (The caller adds beta C.) For a constant A it is an
+// inner product between two transpositions: A B = (B' A')'.
 ImportedValue AddGemmOfValues(NodeImport& node, float alpha) {
   const ImportedValue second = MatrixAt(node, 1, "transB");
   ImportedValue product;
@@ -212,7 +211,7 @@ void ImportMatMul(NodeImport& node) {
     node.Produce(AddProduct(node));
     return;
   }
-  // By one constant matrix, all rows of the source are the rows of one matrix.
+  // A source of several matrices becomes one matrix with all their rows.
   InnerProduct product{node.ConstantAt(1), false};
   const std::int64_t outputs = product.weights.shape[1];
   ImportedValue source = node.SourceAt(0);

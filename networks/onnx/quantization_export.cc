@@ -61,8 +61,8 @@ std::string NodeExport::AddDequantized(std::string_view name, DataType type, con
                                        const std::vector<float>& scales) {
   const Shape& shape = real.shape();
   const std::int64_t of_channel = shape.elements() / shape[0];
-  const double most =
-      type == DataType::kS8 ? 127 : 2147483520;  // what s8, and f32 of s32, can hold
+  // For s32, the largest f32 below 2^31.
+  const double most = type == DataType::kS8 ? 127 : 2147483520;
   std::vector<double> integers;
   for (std::int64_t i = 0; i < shape.elements(); ++i) {
     const auto k = static_cast<std::size_t>(i / of_channel);

@@ -1,5 +1,5 @@
-// ScatterElements, ScatterND and Trilu with constant indices: a constant mask tells which elements
-// stay.
+// Scatter, ScatterElements, ScatterND and Trilu with constant indices: a constant mask selects the
+// elements that stay.
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@ namespace topdnn {
 
 namespace {
 
-// The update, by its position in the updates, that replaces each element; -1: it stays.
+// For each element, the position of the update that replaces it; -1: the element stays.
 class Replacements {
  public:
   Replacements(NodeImport& node, const Shape& shape) {
@@ -138,7 +138,8 @@ void ImportScatterNd(NodeImport& node) {
   ProduceReplaced(node, replacements);
 }
 
-// The triangle of the last two dimensions: columns from row + k on, or up to it.
+// A triangle of the last two dimensions. In each row, an upper one has the columns from row + k on,
+// a lower one the columns up to row + k.
 void ImportTrilu(NodeImport& node) {
   const ImportedValue value = node.AnySourceAt(0);
   const int rank = value.shape.rank();
@@ -146,7 +147,7 @@ void ImportTrilu(NodeImport& node) {
   const std::int64_t rows = value.shape[rank - 2], columns = value.shape[rank - 1];
   std::vector<std::int64_t> k = {0};
   if (node.Has(1)) k = IntsOf(node.ConstantAt(1));
-  if (k.size() != 1) throw UnsupportedNode("several k");
+  if (k.size() != 1) throw UnsupportedNode(fmt::format("{} numbers of k, not 1", k.size()));
   const bool upper = node.node().Int("upper", 1) != 0;
   const Shape shape{rows, columns};
   node.ReserveMemory(shape, DataType::kF64);

@@ -10,10 +10,11 @@
 
 namespace topdnn {
 
-// All indices of each dimension.
+// Axes that select all indices of each dimension.
 std::vector<SliceAxis> WholeAxes(const Shape& shape);
 
-// Adds a layer unless the axes select everything.
+// The selected elements: adds a layer unless `axes`, one for each dimension, are WholeAxes.
+// `fill` is for SliceBorder::kFill. Throws std::invalid_argument as SliceOp does.
 ImportedValue AddSlice(NodeImport& node, const ImportedValue& value, std::vector<SliceAxis> axes,
                        SliceBorder border, float fill);
 

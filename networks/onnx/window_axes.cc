@@ -20,7 +20,7 @@ void PadToSame(SpatialAxis& axis, bool upper) {
   axis.pad_after = padding - axis.pad_before;
 }
 
-// Channels and images come before the spatial dimensions.
+// N and C come before the spatial dimensions.
 constexpr int kFirstSpatial = 2;
 
 }  // namespace

@@ -1,5 +1,6 @@
 // MobileNet, 1.0 at 224: Howard et al. 2017, "MobileNets: Efficient Convolutional Neural Networks
-// for Mobile Vision Applications", table 1.
+// for Mobile Vision Applications", table 1. The last depthwise convolution has stride 1, as the
+// table's sizes of 7x7 need; the stride of 2 that the table gives contradicts them.
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // MobileNetV2, 1.0 at 224: Sandler, Howard, Zhu, Zhmoginov and Chen 2018, "MobileNetV2: Inverted
-// Residuals and Linear Bottlenecks", table 2.
+// Residuals and Linear Bottlenecks", table 2. The dropout before the last layer is torchvision's.
 
 #include <fmt/format.h>
 

@@ -14,8 +14,8 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::int64_t kExpansion =
-    4;  // channels of a bottleneck's last 1x1, per channel of its width
+// Channels of a bottleneck's last 1x1 convolution, per channel of its width.
+constexpr std::int64_t kExpansion = 4;
 
 class Builder {
  public:
@@ -40,7 +40,8 @@ class Builder {
   }
 
  private:
-  // The shortcut comes first, so that inference can add it in the last convolution of the branch.
+  // The shortcut is computed before the branch, so that inference can add it in the last
+  // convolution of the branch.
   ValueId Residual(const std::string& name, ValueId from, std::int64_t width, std::int64_t stride) {
     const std::int64_t outputs = block_ == Block::kBasic ? width : kExpansion * width;
     ValueId shortcut = from;

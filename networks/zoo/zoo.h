@@ -25,7 +25,7 @@ struct NetworkOffer {
   std::string variant;  // "v1"; empty for the default
   std::string source;   // the paper or program that defines it
   Shape image;          // default (C, H, W)
-  Shape small;          // smallest image that all layers accept, for checks
+  Shape small;          // a small image that all layers accept, for tests
   std::int64_t classes = 10;
   Graph (*build)(const NetworkSize& size);
 
@@ -35,6 +35,7 @@ struct NetworkOffer {
 
 class NetworkRegistration {
  public:
+  // Throws std::logic_error if a network of this full name is registered already.
   explicit NetworkRegistration(const NetworkOffer& offer);
 };
 
