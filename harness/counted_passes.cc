@@ -16,7 +16,7 @@ void ReadAll(std::span<CounterSource* const> sources, std::uint64_t* raw) {
   }
 }
 
-// The same with a reading of every source at each boundary.
+// Runs the stages, with a reading of every source before each stage and after the last.
 void RunCounted(std::span<const TimedStage> stages, std::span<CounterSource* const> sources,
                 std::size_t slots, std::uint64_t* raw) {
   for (const TimedStage& stage : stages) {
@@ -33,8 +33,8 @@ std::size_t SlotsOf(std::span<CounterSource* const> sources) {
   return slots;
 }
 
-// What a reading of a source adds to the counts, per event: for all threads together, and for each
-// thread.
+// The counts that a reading of a source adds itself, per event: for all threads together, and for
+// each thread.
 struct ReadingCosts {
   std::vector<double> all;
   std::vector<std::vector<double>> threads;
@@ -116,7 +116,7 @@ class PassCounter {
       loop.Finished();
     }
     samples_.cancelled = loop.cancelled();
-    // If cancelled, the counts of later passes stay absent.
+    // If a later pass is cancelled, the counts of its missing iterations stay absent.
     if (pass == 0 || !samples_.cancelled) rows_ = loop.done();
     for (StageSamples& stage : samples_.stages) Resize(stage);
     Resize(samples_.step);
@@ -136,7 +136,7 @@ class PassCounter {
     samples.counts.resize(static_cast<std::size_t>(rows_) * samples_.events.size(), AbsentCount());
   }
 
-  // The counts of one region in iteration `row`, excluding those of the `readings` within it.
+  // Stores the counts of one region in iteration `row`, without those of its `readings` readings.
   void Fold(const std::vector<Reader>& active, std::size_t pass, std::size_t row,
             const std::uint64_t* before, const std::uint64_t* after, double readings,
             StageSamples& into) {

@@ -31,7 +31,7 @@ struct EventCount {
 
 // The counts of one thread, from a source that counts each thread separately.
 struct ThreadCounts {
-  int thread = 0;                  // 0: the reading thread; then the others in the kernel's order
+  int thread = 0;                  // 0: the reading thread; then the others by thread id
   std::vector<EventCount> counts;  // one per event
 };
 
@@ -74,12 +74,13 @@ std::vector<EventCount> FoldCounts(std::span<const std::uint64_t> before,
 
 // One event over several threads: the sum of the counts, and the share of the threads' time during
 // which the event was on a counter. A thread that did not run adds nothing. A thread whose counter
-// never ran, or went backwards, makes the count absent.
+// never ran, or went backwards, makes the count absent. Absent when no thread ran.
 EventCount SumOverThreads(std::span<const CounterReading> before,
                           std::span<const CounterReading> after);
 
-// The same for an event that counts only on cores of another type: a thread whose counter never ran
-// was not there. Absent when no thread was there.
+// The same for an event that counts only on cores of another type. A thread whose counter never ran
+// was not on these cores and adds only time, so the running fraction is the share of the threads'
+// time on these cores. Absent when no thread was there.
 EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
                                  std::span<const CounterReading> after);
 
@@ -104,7 +105,8 @@ EventCount WithoutReadings(const EventCount& count, double cost, double readings
 // was counted.
 EventCount MeanCount(std::span<const EventCount> per_iteration);
 
-// The sums from which MeanOfSum computes the mean, for series that are not kept.
+// The same for series that are not kept: AddCount adds to a sum that begins as AbsentCount(), and
+// MeanOfSum divides it.
 void AddCount(const EventCount& more, EventCount& sum);
 EventCount MeanOfSum(const EventCount& sum, std::int64_t iterations);
 

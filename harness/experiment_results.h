@@ -18,16 +18,16 @@ struct WidthResult {
   // 95 %: the part of the work that runs on one thread, if all other work is divided evenly (Karp
   // and Flatt, "Measuring Parallel Processor Performance", CACM 33(5), 1990). In [0, 1].
   Interval serial_share;
-  std::string doubt;  // what else differs between the numbers of threads; or empty
+  std::string doubt;  // what else differs between the numbers of threads; empty: nothing
 };
 
-// The same work beside threads on other CPUs that read from memory or from the last cache.
+// The same work beside readers: threads on other CPUs that read from memory or from the last cache.
 struct BandwidthResult {
   std::string resource;  // "dram" or "llc"
-  // The most that these threads took, as a share of the rate that they reach alone.
+  // The rate of the strongest readers, as a share of the rate that they reach alone.
   double taken = 0;
-  Interval slowdown;  // 95 %: the time beside the most over the time beside none
-  Interval slope;     // 95 %: the relative growth of the time, if the whole rate were taken
+  Interval slowdown;  // 95 %: the time beside the strongest readers over the time without any
+  Interval slope;     // 95 %: the relative growth of the time, extrapolated to the whole rate taken
 };
 
 }  // namespace topdnn

@@ -59,7 +59,7 @@ bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
 
 namespace {
 
-// CTR_EL0.DminLine: the smallest line of all data caches, as a power of two of words (Arm ARM,
+// CTR_EL0.DminLine: log2 of the 4-byte words in the smallest line of all data caches (Arm ARM,
 // D19.2.34). Linux lets programs read it and clean and invalidate lines.
 std::size_t LineBytes() {
   std::uint64_t type = 0;

@@ -92,7 +92,7 @@ void AddGroups(std::span<const StageSamples> samples, Report& report) {
     }
     report.groups.push_back(std::move(group));
   }
-  // Below the rounding of the sums there is none.
+  // A remainder below the rounding error of the sums is 0.
   const double step = MedianOf(report.step).value_or(0);
   if (report.remainder_seconds && std::abs(*report.remainder_seconds) < 1e-9 * step) {
     report.remainder_seconds = 0;

@@ -18,8 +18,8 @@ namespace topdnn {
 // "backward" for each backward pass, otherwise the pass.
 std::string GroupOfPass(std::string_view pass);
 
-// Pure: for each of `iterations`, the sum over the stages that `belongs` accepts, in the given
-// series. A stage with fewer iterations adds to the iterations that it has.
+// Pure: for each of `iterations`, the sum of the given series over the stages that `belongs`
+// accepts. A stage with fewer iterations adds to the iterations that it has.
 std::vector<double> SumsPerIteration(std::span<const StageSamples> stages,
                                      const std::function<bool(std::size_t stage)>& belongs,
                                      std::vector<double> StageSamples::*series,

@@ -8,8 +8,8 @@
 
 namespace topdnn {
 
-// The parts between these characters, also empty ones. An empty text has one, which is empty. The
-// parts are views of the text.
+// The parts between these characters, empty ones included. An empty text has one part, which is
+// empty. The parts are views of the text.
 std::vector<std::string_view> SplitText(std::string_view text, std::string_view separators);
 
 }  // namespace topdnn

@@ -44,7 +44,7 @@ bool ExecutesFewer(const Record& record) {
   return record.implementation.find("wino") != std::string::npos;
 }
 
-// The share of the ceiling, if it contradicts the ceiling.
+// The share of the ceiling, if it shows that the ceiling is too low.
 std::optional<double> ExcessiveShare(const Record& record) {
   const std::optional<double> share = record.PeakFraction();
   if (!share || *share <= kMaxPeakFraction) return std::nullopt;
@@ -106,7 +106,7 @@ void JudgeGroups(Report& report) {
   }
 }
 
-// The times by regime are compared with each other, so each of them must hold.
+// The times by regime are compared with each other, so all of them must be undisturbed.
 void JudgeRegimes(const Evidence& evidence, Report& report) {
   const Record& step = report.step;
   if (step.status == Status::kOk && evidence.isolated.status == Status::kOk) return;

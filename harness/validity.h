@@ -6,11 +6,12 @@
 //
 //   time           of a result that is wrong: removed; of a step of 0 s: INVALID, removed
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
-//                  DEGRADED: so is the record
+//                  DEGRADED: the record is DEGRADED, too
 //   share of peak  above kMaxPeakFraction: the record is INVALID, and so is the ceiling, which no
-//                  record keeps
+//                  record keeps; of Winograd without counted operations: only removed
 //   groups         a share above kMaxPeakFraction, or of stages without a ceiling: removed
-//   roofs          of a ceiling that is not OK: removed; a region above all of them: no roofline
+//   roofs          of a ceiling that is not OK: removed; a region above the roof of memory: that
+//                  roof does not apply; above another roof, or INVALID or worse: no roofline
 //   bounds         of a record that is not OK: removed
 //   regimes        times by regime of a disturbed run: removed, and one note says so
 //   notes          that are derived from a step, isolated times or a ceiling that do not hold:

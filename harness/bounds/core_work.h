@@ -12,8 +12,9 @@
 
 namespace topdnn {
 
-// Sums over all threads. `instructions` and `predicted_branches` exclude the OpenMP runtime's own
-// instructions (starting teams, waiting), because their number changes from run to run.
+// Sums over all threads, except `code_bytes`. `instructions` and `predicted_branches` exclude the
+// OpenMP runtime's own instructions (starting teams, waiting), because their number changes from
+// run to run.
 struct CoreWork {
   double instructions = 0;
   double slow_instructions = 0;     // those that may take long: divisions, gathers, ...
@@ -26,10 +27,10 @@ struct CoreWork {
   std::array<double, kFpWidths> fp = {};  // as FP_ARITH_INST_RETIRED counts
   double loads = 0, stores = 0;
   double load_bytes = 0, store_bytes = 0;
-  double code_bytes = 0;  // distinct code that was executed
+  double code_bytes = 0;  // distinct code that was executed, once for all threads
 };
 
-// From the events of the source `exact`; absent if one of them is.
+// From the events of the source `exact`; absent if one of them is absent.
 std::optional<CoreWork> CoreWorkOf(const std::map<std::string, std::optional<double>>& events);
 
 }  // namespace topdnn

@@ -5,9 +5,9 @@
 //
 // A rate measured next to a neighbour is too low, and a cost too high. So the lower ends use no
 // measured rate, only the pipeline of the CPU's Top-Down table. Two measured costs are used for
-// upper ends, and only if they exceed the manual's: a misprediction and one link of a chain. The
-// rates measured before and after the run are a check: if they spread, differ, or contradict the
-// table or the run, there are no bounds.
+// upper ends, and only if they exceed the assumed ones: a misprediction and one link of a chain.
+// The rates measured before and after the run are a check: if they spread, differ, or contradict
+// the table or the run, there are no bounds.
 //
 // - Retiring. A slot retires one instruction, or two fused ones. Each documented fusion contains a
 //   conditional branch, a no-operation, a move between registers or a division (Intel 248966, AMD
@@ -24,17 +24,19 @@
 //   ASSUMED: no machine clears (memory order, self-modifying code, assists for denormals). Their
 //   limit would be one per load, which bounds nothing.
 //
-// - Frontend_Bound, upper end. It exists only if the code fills less than half of the micro-op
-//   cache and of the first-level cache. The micro-op cache then delivers a window of 32 bytes per
-//   cycle (Skylake's, the smallest) and loses at most kBubble cycles at a taken branch, and each
-//   line of code may come from memory once.
+// - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
+//   and of the first-level instruction cache. The micro-op cache then delivers a window of 32 bytes
+//   per cycle (Skylake's, the smallest), of which only the cycles beyond those of retiring count.
+//   It loses at most kBubble cycles at a taken branch, and each line of code may come from memory
+//   once per thread.
 //
 // - Core_Bound.
 //   - Lower end: a cycle in which the floating-point units, the loads or the stores work at the
 //     table's full rate is neither a stall on memory nor empty. Its slots may still retire, or be
 //     lost to branches or to the front end, so the upper ends of these are subtracted. The lower
 //     end therefore exists only if Frontend_Bound has an upper end.
-//   - Upper end: one chain through all instructions, with data in L1.
+//   - Upper end: one chain through all instructions, with data in L1, and kSlowCycles for each that
+//     may take long.
 //
 // - Memory_Bound is the remainder.
 //   - Lower end: what the upper ends of the other nodes leave, minus kUnseen, the share of the time
@@ -74,7 +76,7 @@ struct CoreTime {
   double seconds = 0;
   int threads = 1;
   double hertz_low = 0, hertz_high = 0;  // of the core's clock, around the run
-  double instruction_cache = 0;          // bytes of L1; 0: not known
+  double instruction_cache = 0;          // bytes of L1 for instructions; 0: not known
   // Bytes that no cache can hold, and the measured bandwidth for them; 0: not known. They explain
   // an interval, but are no bound: computing may overlap the transfer.
   double memory_bytes = 0;
@@ -99,11 +101,11 @@ std::string WhyRatesAreUnusable(const CoreRates& rates, const CorePipeline& pipe
 BoundsOrReason BoundTopdown(const CoreWork& work, const CoreTime& time,
                             const CorePipeline& pipeline, const CoreRates& rates);
 
-// What the counts alone say about an undisturbed run, from a run that other work may have
-// disturbed. Its fastest time is at least the undisturbed time, so the undisturbed run retired at
-// least this share of its slots. `time.seconds` is that fastest time. Retiring has this lower end;
-// Core_Bound is only what it leaves. Both clock readings may be too low by kUnseen. Empty if the
-// slots or the clock are not known.
+// Bounds of an undisturbed run, from the counts of a run that other work may have disturbed.
+// `time.seconds` is the fastest time of that run, which is at least the undisturbed time. So the
+// instructions over the slots in that time are a lower end of Retiring, and Core_Bound is at most
+// the rest. The clock readings are assumed to be at most kUnseen too low. Empty if the slots, the
+// clock or the time are not known.
 TopdownBounds BoundDisturbed(const CoreWork& work, const CoreTime& time,
                              const CorePipeline& pipeline);
 

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// The conditions on which perf_event_open's errors depend.
+// The conditions that distinguish the causes of perf_event_open's errors.
 struct PerfSurroundings {
   int paranoid = 2;               // kernel.perf_event_paranoid
   bool seccomp_filtered = false;  // the process runs under a seccomp filter
@@ -19,7 +19,7 @@ struct PerfSurroundings {
   bool capable = false;           // CAP_PERFMON or CAP_SYS_ADMIN is effective
   bool container = false;         // the process runs in a container
   bool watchdog = false;  // kernel.nmi_watchdog: the NMI watchdog uses a counter of every CPU
-  static PerfSurroundings Here();
+  static PerfSurroundings Here();  // of this process, read anew
 };
 
 // A CPU's events belong to threads. The memory controllers' events belong to whole sockets, and

@@ -40,7 +40,8 @@ struct PerfScope {
   static PerfScope Cpu(int cpu) { return {.thread = -1, .cpu = cpu, .modes = PerfModes::kAll}; }
 };
 
-// The result of opening. `error`: 0, or the errno of the event at `member`.
+// The result of opening. `error`: 0, or the errno of the event at `member`; EINVAL if there is no
+// event.
 struct OpenOutcome {
   int error = 0;
   std::size_t member = 0;
@@ -61,7 +62,8 @@ class PerfGroup {
   // Reads without a system call from now on if possible (see user_read.h): for a group of the
   // calling thread whose pages the kernel maps and marks as readable. Never with slots or a metric
   // of PERF_METRICS: the kernel computes these when it reads, and reading the register directly
-  // would mix two units. Returns false if readings still use system calls.
+  // would mix two units. Returns false if readings still use system calls. Changes slots(). Call it
+  // once after Open.
   bool MapForUser();
 
   // Number of elements that ReadRaw writes.
@@ -88,7 +90,7 @@ class PerfGroup {
 enum class TrialVerdict {
   kCounts,
   kRefused,      // Open failed: the outcome says where and why
-  kNeverRuns,    // opens, but its time running stays 0: other users hold the counters
+  kNeverRuns,    // opens, but has no counter (others hold them), or cannot be read
   kMultiplexed,  // runs part of the time
 };
 

@@ -40,10 +40,13 @@ class PerfSource final : public CounterSource {
   const std::vector<std::string>& events() const override { return events_; }
   std::size_t passes() const override { return plan_.passes.size(); }
   std::size_t pass_of(std::size_t event) const override { return pass_of_[event]; }
+  // If an event of the pass cannot be opened on every thread, all counts of the pass are absent,
+  // with the reason.
   void Begin(std::size_t pass) override;
   void End() override;
   std::size_t slots() const override;
   void Read(std::uint64_t* raw) noexcept override;
+  // Both need the groups of the readings: call them before End.
   std::vector<EventCount> Fold(std::span<const std::uint64_t> before,
                                std::span<const std::uint64_t> after) const override;
   std::vector<ThreadCounts> FoldThreads(std::span<const std::uint64_t> before,
@@ -52,7 +55,7 @@ class PerfSource final : public CounterSource {
  private:
   // A thread's group for the pass, and one for each event on another core type.
   using Worker = std::vector<std::unique_ptr<PerfGroup>>;
-  // The counts of one event between two readings, one per thread.
+  // One event's readings before and after a region, one of each per thread.
   struct Readings {
     std::vector<CounterReading> before, after;
   };

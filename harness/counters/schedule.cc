@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kNone = ~std::size_t{0};
 
-// Augmenting paths (Kuhn): gives `event` a counter, moving others if needed.
+// Augmenting paths (Kuhn): gives `event` a counter, and moves other events if needed.
 bool Assign(std::span<const SchedulableEvent> events, std::size_t event, std::size_t counters,
             std::vector<std::size_t>& owner, std::vector<bool>& tried) {
   for (std::size_t c = 0; c < counters; ++c) {
@@ -22,8 +22,9 @@ bool Assign(std::span<const SchedulableEvent> events, std::size_t event, std::si
   return false;
 }
 
-// The same for events that take two neighbouring counters: tries every placement of them, with a
-// matching of the other events over the remaining counters. There are at most a few such events.
+// Whether all events fit on the counters that are not `taken`: tries every placement of the paired
+// events, with a matching of the single ones over the remaining counters. There are only a few
+// paired events.
 bool FitsAround(std::span<const SchedulableEvent> events, std::span<const std::size_t> single,
                 std::span<const std::size_t> paired, std::vector<bool>& taken) {
   if (!paired.empty()) {

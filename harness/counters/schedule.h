@@ -16,8 +16,9 @@ struct SchedulableEvent {
   std::string name;
   std::uint64_t counters = ~std::uint64_t{0};  // bit i: general counter i can count it
   bool fixed = false;                          // has a dedicated counter (cycles, slots, metrics)
-  // Takes an even counter and the odd one after it: AMD's events of more than 15 counts per cycle,
-  // which the kernel combines with the Merge event (AMD PPR, "Large Increment per Cycle Events").
+  // It takes an even counter and the odd one after it: AMD's events of more than 15 counts per
+  // cycle, which the kernel combines with the Merge event (AMD PPR, "Large Increment per Cycle
+  // Events").
   bool paired = false;
 };
 
@@ -27,16 +28,17 @@ struct CounterPass {
 
 struct CounterSchedule {
   std::vector<CounterPass> passes;
-  std::vector<std::size_t> impossible;  // not countable by any counter of this PMU
+  std::vector<std::size_t> impossible;  // no counter is possible beside the common events
 };
 
-// Whether each of `events` can have its own general counter among `counters` (up to 64): a
-// matching.
+// Whether the events at the indices `chosen` can all be counted at once with `counters` general
+// counters (up to 64): a matching. Fixed events take no general counter, paired ones take two.
 bool FitsAtOnce(std::span<const SchedulableEvent> events, std::span<const std::size_t> chosen,
                 std::size_t counters);
 
 // Packs in the given order, first fit. `common` events (the cycles or slots that every formula
-// divides by) are repeated in every pass, so that ratios are computed within one pass.
+// divides by) are repeated in every pass, so that ratios are computed within one pass. If they do
+// not fit at once, every event is impossible.
 CounterSchedule PlanPasses(std::span<const SchedulableEvent> events, std::size_t counters,
                            std::span<const std::size_t> common);
 

@@ -20,9 +20,11 @@ struct SysfsPmu {
   std::string name;        // "cpu_core", "uncore_imc_0"
   std::uint32_t type = 0;  // perf_event_attr.type
   std::filesystem::path folder;
-  std::vector<int>
-      cpus;  // of its cores; for a PMU outside the cores: one per socket, to open events on
-  bool of_core_type = false;  // the PMU of one type of cores among several
+  // Of its cores (file `cpus`), or for a PMU outside the cores: one per socket, to open events on
+  // (file `cpumask`). Empty if there is neither file, as for the only PMU of Intel's and AMD's
+  // cores.
+  std::vector<int> cpus;
+  bool of_core_type = false;  // lists its cores: the PMU of one core type, maybe the only type
 };
 
 // Sorted by name. PMUs without a type are omitted; empty if there is no folder.
@@ -38,8 +40,9 @@ std::vector<int> ParseCpuList(std::string_view text);
 // lowest first. Absent for another field or a value with too many bits. Pure.
 std::optional<std::uint64_t> PlaceBits(std::string_view format, std::uint64_t value);
 
-// perf_event_attr.config of "event=0x04,umask=0x03", by the PMU's format, or by the fields of
-// Intel's core PMUs if it lists none. Absent for a term that cannot be placed.
+// perf_event_attr.config of "event=0x04,umask=0x03", by the PMU's format. An event, umask or cmask
+// that the format does not list is placed as on Intel's core PMUs. Absent for a term that cannot be
+// placed.
 std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::filesystem::path& pmu);
 
 }  // namespace topdnn

@@ -45,7 +45,7 @@ bool HasShadowStack() {
   return syscall(SYS_arch_prctl, kShadowStackStatus, &features) == 0 && (features & 1) != 0;
 }
 
-// Sums distinct code and branches over all threads.
+// Counts distinct code once for all threads, and the rarer direction of each branch.
 void Summarize(const std::vector<Context*>& contexts, ExactCounts* counts) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> touched;
   std::unordered_map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> branches;
@@ -135,7 +135,8 @@ ExactCounts SumOf(const std::vector<Context*>& contexts) {
   return counts;
 }
 
-// The calling thread's context; null with a reason in `*why`.
+// The context of the thread that counts: one per process, because only one count runs at a time.
+// Null with a reason in `*why` if the system refuses its memory.
 Context* MainContext(std::string* why) {
   static std::string reason;
   static Context* const context = NewContext(&reason);

@@ -22,19 +22,20 @@ namespace topdnn {
 class ExactCounter {
  public:
   enum class Width {
-    kAsIs,    // the OpenMP team that the region asks for
+    kAsIs,    // the OpenMP team that the region starts
     kSingle,  // one OpenMP thread during the counted pass; sets `width_forced`
   };
 
-  // Whether this machine and build can count, and if not, why.
+  // Whether this machine and build can count, and if not, why. The first call makes a trial in a
+  // child process (fork).
   static Availability Probe();
 
   // Runs function(argument) once and counts from its first instruction to its return. An exception
   // passes through after the process state is restored; its count is lost. Only one count can run
-  // in a process: a nested call throws std::logic_error, and so does a call where Probe() fails.
+  // in a process: throws std::logic_error if one is running, on any thread, or if Probe() fails.
   static ExactCounts Count(void (*function)(void*), void* argument, Width width = Width::kAsIs);
 
-  // The same for any callable. The call itself adds one function and is counted.
+  // The same for any callable. The count includes the function that calls it.
   template <class Callable>
   static ExactCounts Count(Callable& callable, Width width = Width::kAsIs) {
     return Count([](void* c) { (*static_cast<Callable*>(c))(); }, std::addressof(callable), width);

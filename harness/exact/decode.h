@@ -31,12 +31,12 @@ enum class Flow {
   kReturn,
   kSystemCall,
   kTileConfiguration,  // ldtilecfg, tilerelease: changes what tile instructions count
-  kUnknown,            // cannot be decoded, or its target cannot be followed
+  kUnknown,            // cannot be decoded, or cannot be translated
 };
 
 // What an instruction overwrites completely without reading it: a general register except rsp and
-// r12, by its number (0: rax), or the flags CF PF AF ZF SF OF. It may be used freely before the
-// instruction.
+// r12, by its number (0: rax), or the flags CF PF AF ZF SF OF. Inserted code may change it before
+// the instruction.
 enum { kNothing = -1, kFlags = 16 };
 
 struct Instruction {
@@ -46,18 +46,21 @@ struct Instruction {
   Flow flow;
   std::uint64_t target;  // of a direct branch, or of a memory operand relative to RIP
   bool rip_relative;
-  bool rep, tile;             // bytes: per iteration; depend on the tile configuration
+  bool rep;                   // `load` and `store` are per iteration
+  bool tile;                  // `load` and `store` are 0: they depend on the tile configuration
   bool reads, writes;         // memory
   std::uint32_t load, store;  // bytes; masked lanes in full
-  int overwrites;
+  int overwrites;             // kNothing, kFlags or a register's number
 
   std::uint64_t end() const { return address + raw.length; }
 };
 
-// Decodes the instruction at `address` and reads no byte after it. Does not allocate or throw.
+// Decodes the instruction at `address` and reads no byte after it. If it cannot be decoded,
+// raw.length is 0 and the flow kUnknown. Does not allocate or throw.
 void Decode(std::uint64_t address, Instruction* instruction) noexcept;
 
-// Adds one execution to `tally`, without the dynamic parts: rep iterations, branches taken, tiles.
+// Adds one execution to `tally`, without the parts that depend on data: the bytes of rep
+// iterations, branches taken, tiles.
 void Classify(const Instruction& instruction, Tally* tally) noexcept;
 
 // The general registers named by the operands from `first` on, in any width: bit 0 is rax.

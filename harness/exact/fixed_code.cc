@@ -18,8 +18,8 @@ void EmitFixedCode(Context* c) noexcept {
   c->resume_code = AddressOf(c->code);
   e.Load(kRax, &c->registers[kRax]);
   e.JumpThrough(&c->go_to);
-  // The look-up runs when the target differs from the previous one. rax holds minus the previous
-  // target, rcx the sum of that and the new target. Both registers are spilled.
+  // The look-up runs if the target differs from the previous one. rax holds minus the previous
+  // target, and rcx the new target minus the previous one. Both registers are spilled.
   const auto restore = [&] {
     e.Load(kRax, &c->spill[0]);
     e.Load(kRcx, &c->spill[1]);

@@ -66,8 +66,8 @@ void Uncount(Context* c, std::uint64_t address, std::uint64_t end) {
   if (IsTeamRuntime(start)) c->counts->openmp_instructions -= rest.instructions;
 }
 
-// Corrects a branch that was counted as taken once too often and was not taken `not_taken` times
-// more.
+// Takes back one taken execution of the branch, and adds `not_taken` executions that were not
+// taken.
 void CorrectBranch(Context* c, std::uint64_t address, std::uint64_t not_taken) {
   c->counts->conditional_taken -= 1;
   if (c->branches.count < kMaxItems) c->branches.Add({address, ~std::uint64_t{0}, not_taken});
@@ -81,7 +81,7 @@ void CorrectCounts(Context* c, const Mark& mark, std::uint64_t rcx) {
   const bool begun = block != nullptr && (mark.whole || mark.address != block->start);
   if (!begun) {
     if (block != nullptr && mark.counted) --c->counters.items[block->counter];
-    // The code after the branch is entered again by a path that does not count the branch.
+    // Execution continues at the code after the branch by a path that does not count the branch.
     if (mark.branch != 0 && (block != nullptr || !mark.counted)) {
       CorrectBranch(c, c->sites.items[mark.branch - 1].address, 1);
     }
@@ -180,7 +180,9 @@ bool LeaveOnSignal(Context* c, State* state) {
 bool Defer(Context* c, int signal, siginfo_t* info, ucontext_t* saved) noexcept {
   if (c == nullptr || c->busy == 0) return false;
   State state(c, saved);
-  // (a second signal comes before the first one's OnSignal blocks it: the first is deferred, too)
+  // A second signal may arrive before the first one's OnSignal blocks signals. Then `saved` is the
+  // state in OnSignal, and the frame on its stack has the state at the first signal. Both signals
+  // are deferred.
   const bool second = state.In(TopdnnExactOnSignal, TopdnnExactOnSignalBlocked);
   const State found(c, second ? PointerTo<ucontext_t>(state.Get(kRsp) + 8) : saved);
   if (found.In(TopdnnExactSlowPath, TopdnnExactBlocked) ||
@@ -193,7 +195,7 @@ bool Defer(Context* c, int signal, siginfo_t* info, ucontext_t* saved) noexcept 
   c->deferred = 1;
   if (!second) std::memcpy(&c->mask, &saved->uc_sigmask, sizeof c->mask);
   std::memset(&saved->uc_sigmask, 0xff, sizeof c->mask);
-  // (the code that leaves the dispatcher may already have read `deferred`, so it reads it again)
+  // The code that leaves the dispatcher may already have read `deferred`: it starts again.
   if (state.In(TopdnnExactLeave, TopdnnExactMask)) state.GoTo(AddressOf(TopdnnExactLeave));
   return true;
 }

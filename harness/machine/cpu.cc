@@ -1,7 +1,6 @@
 #include "harness/machine/cpu.h"
 
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <string_view>
 

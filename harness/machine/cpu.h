@@ -12,13 +12,13 @@
 namespace topdnn {
 
 struct Cpu {
-  std::string vendor;             // "GenuineIntel", "AuthenticAMD", "Arm"
-  std::string brand;              // as the CPU reports it
+  std::string vendor;  // "GenuineIntel", "AuthenticAMD", "Arm"; empty: another Arm vendor
+  std::string brand;   // as the CPU reports it; on Arm the microarchitecture
   std::string microarchitecture;  // "zen4", "sapphire_rapids", "neoverse_v1"; empty: unknown
-  int family = 0;                 // displayed family and model, as lscpu shows them
+  int family = 0;                 // displayed family and model, as lscpu shows them; Arm: 8, part
   int model = 0;
   int stepping = 0;
-  std::string hypervisor;      // "KVM", "VMware"; empty: none
+  std::string hypervisor;      // "KVM", "VMware"; empty: none, or not known (Arm)
   bool invariant_tsc = false;  // ticks at one rate in every power state, on all cores alike
 };
 
@@ -28,7 +28,7 @@ Cpu IdentifyX86(const CpuidLeaves& leaves);
 // From Arm's main identification register MIDR_EL1 (Arm ARM, D19.2). Pure.
 Cpu IdentifyArm(std::uint64_t midr);
 
-// The CPU this thread runs on.
+// The CPU on which this thread runs; on Arm CPU 0.
 Cpu IdentifyCpu();
 
 }  // namespace topdnn

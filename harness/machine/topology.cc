@@ -60,7 +60,7 @@ std::vector<Cache> ReadCaches(hwloc_topology_t topology) {
 }
 
 // The caches that the C library reports for the CPU it runs on. It does not report which CPUs share
-// them.
+// them, so all CPUs are assumed to share level 3, and none the levels below.
 std::vector<Cache> CachesOfLibrary(int cpus) {
   struct Level {
     int number;
@@ -83,8 +83,9 @@ std::vector<Cache> CachesOfLibrary(int cpus) {
   return caches;
 }
 
-// Without hwloc, which repeats the call for the affinity mask in an endless loop until it succeeds
-// (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus).
+// Does not use hwloc, which repeats the call for the affinity mask in an endless loop until it
+// succeeds (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus). Each CPU is assumed to
+// be a core.
 Topology TopologyWithoutAffinity(const CpuSet& set) {
   Topology topology;
   topology.packages = 1;
@@ -97,7 +98,7 @@ Topology TopologyWithoutAffinity(const CpuSet& set) {
   return topology;
 }
 
-// The allowed CPUs of each object of a type.
+// The allowed CPUs of each object of a type; objects without any are omitted.
 std::vector<std::vector<int>> AllowedBelow(hwloc_topology_t topology, hwloc_obj_type_t type,
                                            const std::vector<int>& allowed) {
   std::vector<std::vector<int>> found;
@@ -160,8 +161,7 @@ int LastCacheLevel(const Topology& topology) {
 }
 
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine) {
-  // The largest per logical CPU of parts sold without virtualisation is about 6 MiB (stacked
-  // caches: 96 MiB under 16 threads).
+  // The largest per logical CPU of desktop parts: stacked caches of 96 MiB for 12 threads.
   constexpr std::int64_t kBelievablePerCpu = std::int64_t{8} << 20;
   const int level = LastCacheLevel(topology);
   const Cache* cache = FindCache(topology, level);

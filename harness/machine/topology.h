@@ -1,5 +1,5 @@
-// Caches, cores and the CPUs that this process may use. From hwloc, which supports every
-// architecture.
+// Caches, cores and the CPUs that this process may use: from hwloc, or from the C library if the
+// affinity mask cannot be read.
 
 #ifndef TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
 #define TOPDNN_HARNESS_MACHINE_TOPOLOGY_H_
@@ -23,17 +23,20 @@ struct Topology {
   int packages = 0;
   int numa_nodes = 0;
   int cores = 0;
-  int cpus = 0;               // logical
-  std::vector<Cache> caches;  // one per (level, type), from level 1 upwards
-  std::vector<int> allowed;   // operating system's numbers of the CPUs that this process may use
-  int allowed_cores = 0;      // physical cores with one of those CPUs
+  int cpus = 0;  // logical
+  // One per (level, type), from level 1 upwards; if they differ (hybrid CPUs): size, line and
+  // sharing of the first.
+  std::vector<Cache> caches;
+  std::vector<int> allowed;  // operating system's numbers of the CPUs that this process may use
+  int allowed_cores = 0;     // physical cores with one of those CPUs
   std::vector<std::vector<int>> cpus_of_cores;  // those CPUs, by physical core
-  // Those CPUs, by instance of the last cache that CPUs share; empty if that is not known.
+  // Those CPUs, by instance of the last-level cache (L4, L3 or L2); empty if that is not known.
   std::vector<std::vector<int>> cpus_of_last_cache;
   std::string allowed_doubt;  // see CpuSet
   std::int64_t memory = 0;    // bytes, of the machine
 };
 
+// Throws std::runtime_error if hwloc fails.
 Topology ReadTopology();
 
 // Size in bytes of the data or unified cache of a level; 0 if there is none.
@@ -41,9 +44,10 @@ std::int64_t CacheSize(const Topology& topology, int level);
 // The highest reported level; 0 if there is none.
 int LastCacheLevel(const Topology& topology);
 
-// Why this machine cannot use the whole reported last-level cache; empty if the size is plausible.
-// A virtual machine often sees the size of the host's whole cache, which it shares with other
-// guests. So a working set sized by that number alone may not be large enough to miss it. Pure.
+// Why this virtual machine cannot use the whole reported last-level cache; empty if the size is
+// plausible, and for a physical machine. A virtual machine often sees the size of the host's whole
+// cache, which it shares with other guests. So a working set sized by that number alone may not be
+// large enough to miss it. Pure.
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine);
 
 }  // namespace topdnn

@@ -19,7 +19,7 @@ std::string RateText(const Ceiling& ceiling, double rate) {
   return ValueText(shown);
 }
 
-// Judges a rate on several threads by the rate of fewer threads.
+// Judges a rate on several threads by the rate `fewer` of fewer threads, which `who` names.
 Verdict JudgeAgainstFewer(const Ceiling& ceiling, double fewer, const std::string& who) {
   if (*ceiling.value >= fewer) return {};
   const bool lost = *ceiling.value < kMinOfFewer * fewer;

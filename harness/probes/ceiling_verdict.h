@@ -15,21 +15,22 @@ namespace topdnn {
 // fewer.
 inline constexpr int kMinWindows = 5;
 
-// The largest relative difference between a ceiling's value and its median window. On a quiet
-// machine it is 1 to 3 % for resources of one core, and up to 15 % for memory and the last-level
-// cache, which other guests use even on a quiet virtual machine.
+// The largest relative difference between the value of an OK ceiling and its median window. On a
+// quiet machine it is 1 to 3 % for resources of one core, and up to 15 % for memory and the
+// last-level cache, which other guests use even on a quiet virtual machine.
 inline constexpr double kMaxSpread = 0.05;
 inline constexpr double kMaxSharedSpread = 0.20;
-// Most windows ran at less than two thirds of the value, so it is unknown whether any was
-// undisturbed.
+// Above this spread, most windows ran at less than two thirds of the value, so it is unknown
+// whether any was undisturbed: INVALID.
 inline constexpr double kInvalidSpread = 1.0 / 3;
 
 // If the threads had a CPU for less than this share of even their best windows, other programs ran
 // on their CPUs, and the rate is not a ceiling.
 inline constexpr double kMinOnCpu = 0.95;
 
-// All threads together reach at least the rate of fewer threads. A rate down to 10 % lower may be
-// noise (hyperthreads of one core, a saturated memory); below that it is not a ceiling.
+// All threads together should reach at least the rate of fewer threads. A rate down to 10 % lower
+// may be noise (hyperthreads of one core, a saturated memory): DEGRADED. A still lower one is not a
+// ceiling: INVALID.
 inline constexpr double kMinOfFewer = 0.90;
 // Smallest ratio of a rate to (cores x the rate of one thread), for resources of one core. All-core
 // clocks under vector code go down to 0.65 of a single core's clock, and efficient cores reach half
@@ -37,7 +38,8 @@ inline constexpr double kMinOfFewer = 0.90;
 inline constexpr double kMinOfCores = 0.60;
 
 // Sets value, median and spread from the windows' rates (for a latency: times), and the share of
-// time with a CPU from `on_cpu`. `windows` is not empty.
+// time with a CPU from `on_cpu` (empty: absent). `windows` must not be empty, and the ceiling's
+// unit must be set.
 void SummarizeWindows(std::vector<double> windows, std::vector<double> on_cpu, Ceiling& ceiling);
 
 // For a latency, lower is better; for all others, higher.
@@ -47,19 +49,22 @@ bool IsShared(const Ceiling& ceiling);
 // The ratio of the rates of `a` and `b`: above 1 if `a` is better. Both have values.
 double RatioOfRates(const Ceiling& a, const Ceiling& b);
 
-// Judges by the time that the threads had a CPU, by the spread, and by the rate of one thread
-// alone. `cores`: physical cores that the threads may use; 0: not known.
+// Judges by the time that the threads had a CPU, by the spread, by the number of windows, and by
+// the rate of one thread alone. A ceiling without a value keeps its verdict. `cores`: physical
+// cores that the threads may use; 0: not known.
 Verdict JudgeCeiling(const Ceiling& ceiling, int cores);
 
-// Chooses between two batches of windows: the one with the better verdict, then the higher value.
-// If the rejected batch had a higher rate, the chosen one is marked.
+// Chooses between two batches of windows: the one with the better verdict, then the better rate. If
+// the rate of the rejected batch is better by more than the allowed spread, the chosen one is at
+// best DEGRADED. A batch without a value is never chosen over one with a value.
 Ceiling KeepBetter(const Ceiling& first, const Ceiling& again);
 
-// Combines measurements before and after a run. If they agree: the higher value with the better
-// verdict. If they differ by more than the allowed spread: DEGRADED.
+// Combines measurements before and after a run: the better rate with the better verdict. If they
+// differ by more than the allowed spread: at best DEGRADED.
 Ceiling Reconcile(const Ceiling& before, const Ceiling& after);
 
-// Marks each rate below that of the same ceiling with fewer threads, unless it is already marked.
+// Worsens the verdict of each rate below that of the ceiling of the same name with fewer threads
+// (see kMinOfFewer). Latencies are not compared.
 void JudgeWidths(std::vector<Ceiling>& ceilings);
 
 // "253.1 GFLOP/s", "3.1 ns", "n/a".

@@ -12,7 +12,7 @@
 
 namespace topdnn {
 
-// Zeros at first. Pages take memory only once they are written.
+// Zeros at first. Each page takes memory from its first use on, by reading or writing.
 class SharedPages {
  public:
   // Throws std::system_error.

@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr int kStatusOfSignal = 128;  // a shell adds it to the number of the signal
+constexpr int kStatusOfSignal = 128;  // a shell's status of a signal: this plus its number
 
 sigset_t WidthSignalSet() {
   sigset_t set;

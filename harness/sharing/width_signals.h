@@ -1,12 +1,11 @@
-// Signals as a source of width requests: SIGUSR1 asks for one thread fewer, SIGUSR2 for one more,
-// SIGTERM and SIGINT for the end after this iteration.
+// Signals as a source of width requests: SIGUSR1 requests one thread fewer, SIGUSR2 one more,
+// SIGTERM and SIGINT the end after this iteration.
 //
 // The signals are blocked and read from a signalfd, so nothing runs in a signal handler.
 
 #ifndef TOPDNN_HARNESS_SHARING_WIDTH_SIGNALS_H_
 #define TOPDNN_HARNESS_SHARING_WIDTH_SIGNALS_H_
 
-#include <atomic>
 #include <functional>
 #include <vector>
 
@@ -21,8 +20,9 @@ void BlockWidthSignals();
 
 class WidthSignals final : public WidthSource {
  public:
-  // `at_once` is called for the second request to end, before the process exits with the signal's
-  // status. Throws std::system_error.
+  // The signals must be blocked (BlockWidthSignals). At the second request to end, calls `at_once`
+  // (it may be empty), and the process exits at once with status 128 + the signal's number. Throws
+  // std::system_error.
   WidthSignals(WidthControl& control, std::function<void()> at_once);
   ~WidthSignals() override;
 

@@ -64,7 +64,7 @@ class Totals {
   std::set<std::string> seen_;
 };
 
-// Splits at commas, except those within an event: "cpu/event=0x9c,umask=0x1/".
+// Splits at the separator, except within an event: "cpu/event=0x9c,umask=0x1/".
 std::vector<std::string> Fields(std::string_view line, char separator) {
   std::vector<std::string> fields;
   bool inside = false;  // an event's slashes

@@ -12,7 +12,7 @@
 
 namespace topdnn {
 
-// Throw TopdownError naming `where` and the line.
+// Sum an event's counts over CPUs and intervals. Throw TopdownError naming `where` and the line.
 RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where);
 RecordedCounts ParsePerfJson(std::string_view text, const std::string& where);
 

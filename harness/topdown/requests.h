@@ -24,14 +24,14 @@ std::vector<std::string> SplitMetrics(std::string_view text);
 struct RequestContext {
   const TopdownTable* table = nullptr;  // nullptr: no table for this core
   std::size_t path = 0;                 // of the table
-  bool smt = false;
+  bool smt = false;                     // two hardware threads share each core
   std::string sysfs = kSysfsPmus;
   const SysfsPmu* core_type = nullptr;  // the core type to open events on, on a hybrid CPU
 };
 
 struct MetricRequests {
   std::vector<PerfRequest> events;  // cycles and instructions among them, each once
-  std::vector<std::string> notes;   // metrics that this core cannot give
+  std::vector<std::string> notes;   // on metrics that this core cannot count
 };
 
 // Throws TopdownError, in one line, for an unknown event.
