@@ -16,13 +16,13 @@
 namespace topdnn {
 
 struct KernelTiming {
-  bool cold = false;                       // empty the caches of the inputs before each run
-  std::optional<std::int64_t> iterations;  // absent: as many as fit in `seconds`, but at least 5
+  bool cold = false;                       // remove the inputs from the caches before each run
+  std::optional<std::int64_t> iterations;  // absent: as many as fit in `seconds`, 5 to 1000
   double seconds = 0.2;
   bool warm = false;  // the kernel has just been measured: one iteration of warm-up
-  // What counts: after the timed iterations, in further ones. Not owned. If one of them runs the
-  // kernel itself, as the exact counter does, the core's clock is read before and after the timed
-  // iterations: counts are compared with cycles.
+  // The counter sources, which count in further iterations after the timed ones. Not owned. If one
+  // of them runs the kernel itself, as the exact counter does, the core's clock is read before and
+  // after the measurement, since its counts are compared with cycles.
   std::vector<CounterSource*> sources = {};
 };
 
@@ -31,7 +31,7 @@ struct MeasuredKernel {
   SequenceSamples samples;  // of the kernel as the only stage
 };
 
-// An interrupt ends it early.
+// An interrupt (interrupt.h) ends it early; the record then may have no time.
 MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
                              const KernelTiming& timing);
 

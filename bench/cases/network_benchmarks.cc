@@ -64,7 +64,8 @@ class NetworkCase {
   std::string Variant() const {
     return fmt::format("{}/{}/t{}", options_.backend, options_.dtype, ThreadsOf(options_));
   }
-  // The stages that a graph's nodes can produce. A plan may fuse some, and adds reorders.
+  // The stages that the graph's nodes can produce. A plan may fuse some of them, and has reorders
+  // besides.
   std::vector<std::pair<std::string, StagePass>> PossibleStages() const;
 
   // Throws UsageError if the network cannot be planned.

@@ -25,15 +25,15 @@ namespace topdnn {
 
 namespace {
 
-// The backend of the variants: the only one with several.
+// The only backend with several variants.
 constexpr std::string_view kBackend = "onednn";
 constexpr int kRounds = 7;
-// A variant is dropped if its first step takes this much longer than the fastest one's.
+// A plan is dropped if its first timed step takes more than this many times the fastest one's.
 constexpr double kHopelessStep = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
-// The variants to request for a convolution in every pass; none: the backend's choice.
+// The variants to request for a convolution in every pass; empty: the backend's own choice.
 using VariantNames = std::vector<std::string>;
 using VariantsByProblem = std::map<std::string, VariantNames>;
 // Variants of one family write their results in the same layouts, so a plan can mix them without
@@ -198,10 +198,10 @@ class NetworkRace {
   }
 
   RaceResult Run() {
-    std::vector<Entry> entries = {{0, {}}};  // of the contenders
+    std::vector<Entry> entries = {{0, {}}};  // one for each contender
     for (std::size_t family = 0; family < kFamilies.size(); ++family) {
       for (const VariantNames& candidate : kFamilies[family]) {
-        if (candidate.empty()) continue;  // the first contender's
+        if (candidate.empty()) continue;  // the first contender
         if (Enter(SameForAll(layers_, candidate))) entries.push_back({family, candidate});
       }
     }
@@ -239,7 +239,8 @@ class NetworkRace {
     VariantNames candidate;
   };
 
-  // Whether the plan differs from those being compared, and fits in memory with them.
+  // Adds the plan with these variants. Returns false if an equal plan was added before, or if it
+  // does not fit in memory together with the others.
   bool Enter(VariantsByProblem variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);
@@ -271,7 +272,7 @@ class NetworkRace {
     }
   }
 
-  // Compares the first, the best and the last plan once more, in turns.
+  // Keeps the first, the best and the last plan, without their times, for one more race.
   void KeepForFinal(std::size_t best) {
     std::vector<std::unique_ptr<Contender>> finalists;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
@@ -297,7 +298,7 @@ class NetworkRace {
   std::map<std::string, std::string> problems_;  // by layer
 };
 
-// The smallest value; the first one, unless another is smaller by this share.
+// The index of the smallest value: the first, unless another is smaller by more than this share.
 std::size_t LeastOf(const std::vector<double>& seconds, double gain) {
   const auto least = std::min_element(seconds.begin(), seconds.end());
   if (!(*least < (1 - gain) * seconds.front())) return 0;

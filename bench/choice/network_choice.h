@@ -18,9 +18,9 @@ namespace topdnn {
 
 // If options.backend is `auto`, sets options.variants to those of the fastest plan found, and
 // returns a line about it; otherwise does nothing and returns "". Plans the network several times
-// and runs about twenty steps of each plan: seconds to a minute. The choice is cached
-// (selection_cache.h) unless the machine was disturbed. Throws UsageError as PlanWorkload does, and
-// std::runtime_error when interrupted.
+// and runs up to 28 steps of each plan: seconds to a minute. The choice is cached
+// (selection_cache.h) unless the machine was disturbed. Throws as PlanWorkload and TrainingImages
+// do, and std::runtime_error when interrupted.
 std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 // The same with another cache than the user's.
 std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training);
@@ -31,9 +31,9 @@ SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training);
 
 // The times of one variant for all convolutions, in seconds.
 struct VariantTimes {
-  std::vector<double> step;  // one per round
-  std::map<std::string, std::vector<double>>
-      layers;  // by problem: all its stages, including reorders
+  std::vector<double> step;  // by round
+  // By problem and round: the sum over all stages of its layers, including their reorders.
+  std::map<std::string, std::vector<double>> layers;
 };
 
 // Pure. For each problem, the index of the variant with the smallest median time of its stages: the

@@ -8,7 +8,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <tuple>
 
 #include "bench/workload/libraries.h"
 #include "harness/machine/cpu.h"
@@ -20,7 +19,7 @@ namespace topdnn {
 namespace {
 
 constexpr int kSchema = 1;
-// A cache takes some kilobytes; a file of this size is not a cache.
+// A cache takes some kilobytes; a larger file than this is not a cache.
 constexpr std::uintmax_t kMaxBytes = 64U << 20;
 constexpr std::size_t kMaxOfReason = 120;  // characters: a parser may quote all of its input
 

@@ -1,6 +1,6 @@
 // The earlier choices of `auto`, in a file of the user's cache folder (selection.json;
-// harness/user_cache/cache_folder.h). A file that is not such a cache is replaced, with one line of
-// warning.
+// harness/user_cache/cache_folder.h). A file that is not such a cache is replaced, and a line on
+// standard error says so.
 
 #ifndef TOPDNN_BENCH_CHOICE_SELECTION_CACHE_H_
 #define TOPDNN_BENCH_CHOICE_SELECTION_CACHE_H_
@@ -29,12 +29,13 @@ struct SelectionKey {
   }
 };
 
+// The members of SelectedVariant (selection.h) that are stored.
 struct RememberedSelection {
-  std::string variant;
+  std::string variant;  // the name of the chosen variant; empty for a network
   std::string against;
   double gain = 1;
   double error = 0;
-  // For a network: the variants to request for its convolutions, by problem. `variant` is empty.
+  // For a network: the variants to request for its convolutions, by problem.
   std::map<std::string, std::vector<std::string>> layers = {};
 };
 
@@ -49,7 +50,7 @@ class SelectionCache {
 
   std::optional<RememberedSelection> Find(const SelectionKey& key) const;
   // Adds the choice in memory and in the file, keeping what other processes have added meanwhile.
-  // Reports a file that cannot be written once, on standard error.
+  // If the file cannot be written, says so on standard error. An object prints at most one warning.
   void Add(const SelectionKey& key, const RememberedSelection& selection);
 
  private:

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <system_error>
 
@@ -129,7 +128,7 @@ void Take(const Flag& flag, const std::string& value, BenchmarkFlags& flags) {
   }
 }
 
-// Fields of a JSON row that are neither counters nor among the columns of every row.
+// Fields of a JSON row that are no counters and get no column.
 const std::set<std::string, std::less<>>& OtherKeys() {
   static const std::set<std::string, std::less<>> keys = {"family_index",
                                                           "per_family_instance_index",

@@ -18,8 +18,8 @@ struct BenchmarkFlags {
   std::string out_format = "json";  // json, csv, console
 };
 
-// Reads the arguments, and the environment (BENCHMARK_OUT=...) where an argument is missing. Throws
-// UsageError, in one line, for an unknown flag or an invalid value.
+// Reads the environment (BENCHMARK_OUT=...), then the arguments, which override it. Throws
+// UsageError, in one line, for an unknown flag or an invalid value, also of an overridden variable.
 BenchmarkFlags ReadBenchmarkFlags(const std::vector<std::string>& arguments);
 
 // Converts the rows of Google Benchmark's JSON to CSV (RFC 4180). The columns are Google

@@ -1,7 +1,7 @@
 // A command of the program (`topdnn NAME ...`). Each command's file registers it:
 //
-//   const CommandRegistration kMachine({"machine", "what this machine is, can reach and can count",
-//                                       Configure, "topdnn machine --json machine.json"});
+//   const CommandRegistration kMachine({"machine", "this machine, its measured ceilings, ...",
+//                                       ConfigureMachine, "topdnn machine --json machine.json"});
 //
 // so adding a command means adding one file.
 
@@ -56,7 +56,7 @@ class CommandRegistration {
 // Every registered command, sorted by name.
 std::vector<Command> Commands();
 
-// The complete command line, for records (command_words.h).
+// The complete command line as one text, for records (JoinedWords of command_words.h).
 const std::string& CommandLine();
 
 // Parses the command line and runs the command. Returns the exit status; errors are printed to

@@ -11,11 +11,11 @@
 
 namespace topdnn {
 
-// The words with spaces between them. A word with other characters than letters, digits and
-// @%_+=:,./- is in single quotes, as for a POSIX shell.
+// The words with spaces between them. An empty word, and a word with other characters than letters,
+// digits and @%_+=:,./-, is in single quotes, as for a POSIX shell.
 std::string JoinedWords(const std::vector<std::string>& words);
 
-// The words of such a text. Absent if a quote is not closed.
+// The words of a text of JoinedWords. Absent if a quote is not closed.
 std::optional<std::vector<std::string>> SplitWords(std::string_view text);
 
 // The parts of "a,b,c", also empty ones. An empty text has none.

@@ -11,16 +11,17 @@ std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free,
               "a signal handler may only access lock-free atomics");
 
-// The second interrupt has its default effect, also if it is the other signal.
+// After the first signal, both signals have their default effect.
 void OnInterrupt(int) {
   interrupted.store(true, std::memory_order_relaxed);
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
 }
 
-// Runs on a separate stack: the matrix product that oneDNN 2.6 generates stores below the stack
-// pointer, farther than the 128 bytes that a signal frame leaves alone. The system prefers the main
-// thread, which calls this, for a signal to the process.
+// Installs the handler on a separate stack. The matrix product that oneDNN 2.6 generates stores
+// below the stack pointer, beyond the 128 bytes that a signal frame does not overwrite. Only the
+// calling thread gets the stack: the main thread, to which the kernel delivers a signal for the
+// process if it can.
 bool Install() {
   constexpr std::size_t kBytes = std::size_t{64} << 10;  // AMX alone saves 8 KiB
   static std::byte memory[kBytes];

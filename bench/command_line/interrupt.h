@@ -1,5 +1,5 @@
-// SIGINT and SIGTERM as a flag. The first of them asks the command to write its results and end
-// with status 130; the second ends the program at once.
+// SIGINT and SIGTERM as a flag. The first of them sets the flag: the command then writes its
+// results and ends with status 130. The second ends the program at once.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_
 #define TOPDNN_BENCH_COMMAND_LINE_INTERRUPT_H_

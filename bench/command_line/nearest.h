@@ -14,7 +14,8 @@ namespace topdnn {
 // restricted edit distance of Damerau 1964).
 int EditDistance(std::string_view a, std::string_view b);
 
-// The name nearest to `given`; empty if none is within a third of its length (at least two edits).
+// The name nearest to `given`; empty if all are farther than the larger of two edits and a third of
+// the length of `given`.
 std::string NearestName(std::string_view given, std::span<const std::string> names);
 
 // Throws UsageError unless `given` is one of the names of that kind ("backend"); suggests the

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kOption = "--plugin";
 constexpr const char* kPaths = "TOPDNN_PLUGINS";           // separated by colons
-constexpr const char* kSeconds = "TOPDNN_PLUGIN_SECONDS";  // of a call in the check
+constexpr const char* kSeconds = "TOPDNN_PLUGIN_SECONDS";  // limit of a call in the check
 constexpr double kDefaultSeconds = 10;
 
 double SecondsOfCall() {
@@ -39,7 +39,7 @@ double SecondsOfCall() {
   return seconds;
 }
 
-// Those of the process that started this one.
+// The plug-ins in the environment, for example of the process that started this one.
 std::vector<std::string> InheritedPlugins() {
   std::vector<std::string> paths;
   const char* const given = std::getenv(kPaths);

@@ -14,14 +14,16 @@ class CommandParser;
 // Adds the option to a command.
 void AddPluginOption(CommandParser& parser);
 
-// The files that the words name, up to `--`.
+// The files of the options --plugin in the words, up to `--`.
 std::vector<std::string> PluginsIn(const std::vector<std::string>& words);
 
-// Loads the plug-ins that the words name, and those of TOPDNN_PLUGINS, in which this process passes
-// them on to the processes of topdnn that it starts. Throws PluginError and UsageError.
+// Loads the plug-ins that the words and the environment variable TOPDNN_PLUGINS name. Then sets
+// TOPDNN_PLUGINS to all of them, so that processes that this one starts load them, too. Throws
+// PluginError and UsageError.
 void LoadPluginsOf(const std::vector<std::string>& words);
 
-// Joins `--fallback` and a backend's name to one word: the option's value is optional.
+// Joins `--fallback` and a backend's name after it to one word, "--fallback=NAME". The value of the
+// option is optional, so the parser does not take the next word as its value.
 std::vector<std::string> WithJoinedFallback(std::vector<std::string> words);
 
 }  // namespace topdnn

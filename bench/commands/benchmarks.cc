@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <functional>
@@ -132,8 +131,8 @@ std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   return sets;
 }
 
-// Running every case takes days. Without a filter, the given problems run, or the networks if none
-// are given.
+// The given problems, if there are any. Otherwise the networks and, with a filter or for a list
+// (`everything`), the kernels of all sets: running every case takes days.
 void AddCases(const BenchOptions& options, bool everything, BenchmarkCases& cases) {
   WorkloadOptions workload;
   workload.threads = options.threads;

@@ -87,7 +87,7 @@ std::string MultiplyAddTable(const std::vector<Ceiling>& ceilings, const std::se
   return text;
 }
 
-// "n/a: NAME, NAME: REASON", a line for each reason.
+// "n/a: NAME, NAME: REASON", a line for each run of ceilings with the same reason.
 std::string AbsentText(const std::vector<std::pair<std::string, std::string>>& absent,
                        const Style& style) {
   std::string text;

@@ -1,5 +1,5 @@
 // The measured ceilings as `topdnn machine` prints them: a table of multiply-adds by ISA and type,
-// a table of memory by level, and the verdicts that are not OK.
+// a table of memory by level, and the reasons of verdicts that are not OK.
 
 #ifndef TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_
 #define TOPDNN_BENCH_COMMANDS_CEILING_TABLE_H_
@@ -12,8 +12,8 @@
 
 namespace topdnn {
 
-// One screen. A DEGRADED value is marked with a star; an INVALID value is not shown. The first few
-// reasons are listed below the table. Pure.
+// One screen. A DEGRADED value is marked with a star; instead of an INVALID value, the word is
+// shown. The first six reasons are listed below the tables, those of INVALID values first. Pure.
 std::string CeilingTable(const std::vector<Ceiling>& ceilings, const Style& style);
 
 // One row for each ceiling, with its spread, verdict and note; absent ceilings are listed, too.

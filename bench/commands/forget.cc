@@ -1,4 +1,4 @@
-// `topdnn forget`: empties the user's cache folder.
+// `topdnn forget`: removes this program's files from the user's cache folder.
 
 #include <fmt/format.h>
 
@@ -28,8 +28,8 @@ int RunForget() {
 std::function<int()> ConfigureForget(CommandParser& parser) {
   parser.AddFooter(
       "Removes selection.json (what --backend auto chose) and best.json (the best that this "
-      "machine "
-      "has reached) from $XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files stay.");
+      "machine has reached) from $XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files "
+      "stay.");
   return RunForget;
 }
 

@@ -118,7 +118,8 @@ int RunValidate(const ValidateOptions& options) {
     step.data = "synthetic";
     say(fmt::format("a training step of {} on {}", step.network, backend));
     ValidationCase c = ValidateStep(opened.sources(), step);
-    if (c.verdict == Status::kInvalid) {  // the workers of this pool are not followed
+    // The counter does not follow the workers of this backend's pool.
+    if (c.verdict == Status::kInvalid) {
       step.threads = 1;
       c = ValidateStep(opened.sources(), step);
       c.name += " (1 thread)";

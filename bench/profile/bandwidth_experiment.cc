@@ -3,11 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,11 +37,11 @@ struct Readers {
   double best_rate = 0;  // bytes per second alone
 };
 
-// A level of the readers, and what they took at it by round.
+// A level of the readers.
 struct Level {
   Readers* readers;
-  double rate;  // bytes per second that they try to take
-  std::vector<double> taken;
+  double rate;                // bytes per second that they try to read; infinity: no limit
+  std::vector<double> taken;  // by round: what they read, as a share of their best rate
 };
 
 struct BandwidthTimes {
@@ -52,7 +50,7 @@ struct BandwidthTimes {
   ConditionTimes times;       // without readers, then by level
 };
 
-// Bytes for each reader; 0 if there is no such resource.
+// Bytes for each reader; 0 if there is no such resource, or too little memory for it.
 std::size_t WorkingSetFor(const std::string& resource, const ExperimentSubject& subject,
                           const CpuDivision& cpus) {
   std::string note;
@@ -94,7 +92,7 @@ std::vector<Readers> StartReaders(const ExperimentSubject& subject, const CpuDiv
   return all;
 }
 
-// Runs beside the readers at one level, and notes the share that they took.
+// Starts the readers at one level, stops them, and records the share that they took meanwhile.
 class BesideLevel {
  public:
   BesideLevel(Level* level, const TickClock& clock) : level_(level), clock_(clock) {}
@@ -147,7 +145,7 @@ BandwidthTimes Measure(const ExperimentSubject& subject) {
                                                .cancel = subject.settings.cancel,
                                                .progress = subject.settings.progress});
   ThrowOnRunFailure();
-  for (Level& level : measured.levels) level.readers = nullptr;  // they end here
+  for (Level& level : measured.levels) level.readers = nullptr;  // `readers` is destroyed here
   return measured;
 }
 
@@ -159,7 +157,7 @@ std::vector<BandwidthResult> ResultsOf(const BandwidthTimes& measured,
   for (std::size_t k = 0; k < measured.resources.size(); ++k) {
     std::vector<BesideReaders> levels;
     for (const std::size_t level : {2 * k, 2 * k + 1}) {
-      // (an interrupted round may have been noted here and left out there)
+      // (`taken` may include an interrupted round, which `seconds` leaves out)
       std::vector<double> taken = measured.levels[level].taken;
       taken.resize(rounds);
       levels.push_back({.taken = taken, .seconds = seconds[level + 1]});

@@ -31,7 +31,8 @@ struct ConvolutionAccount {
   double rest() const { return executed - (defined - left_out + epilogue); }
 };
 
-// A kernel is taken to skip the padding if that explains its count better.
+// Sums over the convolutions of this pass. A kernel is assumed to skip the padding if its count is
+// nearer to the definition without padding.
 ConvolutionAccount AccountFor(std::span<const CountedConvolution> convolutions, Pass pass);
 
 // One sentence for each pass that has convolutions.

@@ -8,8 +8,8 @@ namespace topdnn {
 
 namespace {
 
-// 256 multiply-accumulate units at 250 MHz, 16-bit fixed point. Its abstract rounds the shares to
-// 94, 91 and 95 %.
+// The accelerator has 256 multiply-accumulate units at 250 MHz, 16-bit fixed point. The paper's
+// abstract rounds the shares to 94, 91 and 95 %.
 constexpr std::string_view kSnowflake =
     "Gokhale, Zaidy, Chang, Culurciello 2017, \"Snowflake: A Model Agnostic Accelerator for Deep "
     "Convolutional Neural Networks\"";

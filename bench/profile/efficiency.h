@@ -22,14 +22,14 @@ struct Efficiency {
   double images_per_second = 0;
 
   double Rate() const { return operations / seconds; }
-  // Above 1 if an algorithm (Winograd) or a kernel (padding) skips defined operations.
+  // May be above 1 where an algorithm (Winograd) or a kernel (padding) skips defined operations.
   double Share() const { return Rate() / ceiling; }
 };
 
-// Absent without a time or a ceiling.
+// Absent if the report lacks the step's time, its ceiling or the number of images.
 std::optional<Efficiency> EfficiencyOf(const Plan& plan, const Report& report);
 
-// What an accelerator's paper claims for the network, for any of its variants.
+// What an accelerator's paper claims for a network.
 struct PublishedEfficiency {
   std::string_view network;
   double operations_per_second;
@@ -39,10 +39,12 @@ struct PublishedEfficiency {
   double Share() const { return operations_per_second / peak_operations_per_second; }
 };
 
-// Absent for a network that the paper does not list.
+// For a name with a variant ("NETWORK:VARIANT"), the figures of NETWORK. Absent for a network that
+// the paper does not list.
 std::optional<PublishedEfficiency> PublishedFor(std::string_view full_name);
 
-// "efficiency: 2 x 4.09 G multiply-accumulates x ... = 81.2 % of ..."
+// "efficiency: 8.18 G operations (2 x the multiply-accumulates as defined) in 10.1 ms are 810
+// Gops/s, 81.2 % of 997 Gops/s (CEILING)", followed by the published figures, if there are any.
 std::string EfficiencyNote(std::string_view network, const Efficiency& efficiency);
 
 }  // namespace topdnn

@@ -62,7 +62,7 @@ std::optional<FedStep> MeasureFedSteps(const WorkloadOptions& options, const Inp
   const ThreadWidth width(workload.plan->threads());
   const auto cancelled = [&] { return settings.cancel != nullptr && settings.cancel->load(); };
   FedSteps steps(loader, *workload.plan);
-  // The batches that are prepared ahead hide a slow source: they are used up first.
+  // Batches that were prepared ahead hide a slow source, so the warm-up uses them up.
   const int ahead = loading.prefetch + 1;
   for (int i = 0; i < 2 * ahead && !cancelled(); ++i) steps.Next();
   std::vector<FedStepTimes> times;

@@ -14,14 +14,15 @@
 
 namespace topdnn {
 
-// The readings of the clock in one step. Take them in this order.
+// The readings of the clock in one step, in the order in which they are taken.
 struct FedStepMarks {
   using Clock = std::chrono::steady_clock;
-  Clock::time_point begin;     // the end of the step before it
+  Clock::time_point begin;     // the end of the previous step
   Clock::time_point arrived;   // the batch is there
   Clock::time_point computes;  // the first stage starts
   Clock::time_point computed;  // the last stage has ended
 
+  // The times of the step's parts, with the end of the step.
   FedStepTimes Until(Clock::time_point end) const;
 };
 
@@ -31,7 +32,9 @@ struct FedStepSettings {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// Warms up, then times at least three steps. Absent if it is cancelled before. Throws DatasetError.
+// Warms up, then times `iterations` steps, or, without them, at least three steps for `seconds`. A
+// cancellation leaves fewer steps; absent if it leaves none. Throws DatasetError, and
+// std::runtime_error if a library's call failed in a kernel (kernels/run_failure.h).
 std::optional<FedStep> MeasureFedSteps(const WorkloadOptions& options, const InputOptions& input,
                                        const Placement& placement, const Workload& workload,
                                        const FedStepSettings& settings);

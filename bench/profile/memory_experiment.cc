@@ -25,9 +25,9 @@ namespace topdnn {
 
 namespace {
 
-// Labels, and what a forward pass saves: winners of a maximum and masks decide where a backward
-// pass writes. Counts of steps are of no floating-point type. A batch normalization reads the
-// variance that it has written, which must stay positive.
+// Whether a buffer keeps its own pages. Labels, and what a forward pass saves (places of maxima,
+// masks), decide where a kernel writes. Counts of steps are no floating-point numbers. A batch
+// normalization reads the variance that it has written, which must stay positive.
 bool IsKept(const Buffer& buffer) {
   return buffer.role == BufferRole::kLabels || buffer.role == BufferRole::kSaved ||
          buffer.role == BufferRole::kState || buffer.role == BufferRole::kStatistic;
@@ -40,7 +40,8 @@ bool KeepsScratch(const Stage& stage) {
   return stage.backend == "onednn" || stage.execution.recomputes;
 }
 
-// By stage. Scratch memory is everything that is no buffer of the plan.
+// The memory that keeps its own pages, by stage. Memory that belongs to no buffer of the plan is
+// scratch memory.
 std::vector<std::vector<std::span<const std::byte>>> KeptMemory(
     const Plan& plan, const std::vector<std::span<std::byte>>& memory) {
   std::vector<std::span<const std::byte>> kept;
@@ -70,8 +71,9 @@ bool ComputesInF32(const Plan& plan) {
                      [](const Stage& stage) { return stage.execution.type == DataType::kF32; });
 }
 
-// The share of the step's time that waits for memory: the stages' by their time. A stage without
-// one may wait for all of its time or for none. Absent if no stage has one.
+// The share of the step's time that waits for memory: the mean of the stages' shares, weighted by
+// their times. The share of a stage without a result may be anything from 0 to 1. Absent if no
+// stage has a result.
 std::optional<Interval> MemoryOfStep(const std::vector<Record>& stages) {
   double total = 0;
   double low = 0;
@@ -94,12 +96,12 @@ std::optional<Interval> MemoryOfStep(const std::vector<Record>& stages) {
   return Interval{low / total, high / total};
 }
 
-// What the machine adds to the doubt about a stage.
+// Properties of the machine that widen the interval of a stage.
 struct Surroundings {
   MemoryRegime regime = MemoryRegime::kInNetwork;
   double hertz = 0;                  // of the core's clock; 0: not known
   double dram_bytes_per_second = 0;  // 0: not known
-  double harmless_bytes = 0;         // that L2 can hold beside a footprint
+  double harmless_bytes = 0;         // kept bytes that L2 can hold beside a footprint
 };
 
 MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
@@ -115,7 +117,8 @@ MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
   return doubt;
 }
 
-// The bounds of the other nodes: those of the record, or what a disturbed run allows.
+// The bounds of the other nodes: those of the record, or else the wider ones of a disturbed run.
+// Empty if there are none.
 TopdownBounds OtherNodes(const BoundsMachine& machine, const Surroundings& here,
                          const Record& record) {
   if (record.topdown_bounds) return *record.topdown_bounds;

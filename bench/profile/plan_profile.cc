@@ -18,7 +18,6 @@
 #include "harness/stage_record.h"
 #include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
-#include "networks/parameters.h"
 
 namespace topdnn {
 
@@ -110,7 +109,8 @@ class Profiler {
     return options;
   }
 
-  // Runs one step and repeats each stage at its place in the order, where its operands are intact.
+  // Goes through one step, and repeats each stage at its place in the order, where its operands are
+  // valid.
   std::vector<SequenceSamples> ProfileIsolated(bool cold) {
     std::vector<SequenceSamples> isolated;
     NextImages();
@@ -200,7 +200,7 @@ double MedianOf(const StageSamples& samples) {
   return samples.seconds.empty() ? 0.0 : Summarize(samples.seconds).median;
 }
 
-// "the step takes 1.07 x the sum of its stages by themselves: reorders ..., colder caches ...";
+// "in the network the step takes 12.3 ms, 1.07 x its stages by themselves with hot caches: ...";
 // empty if a recording has impossible times.
 std::string GapNote(const Plan& plan, const PlanProfile& profile) {
   double kernels = 0;
@@ -271,7 +271,7 @@ std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime r
   std::vector<Note> notes;
   if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
   const Warmup& warmup = profile.in_network.warmup;
-  // The rule needs two looks at the series (harness/statistics/steady.h).
+  // The rule needs two checks of the series (harness/statistics/steady.h).
   const bool few = warmup.iterations < SteadyRule{}.least * 3 / 2;
   const std::string_view outcome =
       warmup.steady ? "steady" : (few ? "too few to tell whether it is steady," : "not steady");
@@ -317,7 +317,7 @@ std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceil
 }
 
 Verdict IsolatedVerdict(const PlanProfile& profile) {
-  // One disturbed stage of a hundred does not move what they take together.
+  // One disturbed stage of a hundred hardly changes the sum of their times.
   constexpr double kMaxDisturbed = 0.1;
   Verdict worst;
   for (const auto* samples : {&profile.isolated, &profile.isolated_otherwise}) {

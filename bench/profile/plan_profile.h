@@ -34,7 +34,7 @@ struct ProfileSettings {
   double isolated_seconds = 0.15;  // of each stage by itself
   // Also measure each stage by itself, and the cost of the marks.
   bool isolate = true;
-  // Measure each stage by itself with hot and with cold caches, in every regime.
+  // With `isolate`, measure each stage by itself with hot and with cold caches, in every regime.
   bool context_gap = false;
   std::string known_checks;  // see CheckStep
   // Sources to count with; see OpenSources.
@@ -46,13 +46,14 @@ struct ProfileSettings {
   std::function<void(std::string_view what, double share)> progress;
 };
 
-// All measurements of a plan; lists have one entry per stage.
+// All measurements of a plan. Lists have one entry per stage; those that were not requested, or
+// were cancelled, are shorter or empty.
 struct PlanProfile {
   StepChecks checks;
   double check_seconds = 0;
   SequenceSamples in_network;
   std::optional<MarkOverhead> overhead;
-  std::vector<SequenceSamples> isolated;  // hot, unless the regime is isolated-cold; may be short
+  std::vector<SequenceSamples> isolated;  // hot caches, unless the regime is isolated-cold
   // In the other isolated regime; only if a context gap is requested.
   std::vector<SequenceSamples> isolated_otherwise;
   QuietReading best_reading;  // the highest speeds of the probes during this profile
@@ -61,12 +62,13 @@ struct PlanProfile {
 // The names of the ceilings for the plan's stages, and of the bandwidth roofs.
 std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings);
 
-// Checks as CheckStep does, then measures. The workload is what `options` ask for.
+// Checks as CheckStep does, then measures. The plan is the one of `options`, ready to run. Throws
+// std::runtime_error if a library's call failed in a kernel (kernels/run_failure.h).
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings);
 
-// The verdict on the stages that were measured by themselves: OK unless a tenth of their time was
-// disturbed.
+// The verdict on the stages that were measured by themselves: OK unless more than a tenth of their
+// time was disturbed.
 Verdict IsolatedVerdict(const PlanProfile& profile);
 
 // The records of a profile, and the notes that explain it, before the validity pass.

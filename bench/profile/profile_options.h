@@ -29,7 +29,7 @@ struct ProfileOptions {
   std::string experiment;  // of ProfileExperiments(); empty: none
   bool scale_counts = false;
   bool no_isolated = false;
-  std::string checks;  // a folder; see CheckStep
+  std::string checks;  // `known_checks` of CheckStep: a folder; empty: none
   std::string record;
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
   std::map<std::string, bool> tables;        // those shown on request
@@ -45,7 +45,8 @@ struct ProfileOptions {
   std::vector<std::string> Outputs() const;
 };
 
-// Tables that need measurements of their own.
+// Tables that need more than the usual profile: measurements of each stage by itself with hot and
+// with cold caches, and the evolution of the series of samples.
 inline constexpr const char* kContextGap = "context-gap";
 inline constexpr const char* kSeries = "series";
 

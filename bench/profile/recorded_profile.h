@@ -22,37 +22,38 @@ namespace topdnn {
 Recording RecordingOf(const PlanProfile& profile);
 
 // The recorded profile of this plan. Throws RecordingError, in one line that begins with `where`,
-// if the recording does not have these stages in this order.
+// if the recording does not have these stages in this order, or has more checks or isolated stages.
 PlanProfile ProfileOf(const Recording& recording, const Plan& plan, const std::string& where);
 
-// The machine's rates, ceilings and caches, as far as the recording has them. Throw RecordingError.
+// The machine's rates, ceilings and caches; absent or empty if the recording has none. Throw
+// RecordingError if a part of them is missing or of another type.
 std::optional<CoreRates> CoreRatesOf(const Recording& recording, const std::string& where);
 std::vector<Ceiling> CeilingsOf(const Recording& recording, const std::string& where);
 std::vector<Cache> CachesOf(const Recording& recording, const std::string& where);
 
-// The choice of `--backend auto`, under this key of the recorded subject. A replay plans with it
-// and reports it.
+// The key of the recorded subject that holds the choice of `--backend auto`. A replay plans with
+// this choice and reports it.
 inline constexpr char kChoice[] = "choice";
 struct RecordedChoice {
   std::string text;
   std::map<LayerPass, std::vector<std::string>> variants;  // PlanRequest::variants
 };
 nlohmann::ordered_json ToJson(const RecordedChoice& choice);
-// Throws RecordingError if the recording has none.
+// Throws RecordingError if the recording has none, or a damaged one.
 RecordedChoice ChoiceOf(const Recording& recording, const std::string& where);
 
-// The steps that were fed by their input pipeline, under this key of the recorded subject; absent
-// if they were not measured. Throws RecordingError.
+// The key of the recorded subject that holds the steps fed by their input pipeline. FedStepOf is
+// absent if they were not measured, and throws RecordingError if they are damaged.
 inline constexpr char kFedStep[] = "fed_step";
 nlohmann::ordered_json ToJson(const FedStep& fed);
 std::optional<FedStep> FedStepOf(const Recording& recording, const std::string& where);
 
-// MeasuredProfile::measuring_seconds, under this key of the recorded subject; absent in a recording
-// of a version without it.
+// The key of the recorded subject that holds MeasuredProfile::measuring_seconds; absent in a
+// recording of an earlier version.
 inline constexpr char kMeasuringSeconds[] = "measuring_seconds";
 std::optional<double> MeasuringSecondsOf(const Recording& recording);
 
-// Throws RecordingError if the recorded subject differs from `asked` in one of its keys.
+// Throws RecordingError if the recorded subject differs from `asked` in a key of `asked`.
 void CheckSubject(const Recording& recording, const nlohmann::ordered_json& asked,
                   const std::string& where);
 

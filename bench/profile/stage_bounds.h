@@ -19,11 +19,11 @@ namespace topdnn {
 
 // The known properties of the measured machine.
 struct BoundsMachine {
-  std::optional<CoreRates> rates;  // at the report's width, before and after the run
+  std::optional<CoreRates> rates;  // at the report's width; those before and after the run combined
   CorePipeline pipeline;
   std::vector<Ceiling> ceilings;      // at the report's width
-  std::vector<Cache> caches;          // empty: no byte is assumed to leave the caches
-  Disturbance seen;                   // around the run
+  std::vector<Cache> caches;          // empty: all data is assumed to fit in the caches
+  Disturbance seen;                   // the observations around the run
   std::string regime = "in-network";  // of the records that were measured in that run
 };
 

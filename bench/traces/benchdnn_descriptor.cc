@@ -83,14 +83,14 @@ class Descriptor {
   void Set(std::string_view name, std::int64_t number) { numbers_[std::string(name)] = number; }
   const std::map<std::string, std::string, std::less<>>& reals() const { return reals_; }
 
-  // Above 0.
+  // Throws BenchdnnError unless the number is above 0.
   std::int64_t Required(std::string_view name) const {
     const std::int64_t number = Number(name, 0);
     if (number < 1) Refuse(fmt::format("needs {} of 1 or more", name));
     return number;
   }
 
-  // "ih28oh14": the letters of one dimension that have numbers, in this order.
+  // "ih28oh14": these letters of one dimension with their numbers, 0 for one that has none.
   std::string Spatial(std::string_view letters, char dimension) const {
     std::string text;
     for (const char letter : letters) {
@@ -146,7 +146,8 @@ class Descriptor {
   std::string name_;
 };
 
-// Gives every dimension that is described its result or its padding, whichever is missing.
+// Computes the missing extent of the result, or else the missing padding, of every dimension that
+// the text describes, and sets its default stride and dilation.
 void CompleteWindow(bool transposed, Descriptor& d) {
   for (const char dimension : {'d', 'h', 'w'}) {
     const auto name = [dimension](char letter) { return std::string{letter, dimension}; };
@@ -180,8 +181,9 @@ void CompleteWindow(bool transposed, Descriptor& d) {
   }
 }
 
-// oneDNN refuses a convolution whose trailing padding would remove a whole stride (a check of
-// src/common/convolution.cpp and deconvolution.cpp: the right padding plus the stride is above 0).
+// oneDNN refuses a convolution whose trailing padding is -stride or less:
+// src/common/convolution.cpp and deconvolution.cpp require that the right padding plus the stride
+// is above 0.
 void CheckTrailingPadding(const Descriptor& d, bool transposed) {
   for (const char dimension : {'d', 'h', 'w'}) {
     const auto number = [&](char letter) { return d.Number(std::string{letter, dimension}, 0); };
@@ -198,7 +200,8 @@ void CheckTrailingPadding(const Descriptor& d, bool transposed) {
 }
 
 // Copies the numbers of the highest dimension to those that are left out: "ih5" is a square, "id5"
-// a cube. Returns the number of dimensions. `letters`: the first says whether a dimension exists.
+// a cube. Returns the number of dimensions. A dimension exists if the first of `letters` has a
+// number above 0 in it.
 int MakeSquare(std::string_view letters, Descriptor& d) {
   const auto exists = [&](char dimension) {
     return d.Number(std::string{letters.front(), dimension}, 0) > 0;

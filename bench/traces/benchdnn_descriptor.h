@@ -17,13 +17,13 @@
 
 namespace topdnn {
 
-// A line that benchdnn would not read either: one line, what is wrong and the fix.
+// A text that benchdnn would refuse, too. The message is one line: what is wrong and the fix.
 class BenchdnnError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What benchdnn calls a descriptor, by the drivers that use it.
+// The forms of a problem (benchdnn: descriptor), by the drivers that use them.
 enum class DescriptorForm {
   kConvolution,    // gXmbX_icX_ocX, and iX oX kX sX pX dX of each spatial dimension
   kDeconvolution,  // the same; the window goes over the result
@@ -41,29 +41,29 @@ struct BenchdnnDescriptor {
   std::int64_t groups = 1;  // of a convolution or a deconvolution
 };
 
-// `minibatch` replaces the one of the text, if it is above 0. Throws BenchdnnError.
+// `minibatch`, if it is above 0, replaces the one of the text. Throws BenchdnnError.
 BenchdnnDescriptor ParseDescriptor(std::string_view text, DescriptorForm form,
                                    std::int64_t minibatch);
 
-// The shapes of "16x16x8x8:16x32x8x8" without a name. `minibatch` as above, the first extent of
-// each. Throws BenchdnnError.
+// The shapes of "16x16x8x8:16x32x8x8"; a name after them is dropped. `minibatch`, if it is above 0,
+// replaces the first extent of each shape. Throws BenchdnnError.
 std::vector<std::vector<std::int64_t>> ParseShapes(std::string_view text, std::int64_t minibatch);
 
 // A whole number from 0 to 2^30; nothing for other text.
 std::optional<std::int64_t> ParseExtent(std::string_view text);
 
-// Along one dimension of a convolution or pooling; a dilation of 0 is a dense kernel. The input of
-// a deconvolution's window is its result.
+// A window along one dimension of a convolution or pooling; a dilation of 0 is a dense kernel. For
+// a deconvolution, `input` is the extent of its result, over which the window moves.
 struct WindowExtents {
   std::int64_t input, kernel, stride, dilation;
 
   std::int64_t range() const { return (kernel - 1) * (dilation + 1) + 1; }
 };
-// The extent of the result if the padding is the same on both sides, and the leading padding if the
-// extent of the result is given. Both divide as C does, toward zero.
+// The extent of the result, with the same padding on both sides. The division rounds toward zero.
 std::int64_t ResultExtent(const WindowExtents& e, std::int64_t padding);
+// The leading padding for a result of extent `output`. The division rounds toward zero.
 std::int64_t LeadingPadding(const WindowExtents& e, std::int64_t output);
-// The extent of a deconvolution's result.
+// The extent of a deconvolution's result. `range`: WindowExtents::range().
 std::int64_t TransposedExtent(std::int64_t input, std::int64_t range, std::int64_t stride,
                               std::int64_t padding);
 

@@ -11,10 +11,12 @@
 
 namespace topdnn {
 
-// Adds the problems of a command line for benchdnn. `origin` names it in errors. Throws UsageError.
+// Adds the problems of a command line for benchdnn. `origin` names it in errors. Throws UsageError,
+// also if it names no problem.
 void AddBenchdnnProblems(std::string_view text, const std::string& origin, ProblemSet& set);
 
-// The set in a file, named after it: topdnn's own, or a batch file for benchdnn. Throws UsageError.
+// The set in a file of at most 64 MiB, named after it: topdnn's own, or a batch file for benchdnn.
+// Throws UsageError.
 ProblemSet ReadAnyProblemSet(const std::string& path);
 
 }  // namespace topdnn

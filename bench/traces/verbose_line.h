@@ -7,8 +7,8 @@
 //   onednn_verbose,primitive,exec,cpu,...                3.1 and later
 //   onednn_verbose,v1,1693533460229.437,primitive,exec,cpu,...
 //
-// The fields after that are those of the log's template line, which says their order. Without a
-// template line they are those of every version so far (VerboseTemplate()).
+// The log's template line gives the order of the fields that follow. Without a template line it is
+// that of VerboseTemplate(), which every version so far has.
 
 #ifndef TOPDNN_BENCH_TRACES_VERBOSE_LINE_H_
 #define TOPDNN_BENCH_TRACES_VERBOSE_LINE_H_
@@ -42,7 +42,8 @@ class VerboseTemplate {
   // operation,engine,primitive,implementation,prop_kind,memory_descriptors,attributes,auxiliary,
   // problem_desc,exec_time.
   VerboseTemplate();
-  // Of the names after "template:". Nothing if a field is missing, or is named twice.
+  // From the names after "template:". Absent if a field is missing or is named twice, or for more
+  // than 64 names.
   static std::optional<VerboseTemplate> Parse(std::string_view names);
 
   std::size_t size() const { return fields_.size(); }
@@ -74,11 +75,11 @@ struct VerboseLine {
   std::optional<double> stamp;  // seconds; the start of the call
   double seconds = 0;           // of kExec and kCreate
   bool nested = false;          // of kCreate
-  // Of kExec: by VerboseField; empty where the dialect lacks one.
+  // Of kExec and kCreate: by VerboseField; empty where the dialect lacks one.
   std::array<std::string_view, kVerboseFields> fields;
   // Of kInfo and kTemplate: what follows "info,", and the names after "template:".
   std::string_view rest;
-  // Another marker precedes this one: a line of another process, which is not complete.
+  // An incomplete line of another process precedes this one in the same text.
   bool interleaved = false;
 
   std::string_view operator[](VerboseField field) const {

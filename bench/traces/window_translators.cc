@@ -36,8 +36,8 @@ std::int64_t NumberOf(const RowReader& row, char letter, char axis) {
   return row.Number({letter, axis});
 }
 
-// The axes of a window over the tensor with the extents `in`, whose windows give the extents `out`:
-// 'i' and 'o', or 'o' and 'i' for a deconvolution.
+// The axes of an operation. `in`: the letter of the extents over which the window moves; `out`: the
+// letter of the numbers of windows. 'i' and 'o', but 'o' and 'i' for a deconvolution.
 std::vector<SpatialAxis> AxesOf(const RowReader& row, char in, char out) {
   std::vector<SpatialAxis> axes;
   for (const char name : {'d', 'h', 'w'}) {
@@ -55,7 +55,7 @@ std::vector<SpatialAxis> AxesOf(const RowReader& row, char in, char out) {
   return axes;
 }
 
-// The axes are valid.
+// Throws NotTranslated if the numbers of windows in the row contradict the axes, which are valid.
 void CheckWindows(const RowReader& row, const std::vector<SpatialAxis>& axes, char out) {
   std::size_t next = 0;
   for (const char name : {'d', 'h', 'w'}) {
@@ -92,7 +92,8 @@ void CheckOutputs(const RowReader& row, std::int64_t oh, std::int64_t ow) {
   }
 }
 
-// sum, then a ReLU with or without a bound.
+// The post-ops of the row: at most a sum, and after it a ReLU with or without a bound. Throws
+// NotTranslated for others.
 ConvEpilogue EpilogueOf(const RowReader& row) {
   ConvEpilogue epilogue{.bias = row.HasTensor("bia")};
   const auto refuse = [&](const TracedPostOp& op) {
@@ -136,8 +137,8 @@ void CheckPlainConvolution(const RowReader& row, std::string_view what) {
   }
 }
 
-// The weights of a convolution without a dimension of groups. The log has one, which is the
-// outermost, so only a row-major tensor is the same.
+// Removes the dimension of groups, the outermost one in the log. The layouts of the log and of
+// topdnn are the same only if the weights are row-major; others are refused.
 TracedTensor WithoutGroups(TracedTensor weights, std::size_t axes) {
   if (weights.format_kind != "blocked") return weights;
   const int rank = static_cast<int>(axes) + 2;
@@ -174,7 +175,8 @@ TracedTensor TransposedWeights(const RowReader& row, std::int64_t groups, std::s
   TracedTensor weights = row.Tensor({"wei", "diff_wei"});
   weights.layout = groups > 1 ? ExchangeDimensions(std::move(weights.layout), 'b', 'c')
                               : ExchangeDimensions(std::move(weights.layout), 'a', 'b');
-  constexpr std::size_t kImageAxes = 2;  // whose weights have a dimension of groups
+  // topdnn's weights over two axes keep the dimension of groups.
+  constexpr std::size_t kImageAxes = 2;
   if (groups == 1 || axes == kImageAxes) return weights;
   return WithoutGroups(std::move(weights), axes);
 }
@@ -236,7 +238,7 @@ PoolNdAlgorithm InAnyDimensions(PoolAlgorithm algorithm) {
   return PoolNdAlgorithm::kAverageOfPadding;
 }
 
-// Over one or three axes, or by windows with gaps.
+// Over one or three axes, or with dilation.
 TracedProblem PoolNdOf(const RowReader& row) {
   PoolNdExtents e{.n = row.Number("mb"), .c = row.Number("ic"), .axes = AxesOf(row, 'i', 'o')};
   const PoolNdAlgorithm algorithm = InAnyDimensions(PoolAlgorithmOf(row));

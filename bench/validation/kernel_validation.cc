@@ -30,10 +30,10 @@ namespace {
 struct Problem {
   std::shared_ptr<const Op> op;
   DataType type;
-  // Executed FLOPs: as defined, or excluding those on padding.
+  // Whether the known FLOPs exclude those on padding.
   bool skips_padding;
   Allowance allowance;
-  // The operations that the kernel's algorithm adds.
+  // FLOPs that the kernel's algorithm adds to the definition.
   double besides = 0;
 };
 
@@ -158,7 +158,8 @@ std::string OutputOf(const std::string& command) {
   return output;
 }
 
-// The cases that a child process of this program reports at an ISA level.
+// The cases that a child process of this program reports at an ISA level. If it gives no complete
+// result, one INVALID case with the reason.
 std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   std::vector<ValidationCase> cases;
@@ -204,7 +205,8 @@ std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
     for (const Problem& problem : ProblemsOf(backend)) {
       say(fmt::format("{} {} on {}", problem.op->kind(), problem.op->Problem(), backend));
       cases.push_back(Validate(backend, problem, threads, sources));
-      // The workers of this pool are not followed. At one thread the caller does all the work.
+      // The counter does not follow the workers of this backend's pool. On one thread the caller
+      // does all the work.
       if (cases.back().verdict != Status::kInvalid || threads == 1) continue;
       cases.back() = Validate(backend, problem, 1, sources);
       cases.back().name += " (1 thread)";

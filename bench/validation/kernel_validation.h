@@ -12,18 +12,20 @@
 
 namespace topdnn {
 
-// Convolutions and matrix products on these backends at `threads`, one case each. `say` is called
-// with a line of progress.
+// Convolutions and matrix products on these backends at `threads`, one case each. A case that could
+// not be counted there is repeated on one thread, and its name says so. `say` is called with a line
+// of progress.
 std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
                                             const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say);
 
-// Waits until the workers of idle pools sleep. Eigen's workers spin for a while first, and the
-// counter would see that as work outside its region.
+// Waits 50 ms, after which the workers of idle pools sleep. Eigen's workers spin for a while first,
+// and the counter would take that for work outside its region.
 void LetPoolsPark();
 
-// oneDNN's kernels at each ISA below the machine's own, each in a child process: oneDNN chooses its
-// ISA once per process. The levels have the names of DNNL_MAX_CPU_ISA.
+// oneDNN's kernels at the ISA levels SSE41 and AVX2 (names of DNNL_MAX_CPU_ISA), as far as they are
+// below the machine's own. Each level runs in a child process: oneDNN chooses its ISA once per
+// process.
 std::vector<ValidationCase> ValidateOneDnnAtLevels(
     const std::function<void(std::string_view)>& say);
 

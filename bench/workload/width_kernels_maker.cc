@@ -27,7 +27,7 @@ const WidthKernels* WidthKernelsMaker::FindOrAsk(int width) noexcept {
     case State::kNone:
       break;
   }
-  // While the thread makes those of another width, this is asked again at the next stage.
+  // If the thread makes another width now, the request is lost; the caller repeats it.
   int nothing = kNothing;
   if (asked_.compare_exchange_strong(nothing, width)) asked_.notify_one();
   return nullptr;
@@ -51,7 +51,7 @@ void WidthKernelsMaker::Make() {
     int width = asked_.load();
     if (width == kEnd) return;
     MakeOne(width);
-    asked_.compare_exchange_strong(width, kNothing);  // (not if the end was asked for meanwhile)
+    asked_.compare_exchange_strong(width, kNothing);  // (not if kEnd was stored meanwhile)
     asked_.notify_all();
   }
 }

@@ -1,4 +1,5 @@
-// Makes the kernels of a plan for further widths, in a thread in the background.
+// Makes the kernels of a plan for further numbers of threads (widths), in a thread in the
+// background.
 
 #ifndef TOPDNN_BENCH_WORKLOAD_WIDTH_KERNELS_MAKER_H_
 #define TOPDNN_BENCH_WORKLOAD_WIDTH_KERNELS_MAKER_H_
@@ -21,23 +22,24 @@ class WidthKernelsMaker {
   WidthKernelsMaker(const WidthKernelsMaker&) = delete;
   WidthKernelsMaker& operator=(const WidthKernelsMaker&) = delete;
 
-  // The kernels of this width. If there are none yet, returns nullptr, and the thread makes them.
-  // Neither allocates, locks nor waits.
+  // The kernels of this width; nullptr if there are none. Unless they cannot be made, or the thread
+  // is busy with another width, the thread then makes them: call again until they are there. Does
+  // not allocate, lock or wait.
   const WidthKernels* FindOrAsk(int width) noexcept;
   // The same, but waits for them. Throws std::runtime_error, with the reason, if they cannot be
   // made.
   const WidthKernels& Await(int width);
 
-  // Of each width that was asked for and cannot be made: "width N: reason".
+  // One line for each width whose kernels could not be made: "width N: reason".
   std::vector<std::string> Failures() const;
-  // The kernels that exist.
+  // The kernels made so far, by width.
   std::vector<const WidthKernels*> All() const;
 
  private:
   enum class State { kNone, kMade, kFailed };
   struct Width {
     std::atomic<State> state = State::kNone;
-    // Written by the thread before `state`.
+    // The thread writes these before `state`.
     std::unique_ptr<WidthKernels> kernels;
     std::string failure;
   };

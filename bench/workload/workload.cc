@@ -182,7 +182,7 @@ std::size_t MemoryLimit() {
 }
 
 Workload PlanWorkload(const WorkloadOptions& options, bool training) {
-  // A choice that was made is oneDNN's variants (network_choice.h).
+  // A choice of `auto` consists of variants of oneDNN (network_choice.h).
   const bool chosen = options.backend == kAutoBackend && options.variants;
   if (!chosen) CheckName("backend", options.backend, Backends());
   const std::vector<std::string> types = {"f32", "bf16", "f16"};

@@ -28,7 +28,7 @@ inline constexpr std::string_view kAutoBackend = "auto";
 // The value of --fallback for any other backend.
 inline constexpr std::string_view kAnyFallback = "any";
 
-// The options that profile, step, train and bench share.
+// The options that the commands that plan a network share.
 struct WorkloadOptions {
   std::string network;  // of the zoo, or a path that ends in .onnx
   std::string weights;  // an .npz or .safetensors file; empty: the network's own, or drawn
@@ -42,16 +42,19 @@ struct WorkloadOptions {
   std::int64_t default_batch = 128;
   int threads = 0;  // 0: DefaultThreads (harness/machine/cpu_set.h)
   bool oversubscribe = false;
-  bool planned_only = false;  // nothing runs: the recording's machine may have had other CPUs
-  std::string fallback;       // PlanRequest::fallback: a backend, or kAnyFallback; empty: none
+  // The plan is made but not run, for a replay: the recording's machine may have had other CPUs.
+  bool planned_only = false;
+  std::string fallback;  // PlanRequest::fallback: a backend, or kAnyFallback; empty: none
   // The command reports a kernel that failed its check (kernels/failed_kernel.h). Otherwise such a
   // kernel is an error.
   bool reports_failures = false;
   std::uint64_t seed = 1;
-  std::vector<std::string> input_shapes;   // NAME=NxCxHxW
-  std::vector<std::string> outputs;        // of an ONNX file, by name; empty: all
-  std::map<std::string, Shape> values_of;  // inputs whose values `run` writes; else empty
-  std::string data;                        // see OpenDatasets
+  std::vector<std::string> input_shapes;  // NAME=NxCxHxW
+  std::vector<std::string> outputs;       // of an ONNX file, by name; empty: all
+  // Of `topdnn run`: the shapes of the inputs whose values are given. They replace `input_shapes`
+  // unless this is empty.
+  std::map<std::string, Shape> values_of;
+  std::string data;  // see OpenImages (images.h)
   std::string optimizer = "sgd";
   double learning_rate = 0.01;
   double momentum = 0.9;
@@ -68,13 +71,14 @@ void AddInputShapeOption(CommandParser& parser, WorkloadOptions& options);
 // Adds all options.
 void AddWorkloadOptions(CommandParser& parser, WorkloadOptions& options);
 
-// The widest team of any machine; a recording may not claim more.
+// The most threads on any machine; a recording with more is refused.
 inline constexpr int kMaxThreads = 4096;
 
-// Checks the number of threads. The first call also tries to start the team, since the OpenMP
-// runtime ends the program if it cannot. Allows at most four threads per CPU, and kMaxThreads.
-// Throws UsageError, in one line, for an impossible number. If a quota of CPU time limits the
-// threads, a line on standard error says so, once per run.
+// Returns the checked number of threads. Unless `planned_only`, the first call also tries to start
+// the team, since the OpenMP runtime ends the program if it cannot. More threads than CPUs are
+// allowed only with `oversubscribe`: at most four per CPU (any number if `planned_only`), and
+// kMaxThreads. Throws UsageError, in one line, for another number. If a quota of CPU time limits
+// the threads, a line on standard error says so, once per run.
 int ThreadsOf(const WorkloadOptions& options);
 
 struct Workload {
@@ -87,13 +91,14 @@ struct Workload {
   GraphTotals totals;
   std::unique_ptr<Plan> plan;
   std::optional<ParameterValues> parameters;  // absent: drawn from the seed
-  // The plan's inputs, and its outputs with their shapes in the file; the plan's may have the same
-  // elements in another shape.
+  // The names of the plan's inputs, and its outputs as the file has them: the plan's own output may
+  // have the same elements in another shape.
   std::vector<std::string> inputs;
   std::vector<NetworkOutput> outputs;
 };
 
-// Builds and plans. Throws UsageError.
+// Builds and plans the network. Throws UsageError, also if the plan does not fit in memory,
+// KernelFailed unless `reports_failures`, and NpzError for damaged weights.
 Workload PlanWorkload(const WorkloadOptions& options, bool training);
 // Allocates the plan of the workload, sets its parameters, and fills the inputs beside the image
 // with numbers drawn by the seed; the plan is then ready to run.
