@@ -141,7 +141,7 @@ bool IsMnist(const std::filesystem::path& folder) {
 }
 
 DatasetPair OpenMnist(const std::filesystem::path& folder) {
-  const std::string name = folder == kFashionMnistFolder ? "Fashion-MNIST" : "MNIST format";
+  const std::string name = IsFashionMnistFolder(folder) ? "Fashion-MNIST" : "MNIST format";
   DatasetPair pair;
   pair.train = ReadMnist(folder, "train", name + " (training)");
   pair.test = ReadMnist(folder, "t10k", name + " (test)");

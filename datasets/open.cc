@@ -9,6 +9,11 @@
 
 namespace topdnn {
 
+bool IsFashionMnistFolder(const std::filesystem::path& folder) {
+  // (with a slash at both ends, so that one of the user's makes no difference)
+  return (folder / "").lexically_normal() == std::filesystem::path(kFashionMnistFolder) / "";
+}
+
 namespace {
 
 // Throws DatasetError if there is none.
@@ -16,7 +21,7 @@ const DatasetFormat& FormatOf(const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) {
     throw DatasetError(
-        folder == kFashionMnistFolder
+        IsFashionMnistFolder(folder)
             ? fmt::format("{}: missing; install the package dataset-fashion-mnist, or give --data",
                           folder.string())
             : fmt::format("{}: no such folder; give a folder with CIFAR-10's binary version or "

@@ -26,6 +26,14 @@ namespace topdnn {
 inline constexpr std::size_t kLoopOperands = 3;
 using LoopOperands = std::array<float*, kLoopOperands>;
 
+// The iterations that a thread takes at once: about as much work as 2048 iterations of four cycles,
+// so that a loop of few heavy iterations is shared by the threads, too.
+inline std::int64_t PieceOf(double cycles_of_an_iteration) {
+  constexpr std::int64_t kMost = 2048;
+  const double wanted = 4 * kMost / std::max(cycles_of_an_iteration, 1.0);
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(wanted), 1, kMost);
+}
+
 template <typename Loop>
 class OmpRangeKernel : public LoopsKernel {
  public:
@@ -37,11 +45,11 @@ class OmpRangeKernel : public LoopsKernel {
     for (const Arg arg : loop_.operands()) {
       data[next++] = arg.is_indexed() ? Indexed<float>(arg.index) : Data<float>(arg);
     }
-    constexpr std::int64_t kPiece = 2048;
     const std::int64_t n = loop_.iterations();
+    const std::int64_t piece = PieceOf(loop_.cycles());
 #pragma omp parallel for if (static_cast <double>(n) * loop_.cycles() >= kMinParallelElements)
-    for (std::int64_t at = 0; at < n; at += kPiece) {
-      loop_.Run(data, at, std::min(at + kPiece, n));
+    for (std::int64_t at = 0; at < n; at += piece) {
+      loop_.Run(data, at, std::min(at + piece, n));
     }
   }
 

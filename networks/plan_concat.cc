@@ -82,7 +82,8 @@ class ConcatPlanner {
     return !draft_.buffers[buffer].persistent && draft_.buffers[buffer].parent < 0;
   }
 
-  // Whether `buffer` is `bound` or contains it. A part of an earlier concatenation is in its result.
+  // Whether `buffer` is `bound` or contains it. A part of an earlier concatenation is in its
+  // result.
   bool Contains(BufferId buffer, BufferId bound) const {
     while (bound >= 0 && bound != buffer) bound = draft_.buffers[bound].parent;
     return bound == buffer;

@@ -100,16 +100,14 @@ int RunValidate(const ValidateOptions& options) {
     for (ValidationCase& c : more) cases.push_back(std::move(c));
   };
   for (const Probe& probe : Probes()) {
-    if (Interrupted()) return kExitInterrupted;
-    if (!options.kernels_of.empty()) break;
+    if (Interrupted() || !options.kernels_of.empty()) break;
     progress.Show(probe.name);
     add(ValidateProbe(probe, opened.sources()));
   }
   const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
   add(ValidateKernels(opened.sources(), backends, ThreadsOf({}), say));
   for (const std::string& backend : backends) {
-    if (Interrupted()) return kExitInterrupted;
-    if (!options.kernels_of.empty()) break;
+    if (Interrupted() || !options.kernels_of.empty()) break;
     WorkloadOptions step;
     step.network = "cnn";
     step.backend = backend;
@@ -126,7 +124,9 @@ int RunValidate(const ValidateOptions& options) {
     }
     add({c});
   }
-  if (options.kernels_of.empty() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
+  if (options.kernels_of.empty() && opened.exact != nullptr && !Interrupted()) {
+    add(ValidateOneDnnAtLevels(say));
+  }
   std::vector<MixResult> mixes;
   if (options.kernels_of.empty() && !Interrupted()) {
     mixes = RunKnownMixes(DescribeMachine().topology.caches, ThreadsOf({}), say);
@@ -137,7 +137,7 @@ int RunValidate(const ValidateOptions& options) {
     if (!mixes.empty()) fmt::print("\n{}", MixesText(mixes, DetectStyle(stdout)));
     for (const std::string& note : opened.notes) fmt::print("not counting: {}\n", note);
   }
-  const int status = ExitStatus(cases);
+  const int status = Interrupted() ? kExitInterrupted : ExitStatus(cases);
   if (options.json.empty()) return status;
   Json json = {{"schema", 1}, {"command", CommandLine()}};
   json["machine"] = ToJson(DescribeMachine());

@@ -109,7 +109,8 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
     } else if (op.name == "eltwise_relu" && !last && op.NumberOr(0, 0) == 0 &&
                op.NumberOr(2, 1) == 1) {
       epilogue.relu = true;
-    } else if (op.name == "eltwise_bounded_relu" && !last && op.NumberOr(2, 1) == 1) {
+    } else if (op.name == "eltwise_bounded_relu" && !last && op.NumberOr(0, 0) > 0 &&
+               op.NumberOr(2, 1) == 1) {
       epilogue.relu = true;
       epilogue.bound = static_cast<float>(op.NumberOr(0, 0));
     } else if ((op.name == "eltwise_clip" || op.name == "eltwise_clip_v2") && !last &&

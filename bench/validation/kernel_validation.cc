@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "bench/command_line/command_words.h"
+#include "bench/command_line/interrupt.h"
 #include "harness/machine/isa.h"
 #include "kernels/conv/conv.h"
 #include "kernels/failed_kernel.h"
@@ -164,8 +166,9 @@ std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   std::vector<ValidationCase> cases;
   try {
-    const auto json = nlohmann::ordered_json::parse(OutputOf(fmt::format(
-        "DNNL_MAX_CPU_ISA={} '{}' validate --kernels-of onednn --json -", level, program)));
+    const auto json = nlohmann::ordered_json::parse(
+        OutputOf(fmt::format("DNNL_MAX_CPU_ISA={} {} validate --kernels-of onednn --json -", level,
+                             JoinedWords({program}))));
     for (const auto& row : json.at("cases")) {
       cases.push_back(ValidationCaseOf(row));
       cases.back().name += fmt::format(" (at most {})", level);
@@ -203,6 +206,7 @@ std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
   std::vector<ValidationCase> cases;
   for (const std::string& backend : backends) {
     for (const Problem& problem : ProblemsOf(backend)) {
+      if (Interrupted()) return cases;
       say(fmt::format("{} {} on {}", problem.op->kind(), problem.op->Problem(), backend));
       cases.push_back(Validate(backend, problem, threads, sources));
       // The counter does not follow the workers of this backend's pool. On one thread the caller

@@ -14,7 +14,7 @@ namespace topdnn {
 
 // Convolutions and matrix products on these backends at `threads`, one case each. A case that could
 // not be counted there is repeated on one thread, and its name says so. `say` is called with a line
-// of progress.
+// of progress. An interrupt ends it after the current case.
 std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
                                             const std::vector<std::string>& backends, int threads,
                                             const std::function<void(std::string_view)>& say);

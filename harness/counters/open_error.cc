@@ -31,6 +31,9 @@ bool Filtered(const PerfSurroundings& here, PerfTarget) { return here.seccomp_fi
 bool InPlainContainer(const PerfSurroundings& here, PerfTarget) {
   return here.container && !here.capable;
 }
+bool OfSocketsInPlainContainer(const PerfSurroundings& here, PerfTarget target) {
+  return InPlainContainer(here, target) && target == PerfTarget::kSockets;
+}
 bool OfSockets(const PerfSurroundings&, PerfTarget target) {
   return target == PerfTarget::kSockets;
 }
@@ -61,6 +64,8 @@ constexpr const char* kContainer =
     "refused ({error})";
 constexpr const char* kContainerRemedy =
     "run the container with --cap-add PERFMON, or on the host: sysctl kernel.perf_event_paranoid=1";
+constexpr const char* kSocketsInContainerRemedy =
+    "run the container with --cap-add PERFMON, or on the host: sysctl kernel.perf_event_paranoid=0";
 constexpr const char* kSockets =
     "{what} count whole sockets, which kernel.perf_event_paranoid at {paranoid} does not allow "
     "this "
@@ -93,6 +98,7 @@ constexpr std::array kRows = {
         "({error})",
         kElsewhere},
 
+    Row{EACCES, OfSocketsInPlainContainer, kContainer, kSocketsInContainerRemedy},
     Row{EACCES, InPlainContainer, kContainer, kContainerRemedy},
     Row{EACCES, OfSockets, kSockets, kSocketsRemedy},
     Row{EACCES, nullptr,
@@ -101,6 +107,7 @@ constexpr std::array kRows = {
     Row{EPERM, Filtered,
         "a seccomp filter refuses perf_event_open, so {what} cannot be opened ({error})",
         "run the container with --cap-add PERFMON or --security-opt seccomp=unconfined"},
+    Row{EPERM, OfSocketsInPlainContainer, kContainer, kSocketsInContainerRemedy},
     Row{EPERM, InPlainContainer, kContainer, kContainerRemedy},
     Row{EPERM, OfSockets, kSockets, kSocketsRemedy},
     Row{EPERM, nullptr,

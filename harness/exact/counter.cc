@@ -177,7 +177,7 @@ bool CountsATrial() {
 
 // Counts the trial region in a child process: an emulated processor, a small stack or a denied
 // system call may end it, and this process continues.
-Availability TryInChild() {
+Availability WaitForTrial() {
   const pid_t child = fork();
   if (child < 0)
     return {false, fmt::format("cannot start a process for its trial: {}", strerror(errno)), ""};
@@ -195,7 +195,8 @@ Availability TryInChild() {
   do {
     waited = waitpid(child, &status, 0);
   } while (waited < 0 && errno == EINTR);
-  if (waited < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) {
+  if (waited < 0) return {false, fmt::format("its trial is lost: {}", strerror(errno)), ""};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
     return {true, "counts every instruction by translation, without a PMU", ""};
   }
   if (!WIFSIGNALED(status)) return {false, "its trial gave wrong counts on this machine", ""};
@@ -206,6 +207,17 @@ Availability TryInChild() {
           fmt::format("its trial was ended by signal {} ({})", WTERMSIG(status),
                       strsignal(WTERMSIG(status))),
           stack.rlim_cur < kSmallStack ? "ulimit -s 8192" : ""};
+}
+
+Availability TryInChild() {
+  // In a program that ignores SIGCHLD, waitpid gives no exit status.
+  struct sigaction default_action = {};
+  default_action.sa_handler = SIG_DFL;
+  struct sigaction own = {};
+  sigaction(SIGCHLD, &default_action, &own);
+  Availability found = WaitForTrial();
+  sigaction(SIGCHLD, &own, nullptr);
+  return found;
 }
 
 #if defined(__SANITIZE_THREAD__)

@@ -2,18 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
 
 SoftmaxCrossEntropyOp::SoftmaxCrossEntropyOp(std::int64_t batch, std::int64_t classes)
     : batch_(batch), classes_(classes) {
-  if (batch < 1 || classes < 1) {
-    throw std::invalid_argument(fmt::format(
-        "softmax cross-entropy of {}x{}: every extent must be 1 or more", batch, classes));
-  }
+  CheckExtents("softmax cross-entropy", Shape{batch, classes});
 }
 
 std::string SoftmaxCrossEntropyOp::Problem() const {

@@ -2,17 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
 
 SoftmaxOp::SoftmaxOp(std::int64_t batch, std::int64_t classes) : batch_(batch), classes_(classes) {
-  if (batch < 1 || classes < 1) {
-    throw std::invalid_argument(
-        fmt::format("softmax of {}x{}: every extent must be 1 or more", batch, classes));
-  }
+  CheckExtents("softmax", Shape{batch, classes});
 }
 
 std::string SoftmaxOp::Problem() const { return fmt::format("n{}k{}", batch_, classes_); }

@@ -283,6 +283,23 @@ TEST(ValidateTest, EveryCaseHasAVerdict) {
   EXPECT_GT(probes, 50);
 }
 
+// On a busy machine no case may be finished after a second; then the interrupt comes later.
+TEST(ValidateTest, AnInterruptKeepsTheFinishedCases) {
+  const TestFolder folder;
+  const std::string path = folder.path() / "out.json";
+  nlohmann::json json;
+  for (const char* const seconds : {"1", "5", "25"}) {
+    const Outcome outcome =
+        RunShell("timeout --preserve-status -s INT " + std::string(seconds) + " " +
+                 Quoted(TOPDNN_BINARY_DIR "/topdnn") + " validate --json " + Quoted(path));
+    ASSERT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
+    json = ReadJson(path);
+    if (!json["cases"].empty()) break;
+  }
+  EXPECT_GT(json["cases"].size(), 0u);
+  EXPECT_EQ(json["good"], false);
+}
+
 TEST(BenchTest, RowsAreGoogleBenchmarksJson) {
   const TestFolder folder;
   const std::string path = folder.path() / "x.json";

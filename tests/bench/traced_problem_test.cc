@@ -72,6 +72,8 @@ TEST(TracedConvolutionTest, OtherAttributesHaveAReason) {
   EXPECT_THAT(reason("attr-post-ops:eltwise_relu:0.1"), HasSubstr("no post-op eltwise_relu"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_relu+sum"), HasSubstr("no post-op sum"));
   EXPECT_THAT(reason("attr-post-ops:sum:0.5"), HasSubstr("no post-op sum"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_bounded_relu:0"), HasSubstr("no post-op"));
+  EXPECT_THAT(reason("attr-post-ops:eltwise_bounded_relu:-1"), HasSubstr("no post-op"));
   EXPECT_THAT(reason("attr-post-ops:eltwise_swish:1"), HasSubstr("no post-op eltwise_swish"));
   EXPECT_THAT(reason("attr-post-ops:binary_add:f32:2:ab"), HasSubstr("binary_add:f32:2:ab"));
   EXPECT_THAT(reason("attr-scales:src0:0:f32"), HasSubstr("attr-scales:src0:0:f32"));

@@ -134,5 +134,14 @@ TEST(FashionMnistTest, ThePackageHoldsSeventyThousandImages) {
   EXPECT_EQ(ClassesOf(kFashionMnistFolder), pair.train->classes());
 }
 
+TEST(FashionMnistTest, TheFolderMayEndInASlash) {
+  EXPECT_TRUE(IsFashionMnistFolder("/usr/share/datasets/fashion-mnist"));
+  EXPECT_TRUE(IsFashionMnistFolder("/usr/share/datasets/fashion-mnist/"));
+  EXPECT_TRUE(IsFashionMnistFolder("/usr/share/./datasets//fashion-mnist"));
+  EXPECT_FALSE(IsFashionMnistFolder("/usr/share/datasets"));
+  EXPECT_FALSE(IsFashionMnistFolder("/usr/share/datasets/fashion-mnist/more"));
+  EXPECT_FALSE(IsFashionMnistFolder(""));
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -45,6 +45,7 @@ TEST(RefusalTest, EveryCauseHasItsReasonAndRemedy) {
     int error;
     PerfSurroundings here;
     std::string reason, remedy;
+    PerfTarget target = PerfTarget::kThreads;
   };
 #if defined(__x86_64__)
   const char* const kElsewhere = "--counters exact";
@@ -57,6 +58,11 @@ TEST(RefusalTest, EveryCauseHasItsReasonAndRemedy) {
            {EPERM, plain, "perf_event_paranoid is 3", "sysctl kernel.perf_event_paranoid=1"},
            {EACCES, {.paranoid = 4, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
            {EPERM, {.paranoid = 2, .container = true}, "lacks CAP_PERFMON", "--cap-add PERFMON"},
+           {EACCES,
+            {.paranoid = 2, .container = true},
+            "lacks CAP_PERFMON",
+            "perf_event_paranoid=0",
+            PerfTarget::kSockets},
            {EPERM, {.seccomp_filtered = true, .container = true}, "seccomp", "seccomp=unconfined"},
            {ENOENT,
             {.virtual_machine = true},
@@ -75,7 +81,7 @@ TEST(RefusalTest, EveryCauseHasItsReasonAndRemedy) {
            {EBUSY, plain, "EBUSY", "end the other profiler"},
            {0, {.watchdog = true}, "NMI watchdog", "sysctl kernel.nmi_watchdog=0"},
            {0, plain, "another profiler holds", "end the other profiler"}}) {
-    const Availability refusal = ExplainRefusal(c.error, c.here, "hardware events");
+    const Availability refusal = ExplainRefusal(c.error, c.here, "hardware events", c.target);
     EXPECT_FALSE(refusal.works);
     EXPECT_NE(refusal.reason.find(c.reason), std::string::npos) << refusal.reason;
     EXPECT_EQ(refusal.reason.find('\n'), std::string::npos);

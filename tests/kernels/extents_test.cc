@@ -48,7 +48,9 @@ TEST(ExtentsTest, HugeWindowsAreRefusedWithTheirExtents) {
         "conv/n1c1h8k1r3p1d" + huge, "conv/n1c1h8k1r" + huge + "p4",
         "conv/n" + huge + "c" + huge + "h8k1r1", std::string("conv/n1c1048576h4096k1048576r3p1"),
         "pool/maxn1c1h" + huge + "w8r2", "pool/maxn1c1h8r" + huge + "p1",
-        "pool/maxn1c1h8r2u" + huge, "pool/maxn" + huge + "c1h8r2"}) {
+        "pool/maxn1c1h8r2u" + huge, "pool/maxn" + huge + "c1h8r2",
+        std::string("softmax/n4294967296k4294967296"),
+        std::string("softmax_cross_entropy/n4294967296k4294967296")}) {
     try {
       ParseProblem(problem);
       ADD_FAILURE() << problem;
