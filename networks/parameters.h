@@ -33,7 +33,7 @@ std::vector<double> DrawParameter(std::string_view layer, const Parameter& param
                                   std::uint64_t seed, NormPlace place,
                                   ParameterDraw draw = ParameterDraw::kTraining);
 // Finds the place of a batch normalization; kElsewhere for other operations. In an addition the
-// first source is taken for the branch, and the others for shortcuts.
+// first source is the branch, and the others are shortcuts.
 NormPlace PlaceOf(const Graph& graph, const GraphNode& node);
 
 // `count` values of the standard normal distribution: Box and Muller 1958 on the 64-bit Mersenne
