@@ -99,15 +99,17 @@ int RunValidate(const ValidateOptions& options) {
   const auto add = [&](std::vector<ValidationCase> more) {
     for (ValidationCase& c : more) cases.push_back(std::move(c));
   };
+  // Whether more than kernels is validated, and nothing has interrupted it yet.
+  const auto goes_on = [&options] { return options.kernels_of.empty() && !Interrupted(); };
   for (const Probe& probe : Probes()) {
-    if (Interrupted() || !options.kernels_of.empty()) break;
+    if (!goes_on()) break;
     progress.Show(probe.name);
     add(ValidateProbe(probe, opened.sources()));
   }
   const auto say = [&](std::string_view what) { progress.Show(std::string(what)); };
   add(ValidateKernels(opened.sources(), backends, ThreadsOf({}), say));
   for (const std::string& backend : backends) {
-    if (Interrupted() || !options.kernels_of.empty()) break;
+    if (!goes_on()) break;
     WorkloadOptions step;
     step.network = "cnn";
     step.backend = backend;
@@ -124,11 +126,9 @@ int RunValidate(const ValidateOptions& options) {
     }
     add({c});
   }
-  if (options.kernels_of.empty() && opened.exact != nullptr && !Interrupted()) {
-    add(ValidateOneDnnAtLevels(say));
-  }
+  if (goes_on() && opened.exact != nullptr) add(ValidateOneDnnAtLevels(say));
   std::vector<MixResult> mixes;
-  if (options.kernels_of.empty() && !Interrupted()) {
+  if (goes_on()) {
     mixes = RunKnownMixes(DescribeMachine().topology.caches, ThreadsOf({}), say);
   }
   progress.Erase();

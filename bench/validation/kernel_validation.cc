@@ -193,6 +193,7 @@ std::vector<ValidationCase> ValidateOneDnnAtLevels(
   std::vector<ValidationCase> cases;
   const std::pair<const char*, Isa> levels[] = {{"SSE41", Isa::kAvx2}, {"AVX2", Isa::kAvx512}};
   for (const auto& [level, next] : levels) {
+    if (Interrupted()) break;
     if (!HasIsa(next)) break;  // the machine's own level is not counted twice
     say(fmt::format("onednn at most {}", level));
     for (ValidationCase& c : ValidateAtLevel(level)) cases.push_back(std::move(c));

@@ -25,7 +25,7 @@ void LetPoolsPark();
 
 // oneDNN's kernels at the ISA levels SSE41 and AVX2 (names of DNNL_MAX_CPU_ISA), as far as they are
 // below the machine's own. Each level runs in a child process: oneDNN chooses its ISA once per
-// process.
+// process. An interrupt ends it after the current level.
 std::vector<ValidationCase> ValidateOneDnnAtLevels(
     const std::function<void(std::string_view)>& say);
 
