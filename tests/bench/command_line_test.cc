@@ -293,7 +293,8 @@ TEST(ValidateTest, AnInterruptKeepsTheFinishedCases) {
         RunShell("timeout --preserve-status -s INT " + std::string(seconds) + " " +
                  Quoted(TOPDNN_BINARY_DIR "/topdnn") + " validate --json " + Quoted(path));
     ASSERT_EQ(outcome.exit_status, kExitInterrupted) << outcome.output;
-    json = ReadJson(path);
+    // An interrupt before the program handles it ends the program without a file.
+    if (std::filesystem::exists(path)) json = ReadJson(path);
     if (!json["cases"].empty()) break;
   }
   EXPECT_GT(json["cases"].size(), 0u);
