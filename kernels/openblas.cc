@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -94,9 +95,9 @@ std::string Isa() {
       {"Haswell", "avx2"},    {"Zen", "avx2"},          {"Excavator", "avx2"},
       {"Sandybridge", "avx"}, {"Bulldozer", "avx"},     {"Piledriver", "avx"},
       {"Steamroller", "avx"}, {"Nehalem", "sse41"},     {"Penryn", "sse41"},
-      {"armv8", "neon"},      {"cortexa53", "neon"},    {"cortexa57", "neon"},
-      {"cortexa72", "neon"},  {"neoversen1", "neon"},   {"neoversev1", "sve"},
-      {"armv8sve", "sve"},    {"a64fx", "sve"},
+      {"Prescott", "sse2"},   {"armv8", "neon"},        {"cortexa53", "neon"},
+      {"cortexa57", "neon"},  {"cortexa72", "neon"},    {"neoversen1", "neon"},
+      {"neoversev1", "sve"},  {"armv8sve", "sve"},      {"a64fx", "sve"},
   };
   const std::string_view core = openblas_get_corename();
   for (const auto& [name, isa] : kCores) {
@@ -121,6 +122,27 @@ std::string RefusalOf(const KernelRequest& request) {
     }
   }
   return CpuRefusal();
+}
+
+std::string OldCodeDoubt(std::string_view core, bool chosen_by_user, std::string_view widest) {
+  if (chosen_by_user || core != "Prescott" || widest.empty()) return {};
+  return fmt::format(
+      "OpenBLAS does not know this CPU and runs its slow SSE3 code for Prescott; set the "
+      "environment variable OPENBLAS_CORETYPE={} for its {} code",
+      widest == "avx512" ? "SkylakeX" : "Haswell", widest);
+}
+
+std::string OldCodeDoubt() {
+  std::string_view widest;
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) widest = "avx2";
+  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0) {
+    widest = "avx512";
+  }
+#endif
+  return OldCodeDoubt(openblas_get_corename(), std::getenv("OPENBLAS_CORETYPE") != nullptr, widest);
 }
 
 OpenBlasKernel::OpenBlasKernel(const KernelRequest& request, std::string_view algorithm)

@@ -18,6 +18,16 @@ namespace topdnn::openblas {
 // this CPU must have the instructions for. Empty when it can.
 std::string RefusalOf(const KernelRequest& request);
 
+// Why OpenBLAS is far slower here than this CPU allows, with the fix; empty when it is not.
+// OpenBLAS recognizes a CPU by its model number. For a later model, 0.3.21 runs its SSE3 code for
+// Prescott (driver/others/dynamic.c): inference of cnn takes 2.3 ms on an Emerald Rapids, 1.1 ms
+// with the code for SkylakeX (batch 8, 2 threads).
+std::string OldCodeDoubt();
+
+// The same from what it depends on: the core that OpenBLAS chose, whether the user chose it, and
+// the widest ISA that the CPU has code for: "avx512", "avx2" or "".
+std::string OldCodeDoubt(std::string_view core, bool chosen_by_user, std::string_view widest);
+
 class OpenBlasKernel : public BoundKernel {
  protected:
   // The implementation is "ALGORITHM:openblas_SkylakeX": the code that OpenBLAS chose for this CPU.

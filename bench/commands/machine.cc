@@ -26,6 +26,7 @@
 #include "harness/report/style.h"
 #include "harness/report/table.h"
 #include "harness/report/text.h"
+#include "kernels/openblas.h"
 
 namespace topdnn {
 
@@ -128,6 +129,7 @@ std::string MachineText(const Machine& machine, const Style& style) {
   facts.Add("Clock", ClockText(machine));
   facts.Add("System", machine.operating_system);
   for (const std::string& doubt : machine.doubts) facts.Add("Doubt", doubt);
+  if (const std::string doubt = openblas::OldCodeDoubt(); !doubt.empty()) facts.Add("Doubt", doubt);
   return facts.text();
 }
 

@@ -16,6 +16,7 @@
 #include "harness/machine/clock.h"
 #include "harness/probes/quiet.h"
 #include "harness/stage_record.h"
+#include "kernels/openblas.h"
 #include "kernels/run_failure.h"
 #include "kernels/thread_width.h"
 
@@ -270,6 +271,11 @@ std::string IntervalText(const std::optional<Interval>& interval) {
 std::vector<Note> NotesOf(const Plan& plan, const PlanProfile& profile, Regime regime) {
   std::vector<Note> notes;
   if (!profile.checks.note.empty()) notes.push_back({.text = profile.checks.note, .main = true});
+  const bool on_openblas = std::ranges::any_of(
+      plan.stages(), [](const Stage& stage) { return stage.backend == "openblas"; });
+  if (std::string doubt = openblas::OldCodeDoubt(); on_openblas && !doubt.empty()) {
+    notes.push_back({.text = std::move(doubt), .main = true});
+  }
   const Warmup& warmup = profile.in_network.warmup;
   // The rule needs two checks of the series (harness/statistics/steady.h).
   const bool few = warmup.iterations < SteadyRule{}.least * 3 / 2;
