@@ -111,7 +111,9 @@ std::optional<std::uint64_t> ConfigOf(const std::string& terms, const std::files
     const std::size_t equals = term.find('=');
     const std::string key(term.substr(0, equals));
     const std::string text(equals == std::string_view::npos ? "1" : term.substr(equals + 1));
-    const std::uint64_t value = std::strtoull(text.c_str(), nullptr, 0);
+    char* end = nullptr;
+    const std::uint64_t value = std::strtoull(text.c_str(), &end, 0);
+    if (text.empty() || *end != '\0') return std::nullopt;  // "event=?": the user gives the value
     const auto placed =
         key == "config" ? std::optional(value) : PlaceBits(FormatOf(key, pmu), value);
     if (!placed) return std::nullopt;

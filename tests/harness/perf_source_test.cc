@@ -402,20 +402,6 @@ TEST(HybridTest, ThePmusOfCoreTypesAreThoseWithCpus) {
   EXPECT_TRUE(CoreTypes(kNoSysfs).empty());
 }
 
-TEST(HybridTest, CpuListsAndFieldsOfBits) {
-  EXPECT_EQ(ParseCpuList("0-2,8,10-10"), (std::vector<int>{0, 1, 2, 8, 10}));
-  EXPECT_TRUE(ParseCpuList("").empty());
-  EXPECT_EQ(ParseCpuList("3-1,x,-4,7"), (std::vector<int>{7}));
-  EXPECT_EQ(PlaceBits("config:8-15", 0x3), 0x300u);
-  EXPECT_EQ(PlaceBits("config:0-7,32-35", 0xA1F), 0xA0000001Fu);
-  EXPECT_EQ(PlaceBits("config:0-7,32-35", 0x101F), std::nullopt);  // 13 bits for 12
-  EXPECT_EQ(PlaceBits("config1:0-7", 1), std::nullopt);
-  EXPECT_EQ(PlaceBits("config:x", 1), std::nullopt);
-  EXPECT_EQ(ConfigOf("event=0x3c,umask=0x1,cmask=2", kNoSysfs), 0x200013Cu);
-  EXPECT_EQ(ConfigOf("config=0x400", kNoSysfs), 0x400u);
-  EXPECT_EQ(ConfigOf("event=0x3c,ldlat=3", kNoSysfs), std::nullopt);
-}
-
 // The record of three regions of one stage; `where` gives the core type of the thread in each.
 Record RecordOnTypes(FakePmu& pmu, CounterSource& source, const std::vector<std::uint32_t>& where) {
   std::size_t run = 0;
