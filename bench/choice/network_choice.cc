@@ -12,6 +12,7 @@
 
 #include "bench/choice/quiet_race.h"
 #include "bench/choice/selection_cache.h"
+#include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/formats/checksum.h"
 #include "bench/workload/images.h"
@@ -240,16 +241,19 @@ class NetworkRace {
   };
 
   // Adds the plan with these variants. Returns false if an equal plan was added before, or if it
-  // does not fit in memory together with the others.
+  // does not fit in memory together with the others. Throws UsageError if the first does not fit.
   bool Enter(VariantsByProblem variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);
-    Workload planned = PlanWorkload(options, training_);
-    if (!known_.insert(SignatureOf(*planned.plan)).second) return false;
-    // (only the first is certain to fit)
-    if (planned.plan->bytes() > MemoryLimit()) return false;
-    contenders_.push_back(
-        std::make_unique<Contender>(options, std::move(variants), std::move(planned)));
+    try {
+      Workload planned = PlanWorkload(options, training_);
+      if (!known_.insert(SignatureOf(*planned.plan)).second) return false;
+      contenders_.push_back(
+          std::make_unique<Contender>(options, std::move(variants), std::move(planned)));
+    } catch (const UsageError&) {
+      if (contenders_.empty()) throw;
+      return false;
+    }
     return true;
   }
 
