@@ -105,7 +105,7 @@ std::string ReadInputFile(const std::string& path, const InputFile& file,
   const auto check = [&](const struct stat& status) {
     if (!S_ISREG(status.st_mode)) return std::string();
     const auto bytes = static_cast<std::size_t>(status.st_size);
-    if (file.most_bytes != 0 && bytes > file.most_bytes) return too_large;
+    if (file.most_bytes != 0 && bytes > file.most_bytes) return std::string(too_large);
     text.reserve(bytes);
     return std::string();
   };

@@ -46,7 +46,7 @@ void JudgeRecord(std::span<const Ceiling> ceilings, Record& record);
 std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report);
 
 // Judges the step, every stage and every note.
-void JudgeReport(const Evidence& evidence, Report& report);
+void JudgeReport(const Evidence& given, Report& report);
 
 }  // namespace topdnn
 

@@ -57,6 +57,7 @@ std::string SpellAxes(const std::vector<SpatialAxis>& axes) {
   std::string text;
   for (const AxisFlag& flag : kFlags) {
     std::vector<std::int64_t> numbers;
+    numbers.reserve(axes.size());
     for (const SpatialAxis& axis : axes) numbers.push_back(axis.*flag.field);
     text += fmt::format("_{}{}", flag.name, fmt::join(numbers, "x"));
   }

@@ -31,7 +31,7 @@ bool IsA(const GraphNode& node) {
 class GraphCopy {
  public:
   explicit GraphCopy(const Graph& from)
-      : from_(from), graph_(from.name()), new_value_(from.values().size(), -1) {
+      : graph_(from.name()), new_value_(from.values().size(), -1) {
     for (ValueId input = 0; input < from.inputs(); ++input) {
       Set(input,
           graph_.AddInput(from.shape(input), from.values()[static_cast<std::size_t>(input)].name));
@@ -43,6 +43,7 @@ class GraphCopy {
   ValueId Add(const std::string& name, std::shared_ptr<const Op> op,
               const std::vector<ValueId>& old_inputs) {
     std::vector<ValueId> inputs;
+    inputs.reserve(old_inputs.size());
     for (const ValueId input : old_inputs) inputs.push_back(At(input));
     return graph_.Add(name, std::move(op), std::move(inputs));
   }
@@ -54,7 +55,6 @@ class GraphCopy {
   }
 
  private:
-  const Graph& from_;
   Graph graph_;
   std::vector<ValueId> new_value_;
 };

@@ -105,6 +105,7 @@ std::vector<std::size_t> ByLargest(const CacheCurve& curve) {
   }
   std::stable_sort(order.begin(), order.end());
   std::vector<std::size_t> indices;
+  indices.reserve(order.size());
   for (const auto& [key, stage] : order) indices.push_back(stage);
   return indices;
 }

@@ -67,6 +67,7 @@ void SetUnlessOn(const char* name) {
   signal(SIGXFSZ, SIG_DFL);
   dup2(output, STDOUT_FILENO);
   std::vector<char*> words;
+  words.reserve(arguments.size() + 1);
   for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   execvp(words.front(), words.data());

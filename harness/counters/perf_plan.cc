@@ -67,7 +67,7 @@ class Planner {
   }
 
   // `slots` leads the metrics of PERF_METRICS, which need it in their group.
-  std::vector<ResolvedEvent> Members(std::vector<const PerfRequest*> requests) const {
+  std::vector<ResolvedEvent> Members(const std::vector<const PerfRequest*>& requests) const {
     std::vector<ResolvedEvent> events;
     for (const PerfRequest* request : requests) {
       if (NeedsSlots(request->event) && events.empty()) {

@@ -18,7 +18,6 @@
 #include "harness/exact/threads.h"
 
 extern "C" {
-void TopdnnExactSlowPath();
 void TopdnnExactVsyscall();
 __attribute__((used, visibility("hidden"))) void TopdnnExactDispatch(topdnn::Context* c) noexcept;
 }

@@ -224,6 +224,7 @@ class Experiment {
   double Repeated(std::size_t i) const {
     StageAt(i)();
     std::vector<double> seconds;
+    seconds.reserve(static_cast<std::size_t>(repeats_[i]));
     for (int k = 0; k < repeats_[i]; ++k) seconds.push_back(TimeOnce(i));
     return MedianOf(std::move(seconds));
   }

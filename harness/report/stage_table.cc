@@ -260,6 +260,7 @@ std::vector<Row> RowsOfGroups(const Report& report) {
 
 std::vector<std::string> StageSortNames() {
   std::vector<std::string> names;
+  names.reserve(std::size(kSortKeys));
   for (const SortKey& key : kSortKeys) names.emplace_back(key.name);
   return names;
 }
@@ -274,10 +275,12 @@ std::string StageTableText(const Report& report, const Style& style,
                            const StageTableOptions& options) {
   const std::vector<const StageColumn*> chosen = ChosenColumns(report, options.columns);
   std::vector<Table::Column> columns;
+  columns.reserve(chosen.size());
   for (const StageColumn* column : chosen) columns.push_back(column->column);
   Table table(std::move(columns));
   const auto add = [&](const Row& row) {
     std::vector<Cell> cells;
+    cells.reserve(chosen.size());
     for (const StageColumn* column : chosen) cells.push_back(column->cell(row));
     table.Add(std::move(cells));
   };

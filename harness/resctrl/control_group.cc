@@ -62,7 +62,7 @@ std::optional<std::uint64_t> SumOf(const ResctrlFiles& files, const std::string&
   const std::string data = group + "/mon_data";
   for (const std::string& domain : files.Folders(data)) {
     if (!domain.starts_with("mon_L3_")) continue;
-    const FileText file = files.Read(data + "/" + domain + "/" + counter);
+    const FileText file = files.Read(fmt::format("{}/{}/{}", data, domain, counter));
     if (file.error != 0) return std::nullopt;
     std::uint64_t value = 0;
     const char* const end = file.text.data() + file.text.size();

@@ -83,7 +83,7 @@ std::string SchemataText(const Schemata& schemata) {
       line += IsBandwidth(resource) ? fmt::format("{}={}", domain, value)
                                     : fmt::format("{}={:x}", domain, value);
     }
-    text += resource + ":" + line + "\n";
+    text += fmt::format("{}:{}\n", resource, line);
   }
   return text;
 }

@@ -25,6 +25,7 @@ double EfficiencyAt(std::span<const LoadLoss> losses, double load) {
 AmdahlFit FitAmdahl(const std::map<int, double>& step_seconds) {
   // step = a + b / w with a, b >= 0, where a = one * serial. The errors are divided by the times.
   std::vector<RelativeTerms> rows;
+  rows.reserve(step_seconds.size());
   for (const auto& [width, seconds] : step_seconds) {
     rows.push_back({1 / seconds, 1 / (width * seconds)});
   }

@@ -52,13 +52,14 @@ std::vector<TraceJob> GenerateTrace(const TraceSettings& settings,
     if (i > 0) arrival += gap;
     const std::uint64_t work = mean * 500 + Below(random, mean * 1000);  // microseconds
     const int wide = 1 << Below(random, 4);
+    const std::uint64_t arrival_milliseconds = arrival / 1000;
     const bool urgent = Below(random, 4) == 0;
     jobs.push_back({.network = std::string(kind.network),
                     .training = kind.training,
                     .batch = kind.batch,
                     .steps = static_cast<std::int64_t>(std::max<std::uint64_t>(
                         work / static_cast<std::uint64_t>(kind.step_microseconds), 1)),
-                    .arrival = static_cast<double>(arrival / 1000) / 1000,
+                    .arrival = static_cast<double>(arrival_milliseconds) / 1000,
                     .priority = urgent ? 1 : 0,
                     .min_width = 1,
                     .max_width = std::min(wide, settings.cpus)});

@@ -141,6 +141,7 @@ void ControlSocket::Serve() {
   std::vector<int> waiting = clients_;
   while (!waiting.empty()) {
     std::vector<pollfd> ready;
+    ready.reserve(waiting.size());
     for (const int client : waiting) ready.push_back({client, POLLIN, 0});
     if (poll(ready.data(), ready.size(), 0) <= 0) return;
     waiting.clear();

@@ -194,7 +194,8 @@ std::optional<double> HeldShare(std::optional<double> access, std::optional<doub
 double OccupantLead(std::size_t occupied_bytes) {
   constexpr double kWakeSeconds = 0.005;
   constexpr double kAccessSeconds = 50e-9;  // from DRAM, with four at once: more than it takes
-  return kWakeSeconds + static_cast<double>(occupied_bytes / sizeof(Line)) * kAccessSeconds;
+  const std::size_t lines = occupied_bytes / sizeof(Line);
+  return kWakeSeconds + static_cast<double>(lines) * kAccessSeconds;
 }
 
 std::unique_ptr<Member> MakeOccupantMember(std::size_t cache_bytes) {

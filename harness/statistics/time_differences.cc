@@ -42,6 +42,7 @@ std::vector<double> Logs(const std::vector<double>& times) {
 
 std::vector<double> MediansOf(const std::vector<RunTimes>& runs) {
   std::vector<double> medians;
+  medians.reserve(runs.size());
   for (const RunTimes& run : runs) medians.push_back(Median(run));
   return medians;
 }
@@ -219,6 +220,7 @@ BetweenRuns Compare(const RunLogs& runs) {
 std::vector<RunLogs> WithoutLevels(std::vector<RunLogs> stages,
                                    const std::vector<double>& weights) {
   std::vector<double> centers;
+  centers.reserve(stages.size());
   for (const RunLogs& stage : stages) centers.push_back(Median(stage.logs));
   for (std::size_t run = 0; run < stages.front().logs.size(); ++run) {
     std::vector<double> offsets;

@@ -133,7 +133,7 @@ class BiasLoops : public LoopsKernel {
   const int threads_;
 };
 
-// Makes the loops, with one layout for all images.
+// Makes the loops for tensors in `layout`, and a plain bias.
 KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const bool is_vector = operand.arg == Arg::kBias || operand.arg == Arg::kDiffBias;

@@ -27,6 +27,7 @@ std::string AddOp::Problem() const {
 std::vector<Operand> AddOp::Operands(const Execution& execution) const {
   if (execution.pass != Pass::kForward) return {};
   std::vector<Operand> operands;
+  operands.reserve(static_cast<std::size_t>(sources_) + 1);
   for (int i = 0; i < sources_; ++i) {
     operands.push_back({IndexedSrc(i), Direction::kIn, shape_, execution.type});
   }

@@ -25,7 +25,7 @@ constexpr BinaryFunction MakeRow(std::string_view name, std::int64_t flops, Valu
   row.values = [](const float* a, std::int64_t step_a, const float* b, std::int64_t step_b,
                   std::int64_t n, float* dst) {
     // Constant steps, so that the compiler can vectorise the loops.
-    if (step_a == 1 && step_b == 1) {
+    if (step_a == 1 && step_b == 1) {  // NOLINT(bugprone-branch-clone): does not look into loops
 #pragma omp simd
       for (std::int64_t i = 0; i < n; ++i) dst[i] = Value()(a[i], b[i]);
     } else if (step_a == 1) {

@@ -99,7 +99,7 @@ ImportedValue AddInnerProduct(NodeImport& node, ImportedValue source, const Inne
     FillWeights(product, outputs, inputs, node.NewParameter("weights", matrix));
   }
   if (has_bias) FillBias(product, outputs, node.NewParameter("bias", Shape{outputs}));
-  const ImportedValue sum{result, node.ShapeOf(result)};
+  ImportedValue sum{result, node.ShapeOf(result)};
   if (product.bias == nullptr || has_bias) return sum;
   return AddScaledMatrix(node, sum, *product.bias, product.beta);
 }

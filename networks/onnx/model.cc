@@ -254,9 +254,9 @@ std::string ModelNode::String(const std::string& attribute, const std::string& o
 }
 
 std::vector<std::int64_t> ModelNode::Ints(const std::string& attribute,
-                                          std::vector<std::int64_t> otherwise) const {
+                                          const std::vector<std::int64_t>& otherwise) const {
   const auto found = attributes.find(attribute);
-  return found == attributes.end() ? std::move(otherwise) : found->second.ints;
+  return found == attributes.end() ? otherwise : found->second.ints;
 }
 
 Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder) {

@@ -64,7 +64,7 @@ struct ModelNode {
   float Float(const std::string& attribute, float otherwise) const;
   std::string String(const std::string& attribute, const std::string& otherwise) const;
   std::vector<std::int64_t> Ints(const std::string& attribute,
-                                 std::vector<std::int64_t> otherwise) const;
+                                 const std::vector<std::int64_t>& otherwise) const;
 };
 
 // An input of the model. A dimension without a number is open: the user sets it. Open dimensions of

@@ -271,7 +271,7 @@ ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedVa
   }
   NodeImport import(state_, index_, other);
   (*FindTranslator(op_type))(import);
-  const ImportedValue result = std::get<ImportedValue>(state_.values.at(other.outputs.front()));
+  ImportedValue result = std::get<ImportedValue>(state_.values.at(other.outputs.front()));
   for (const std::string& input : other.inputs) state_.values.erase(input);
   state_.values.erase(other.outputs.front());
   return result;

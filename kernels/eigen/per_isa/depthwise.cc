@@ -248,7 +248,7 @@ void DepthwiseBackwardWeightsRows(Pool* pool, const Convolution& conv, const flo
   const Index rows = conv.n * conv.oh;
   const Index parts = std::min<Index>(pool->device.numThreads(), rows);
   const Index size = conv.r * conv.s * conv.k;
-  const double work = WorkOfRow(conv) * static_cast<double>(rows / parts);
+  const double work = WorkOfRow(conv) * static_cast<double>(rows) / static_cast<double>(parts);
   pool->For(parts, work, 0.5 * work, [&](Index first, Index end) {
     for (Index part = first; part < end; ++part) {
       float* sums = partial + part * size;
