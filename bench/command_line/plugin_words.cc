@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
@@ -12,6 +11,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
+#include "bench/command_line/environment.h"
 #include "kernels/plugin/plugins.h"
 #include "kernels/registry.h"
 
@@ -23,21 +23,6 @@ constexpr std::string_view kOption = "--plugin";
 constexpr const char* kPaths = "TOPDNN_PLUGINS";           // separated by colons
 constexpr const char* kSeconds = "TOPDNN_PLUGIN_SECONDS";  // limit of a call in the check
 constexpr double kDefaultSeconds = 10;
-
-double SecondsOfCall() {
-  const char* const given = std::getenv(kSeconds);
-  if (given == nullptr) return kDefaultSeconds;
-  const std::string_view text = given;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr double kMost = 86400;
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0.01) ||
-      seconds > kMost) {
-    throw UsageError(
-        fmt::format("{}={}: must be a number of seconds from 0.01 to {}", kSeconds, text, kMost));
-  }
-  return seconds;
-}
 
 // The plug-ins in the environment, for example of the process that started this one.
 std::vector<std::string> InheritedPlugins() {
@@ -81,7 +66,7 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
     path = std::filesystem::absolute(path, error).lexically_normal();
   }
   if (paths.empty()) return;
-  LoadPlugins(paths, SecondsOfCall());
+  LoadPlugins(paths, SecondsInEnvironment(kSeconds, kDefaultSeconds));
   setenv(kPaths, fmt::format("{}", fmt::join(paths, ":")).c_str(), 1);
 }
 

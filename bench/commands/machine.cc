@@ -148,9 +148,11 @@ std::string SourcesText(const std::vector<SourceState>& states, const Style& sty
 // On one thread and on a run's default threads. Each is checked against the other and against the
 // remembered best.
 std::vector<Ceiling> CeilingsOfWidths(int threads) {
-  std::vector<Ceiling> ceilings = MeasureCeilings(1);
+  std::vector<Ceiling> ceilings = MeasureCeilings(1, CeilingSeconds());
   if (threads > 1) {
-    for (Ceiling& ceiling : MeasureCeilings(threads)) ceilings.push_back(std::move(ceiling));
+    for (Ceiling& ceiling : MeasureCeilings(threads, CeilingSeconds())) {
+      ceilings.push_back(std::move(ceiling));
+    }
   }
   JudgeWidths(ceilings);
   const std::vector<RateSeen> seen = RatesOf(ceilings);

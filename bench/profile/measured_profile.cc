@@ -148,8 +148,9 @@ MeasuredProfile MeasureProfile(ProfileOptions options, const ChooseVariants& cho
     }
   }
   settings.progress("measuring the machine's ceilings again", 0);
-  measured.ceilings =
-      RemeasureCeilings(measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings));
+  // (only the ceilings that the stages are compared with)
+  measured.ceilings = RemeasureCeilings(
+      measured.ceilings, CeilingNamesOf(*workload.plan, measured.ceilings), 0.3 * CeilingSeconds());
   MarkAgainstBest(BestOfThisMachine(), measured.ceilings);
   measured.rates = Joined(*measured.rates, MeasureCoreRates(threads));
   measured.measuring_seconds =

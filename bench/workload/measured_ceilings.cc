@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "bench/command_line/environment.h"
 #include "bench/workload/libraries.h"
 
 namespace topdnn {
@@ -30,8 +31,10 @@ void RememberRates(const std::vector<RateSeen>& seen) {
   said = said || !why.empty();
 }
 
+double CeilingSeconds() { return SecondsInEnvironment("TOPDNN_CEILING_SECONDS", 1); }
+
 std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads) {
-  std::vector<Ceiling> ceilings = MeasureCeilings(threads);
+  std::vector<Ceiling> ceilings = MeasureCeilings(threads, CeilingSeconds());
   const std::vector<RateSeen> seen = RatesOf(ceilings);
   MarkAgainstBest(BestOfThisMachine(), ceilings);
   RememberRates(seen);

@@ -21,6 +21,10 @@ RememberedBest BestOfThisMachine();
 // the reason once on standard error.
 void RememberRates(const std::vector<RateSeen>& seen);
 
+// How long one measurement of all ceilings takes: a second, or the variable TOPDNN_CEILING_SECONDS.
+// Throws UsageError for a variable that is no such number.
+double CeilingSeconds();
+
 // Calls MeasureCeilings, marks ceilings below the best remembered ones, and remembers the new ones.
 std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads);
 

@@ -48,14 +48,14 @@ struct Ceiling {
 // this machine cannot have are included with the reason. `budget_seconds` is the time for the
 // windows; repeating disturbed ones may take as long again, and filling the buffers takes about 0.3
 // s.
-std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds = 1.0);
+std::vector<Ceiling> MeasureCeilings(int threads, double budget_seconds);
 
 // Measures the ceilings of these names again, with the same numbers of threads, and combines them
 // with the earlier values. Used at the end of a run that began with MeasureCeilings. The other
 // ceilings do not change. Each ceiling in DRAM takes 0.1 s more than the budget.
 std::vector<Ceiling> RemeasureCeilings(const std::vector<Ceiling>& previous,
                                        const std::vector<std::string>& names,
-                                       double budget_seconds = 0.3);
+                                       double budget_seconds);
 
 // The ceiling for a kernel: multiply-adds with operands from L1, of this ISA, type and width. `isa`
 // as kernels name it ("avx512", "avx2", "amx", "sse41"); the type selects an extension (avx512 with
