@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <csignal>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -415,8 +416,8 @@ class BoundsKernels : public ::testing::Test {
   std::map<std::string, bool> shown_;
 };
 
-// On most machines the fastest run is undisturbed, and the manual's rates have no spread. So there
-// are bounds, and they contain the true values.
+// The fastest run is undisturbed if another one takes nearly the same time, and the manual's rates
+// have no spread. So there are bounds, and they contain the true values.
 TEST_F(BoundsKernels, OfTheFastestRunContainTheTrueValues) {
   CoreRates rates;
   rates.slots = manual_->slots;
@@ -425,9 +426,12 @@ TEST_F(BoundsKernels, OfTheFastestRunContainTheTrueValues) {
   rates.spreads = {{"none, from the manual", 0.0}};
   for (Kernel& kernel : kernels_) {
     KernelRun run = Measure(kernel, *exact_, quiet_, quietest_);
-    for (int again = 0; again < 4; ++again) {
-      const KernelRun other = Measure(kernel, *exact_, quiet_, quietest_);
-      if (other.record.seconds->min < run.record.seconds->min) run = other;
+    double second = std::numeric_limits<double>::infinity();
+    for (int again = 0; again < 40; ++again) {
+      if (again >= 4 && second < 1.002 * run.record.seconds->min) break;
+      KernelRun other = Measure(kernel, *exact_, quiet_, quietest_);
+      if (other.record.seconds->min < run.record.seconds->min) std::swap(run, other);
+      second = std::min(second, other.record.seconds->min);
     }
     run.time.seconds = run.record.seconds->min;
     run.record.status = Status::kOk;
