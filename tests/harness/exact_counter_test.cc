@@ -190,7 +190,8 @@ TEST(ExactCounter, LongJump) {
 
 TEST(ExactCounter, RegularExpression) {
   SKIP_WHERE_ALLOCATING_DEPENDS_ON_THE_STACK();
-  ExpectAsStepped([] { sink = std::regex_match("aabb42", std::regex("a+b*[0-9]{2}")); });
+  // (a set such as [0-9] takes a hundred times the instructions, 20 s in single steps)
+  ExpectAsStepped([] { sink = std::regex_match("aabb42", std::regex("a+b*42")); });
 }
 
 TEST(ExactCounter, LoadedLibrary) {
