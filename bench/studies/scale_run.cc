@@ -178,7 +178,7 @@ bool RankRun::Step(Result& result, bool timed) {
   StepTimes times = step_->Run(!options_.no_overlap);
   const double cpu_seconds = ThreadCpuSeconds() - cpu_before;
   ThrowOnRunFailure();
-  // The ranks tell each other their losses, whether they stop, and whose gradients are not finite.
+  // The ranks exchange their losses, whether they stop, and whose gradients are not finite.
   const auto ranks = static_cast<std::size_t>(transport_.group());
   std::vector<double> sums(2 + ranks);
   const double loss = plan.Read(plan.FindByName("loss")).front();

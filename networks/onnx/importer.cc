@@ -97,7 +97,7 @@ void Importer::FindValuesOfFileBatch(const std::vector<const ModelInput*>& read,
   try {
     with_own.ImportNodes();
   } catch (const OnnxError&) {
-    return;  // this import refuses the same, or does without
+    return;  // this import refuses the same node, or needs no such value
   }
   for (const auto& [name, value] : with_own.state_.values) {
     const auto* constant = std::get_if<Constant>(&value);
@@ -231,8 +231,8 @@ void Importer::ThrowRefused() const {
                   left == 0 ? "" : fmt::format("; and {} nodes more", left),
                   outputs_.size() == 1
                       ? ""
-                      : fmt::format("; --onnx-output chooses some of the {} outputs, if these do "
-                                    "without",
+                      : fmt::format("; --onnx-output can choose those of the {} outputs that do not "
+                                    "need them",
                                     outputs_.size())));
 }
 
