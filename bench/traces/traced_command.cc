@@ -56,7 +56,7 @@ void SetUnlessOn(const char* name) {
   if (text.empty() || text == "0" || text == "none") setenv(name, "1", 1);
 }
 
-// In the child. Writes the error of exec into `report`, which a started program closes.
+// In the child. Writes the error of exec into `report`; an exec without error closes `report`.
 [[noreturn]] void Start(const std::vector<std::string>& arguments, int output, int report) {
   for (const char* const name :
        {"ONEDNN_VERBOSE", "DNNL_VERBOSE", "ONEDNN_VERBOSE_TIMESTAMP", "DNNL_VERBOSE_TIMESTAMP"}) {
@@ -80,13 +80,12 @@ void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(fd, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    // A reader that has gone does not end the program that is traced.
-    if (written <= 0) return;
+    if (written <= 0) return;  // (if the reader has gone, SIGPIPE ends this process)
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
-// Whether the text may be the begin of a line of oneDNN, or contain one.
+// Whether the text may contain a line of oneDNN, or end with the beginning of one.
 bool MayBeVerbose(std::string_view text) {
   if (text.find("nnl_verbose") != std::string_view::npos ||
       text.find("nednn_verbose") != std::string_view::npos) {
@@ -100,7 +99,8 @@ bool MayBeVerbose(std::string_view text) {
   return false;
 }
 
-// Gives the program's output to the reader, and its own lines to the descriptor.
+// Gives all output of the program to the reader, and writes the lines that are not oneDNN's to the
+// descriptor.
 class Splitter {
  public:
   explicit Splitter(int output)
@@ -124,6 +124,7 @@ class Splitter {
   }
 
   Trace Finish() {
+    if (written_ + partial_.size() > kMostLineBytes) Pass();
     ended_ = true;
     return reader_.Finish();
   }
@@ -138,15 +139,20 @@ class Splitter {
 
   // `rest` ends with the newline.
   void EndLine(std::string_view rest) {
-    if (written_ > kMostLineBytes) WriteAll(output_, rest.substr(0, rest.size() - 1));
+    const std::string_view last = rest.substr(0, rest.size() - 1);
+    if (written_ + partial_.size() + last.size() > kMostLineBytes) {
+      Pass();
+      WriteAll(output_, last);
+      written_ += last.size();
+    }
     reader_.Add(rest);
-    // Not a line of the program after all, or too long for the reader.
+    // The reader took the line as oneDNN's after a part of it was written, or the line is too long.
     if (written_ > 0) WriteAll(output_, "\n");
     written_ = 0;
     partial_.clear();
   }
 
-  // The rest of a line whose begin may be written already.
+  // The rest of a line whose beginning may be written already.
   void WriteRest(std::string_view line) {
     WriteAll(output_, line.substr(std::min(written_, line.size())));
     if (!ended_) WriteAll(output_, "\n");

@@ -164,7 +164,7 @@ TEST_F(TraceCommandTest, AnExactCountGivesBoundsOrAReason) {
   EXPECT_TRUE(row["topdown"].is_null());
 }
 
-// Before the log is read, and before a command is run.
+// The program ends before it reads the log or runs the command.
 TEST_F(TraceCommandTest, PerfWithoutAPmuIsStatus3) {
   const OpenedPerf perf = OpenPerf({}, PerfSetting::Here());
   if (perf.availability.works) GTEST_SKIP() << "this machine has a PMU";
@@ -190,7 +190,7 @@ TEST_F(TraceCommandTest, NothingMeasurableIsStatus3) {
   EXPECT_EQ(Run(BoundedProgram() + " trace a.log").exit_status, kExitNothing);
 }
 
-// The command gets the variables, and its own lines are passed on.
+// The command gets oneDNN's variables, and its own lines are passed on.
 TEST_F(TraceCommandTest, ACommandIsRunAndItsOutputPassedOn) {
   folder_.Write("a.log", kReorderRow);
   folder_.Write("command.sh",
@@ -206,6 +206,17 @@ TEST_F(TraceCommandTest, ACommandIsRunAndItsOutputPassedOn) {
   EXPECT_THAT(outcome.output, StartsWith("begin --json 1 1 1\nname? yes\nend"));
   EXPECT_THAT(outcome.output, HasSubstr("2 primitives of 1 kind in 5 lines"));
   EXPECT_THAT(outcome.output, Not(HasSubstr("jit:blk")));
+}
+
+// A line of 9 MB, which is no line of oneDNN, and a last line of the same length without a newline.
+TEST_F(TraceCommandTest, AVeryLongLineIsPassedOnWhole) {
+  folder_.Write("command.sh",
+                "long() { head -c 9000000 /dev/zero | tr '\\0' x; }\n"
+                "long; echo; echo between; long\n");
+  const Outcome outcome =
+      Run(BoundedProgram() + " trace --run --read-only -- sh command.sh 2>/dev/null");
+  const std::string line(9000000, 'x');
+  EXPECT_TRUE(outcome.output == line + "\nbetween\n" + line) << outcome.output.size();
 }
 
 TEST_F(TraceCommandTest, AFailedCommandIsAFailureAfterItsTrace) {
