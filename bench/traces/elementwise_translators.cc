@@ -59,7 +59,7 @@ std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std:
     throw NotTranslated(
         fmt::format("topdnn has no {} of this kind ({})", name, row.row().auxiliary));
   }
-  // (the sign of dst is that of src)
+  // (the dst of a ReLU has the sign of src)
   if (from_dst && row.pass() != Pass::kForward && name != "eltwise_relu") {
     throw NotTranslated(
         fmt::format("topdnn's {} computes its gradient from src, not from dst", function->name));
@@ -76,7 +76,7 @@ std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std:
 
 std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   std::string name = row.Algorithm();
-  // An activation's gradient from dst instead of src reads as many bytes.
+  // A gradient from dst reads as many bytes as a gradient from src.
   constexpr std::string_view kFromDst = "_use_dst_for_bwd";
   const bool from_dst = name.ends_with(kFromDst);
   if (from_dst) name.resize(name.size() - kFromDst.size());
@@ -169,7 +169,7 @@ TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
 bool AddsRelu(const RowReader& row) {
   bool relu = false;
   for (const TracedPostOp& op : row.PostOps()) {
-    if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0) {
+    if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0 || op.NumberOr(2, 1) != 1) {
       throw NotTranslated(fmt::format("topdnn's addition has no post-op {}", op.name));
     }
     relu = true;
@@ -274,7 +274,7 @@ ReduceAlgorithm ReduceAlgorithmOf(const RowReader& row) {
   if (name == "reduction_max") return ReduceAlgorithm::kMax;
   if (name == "reduction_min") return ReduceAlgorithm::kMin;
   if (name == "reduction_mul") return ReduceAlgorithm::kProduct;
-  // Without eps, the maximum of a norm and eps is the norm.
+  // "max" and "sum" combine the norm with eps. They are the norm if eps is 0.
   if (name == "reduction_norm_lp_max" || name == "reduction_norm_lp_sum") {
     return NormOf(row, /*root=*/true);
   }

@@ -136,6 +136,11 @@ INSTANTIATE_TEST_SUITE_P(
                            kImageFields +
                            ",attr-post-ops:eltwise_relu ,alg:binary_add,2x16x8x8:2x16x8x8",
                        "add/2x16x8x8_of2_relu forward"},
+        TranslatedCase{"BinaryAddOfAScaledRelu",
+                       "binary,x,undef,src" + kImageFields + "src" + kImageFields + "dst" +
+                           kImageFields +
+                           ",attr-post-ops:eltwise_relu:0:0:0.5 ,alg:binary_add,2x16x8x8:2x16x8x8",
+                       "topdnn's addition has no post-op eltwise_relu"},
         TranslatedCase{"BinaryBias",
                        "binary,x,undef,src" + kImageFields + "src_f32::blocked:abcd:f0 dst" +
                            kImageFields + ",,alg:binary_add,2x16x8x8:1x16x1x1",
