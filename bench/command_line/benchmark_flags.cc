@@ -59,7 +59,8 @@ constexpr std::array kFlags = {
 }
 
 bool IsOneOf(const std::string& value, std::string_view choices) {
-  return (" " + std::string(choices) + " ").find(" " + value + " ") != std::string::npos;
+  return value.find(' ') == std::string::npos &&
+         (" " + std::string(choices) + " ").find(" " + value + " ") != std::string::npos;
 }
 
 void CheckNumber(const Flag& flag, const std::string& value, const std::string& given) {
@@ -128,7 +129,7 @@ void Take(const Flag& flag, const std::string& value, BenchmarkFlags& flags) {
   }
 }
 
-// Fields of a JSON row that are no counters and get no column.
+// Fields of a JSON row that are not counters and get no column.
 const std::set<std::string, std::less<>>& OtherKeys() {
   static const std::set<std::string, std::less<>> keys = {"family_index",
                                                           "per_family_instance_index",

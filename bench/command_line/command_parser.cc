@@ -50,9 +50,9 @@ std::string BoundsText(const Range& range, bool beyond_type) {
   return show_most ? fmt::format(", {} or less", most) : "";
 }
 
-// Throws unless `text` is one finite number of the type, within the range.
+// The number in `text`. Throws unless it is one finite number of the type, within the range.
 template <class Number>
-void CheckNumber(const std::string& name, std::string_view text, const Range& range) {
+Number CheckedNumber(const std::string& name, std::string_view text, const Range& range) {
   Number value{};
   // (from_chars does not accept a plus sign)
   const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
@@ -60,7 +60,7 @@ void CheckNumber(const std::string& name, std::string_view text, const Range& ra
   const bool number = error == std::errc{} && end == text.data() + text.size();
   const auto as_double = static_cast<double>(value);
   if (number && std::isfinite(as_double) && as_double >= range.least && as_double <= range.most) {
-    return;
+    return value;
   }
   throw UsageError(fmt::format("{} {}: must be a {}{}", name, text,
                                std::is_integral_v<Number> ? "whole number" : "number",
@@ -77,7 +77,9 @@ void Check(CLI::Option* option, const std::string& name, const Range& range) {
           throw UsageError(fmt::format("{}: is empty; give a value, or leave it out", name));
         }
         if constexpr (std::is_arithmetic_v<Type>) {
-          CheckNumber<Type>(name, text, range);
+          const Type number = CheckedNumber<Type>(name, text, range);
+          // CLI11 would read 010 as an octal number.
+          if constexpr (std::is_integral_v<Type>) text = fmt::format("{}", number);
         } else {
           static_cast<void>(range);
         }

@@ -22,6 +22,12 @@ using testing::HasSubstr;
 
 class RefusedValueTest : public testing::TestWithParam<RefusedCommand> {};
 
+TEST(NumbersTest, ALeadingZeroDoesNotMakeANumberOctal) {
+  const Outcome outcome = RunProgram({"plan", "lenet5", "--infer", "--batch", "010"});
+  EXPECT_EQ(outcome.exit_status, kExitGood);
+  EXPECT_THAT(outcome.output, testing::HasSubstr("batch 10,"));
+}
+
 TEST_P(RefusedValueTest, IsOneLineAndStatusTwo) { ExpectRefused(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -80,6 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedCommand{{"bench", "--benchmark_repetitions=0"}, "must be a whole number"},
         RefusedCommand{{"bench", "--benchmark_repetitions=1.5"}, "must be a whole number"},
         RefusedCommand{{"bench", "--benchmark_format=xml"}, "must be one of: console json csv"},
+        RefusedCommand{{"bench", "--benchmark_format=console json"}, "must be one of"},
         RefusedCommand{{"bench", "--benchmark_out_format=xml"}, "must be one of: json console csv"},
         RefusedCommand{{"bench", "--benchmark_time_unit=h"}, "must be one of: ns us ms s"},
         RefusedCommand{{"bench", "--benchmark_color=red"}, "must be one of"},
