@@ -25,13 +25,12 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
-// The name of this machine: Slurm's, if it started this process.
 // Whether someone ends the sweep with its cases, as Slurm does when it cancels or requeues a job:
 // all processes of the job get the signal.
 bool EndedFromOutside(const ChildOutcome& outcome) {
   if (outcome.end != ChildOutcome::End::kSignalled || outcome.out_of_memory) return false;
   if (outcome.status == SIGTERM || outcome.status == SIGINT) return true;
-  // This process has another half second, if SIGKILL was meant for it, too.
+  // If SIGKILL was meant for this process, too, it arrives during this half second.
   if (outcome.status == SIGKILL) std::this_thread::sleep_for(std::chrono::milliseconds(500));
   return false;
 }
@@ -118,7 +117,8 @@ class SweepRun {
   // Returns false if the case does not fit into the time, or was cancelled.
   bool RunCase(const SweepCase& one) {
     const std::string id = IdOf(one, plan_.settings);
-    if (SecondsLeft() <= 0 || ExpectedSeconds(one).value_or(0) > SecondsLeft()) {
+    if (limits_.most_seconds &&
+        (SecondsLeft() <= 0 || ExpectedSeconds(one).value_or(0) > SecondsLeft())) {
       // A case of another network may be shorter.
       return SecondsLeft() > 0;
     }

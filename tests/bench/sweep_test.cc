@@ -110,6 +110,14 @@ TEST_F(SweepTest, AFailedCaseIsARowAndNotTheEnd) {
   EXPECT_EQ(Index().at("left_out"), 0);
 }
 
+// Without --max-time, a case that took too long is no reason to leave out another one.
+TEST_F(SweepTest, ACaseAfterATimeoutIsRun) {
+  Sweep({"--batch", "3", "--threads", "1,2", "--timeout", "0.2s"});
+  EXPECT_EQ(Index().at("left_out"), 0);
+  ASSERT_EQ(Rows().size(), 2u);
+  for (const auto& row : Rows()) EXPECT_EQ(row.at("status"), "TIMEOUT");
+}
+
 TEST_F(SweepTest, ASweepThatIsKilledAndResumedRunsEachFinishedCaseOnce) {
   constexpr int kKills = 20;
   const std::vector<std::string> grid = {"--batch",    "8,9,10,11,12,13,14,15,16,17",
