@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Begins the lines of squeue that are data: its messages share the stream.
+// The lines of squeue that are data begin with this. Its messages are in the same stream.
 constexpr std::string_view kMark = "topdnn";
 constexpr double kMostSeconds = 120;
 
@@ -85,13 +85,13 @@ struct KnownProblem {
 constexpr KnownProblem kKnownProblems[] = {
     {"unge", "start munged on this machine; it needs the cluster's key, /etc/munge/munge.key"},
     {"uthentication", "give this machine the cluster's munge key, and start munged"},
+    {"configuration is not available", "`sinfo -Nl` lists the nodes with their features"},
     {"configuration", "set SLURM_CONF to the cluster's slurm.conf"},
     {"ontact slurm controller", "see whether slurmctld runs: `scontrol ping`"},
     {"onnection refused", "see whether slurmctld runs: `scontrol ping`"},
     {"nvalid partition", "`sinfo` lists the partitions: --partition NAME"},
     {"nvalid feature", "`sinfo -o %f` lists the features of the nodes: --constraint NAME"},
-    {"nvalid node name", "`sinfo -N` lists the nodes: --nodelist NAME"},
-    {"configuration is not available", "`sinfo -Nl` lists the nodes with their features"},
+    {"nvalid node name", "`sinfo -N` lists the nodes: --nodes NAME"},
 };
 
 // The last line that is not empty, without "sbatch: error: ".
@@ -111,9 +111,9 @@ std::string LastMessage(std::string_view command, std::string_view output) {
 }  // namespace
 
 bool IsActive(std::string_view state) {
-  constexpr std::string_view kEnded[] = {"",         "BOOT_FAIL", "CANCELLED", "COMPLETED",
-                                         "DEADLINE", "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY",
-                                         "REVOKED",  "TIMEOUT"};
+  constexpr std::string_view kEnded[] = {"",          "BOOT_FAIL", "CANCELLED", "COMPLETED",
+                                         "DEADLINE",  "FAILED",    "NODE_FAIL", "OUT_OF_MEMORY",
+                                         "PREEMPTED", "REVOKED",   "TIMEOUT"};
   return std::find(std::begin(kEnded), std::end(kEnded), state) == std::end(kEnded);
 }
 

@@ -36,7 +36,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Appends its arguments to a file, each with a newline and an end that no argument has.
+// Appends its arguments to a file, each with an end that no argument has.
 constexpr const char* kSbatch = R"sh(#!/bin/sh
 if [ -e "$FAKE/refuse" ]; then cat "$FAKE/refuse" >&2; exit 1; fi
 case "$1" in --test-only) exit 0 ;; esac
@@ -49,7 +49,7 @@ constexpr const char* kSqueue = "#!/bin/sh\ncat \"$FAKE/queue\" 2>/dev/null; exi
 // Without accounts.
 constexpr const char* kSacct =
     "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2; exit 1\n";
-// `topdnn sweep` whose cases take no time. CORES: of the machine.
+// `topdnn sweep` whose cases take no time. CORES: the number of cores of the machine.
 constexpr const char* kTopdnn = R"sh(#!/bin/sh
 exec "$TOPDNN" "$@" --program "$FAKE/profile"
 )sh";
@@ -131,7 +131,7 @@ class FleetTest : public testing::Test {
     return RunShell("SLURMD_NODENAME=n1 SLURM_ARRAY_TASK_ID=" + std::to_string(set) + " " + more +
                     " sh " + Quoted(study() + "/job-" + kind + ".sh"));
   }
-  // Of a kind: its job's name in fleet.json.
+  // Sets what squeue prints: the states of the tasks of a kind.
   void Queue(const std::string& kind, const std::map<int, std::string>& states) const {
     const std::string id = ReadJson(study() + "/fleet.json").at("fleet");
     std::string lines = "squeue: a message\n";
@@ -196,7 +196,7 @@ TEST_F(FleetTest, EachKindRunsEachCaseOnce) {
   EXPECT_EQ(ids.size(), 6u);
   EXPECT_EQ(IdsOf(Collected(machines[1])), ids);
   EXPECT_EQ(Collected(machines[1]).at("cases")[0].at("host"), "n1");
-  // Again, and with a task that runs again: the same files, and no new results.
+  // A task that runs again and more collections give the same files. Results are stored once.
   const auto files = FilesOf(study() + "/machines");
   EXPECT_EQ(RunTask("fast", 1).exit_status, 0);
   const std::string store = (folder_.path() / "store").string();
@@ -417,6 +417,22 @@ TEST(SlurmTest, LinesOfTheQueueAndOfTheAccounts) {
   EXPECT_EQ(task.nodes, "");
   EXPECT_FALSE(IsActive(task.state));
   EXPECT_FALSE(ReadAccountLine("41_[1-3]|name|PENDING|None assigned|0:0", task));
+}
+
+// The state of a job that a more important one ended.
+TEST(SlurmTest, APreemptedTaskHasEnded) {
+  SlurmTask task;
+  ASSERT_TRUE(ReadAccountLine("41_3|name|PREEMPTED|n1|0:15", task));
+  EXPECT_FALSE(IsActive(task.state));
+}
+
+TEST(SlurmTest, AProblemHasTheFixOfItsMessage) {
+  EXPECT_THAT(SlurmProblem("sbatch",
+                           "sbatch: error: Batch job submission failed: Requested node "
+                           "configuration is not available\n"),
+              HasSubstr("sinfo -Nl"));
+  EXPECT_THAT(SlurmProblem("squeue", "squeue: fatal: Could not establish a configuration source\n"),
+              HasSubstr("SLURM_CONF"));
 }
 
 TEST(SweepPartTest, ThePartsDivideTheCases) {
