@@ -41,8 +41,11 @@ bool IsInteger(const ModelTensor& tensor) { return UnitRoundoff(tensor.type) == 
 void FoldBinary(NodeImport& node, double (*compute)(double, double)) {
   const ModelTensor& a = SmallAt(node, 0);
   const ModelTensor& b = SmallAt(node, 1);
-  const bool longer_b = b.elements() > a.elements() || b.shape.rank() > a.shape.rank();
-  const Shape shape = longer_b ? b.shape : a.shape;
+  // (1 precedes the extents of the one with fewer dimensions)
+  std::vector<std::int64_t> extents = (a.elements() != 1 ? a : b).shape.extents();
+  const int rank = std::max(a.shape.rank(), b.shape.rank());
+  extents.insert(extents.begin(), static_cast<std::size_t>(rank) - extents.size(), 1);
+  const Shape shape(std::move(extents));
   if (a.shape != b.shape && a.elements() != 1 && b.elements() != 1) {
     throw UnsupportedNode(
         fmt::format("constants of {} and {}", a.shape.ToString(), b.shape.ToString()));
@@ -91,7 +94,7 @@ void FoldConstantOfShape(NodeImport& node) {
   for (const std::int64_t extent : shape.extents()) {
     if (extent < 0) throw UnsupportedNode(fmt::format("invalid extent {}", extent));
   }
-  // Weights are constants of equal elements in the ONNX project's light models.
+  // Large ones are allowed: in the ONNX project's light models these constants are the weights.
   constexpr std::int64_t kMaxFilled = std::int64_t{1} << 28;  // 1 GiB in f32
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape.extents()) {

@@ -238,6 +238,10 @@ void WriteSlice(NodeExport& layer) {
     if (op.border() != SliceBorder::kNone || axis.step < 1) {
       throw std::invalid_argument("topdnn exports slices with positive steps inside the tensor");
     }
+    // Whole axes are left out, so that the number of images stays open. (one axis is needed)
+    const bool whole = axis.start == 0 && axis.step == 1 && axis.extent == op.src_shape()[d];
+    const bool last = d + 1 == op.src_shape().rank();
+    if (whole && !(last && axes.empty())) continue;
     starts.push_back(axis.start);
     ends.push_back(axis.start + (axis.extent - 1) * axis.step + 1);
     axes.push_back(d);
@@ -270,7 +274,7 @@ void WriteBinary(NodeExport& layer) {
   static const std::map<std::string_view, std::string_view> op_types = {
       {"add", "Add"}, {"div", "Div"}, {"fmod", "Mod"},    {"max", "Max"}, {"min", "Min"},
       {"mul", "Mul"}, {"pow", "Pow"}, {"prelu", "PRelu"}, {"sub", "Sub"}};
-  // Their results are booleans, and the layer's are 0 and 1.
+  // ONNX's results are booleans; the layer's results are 0 and 1 in floating point.
   static const std::map<std::string_view, std::string_view> comparisons = {
       {"equal", "Equal"},
       {"greater", "Greater"},

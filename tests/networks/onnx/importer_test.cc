@@ -1,5 +1,5 @@
-// Networks that exporters write with more nodes than topdnn has operations, and networks that must
-// be refused.
+// Networks that exporters write with more nodes than topdnn needs layers, and networks that must be
+// refused.
 
 #include "networks/onnx/importer.h"
 
@@ -138,7 +138,7 @@ TEST(ImporterTest, APadBecomesPartOfTheNextWindow) {
   EXPECT_EQ(extents.pad_bottom, 3);
   EXPECT_EQ(extents.pad_right, 4);
 
-  // Only after a ReLU is a maximum that includes zeros the maximum over the image.
+  // A maximum that includes zeros is the maximum over the image only after a ReLU.
   for (const bool relu : {true, false}) {
     ModelBuilder pool;
     pool.Input("x", {1, 1, 4, 4}).Output("pool");
@@ -243,7 +243,8 @@ TEST(ImporterTest, AllUnsupportedNodesAreListed) {
                     HasSubstr("MaxPool at pool (")));
 }
 
-// Training needs the gradients of a layer's sources only after a layer with trained parameters.
+// Training needs the gradients of a layer's sources only if an earlier layer has trained
+// parameters.
 TEST(ImporterTest, ALayerWithoutABackwardPassIsTrainedAroundOrRefused) {
   for (const bool at_the_input : {true, false}) {
     ModelBuilder model;
@@ -308,8 +309,27 @@ TEST(ImporterTest, ProductsAndSumsPerChannelJoinABatchNormalization) {
   }
 }
 
-// Channels of two groups in turns, as ShuffleNet writes it. The weights are a constant of equal
-// elements that is larger than any shape.
+// (4) * (1, 1) is (1, 4).
+TEST(ImporterTest, AProductOfConstantsBroadcastsOneElement) {
+  for (const bool swapped : {false, true}) {
+    ModelBuilder model;
+    model.Input("x", {1, 4}).Output("y");
+    model.Floats("a", {4}, {1, 2, 3, 4});
+    model.Floats("b", {1, 1}, {10});
+    if (swapped) {
+      model.Node("Mul", "product", {"b", "a"});
+    } else {
+      model.Node("Mul", "product", {"a", "b"});
+    }
+    model.Node("Add", "y", {"x", "product"});
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    EXPECT_THAT(RunGraph(network.graph, network.parameters, {1, 1, 1, 1}),
+                ElementsAre(11, 21, 31, 41));
+  }
+}
+
+// Channels of two groups in turns, as ShuffleNet writes it. The weights of the second model are a
+// constant of equal elements that is larger than any shape.
 TEST(ImporterTest, AChannelShuffleIsTwoReshapesAndATranspose) {
   ModelBuilder model;
   model.Input("x", {1, 4, 1, 2}).Output("y");

@@ -10,6 +10,7 @@
 
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/slice/slice.h"
 #include "networks/onnx/exporter.h"
 #include "networks/onnx/importer.h"
 #include "networks/parameters.h"
@@ -46,6 +47,18 @@ ImportedNetwork ThereAndBack(const Graph& graph, const ParameterValues& values) 
   ImportOptions options;
   options.input = graph.shape(0);
   return ImportOnnx(ExportOnnx(graph, values), options);
+}
+
+// The exported file takes any number of images.
+TEST(RoundTripTest, ASliceOfChannelsKeepsTheBatchOpen) {
+  const Shape image{1, 4, 2, 2};
+  Graph graph("sliced");
+  const ValueId input = graph.AddInput(image, "input");
+  const std::vector<SliceAxis> axes = {
+      {.extent = 1}, {.start = 1, .extent = 2}, {.extent = 2}, {.extent = 2}};
+  graph.SetOutputs({graph.Add("slice", std::make_shared<SliceOp>(image, axes), {input})});
+  const ImportedNetwork network = ImportOnnx(ExportOnnx(graph, {}), {.batch = 3});
+  EXPECT_EQ(network.outputs.at(0).shape, (Shape{3, 2, 2, 2}));
 }
 
 // All operations that can be exported, in one graph.
