@@ -25,7 +25,7 @@ constexpr std::size_t kSpreadPerPage = 4;  // lines of each page in the truth of
 
 struct Mix {
   const char* name;
-  std::size_t bytes;     // of each thread, on its own pages; 0: half of L2
+  std::size_t bytes;     // of each thread, on its own pages; 0: a quarter of L2
   int multiplications;   // per line, each after the one before
   bool chase;            // the next line depends on the value of this one
   std::size_t accesses;  // of each thread
@@ -71,7 +71,7 @@ struct Lines {
   std::size_t count = 0;
   std::size_t stride = kLine;  // bytes from one to the next
   // Moves the lines of different pages to different places in their pages, so that a larger stride
-  // does not use a part of the sets of L2 alone.
+  // does not use only a part of the sets of L2.
   std::size_t skew = 0;
 
   const std::byte* InOrder(std::size_t line) const {
@@ -157,6 +157,11 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
   Topology topology;
   topology.caches = caches;
   const auto l2 = std::bit_floor(static_cast<std::size_t>(CacheSize(topology, 2)));
+  if (l2 == 0) {
+    result.reason = "the size of L2 is not reported";
+    JudgeMix(result);
+    return result;
+  }
   std::vector<std::unique_ptr<Buffer>> own;
   const auto team_on = [&](std::size_t bytes, std::size_t lines) {
     Team team{&mix, {}};
@@ -215,7 +220,8 @@ void JudgeMix(MixResult& mix) {
     return;
   }
   mix.verdict = Status::kDegraded;
-  mix.reason = "the truth is outside: a disturbed machine, or the technique does not hold here";
+  mix.reason =
+      "the truth is outside the interval: a disturbed machine, or the technique does not hold here";
 }
 
 std::vector<MixResult> RunKnownMixes(const std::vector<Cache>& caches, int threads,

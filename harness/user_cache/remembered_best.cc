@@ -124,7 +124,8 @@ void Remember(const std::vector<RateSeen>& seen, RememberedBest& known) {
     }
     const double other = remembered.unconfirmed.value_or(0);
     if (std::min(rate, other) >= (1 - noise) * std::max(rate, other)) {
-      remembered.best = std::min(rate, other);  // reached by both runs
+      // Reached by both runs. (since `other`, the best may have grown past it in small steps)
+      remembered.best = std::max(remembered.best.value_or(0), std::min(rate, other));
       remembered.unconfirmed.reset();
     } else {
       remembered.unconfirmed = rate;

@@ -112,8 +112,8 @@ TEST(MemoryTimesTest, NodesAreNarrowedByWhatTheOthersLeave) {
   EXPECT_NEAR(split["Rest"].high, 0.6, kTiny);
 }
 
-// Bounds from counts may end below the measured interval's upper end, and are used; one below the
-// whole interval contradicts it, and is not.
+// A bound from counts below the measured interval's upper end is used. A bound below the whole
+// interval contradicts it, and is not used.
 TEST(MemoryTimesTest, TheUpperEndIsNeverAboveThatOfTheBounds) {
   const MemoryShares shares{.memory = {0.2, 0.5}, .last_level = {}, .dram = {}};
   for (const char* name : {"Memory_Bound", "Memory_And_Frontend_Bound"}) {
@@ -143,6 +143,13 @@ TEST(FootprintsTest, FitL2AndAPartOfTheLastCache) {
   EXPECT_EQ(FootprintsFor({l2, l3}, 7).size(), 1U);
   EXPECT_EQ(FootprintsFor({l2}, 2).size(), 1U);
   EXPECT_TRUE(FootprintsFor({}, 2).empty());
+}
+
+TEST(KnownMixesTest, WithoutTheSizeOfL2NoneIsMeasured) {
+  for (const MixResult& mix : RunKnownMixes({}, 1, [](std::string_view) {})) {
+    EXPECT_EQ(mix.verdict, Status::kSkipped) << mix.name;
+    EXPECT_EQ(mix.reason, "the size of L2 is not reported");
+  }
 }
 
 TEST(KnownMixesTest, TheTruthMustOverlap) {

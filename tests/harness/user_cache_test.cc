@@ -157,7 +157,8 @@ TEST(Remember, ForgetsAnImplausibleValue) {
   EXPECT_EQ(BestAfter({100, 100, 900, 100}), 100);
   EXPECT_EQ(BestAfter({100, 100, 120, 119}), 119);  // two runs agree
   EXPECT_EQ(BestAfter({100, 100, 120, 60, 150}), 100);
-  EXPECT_EQ(BestAfter({100, 100, 125}, 0.30), 125);  // within the noise of memory
+  EXPECT_EQ(BestAfter({100, 100, 125}, 0.30), 125);                 // within the noise of memory
+  EXPECT_EQ(BestAfter({100, 100, 131, 130, 140, 183}, 0.30), 140);  // 131 and 183 agree
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(BestAfter({100, 100, nan, -1, 0}), 100);
   const double infinite = std::numeric_limits<double>::infinity();
