@@ -20,14 +20,14 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
 
-// What a number of the file must be within.
+// The range in which a number of the file must be.
 struct Range {
   double least = 0;
   double most = std::numeric_limits<double>::max();
 };
 
-// ---- The fields, for both directions: an archive writes a const object, or reads into another
-// one. `Later` are those that recordings of earlier versions lack.
+// ---- The fields, for writing and reading: an archive writes a const object, or reads into one
+// that is not const. `Later` marks the fields that recordings of earlier versions lack.
 
 template <class T, class Of>
 concept Either = std::same_as<std::remove_const_t<T>, Of>;
@@ -266,12 +266,15 @@ class Node {
   std::string where_;
 };
 
-// Removes control characters from texts, since they are printed on a terminal.
+// Removes control characters from texts and names, since they are printed on a terminal.
 Json Cleaned(const Json& json) {
   if (json.is_string()) return OneLine(json.get<std::string>());
   Json cleaned = json;
-  if (json.is_structured()) {
+  if (json.is_array()) {
     for (Json& item : cleaned) item = Cleaned(item);
+  } else if (json.is_object()) {
+    cleaned.clear();
+    for (const auto& [name, item] : json.items()) cleaned[OneLine(name)] = Cleaned(item);
   }
   return cleaned;
 }

@@ -47,7 +47,9 @@ std::vector<std::filesystem::path> FoldersOf(const CgroupMount& mount, const std
   const std::filesystem::path top = root / std::filesystem::path(mount.mount_point).relative_path();
   // Inside a container the mount often shows the container's own group as its root.
   std::string below = group;
-  if (mount.root != "/" && below.starts_with(mount.root)) below.erase(0, mount.root.size());
+  if (mount.root != "/" && (below + "/").starts_with(mount.root + "/")) {
+    below.erase(0, mount.root.size());
+  }
   std::filesystem::path folder = top;
   std::vector<std::filesystem::path> folders = {top};
   for (const std::string& part : Split(below, '/')) {
@@ -58,7 +60,7 @@ std::vector<std::filesystem::path> FoldersOf(const CgroupMount& mount, const std
   return folders;
 }
 
-// What is left below a limit: its usage without the file pages that can be dropped.
+// The memory that is left below a limit. File pages that can be dropped do not count as used.
 std::optional<std::uint64_t> Left(std::uint64_t limit, const std::optional<std::string>& usage,
                                   const std::optional<std::string>& stat,
                                   std::string_view inactive_key) {

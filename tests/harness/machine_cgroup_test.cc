@@ -81,6 +81,15 @@ TEST_F(CgroupTree, Version2UsesTheSmallestLimitAlongThePath) {
   EXPECT_EQ(limits.cpu_quota, 2.5);
 }
 
+// The root of the mount is /a. Its folder b is the group /a/b, not this process's group /ab.
+TEST_F(CgroupTree, AGroupWhoseNameBeginsLikeTheRootIsNotBelowIt) {
+  Write("proc/self/cgroup", "0::/ab\n");
+  Write("proc/self/mountinfo", "41 31 0:38 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+  Write("sys/fs/cgroup/memory.max", "1000000\n");
+  Write("sys/fs/cgroup/b/memory.max", "500000\n");
+  EXPECT_EQ(ReadCgroupLimits(root_).memory_limit, 1000000U);
+}
+
 TEST_F(CgroupTree, Version1InAContainerWithItsGroupAsRoot) {
   Write("proc/self/cgroup", "4:memory:/docker/1\n2:cpu,cpuacct:/docker/1\n0::/\n");
   Write("proc/self/mountinfo",

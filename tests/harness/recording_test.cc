@@ -70,6 +70,15 @@ TEST(RecordingTest, ReadsBackARecording) {
   EXPECT_FALSE(read.checks[1].agrees);
 }
 
+// The texts are printed on a terminal, which would interpret these characters.
+TEST(RecordingTest, TextsAndNamesLoseTheirControlCharacters) {
+  Recording recording = ExampleRecording();
+  recording.subject["a\x1b[2Jname"] = "a\x1b[2Jtext";
+  const std::string subject = ParseRecording(FormatRecording(recording), "r").subject.dump();
+  EXPECT_NE(subject.find("name"), std::string::npos) << subject;
+  EXPECT_EQ(subject.find("u001b"), std::string::npos) << subject;
+}
+
 // Written only if there are any, so that recordings of earlier versions can be read.
 TEST(RecordingTest, KeepsTheNumberOfOmittedIterations) {
   Recording recording = ExampleRecording();
