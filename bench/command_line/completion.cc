@@ -48,7 +48,8 @@ std::string BashValues(const OptionInfo& option) {
   return option.value == "DIR" ? "compgen -d -- \"$cur\"" : "";
 }
 
-// Text between single quotes, for a zsh specification: quotes, brackets and colons have a meaning.
+// Escapes text for a zsh specification in single quotes, where quotes, brackets, colons and
+// backslashes have a meaning.
 std::string ZshText(std::string_view text) {
   std::string quoted;
   for (const char c : text) {
@@ -77,7 +78,7 @@ std::string ZshValues(const OptionInfo& option) {
 }  // namespace
 
 std::vector<std::string> ChoicesOf(const std::string& value) {
-  if (value.find('|') == std::string::npos) return {};
+  if (value.find('|') == std::string::npos || value.ends_with("...")) return {};
   std::vector<std::string> choices;
   std::istringstream rest(value);
   for (std::string choice; std::getline(rest, choice, '|');) {

@@ -17,8 +17,8 @@ std::string BashCompletion(std::span<const CommandInfo> commands,
 std::string ZshCompletion(std::span<const CommandInfo> commands,
                           const std::vector<std::string>& networks);
 
-// The names that a value like "sgd|adam" offers, of "replay:FILE" the part before the file; empty
-// for any other value.
+// The choices of a value like "sgd|adam|replay:FILE": "sgd", "adam", "replay:". Empty for a value
+// without "|", and for "LOG|COMMAND...", which are no choices.
 std::vector<std::string> ChoicesOf(const std::string& value);
 
 }  // namespace topdnn

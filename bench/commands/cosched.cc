@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -111,7 +112,7 @@ std::vector<TraceJob> JobsOf(const CoschedOptions& options, int cpus) {
   if (options.trace.empty()) {
     return GenerateTrace({.jobs = options.jobs.value_or(8),
                           .seed = options.seed,
-                          .load_percent = static_cast<int>(options.load * 100),
+                          .load_percent = static_cast<int>(std::lround(options.load * 100)),
                           .cpus = cpus},
                          NominalJobs());
   }
@@ -189,7 +190,8 @@ Schedule RunPolicy(const Policy& policy, const CoschedResult& result, const JobL
                       .progress = show});
 }
 
-// Until an interrupt. The check after a policy is also the one before the next.
+// Runs the policies one after another, until an interrupt. The speed check after a policy is also
+// the one before the next policy.
 void Evaluate(const std::vector<const Policy*>& policies, const CoschedOptions& options,
               const JobLaunch& launch, ProgressLine& line, CoschedResult& result) {
   std::optional<SpeedCheck> before;

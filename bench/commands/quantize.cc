@@ -187,7 +187,7 @@ int RunQuantize(QuantizeOptions options) {
                "{}\n",
                source.graph.name(), network.scales.size(),
                drawn ? fmt::format(" (weights drawn by seed {})", given.seed) : "",
-               steps * workload.batch, data.train->name(),
+               std::min(steps * workload.batch, data.train->size()), data.train->name(),
                static_cast<double>(bytes.size()) / (1 << 20), OneLine(options.path));
     if (options.test_images == 0) return kExitGood;
     const ImportedNetwork written =

@@ -127,6 +127,7 @@ double TestAccuracy(Plan& inference, const Dataset& test, const Workload& worklo
     const Batch& batch = loader.Next();
     FeedBatch(inference, batch);
     inference.Run();
+    ThrowOnRunFailure();
     CheckLogits(inference);
     correct += CountCorrect(inference, batch, workload.classes);
     last = batch.last_of_epoch;
@@ -191,7 +192,7 @@ int RunTrain(TrainOptions options) {
     throw UsageError(fmt::format("--epochs {}: must be 1 or more", options.epochs));
   }
   if (options.interval < 0) {
-    throw UsageError(fmt::format("--interval {}: must be 1 or more", options.interval));
+    throw UsageError(fmt::format("--interval {}: must be 0 or more", options.interval));
   }
   const auto kind = ParseSchedule(options.schedule);
   if (!kind) {
