@@ -36,7 +36,7 @@ ResctrlCapabilities Of(const FakeMachine& machine) {
   return ReadCapabilities(FakeResctrl(MakeFakeState(machine)));
 }
 
-// The refusal of two workloads.
+// The message of the refusal; empty if there is none.
 std::string RefusalOf(const PartitionOptions& options, const FakeMachine& machine = {},
                       std::size_t workloads = 2) {
   try {
@@ -164,9 +164,12 @@ TEST(PartitionsTest, CodeAndDataGetTheSameMask) {
   machine.caches = {{"L3CODE", {}}, {"L3DATA", {}}};
   const auto state = MakeFakeState(machine);
   const Partitions partitions(std::make_unique<FakeResctrl>(state), {.ways = "3,c"}, 2);
+  std::set<std::uint64_t> masks;
   for (const auto& [name, group] : state->groups) {
     EXPECT_EQ(group.schemata.at("L3CODE"), group.schemata.at("L3DATA"));
+    masks.insert(group.schemata.at("L3CODE").at(0));
   }
+  EXPECT_TRUE(masks.contains(0x3) && masks.contains(0xc));
 }
 
 TEST(PartitionsTest, AMachineMayDivideOnlyL2) {
@@ -184,7 +187,7 @@ TEST(PartitionsTest, AMachineMayDivideOnlyL2) {
   EXPECT_FALSE(partitions.ReadingsOf(0, 0).occupancy);
 }
 
-// The kernel has the last word on the bandwidth.
+// The kernel may set another bandwidth than it is asked for.
 TEST(PartitionsTest, TheBandwidthIsReadBack) {
   FakeMachine machine;
   machine.granularity = 25;

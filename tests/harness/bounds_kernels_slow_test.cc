@@ -416,8 +416,9 @@ class BoundsKernels : public ::testing::Test {
   std::map<std::string, bool> shown_;
 };
 
-// The fastest run is undisturbed if another one takes nearly the same time, and the manual's rates
-// have no spread. So there are bounds, and they contain the true values.
+// The fastest run is undisturbed if another one takes nearly the same time, and so is the highest
+// of all readings of the clock. The manual's rates have no spread. So there are bounds, and they
+// contain the true values.
 TEST_F(BoundsKernels, OfTheFastestRunContainTheTrueValues) {
   CoreRates rates;
   rates.slots = manual_->slots;
@@ -427,13 +428,16 @@ TEST_F(BoundsKernels, OfTheFastestRunContainTheTrueValues) {
   for (Kernel& kernel : kernels_) {
     KernelRun run = Measure(kernel, *exact_, quiet_, quietest_);
     double second = std::numeric_limits<double>::infinity();
+    double hertz = run.time.hertz_high;
     for (int again = 0; again < 40; ++again) {
       if (again >= 4 && second < 1.002 * run.record.seconds->min) break;
       KernelRun other = Measure(kernel, *exact_, quiet_, quietest_);
+      hertz = std::max(hertz, other.time.hertz_high);
       if (other.record.seconds->min < run.record.seconds->min) std::swap(run, other);
       second = std::min(second, other.record.seconds->min);
     }
     run.time.seconds = run.record.seconds->min;
+    run.time.hertz_high = hertz;
     run.record.status = Status::kOk;
     const BoundsOrReason made = BoundsOf(run, rates);
     ASSERT_TRUE(made.bounds) << kernel.what << ": " << made.reason;

@@ -56,7 +56,7 @@ TEST_F(InterleavedTest, ACancelledRoundIsLeftOut) {
   int rounds = 0;
   Condition last = ConditionNamed("b", stages_);
   last.enter = [&] {
-    if (++rounds == 3) cancel = true;  // in the third round, the second condition is the first one
+    if (++rounds == 4) cancel = true;  // "b" is the first condition of the fourth round
   };
   const std::vector<Condition> conditions = {ConditionNamed("a", stages_), last};
   const ConditionTimes times =

@@ -159,6 +159,7 @@ TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
   for (const std::string backend : {"onednn", "openblas", "eigen"}) {
     std::mt19937_64 random(41);
     int agreed = 0;
+    int agreed_in_f32 = 0;
     int refused = 0;
     for (int i = 0; i < 300; ++i) {
       const int rank = 1 + static_cast<int>(random() % 5);
@@ -176,15 +177,19 @@ TEST(ReduceBackendsTest, RandomShapesAndAxesAgreeWithTheReference) {
         const Verdict verdict =
             CheckAgainstReference(backend, request, 700 + i, {.may_refuse = true});
         agreed += verdict == Verdict::kAgrees ? 1 : 0;
+        if (request.execution.type == DataType::kF32) {
+          agreed_in_f32 += verdict == Verdict::kAgrees ? 1 : 0;
+        }
         refused += verdict == Verdict::kRefused ? 1 : 0;
       }
     }
     EXPECT_EQ(agreed + refused, 600) << backend;
     RecordProperty(std::string("refused_by_") + backend, refused);
-    EXPECT_GT(agreed, backend == "onednn"     ? 500
-                      : backend == "openblas" ? 400
-                                              : 350)
-        << refused << " refused";
+    EXPECT_GT(agreed, backend == "openblas" ? 400 : 350) << refused << " refused";
+    // (its bf16 needs AVX-512)
+    if (backend == "onednn") {
+      EXPECT_GT(agreed_in_f32, 300) << refused << " refused";
+    }
   }
 }
 
@@ -210,7 +215,7 @@ TEST(ReduceBackendsTest, LargeTensorsAgreeWithTheReference) {
 }
 
 // The gradient of a bias has one short row of sums. Each thread sums a part of the rows in its own
-// memory, beside the positions of the 40,000 rows and of the sum.
+// scratch memory. The scratch also has the positions of the 40,000 rows and of the sum.
 TEST(ReduceBackendsTest, AllThreadsShareOneShortRowOfSums) {
   const auto op = std::make_shared<ReduceOp>(kSum, Shape{40000, 3}, std::vector{0}, false);
   const auto scratch = [&](int threads) {
