@@ -10,13 +10,13 @@
 namespace topdnn {
 
 bool IsFashionMnistFolder(const std::filesystem::path& folder) {
-  // (with a slash at both ends, so that one of the user's makes no difference)
+  // (a slash is appended to both paths, so a slash at the end of the user's makes no difference)
   return (folder / "").lexically_normal() == std::filesystem::path(kFashionMnistFolder) / "";
 }
 
 namespace {
 
-// Throws DatasetError if there is none.
+// The format of the data set in the folder. Throws DatasetError if there is none.
 const DatasetFormat& FormatOf(const std::filesystem::path& folder) {
   std::error_code none;
   if (!std::filesystem::is_directory(folder, none)) {

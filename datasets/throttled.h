@@ -23,7 +23,7 @@ class ThrottledDataset : public Dataset {
   int classes() const override { return source_->classes(); }
   const Shape& image_shape() const override { return source_->image_shape(); }
   std::int32_t label(std::int64_t index) const override { return source_->label(index); }
-  // Sleeps until the image's turn. An idle source saves up no turns.
+  // Sleeps until the image's turn. After idle time the rate is not higher.
   void CopyImage(std::int64_t index, std::span<float> pixels) const override;
 
  private:

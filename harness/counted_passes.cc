@@ -33,7 +33,7 @@ std::size_t SlotsOf(std::span<CounterSource* const> sources) {
   return slots;
 }
 
-// The counts that a reading of a source adds itself, per event: for all threads together, and for
+// The counts that the reading of a source itself adds, per event: for all threads together, and for
 // each thread.
 struct ReadingCosts {
   std::vector<double> all;

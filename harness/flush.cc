@@ -13,7 +13,7 @@ namespace topdnn {
 
 namespace {
 
-// CPUID.1:EBX[15:8] in units of 8 bytes; 64 bytes on every x86-64 CPU so far.
+// CPUID.1:EBX[15:8], which is in units of 8 bytes. It is 64 bytes on every x86-64 CPU so far.
 std::size_t LineBytes() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid(1, &a, &b, &c, &d) == 0) return 64;
@@ -60,7 +60,7 @@ bool FlushFromCaches(std::span<const std::byte> bytes) noexcept {
 namespace {
 
 // CTR_EL0.DminLine: log2 of the 4-byte words in the smallest line of all data caches (Arm ARM,
-// D19.2.34). Linux lets programs read it and clean and invalidate lines.
+// D19.2.34). Linux lets programs read this register, and clean and invalidate lines.
 std::size_t LineBytes() {
   std::uint64_t type = 0;
   asm volatile("mrs %0, ctr_el0" : "=r"(type));

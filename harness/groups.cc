@@ -19,7 +19,7 @@ std::optional<double> Plus(std::optional<double> a, std::optional<double> b) {
   return a && b ? std::optional(*a + *b) : std::nullopt;
 }
 
-// Whether the sums of these samples are those of the report's stages.
+// Whether each of the report's stages has samples, all from the same number of iterations.
 bool AreOf(std::span<const StageSamples> samples, const Report& report) {
   return samples.size() == report.stages.size() && !samples.empty() &&
          std::all_of(samples.begin(), samples.end(), [&](const StageSamples& stage) {

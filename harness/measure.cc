@@ -28,7 +28,8 @@ class SequenceMeter {
   }
 
   // The quiet check empties the caches, so it runs before the warm-up and after the last timed
-  // iteration. Only a reading of the core's clock runs between warm-up and timing.
+  // iteration. Only short readings run between warm-up and timing: of the core's clock, of the
+  // kernel's accounts, and of the time of a mark.
   SequenceSamples Measure() {
     Disturbance& seen = samples_.disturbance;
     if (options_.quiet_ratio) seen.quiet_ratio = options_.quiet_ratio();

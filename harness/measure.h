@@ -52,7 +52,7 @@ struct TimedStage {
 };
 
 struct MeasureProgress {
-  std::string_view phase;  // "warm-up", "timing", "counting", "overhead"
+  std::string_view phase;  // "warm-up", "timing", "counting", "counting exactly", "overhead"
   std::int64_t done = 0;   // iterations of the phase
   double share = 0;        // done share of the phase, approximate, in [0, 1]
 };

@@ -11,10 +11,10 @@ namespace {
 
 struct CodePoint {
   char32_t value = 0;
-  std::size_t bytes = 0;  // 0: no UTF-8
+  std::size_t bytes = 0;  // 0: not UTF-8
 };
 
-// The first code point (RFC 3629: no surrogates, no longer forms than needed).
+// The first code point (RFC 3629: no surrogates, no overlong forms).
 CodePoint Decode(std::string_view text) {
   const auto byte = [&text](std::size_t i) -> char32_t {
     return static_cast<unsigned char>(text[i]);

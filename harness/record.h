@@ -48,7 +48,7 @@ struct Record {
 
   std::map<std::string, std::optional<double>> events;  // per iteration
   std::optional<double> running_fraction;               // least of the events'
-  // The same by thread, if a source counts threads separately; 0 is the thread that calls the
+  // The events by thread, if a source counts threads separately; 0 is the thread that calls the
   // stage.
   std::map<int, std::map<std::string, std::optional<double>>> thread_events;
   // Why flops_counted or events are absent, or how they were counted, if known.
@@ -87,7 +87,7 @@ struct Note {
     kFact,      // counts, plans, paired measurements with their interval: holds by itself
     kStep,      // the time of the step in the network
     kIsolated,  // the step's time, and the times of the stages by themselves
-    kCeiling,   // the step's time over its ceiling
+    kCeiling,   // the step's share of its ceiling
   };
   std::string text;
   Basis basis = Basis::kFact;

@@ -44,7 +44,7 @@ struct Recording {
   bool smt = false;                // hardware threads shared cores
   SequenceSamples in_network;
   std::vector<SequenceSamples> isolated;
-  std::vector<SequenceSamples> isolated_otherwise;  // in the other of hot and cold caches
+  std::vector<SequenceSamples> isolated_otherwise;  // with caches in the other state: hot or cold
   std::optional<MarkOverhead> overhead;
   std::vector<Check> checks;
   std::string check_note;  // how they were made

@@ -116,7 +116,7 @@ int OuterDimensions(const Shape& shape) {
   for (int d = 0; d <= shape.rank(); ++d) {
     std::int64_t inner = 1;
     for (int i = d; i < shape.rank(); ++i) inner *= shape[i];
-    // (of equal ones the last: the outer table is the one that threads share)
+    // Of equal sums the last one is taken: threads divide the outer table among them.
     if (outer + inner <= shortest) {
       shortest = outer + inner;
       best = d;

@@ -1,6 +1,6 @@
-// The kernel of a plug-in that failed its check. It takes the place of that kernel in a plan, so
-// that the other stages still get their operands: another backend computes the result. Its time
-// must not be published; each check against the reference reports the failure instead.
+// The replacement of a plug-in's kernel that failed its check. A plan uses it so that the other
+// stages still get their operands: another backend computes the result. Its time must not be
+// published; each check against the reference reports the failure instead.
 
 #ifndef TOPDNN_KERNELS_FAILED_KERNEL_H_
 #define TOPDNN_KERNELS_FAILED_KERNEL_H_
@@ -14,7 +14,7 @@
 
 namespace topdnn {
 
-// A kernel that failed its check was to be used for results. One line.
+// Thrown when a kernel that failed its check would compute results. The message is one line.
 class KernelFailed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

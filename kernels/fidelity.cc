@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-// By operation, backend and first pass, where an entry for all passes has the first one.
+// By operation, backend and first pass. The first pass of an entry for all passes is kForward.
 using Key = std::tuple<std::string, std::string, int>;
 constinit Registrations<Key, FidelityEntry> entries("fidelity");
 

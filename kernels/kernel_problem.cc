@@ -145,7 +145,7 @@ void KernelProblem::RunReference() {
     forward = ReferenceFor(op_, ForwardOf(execution_));
     forward_tensors = TensorsFor(*forward, forward_inputs_);
     RunOn(*forward, forward_tensors);
-    // Also what a kernel that recomputes reads instead of the workspace.
+    // Includes the operands that a kernel that recomputes reads instead of the workspace.
     for (const Execution& form : {execution_, Recomputing(execution_)}) {
       for (const Operand& operand : op_->Operands(form)) {
         const auto made = forward_tensors.find(operand.arg);

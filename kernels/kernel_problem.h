@@ -25,7 +25,7 @@ class KernelProblem {
 
   const std::shared_ptr<const Op>& op() const { return op_; }
   const Execution& execution() const { return execution_; }
-  // Also those of a kernel that recomputes (Execution::recomputes).
+  // Includes the inputs of a kernel that recomputes (Execution::recomputes).
   const Values& inputs() const { return inputs_; }
   // Operands of the forward pass that writes the workspace of this pass; empty if it reads none.
   const Values& forward_inputs() const { return forward_inputs_; }
@@ -60,8 +60,8 @@ struct CaseCheck {
   std::string reason;    // when it does not agree
 };
 
-// Compares the results of a kernel of `backend` that ran once on the problem's inputs. `memory`: of
-// its operands.
+// Compares the results of a kernel of `backend` that ran once on the problem's inputs. `memory` is
+// that of its operands.
 CaseCheck CompareWithReference(const KernelProblem& problem, const Kernel& kernel,
                                const std::map<Arg, void*>& memory, const std::string& backend,
                                std::string_view algorithm);

@@ -44,7 +44,7 @@ struct OperationDesc<dnnl::eltwise_backward> {
   }
 };
 
-// oneDNN 2's `pooling_forward` has no dilation; topdnn's windows have none either.
+// oneDNN 2's `pooling_forward` has no dilation. topdnn computes dilated windows by its own loops.
 template <>
 struct OperationDesc<dnnl::pooling_forward> {
   static dnnl::pooling_forward::desc Of(
@@ -156,8 +156,8 @@ typename Primitive::primitive_desc DescribeBackward(const dnnl::primitive_attr& 
 
 #endif
 
-// Whether the gradient of a batch normalization with use_shift must have a shift as operand (2.6),
-// or must not (3.7 refuses to run it).
+// Whether the gradient of a batch normalization with use_shift must have a shift as operand, as in
+// 2.6. With this operand, 3.7 refuses to run.
 inline constexpr bool kBackwardNeedsShift = DNNL_VERSION_MAJOR < 3;
 
 dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attributes,

@@ -71,7 +71,7 @@ struct Arg {
 // Source i of an operation with several sources (concat, add), and the gradient of it.
 constexpr Arg IndexedSrc(int i) { return {Arg::kSrc, i}; }
 constexpr Arg IndexedDiffSrc(int i) { return {Arg::kDiffSrc, i}; }
-// Limit of their number.
+// The largest number of sources of an operation.
 inline constexpr int kMaxSources = 256;
 
 // "src", "diff_weights", "src_2" for IndexedSrc(2), ...
@@ -114,7 +114,7 @@ struct Execution {
   bool training = true;  // forward also writes what backward reads
   DataType type = DataType::kF32;
   // Forward saves no workspace; backward reads src and dst and computes again what it needs
-  // (TensorFlow's max pooling and LRN). Only operations whose operands then have no workspace can.
+  // (TensorFlow's max pooling and LRN). Only for operations whose operands then have no workspace.
   bool recomputes = false;
 
   bool operator==(const Execution&) const = default;

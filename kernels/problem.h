@@ -45,7 +45,7 @@ class ProblemWord {
   std::int64_t Field(char letter) const;
   std::int64_t FieldOr(char letter, std::int64_t otherwise) const;
   bool Has(char letter) const { return fields_.contains(letter); }
-  // Whether the word contains "_flag" with or without numbers. It does not count as read.
+  // Whether the word contains "_flag" with or without numbers. This does not mark it as read.
   bool Has(std::string_view flag) const { return flags_.find(flag) != flags_.end(); }
   // Whether the word contains "_flag".
   bool Flag(std::string_view flag) const;

@@ -41,8 +41,8 @@ KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& reques
     return Refusal{fmt::format("backend {} has no {}", backend, request.op->kind())};
   }
   if (!request.op->Has(request.execution)) {
-    return Refusal{
-        fmt::format("{} has no pass {}", request.op->kind(), NameOf(request.execution.pass))};
+    return Refusal{fmt::format("{} has no pass {} in {}", request.op->kind(),
+                               NameOf(request.execution.pass), NameOf(request.execution.type))};
   }
   if (std::string why = TooLarge(backend, *request.op, request.execution); !why.empty()) {
     return Refusal{std::move(why)};

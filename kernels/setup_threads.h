@@ -12,8 +12,8 @@ namespace topdnn {
 std::size_t SetupThreads(std::size_t parts);
 
 // Calls `work` with the numbers 0 to `threads` - 1, each on its own thread, and waits for all. If
-// not all threads can be started, the caller does the work of those that are missing. Separate
-// threads, so that a team of kernels that is timed later is not started here at another width.
+// not all threads can be started, the caller does the work of those that are missing. They are not
+// OpenMP threads, because a team of kernels that are timed later would start here at another width.
 void OnSetupThreads(std::size_t threads, const std::function<void(std::size_t)>& work);
 
 }  // namespace topdnn

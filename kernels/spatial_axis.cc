@@ -66,7 +66,7 @@ std::string SpellAxes(const std::vector<SpatialAxis>& axes) {
 
 std::vector<SpatialAxis> ReadAxes(const ProblemWord& word, const Shape& shape) {
   constexpr int kFirst = 2;
-  if (shape.rank() <= kFirst) throw std::invalid_argument("an image is (N, C) and spatial axes");
+  if (shape.rank() <= kFirst) throw std::invalid_argument("the shape needs axes after (N, C)");
   std::vector<SpatialAxis> axes(static_cast<std::size_t>(shape.rank() - kFirst));
   for (std::size_t a = 0; a < axes.size(); ++a) {
     axes[a].extent = shape[static_cast<int>(a) + kFirst];
@@ -78,7 +78,8 @@ std::vector<SpatialAxis> ReadAxes(const ProblemWord& word, const Shape& shape) {
     }
     for (std::size_t a = 0; a < axes.size(); ++a) {
       if (numbers[a] != std::floor(numbers[a]) || !(std::abs(numbers[a]) <= double{kMaxWindow})) {
-        throw std::invalid_argument(fmt::format("_{} of {}", flag.name, numbers[a]));
+        throw std::invalid_argument(fmt::format("_{} of {}: it must be a whole number up to {}",
+                                                flag.name, numbers[a], kMaxWindow));
       }
       axes[a].*flag.field = static_cast<std::int64_t>(numbers[a]);
     }

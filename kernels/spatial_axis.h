@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaxSpatialAxes = 3;
 // three axes, whose numbers are possible and whose window is not larger than the padded image.
 void CheckAxes(std::string_view operation, const std::vector<SpatialAxis>& axes);
 
-// The same window over three axes: ones come first.
+// The same window over three axes: axes of extent 1 come first.
 std::array<SpatialAxis, kMaxSpatialAxes> InThree(const std::vector<SpatialAxis>& axes);
 
 // (N, C), followed by one extent for each axis.

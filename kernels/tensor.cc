@@ -182,8 +182,8 @@ LiveMemory& Live() {
 }
 
 // Writes to every page, so that each has separate memory: all pages that were only read share
-// one page of zeros. Several threads write, because the kernel clears each page, and so that the
-// pages of a large block do not all lie on one NUMA node.
+// one page of zeros. Several threads write, because Linux clears each page, and so that the pages
+// of a large block do not all lie on one NUMA node.
 void TouchPages(std::byte* memory, std::size_t bytes) {
   constexpr std::size_t kPage = 4096;
   constexpr std::size_t kPart = std::size_t{32} << 20;
@@ -205,7 +205,7 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   const std::size_t padded = (std::max<std::size_t>(bytes, 1) + alignment - 1) & -alignment;
   // A plug-in may read this many bytes behind an operand (kernels/plugin/topdnn/plugin.h).
   constexpr std::size_t kReadable = 64;
-  // calloc, because large blocks come from the kernel filled with zeros.
+  // calloc, because large blocks come from Linux filled with zeros.
   std::size_t room = padded + alignment + kReadable;
   void* const allocated = std::calloc(room, 1);
   if (allocated == nullptr) throw std::bad_alloc();

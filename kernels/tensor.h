@@ -113,9 +113,9 @@ struct TensorDesc {
   }
 };
 
-// Zeroed memory on a 64-byte boundary (a cache line and the widest vector). From 2 MiB on: on a 2
-// MiB boundary, with huge pages requested, because one TLB entry then covers what needs 512
-// otherwise.
+// Zeroed memory on a 64-byte boundary (a cache line and the widest vector). Memory of 2 MiB or more
+// is on a 2 MiB boundary, with huge pages requested: one TLB entry then covers as much as 512
+// entries for small pages.
 class AlignedMemory {
  public:
   AlignedMemory() = default;

@@ -10,7 +10,7 @@
 
 namespace topdnn {
 
-// Largest error of a sum allowed, relative to the largest entry of the reference's result. Sums are
+// Largest allowed error of a sum, relative to the largest entry of the reference's result. Sums are
 // assumed to accumulate in f32 or wider, except in oneDNN's pooling. Their rounding errors behave
 // as a random walk, so they grow with the square root of the accumulation length (Higham and Mary
 // 2019, "A new approach to probabilistic rounding error analysis"); a factor of 4 covers
@@ -27,7 +27,7 @@ double RoundingOfResults(const Op& op, const Execution& execution);
 // Largest |a - b| divided by the largest |b|; b is the reference. Infinite when b is all zero and a
 // is not. When an element of one is NaN or infinite, the other must be the same, or the error is
 // infinite. `scale` replaces the largest |b| when it is larger: it is the magnitude of sums whose
-// terms may cancel. `rounding` (RoundingOfResults) is subtracted first: that part of each |b|.
+// terms may cancel. `rounding` * |b| is first subtracted from each |a - b| (RoundingOfResults).
 double RelativeError(std::span<const double> a, std::span<const double> b, double scale = 0.0,
                      double rounding = 0.0);
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kAll = 100;  // percent
 
-// The element below which the fraction of the elements lies. Reorders the elements.
+// The element that is above this fraction of the elements. Reorders the elements.
 double Quantile(std::vector<double>& values, double fraction) {
   const auto last = static_cast<double>(values.size() - 1);
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::llround(fraction * last));

@@ -16,9 +16,9 @@ namespace topdnn {
 // How a range follows from the elements of a value. Elements outside it saturate; the smaller the
 // range, the finer the steps inside it.
 struct RangeRule {
-  // 100: the least and the largest element of all steps. Below: the mean over the steps of the
-  // range that contains this percentage of a step's elements, cut at both ends alike; an end at 0
-  // stays.
+  // 100: the least and the largest element of all steps. Below 100: each step has the range that
+  // contains this percentage of its elements, with the same share cut at both ends (an end at 0
+  // stays); the result is the mean of these ranges.
   double percentile = 100;
   // Instead: the range of the least relative entropy (networks/magnitude_histogram.h), from -limit
   // to limit, or from 0 for a value without negative elements.

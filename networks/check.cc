@@ -28,7 +28,7 @@ namespace {
 using SavedByReference = std::map<BufferId, Tensor>;
 
 // The root of the sum of squares over a channel of (N, C, ...), row-major; the largest over all
-// channels. It is the magnitude of a sum of the channel's elements when they do not cancel.
+// channels. It is the typical magnitude of the sum of a channel's elements with random signs.
 double SumScale(const Shape& shape, const std::vector<double>& values) {
   if (shape.rank() < 2) return 0;
   const std::int64_t channels = shape[1];
@@ -129,9 +129,10 @@ class StageChecker {
     return contents;
   }
 
-  // The scale for relative errors of a result that is a sum over a channel and may be near zero. 0:
-  // use the result's largest entry. The gradient of a bias or shift sums diff_dst, and that of a
-  // scale sums products of diff_dst with numbers of unit variance. A mean is a sum of src.
+  // The scale for relative errors of a result that is a sum and may be near zero. 0: use the
+  // result's largest entry. The operation gives the scale of dst. The others are sums over a
+  // channel: the gradient of a bias or shift sums diff_dst, and that of a scale sums products of
+  // diff_dst with numbers of unit variance. A mean is a sum of src.
   double ScaleOf(Arg arg) const {
     if (arg == Arg::kDst) {
       return stage_.op->MagnitudeOfDst(stage_.execution, [this](Arg operand) {
@@ -150,7 +151,7 @@ class StageChecker {
                           static_cast<double>(desc.shape.elements());
   }
 
-  // Copies the ReLU mask that forward saves from the stage to the reference. When an input of the
+  // Gives the reference's backward kernel the ReLU mask of the stage's result. When an input of the
   // ReLU is zero except for rounding, stage and reference may round to different sides, and their
   // backward passes would differ by a whole gradient. Compare has already checked that the results
   // agree within the tolerance.

@@ -13,10 +13,10 @@ namespace topdnn {
 
 struct StageCheck {
   bool agrees = true;
-  double error = 0;  // largest over the stage's results, relative to each result's largest entry
+  double error = 0;          // largest RelativeError of a result (kernels/tolerance.h)
   double tolerance = 0;      // see kernels/tolerance.h
   std::string reason;        // why it does not agree, in one line
-  bool mostly_zero = false;  // a result of the reference is: this check shows little
+  bool mostly_zero = false;  // a result of the reference is mostly zero: the check shows little
 };
 
 // Runs one step. For each stage it copies the inputs, runs the stage, runs the reference's kernel

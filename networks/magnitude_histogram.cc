@@ -11,7 +11,8 @@ namespace topdnn {
 
 namespace {
 
-// Twice those of the source, because the range is up to twice the largest magnitude.
+// Twice the 2048 bins of Migacz (see the header), because the range is up to twice the largest
+// magnitude.
 constexpr std::size_t kBins = 4096;
 
 // The relative entropy of the first `kept` bins, as BinsOfLeastEntropy describes it. `beyond`: the
@@ -71,7 +72,8 @@ void MagnitudeHistogram::Add(std::span<const double> values) {
     counts_.assign(kBins, 0.0);
     range_ = std::exp2(std::ilogb(most) + 1);
   }
-  // Two bins become one, so the bins stay those of one scale, whatever comes first.
+  // Doubles the range and merges pairs of bins. The result does not depend on the order of the
+  // values.
   for (; range_ <= most; range_ *= 2) {
     for (std::size_t bin = 0; bin < kBins / 2; ++bin) {
       counts_[bin] = counts_[2 * bin] + counts_[2 * bin + 1];

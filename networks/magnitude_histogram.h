@@ -17,8 +17,8 @@ namespace topdnn {
 // std::invalid_argument for fewer bins than levels, or levels below 1.
 std::size_t BinsOfLeastEntropy(std::span<const double> counts, std::size_t levels);
 
-// Counts magnitudes of elements, of a range that grows with them. Zeros are not counted: every
-// quantization represents them exactly.
+// Counts the magnitudes of elements in bins, whose range grows with the elements. Zeros are not
+// counted: every quantization represents them exactly.
 class MagnitudeHistogram {
  public:
   // Finite numbers.

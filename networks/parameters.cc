@@ -39,11 +39,11 @@ void DrawNormal(std::uint64_t seed, std::span<double> values) {
   }
 }
 
-// Goyal et al. 2017, "Accurate, Large Minibatch SGD", section 5.1, start at 0. Then the branch
-// would have no gradients in the first step.
+// The initial scale at the end of a branch. Goyal et al. 2017, "Accurate, Large Minibatch SGD",
+// section 5.1, use 0, but then the other layers of the branch have no gradients in the first step.
 constexpr double kBranchScale = 0.2;
 
-// Three deviations above the kink, and in the middle of ReLU6.
+// Three standard deviations above 0, the kink of ReLU, and in the middle of ReLU6.
 constexpr double kPassedShift = 3.0;
 // Before a max pooling only one deviation. Otherwise every maximum would be above the kink, and the
 // shift would add the same constant to all of them. The next batch normalization would remove that
@@ -110,7 +110,8 @@ void InitializeParameters(const Plan& plan, std::uint64_t seed, ParameterDraw dr
   const auto elements = [&parameters](std::size_t i) {
     return static_cast<std::size_t>(parameters[i].spec.shape.elements());
   };
-  // Drawing takes 8 bytes per element and thread. Larger parameters are drawn by one thread.
+  // Drawing takes 8 bytes per element and thread. Parameters with more elements than this are drawn
+  // by one thread.
   constexpr std::size_t kMostShared = std::size_t{4} << 20;
   std::size_t largest = 0;
   std::size_t largest_shared = 0;

@@ -1,5 +1,4 @@
-// Values of a plan's parameters: drawn from a seed, read and written by logical name, independent
-// of the plan's layouts.
+// Initial values of a plan's parameters: drawn from a seed, independent of the plan's layouts.
 
 #ifndef TOPDNN_NETWORKS_PARAMETERS_H_
 #define TOPDNN_NETWORKS_PARAMETERS_H_

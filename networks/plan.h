@@ -159,8 +159,8 @@ class Plan {
   // Bytes of the memory that buffers share: activations, gradients, and what forward saves.
   std::size_t transient_bytes() const { return transient_bytes_; }
   std::size_t persistent_bytes() const { return persistent_bytes_; }
-  // By stage, the bytes of those of these buffers that are in use while it runs: written before or
-  // by it, and read by it or later. Never more than transient_bytes().
+  // Per stage, the bytes of the buffers with shared memory that are in use while it runs: written
+  // before or by it, and read by it or later. Never more than transient_bytes().
   const std::vector<std::size_t>& live_bytes() const { return live_bytes_; }
 
   // Allocates the buffers, zeroed or with their initial values, and prepares every kernel. Does all
@@ -178,7 +178,7 @@ class Plan {
 
   // Memory of a buffer. Valid after Allocate.
   void* Data(BufferId buffer) const;
-  // The blocks that contain every buffer. The kernels' scratch memory is elsewhere.
+  // The blocks of memory that hold all buffers. The kernels' scratch memory is elsewhere.
   std::vector<std::span<const std::byte>> BufferMemory() const;
   template <typename T>
   T* DataAs(BufferId buffer) const {

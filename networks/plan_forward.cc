@@ -39,9 +39,9 @@ class ForwardPlanner {
 
   static bool IsSource(Arg arg) { return arg.role == Arg::kSrc || arg == Arg::kSum; }
 
-  // The type that a unit computes in: of a quantization its own, of a unit with a quantized source
-  // that source's, of others the network's. Without kernels for integers it is the network's
-  // everywhere: the reference has the same integers in f32.
+  // The type that a unit computes in. A quantization has its own type, a unit with a quantized
+  // source has that source's, and others have the network's. Without kernels for integers all units
+  // have the network's type: the reference has the same integers in f32.
   DataType TypeOf(const ForwardUnit& unit) const {
     if (!has_integers_) return draft_.request.type;
     const auto* quantize = dynamic_cast<const QuantizeOp*>(unit.op.get());
@@ -50,9 +50,9 @@ class ForwardPlanner {
     return IsQuantizedType(type) ? type : draft_.request.type;
   }
 
-  // Whether integers are planned in integer types: not for the reference backend, nor if the
-  // reference is a fallback and no backend has a kernel for the first integer layer (without one,
-  // for the first quantization).
+  // Whether integers have integer types in the plan. False for the reference backend. Also false if
+  // the reference is a fallback and no backend has a kernel for the first integer layer (or, if
+  // there is no integer layer, for the first quantization).
   bool HasIntegerKernels() const {
     const auto& units = draft_.fused.units;
     auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {

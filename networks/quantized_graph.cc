@@ -103,7 +103,7 @@ std::vector<float> ScalesOf(const Tensor& weights) {
     for (std::int64_t i = 0; i < of_channel; ++i) {
       most = std::max(most, std::abs(weights.as<float>()[k * of_channel + i]));
     }
-    // A scale far below the others would leave the range of the bias in s32.
+    // With a tiny scale, the bias would exceed the range of s32.
     constexpr float kLeast = 1e-9F;
     scales.push_back(most > kLeast ? most / 127 : 1.0F);
   }

@@ -51,12 +51,12 @@ struct ValueRange {
   float least = 0.0F, most = 0.0F;
 };
 
-// Puts a quantization and a dequantization behind every value that a convolution, an inner product
-// or a maximum pooling before one reads, and behind the shortcut and the result of an addition that
-// a convolution computes. `ranges`: by the name of the layer that computes the value, or of the
-// input, which is "input" in most networks. A value without negative elements becomes u8, others
-// s8. Returns the scales of the weights, too: each output channel's largest weight becomes 127.
-// Throws std::invalid_argument for a network in which nothing can be quantized.
+// Puts a quantization and a dequantization behind every value that is read by a convolution, an
+// inner product, or a maximum pooling before one of these, and behind the shortcut and the result
+// of an addition that a convolution computes. `ranges`: by the name of the layer that computes the
+// value, or of the input, which is "input" in most networks. A value without negative elements
+// becomes u8, others s8. Returns the scales of the weights, too: each output channel's largest
+// weight becomes 127. Throws std::invalid_argument for a network in which nothing can be quantized.
 QuantizedNetwork QuantizedGraph(QuantizedNetwork network,
                                 const std::map<std::string, ValueRange>& ranges);
 

@@ -45,8 +45,8 @@ struct LoadedCase {
   std::string failure;  // why it FAILED
 };
 
-// Why a case cannot run, before the problem's values are computed. Empty if it may run. A settled
-// problem, and `auto`, are refused when the kernel is made.
+// Why a case cannot run, before the problem's values are computed. Empty if it may run. For a
+// settled problem and for `auto`, only the size is checked here.
 std::string EarlyRefusalOf(const CaseKey& key, const std::optional<Variant>& variant) {
   if (!variant) return WhyTooLarge(*key.op, key.execution);
   return EarlyRefusal(variant->backend,

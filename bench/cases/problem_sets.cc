@@ -142,7 +142,7 @@ class SetReader {
                        name, problem.op->kind(), NameOf(problem.settled->execution.pass)));
   }
 
-  // Whether a layout's tag has as many dimensions.
+  // Whether a layout's tag has `rank` dimensions.
   static bool Suits(const std::string& tag, int rank) {
     const auto letters = std::find_if(tag.begin(), tag.end(), [](char c) {
       return std::isalpha(static_cast<unsigned char>(c)) == 0;
@@ -163,7 +163,7 @@ class SetReader {
   std::vector<Pass> passes_ = CountedProblem().passes;
 };
 
-// A network's own layers, each problem once. Images as small as CIFAR's come in large batches.
+// A network's own layers, each problem once. The batch is larger for small images, such as CIFAR's.
 ProblemSet LayersOf(const NetworkOffer& offer) {
   ProblemSet set;
   set.name = offer.FullName() + "-layers";

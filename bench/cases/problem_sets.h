@@ -6,8 +6,9 @@
 //   conv/n8c64h56w56k64r3s3u1v1p1q1 x3
 //
 // A line is a problem (kernels/problem.h), followed by its number of occurrences if there are
-// several. `passes:` names the passes to run for the problems below it. A line with only one pass
-// may also settle how the problem runs, as a trace does; then it runs only so, on oneDNN:
+// several. `passes:` names the passes to run for the problems below it. If it names one pass, a
+// line may also settle how the problem runs, as a trace does. The problem then runs only in this
+// way, and only on oneDNN:
 //
 //   passes: forward
 //   conv/n8c64h56w56k64r3s3u1v1p1q1 x3 type=f32 mode=infer src=acdb weights=Acdb16a dst=acdb
@@ -67,8 +68,8 @@ class ProblemSetRegistration {
   ProblemSetRegistration(std::string_view name, std::string_view text);
 };
 
-// Every set of the program, sorted by name; each network's own layers, once each with their count,
-// as "NETWORK-layers".
+// Every set of the program, sorted by name. The set "NETWORK-layers" has the layers of a network,
+// once each with their count.
 std::vector<ProblemSet> ProblemSets();
 // The set of this name. Throws std::out_of_range if there is none.
 ProblemSet ProblemSetNamed(std::string_view name);

@@ -241,7 +241,7 @@ class NetworkRace {
   };
 
   // Adds the plan with these variants. Returns false if an equal plan was added before, or if it
-  // does not fit in memory together with the others. Throws UsageError if the first does not fit.
+  // does not fit in memory together with the others.
   bool Enter(VariantsByProblem variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);
@@ -251,7 +251,6 @@ class NetworkRace {
       contenders_.push_back(
           std::make_unique<Contender>(options, std::move(variants), std::move(planned)));
     } catch (const UsageError&) {
-      if (contenders_.empty()) throw;
       return false;
     }
     return true;

@@ -227,7 +227,7 @@ SelectedVariant SelectVariant(const KernelProblem& problem, int threads) {
     selected.gain = found->gain;
     selected.error = found->error;
     selected.remembered = true;
-    // (the variant no longer exists: choose again)
+    // If the variant no longer exists, another one is chosen.
     if (selected.variant) return selected;
   }
   bool disturbed = false;

@@ -1,5 +1,5 @@
 // A command line as one text and back: a record keeps the command that made it, and it can be run
-// again without a shell. Also lists in one word.
+// again without a shell. Also splits a list that is one word.
 
 #ifndef TOPDNN_BENCH_COMMAND_LINE_COMMAND_WORDS_H_
 #define TOPDNN_BENCH_COMMAND_LINE_COMMAND_WORDS_H_

@@ -8,8 +8,8 @@ namespace topdnn {
 
 namespace {
 
-// Text of the page: a backslash and a hyphen have a meaning, a dot or quote at the start of a line,
-// too. A list of values may break after a bar.
+// Escapes text for the page. Backslashes and hyphens have a meaning in roff, and so does a dot or a
+// quote at the start of a line. A line may break after a bar.
 std::string Roff(std::string_view text) {
   std::string safe;
   for (const char c : text) {

@@ -41,7 +41,7 @@ struct CompareOptions {
 
 constexpr std::int64_t kRepeats = 5;
 
-// The options of --rerun, without --rerun.
+// Throws UsageError if options of --rerun are given without --rerun.
 void CheckRerun(const CompareOptions& options) {
   const bool any = options.repeats || !options.program_a.empty() || !options.program_b.empty();
   if (any && !options.rerun) {

@@ -46,7 +46,7 @@ NamedInput ReadInput(const std::string& text) {
   const auto* bytes = reinterpret_cast<const std::byte*>(file.data());
   NpyArray array = DecodeNpy({bytes, bytes + file.size()}, path);
   if (array.shape.rank() == 0 || array.data.empty()) {
-    throw UsageError(fmt::format("{}: no elements", path));
+    throw UsageError(fmt::format("{}: needs at least one dimension and one element", path));
   }
   return {text.substr(0, equals), std::move(array)};
 }

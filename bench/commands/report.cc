@@ -71,7 +71,7 @@ PageResult PageResultOf(ResultFile result) {
                   result.path, NameOf(result.kind)));
 }
 
-// The page of one result, to say which result is wrong.
+// The page of one result. The message of an error names the result.
 PageResult CheckedResult(const std::string& path) {
   try {
     PageResult result = PageResultOf(ReadResult(path));

@@ -41,7 +41,7 @@ std::string Remaining(const std::optional<double>& seconds) {
                        : fmt::format(", about {:.0f} min left", *seconds / 60);
 }
 
-// A line on a terminal, or a line for each finished case elsewhere.
+// A line for each finished case. A terminal also shows the case that runs.
 class Progress {
  public:
   explicit Progress(bool quiet) : quiet_(quiet), style_(DetectStyle(stderr)), line_(style_) {}

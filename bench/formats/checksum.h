@@ -8,8 +8,8 @@
 
 namespace topdnn {
 
-// The CRC-32 of the text (RFC 1952, section 8) in 8 hexadecimal digits. Not cryptographic: a file
-// of that name must contain the text it is for.
+// The CRC-32 of the text (RFC 1952, section 8) in 8 hexadecimal digits. Not cryptographic: two
+// texts may have the same checksum, so a file of that name must also contain its text.
 std::string Checksum(std::string_view text);
 
 }  // namespace topdnn

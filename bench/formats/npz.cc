@@ -235,8 +235,8 @@ NpyArray DecodeNpy(const std::vector<std::byte>& bytes, const std::string& where
   const NpyHeader header = ParseHeader(bytes, where);
   const std::size_t have = bytes.size() - header.start;
   if (have != header.bytes) {
-    throw NpzError(fmt::format("{}: {} bytes of data, {} make {}", where, have, header.bytes,
-                               header.shape.ToString()));
+    throw NpzError(fmt::format("{}: {} bytes of data instead of {} for {}; save it again", where,
+                               have, header.bytes, header.shape.ToString()));
   }
   const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(header.start);
   return {header.shape, header.type, {first, bytes.end()}};

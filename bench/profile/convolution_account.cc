@@ -38,7 +38,7 @@ ConvolutionAccount AccountFor(std::span<const CountedConvolution> convolutions, 
     const auto defined = static_cast<double>(work.flops);
     const auto padding = static_cast<double>(work.flops - work.flops_without_padding);
     const double epilogue = EpilogueOf(*convolution.op, pass);
-    const double beyond = convolution.executed - epilogue - defined;  // -padding: left out
+    const double beyond = convolution.executed - epilogue - defined;  // -padding if skipped
     const bool skips = padding > 0 && std::abs(beyond + padding) < std::abs(beyond);
     ++account.convolutions;
     account.skipping += skips;

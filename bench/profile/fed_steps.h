@@ -1,4 +1,4 @@
-// Runs steps that are fed by their input pipeline, as a training does, and times the parts of each.
+// Runs steps that are fed by their input pipeline, as in training, and times the parts of each.
 
 #ifndef TOPDNN_BENCH_PROFILE_FED_STEPS_H_
 #define TOPDNN_BENCH_PROFILE_FED_STEPS_H_
@@ -22,7 +22,7 @@ struct FedStepMarks {
   Clock::time_point computes;  // the first stage starts
   Clock::time_point computed;  // the last stage has ended
 
-  // The times of the step's parts, with the end of the step.
+  // The times of the step's parts. `end` is the end of the step.
   FedStepTimes Until(Clock::time_point end) const;
 };
 

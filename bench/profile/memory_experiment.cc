@@ -33,9 +33,9 @@ bool IsKept(const Buffer& buffer) {
          buffer.role == BufferRole::kState || buffer.role == BufferRole::kStatistic;
 }
 
-// Whether the scratch memory of the stage's kernel decides where it writes: a kernel of oneDNN has
-// barriers and lists of addresses there, and one that computes again what forward did not save has
-// the places of maxima.
+// Whether the scratch memory of the stage's kernel decides where it writes. A kernel of oneDNN has
+// barriers and lists of addresses there. A kernel that recomputes what forward did not save has the
+// places of maxima there.
 bool KeepsScratch(const Stage& stage) {
   return stage.backend == "onednn" || stage.execution.recomputes;
 }

@@ -39,7 +39,7 @@ std::optional<double> CountedFlops(const TopdownTable& table, const Record& reco
   return flops;
 }
 
-// "conv1 forward (31 % of the step): Memory_Bound 42 %: ..."
+// "conv1 forward (31 % of the step), Memory_Bound 42 %: ..."
 void AddAdvice(const std::vector<TopdownResult>& results, Report& report) {
   constexpr double kMinShare =
       0.1;  // of the step: advice on smaller stages would not change its time

@@ -87,7 +87,7 @@ struct WidthTimes {
   std::vector<std::string> doubts;  // by stage
 };
 
-// Which numbers of threads run another implementation of the stage than the most threads.
+// Names the plans that run another implementation of the stage than the widest plan; or empty.
 std::string DoubtAbout(std::size_t stage, const std::vector<std::unique_ptr<PlanOfWidth>>& plans) {
   const auto implementation = [stage](const Plan& plan) {
     return plan.stages()[stage].kernel->implementation();

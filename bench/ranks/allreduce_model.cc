@@ -10,8 +10,8 @@ namespace topdnn {
 
 namespace {
 
-// How often an algorithm pays the latency, and how many times the buffer's bytes it sends one after
-// the other.
+// What an algorithm does in sequence: messages, which pay the latency once each, and bytes sent, as
+// a multiple of the buffer's bytes.
 struct Terms {
   double messages = 0;
   double buffers = 0;

@@ -46,8 +46,8 @@ struct MpiFunctions {
                void* out);
   // Lets the operations make progress. Sets `*finished` and frees the number if this one is done.
   int (*test)(int request, int* finished);
-  // Tells the other ranks that this one waits, and for so many seconds listens which of them do the
-  // same: sets `waits[rank]` to 1.
+  // Tells the other ranks that this one waits. Then receives the same message from other ranks, for
+  // at most `seconds`. Sets `waits[rank]` to 1 for this rank and for each sender.
   int (*ask)(double seconds, char* waits);
   int (*finish)();            // MPI_Finalize
   void (*abort)(int status);  // MPI_Abort: ends every rank

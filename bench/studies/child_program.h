@@ -30,10 +30,10 @@ struct ChildOutcome {
   std::string last_line;       // of the log; or empty
 };
 
-// Runs the program, and waits for its end. The kernel ends the child together with this process,
-// and prefers the child if memory runs out. A child that runs longer than allowed, or is running
-// when `cancel` becomes true, is ended with SIGKILL. Throws std::system_error if no process can be
-// started or the log cannot be written.
+// Runs the program, and waits for its end. The kernel ends the child when this process ends. If
+// memory runs out, the kernel ends the child rather than another process. A child that runs longer
+// than allowed, or is running when `cancel` becomes true, is ended with SIGKILL. Throws
+// std::system_error if no process can be started or the log cannot be written.
 ChildOutcome RunChild(const ChildProgram& program);
 
 // Starts the program and returns its process number; `most_seconds` and `cancel` are not used. The
@@ -43,7 +43,7 @@ pid_t StartChild(const ChildProgram& program);
 // Ends the child and what it started, with SIGKILL.
 void KillChild(pid_t child);
 
-// The last line of a file that is not empty; empty if there is none.
+// The last line with text in a file; empty if there is none.
 std::string LastLineOf(const std::string& path);
 
 // The path of the program that is running.

@@ -144,7 +144,7 @@ std::vector<ComparedRun> RunsOfRepetitions(const ComparedRun& all, std::size_t r
 }
 
 // The rows by name, with their repetitions in order. Without repetitions in the file, the median.
-// Few rows do not show the spread between processes; their repetitions then have to.
+// Too few rows cannot show the spread between runs. Then each repetition is a run.
 std::vector<ComparedRun> RunsOfBenchmarks(const ResultFile& file) {
   std::vector<std::string> order;
   std::map<std::string, RunTimes> repetitions, medians;

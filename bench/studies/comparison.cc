@@ -51,8 +51,9 @@ std::size_t Rank(const std::string& status) {
   return static_cast<std::size_t>(found - std::begin(kOrder));
 }
 
-// The times of a stage in the runs of a side; a run without the stage has none. Adds the status and
-// the reason of the first run that is not OK to the row. Returns whether there is one.
+// The times of a stage in the runs of a side; a run without the stage has none. Adds to the row the
+// worst status, and the reason of the first run that is not OK. Returns whether there is such a
+// run.
 template <class Find>
 bool AddSide(const std::vector<ComparedRun>& runs, const char* side, const Find& find,
              std::vector<RunTimes>& times, ComparisonRow& row) {

@@ -85,7 +85,8 @@ void AddPartitions(const Partitions& partitions, CorunGroup& group) {
   group.notes = partitions.plan().notes;
 }
 
-// By workload the first one that executes the same instructions: they are counted once.
+// For each workload, the index of the first one that executes the same instructions: only that one
+// is counted.
 std::vector<std::size_t> FirstOfEqual(const std::vector<CorunWorkload>& workloads,
                                       const std::vector<std::vector<int>>& cpus) {
   const auto key = [&](std::size_t i) {

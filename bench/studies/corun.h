@@ -91,7 +91,7 @@ MemberPlan CorunPlanOf(const CorunWorkload& workload, const std::vector<int>& cp
                        const std::function<void()>& enter = {}, const CorunCounting& counting = {});
 double CorunWindowOf(const Group& group, const CorunSettings& settings);
 
-// What the rounds say. Pure.
+// The results of the rounds. Pure.
 std::vector<CorunMember> MembersOf(const SharingRounds& rounds,
                                    const std::vector<std::vector<MemberStage>>& stages,
                                    WindowTime time);

@@ -1,8 +1,8 @@
 // The counts of a workload of `topdnn corun`: those of one step, counted exactly, and those that
 // the PMU counts while the workload runs alone and beside the others.
 //
-// The workload's process counts, and the group's owner judges: a message and the values of a window
-// carry the counts from one to the other.
+// The workload's process counts, and the process that owns the group evaluates the counts. It gets
+// them in a message and in the values of a window.
 
 #ifndef TOPDNN_BENCH_STUDIES_CORUN_COUNTS_H_
 #define TOPDNN_BENCH_STUDIES_CORUN_COUNTS_H_
@@ -55,7 +55,7 @@ struct CorunCounting {
   static CorunCounting Here(const std::string& counters);
 };
 
-// What a workload's process says once it is ready.
+// What a workload's process sends once it is ready.
 struct CountsMessage {
   CorunCounts step;
   std::vector<CorunCounts> stages;  // empty: not counted, for the reason of `step`

@@ -59,7 +59,7 @@ Json ConditionsJson(const CorunCounts& counts, const Value& value) {
   return json["solo"].is_null() && json["shared"].is_null() ? Json() : json;
 }
 
-// With the keys of a profile's record. Nothing for a workload of a study that does not count.
+// Adds the counts, with the keys of a profile's record; nothing if the study does not count.
 void AddCounts(const CorunCounts& counts, Json& json) {
   if (counts.events.empty() && counts.reason.empty()) return;
   json["events"] = NumbersJson(counts.events);

@@ -71,7 +71,7 @@ class NetworkMember final : public Member {
   }
 
  private:
-  // The next batch is copied before the first mark, so it does not count.
+  // The next batch is copied before the first mark, so the copy is not timed.
   void Step(std::span<double> seconds) {
     images_.FillNext(*workload_.plan);
     RunMarked(calls_.stages(), clock_, marks_.data());
@@ -80,7 +80,7 @@ class NetworkMember final : public Member {
     }
   }
 
-  // One step of samples with the counts of the source.
+  // Counts steps with the source for `seconds`, but at least one.
   SequenceSamples Count(CounterSource& source, double seconds) {
     SequenceSamples samples;
     samples.stages.resize(calls_.stages().size());
@@ -94,7 +94,7 @@ class NetworkMember final : public Member {
     return samples;
   }
 
-  // As a profile does, with the stages that cannot be counted at this width counted at one thread.
+  // Counts as a profile does: at one thread, the stages that cannot be counted at this width.
   void CountExactly(const WorkloadOptions& options, bool training) {
     const auto& offers = CounterSources();
     const auto offer = std::find_if(offers.begin(), offers.end(),
@@ -154,14 +154,14 @@ class NetworkMember final : public Member {
     counts_.reading_seconds = Median(seconds);
   }
 
-  // Counts that reach beyond the window are left out: the others may sleep by then.
+  // Counts that end after the window are left out: the other workloads may sleep by then.
   void ReadPmu(const Window& window, IterationLog& log) {
     std::this_thread::sleep_until(window.begin);
     Step(seconds_);  // refills the caches
     const auto now = GroupClock::now();
     const std::chrono::duration<double> left = window.end - now;
     const std::chrono::duration<double> iteration = now - window.begin;
-    // Each pass may be longer by an iteration, which the readings make longer, too.
+    // Each pass may end an iteration late, and the readings make an iteration longer.
     const double margin = 1.5 * static_cast<double>(pmu_->passes() + 1) *
                           std::max(iteration_seconds_, iteration.count());
     const SequenceSamples samples = Count(*pmu_, std::max(left.count() - margin, 0.0));

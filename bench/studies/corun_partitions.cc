@@ -96,7 +96,7 @@ void PlanBandwidth(const std::string& list, const ResctrlCapabilities& machine,
   }
 }
 
-// The fewest groups that every control has, with the root group; 0 if unknown.
+// The fewest groups of any control, with the root group; 0 if unknown.
 int Classes(const ResctrlCapabilities& machine) {
   int least = 0;
   const auto add = [&least](int closids) {

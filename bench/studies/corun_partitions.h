@@ -66,13 +66,13 @@ class Partitions {
   // Null: this machine's caches cannot be divided.
   const CacheControl* cache() const { return LastCacheControl(machine_); }
 
-  // Moves the calling process into the workload's group. In the workload's own process, before it
-  // starts threads. Throws MemberRefusal.
+  // Moves the calling process into the workload's group. Call it in the workload's own process,
+  // before it starts threads. Throws MemberRefusal.
   void Enter(std::size_t workload);
   // Gives the workload these ways of every domain. Throws ResctrlError.
   void SetWays(std::size_t workload, std::uint64_t mask);
 
-  // Around a window of this kind, for the readings.
+  // Call them around a window of this kind, for the readings.
   void BeginWindow();
   void EndWindow(std::size_t kind);
   PartitionReadings ReadingsOf(std::size_t kind, std::size_t workload) const;

@@ -149,7 +149,7 @@ GroupCounts CountGroup(Group& group, const std::vector<std::size_t>& first,
   if (std::none_of(counts.messages.begin(), counts.messages.end(), ReadsPmu)) return counts;
   SharingRoundOptions longer = options;
   longer.window_seconds = CountedWindowOf(group, counts.messages, options.window_seconds);
-  // Iterations that take longer than alone may not fit: of a group that shares a CPU, for example.
+  // Iterations beside others may take too long for a window, for example on a shared CPU.
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     counts.windows = RunSharingRounds(group, longer, {}, {.setting = kCountedWindow});
     if (counts.windows.cancelled || AllRead(counts)) break;

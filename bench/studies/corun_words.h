@@ -15,7 +15,7 @@
 namespace topdnn {
 
 struct CorunWorkload {
-  std::string words;        // as given
+  std::string words;        // as given, with single spaces
   WorkloadOptions network;  // of a network
   bool training = false;
   std::string probe;    // its name; empty: no probe

@@ -57,16 +57,18 @@ bool HaveNominalTimes(std::span<const TraceJob> kinds);
 // Throws UsageError for a kind of job that has no nominal time.
 SpeedModel NominalModel(std::span<const TraceJob> kinds);
 
-// Why the times of steps say too much about other programs, in one line; empty: they do not.
+// Why the measured times of steps are in doubt: other programs had the CPUs. One line; empty: they
+// are not.
 std::string ModelDoubt(const CoschedResult& result);
 
 // Why the figures of the policy are in doubt, in one line; empty: they are not.
 std::string DoubtOf(const CoschedPolicy& policy);
 
-// The makespan of the simulation less that of the run, divided by it. Absent without either.
+// The relative error of the simulated makespan: simulated / real - 1. Absent without either, or if
+// the run is not complete.
 std::optional<double> SimulationError(const CoschedPolicy& policy);
 
-// "cnn train", with the number of the job.
+// "3 cnn train": the number of the job, its network and its mode.
 std::string JobLabel(const TraceJob& job, std::size_t number);
 
 // {"schema", "command", "machine", "complete", "simulated", ..., "policies"}.

@@ -62,7 +62,7 @@ class Check {
                      .step_seconds = {}};
     jobs_.RunOnly({k});
     std::vector<int> widths = WidthsToMeasure(cpus_);
-    std::reverse(widths.begin(), widths.end());  // the job has the last one
+    std::reverse(widths.begin(), widths.end());  // the job starts at the largest width
     for (const int width : widths) {
       jobs_.AwaitWidth(k, width);
       curve.step_seconds[width] = jobs_.StepSeconds(k, settings_.window_seconds);
@@ -70,7 +70,8 @@ class Check {
     return curve;
   }
 
-  // The sum over the jobs of their speed at once, relative to that alone.
+  // Runs the jobs of the group at once. Returns the sum of their speeds, each relative to the job's
+  // speed alone.
   double SpeedsOf(const Group& group, int width, const std::vector<SpeedCurve>& curves) {
     jobs_.RunOnly(group);
     for (const std::size_t j : group) jobs_.AwaitWidth(j, width);

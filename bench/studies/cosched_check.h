@@ -18,7 +18,7 @@ namespace topdnn {
 // check takes a few seconds.
 std::vector<TraceJob> KindsToCheck(std::span<const TraceJob> jobs, const SpeedModel& model);
 
-// A job that fails is a check without times. `kinds` are at most four. The jobs end with the check,
+// If a job fails, the check has no times. `kinds` are at most four. The jobs end with the check,
 // so that they take no memory while a policy runs.
 SpeedCheck CheckSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings);
 

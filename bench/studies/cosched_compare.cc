@@ -18,7 +18,8 @@ Schedule Simulated(const CoschedResult& result, const SpeedModel& model, const P
                   {.cpus = result.cpus, .part_width = result.part_width});
 }
 
-// The makespan at the common speed is the real one, changed as that of the simulation.
+// The makespan at the common speed: the real one, multiplied by the ratio by which the simulated
+// one changes at that speed.
 void Compare(double common, const CoschedResult& result, CoschedPolicy& policy) {
   const std::string doubt = SpeedDoubt(*policy.speed, common);
   policy.doubt += (policy.doubt.empty() || doubt.empty() ? "" : "; ") + doubt;

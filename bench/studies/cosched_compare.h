@@ -1,5 +1,5 @@
-// Simulates the policies of a cosched at the machine's speed around their runs, and compares these
-// speeds.
+// Simulates the policies of `topdnn cosched` at the machine's speed around their runs, and compares
+// these speeds.
 
 #ifndef TOPDNN_BENCH_STUDIES_COSCHED_COMPARE_H_
 #define TOPDNN_BENCH_STUDIES_COSCHED_COMPARE_H_
@@ -9,16 +9,17 @@
 
 namespace topdnn {
 
-// Adds the speed of the machine around the run of the policy, and the model at that speed. If it is
-// not known, the policy says why.
+// Adds the speed of the machine around the run of the policy, and the model at that speed. If the
+// speed is not known, adds the reason as a doubt.
 void AddSpeed(const SpeedCheck& before, const SpeedCheck& after, const CoschedResult& result,
               CoschedPolicy& policy);
 
-// With the model at the speed around the run, if that is known, else with that of the result.
+// Simulates the policy, with the model at the speed around its run if that is known, otherwise with
+// the model of the result.
 void SimulatePolicy(const CoschedResult& result, CoschedPolicy& policy);
 
-// For policies with a speed: which of them do not compare, and estimates of their makespans at the
-// common speed.
+// For the policies with a speed: adds a doubt to those whose speed changed or differs from the
+// common one, and estimates their makespans at the common speed.
 void CompareSpeeds(CoschedResult& result);
 
 }  // namespace topdnn

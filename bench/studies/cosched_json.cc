@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Above it the changes of width are left out.
+// With more jobs than this, the JSON has no timelines.
 constexpr std::size_t kMostTimelines = 200;
 
 Json JobJson(const TraceJob& job, const JobRun& run, bool timeline) {
@@ -57,7 +57,7 @@ void AddMetrics(const ScheduleMetrics& metrics, Json& json) {
   json["jobs_per_minute"] = JsonNumber(metrics.jobs_per_minute);
 }
 
-// The times are those of the simulation.
+// "simulated_with" has the times of steps that the simulation used.
 Json MachineSpeedJson(const CoschedPolicy& policy) {
   if (!policy.speed) return nullptr;
   return {{"before", JsonNumber(policy.speed->before)},

@@ -16,7 +16,7 @@ constexpr int kChanges = 8;  // of width, to measure their cost
 
 int CountOf(const SpeedSettings& settings) { return static_cast<int>(settings.cpus.size()); }
 
-// The time that changes between two widths add to the steps, for each change.
+// The mean time that a change between two widths adds to the steps.
 double ChangeSeconds(MeasuredJobs& jobs, int narrow, int wide, const SpeedCurve& curve,
                      double window) {
   const std::map<int, double>& times = curve.step_seconds;
@@ -34,7 +34,7 @@ double ChangeSeconds(MeasuredJobs& jobs, int narrow, int wide, const SpeedCurve&
   return std::max(lost / kChanges, 0.0);
 }
 
-// Adds the CPU seconds of its job.
+// Adds the CPU seconds of the measured job to `cpu_seconds`.
 SpeedCurve CurveOf(const TraceJob& kind, const SpeedSettings& settings, double& cpu_seconds) {
   SpeedCurve curve{
       .network = kind.network, .training = kind.training, .batch = kind.batch, .step_seconds = {}};

@@ -19,7 +19,7 @@
 
 namespace topdnn {
 
-// A job fails while it is measured: one line.
+// Thrown if a job fails while it is measured. The message is one line.
 class CoschedError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

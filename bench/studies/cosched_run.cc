@@ -93,7 +93,7 @@ class Scheduler {
     counted_ = SecondsAt(now);
   }
 
-  // Whether the job has ended.
+  // Records the job if it has ended. Returns whether it has.
   bool Collect(const QueuedJob& queued) {
     const auto& process = processes_[queued.job];
     if (!process || !process->ended()) return false;
@@ -200,14 +200,14 @@ class Scheduler {
   std::vector<int> cpus_;
   CoschedClock::time_point begin_, looked_;
   std::size_t arrived_ = 0, done_ = 0;
-  double capacity_ = 0, counted_ = 0;  // CPU seconds that there were until `counted_`
+  double capacity_ = 0, counted_ = 0;  // usable CPU seconds until the time `counted_`
   Schedule schedule_;
 };
 
 }  // namespace
 
 std::vector<int> UsableCpus() {
-  // (the CPUs of the cores that hwloc found at the start of this program may have changed since)
+  // (the cores are read once, and the allowed CPUs may change later)
   static const std::vector<std::vector<int>> cores = ReadTopology().cpus_of_cores;
   const std::vector<int> allowed = AllowedCpus().cpus;
   std::vector<int> first, others;
@@ -228,7 +228,7 @@ Schedule RunSchedule(std::span<const TraceJob> jobs, const Policy& policy,
                      const CoschedRunSettings& settings) {
   const OthersShare others(static_cast<int>(settings.cpus().size()));
   Schedule schedule = Scheduler(jobs, policy, settings).Run();
-  // CPUs that came or went have no account of their own.
+  // OthersShare needs the same CPUs during the whole run.
   const bool same = std::lround(schedule.cpus) == static_cast<long>(settings.cpus().size());
   if (schedule.complete && same) schedule.others = others.Share(schedule.cpu_seconds);
   return schedule;

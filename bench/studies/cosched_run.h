@@ -28,7 +28,7 @@ struct CoschedRunSettings {
 std::vector<int> UsableCpus();
 
 // Arrival, begin and end of each job, in seconds since the call, and its widths as they were
-// decided. The times alone stay absent. A job that fails has a reason, and the others continue.
+// decided. `JobRun::alone` stays absent. A job that fails has a reason, and the others continue.
 // Throws std::system_error.
 Schedule RunSchedule(std::span<const TraceJob> jobs, const Policy& policy,
                      const CoschedRunSettings& settings);

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What a file contains, with the place for messages.
+// A value in a file, and its place for messages.
 class Reader {
  public:
   Reader(const Json& json, std::string place) : json_(json), place_(std::move(place)) {}

@@ -25,7 +25,7 @@ Table::Column Figure(std::string name, std::string unit, int rank, int decimals)
           .decimals = decimals};
 }
 
-// Estimates at the common speed are for runs that do not compare.
+// Whether the table has estimates at the common speed: only if the speed makes a run doubtful.
 bool HasEstimates(const CoschedResult& result) {
   const auto& policies = result.policies;
   return policies.size() > 1 && std::any_of(policies.begin(), policies.end(), [&](const auto& one) {

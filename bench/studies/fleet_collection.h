@@ -33,15 +33,15 @@ struct Collection {
   bool Partial() const { return finished < cases; }
 };
 
-// Of the machine in a profile's JSON what the nodes of a kind should have in common: CPU, caches,
-// cores, instruction sets.
+// What the nodes of a kind should have in common: CPU, caches, cores, instruction sets. `machine`:
+// from a profile's JSON.
 nlohmann::ordered_json HardwareOf(const nlohmann::ordered_json& machine);
 
 // "3f2a91c0", a checksum; "unknown" for null.
 std::string NameOfHardware(const nlohmann::ordered_json& hardware);
 
-// Copies the finished cases of a study to FOLDER/MACHINE/. The same cases give the same files,
-// however often and in which state of the jobs they are collected.
+// Copies the finished cases of a study to FOLDER/MACHINE/. The same finished cases always give the
+// same files, also if jobs still run or if this is called again.
 Collection CollectFleet(const Fleet& fleet, const std::filesystem::path& folder);
 
 // Stores the collected profiles, unless they are there from an earlier call. Returns how many are

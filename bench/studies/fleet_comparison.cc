@@ -48,7 +48,7 @@ RowsByKey RowsOf(const Comparison& comparison, bool all) {
     std::get<int>(key) = seen[key]++;
     rows.emplace_back(std::move(key), &row);
   };
-  // (of a single case, the step is not among the rows)
+  // (the rows of a single case do not contain its step)
   if (comparison.step && comparison.step->name == "step") add(*comparison.step);
   for (const ComparisonRow& row : comparison.rows) add(row);
   return rows;
@@ -67,7 +67,7 @@ FleetComparison CompareMachines(const Collection& collection, const std::string&
       comparison.others.push_back(
           {.name = b.name,
            .comparison = CompareResults(PairResults(of_a, ReadResult(b.folder.string())))});
-    } catch (const UsageError& error) {  // no case of the two is finished yet
+    } catch (const UsageError& error) {  // the two have no finished case in common
       why = error.what();
     }
   }

@@ -25,8 +25,8 @@ struct FleetComparison {
   std::vector<ComparedMachine> others{};
 };
 
-// `chosen`: the name of a machine, or the only one that begins with it. Throws UsageError if there
-// is none, and if no other machine has a case in common with it.
+// `chosen`: the name of a machine, or the beginning of only one name. Throws UsageError for another
+// text, and if no other machine has a case in common with the chosen one.
 FleetComparison CompareMachines(const Collection& collection, const std::string& chosen);
 
 // A table of the steps; with `all`, of the stages, too.

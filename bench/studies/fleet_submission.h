@@ -32,7 +32,7 @@ std::vector<NodeKind> KindsOf(const FleetRequest& request);
 // UsageError if it has a study, or a value is not valid.
 Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequest& request);
 
-// Adds the options of a request to those of a study, and writes both.
+// Adds the options of a request to those of a study, and writes the study's file.
 void ChangeFleet(const FleetRequest& request, Fleet& fleet);
 
 // 1, 2, ..., Fleet::sets.

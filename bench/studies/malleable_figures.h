@@ -32,15 +32,15 @@ std::vector<double> Latencies(std::span<const WidthRequest> requests,
 // By width: the median seconds of each stage, over the steps without a change.
 std::map<int, std::vector<double>> StageMedians(std::span<const TimedStep> steps);
 
-// What the changes cost: for each step with exactly one change, its seconds less those that the
-// stages before the change take at the old width, and the others at the new one (their medians).
-// `first` is the number of the first of the steps, in the run.
+// What the changes cost: for each step with exactly one change, its seconds less the expected ones.
+// Expected are the median seconds of the stages before the change at the old width, and of the
+// others at the new one. `first` is the number of the first of the steps, in the run.
 std::vector<double> ChangeCosts(std::span<const TimedStep> steps,
                                 std::span<const WidthChange> changes, std::int64_t first);
 
 // How many whole steps after a change are slower than a steady one: the k-th step after a change is
 // steady if the median over the changes of its seconds, divided by the median of all steps of that
-// width, is at most kSteadyRatio. Absent if no step before the next change is.
+// width, is at most kSteadyRatio. Absent if no such step is steady.
 inline constexpr double kSteadyRatio = 1.02;
 std::optional<int> StepsToSteady(std::span<const TimedStep> steps);
 

@@ -35,7 +35,7 @@ struct JobTimes {
   std::optional<double> first_loss, loss;
 };
 
-// The widths of the command line. Throws UsageError.
+// The width of the first step. Throws UsageError for a --width or --steps that is not valid.
 int StartWidth(const MalleableOptions& options, WidthBounds bounds) {
   const int start = options.width.value_or(bounds.most);
   if (start < bounds.least || start > bounds.most) {

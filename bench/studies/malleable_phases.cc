@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kRounds = 8;
-// Training amplifies a difference in rounding from step to step, so a longer curve compares chaos.
+// Training amplifies a difference in rounding from step to step, so later losses prove nothing.
 constexpr std::int64_t kComparedSteps = 20;
 constexpr int kRestarts = 5;
 constexpr double kWindowSeconds = 0.2;  // of one condition in a round
@@ -114,7 +114,7 @@ double ErrorFromSameState(const PhaseSettings& settings, WidthControl& control, 
   return worst;
 }
 
-// Of each step, relative to its largest value.
+// The largest difference in any step, relative to the step's largest value.
 double ErrorOf(const std::vector<std::vector<double>>& a,
                const std::vector<std::vector<double>>& b) {
   double worst = 0;

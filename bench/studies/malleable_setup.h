@@ -51,8 +51,8 @@ WidthBounds BoundsOf(const MalleableOptions& options);
 
 // The sources of requests and the thread that serves them: signals, a control socket if it has a
 // path, and the container's limits if `limits`. Make it before any other thread exists, since it
-// blocks signals. The second signal to end removes `folder`, the socket's, if one is given. Throws
-// UsageError for a path at which no socket can be made.
+// blocks signals. A second SIGINT or SIGTERM removes the socket and its `folder`, if one is given,
+// and ends the process. Throws UsageError for a path at which no socket can be made.
 std::unique_ptr<WidthWatcher> WatchWidth(WidthControl& control, const std::string& socket_path,
                                          bool limits, const std::filesystem::path& folder = {});
 

@@ -52,7 +52,7 @@ class MeasuredJobs {
   double StepSeconds(std::size_t job, double window);
   // Ends job 0: seconds from its last step to the end of its process.
   double EndSeconds();
-  // Ends all jobs: their CPU seconds. None is paused.
+  // Ends all jobs: their CPU seconds. No job may be paused.
   double EndAll();
 
  private:

@@ -1,5 +1,5 @@
-// The share of the CPUs' time that other programs had while jobs ran, and the host of a virtual
-// machine.
+// The share of the CPUs' time that other programs, or the host of a virtual machine, had while jobs
+// ran.
 
 #ifndef TOPDNN_BENCH_STUDIES_OTHERS_SHARE_H_
 #define TOPDNN_BENCH_STUDIES_OTHERS_SHARE_H_
@@ -14,12 +14,12 @@ namespace topdnn {
 
 class OthersShare {
  public:
-  // From now on. The kernel's account is of all CPUs, so there is no share if the jobs may use only
-  // some of them.
+  // Begins to observe. `cpus` is the number of CPUs that the jobs may use. The kernel's account is
+  // of all CPUs, so there is no share if the jobs may use only some of them.
   explicit OthersShare(int cpus);
 
-  // Until now. `jobs` are the CPU seconds of the jobs since the begin. The time of this process
-  // does not count.
+  // The share until now. `jobs` are the CPU seconds of the jobs since this object was made. The
+  // time of this process does not count.
   std::optional<double> Share(double jobs) const;
 
  private:

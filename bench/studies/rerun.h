@@ -1,5 +1,5 @@
 // Runs the commands of two profiles again, in fresh processes and in turns, so that a change of the
-// machine meets both sides. The unit of the comparison is then the process.
+// machine affects both sides. The unit of the comparison is then the process.
 
 #ifndef TOPDNN_BENCH_STUDIES_RERUN_H_
 #define TOPDNN_BENCH_STUDIES_RERUN_H_

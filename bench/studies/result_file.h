@@ -21,7 +21,8 @@ enum class ResultKind {
   kMachine
 };
 
-// "profile", "sweep", "comparison", "fleet", "corun", "trace", "Google Benchmark", "machine".
+// "profile", "sweep", "comparison", "fleet", "corun", "cosched", "trace", "Google Benchmark",
+// "machine".
 std::string NameOf(ResultKind kind);
 
 struct ResultFile {

@@ -115,7 +115,7 @@ void Insert(const ResultStore& store, const std::string& id, const FileState& st
   if (stages != json.end() && stages->is_array()) AddStages(*stages, id, database);
 }
 
-// Makes the tables those of the files.
+// Brings the tables up to date with the files.
 void Update(const ResultStore& store, Database& database) {
   std::map<std::string, FileState> known;
   for (const DatabaseRow& row : database.Run("SELECT id, bytes, changed FROM results").rows) {

@@ -14,9 +14,9 @@ namespace topdnn {
 
 class ResultIndex {
  public:
-  // Opens the index and brings it up to date. If it is missing, damaged or of another version, it
-  // is made again. If it cannot be written or another process holds it, an index in memory is used.
-  // In these cases `notice()` says so.
+  // Opens the index and brings it up to date. If it is missing, it is made. If it is damaged or of
+  // another version, it is made again. If it cannot be written or another process holds it, an
+  // index in memory is used. In the last two cases `notice()` says so.
   explicit ResultIndex(const ResultStore& store);
   // Makes the index again from the files. Throws WriteError if it cannot be written.
   static void Rebuild(const ResultStore& store);

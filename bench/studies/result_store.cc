@@ -119,7 +119,7 @@ ResultStore ResultStore::Open(const fs::path& folder) {
 ResultStore ResultStore::OpenOrMake(const fs::path& folder) {
   std::error_code error;
   const fs::path marker = folder / kMarker;
-  // (a writer that was killed before the marker leaves the folder of the runs)
+  // (a writer that is killed before it writes the marker leaves an empty folder of runs)
   const bool fresh = !fs::exists(folder, error) || fs::is_empty(folder, error) ||
                      (!fs::exists(marker, error) && fs::exists(folder / kRuns, error) &&
                       fs::is_empty(folder / kRuns, error));

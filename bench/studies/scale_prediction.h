@@ -37,8 +37,9 @@ struct ScalePrediction {
   std::string reason;  // why there is no prediction
 };
 
-// From the groups of weak scaling, ascending, the first of one rank. Those whose ranks share CPUs
-// only give bounds, if another one has two ranks or more. Pure.
+// From the groups of weak scaling, ascending, the first of one rank. The model is fitted to the
+// groups whose ranks have their own CPUs, or to all groups if there are fewer than two of those.
+// Pure.
 ScalePrediction PredictScaling(const std::vector<GroupRun>& measured, Wire wire);
 
 }  // namespace topdnn

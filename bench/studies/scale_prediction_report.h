@@ -13,7 +13,7 @@ namespace topdnn {
 
 std::string PredictionTable(const ScalePrediction& prediction, const Style& style);
 
-// Adds the keys "model" and "predicted".
+// Adds the keys "model", "predicted" and "prediction_reason".
 void AddPrediction(const ScalePrediction& prediction, nlohmann::ordered_json& json);
 
 }  // namespace topdnn

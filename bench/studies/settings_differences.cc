@@ -75,7 +75,7 @@ void Add(const std::string& name, const Json* a, const Json* b, std::vector<std:
   if (in_a != in_b) lines.push_back(fmt::format("{}: {} in A, {} in B", name, in_a, in_b));
 }
 
-// Adds a line for each version that differs; the keys of both.
+// Adds a line for each version that differs, or that only one result has.
 void AddLibraries(const Json& a, const Json& b, std::vector<std::string>& lines) {
   const Json none = Json::object();
   const Json* const of_a = Find(a, "/machine/libraries");

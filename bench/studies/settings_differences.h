@@ -19,12 +19,12 @@ std::vector<std::string> SettingsDifferences(const nlohmann::ordered_json& a,
 std::vector<std::string> CeilingDifferences(const nlohmann::ordered_json& a,
                                             const nlohmann::ordered_json& b);
 
-// Why the times of the two steps say nothing about each other: another network, mode or batch.
-// Empty if they do.
+// Why the times of the two steps are not comparable: another network, mode or batch. Empty if they
+// are.
 std::string WhyNotComparable(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b);
 
-// The machine's slowdown from A to B, as logs, from the ceilings that are OK in both: the median of
-// the arithmetic ones, and that of the memory's. Empty if no ceiling is OK in both.
+// The machine's slowdown from A to B, as logarithms, from the ceilings that are OK in both: the
+// median of the arithmetic ones, and that of the memory's. Empty if no ceiling is OK in both.
 std::vector<double> CeilingChanges(const nlohmann::ordered_json& a,
                                    const nlohmann::ordered_json& b);
 

@@ -11,7 +11,7 @@ const std::vector<Study>& Studies() {
   static const std::vector<Study> studies = {
       // The questions of a study of TensorFlow's training of ResNet-50 and a small CNN on CIFAR-10:
       // batch size, mixed precision, private threads and prefetch, by mean step and compute time.
-      // Its images are 32x32, as those of the data set here once they are placed.
+      // Its images are 32x32. PlaceImage gives the images of the data set here the same size.
       {.name = "tensorflow",
        .help =
            "batch size, bf16, private threads and prefetch, in the training of cnn and resnet50",

@@ -22,7 +22,8 @@ std::vector<std::string> BackendNames() {
   return names;
 }
 
-// A larger number than any machine or image needs; it limits the memory that a slip can ask for.
+// No machine or image needs more digits. The limit keeps a typing mistake from asking for much
+// memory.
 constexpr std::size_t kMostDigits = 6;
 
 bool IsNumber(const std::string& text) {

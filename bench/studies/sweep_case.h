@@ -24,7 +24,7 @@ struct SweepCase {
 // Letters, digits and "-_."; everything else becomes "_". At most 100 characters.
 std::string FileName(std::string text);
 
-// "cnn-train-b32-f32-onednn-p2-shared-1f3a5c7e": the values, readable and safe in a file name, and
+// "cnn-train-b32-f32-onednn-shared-p2-1f3a5c7e": the values, readable and safe in a file name, and
 // a checksum of the values, the settings and the repeat. Equal cases have equal names.
 std::string IdOf(const SweepCase& one, const CaseSettings& settings);
 

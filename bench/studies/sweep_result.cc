@@ -22,7 +22,7 @@ Json At(const Json& json, std::initializer_list<const char*> path) {
   return *at;
 }
 
-// With its input pipeline: from the steps that were fed by it.
+// Adds the times of the steps that were fed by their input pipeline.
 void AddFedStep(const Json& fed, Json& row) {
   row["step"] = {{"seconds", At(fed, {"step", "seconds"})},
                  {"mean", At(fed, {"step", "mean"})},

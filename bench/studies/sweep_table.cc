@@ -46,7 +46,7 @@ std::string IntervalText(const Json& row) {
                      ThreeDigits(ci95[1].get<double>() * kMs));
 }
 
-// Numbers before text, and numbers by their value.
+// Two numbers by their value, other values by their text.
 bool Before(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
   return TextOf(a) < TextOf(b);
@@ -81,7 +81,7 @@ std::vector<const SweepAxis*> VaryingAxes(const std::vector<Json>& rows, std::st
   return varying;
 }
 
-// Cases without times, and degraded cases, by their reason.
+// Cases without times, by their reason.
 std::string ReasonsText(const std::vector<Json>& rows, const Style& style) {
   std::map<std::string, std::vector<std::string>> ids;
   for (const Json& row : rows) {

@@ -10,8 +10,8 @@
 
 namespace topdnn {
 
-// The table of the cases in the order of the grid, the lines below it about cases without times,
-// about cases that were left out, and about the sweep's own time.
+// The table of the cases in the order of the grid. The lines below it are about cases without
+// times, cases that were left out, and the sweep's own time.
 std::string SweepTable(const nlohmann::ordered_json& index, const Style& style);
 
 // "12.3 ms, 2601 images/s (OK)"

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// One way to ask. A thread that is not the run's uses it.
+// One way to ask. It is used on another thread than the run's.
 class WidthRequester {
  public:
   WidthRequester() = default;

@@ -342,7 +342,9 @@ std::vector<std::vector<std::int64_t>> ParseShapes(std::string_view text, std::i
     if (rest.empty()) break;
     if (rest.front() == ':') shapes.emplace_back();
     rest.remove_prefix(1);
-    if (shapes.size() > kMostShapes) Refuse(text, "has too many shapes");
+    if (shapes.size() > kMostShapes) {
+      Refuse(text, fmt::format("has more than {} shapes; give fewer", kMostShapes));
+    }
   }
   if (minibatch > 0) {
     for (auto& shape : shapes) shape.front() = minibatch;

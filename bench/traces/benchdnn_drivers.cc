@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-// matmul: the layouts of the documentation and of benchdnn up to 2.6; later it chooses them itself.
+// matmul: the layouts of the documentation and of benchdnn up to 2.6. Later versions choose them.
 const std::vector<BenchdnnDriver>& Drivers() {
   static const std::vector<BenchdnnDriver> kDrivers = {
       {"conv",

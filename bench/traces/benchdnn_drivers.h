@@ -37,7 +37,7 @@ struct BenchdnnDriver {
 const BenchdnnDriver* FindBenchdnnDriver(std::string_view name);
 std::vector<std::string> BenchdnnDriverNames();
 
-// Options of every driver that make several problems.
+// The options that every driver has: the attributes, which are not set by default.
 const std::vector<BenchdnnOption>& BenchdnnCommonOptions();
 
 // The row of the log; with an unread problem for a driver without `row`. Throws BenchdnnError.

@@ -287,7 +287,7 @@ class LineWriter {
     if (row_.problem.empty() || !std::all_of(row_.problem.begin(), row_.problem.end(), printable)) {
       throw NotTranslated(fmt::format("benchdnn has no problem '{}'", OneLine(row_.problem)));
     }
-    // A log has neither alpha nor k: those that topdnn measures with.
+    // A log has neither alpha nor k, so the line has the values that topdnn measures with.
     const bool lrn = driver_.name == "lrn" && row_.problem.find("alpha") == std::string::npos;
     return row_.problem + (lrn ? "alpha0.0001k1" : "");
   }
@@ -317,7 +317,7 @@ std::string BenchdnnLine::Printed(const std::string& name) const {
 BenchdnnLine BenchdnnLineOf(const TraceRow& row) {
   try {
     std::string text = LineWriter(row, DriverOf(row)).Write();
-    // What cannot be read back is no line.
+    // The line must be readable again.
     const std::vector<TraceRow> read =
         ParseBenchdnnText(text, row.primitive, /*is_file=*/false,
                           [](const std::string& path) -> std::string { throw UsageError(path); });

@@ -24,7 +24,7 @@ std::span<const std::string_view> BenchdnnAttributes();
 
 // The value of an option that the driver has.
 const std::string& At(const BenchdnnChoice& choice, std::string_view name);
-// The value of "mb"; 0: that of the problem. Each throws BenchdnnError.
+// The value of "mb"; 0: that of the problem. This function and those below may throw BenchdnnError.
 std::int64_t MinibatchOf(const BenchdnnChoice& choice);
 // A row with the attributes.
 TraceRow RowWith(const BenchdnnChoice& choice);
@@ -32,7 +32,7 @@ TraceRow RowWith(const BenchdnnChoice& choice);
 TracedTensor TensorOf(std::string_view name, std::string_view type, std::string_view tag, int rank);
 // The types of src, weights and dst: "cfg" of oneDNN 2, or "dt".
 BenchdnnConfiguration TypesOf(const BenchdnnChoice& choice, std::size_t count);
-// Adds the options that are set as attributes, which topdnn's kernels do not have.
+// Adds an attribute for each of these options that is set: topdnn's kernels do not have it.
 void AddUnsupported(const BenchdnnChoice& choice, std::initializer_list<std::string_view> names,
                     TraceRow& row);
 // The direction, and the tensors data and diff of an operation that keeps its shape.

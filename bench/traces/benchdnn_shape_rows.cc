@@ -44,7 +44,8 @@ std::vector<std::string_view> TagsOf(const std::string& text, std::size_t source
   if (tags.size() == 1) tags.assign(sources, tags.front());
   if (tags.size() != sources) {
     throw BenchdnnError(
-        fmt::format("--stag={} has {} tags for {} sources", OneLine(text), tags.size(), sources));
+        fmt::format("--stag={} has {} tags for {} sources; give one tag, or one for each source",
+                    OneLine(text), tags.size(), sources));
   }
   return tags;
 }

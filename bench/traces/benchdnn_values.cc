@@ -21,7 +21,7 @@ namespace {
   throw BenchdnnError(fmt::format("'{}' is not {}; {}", OneLine(text), what, fix));
 }
 
-// A longer name precedes its end: bf16 before f16.
+// No name begins with another one, so ParseConfiguration can split u8s8s32.
 constexpr std::string_view kTypes[] = {"bf16", "f16",     "f32",     "f64",     "s32",
                                        "s16",  "s8",      "u8",      "s4",      "u4",
                                        "tf32", "f8_e5m2", "f8_e4m3", "boolean", "undef"};

@@ -10,13 +10,13 @@
 
 namespace topdnn {
 
-// Each throws BenchdnnError for a text that benchdnn does not know.
+// The functions throw BenchdnnError for a text that benchdnn does not know, unless noted otherwise.
 
 struct BenchdnnDirection {
   std::string prop_kind;  // "forward_training"
   bool bias = false;
 };
-// "FWD_B", in any case.
+// "FWD_B", in upper or lower case.
 BenchdnnDirection ParseDirection(std::string_view text);
 
 // "f32:s8:f32" as three types; one type stands for all `count`. A count of 0: as many as there are.
@@ -28,23 +28,23 @@ struct BenchdnnConfiguration {
 };
 BenchdnnConfiguration ParseConfiguration(std::string_view text, std::size_t count);
 
-// "acdb" of "nhwc", "axb" or "acdb" for a tensor of this rank; "any" and "undef" unchanged. A tag
-// of another tensor (of a recurrent network) is returned as it is.
+// The tag in letters, for a tensor of this rank: "acdb" for "nhwc", "axb" or "acdb"; "any" and
+// "undef" unchanged. A tag of another tensor (of a recurrent network) is returned as it is.
 std::string LayoutTag(std::string_view text, int rank);
 
-// "eltwise_relu:0:0" of "relu:0:0"; "" for an unknown name. `text` may have numbers after a colon.
+// "eltwise_relu" for "relu"; "" for an unknown name.
 std::string LongEltwiseName(std::string_view text);
-// "relu" of "eltwise_relu", and "relu_dst" of "eltwise_relu_use_dst_for_bwd".
+// "relu" for "eltwise_relu", and "relu_dst" for "eltwise_relu_use_dst_for_bwd". Not checked.
 std::string ShortEltwiseName(std::string_view text);
 
-// "binary_add" of "ADD", and "reduction_mean" of "mean"; the long names are also read.
+// "binary_add" for "ADD", and "reduction_mean" for "mean"; the long names are also read.
 std::string BinaryAlgorithm(std::string_view text);
 std::string ReductionAlgorithm(std::string_view text);
 
 // The text, which must be a number ("--NAME=TEXT").
 const std::string& NumberText(std::string_view name, const std::string& text);
 
-// "attr-post-ops:sum+eltwise_relu" of "sum+relu" or "sum;relu"; "" of "".
+// "attr-post-ops:sum+eltwise_relu" for "sum+relu" or "sum;relu"; "" for "".
 std::string PostOpsAttribute(std::string_view text);
 std::string LowerCase(std::string_view text);
 

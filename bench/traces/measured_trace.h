@@ -20,8 +20,8 @@ namespace topdnn {
 struct TraceMeasuring {
   int threads = 1;
   double seconds = 0.1;   // of timed runs for each row, hot and again cold
-  int rows = 300;         // the costliest rows that are measured
-  int alternatives = 10;  // of the costliest rows: those that are compared with other variants
+  int rows = 300;         // how many of the costliest rows are measured
+  int alternatives = 10;  // how many of the costliest rows are compared with other variants
   RowCounting counting;   // what counts each row's hot runs
   bool ceilings = false;  // holds each row's hot time to the measured ceiling of its ISA
   // Reports what is measured, and the done share in [0, 1].
@@ -73,7 +73,7 @@ struct MeasuredTrace {
   std::optional<double> MedianColdRatio() const;
   // The framework's time of the reorders, over that of all.
   double ReorderShare() const;
-  // What the alternatives would save, over the cold time of all measured rows: seconds and share.
+  // What the alternatives would save: seconds, and the share of the cold time of all measured rows.
   double SavedSeconds() const;
   std::optional<double> SavedShare() const;
   bool AnyFailed() const;

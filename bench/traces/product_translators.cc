@@ -45,7 +45,8 @@ bool IsTransposed(const RowReader& row, const TracedTensor& tensor) {
       fmt::format("topdnn's gemm needs row-major matrices, not {} in {}", tensor.name, tag));
 }
 
-// topdnn's matrices are row-major as stored.
+// Checks the type of a matrix. The layout is plain: topdnn's matrices are row-major as stored, and
+// a batch of one matrix is a matrix.
 void CheckType(const RowReader& row, Arg arg, const TracedTensor& tensor, TracedProblem& problem) {
   TracedTensor stored = tensor;
   stored.layout = Layout::Plain(problem.op->Find(problem.execution, arg)->shape.rank()).tag();
@@ -78,7 +79,6 @@ TracedProblem MatmulOf(const RowReader& row) {
   const TracedTensor& src = row.Tensor({"src"});
   const TracedTensor& weights = row.Tensor({"wei"});
   const TracedTensor& dst = row.Tensor({"dst"});
-  // A batch of one matrix is a matrix.
   e.trans_a = IsTransposed(row, src);
   e.trans_b = IsTransposed(row, weights);
   if (IsTransposed(row, dst)) throw NotTranslated("topdnn's gemm writes no transposed result");

@@ -39,8 +39,8 @@ std::string GroupsText(std::int64_t groups) {
 }
 
 // The layout of the weights as a log writes it; empty if the kernel chooses it. A deconvolution's
-// weights are (OC, IC, ...) there. Those of several groups have a dimension more, which topdnn's
-// have for images alone; for other axes they are row-major.
+// weights are (OC, IC, ...) there. With several groups, the weights of the log have one more
+// dimension. topdnn's weights have it only in a deconvolution of images; all others are row-major.
 std::string WeightsTag(const RowMaker& maker, const ConvNdExtents& e, bool transposed) {
   const bool grouped = e.groups > 1;
   const std::size_t axes = e.axes.size();

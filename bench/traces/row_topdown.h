@@ -48,7 +48,7 @@ class RowTopdown {
   RowCounting counting_;
   BoundsMachine machine_;  // except the rates and what was seen, which are those of a row
   int threads_;
-  std::optional<CoreRates> before_;  // the next row
+  std::optional<CoreRates> before_;  // the rates before the next row
   std::vector<std::string> notes_;
 };
 

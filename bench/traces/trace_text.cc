@@ -155,7 +155,7 @@ std::string ReasonsText(const MeasuredTrace& measured, const Style& style) {
   return text;
 }
 
-// How many rows another process disturbed, with the reason of the first; empty if none.
+// How many measured rows are not OK, with the reason of the first; empty if none.
 std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
   std::string first;
   int degraded = 0;

@@ -109,8 +109,7 @@ void Settle(const RowReader& reader, Arg arg, const TracedTensor& tensor, Traced
 void SettleSrcAndDst(const RowReader& reader, TracedProblem& problem);
 
 // The same where a backward pass also reads the input, and a log of oneDNN 2 has one tensor for
-// both
-// ("data", "diff").
+// both ("data", "diff").
 void SettleNormalization(const RowReader& reader, TracedProblem& problem);
 
 // src, weights, dst and bias of a convolution or an inner product, or their gradients by the pass.

@@ -16,12 +16,12 @@ struct TracedTensor {
   std::string format_kind;  // blocked, wino, ...; undef, any
   std::string layout;       // aBcd16b; empty if the format has none
   std::string strides;      // 802816x1x14336x64, of a tensor with gaps; otherwise empty
-  std::string extra;        // what follows the flags "f0"; "f1:s8m1" for other flags
+  std::string extra;        // flags other than "f0", with what follows: "f1:s8m1"; or empty
 
   bool present() const { return type != "undef"; }
-  // "src:f32:aBcd16b", with what differs from a dense tensor.
+  // "src:f32:aBcd16b", followed by the strides and `extra`, if any.
   std::string Text() const;
-  // "aBcd16b" of it; the kind of format if it has no layout.
+  // The end of Text(), from the layout on. Without a layout, the kind of format takes its place.
   std::string LayoutText() const;
 };
 
@@ -29,7 +29,7 @@ struct TracedTensor {
 // left out.
 std::vector<TracedTensor> ParseTracedTensors(std::string_view field);
 
-// Pure. A layout's letters with two dimensions exchanged: "BAcd16a" of "ABcd16b", 'a' and 'b'.
+// Pure. A layout's letters with two dimensions exchanged: "BAcd16a" for "ABcd16b", 'a' and 'b'.
 std::string ExchangeDimensions(std::string layout, char one, char other);
 
 // Pure. The attributes that change what a primitive computes: without the place of its scratchpad.

@@ -36,7 +36,7 @@ enum class VerboseField : std::size_t {
 };
 inline constexpr std::size_t kVerboseFields = 10;
 
-// The order of the fields. A field without a meaning here is absent in the list.
+// The order of the fields. A field that topdnn does not use is std::nullopt in the list.
 class VerboseTemplate {
  public:
   // operation,engine,primitive,implementation,prop_kind,memory_descriptors,attributes,auxiliary,

@@ -16,7 +16,8 @@
 
 namespace topdnn {
 
-// A stage, by what decides whether another plan's stage has the same check.
+// A stage and its check. A stage of another plan with the same name, pass and implementation has
+// the same check.
 struct CheckedStage {
   std::string name;
   std::string pass;

@@ -76,12 +76,12 @@ class MalleableRun {
   std::int64_t completed() const { return completed_; }
   // Stages that ran, in all steps.
   std::int64_t stage_runs() const { return stage_runs_; }
-  // Stages that run on another width than asked for, and widths without kernels: "STAGE at WIDTH:
-  // reason", one entry each.
+  // Stages that run at another width than asked for, and widths without kernels: one entry each,
+  // with the reason.
   std::vector<std::string> Remarks() const;
 
-  // The parameters, the optimizer's state and the next batch. The first of these is that of the
-  // moment when the run was made.
+  // A moment to which a run can return: the parameters, the optimizer's state and the step of the
+  // next batch. first() is the moment when the run was made.
   struct Moment {
     std::vector<std::byte> state;
     std::int64_t step = 0;

@@ -28,7 +28,7 @@ double CeilingSeconds();
 // Calls MeasureCeilings, marks ceilings below the best remembered ones, and remembers the new ones.
 std::vector<Ceiling> MeasureCeilingsOfThisMachine(int threads);
 
-// The same, measured once per run and width. The first call for a width takes about a second.
+// The same, measured once per run and width. The first call for a width takes CeilingSeconds().
 const std::vector<Ceiling>& MeasuredCeilings(int threads);
 
 // The ceiling, with its verdict, for a kernel that multiplies in this type with code of this ISA on

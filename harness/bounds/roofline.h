@@ -1,6 +1,6 @@
 // The position of a region under this machine's measured roofs.
 //
-// Two abscissas: operations per byte between core and L1, which are counted exactly (the
+// It uses two intensities: operations per byte between core and L1, which are counted exactly (the
 // cache-aware roofline: Ilic, Pratas, Sousa, IEEE Computer Architecture Letters 13(1), 2014), and
 // operations per byte that must come from memory at least once (the original one: Williams,
 // Waterman, Patterson, CACM 52(4), 2009).
@@ -39,7 +39,8 @@ struct Roofline {
   bool dram_applies = true;
 };
 
-// The bandwidth roofs of a width: the fastest of the probes of that level ("l1", "dram").
+// The bandwidth roof of a level ("l1", "dram"): the fastest of its probes. The ceilings are all of
+// one number of threads.
 std::optional<Roof> BandwidthRoof(const std::vector<Ceiling>& ceilings, const std::string& level);
 
 nlohmann::ordered_json ToJson(const Roofline& roofline);

@@ -22,7 +22,8 @@ constexpr double kSlowCycles = 100;
 // instruction tables).
 constexpr double kMispredictCycles = 20;
 constexpr double kLinkCycles = 12;
-// A taken branch that the second level of the target buffer predicts; a line of code from memory.
+// Cycles of a taken branch that the second level of the target buffer predicts, and of a line of
+// code that comes from memory.
 constexpr double kBubble = 5;
 constexpr double kColdLineCycles = 300;
 constexpr double kCodeLine = 64;
@@ -32,7 +33,7 @@ constexpr double kWindowBytes = 32;
 constexpr double kMaxInstructionBytes = 8;
 // A run is still OK if a neighbour slows a probe down by this share (kMinQuietRatio).
 constexpr double kUnseen = 0.10;
-// A wider interval is omitted.
+// An interval that excludes less than this at each end is omitted.
 constexpr double kInformative = 0.01;
 // A larger spread means that the machine was disturbed.
 constexpr double kMaxSpread = 0.05;

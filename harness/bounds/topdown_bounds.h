@@ -26,9 +26,9 @@
 //
 // - Frontend_Bound, upper end. It exists only if the code fills at most half of the micro-op cache
 //   and of the first-level instruction cache. The micro-op cache then delivers a window of 32 bytes
-//   per cycle (Skylake's, the smallest), of which only the cycles beyond those of retiring count.
-//   It loses at most kBubble cycles at a taken branch, and each line of code may come from memory
-//   once per thread.
+//   per cycle (Skylake's, the smallest). Only the cycles that this takes beyond those of retiring
+//   count. The cache loses at most kBubble cycles at a taken branch, and each line of code may come
+//   from memory once per thread.
 //
 // - Core_Bound.
 //   - Lower end: a cycle in which the floating-point units, the loads or the stores work at the

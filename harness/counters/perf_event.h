@@ -34,7 +34,7 @@ struct ResolvedEvent {
   std::string name;
   std::uint32_t type = 0;    // perf_event_attr.type
   std::uint64_t config = 0;  // perf_event_attr.config
-  std::string by;            // "libpfm4", "raw", "sysfs"
+  std::string by;            // "libpfm4", "raw", "sysfs", "kernel"
 };
 
 // Resolves a name, in order of preference: libpfm4's code for it; the raw code (of the core's PMU),

@@ -102,7 +102,7 @@ class Planner {
     return true;
   }
 
-  // Events that do not count even with only the common events.
+  // Drops the events that do not count even with only the common events.
   void DropStarved() {
     std::vector<const PerfRequest*> common;
     for (const PerfRequest& request : requests_) {

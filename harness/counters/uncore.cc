@@ -97,8 +97,8 @@ std::vector<DramEvent> UmcEvents(const std::vector<SysfsPmu>& pmus) {
   return all;
 }
 
-// The 24 events do not fit its counters at once, so writes have a separate pass. Before Zen 4 the
-// fields are narrower, and one event counts both reads and writes.
+// The 24 events do not fit the counters of the PMU at once, so writes have a separate pass. Before
+// Zen 4 the fields are narrower, and one event counts both reads and writes.
 std::vector<DramEvent> DataFabricEvents(const std::vector<SysfsPmu>& pmus) {
   constexpr int kChannels = 12;
   std::vector<DramEvent> all;

@@ -1,7 +1,7 @@
 // DRAM traffic, counted by the memory controllers: for whole sockets, including other programs.
 //
 // Intel's controllers name their reads and writes in sysfs (uncore_imc_*: cas_count_read and _write
-// with a scale, one or two of each; clients: data_reads, data_read). AMD's are codes
+// with a scale, one or two of each; clients: data_reads, data_read). AMD's events are codes
 // (amd_umc_*: umc_cas_cmd.rd and .wr, 64 bytes each; amd_df of Zen 4 and later: data beats of 64
 // bytes by channel; Linux pmu-events amdzen4 and amdzen5, memory-controller.json and
 // data-fabric.json).
@@ -29,7 +29,7 @@ struct DramEvent {
   int cpu = 0;  // on which the socket's events are opened
   bool write = false;
   double bytes = 64;     // per count
-  std::size_t pass = 0;  // if not all fit the counters at once
+  std::size_t pass = 0;  // that counts it, if not all events fit the counters at once
 };
 
 // The available events, grouped by PMU and CPU; empty if no controller is known.

@@ -1,7 +1,7 @@
 // Reads a counter without a system call. The kernel keeps a page for each event, under a sequence
 // lock, with the number of its hardware counter and its earlier counts; the counter itself is read
-// by RDPMC (linux/perf_event.h, struct perf_event_mmap_page; Intel SDM volume 2, RDPMC). It is
-// valid only on the event's own thread.
+// by RDPMC (linux/perf_event.h, struct perf_event_mmap_page; Intel SDM volume 2, RDPMC). A reading
+// is valid only on the event's own thread.
 //
 // The reading depends only on the page and on two instructions, which tests replace.
 
@@ -51,8 +51,8 @@ bool IsReadableByUser(const perf_event_mmap_page& page);
 namespace user_read {
 
 // Keeps the compiler from moving reads of the page over it; the hardware keeps a thread's own reads
-// and the kernel's writes on the same CPU in order. (Plain reads between barriers, as the kernel's
-// header has them, become operands of instructions, which volatile ones do not.)
+// and the kernel's writes on the same CPU in order. (The reads are plain, as in the kernel's
+// header: the compiler can make them operands of other instructions, but not volatile reads.)
 inline void Barrier() noexcept { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 // If the lock still changes after this many tries, the page is broken: a thread cannot be switched

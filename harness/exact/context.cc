@@ -21,8 +21,9 @@ extern "C" void TopdnnExactEnter(std::uint64_t argument, const std::uint8_t* cod
                                  std::uint64_t* entry_rsp);
 
 // A call from here enters translated code, so that exceptions can unwind to C++. It returns to
-// TopdnnExactStop, an address that the dispatcher recognizes. It sets and clears *entry_rsp itself:
-// a signal that arrives before or after the region, even one instruction, then loses no count.
+// TopdnnExactStop, an address that the dispatcher recognizes. TopdnnExactEnter sets and clears
+// *entry_rsp itself, so a signal that arrives one instruction before or after the region loses no
+// count.
 asm(R"(
   .text
   .globl TopdnnExactEnter

@@ -124,7 +124,7 @@ struct Context {
   // a tile configuration) is already counted.
   std::uint64_t resume;
   bool resume_counted;
-  // The signal frame that the next system call leaves, and the address that the frame returned to.
+  // The signal frame that the next system call leaves, and the frame's original return address.
   std::uint64_t return_frame, return_address;
 
   std::uint64_t entry_rsp;  // the region's frames are below it; 0: no region runs

@@ -48,8 +48,8 @@ struct ExactCounts : Tally {
   std::uint64_t amx_bf16 = 0, amx_int8 = 0;            // tile dot products (instructions)
   std::uint64_t amx_bf16_flops = 0, amx_int8_ops = 0;  // with the tile configuration in use
   std::uint64_t code_bytes = 0, blocks = 0;            // distinct code executed
-  // Instructions of the OpenMP runtime that start teams and wait for them. Only these differ from
-  // run to run.
+  // Instructions of the OpenMP runtime that start teams and wait for them. Their number differs
+  // from run to run.
   std::uint64_t openmp_instructions = 0;
   // Conditional and indirect branches of the OpenMP runtime.
   std::uint64_t openmp_branches = 0;

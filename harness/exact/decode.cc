@@ -24,7 +24,7 @@ struct Rule {
 constexpr Rule kRules[] = {
     // Arithmetic. kFp and its weights follow the descriptions of FP_ARITH_INST_RETIRED (Intel SDM
     // volume 3, chapter 20), which exclude comparisons and conversions. A dot product multiplies
-    // and adds each group of a 32-bit lane.
+    // and adds each element of a 32-bit lane: 2 operations per element.
     {"v?(add|sub|mul|div|min|max|r?sqrt|rcp|rsqrt14|rcp14|hadd|hsub|addsub)[ps][sdh]", kFp, 1},
     {"v?(dp|fn?m(add|sub).*|fcmaddc|fc?mulc)[ps][sdh]", kFp, 2},
     {"f(i?(add|sub|mul|div)r?p?|sqrt)", kX87, 1},
@@ -85,8 +85,8 @@ Flow FlowOf(const Instruction& i) {
   const auto& raw = i.raw;
   const Flow flow = classes[raw.mnemonic].flow;
   if (flow == Flow::kNext || flow > Flow::kReturn) return flow;
-  // The TLS sequence of shared libraries calls with prefixes 66 66 REX.W; REX.W sets the operand
-  // size.
+  // The TLS sequence of shared libraries calls with prefixes 66 66 REX.W. There REX.W sets the
+  // operand size, and 66 has no effect.
   if (raw.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR ||
       ((raw.attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE) != 0 && raw.raw.rex.W == 0)) {
     return Flow::kUnknown;

@@ -46,7 +46,7 @@ TopdnnExactVsyscall:
 // because the program's may be full and its red zone is in use.
 //
 // No handler of the program may run meanwhile: its frame would be on the dispatcher's stack.
-// Blocking signals takes two system calls, which a small region notices. So the dispatcher only
+// Blocking signals takes two system calls, which is slow for a small region. So the dispatcher only
 // sets `busy` at first (Quick). A signal that comes while it is set is queued again and blocked
 // (signals.cc), and the way out then restores the mask and receives it (Mask). Once a handler runs
 // in a region, the thread blocks signals in each dispatch (Careful), because the handler may use
@@ -163,7 +163,7 @@ namespace {
 
 constexpr std::uint64_t kVsyscall = 0xffffffffff600000U;
 
-// Returns the address where execution continues for `address`, in the context's registers. Sets
+// Returns the address where execution continues for `address`, given the context's registers. Sets
 // *chain if translated code may jump there directly from now on.
 std::uint64_t Resolve(Context* c, std::uint64_t address, bool* chain) {
   c->resume = address;

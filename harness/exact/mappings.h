@@ -27,7 +27,7 @@ bool GuardsAt(const std::uint64_t* addresses, int n) noexcept;
 void OpenGuards() noexcept;    // opens all pages before the kernel writes to an unknown address
 void ForgetGuards() noexcept;  // opens all at a region's end; they may be guarded again
 
-// The kind of the code at `address`. `*end`: the end of its mapping.
+// The kind of the code at `address`. `*end`: the address up to which all code is of this kind.
 CodeKind KindOfCode(std::uint64_t address, std::uint64_t* end) noexcept;
 
 // Records that the mappings of [low, high) changed. Threads check for changes when they next

@@ -47,8 +47,8 @@ void CopyInstruction(Context* c, const Instruction& i) {
     auto& modrm = copy[i.raw.raw.modrm.offset];
     modrm = static_cast<std::uint8_t>(0x80 | (modrm & 0x38) | r);  // [r + disp32]
     std::memset(copy + i.raw.raw.disp.offset, 0, 4);
-    // RIP-relative addressing ignores the base register's high bit. Now it must select the low
-    // eight.
+    // RIP-relative addressing ignores the base register's high bit. Now this bit must select the
+    // low eight registers.
     const auto has = [&](std::uint64_t attribute) { return (i.raw.attributes & attribute) != 0; };
     if (has(ZYDIS_ATTRIB_HAS_REX)) copy[i.raw.raw.rex.offset] &= 0xfe;
     if (has(ZYDIS_ATTRIB_HAS_EVEX)) copy[i.raw.raw.evex.offset + 1] |= 0x20;
@@ -66,7 +66,7 @@ void CopyInstruction(Context* c, const Instruction& i) {
   e.Mark();
 }
 
-// rcx = the target of an indirect branch whose operand is a register or memory.
+// Loads rcx with the target of an indirect branch whose operand is a register or memory.
 void LoadBranchOperand(Context* c, const Instruction& i) {
   Emitter e(c);
   const auto* from = PointerTo<const std::uint8_t>(i.address);
@@ -290,7 +290,8 @@ void EmitCounted(Context* c, const Instruction& i, const Block& block) {
 }
 
 // Emits a check at the block's entry that the code at `address` still equals `code`. If not, the
-// block leaves for a new translation. Patch then changes the jump over this exit.
+// block leaves for a new translation. Patch then changes the target of the block's first jump from
+// the check to the new translation.
 void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std::size_t bytes) {
   Emitter e(c);
   const std::uint8_t* field = c->code + 1;
@@ -335,7 +336,7 @@ void EmitCheck(Context* c, const std::uint8_t* code, std::uint64_t address, std:
 // block, or null if the block may be entered from anywhere. On return: the conditional branch at
 // the block's end, or null.
 bool EmitBlock(Context* c, std::uint64_t limit, CodeKind kind, std::uint64_t* next, Site** branch) {
-  std::uint8_t text[kMaxBlockBytes];  // copied first, because another thread may write to it
+  std::uint8_t text[kMaxBlockBytes];  // the code, copied first: another thread may write to it
   std::uint64_t end = 0;
   if (kind == CodeKind::kChangeable) {
     KindOfCode(*next, &end);

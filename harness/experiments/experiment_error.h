@@ -7,7 +7,7 @@
 
 namespace topdnn {
 
-// The system refuses what an experiment needs: one line.
+// The system refuses what an experiment needs. The message is one line.
 class ExperimentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

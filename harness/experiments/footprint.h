@@ -40,7 +40,7 @@ class PageFile {
   PageFile(const PageFile&) = delete;
   PageFile& operator=(const PageFile&) = delete;
 
-  // Maps pages `first` to `first + count - 1` at `place`, too, in place of what is there.
+  // Also maps pages `first` to `first + count - 1` at `place`. Replaces what is mapped there.
   void MapAt(std::byte* place, std::size_t first, std::size_t count) const;
 
   std::byte* data() const { return data_; }
@@ -51,7 +51,7 @@ class PageFile {
   std::byte* data_ = nullptr;
 };
 
-// Shared pages, and as many pages of its own for each of `writers` threads as the size says.
+// Shared pages, and separate pages for each of `writers` threads. `size` gives the bytes of both.
 class Footprint {
  public:
   Footprint(const FootprintSize& size, int writers);

@@ -1,4 +1,5 @@
-// The memory experiment on code whose share of waiting is known: it must contain the truth.
+// The memory experiment on code whose share of waiting is known (the truth): its interval must
+// overlap that of the truth.
 //
 // The truth comes from the same code on real memory. A mix computes for some time per cache line
 // and reads lines in order, or each after the one before. Run with as many accesses on a small

@@ -29,7 +29,7 @@ constexpr double kRepeatSeconds = 2e-3;
 constexpr int kMostRepeats = 20;
 // Two runs of the same work differ in the instructions that wait for another thread (oneDNN's
 // barriers spin). So the stage is counted twice on its own pages, and a run on remapped memory may
-// differ by as much more.
+// differ by kNaturalFactor times the difference of these two.
 constexpr double kSameInstructions = 0.01;
 constexpr double kNaturalFactor = 3;
 constexpr double kFewInstructions = 1000;
@@ -40,7 +40,8 @@ double MedianOf(std::vector<double> values) {
   return *middle;
 }
 
-// The mean width of the stages' memory shares, by their time in the sequence. 1 without a share.
+// The mean width of the stages' memory shares, weighted by their time in the sequence. 1 without a
+// share.
 double MeanWidth(std::span<const StageMemory> stages) {
   double seconds = 0;
   double widths = 0;
@@ -90,7 +91,8 @@ class Experiment {
       }
       Say("memory experiment: rounds", std::max(static_cast<double>(round) / kMostRounds,
                                                 (Since(start) - learned) / options_.seconds));
-      // The footprint in the last cache splits a share, and takes a third of the time.
+      // The footprint in the last cache only splits a share, but takes a third of the time. So
+      // after the first rounds it is timed in every second round.
       Round(round < kLeastRounds || round % 2 == 0, &result);
     }
     for (StageMemory& stage : result.stages) {

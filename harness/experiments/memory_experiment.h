@@ -56,7 +56,7 @@ struct StageMemory {
 };
 
 struct MemoryExperiment {
-  std::vector<StageMemory> stages;        // one per stage; fewer if it was cancelled
+  std::vector<StageMemory> stages;        // one per stage, also if it was cancelled
   std::vector<FootprintSize> footprints;  // of L2, and of the last cache if it has one
 };
 

@@ -29,8 +29,8 @@ std::optional<Interval> ShareOver(std::span<const MemoryRound> rounds, Low low, 
   return Interval{Clamp(from->low - kMemoryShareError), Clamp(to->high + kMemoryShareError)};
 }
 
-// Yasin's Memory_Bound includes the waits beyond L2, so its upper end is one of theirs. An upper
-// end below the measured interval contradicts it, and is not used.
+// Yasin's Memory_Bound includes the waits beyond L2, so its upper end is an upper end of theirs,
+// too. An upper end below the measured interval contradicts it, and is not used.
 void NarrowBy(const TopdownBounds* counted, Bound* memory) {
   if (counted == nullptr) return;
   for (const char* name : {"Memory_Bound", "Memory_And_Frontend_Bound"}) {

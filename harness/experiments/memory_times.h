@@ -2,8 +2,8 @@
 // footprints (remapped_memory.h). Pure.
 //
 // A region that waits for nothing beyond L2 takes as long on a footprint of L2's size as on its own
-// pages. Otherwise the time that vanishes is the time of its stalls on memory: Yasin's Memory_Bound
-// without the stalls on L1 and L2.
+// pages. Otherwise the time that it saves there is the time of its stalls on memory: Yasin's
+// Memory_Bound without the stalls on L1 and L2.
 
 #ifndef TOPDNN_HARNESS_EXPERIMENTS_MEMORY_TIMES_H_
 #define TOPDNN_HARNESS_EXPERIMENTS_MEMORY_TIMES_H_
@@ -33,33 +33,33 @@ struct MemoryShares {
   std::optional<Interval> dram;        // ... for DRAM
 };
 
-// Regions whose data fits L2 read -1.2 to +2.3 % (docs/memory-experiment.md). Both ends of every
-// interval are moved outward by this.
+// The error of the method: for regions whose data fits L2, it gives -1.2 to +2.3 %
+// (docs/memory-experiment.md). Both ends of every interval are moved outward by this.
 inline constexpr double kMemoryShareError = 0.025;
 
 enum class MemoryRegime { kInNetwork, kHot };
 
-// Effects other than the pages that the times of a stage differ by, as upper limits.
+// Causes other than the pages that make the times of a stage differ, as upper limits.
 struct MemoryDoubt {
-  // In the sequence a stage's code and branch predictors are cold, repeated they are not. Absent if
-  // the size of the code is not known: then only what repeating shows is surely memory.
+  // In the sequence, a stage's code and branch predictors are cold. In repetitions they are warm.
+  // Absent if the size of the code is not known: then the lower end uses only the repetitions.
   std::optional<double> cold_code_seconds;
-  // To move the bytes that the stage uses and that were not remapped.
+  // The time to move the bytes that the stage uses and that were not remapped.
   double kept_seconds = 0;
 };
 
 // At most the time to fetch code of this size from memory, line by line, and to start a team.
 double ColdCodeSeconds(double code_bytes, double hertz);
 
-// The shares of the time in one regime. Absent below 6 rounds, where a median has no interval; so
-// are the parts below 6 rounds with a last level.
+// The shares of the time in one regime. Absent below 6 rounds, where a median has no interval, or
+// if a time is not above 0. Both parts are absent below 6 rounds with a last level.
 std::optional<MemoryShares> SharesOf(std::span<const MemoryRound> rounds, MemoryRegime regime,
                                      const MemoryDoubt& doubt);
 
-// The whole split: Memory_Bound by experiment, the other nodes as far as `counted` has bounds of
-// them (from exact counts), each narrowed by what the others leave. "Rest" is front end, bad
-// speculation and what is not assigned. Every basis begins with its kind: "experiment", "bound".
-// Without `counted` there are only Memory_Bound, its parts, and Rest.
+// The whole split: Memory_Bound by experiment, and Retiring and Core_Bound by the bounds in
+// `counted` (from exact counts), each narrowed by what the others leave. "Rest" is front end, bad
+// speculation and what is not assigned. The basis of every node but Rest begins with its kind:
+// "experiment", "bound". Without `counted` there are only Memory_Bound, its parts, and Rest.
 TopdownBounds SplitOf(const MemoryShares& shares, const TopdownBounds* counted);
 
 }  // namespace topdnn

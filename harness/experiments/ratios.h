@@ -25,8 +25,9 @@ struct BesideReaders {
 };
 
 // `alone`: seconds by round without readers. `beside`: by level of the readers, the strongest last.
-// The slope of a round is the least-squares line through (0, 1) of time over time alone against the
-// share taken. A round in which a time is not positive, or the readers took nothing, is left out.
+// The slope of a round is that of the least-squares line through (0, 1) for (time / time alone)
+// against the share taken. A round in which a time is not positive, or the readers took nothing, is
+// left out.
 // Absent below 6 rounds, or without a level.
 std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
                                              std::span<const double> alone,

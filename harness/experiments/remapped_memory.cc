@@ -72,7 +72,7 @@ struct Watch {
   std::span<const Piece> pieces;
   std::vector<std::atomic<std::uint8_t>> uses;  // by page
   int threads = 1;
-  std::uint64_t number = ++last_number;  // tells this watch from one at the same address
+  std::uint64_t number = ++last_number;  // distinguishes it from an earlier watch at this address
   std::atomic<int> writers{0};
   std::atomic<bool> failed{false};
   struct sigaction before = {};
@@ -81,7 +81,7 @@ struct Watch {
 };
 
 std::atomic<Watch*> watch{nullptr};
-// The number of this thread among the writers, and of the watch that gave it.
+// The number of this thread among the writers, and the number of the watch that gave it.
 thread_local int writer_number [[gnu::tls_model("initial-exec")]] = 0;
 thread_local std::uint64_t writer_of [[gnu::tls_model("initial-exec")]] = 0;
 
@@ -124,7 +124,7 @@ bool NoteUse(Watch* w, const std::byte* address, bool write) {
                  written ? PROT_READ | PROT_WRITE : PROT_READ) == 0) {
       return true;
     }
-    // Too many mappings. Without the rest of the answer the region can still end.
+    // Too many mappings: allows the whole piece, so that the region can still end.
     w->failed = true;
     return mprotect(piece.data, piece.bytes(), PROT_READ | PROT_WRITE) == 0;
   }
@@ -137,13 +137,13 @@ void OnFault(int signal, siginfo_t* info, void* state) {
   const bool noted = w != nullptr && NoteUse(w, static_cast<const std::byte*>(info->si_addr),
                                              IsWrite(*static_cast<const ucontext_t*>(state)));
   errno = error;
-  // Another fault: the instruction faults again, with the handler of before.
+  // Not a fault of the watch: the instruction faults again, with the earlier handler.
   if (!noted) sigaction(signal, w == nullptr ? nullptr : &w->before, nullptr);
 }
 
 // Signal stacks for the threads of an OpenMP team, for the object's lifetime. oneDNN 2.6's
-// generated matrix product stores below the stack pointer, farther than the 128 bytes that the
-// kernel leaves alone: a signal frame there corrupts it.
+// generated matrix product stores below the stack pointer, beyond the 128 bytes that a signal frame
+// leaves free: a frame on the same stack would overwrite its data.
 class SignalStacks {
  public:
   explicit SignalStacks(int threads)

@@ -1,11 +1,11 @@
-// Exchanges the physical pages behind memory while its addresses, and the code that uses them,
-// stay.
+// Exchanges the physical pages behind memory. The addresses, and the code that uses them, do not
+// change.
 //
 // The caches of x86 from L2 on find a line by its physical address. So code needs no more cache
-// than the pages behind its addresses. Mapped onto a footprint, a few pages over and over, it runs
-// without misses beyond the footprint's level. The difference to the time on its own pages is the
-// time that it waits for memory. What it computes on a footprint is wrong; memory_experiment.h says
-// what that requires.
+// than the pages behind its addresses. A footprint is a few pages, onto which all addresses are
+// mapped, over and over. On it, the code runs without misses beyond the footprint's level. The
+// difference from the time on its own pages is the time that it waits for memory. What it computes
+// on a footprint is wrong; memory_experiment.h says what that requires.
 //
 // - A footprint has a prime number of pages: strides of a power of two would otherwise fall on one
 //   page, whose sets of the cache overflow.
@@ -58,14 +58,14 @@ class RemappedMemory {
   // memory, and puts their own copies in their place. Throws RemapError; then nothing has changed.
   RemappedMemory(std::span<const std::span<std::byte>> ranges, int threads,
                  std::span<const FootprintSize> footprints);
-  // Puts the original pages back, with the contents of before.
+  // Puts the original pages back, with their original contents.
   ~RemappedMemory();
   RemappedMemory(const RemappedMemory&) = delete;
   RemappedMemory& operator=(const RemappedMemory&) = delete;
 
-  // Runs `region` on its own pages and finds out which it reads and writes, by page faults.
-  // In ranges of 4 MiB and more, 16 pages are found out together. Pages that overlap `keep` are
-  // never mapped onto a footprint. Only one object at a time may do so. Throws RemapError.
+  // Runs `region` on its own pages and finds out by page faults which of them it reads and writes.
+  // In ranges of 4 MiB and more, 16 pages count as one. Pages that overlap `keep` are never mapped
+  // onto a footprint. Only one object at a time may run Touch. Throws RemapError.
   TouchedPages Touch(const Action& region, std::span<const std::span<const std::byte>> keep);
 
   // Maps the pages onto a footprint, whose pages are filled anew. Throws RemapError; then some

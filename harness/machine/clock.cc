@@ -20,13 +20,14 @@ std::int64_t RawNanoseconds() {
   return static_cast<std::int64_t>(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// Reads the two clocks at one moment. Of a few tries, uses the one with the shortest call of the
-// raw clock, since an interrupt between the two readings would falsify the pair.
+// The two clocks at one moment.
 struct Moment {
   std::int64_t nanoseconds = 0;
   std::uint64_t ticks = 0;
 };
 
+// Of a few tries, uses the one with the shortest call of the raw clock, since an interrupt between
+// the two readings would falsify the pair.
 Moment Now() {
   Moment best;
   std::uint64_t shortest = ~std::uint64_t{0};
@@ -76,7 +77,7 @@ std::uint64_t RunMultiplyChain(std::uint64_t start, std::uint64_t factor, std::i
 
 Frequency CoreClock() {
   constexpr double kWindowSeconds = 25e-6;
-  // Long enough at any clock below 6 GHz; the number only sets the window's length.
+  // 25 us at 4 GHz, and long enough below 6 GHz. The number only sets the window's length.
   constexpr std::int64_t kIterations = kWindowSeconds * 4e9 / (kChainLength * kChainLatency);
   const double ticks_per_second = TscFrequency().hz;
   std::array<double, 8> windows{};

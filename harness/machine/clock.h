@@ -1,6 +1,6 @@
 // Time without a PMU: the time-stamp counter calibrated against the kernel's raw clock, and the
 // core's true frequency found by timing a chain of instructions of known latency. The core clock
-// moves within minutes on a shared machine; a measurement reads it before and after.
+// changes within minutes on a shared machine; a measurement reads it before and after.
 
 #ifndef TOPDNN_HARNESS_MACHINE_CLOCK_H_
 #define TOPDNN_HARNESS_MACHINE_CLOCK_H_
@@ -34,7 +34,7 @@ std::string TscDistrust(const std::filesystem::path& sysfs = "/sys");
 // Ticks per second, calibrated once per process (about 30 ms on the first call).
 const Frequency& TscFrequency();
 
-// The frequency of the core under this thread: 8 windows of 25 us, the largest counts, since a
+// The frequency of the core under this thread: the highest of 8 windows of 25 us, since a
 // disturbance can only make a window longer. hz is 0 on an architecture without a known chain.
 Frequency CoreClock();
 

@@ -1,6 +1,6 @@
 // Which instruction sets a program may use on this machine. On x86 it depends on the CPU (CPUID),
 // on the register states that the operating system saves (XCR0), and for AMX on the kernel's
-// permission per process (arch_prctl, Linux 5.16). On arm64 the kernel says it (AT_HWCAP).
+// permission per process (arch_prctl, Linux 5.16). On arm64 the kernel reports it (AT_HWCAP).
 // Otherwise the code of an ISA fails with SIGILL, so all code compiled for an ISA checks here
 // first.
 

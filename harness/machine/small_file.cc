@@ -11,7 +11,7 @@ namespace topdnn {
 
 namespace {
 
-// 0, or why the descriptor is not of a regular file.
+// 0, or the errno that says why the descriptor is not of a regular file.
 int Check(int file) {
   struct stat status = {};
   if (file < 0 || fstat(file, &status) != 0) return errno;
@@ -21,7 +21,7 @@ int Check(int file) {
 }  // namespace
 
 FileText ReadSmallFile(const std::filesystem::path& path, std::size_t most_bytes) {
-  // O_NONBLOCK prevents that a named pipe blocks.
+  // With O_NONBLOCK, opening a named pipe does not block.
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   FileText result;
   result.error = Check(file);

@@ -1,6 +1,6 @@
-// Reads a small file completely, above all those by which the kernel reports (/proc, /sys). Reading
-// such a file may fail at any moment: /proc/PID/stat fails with ESRCH once the process has ended,
-// and std::istreambuf_iterator throws then.
+// Reads a small file completely, mostly one of the kernel's in /proc or /sys. Reading such a file
+// may fail at any moment: /proc/PID/stat fails with ESRCH once the process has ended, and
+// std::istreambuf_iterator throws then.
 
 #ifndef TOPDNN_HARNESS_MACHINE_SMALL_FILE_H_
 #define TOPDNN_HARNESS_MACHINE_SMALL_FILE_H_

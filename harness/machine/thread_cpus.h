@@ -32,8 +32,8 @@ struct CpuDivision {
 CpuDivision DivideCpus(const std::vector<std::vector<int>>& cores, int threads);
 
 // Keeps all threads of the process on these CPUs, for its lifetime, except threads that bind
-// themselves. Threads that start meanwhile inherit it; afterwards they get the CPUs that the
-// calling thread had before.
+// themselves. Threads that start meanwhile inherit these CPUs; afterwards they get the CPUs that
+// the calling thread had before.
 class ProcessOnCpus {
  public:
   explicit ProcessOnCpus(std::span<const int> cpus);

@@ -83,9 +83,9 @@ std::vector<Cache> CachesOfLibrary(int cpus) {
   return caches;
 }
 
-// Does not use hwloc, which repeats the call for the affinity mask in an endless loop until it
-// succeeds (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus). Each CPU is assumed to
-// be a core.
+// Does not use hwloc, which repeats the call for the affinity mask until it succeeds, so it would
+// never return (hwloc 2.9, topology-linux.c, hwloc_linux_find_kernel_nr_cpus). Each CPU is assumed
+// to be a core.
 Topology TopologyWithoutAffinity(const CpuSet& set) {
   Topology topology;
   topology.packages = 1;

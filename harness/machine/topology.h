@@ -46,8 +46,8 @@ int LastCacheLevel(const Topology& topology);
 
 // Why this virtual machine cannot use the whole reported last-level cache; empty if the size is
 // plausible, and for a physical machine. A virtual machine often sees the size of the host's whole
-// cache, which it shares with other guests. So a working set sized by that number alone may not be
-// large enough to miss it. Pure.
+// cache, which it shares with other guests. So a working set below that size may still miss the
+// cache. Pure.
 std::string LastLevelCacheDoubt(const Topology& topology, bool virtual_machine);
 
 }  // namespace topdnn

@@ -20,12 +20,12 @@ inline constexpr int kMinWindows = 5;
 // last-level cache, which other guests use even on a quiet virtual machine.
 inline constexpr double kMaxSpread = 0.05;
 inline constexpr double kMaxSharedSpread = 0.20;
-// Above this spread, most windows ran at less than two thirds of the value, so it is unknown
-// whether any was undisturbed: INVALID.
+// Above this spread, at least half of the windows ran at less than two thirds of the value, so it
+// is unknown whether any was undisturbed: INVALID.
 inline constexpr double kInvalidSpread = 1.0 / 3;
 
-// If the threads had a CPU for less than this share of even their best windows, other programs ran
-// on their CPUs, and the rate is not a ceiling.
+// If the threads had a CPU for less than this share of the time even in the best windows, other
+// programs ran on their CPUs, and the rate is not a ceiling.
 inline constexpr double kMinOnCpu = 0.95;
 
 // All threads together should reach at least the rate of fewer threads. A rate down to 10 % lower

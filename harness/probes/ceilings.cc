@@ -20,8 +20,8 @@ namespace {
 constexpr double kWindowSeconds = 1e-3;
 // How often a disturbed ceiling is repeated, if time remains.
 constexpr int kMaxRetries = 3;
-// After this many times the budget plus 2 s for the buffers, each remaining ceiling gets one
-// window.
+// After this many times the budget plus 2 s for the buffers, one window is enough for each
+// remaining ceiling.
 constexpr double kPatience = 4;
 constexpr std::array<std::string_view, 4> kLevels = {"l1", "l2", "llc", "dram"};
 
@@ -135,7 +135,7 @@ Ceiling Measure(const Plan& plan, int windows, int least, KeptPages& pages) {
   return ceiling;
 }
 
-// Measures all ceilings in `budget_seconds`, then repeats the marked ones for at most as long
+// Measures all ceilings in `budget_seconds`, then repeats those that are not OK for at most as long
 // again.
 std::vector<Ceiling> MeasureAll(const std::vector<Plan>& plans, double budget_seconds) {
   const auto measured = std::count_if(plans.begin(), plans.end(),
@@ -181,7 +181,7 @@ std::size_t WorkingSet(const Topology& topology, std::string_view level, int thr
       note = "no cache beyond L2 is reported";
       return 0;
     }
-    // Much larger than L2, and much smaller than a thread's share of the last level.
+    // At least four times L2, and at most 3/4 of a thread's share of the last level.
     const std::size_t wanted = std::bit_ceil(4 * below);
     if (wanted <= size(last) / team * 3 / 4) return wanted;
     note = fmt::format("a thread's share of {} ({} KiB) is not well above its L2", LevelName(last),

@@ -31,8 +31,8 @@ struct Ceiling {
   std::optional<double> median;  // of the windows
   // The relative difference between value and median window.
   std::optional<double> spread;
-  // The rate of one thread alone, measured between the other windows. Absent for one thread, and if
-  // its own working set belongs to another level.
+  // The rate of one thread alone, measured between the other windows. Absent for one thread, for a
+  // latency, and if its own working set belongs to another level.
   std::optional<double> alone;
   // The share of time in which the threads had a CPU: the 90th percentile of the windows. 1 without
   // other work.

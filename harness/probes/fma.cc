@@ -1,8 +1,8 @@
-// Multiply-add throughput by vector ISA and type, in two forms. `registers`: 12 independent
-// accumulators and two constant operands; the highest rate of the units, at the clock that constant
-// data allow. `l1`: the inner loop of a GEMM: a block of accumulators, columns loaded as vectors
-// and rows broadcast from packed panels of real data in L1. This is what a kernel can reach, so
-// stages are compared with it.
+// Multiply-add throughput by vector ISA and type, in two forms. `registers`: 12 (SSE2: 8)
+// independent accumulators and two constant operands; the highest rate of the units, at the clock
+// that constant data allow. `l1`: the inner loop of a GEMM: a block of accumulators, columns loaded
+// as vectors and rows broadcast from packed panels of real data in L1. This is what a kernel can
+// reach, so stages are compared with it.
 //
 // Blocks are 14x2 with 32 registers (AVX-512) and 6x2 with 16 (AVX2), as in BLIS and OpenBLAS: 16
 // loads for 28 multiply-adds, and 8 for 12, which two loads per cycle can supply. They have more

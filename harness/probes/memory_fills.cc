@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLine = 64;
 
-// The numbers that are generated; the rest of the working set repeats them. Generating 512 MiB
+// The numbers that are generated; the rest of the working set repeats them. Generating all 512 MiB
 // takes four times as long (0.4 s), and half a minute under ThreadSanitizer. A prime number, so
 // that the halves of a working set, between which the copy probe copies, differ.
 constexpr std::size_t kGenerated = 65521;
@@ -26,8 +26,8 @@ void RepeatFirst(ProbeBuffers& b, std::size_t bytes) {
 
 }  // namespace
 
-// Fills with small integers, so that sums of words stay exact. For triad, which would read them as
-// f32 bit patterns, floats replace them below.
+// Fills with random words. The read probe adds them as integers, whose sums wrap around, so they
+// stay exact. Triad adds floats, so it uses PrepareFloats.
 void PrepareWords(const Probe&, ProbeBuffers& b, Fill, std::uint64_t seed) {
   std::uint64_t state = seed * 2 + 1;
   const std::size_t generated = std::min(b.working_set, kGenerated * 8);

@@ -16,7 +16,8 @@ constexpr int kPartsOfWindow = 8;
 // A window also ends when a thread has done this many parts, because other threads may wait for a
 // CPU for much longer than a window.
 constexpr std::size_t kMaxMarks = 16 * kPartsOfWindow;
-// Threads that worked together for a smaller share of a window were not measured together.
+// If the threads worked at the same time for a smaller share of a window, the rate is that of the
+// whole window (see RateInCommon).
 constexpr double kMinInCommon = 0.5;
 
 double Seconds() {

@@ -36,10 +36,11 @@ double ShareOnCpu(std::span<const std::vector<WorkMark>> threads,
 
 class ProbeTeam {
  public:
-  // Each OpenMP thread allocates and fills buffers of `working_set` bytes (so its pages are on its
-  // own NUMA node), warms the probe up, and finds how many iterations fill a part of a window. This
-  // machine must be able to run the probe.
-  // The working sets are taken from `pages` and returned to it; it must exist as long as the team.
+  // Allocates buffers of `working_set` bytes for each OpenMP thread. Each thread fills its own (so
+  // their pages are on its NUMA node), warms the probe up, and finds how many iterations fill a
+  // part of a window. This machine must be able to run the probe.
+  // The working sets are taken from `pages`, if given, and returned to it; it must exist as long as
+  // the team.
   ProbeTeam(const Probe& probe, int threads, std::size_t working_set, double window_seconds,
             KeptPages* pages = nullptr);
   ~ProbeTeam();
@@ -54,7 +55,7 @@ class ProbeTeam {
   // ShareOnCpu of the last window.
   double on_cpu() const { return on_cpu_; }
 
-  // The same for the calling thread alone; the other threads are idle.
+  // Like Window, for the calling thread alone; the other threads are idle.
   double WindowAlone();
 
  private:

@@ -73,7 +73,8 @@ void FlushFolderOf(const std::string& path) {
   close(fd);
 }
 
-// Opens a file with a new random name in the folder. Returns the name, or an errno.
+// Opens a file with a new random name in the folder and sets `name`. Returns the descriptor, or -1
+// and sets errno.
 int OpenTemporary(const std::string& folder, mode_t mode, std::string& name) {
   std::random_device random;
   for (int i = 0; i < kMaxTries; ++i) {
@@ -147,7 +148,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path) {
   if (IsStream(status)) Refuse(path, "it is not a regular file", "give another path");
   exists_ = status.has_value();
   if (exists_) {
-    // The rename would replace it without an error. (The superuser may write to everything.)
+    // The rename would replace a read-only file without an error. (The superuser may write to
+    // everything.)
     constexpr mode_t kAnyWrites = S_IWUSR | S_IWGRP | S_IWOTH;
     if ((status->st_mode & kAnyWrites) == 0 || access(path.c_str(), W_OK) != 0) {
       Refuse(path, "it exists and is read-only", "make it writable (chmod u+w), or name another");
@@ -176,7 +178,7 @@ void AtomicFile::Write(std::string_view content) {
 }
 
 void AtomicFile::Publish() {
-  // By its name, because a library may have replaced the file.
+  // Opens the file again by its name, because a library may have replaced it.
   close(fd_);
   fd_ = open(temporary_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (fd_ < 0) Fail(path_, errno);

@@ -30,8 +30,8 @@ class WriteError : public ReportError {
 inline constexpr std::string_view kStandardOutput = "-";
 
 // A file that is written under a temporary name in the same folder, and renamed when it is
-// complete. A symbolic link is kept, and the file that it names is written, whether that exists or
-// not. An existing file keeps its permissions; it is refused if it is read-only. The temporary file
+// complete. A symbolic link is kept; the file that it names is written, even if it does not exist
+// yet. An existing file keeps its permissions; it is refused if it is read-only. The temporary file
 // has a short random name, is made with O_EXCL, and is removed unless it is published.
 class AtomicFile {
  public:
@@ -59,11 +59,11 @@ class AtomicFile {
   int fd_ = -1;
 };
 
-// Writes by an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
+// Writes with an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
 // directly. Throws ReportError.
 void WriteFileAtomically(const std::string& path, std::string_view content);
 
-// Tries whether WriteFileAtomically can work, before the long run that computes the content. Leaves
+// Checks that WriteFileAtomically can work, before the long run that computes the content. Leaves
 // no file. Throws ReportError if it cannot.
 void CheckWritable(const std::string& path);
 

@@ -41,7 +41,7 @@ std::string SubjectText(const Report& report) {
   for (const auto& [name, value] : report.subject) {
     if (!text.empty()) text += ", ";
     const auto& json = value.json();
-    // (bytes that are not UTF-8 are replaced, as in the JSON)
+    // (`dump` replaces bytes that are not UTF-8, as in the JSON file)
     text +=
         name + " " +
         (json.is_string() ? json.get<std::string>()

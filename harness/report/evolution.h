@@ -54,9 +54,10 @@ struct Phase {
 // order of their first stage. Throws std::invalid_argument if the lengths differ.
 std::vector<Phase> PhasesOf(const SequenceSamples& samples, std::span<const std::string> groups);
 
-// {"phases": [...], "stages": [{"name", "warmup_seconds": [...], "seconds": [...],
-// "values_per_point": k, "events": {"NAME": [...]}}...]}, with the step as the last stage, and at
-// most `points` points per series. Values that were not counted are null.
+// {"phases": [...], "stages": [{"name", "warmup_seconds": [...], "warmup_values_per_point": k,
+// "seconds": [...], "values_per_point": k, "events": {"NAME": [...]}}...]}, with the step as the
+// last stage, and at most `most_points` points per series of times. Values that were not counted
+// are null.
 nlohmann::ordered_json EvolutionJson(const SequenceSamples& samples,
                                      const std::vector<Phase>& phases,
                                      std::size_t most_points = 1000);

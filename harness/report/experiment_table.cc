@@ -75,7 +75,7 @@ std::string AdviceOn(const Record& record) {
       "{}: {:.0f} % ({:.0f} to {:.0f}) waits for memory: {} without these waits", LabelOf(record),
       (memory.low + memory.high) * 50, memory.low * 100, memory.high * 100,
       most ? fmt::format("at most {:.1f} x faster", *most) : "the gain is not known");
-  // Without anything else the waits are left, whose share is at least the lower end.
+  // If all other work vanished, the waits would remain: at least the lower end of the time.
   line += fmt::format(", and at most {:.1f} x with fewer instructions", 1 / memory.low);
   return line;
 }

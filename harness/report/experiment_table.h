@@ -1,5 +1,5 @@
-// The table of the memory experiment, and what its intervals mean for whoever wants to make a stage
-// faster.
+// The table of the memory experiment, and what its intervals mean for an engineer who wants to make
+// a stage faster.
 
 #ifndef TOPDNN_HARNESS_REPORT_EXPERIMENT_TABLE_H_
 #define TOPDNN_HARNESS_REPORT_EXPERIMENT_TABLE_H_
@@ -11,14 +11,14 @@
 
 namespace topdnn {
 
-// Empty without the experiment. With the counts of a PMU, its Memory_Bound is printed next to the
-// interval, with how far it is outside. It includes the waits for L1, L2 and stores, so it may be
-// above.
+// Empty without the experiment. With the counts of a PMU, the PMU's Memory_Bound is printed next to
+// the interval, with its distance from the interval. It includes the waits for L1, L2 and stores,
+// so it may be above the interval.
 std::string ExperimentTable(const Report& report, const Style& style);
 
+// One line for each of the `count` stages in which memory costs the step the most time, or fewer:
 // "conv4 backward weights: 41 % (38 to 44) waits for memory: at most 1.8 x faster without these
-// waits, and at most 2.6 x with fewer instructions": of the stages in which memory costs the step
-// the most time, at most `count` lines.
+// waits, and at most 2.6 x with fewer instructions".
 std::string ExperimentAdvice(const Report& report, const Style& style, std::size_t count);
 
 }  // namespace topdnn

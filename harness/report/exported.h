@@ -1,5 +1,5 @@
 // What the exports for other tools have in common: which times they contain, and the names of the
-// benchmarks. Most tools have no place for a verdict, so a time that does not hold is left out.
+// benchmarks. Most tools have no place for a verdict, so INVALID and FAILED times are left out.
 
 #ifndef TOPDNN_HARNESS_REPORT_EXPORTED_H_
 #define TOPDNN_HARNESS_REPORT_EXPORTED_H_

@@ -18,7 +18,7 @@ struct NamesOfText {
   std::string text;
   std::vector<std::string> names;
 
-  // "a, b, c"; of more than three names "a and 5 more".
+  // "a, b, c"; for more than three names: "a and 5 more".
   std::string NamesText() const;
 };
 

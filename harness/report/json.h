@@ -23,12 +23,13 @@ nlohmann::ordered_json SecondsJson(const std::optional<Summary>& seconds);
 // [low, high]; null if absent.
 nlohmann::ordered_json IntervalJson(const std::optional<Interval>& interval);
 
-// {"name", "op", "pass", ..., "topdown_bounds"}. A FAILED record has no time. "seconds" has the
+// {"name", "op", "pass", ..., "roofline"}. A FAILED record has no time. "seconds" has the
 // times of the iterations in "samples", and their number in "samples_of" if some are left out.
 nlohmann::ordered_json ToJson(const Record& record);
 
 // {"schema": 1, "command", "machine", the subject's pairs, "step", "fed_step" if it was measured,
-// "stages", "partial", "notes", and "memory" and "evolution" if the report has them}.
+// "stages", "groups", "remainder_seconds", "measuring_seconds", "partial", "notes", and "memory"
+// and "evolution" if the report has them}.
 nlohmann::ordered_json ToJson(const Report& report);
 
 // Indented text with a newline at its end. Bytes that are not UTF-8 are replaced (U+FFFD).

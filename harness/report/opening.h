@@ -23,8 +23,8 @@ bool StandsOut(const Record& stage, const Record& step);
 // width.
 std::string VerdictText(const Report& report, const Style& style);
 
-// "most time: conv2 forward 19.0 % (96.8 % of peak), ...": up to three stages, each with its share
-// of the step and the node or the share of peak that explains it. Empty without times.
+// "most time: conv2 forward 19.0 % (96.8 % of peak); ...": up to three stages, each with its share
+// of the step, its share of peak and its largest loss of Top-Down. Empty without times.
 std::string CostliestText(const Report& report, const Style& style);
 
 }  // namespace topdnn

@@ -185,7 +185,7 @@ void AddStage(const Record& stage, Labels labels, Families& families) {
 struct CeilingFamily {
   std::string_view unit;
   std::string_view name;
-  std::string_view base;  // of OpenMetrics
+  std::string_view base;  // the unit in OpenMetrics
 };
 constexpr CeilingFamily kCeilingFamilies[] = {
     {"FLOP/s", "topdnn_ceiling_flops_per_second", ""},

@@ -38,8 +38,8 @@ struct TerminalEnvironment {
 // Pure. Colour only on a terminal that is not "dumb", and without a non-empty NO_COLOR
 // (no-color.org). Unicode when the first non-empty of LC_ALL, LC_CTYPE and LANG, as in
 // setlocale(3), names UTF-8. The width is that of the terminal, otherwise the number in COLUMNS,
-// limited to 80 to 160. Without either it is 110, and tables are not cut: a pipe or a file gets
-// every column.
+// limited to 80 to 160. Without either it is 110, and tables are cut only on a terminal: a pipe or
+// a file gets every column.
 Style StyleFor(const TerminalEnvironment& here);
 
 // The style for text that this process writes to `stream`.

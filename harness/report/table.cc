@@ -39,8 +39,8 @@ const std::optional<double>* NumberIn(const Cell& cell) {
   return std::get_if<std::optional<double>>(&cell.content);
 }
 
-// The unit of all times of a table: the one in which the smallest time has three digits, unless the
-// largest would then have more than five digits before the point.
+// The unit of all times of a table: the one in which the smallest time has three significant
+// digits, unless the largest would then have more than five digits before the point.
 Unit TimeUnitOf(const std::vector<double>& times, bool unicode) {
   constexpr double kMax = 1e5, kMin = 0.0995;
   const std::array<Unit, 4> units = {

@@ -25,7 +25,7 @@ struct CacheControl {
   std::string cache;                   // "L3", "L2"
   std::vector<std::string> resources;  // its lines in schemata: L3, or L3CODE and L3DATA
   MaskRules rules;                     // the bits that all of the resources have
-  int closids = 0;                     // num_closids: groups, with the root group
+  int closids = 0;                     // num_closids: groups, including the root group
   std::vector<int> domains;
   bool cdp() const { return resources.size() > 1; }
   int ways() const;
@@ -63,7 +63,7 @@ std::string WhyNotMounted(const std::string& root, std::string_view cpuinfo);
 // " (the kernel says: ...)" from info/last_cmd_status; empty if it says nothing.
 std::string LastStatus(const ResctrlFiles& files);
 
-// The percent to which the kernel rounds it up. Pure.
+// The value to which the kernel rounds `percent` up. Pure.
 int RoundedBandwidth(int percent, const BandwidthControl& control);
 
 }  // namespace topdnn

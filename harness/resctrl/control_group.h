@@ -17,8 +17,9 @@
 
 namespace topdnn {
 
-// When the process started, in clock ticks since boot (proc_pid_stat(5), field 22). Absent if it
-// does not run. A number of a process is used again later, so the two together identify it.
+// When the process started, in clock ticks since boot (proc_pid_stat(5), field 22); 0: not known.
+// Absent if it does not run. The kernel uses the numbers of ended processes again, so a process is
+// identified by its number and its start together.
 std::optional<std::uint64_t> StartOfProcess(pid_t process);
 using StartOf = std::function<std::optional<std::uint64_t>(pid_t)>;
 

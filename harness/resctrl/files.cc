@@ -30,8 +30,8 @@ class Descriptor {
   int number_;
 };
 
-// 0, or why the descriptor is not of a regular file that can be used. O_NONBLOCK at open prevents
-// that a named pipe blocks.
+// 0, or the error number if the descriptor is not an open regular file. With O_NONBLOCK, opening a
+// named pipe does not block.
 int Check(const Descriptor& file) {
   struct stat status = {};
   if (file.number() < 0 || fstat(file.number(), &status) != 0) return errno;

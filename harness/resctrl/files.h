@@ -22,12 +22,12 @@ class ResctrlFiles {
   virtual const std::string& root() const = 0;
   // EFBIG for more than a megabyte, EINVAL for what is not a regular file.
   virtual FileText Read(const std::string& path) const = 0;
-  // Replaces the content by one write(2), because the kernel judges each write by itself.
+  // Replaces the content by one write(2), because the kernel handles each write by itself.
   virtual int Write(const std::string& path, const std::string& text) = 0;
-  // As Write, but keeps what a plain folder's file contains: for `tasks`, where the kernel adds.
+  // As Write, but appends in a plain folder, too: for `tasks`, to which the kernel always adds.
   virtual int Append(const std::string& path, const std::string& text) = 0;
   virtual int MakeFolder(const std::string& path) = 0;
-  // Of a group: its tasks return to the root group.
+  // If it is a group, its tasks return to the root group.
   virtual int RemoveFolder(const std::string& path) = 0;
   // The names of the folders in a folder, sorted; none if it cannot be read.
   virtual std::vector<std::string> Folders(const std::string& path) const = 0;

@@ -28,7 +28,7 @@ bool IsBandwidth(std::string_view resource);
 // Absent if a line is not of this form. Lines of a pseudo-locked setup ("L3:uninitialized") are
 // omitted.
 std::optional<Schemata> ParseSchemata(std::string_view text);
-// One line each, every one with its newline, which the kernel demands.
+// One line for each resource. Each line ends with a newline, which the kernel requires.
 std::string SchemataText(const Schemata& schemata);
 
 // "fff" or "0xfff"; absent for other text and for more than 64 bits.

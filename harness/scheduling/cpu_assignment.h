@@ -15,10 +15,10 @@ struct CpuClaim {
   std::vector<int> now;  // the CPUs that the job has
 };
 
-// The CPUs of each claim, as many as its width. A job of a part gets CPUs of that part of
-// `part_width`. Another job keeps CPUs that it has, then gets free ones in the order of
-// `available`; if there are too few, CPUs that the fewest jobs have. A width above the CPUs gets
-// all of them.
+// The CPUs of each claim, as many as its width. A job with a part gets CPUs of that part, which has
+// `part_width` CPUs. Another job keeps CPUs that it has, then gets free ones in the order of
+// `available`; if there are too few, it gets CPUs that the fewest jobs have. A width above the
+// number of CPUs gets all of them.
 std::vector<std::vector<int>> AssignCpus(std::span<const int> available, int part_width,
                                          std::span<const CpuClaim> claims);
 

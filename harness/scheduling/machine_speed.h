@@ -53,11 +53,11 @@ double CommonSpeed(std::span<const RunSpeed> speeds);
 // Runs whose speeds differ by more than this share do not compare.
 inline constexpr double kMaxSpeedChange = 0.1;
 
-// Why the checks say too much about other programs; empty: they do not.
+// Why the checks are in doubt: other programs used the CPUs meanwhile. Empty: there is no doubt.
 std::string CheckDoubt(const SpeedCheck& before, const SpeedCheck& after);
 
-// Why the time of a run says too much about the machine's speed, in one line; empty: it does not.
-// `common` is the speed of all runs that are compared.
+// Why the times of a run are in doubt, in one line: the machine's speed changed during the run, or
+// differs from `common`, the speed of all runs that are compared. Empty: there is no doubt.
 std::string SpeedDoubt(const RunSpeed& speed, double common);
 
 }  // namespace topdnn

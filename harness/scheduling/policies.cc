@@ -42,8 +42,8 @@ std::vector<JobWidth> DecideUncontrolled(const QueueState& state) {
   return widths;
 }
 
-// A job runs in a whole part. A job whose part has lost its CPUs moves to a free one, or shares
-// one.
+// A job runs in a whole part. A job whose part has lost its CPUs moves to a free part, or shares a
+// part.
 std::vector<JobWidth> DecideStatic(const QueueState& state) {
   const int parts = std::max(state.cpus / state.part_width, 1);
   std::vector<bool> taken(static_cast<std::size_t>(parts));
@@ -134,13 +134,13 @@ constexpr Policy kPolicies[] = {
      .decide = DecideEqual},
 };
 
-// The factor by which weights become widths, for the jobs that are not fixed.
+// The width of each job before rounding, and whether it is fixed at a limit.
 struct Shares {
   std::vector<double> share;
   std::vector<bool> fixed;
 };
 
-// Fixes the widths that violate a limit. Returns whether all are within their limits.
+// Sets the widths, and fixes those that violate a limit. Returns whether all widths are final.
 bool FixViolations(std::span<const WidthDemand> jobs, double factor, Shares& shares) {
   double violation = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {

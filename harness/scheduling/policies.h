@@ -63,15 +63,15 @@ std::span<const Policy> Policies();
 // Null if there is none of that name.
 const Policy* FindPolicy(std::string_view name);
 
-// Divides `cpus` in proportion to `weights`, each width within its limits, as whole numbers. The
-// sum is `cpus`, or the sum of the maximum widths if that is less, or of the minimum widths if that
-// is more. The limits are handled as in the CSS flexible box layout (section 9.7): while a width is
-// outside its limits, the widths that violate the limits with the larger total are fixed at them.
-// The CPUs that rounding down leaves go to the largest remainders, in order. Throws nothing.
 struct WidthDemand {
   double weight = 1;
   int least = 1, most = 1;
 };
+// Divides `cpus` in proportion to the weights, each width within its limits, as whole numbers. The
+// sum is `cpus`, or the sum of the maximum widths if that is less, or of the minimum widths if that
+// is more. The limits are handled as in the CSS flexible box layout (section 9.7): while a width is
+// outside its limits, the widths that violate the limits with the larger total are fixed at them.
+// The CPUs that rounding down leaves go to the largest remainders, in order. Throws nothing.
 std::vector<int> DivideCpus(int cpus, std::span<const WidthDemand> jobs);
 
 // The CPUs of a part that a static partition has by default: half of the mean maximum width,

@@ -27,7 +27,7 @@ struct JobRun {
 
 struct Schedule {
   std::vector<JobRun> jobs;
-  double cpus = 0;         // those that there were, on average
+  double cpus = 0;         // the mean number of CPUs
   double cpu_seconds = 0;  // that the jobs used
   bool complete = true;    // every job has ended, with or without a result
   // The share of the CPUs' time that other programs had, and the host of a virtual machine. Absent
@@ -44,7 +44,7 @@ std::optional<double> SlowdownOf(const JobRun& run);
 // Other programs with more than this share of the CPUs' time make figures doubtful.
 inline constexpr double kMostOthers = 0.05;
 
-// Why the times say too much about other programs; empty: they do not.
+// Why other programs make the times doubtful; empty: they do not.
 std::string DisturbanceOf(const Schedule& schedule);
 
 // Means are of the jobs that have a result; absent if there are none.
@@ -61,7 +61,7 @@ struct ScheduleMetrics {
 ScheduleMetrics MetricsOf(const Schedule& schedule);
 
 // A row for each of the first `most` jobs, at most `columns` wide: its label, then the time from
-// the first arrival to the last end. In each column the width that the job has for most of the
+// the first arrival to the last end. Each column shows the width that the job has for most of the
 // column's time: 1 to 9, then a to z for 10 to 35, then +; '.' while it waits.
 std::string TimelineText(const Schedule& schedule, std::span<const std::string> labels,
                          std::size_t most, std::size_t columns);

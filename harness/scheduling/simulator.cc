@@ -15,7 +15,8 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// Times of steps by kind and width; the fit of an estimate takes longer than a lookup.
+// Keeps the times of steps by kind and width, because an estimate by a fit takes longer than a
+// look-up.
 class StepTimes {
  public:
   explicit StepTimes(const std::vector<SpeedCurve>& curves)
@@ -35,11 +36,11 @@ class StepTimes {
 };
 
 struct Work {
-  double before = 0;  // seconds of the start and of changes of width that remain
-  double steps = 0;   // that remain
+  double before = 0;  // remaining seconds of the start and of changes of width
+  double steps = 0;   // remaining steps
   double step_seconds = 0;
   double speed = 0;  // seconds of work per second
-  double since = 0;  // of the present width
+  double since = 0;  // when the present width began
 
   double left() const { return before + steps * step_seconds; }
 };
@@ -99,7 +100,7 @@ class Simulator {
     return next;
   }
 
-  // Jobs that end at the same time, but for rounding, end together.
+  // Jobs whose ends differ only by rounding end together.
   void Advance(double next) {
     const double rounding = 1e-12 * std::max(next, 1.0);
     const double seconds = next - time_;
@@ -175,7 +176,7 @@ class Simulator {
   std::vector<std::size_t> curves_;  // by job
   StepTimes step_times_;
   std::vector<Work> work_;        // by job
-  std::vector<QueuedJob> queue_;  // in its order
+  std::vector<QueuedJob> queue_;  // in the order of Enqueue
   std::size_t arrived_ = 0, changed_ = 0;
   double time_ = 0;
   int cpus_;

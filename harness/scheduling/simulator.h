@@ -28,7 +28,7 @@ struct SimulatorSettings {
   bool keep_segments = true;              // JobRun::segments
 };
 
-// The curve of the model for each job: the same network, pass and batch. Throws
+// For each job, the index of the model's curve of the same network, pass and batch. Throws
 // std::invalid_argument if one is missing, with its name.
 std::vector<std::size_t> CurvesOf(std::span<const TraceJob> jobs, const SpeedModel& model);
 

@@ -1,5 +1,5 @@
-// How fast a job runs: the time of a step at each width, and what it loses to other jobs. Measured
-// on a machine, and extended to widths that were not measured by Amdahl's law (AFIPS 1967). Pure.
+// How fast a job runs: the time of a step at each width, and what it loses to other jobs. The times
+// are measured on a machine; Amdahl's law (AFIPS 1967) gives those of the other widths. Pure.
 
 #ifndef TOPDNN_HARNESS_SCHEDULING_SPEED_MODEL_H_
 #define TOPDNN_HARNESS_SCHEDULING_SPEED_MODEL_H_

@@ -20,7 +20,7 @@ struct TraceJob {
   bool training = false;
   int batch = 1;
   std::int64_t steps = 1;
-  double arrival = 0;  // seconds after the begin of the run
+  double arrival = 0;  // seconds after the start of the run
   int priority = 0;    // a job of a higher priority is before all jobs of a lower one in the queue
   int min_width = 1;   // threads
   int max_width = 1;
@@ -31,7 +31,7 @@ struct TraceJob {
 // "train" or "infer".
 std::string_view PassOf(const TraceJob& job);
 
-// A line of a trace that is wrong: "FILE:LINE: what is wrong; the fix".
+// A line of a trace that is wrong: "FILE:LINE: what is wrong: the fix".
 class TraceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

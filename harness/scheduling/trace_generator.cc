@@ -15,10 +15,10 @@ std::uint64_t Uniform32(Random& random) { return random() >> 32; }
 // Uniform in [0, count), with a bias below count / 2^32.
 std::uint64_t Below(Random& random, std::uint64_t count) { return Uniform32(random) * count >> 32; }
 
-// Exponential with mean 1, in units of 2^-32. By comparisons alone (von Neumann, "Various
+// Exponential with mean 1, in units of 2^-32. It uses only comparisons (von Neumann, "Various
 // techniques used in connection with random digits", 1951), because libraries round logarithms
-// differently: a run of falling uniform numbers of odd length is accepted with its first number as
-// the fraction; each rejected run adds 1.
+// differently. It draws runs of falling uniform numbers. The first run of odd length is accepted,
+// and its first number is the fraction; each rejected run adds 1.
 std::uint64_t Exponential32(Random& random) {
   for (std::uint64_t whole = 0;; ++whole) {
     const std::uint64_t first = Uniform32(random);
@@ -47,7 +47,7 @@ std::vector<TraceJob> GenerateTrace(const TraceSettings& settings,
   std::uint64_t arrival = 0;  // microseconds
   for (int i = 0; i < settings.jobs; ++i) {
     const NominalJob& kind = kinds[Below(random, kinds.size())];
-    // (an exponential number above 2^8 has a probability below 10^-100)
+    // (no overflow: an exponential number above 2^8 has a probability below 10^-100)
     const std::uint64_t gap = (Exponential32(random) >> 12) * between >> 20;
     if (i > 0) arrival += gap;
     const std::uint64_t work = mean * 500 + Below(random, mean * 1000);  // microseconds

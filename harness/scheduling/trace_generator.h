@@ -31,10 +31,10 @@ struct TraceSettings {
   int mean_milliseconds = 2500;  // of a job on one CPU, roughly
 };
 
-// Jobs of `kinds`, each as likely. The work of a job is uniform in 0.5 to 1.5 of the mean; the
-// times between arrivals are exponential; the first job arrives at 0. A maximum width is 1, 2, 4 or
-// 8, and at most the CPUs; a minimum width is 1; one job of four has priority 1. Arrivals are whole
-// milliseconds.
+// Jobs of `kinds`, each equally likely. The work of a job is uniform between 0.5 and 1.5 times the
+// mean. The times between arrivals are exponential; the first job arrives at 0. A maximum width is
+// 1, 2, 4 or 8, and at most `cpus`; a minimum width is 1. On average, one job of four has priority
+// 1; the others have 0. Arrivals are whole milliseconds.
 std::vector<TraceJob> GenerateTrace(const TraceSettings& settings,
                                     std::span<const NominalJob> kinds);
 

@@ -11,7 +11,7 @@
 namespace topdnn {
 
 // Runs `command` with /bin/sh in the member's windows, and starts it again whenever it ends.
-// Between them its process group is stopped. A run is timed if it begins and ends within one
+// Between the windows its process group is stopped. A run is timed if it begins and ends within one
 // window. Its standard output is discarded. Run throws std::runtime_error if a run fails.
 std::unique_ptr<Member> MakeCommandMember(const std::string& command, const MemberPlace& place);
 

@@ -1,7 +1,7 @@
 // The messages of a control socket: JSON objects, one per packet.
 //
 //   {"request": "set_width", "width": N}    asks for a width
-//   {"request": "status"}                   asks for nothing
+//   {"request": "status"}                   asks only for the reply
 //   {"request": "stop"}                     asks the run to end after this iteration
 //
 // The reply is {"ok": true, "width": in effect, "wanted": N, "min": least, "max": most, "limit": of

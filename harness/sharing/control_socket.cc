@@ -62,7 +62,7 @@ void RemoveStale(const std::string& path, const sockaddr_un& address) {
   unlink(path.c_str());
 }
 
-// The user of the process at the other end; nothing if it is not known.
+// Whether the process at the other end belongs to the user; false if that is not known.
 bool IsOfUser(int client, uid_t user) {
   ucred peer = {};
   socklen_t bytes = sizeof peer;
@@ -88,9 +88,9 @@ ControlSocket::ControlSocket(WidthControl& control, std::string path, uid_t user
     Refuse(path_, fmt::format("{}: {}; give a path in a folder of yours", what, why));
   };
   // The file gets this mode from the socket, so it never has another one.
-  if (fchmod(listening_, S_IRUSR | S_IWUSR) != 0) fail("no mode");
+  if (fchmod(listening_, S_IRUSR | S_IWUSR) != 0) fail("the mode cannot be set");
   if (bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    fail("no socket there");
+    fail("no socket can be made there");
   }
   struct stat file = {};
   if (lstat(path_.c_str(), &file) == 0) {
@@ -102,7 +102,7 @@ ControlSocket::ControlSocket(WidthControl& control, std::string path, uid_t user
     const int error = errno;
     RemoveFile();
     errno = error;
-    fail("no connections");
+    fail("the socket cannot accept connections");
   }
 }
 
@@ -181,7 +181,7 @@ bool ControlSocket::ServeClient(int client) {
   // A longer packet is cut to the size of the buffer, which is one byte more than allowed.
   const ssize_t bytes = recv(client, packet_.data(), packet_.size(), MSG_DONTWAIT);
   if (bytes < 0) return errno == EAGAIN || errno == EINTR;
-  if (bytes == 0) return false;  // (an empty packet is not different from the end)
+  if (bytes == 0) return false;  // (an empty packet looks like the end)
   return Send(client, AnswerControl({packet_.data(), static_cast<std::size_t>(bytes)},
                                     static_cast<int>(getpid()), control_));
 }

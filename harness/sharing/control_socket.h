@@ -1,7 +1,7 @@
 // A UNIX socket (SOCK_SEQPACKET) that takes requests for a width while a workload runs
 // (control_messages.h).
 //
-// Only processes of the own user are served. A client can neither block the run nor take much of
+// Only processes of the same user are served. A client can neither block the run nor take much of
 // its CPUs: a client that does not read its replies loses its connection, and requests beyond the
 // rate wait.
 

@@ -1,4 +1,4 @@
-// A gate in memory that processes share: those that wait sleep until it opens for the next turn.
+// A gate in memory that processes share. Waiting processes sleep until it opens for the next turn.
 // It has no owner, so a process that is killed while it waits leaves it intact.
 
 #ifndef TOPDNN_HARNESS_SHARING_GATE_H_

@@ -29,7 +29,7 @@ namespace {
 // For the times of one member in one window: four million.
 constexpr std::size_t kLogBytes = std::size_t{32} << 20;
 constexpr std::size_t kMessageBytes = 1024;
-// The owner polls at this rate, so it takes almost no time from the members.
+// The owner polls at this interval, so it takes almost no time from the members.
 constexpr std::chrono::milliseconds kPoll(2);
 
 enum class Phase : int { kPreparing, kReady, kRefused, kFailed };
@@ -85,7 +85,7 @@ Group::Group(std::vector<MemberPlan> plans, const GroupOptions& options)
   for (std::size_t i = 0; i < plans_.size(); ++i) new (&board_->of(i)) MemberBoard;
   // Programs of a member that has ended become children of this process, which reaps them.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  std::fflush(nullptr);  // otherwise the children would write it again
+  std::fflush(nullptr);  // otherwise the children would write buffered output again
   const pid_t owner = getpid();
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     const pid_t process = fork();
@@ -220,12 +220,12 @@ void Group::CheckMembers() {
     int status = 0;
     if (processes_[i] == 0 || waitpid(processes_[i], &status, WNOHANG) != processes_[i]) continue;
     processes_[i] = 0;
-    // A service manager ends all processes of a service at once.
+    // A service manager ends all processes of a service at once: then the member did not fail.
     if (!Cancelled()) ThrowEnded(i, status);
   }
 }
 
-// The kernel moves the threads of a CPU that goes offline to the others.
+// The kernel moves the threads of a CPU that goes offline to other CPUs.
 void Group::CheckCpus() const {
   const CpuSet usable = AllowedCpus();
   const auto lacks = [](const std::vector<int>& cpus, int cpu) {

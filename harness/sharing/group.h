@@ -1,5 +1,5 @@
-// A group of processes that work in windows of time: one of them alone, or all at once. Each is a
-// child of this process, and none outlives it or this object.
+// A group of processes that work in windows of time: one of them alone, or several at once. Each is
+// a child of this process, and none outlives it or this object.
 
 #ifndef TOPDNN_HARNESS_SHARING_GROUP_H_
 #define TOPDNN_HARNESS_SHARING_GROUP_H_
@@ -39,7 +39,7 @@ struct WindowSamples {
   std::size_t stages = 0;
   std::vector<double> seconds;
   // The share of the window in which the member's main thread was ready to run, but had no CPU.
-  // Absent if the kernel does not count it, and for a member without iterations of its own.
+  // Absent if the kernel does not count it, or the iterations do not run in that thread.
   std::optional<double> waited;
 
   std::size_t iterations() const { return stages == 0 ? 0 : seconds.size() / stages; }
@@ -47,7 +47,7 @@ struct WindowSamples {
 
 struct WindowOptions {
   std::size_t setting = 0;  // Window::setting
-  // From the time at which the members wake up to the begin of the window.
+  // From the time at which the members wake up to the start of the window.
   double lead_seconds = 0.005;
 };
 

@@ -83,7 +83,7 @@ struct MemberPlan {
   std::function<std::unique_ptr<Member>(const MemberPlace&)> make;
 };
 
-// Runs `iteration`, which writes the seconds of each stage, from the begin to the end of the
+// Runs `iteration`, which writes the seconds of each stage, from the start to the end of the
 // window. The first iteration, which refills the caches, and the one in which the window ends are
 // left out.
 void RunIterations(const Window& window, std::span<double> seconds,

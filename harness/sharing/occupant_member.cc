@@ -30,7 +30,7 @@ constexpr std::size_t kChains = 4;          // that it follows at once
 constexpr std::size_t kSmallLines = 64;     // of setting 0: 4 KiB
 constexpr std::size_t kStepsAtOnce = 4096;  // of an iteration, on every chain
 
-// Links the lines to one circle in a random order, so that no prefetcher predicts it.
+// Links the lines into one circle in a random order, so that no prefetcher predicts it.
 void LinkInCircle(std::span<Line> lines, std::mt19937& random) {
   std::vector<std::uint32_t> order(lines.size());
   std::iota(order.begin(), order.end(), 0u);

@@ -1,5 +1,5 @@
 // Rounds of windows: each member of a group alone, and all at once. A disturbance that lasts longer
-// than a round meets all of its windows, so times are compared within a round.
+// than a round affects all of its windows, so times are compared within a round.
 
 #ifndef TOPDNN_HARNESS_SHARING_ROUNDS_H_
 #define TOPDNN_HARNESS_SHARING_ROUNDS_H_

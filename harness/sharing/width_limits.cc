@@ -53,7 +53,7 @@ WidthLimits::WidthLimits(WidthControl& control, std::filesystem::path root,
 }
 
 void WidthLimits::Serve() {
-  // Other sources may be ready far more often.
+  // Serve is also called when another source is ready, which may be far more often.
   const auto now = std::chrono::steady_clock::now();
   if (read_ && now - *read_ < kWatchPeriod) return;
   read_ = now;

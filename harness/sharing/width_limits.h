@@ -16,8 +16,8 @@
 
 namespace topdnn {
 
-// The number of CPUs that all of the lists ("0-2,5") contain. A list that is empty or that is not
-// one does not count; absent if none counts. Pure.
+// The number of CPUs that all of the lists ("0-2,5") contain. Lists that are empty or invalid are
+// ignored; absent if no list is left. Pure.
 std::optional<int> CpusInAll(std::span<const std::string> lists);
 
 // The widest team that the limits allow: the CPUs of the affinity mask, those of the cpusets, and

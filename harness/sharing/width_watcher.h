@@ -12,8 +12,8 @@
 
 namespace topdnn {
 
-// The longest time between two calls of Serve. The kernel gives no event for all files of a control
-// group, so its limits are polled.
+// The longest time between two calls of Serve. The kernel gives no event for some files of a
+// control group, so its limits are polled.
 inline constexpr std::chrono::milliseconds kWatchPeriod{50};
 
 class WidthWatcher {

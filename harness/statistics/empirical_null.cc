@@ -88,8 +88,8 @@ std::optional<EmpiricalNull> EstimateNull(std::span<const double> log_ratios,
   }
   std::stable_sort(deviations.begin(), deviations.end(),
                    [](const Deviation& x, const Deviation& y) { return x.time > y.time; });
-  // No logarithm of a ratio is as large, and no part in seconds larger than its longest stage times
-  // that.
+  // No logarithm of a ratio is as large, and no part in seconds is larger than this times the
+  // longest time.
   constexpr double kMost = 1e3;
   const std::span<const Deviation> all(deviations);
   if (all.size() < std::size_t{2 * kLeastStagesForNull}) {

@@ -14,7 +14,7 @@ namespace topdnn {
 std::vector<double> HolmAdjusted(std::span<const double> p);
 
 // Benjamini and Hochberg's step-up correction (1995), in the order of `p`. Below 5 %: of the
-// differences found, 5 % are false on average.
+// differences found, at most 5 % are false on average.
 std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p);
 
 }  // namespace topdnn

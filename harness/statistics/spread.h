@@ -23,8 +23,9 @@ double ScaledMad(std::span<const double> samples);
 double WeightedMedian(std::span<const double> values, std::span<const double> weights);
 
 // The medians of that many parts of the series, of almost equal lengths and in order; the samples
-// themselves if there are no more. Neighbouring iterations share a clock, a neighbour and the state
-// of the caches, so they are not independent; medians of long parts almost are.
+// themselves if there are no more. Neighbouring iterations share the clock rate, the load of other
+// programs and the state of the caches, so they are not independent; medians of long parts almost
+// are.
 std::vector<double> BlockMedians(std::span<const double> samples, std::size_t blocks);
 
 }  // namespace topdnn

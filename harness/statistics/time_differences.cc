@@ -19,8 +19,8 @@ namespace topdnn {
 namespace {
 
 constexpr double kPointwise = 0.05;
-// Blocks of a run whose medians are almost independent, and the long ones whose spread stands for
-// that between runs where nothing else shows it.
+// The number of blocks of a run whose medians are almost independent, and of the long blocks, whose
+// spread is used for that between runs if nothing else shows it.
 constexpr std::size_t kBlocks = 20;
 constexpr std::size_t kLongBlocks = 5;
 // The least standard error of a log ratio: clocks and empty regions are not known better.
@@ -78,7 +78,7 @@ struct Estimate {
   double rank_p = 1;
 };
 
-// What needs no spread between runs.
+// The figures that need no spread between runs.
 TimeDifference Describe(const TimedPair& pair, Estimate& estimate) {
   TimeDifference difference;
   if (!Measured(pair)) return difference;
@@ -98,7 +98,7 @@ TimeDifference Describe(const TimedPair& pair, Estimate& estimate) {
   return difference;
 }
 
-// The time of both sides; there is a ratio.
+// The geometric mean of the times of both sides. The difference must have a ratio.
 double TimeOf(const TimeDifference& difference) { return std::sqrt(*difference.a * *difference.b); }
 
 // The spread of the long parts of the runs, for both sides together.
@@ -128,7 +128,7 @@ double Disturbance(const std::vector<RunTimes>& runs) {
   return std::log(QuantileOfSorted(times, 0.5) / QuantileOfSorted(times, 0.1));
 }
 
-// The changes, none, and each of these with those of the disturbed sides.
+// The changes and 0, and each of these with the disturbance of each disturbed side.
 std::vector<double> WithDisturbances(const TimedPair& pair, std::vector<double> changes) {
   changes.push_back(0);
   const std::vector<double> undisturbed = changes;
@@ -170,8 +170,8 @@ TimeDifferences EstimateFromStages(const std::vector<TimedPair>& stages,
   Estimate estimate;
   result.step = Describe(*step, estimate);
   if (!result.step->ratio) return result;
-  // The stages' spread is partly in the step, too; the rest of its spread between runs has no
-  // other estimate than the spread within them.
+  // The step has the spread of its stages, too. The only estimate of the rest of its spread between
+  // runs is the spread within them.
   const double error = std::hypot(estimate.error, LongSpread(*step), null ? null->relative : 0.0);
   MachineChanges changes = machine;
   if (changes.empty() || step->a_disturbed || step->b_disturbed) {
@@ -252,8 +252,8 @@ std::vector<double> MediansOfNearest(const std::vector<double>& values,
   return medians;
 }
 
-// The differences of all stages with variances that each take part of those of similar stages:
-// short stages vary more than long ones.
+// The differences of all stages. Each variance is a mean of its own and of those of stages with
+// similar times, since short stages vary more than long ones.
 struct Moderated {
   std::vector<BetweenRuns> stages;
   int degrees = 1;
@@ -317,7 +317,7 @@ TimeDifferences EstimateFromRuns(const std::vector<TimedPair>& stages,
       const Estimate& estimate = estimates[measured[k]];
       ConcludeFromRuns(pair, as_timed.stages[k], as_timed.degrees, difference, estimate);
       if (measured.size() < std::size_t{kLeastStagesForNull}) continue;
-      // The smaller of two p-values, so twice as large.
+      // The smaller of two p-values is doubled (Bonferroni).
       const double error = ErrorOfMedians(relative.stages[k].variance, pair);
       const double p = StudentTwoSided(relative.stages[k].difference / error, relative.degrees);
       difference.p = std::min(1.0, 2 * std::min(*difference.p, std::max(p, estimate.rank_p)));

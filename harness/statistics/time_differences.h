@@ -1,15 +1,16 @@
 // Which of the same stages of two programs differ in time, and by how much.
 //
-// Iterations of one process depend on each other, and two processes of the same program differ, by
+// Iterations of one process depend on each other, and two processes of the same program differ in
 // the placement of their pages, their neighbours and the clock. So a test of the iterations alone
 // finds a difference between any two runs. A stage counts as different only if
 //  1. the ranks of its times differ (Mann and Whitney's test of the medians of blocks), and
 //  2. its ratio differs from 1 by more than runs differ from each other,
 // both at 5 % for all stages together (Holm), and if the 95 % interval of its ratio excludes 1.
 //
-// Several runs a side measure the spread between runs: the unit is the run. With one run on a side,
-// the stages give it (empirical_null.h). What they then have in common may be the program or the
-// machine, and the intervals include both: the ratio, and the ratio without the common change.
+// With several runs on each side, the runs give the spread between runs. With one run on a side,
+// the stages give it (empirical_null.h). The program or the machine may then be the cause of the
+// change that the stages have in common. So the intervals include both the ratio and the ratio
+// without this change.
 
 #ifndef TOPDNN_HARNESS_STATISTICS_TIME_DIFFERENCES_H_
 #define TOPDNN_HARNESS_STATISTICS_TIME_DIFFERENCES_H_
@@ -30,13 +31,13 @@ using RunTimes = std::vector<double>;
 struct TimedPair {
   std::vector<RunTimes> a{};
   std::vector<RunTimes> b{};
-  // Other work next to the runs of this side made some iterations longer, by an unknown amount. Of
-  // one run a side, the interval then includes every ratio of times between the 10th percentile and
-  // the median.
+  // Other work next to the runs of this side made some iterations longer, by an unknown amount.
+  // With one run a side, the interval then includes every ratio of times between the 10th
+  // percentile and the median.
   bool a_disturbed = false;
   bool b_disturbed = false;
-  // Of one run a side: the least standard deviation of the log ratio of two runs of one program, if
-  // more is known of the stage than of the others.
+  // With one run a side: the least standard deviation of the log ratio of two runs of one program,
+  // if more is known about this stage than about the others.
   double least_spread = 0;
 };
 
@@ -51,18 +52,18 @@ struct TimeDifference {
   bool significant = false;          // (Judge)
 };
 
-// How the machine, and not the program, changed from A to B by what the runs measured of it: the
-// logs of its slowdowns, such as one for arithmetic and one for memory. If it is empty, or the step
-// is disturbed, the change that the stages have in common is taken, too.
+// How the machine changed from A to B, as measured by the runs: the logs of its slowdowns, such as
+// one for arithmetic and one for memory. Used for the step with one run a side. If it is empty, or
+// the step is disturbed, the change that the stages have in common is used, too.
 using MachineChanges = std::vector<double>;
 
 struct TimeDifferences {
   std::vector<TimeDifference> stages;  // in the order of the pairs
   std::optional<TimeDifference> step;
-  bool runs_measured = false;    // the spread between runs is that of several runs a side
+  bool runs_measured = false;    // several runs a side give the spread between runs
   std::optional<double> common;  // the ratio that the stages have in common
-  // The standard deviation of an unchanged long stage's log ratio; absent: not known, and then no
-  // stage is significant.
+  // The standard deviation of an unchanged long stage's log ratio (with several runs a side: of its
+  // log time). Absent: not known, and then no stage is significant.
   std::optional<double> spread;
 };
 

@@ -13,7 +13,7 @@ namespace topdnn {
 
 struct TopdownAdvice {
   std::string node;
-  double value = 0;  // fraction of slots
+  double value = 0;  // fraction of slots; of cycles on level 3
   std::string sentence;
 };
 

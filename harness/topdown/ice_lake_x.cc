@@ -20,11 +20,11 @@ MaybeValue MetricsSum(C e) {
 }
 
 // The slots that a pipeline clear leaves empty. PERF_METRICS counts them neither as front end nor
-// as back end; like pmu-tools, Backend_Bound adds them.
+// as back end; Backend_Bound adds them, as in pmu-tools.
 MaybeValue ClearSlots(C e) { return kSlots * e("INT_MISC.CLEARS_COUNT") / Slots(e); }
 
-// The remainder, and not PERF_METRICS.BAD_SPECULATION, because the other three are corrected by
-// other events.
+// The remainder, and not PERF_METRICS.BAD_SPECULATION, because other events correct the other
+// nodes.
 MaybeValue BadSpeculation(C e) {
   return 1 - e.Node("Frontend_Bound") - e.Node("Backend_Bound") - e.Node("Retiring");
 }

@@ -11,10 +11,10 @@
 
 namespace topdnn {
 
-// Of FP_ARITH_INST_RETIRED a multiply-add counts twice, so a count times the lanes is FLOPs; masked
+// FP_ARITH_INST_RETIRED counts a multiply-add twice, so a count times the lanes is FLOPs; masked
 // lanes count as full (Intel SDM volume 3, 20.3; perfmon SKX, ICX, SPR). `core`: libpfm4's name,
 // "skx"; empty if it has none. `half`: Sapphire Rapids and later count FP16 separately, and how
-// long AMX was busy; no event counts what AMX computes.
+// long AMX was busy; no event counts the operations of AMX.
 inline std::vector<ExtraEvent> IntelExtras(const std::string& core, bool half) {
   const auto pfm = [&core](const std::string& event) {
     return core.empty() ? std::string() : core + "::" + event;

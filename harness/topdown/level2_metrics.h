@@ -13,7 +13,7 @@ namespace topdnn {
 
 // `kWidth`: slots per cycle. `kDropping`: uops dropped at the front end's exit are counted as not
 // delivered (INT_MISC.UOP_DROPPING) and must be subtracted; Bad_Speculation is then the remainder.
-// These cores also have level 3; `kIdle` selects its formula for idle ports.
+// With `kDropping`, there is also level 3; `kIdle` selects its formula for idle ports.
 template <int kWidth, bool kDropping, IdlePorts kIdle = IdlePorts::kCounted>
 class Level2Metrics {
  public:
@@ -111,7 +111,7 @@ class Level2Metrics {
 
   static MaybeValue Slots(C e) { return e("TOPDOWN.SLOTS"); }
 
-  // The four of level 1 need not add up to the slots: fields of 8 bits.
+  // The fields have only 8 bits, so the four of level 1 need not add up to the slots.
   static MaybeValue Sum(C e) {
     return e("PERF_METRICS.RETIRING") + e("PERF_METRICS.BAD_SPECULATION") +
            e("PERF_METRICS.FRONTEND_BOUND") + e("PERF_METRICS.BACKEND_BOUND");

@@ -1,4 +1,4 @@
-// Lunar Lake's performance core: Lion Cove, eight slots per cycle, no dropped uops.
+// Lunar Lake's performance core: Lion Cove, eight slots per cycle, no dropped uops to subtract.
 
 #include "harness/topdown/intel_events.h"
 #include "harness/topdown/level2_metrics.h"

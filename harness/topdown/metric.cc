@@ -127,8 +127,8 @@ const TopdownTable& FindTopdownTable(std::string_view cpu) {
 
 namespace {
 
-// The nodes whose refinements were counted: an event that only those read has a count. Cycles are
-// counted with everything, and extras independently.
+// The nodes whose refinements were counted: an event that only those read has a count. Cycles and
+// extras show nothing, since they are also counted without a refinement.
 Refined RefinedBy(const TopdownTable& table, const TopdownPath& path,
                   const std::map<std::string, double, std::less<>>& counts, bool smt) {
   std::map<std::string_view, std::vector<std::string>> reads;

@@ -45,8 +45,8 @@ class MaybeValue {
   std::optional<double> value_;
 };
 
-// The name of an event as a template argument. It is compared by its characters. A pointer would
-// not do: GCC 14 merges the lambdas of a template whose arguments are arrays of the same name in
+// The name of an event as a template argument. It is compared by its characters. A pointer is not
+// enough: GCC 14 merges the lambdas of a template whose arguments are arrays of the same name in
 // the unnamed namespaces of two sources, so that Skylake's formula read Ice Lake's event.
 template <std::size_t kSize>
 struct EventLiteral {
@@ -76,11 +76,11 @@ class TopdownCounts {
 // Which counters can count an event (SchedulableEvent in harness/counters/schedule.h).
 enum EventCounter {
   kGeneralCounter,  // any general counter
-  // Its own: Intel's cores (SDM volume 3, 20.2.2 and 20.3.9), and Arm's cycle counter PMCCNTR_EL0
-  // (Arm ARM, D11.5).
+  // A counter of its own: on Intel's cores (SDM volume 3, 20.2.2 and 20.3.9), and Arm's cycle
+  // counter PMCCNTR_EL0 (Arm ARM, D11.5).
   kFixedCounter,
   kFirstCounter,  // only general counter 0 (Intel perfmon, SPR events, "Counter")
-  kCounterPair,   // up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events")
+  kCounterPair,   // two counters: up to 64 a cycle (AMD PPR, "Large Increment per Cycle Events")
 };
 
 struct TopdownEvent {

@@ -56,7 +56,7 @@ class NeoverseSlots {
           {"Backend_Bound", 1,
            [](C e) { return e("STALL_SLOT_BACKEND") / Slots(e) - Mispredicted(e, kBackend); }},
           {"Retiring", 1, [](C e) { return e("OP_RETIRED") / e("OP_SPEC") * Used(e); }},
-          // An estimate: Backend_Bound split as the stalled cycles are.
+          // An estimate: splits Backend_Bound in proportion to the stalled cycles.
           {"Memory_Bound", 2,
            [](C e) {
              return e.Node("Backend_Bound") * e("STALL_BACKEND_MEM") / e("STALL_BACKEND");

@@ -8,8 +8,8 @@ namespace topdnn {
 namespace {
 
 constexpr const char* kNote =
-    "level 2 is an estimate: Backend_Bound split as STALL_BACKEND_MEM is of STALL_BACKEND; Arm "
-    "does not define level 2 of this core in slots";
+    "level 2 is an estimate: Memory_Bound is Backend_Bound * STALL_BACKEND_MEM / STALL_BACKEND; "
+    "Arm does not define level 2 of this core in slots";
 
 using Formulas = NeoverseSlots<8, 4, 0, false>;
 

@@ -38,9 +38,9 @@ bool IsNotFinite(std::string_view field) {
   return word == "nan" || word == "inf" || word == "infinity";
 }
 
-// Adds the counts of one event on other CPUs and in other intervals; `origin` identifies these. If
-// one is absent, the sum is absent: a sum of the rest would be too low. If an event is repeated for
-// the same origin, it was opened in two groups, and the first count is used.
+// Sums the counts of each event over CPUs and intervals; `origin` identifies a CPU and an interval.
+// If one count is absent, the sum is absent: a sum of the rest would be too low. If an event is
+// repeated for the same origin, it was opened in two groups, and the first count is used.
 class Totals {
  public:
   void Add(const std::string& origin, const std::string& spelling, std::optional<double> value,
@@ -92,8 +92,8 @@ bool IsEvent(std::string_view field) {
   return !field.empty() && std::isalpha(static_cast<unsigned char>(field.front())) != 0;
 }
 
-// The index of the count: a number (or <not ...>) that a unit and an event follow. A time stamp
-// (-I) and a CPU or core (-A, --per-core) may precede it; other fields follow those.
+// The index of the count: a number (or <not ...>) before a unit and an event. A time stamp (-I) and
+// a CPU or core (-A, --per-core) may precede the count, and other fields may follow the event.
 std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
   for (std::size_t i = 0; i + 2 < fields.size(); ++i) {
     const bool count = IsUncounted(fields[i]) || ParseLocalNumber(fields[i], true).has_value();
@@ -102,7 +102,7 @@ std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
   return std::nullopt;
 }
 
-// "12,345,678" split by the commas of its own grouping: joins the fields again.
+// Joins the fields of a count that was split at its own grouping commas: "12,345,678".
 std::string CountText(const std::vector<std::string>& fields, std::size_t at) {
   const auto digits = [&](std::size_t i, std::size_t least, std::size_t most) {
     const std::string& field = fields[i];
@@ -111,7 +111,7 @@ std::string CountText(const std::vector<std::string>& fields, std::size_t at) {
   };
   std::size_t first = at;
   while (first > 0 && digits(first, 3, 3) && digits(first - 1, 1, 3)) --first;
-  if (first != 0) return fields[at];  // this field is a core's number of CPUs
+  if (first != 0) return fields[at];  // field `first` may be a core's number of CPUs
   std::string text;
   for (std::size_t i = first; i <= at; ++i) text += fields[i];
   return text;
@@ -212,7 +212,7 @@ void ForEachLine(std::string_view text, const std::string& where, Line&& line) {
 
 std::optional<double> ParseLocalNumber(std::string_view text, bool integral) {
   text = Trim(text);
-  std::string plain;  // digits with the last separator as '\1'
+  std::string plain;  // digits, sign and separators
   std::size_t separators = 0;
   std::set<char> kinds;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -17,7 +17,7 @@ struct CorePipeline {
   // and an addition 1, independent of the number of lanes. For vectors of up to 256 bits, and of
   // 512.
   int fp_256 = 0, fp_512 = 0;
-  // Load and store instructions per cycle, of the width of which most are possible.
+  // Load and store instructions per cycle, of the vector width that allows the most.
   int loads = 0, stores = 0;
   std::string_view source;  // of these figures: a literal
 };

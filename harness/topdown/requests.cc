@@ -65,7 +65,7 @@ class Collector {
     Add({.event = *event, .needs = {.name = name}});
   }
 
-  // Adds the events that every profile counts, and the event that each pass repeats.
+  // Adds the events that every profile counts, and marks the one that each pass repeats.
   MetricRequests Finish() {
     const bool intel = std::any_of(requests_.events.begin(), requests_.events.end(),
                                    [](const PerfRequest& request) {

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// `kWidth`: dispatch slots per cycle. An event's bits 8-11 are bits 32-35 of the code.
+// `kWidth`: dispatch slots per cycle. Bits 8-11 of an event's number are bits 32-35 of the code.
 template <int kWidth>
 class ZenPipeline {
  public:
@@ -40,7 +40,8 @@ class ZenPipeline {
         restarts};
   }
 
-  // `latency` and `restarts` are formulas that read the events of these names.
+  // `latency` and `mispredicts`: the formulas of Fetch_Latency and Branch_Mispredicts, which read
+  // the events `latency` and `restarts` of Events.
   static std::vector<TopdownPath> Paths(MaybeValue (*latency)(const TopdownCounts&),
                                         MaybeValue (*mispredicts)(const TopdownCounts&)) {
     return {{"dispatch slots",
@@ -71,8 +72,9 @@ class ZenPipeline {
               {"Light_Operations", 2, Level2Rest::LightOperations}}}};
   }
 
-  // FLOPs of SSE and AVX, a multiply-add twice (`operations`: the unit mask of all kinds), and
-  // fills from memory. x87 is not included. `libpfm4` is its name of the FLOPs, if it has one.
+  // FLOPs of SSE and AVX (`operations`: the unit mask of all kinds), and fills from memory. A
+  // multiply-add counts as two. x87 is not included. `libpfm4`: libpfm4's name of the FLOP event;
+  // may be empty.
   static std::vector<ExtraEvent> Extras(std::uint64_t operations, const std::string& libpfm4) {
     return {
         {"flops", {"fp_ret_sse_avx_ops.all", operations << 8 | 0x03, "", libpfm4, kCounterPair}, 1},

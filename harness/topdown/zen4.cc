@@ -17,7 +17,7 @@ const TopdownRegistration kZen4({
     .cpu = "zen4",
     .alias = {},
     .source = "Linux pmu-events amdzen4/pipeline.json",
-    .note = "SMT_Contention is a fifth part of level 1: slots of the other hardware thread",
+    .note = "SMT_Contention is a fifth node of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,
                  .reorder_buffer = 320,
                  .op_cache = 6912,

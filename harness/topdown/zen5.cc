@@ -17,7 +17,7 @@ const TopdownRegistration kZen5({
     .cpu = "zen5",
     .alias = {},
     .source = "Linux pmu-events amdzen5/pipeline.json",
-    .note = "SMT_Contention is a fifth part of level 1: slots of the other hardware thread",
+    .note = "SMT_Contention is a fifth node of level 1: slots of the other hardware thread",
     .pipeline = {.slots = Pipeline::kSlots,
                  .reorder_buffer = 448,
                  .op_cache = 6144,

@@ -39,7 +39,7 @@ class CacheFolder {
   // the new one. Returns an empty string, or one line that says why the file was not changed.
   std::string Update(const std::string& name, const Edit& edit) const;
 
-  // Removes the files above and the rest of interrupted updates, then the folder if it is empty.
+  // Removes the files above and what interrupted updates left, then the folder if it is empty.
   // Returns the removed paths. Throws std::runtime_error, in one line, if one cannot be removed.
   std::vector<std::string> Forget() const;
 

@@ -50,9 +50,9 @@ inline constexpr double kMaxGain = 1.10;
 std::vector<RateSeen> RatesOf(const std::vector<Ceiling>& ceilings);
 std::vector<RateSeen> RatesOf(const QuietReading& reading, int threads);
 
-// Raises the best rates. A first rate, and a rate above the best by more than that factor, stays
-// unconfirmed until another run agrees within the noise; then the lower of the two is the best. So
-// a single wrong value does not affect every later run. Pure.
+// Raises the best rates. A first rate, and a rate above the best by more than that factor (see
+// kMaxGain), is unconfirmed until another run agrees within the noise; then the lower of the two is
+// the best. So a single wrong value does not affect every later run. Pure.
 void Remember(const std::vector<RateSeen>& seen, RememberedBest& known);
 
 // Why the ceiling cannot be this machine's best: "the machine reaches 71 % of its own best since it

@@ -96,9 +96,9 @@ class KernelSequence : public Kernel {
   const Arg result_;
 };
 
-// oneDNN 2.6 has no hard sigmoid, and oneDNN 3 none with a gradient from dst. Forward: a linear
-// function, then a clip of its result. Backward: the gradient of the clip, then its product with
-// alpha.
+// oneDNN 2.6 has no hard sigmoid, and the one of oneDNN 3 has no gradient from dst. Forward: a
+// linear function, then a clip of its result. Backward: the gradient of the clip, then its product
+// with alpha.
 KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;

@@ -1,5 +1,5 @@
 // Running statistics: the exponential moving average of each batch's mean and variance. Inference
-// normalizes with them (ONNX BatchNormalization in training mode).
+// normalizes with them. In ONNX, BatchNormalization in training mode computes them.
 
 #ifndef TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_
 #define TOPDNN_KERNELS_BATCHNORM_MOVING_AVERAGE_H_

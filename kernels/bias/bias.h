@@ -26,7 +26,7 @@ class BiasOp : public Op {
   std::string_view kind() const override { return "bias"; }
   std::string Problem() const override { return shape_.ToString(); }  // "8x64x56x56"
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Forward: one addition per element. Backward: per channel, one less than its elements.
+  // Forward: one addition per element. Backward: the same, but one less per channel.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
   std::vector<Parameter> Parameters() const override;

@@ -31,7 +31,8 @@ Shape Concatenated(const std::vector<Shape>& sources, int axis) {
     bool fits = source.rank() == first.rank();
     for (int d = 0; fits && d < first.rank(); ++d) fits = d == axis || source[d] == first[d];
     if (!fits) {
-      refuse(fmt::format("{} and {} differ in another axis", first.ToString(), source.ToString()));
+      refuse(fmt::format("{} and {} must be equal in all other axes", first.ToString(),
+                         source.ToString()));
     }
     extents[static_cast<std::size_t>(axis)] += source[axis];
   }

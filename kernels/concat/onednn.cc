@@ -94,7 +94,7 @@ class ConcatBackward : public Kernel {
   std::vector<dnnl::reorder> primitives_;
   AlignedMemory scratchpad_;
   std::vector<dnnl::memory> memories_;
-  std::vector<dnnl_exec_arg_t> arguments_;  // kArguments a primitive
+  std::vector<dnnl_exec_arg_t> arguments_;  // kArguments per primitive
 };
 
 KernelOrRefusal MakeConcat(const KernelRequest& request) {

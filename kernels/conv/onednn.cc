@@ -128,7 +128,7 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
   });
 }
 
-// Blocked images, except those whose few channels the blocks would pad; for these oneDNN chooses.
+// Blocked images. oneDNN chooses the layout of images with few channels, which blocks would pad.
 Layout BlockedImages(const Shape& shape, bool /*chooses*/) {
   constexpr std::int64_t kMinChannels = 8;
   return shape[1] < kMinChannels ? Layout::Any() : onednn::BlockedActivations();

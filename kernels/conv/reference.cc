@@ -37,8 +37,8 @@ void ForBlocks(std::int64_t count, const Compute& compute) {
   }
 }
 
-// The same sums over images of one row, if each output reads one pixel: rows of a few pixels take
-// much longer, and the order of the terms is the same.
+// Joins the rows of an image into one row if each output reads only the pixel at its own place. The
+// order of the terms stays the same, and the sums are faster: short rows take much longer.
 ConvExtents InOneRow(ConvExtents e) {
   const bool one_pixel = e.r == 1 && e.s == 1 && e.stride_h == 1 && e.stride_w == 1 &&
                          e.oh() == e.h && e.ow() == e.w && e.pad_top == 0 && e.pad_left == 0;

@@ -21,7 +21,7 @@ struct ConvNdExtents {
   bool operator==(const ConvNdExtents&) const = default;
 };
 
-// The same convolution as one of images. There are two axes.
+// The same convolution as one of images. `e` must have two axes.
 ConvExtents ImageExtents(const ConvNdExtents& e);
 
 // Operands: forward src (N, C, ...), weights (K, C/G, kernel...) -> dst (N, K, ...); backward_data

@@ -67,12 +67,12 @@ std::optional<Refusal> SettleUnblocked(KernelRequest& request, Arg arg);
 // Settles all operands on one layout: the first one that the request names, or row-major.
 std::optional<Refusal> SettleOneLayout(KernelRequest& request);
 
-// The algorithm of the variant eigen-rows: our way, whose threads share rows, of max pooling, LRN
-// and the weights' gradient of a depthwise convolution. The forward passes of the former two save a
-// workspace. TensorFlow's way has no workspace: its backward pass computes again.
+// The algorithm of the variant eigen-rows: our way to compute max pooling, LRN and the weights'
+// gradient of a depthwise convolution. Its threads share rows. Forward, max pooling and LRN save a
+// workspace. TensorFlow's way has no workspace: its backward pass computes the values again.
 inline constexpr std::string_view kRows = "rows";
 
-// Settles which of the two a request of pooling or LRN gets: rows if it asks for them or reads
+// Settles which of the two ways a request of pooling or LRN gets: rows if it asks for them or reads
 // their workspace (`algorithm` is then kRows), and otherwise TensorFlow's way.
 std::optional<Refusal> SettleRows(KernelRequest& request);
 

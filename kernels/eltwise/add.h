@@ -20,7 +20,8 @@ namespace topdnn {
 // for the ReLU see relu.h.
 class AddOp : public Op {
  public:
-  // Throws std::invalid_argument for fewer than 2 sources or extents below 1.
+  // Throws std::invalid_argument for fewer than 2 sources or more than kMaxSources, a scalar, or
+  // extents below 1.
   AddOp(Shape shape, int sources, bool relu = false);
 
   const Shape& shape() const { return shape_; }

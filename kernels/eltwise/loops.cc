@@ -1,4 +1,4 @@
-// Addition, and functions of one tensor, in f32 as vectorised loops.
+// Addition, and functions of one and two tensors, in f32 as vectorised loops.
 
 #include "kernels/eltwise/loops.h"
 

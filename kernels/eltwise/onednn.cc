@@ -99,8 +99,8 @@ KernelOrRefusal MakeUnary(const KernelRequest& request) {
   });
 }
 
-// The binary primitive broadcasts its second source alone. What it refuses or computes in plain
-// code, loops compute.
+// The binary primitive broadcasts only its second source. Loops compute what it refuses or has only
+// plain code for.
 KernelOrRefusal MakeBinary(const KernelRequest& request) {
   using dnnl::algorithm;
   static const std::map<std::string_view, algorithm> algorithms = {

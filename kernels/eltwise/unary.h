@@ -23,7 +23,7 @@ struct UnaryFunction {
   // FLOPs per element; an elementary function, a comparison and a rounding are one each.
   std::int64_t forward_flops, backward_flops;
   double (*value)(double x, double alpha, double beta);
-  // The derivative in x. nullptr for a function of constant pieces.
+  // The derivative in x. nullptr for a piecewise constant function.
   double (*derivative)(double x, double alpha, double beta);
   // The same in f32 for n elements: dst = value(src), diff_src = diff_dst * derivative(src).
   void (*values)(const float* src, float alpha, float beta, std::int64_t n, float* dst);

@@ -29,8 +29,10 @@ FlattenOp::FlattenOp(Shape src, Shape dst) : src_(std::move(src)), dst_(std::mov
   CheckExtents("flatten", src_);
   CheckExtents("flatten", dst_);
   if (src_.rank() == 0 || dst_.rank() == 0 || src_.elements() != dst_.elements()) {
-    throw std::invalid_argument(fmt::format("flatten of {} to {}: both need the same elements",
-                                            src_.ToString(), dst_.ToString()));
+    throw std::invalid_argument(
+        fmt::format("flatten of {} to {}: both need one dimension or more, and the same number of "
+                    "elements",
+                    src_.ToString(), dst_.ToString()));
   }
 }
 
@@ -58,7 +60,7 @@ std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {
   for (const double extent : word.Numbers("to")) {
     extents.push_back(static_cast<std::int64_t>(extent));
     if (static_cast<double>(extents.back()) != extent) {
-      throw std::invalid_argument(fmt::format("an extent of {}", extent));
+      throw std::invalid_argument(fmt::format("extent {} must be a whole number", extent));
     }
   }
   return std::make_shared<FlattenOp>(src, Shape(std::move(extents)));

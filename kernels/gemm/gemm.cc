@@ -29,7 +29,7 @@ GemmOp::GemmOp(const GemmExtents& extents) : extents_(extents) {
   };
   if (std::min({e.m, e.n, e.k, e.batch}) < 1) refuse("every extent must be 1 or more");
   if (!std::isfinite(e.alpha) || !std::isfinite(e.beta)) refuse("alpha and beta must be finite");
-  // (throws when the count does not fit 64 bits)
+  // Throws when the product is above 2^62.
   Shape{e.batch, e.m, e.n, e.k}.elements();
 }
 

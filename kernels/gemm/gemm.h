@@ -32,7 +32,7 @@ struct GemmExtents {
 class GemmOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for extents below 1 and for an alpha or beta that is
-  // not finite, and std::overflow_error if batch*M*N*K does not fit 64 bits.
+  // not finite, and std::overflow_error if batch*M*N*K is above 2^62.
   explicit GemmOp(const GemmExtents& extents);
 
   const GemmExtents& extents() const { return extents_; }

@@ -46,8 +46,8 @@ double CoordinateOf(Coordinates mode, double i, std::int64_t in, std::int64_t ou
   return (i + 0.5) / scale - 0.5;
 }
 
-// A scale in f32 is only about the intended one. A coordinate that is halfway or whole, as far as
-// f32 can tell, becomes exactly that, so that the rounding does not depend on the error.
+// A scale in f32 is only close to the intended one. A coordinate that is halfway or whole within
+// the error of f32 becomes exactly that, so that the rounding does not depend on the error.
 double Snapped(double x) {
   constexpr double kError = 1e-6;
   const double snapped = std::round(2 * x) / 2;
@@ -233,7 +233,8 @@ std::shared_ptr<const Op> ParseInterpolate(const ProblemWord& word) {
   std::vector<std::int64_t> dst;
   for (const double extent : word.Numbers("to")) {
     if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
-      throw std::invalid_argument(fmt::format("a result of {}", extent));
+      throw std::invalid_argument(
+          fmt::format("the result has the extent {}: it must be 1 to {}", extent, kMaxElements));
     }
     dst.push_back(static_cast<std::int64_t>(extent));
   }

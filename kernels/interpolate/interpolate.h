@@ -1,6 +1,6 @@
 // Resize of a tensor of any shape by interpolation: the nearest element, linear or cubic, with
-// ONNX's choices of coordinates and rounding. kernels/resize/ has the nearest pixel by whole
-// factors with its fast kernels.
+// ONNX's choices of coordinates and rounding. kernels/resize/ has the fast kernels for the nearest
+// pixel and whole factors.
 
 #ifndef TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_
 #define TOPDNN_KERNELS_INTERPOLATE_INTERPOLATE_H_
@@ -35,8 +35,8 @@ struct InterpolateSettings {
   Coordinates coordinates = Coordinates::kHalfPixel;
   NearestRounding rounding = NearestRounding::kPreferFloor;
   float cubic_a = -0.75F;  // coefficient of Keys' cubic convolution
-  // Whether elements outside the source have weight 0 and the other weights add to 1. Otherwise
-  // they equal the nearest element inside.
+  // Whether elements outside the source have weight 0 and the other weights add to 1. Otherwise an
+  // element outside equals the nearest one inside.
   bool exclude_outside = false;
 
   bool operator==(const InterpolateSettings&) const = default;
@@ -48,7 +48,7 @@ struct AxisWeights {
   std::vector<std::int64_t> sources = {};
   std::vector<double> weights = {};
 
-  // The sums of the gradient: from the results that read it to each of `extent` elements.
+  // The sums of the gradient: each of the `extent` source elements sums the results that read it.
   AxisWeights Transposed(std::int64_t extent) const;
 };
 
@@ -73,7 +73,7 @@ class InterpolateOp : public Op {
   // for cubic, "_exclude".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // Two operations per element of dst and weight; none for the nearest element forward.
+  // Two operations per weight of each element of dst; none for the nearest element forward.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
 

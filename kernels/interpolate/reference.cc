@@ -34,7 +34,8 @@ class InterpolateReference : public ReferenceKernel {
 
  private:
   // The sum over dimensions 0 to d. `index` is the position in the result without the dimensions
-  // after d, `place` is the position in the source by these, and `stride` is that of d.
+  // after d. `place` is what these dimensions add to the position in the source. `stride` is the
+  // source's stride of dimension d.
   double Sum(int d, std::int64_t index, std::int64_t place, std::int64_t stride) const {
     if (d < 0) return static_cast<double>(Data<T>(forward_ ? Arg::kSrc : Arg::kDiffDst)[place]);
     const AxisWeights& axis = axes_[static_cast<std::size_t>(d)];

@@ -102,7 +102,8 @@ std::shared_ptr<const Op> ParseMatMul(const ProblemWord& word) {
   std::vector<std::int64_t> second;
   for (const double extent : word.Numbers("by")) {
     if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
-      throw std::invalid_argument(fmt::format("invalid extent {}", extent));
+      throw std::invalid_argument(
+          fmt::format("invalid extent {} in _by: it must be 1 to {}", extent, kMaxElements));
     }
     second.push_back(static_cast<std::int64_t>(extent));
   }

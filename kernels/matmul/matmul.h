@@ -21,7 +21,7 @@ namespace topdnn {
 class MatMulOp : public Op {
  public:
   // The dimensions before the last two are broadcast. Throws std::invalid_argument for extents that
-  // do not match, extents below 1, different ranks, and less than two dimensions.
+  // do not match, extents below 1, different ranks, and fewer than two dimensions.
   MatMulOp(Shape first, Shape second, BinaryConstant constant);
 
   const Shape& first() const { return first_; }
@@ -36,7 +36,7 @@ class MatMulOp : public Op {
   std::int64_t k() const { return first_[first_.rank() - 1]; }
   // Number of matrices of dst.
   std::int64_t batch() const { return dst_.elements() / (m() * n()); }
-  // The positions of the matrices, as their numbers in the sources, whose product is matrix `b`.
+  // Matrix `b` of dst is the product of these two matrices: their numbers in the sources, from 0.
   std::int64_t FirstMatrix(std::int64_t b) const { return MatrixIn(first_, b); }
   std::int64_t SecondMatrix(std::int64_t b) const { return MatrixIn(second_, b); }
 

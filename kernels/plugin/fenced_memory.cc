@@ -19,7 +19,8 @@ std::size_t RoundedUp(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-// Those that exist, for the signal handler. A fixed array: a handler may not allocate.
+// The FencedMemory objects that exist, for the signal handler. A fixed array, because a handler may
+// not allocate.
 std::array<const FencedMemory*, 64> live;
 
 }  // namespace

@@ -36,9 +36,9 @@ class FencedMemory {
   // Whether nothing was written beside the operand.
   bool Intact() const;
 
-  // What an access to this address means: "writes to its input src", "leaves the memory of dst";
-  // nullptr if no FencedMemory contains the address. For a signal handler. The text is valid as
-  // long as the memory.
+  // What an access to this address means: "writes to its input src", "reads or writes outside of
+  // dst"; nullptr if no FencedMemory contains the address. For a signal handler. The text is valid
+  // as long as the memory.
   static const char* WhatAccessMeans(const void* address);
 
  private:

@@ -214,7 +214,7 @@ class FencedRun {
   bool filled_ = false;
 };
 
-// Whether a result contains what Poison wrote, or another value that is no number.
+// Throws PluginFault when a result contains what Poison wrote, or another value that is not finite.
 void RequireNumbers(const PluginKernel& kernel, const std::map<Arg, void*>& memory) {
   for (const KernelOperand& operand : kernel.operands()) {
     if (operand.direction == Direction::kIn || operand.arg == Arg::kWorkspace) continue;

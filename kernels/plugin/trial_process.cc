@@ -86,7 +86,7 @@ std::string AnswerOf(const std::string& trial, double most_seconds) {
                          kStepsOfTrial * most_seconds + kSecondsOfReference));
   const bool ended = ReadUntil(ends[0], deadline, text);
   close(ends[0]);
-  // (the process that has answered may still run destructors, or other processes that it started)
+  // (the process may still run destructors after its answer, and processes that it started may run)
   kill(-child, SIGKILL);
   kill(child, SIGKILL);
   int status = 0;

@@ -26,9 +26,9 @@ struct PoolExtents {
   std::int64_t r = 1, s = 1;                // window (R, S), dense
   std::int64_t stride_h = 1, stride_w = 1;
   std::int64_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
-  // Whether a last window counts that starts in the image (or its leading padding) but ends beyond
-  // the trailing padding. This is Caffe's rule and an option in PyTorch and ONNX. Elements beyond
-  // the padding are not part of an average.
+  // Whether dst includes a last window that starts in the image (or its leading padding) but ends
+  // beyond the trailing padding. This is Caffe's rule and an option in PyTorch and ONNX. Elements
+  // beyond the padding are not part of an average.
   bool ceil_mode = false;
 
   // Extents of dst (N, C, OH, OW).

@@ -107,8 +107,8 @@ class PoolReference : public ReferenceKernel {
     return at;
   }
 
-  // Each element gathers its sum, so that it is added up in double and written once. A maximum
-  // without `winners` finds them again in src.
+  // Each element gathers its sum, so that it is added up in double and written once. Without
+  // `winners`, the gradient of a maximum finds the winners again in src.
   void Backward(const T* src, const T* diff_dst, const std::int32_t* winners, T* diff_src) const {
     for (std::int64_t h = 0; h < e_.h; ++h) {
       for (std::int64_t w = 0; w < e_.w; ++w) {

@@ -34,11 +34,11 @@ struct Geometry {
   }
 
   dnnl::memory::dims strides, kernel, pad_before, pad_after;
-  dnnl::memory::dims dilation;  // zeros between the elements of a window
+  dnnl::memory::dims dilation;  // all 0: the windows have no gaps
 };
 
-// oneDNN has no norms, its version 2 has no gaps, and it counts as padding what a window covers
-// beyond it.
+// oneDNN has no norms, and oneDNN 2 has no dilation. For an average that includes padding, oneDNN
+// also counts the elements that a window covers beyond the padding.
 bool ComputesTheSame(const PoolNdOp& op, const Geometry& g) {
   if (op.algorithm() == PoolNdAlgorithm::kLp) return false;
   for (std::size_t a = 0; a < g.kernel.size(); ++a) {

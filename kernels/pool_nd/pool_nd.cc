@@ -22,7 +22,8 @@ constexpr std::int64_t kMaxPower = 1000;
 void CheckWindows(const PoolNdExtents& e) {
   CheckAxes(kName, e.axes);
   for (const SpatialAxis& axis : e.axes) {
-    // A window that starts in the padding reaches the image, and no gap is as wide as the image.
+    // Required: a window that starts in the padding reaches the image, and the gaps between its
+    // taps are narrower than the image.
     const bool gap = axis.pad_before > 0 && axis.kernel > 1 && axis.dilation > axis.extent;
     const std::int64_t last = axis.Start(PooledExtent(axis, e.ceil_mode) - 1);
     if (gap || axis.pad_before >= axis.reach() || last >= axis.extent) {
@@ -140,7 +141,7 @@ std::shared_ptr<const Op> ParsePoolNd(const ProblemWord& word) {
   if (algorithm == PoolNdAlgorithm::kLp) {
     const float p = word.NumberOr("p", 2.0F);
     if (!(p >= 1 && p <= static_cast<float>(kMaxPower))) {
-      throw std::invalid_argument(fmt::format("a norm of {}", p));
+      throw std::invalid_argument(fmt::format("_p of {}: it must be 1 to {}", p, kMaxPower));
     }
     e.p = static_cast<std::int64_t>(p);
   }

@@ -1,5 +1,5 @@
-// Pooling over one to three spatial dimensions, also by windows with gaps and by a norm, in
-// inference. kernels/pool/ has the 2-D pooling with its fast kernels and its gradients.
+// Pooling over one to three spatial dimensions in inference, also with dilated windows and by a
+// norm. kernels/pool/ has the 2-D pooling with its fast kernels and its gradients.
 
 #ifndef TOPDNN_KERNELS_POOL_ND_POOL_ND_H_
 #define TOPDNN_KERNELS_POOL_ND_POOL_ND_H_
@@ -59,7 +59,8 @@ class PoolNdOp : public Op {
   // "max1x3x8x8", followed by the axes (kernels/spatial_axis.h), "_p2" and "_ceil".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
-  // One operation per element of every window; two for a norm, which takes powers.
+  // One operation per element of every window (two for a norm, which takes powers), and one per
+  // output for the division or the root. A maximum has neither.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
 

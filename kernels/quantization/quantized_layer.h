@@ -26,10 +26,10 @@ struct Requantization {
   bool operator==(const Requantization&) const = default;
 };
 
-// Forward alone: src, weights, [bias], [sum] -> dst. In f32 arithmetic, in this order, for a sum in
-// s32 of output channel k:
+// Forward alone: src, weights, [bias], [sum] -> dst. In f32 arithmetic, in this order, where
+// `products` is the s32 sum of the products for an element of output channel k:
 //
-//   dst = limit(round(relu((sum + bias[k]) * scales[k] + sum_scale * sum)))
+//   dst = limit(round(relu((products + bias[k]) * scales[k] + sum_scale * sum)))
 //
 // `layer` is a ConvOp or an InnerProductOp. Its ReLU and the bound of it apply in units of the
 // result. Weights and bias are the integers; in s8 and u8 their types are s8 and s32, src, sum and
@@ -58,7 +58,6 @@ class QuantizedLayerOp : public Op {
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override { return layer_->Parameters(); }
   std::optional<float> FinalReluBound() const override { return layer_->FinalReluBound(); }
-  // Over the second source, if both are of one size.
   bool has_bias() const { return layer_->Find({Pass::kForward, false}, Arg::kBias).has_value(); }
   std::int64_t channels() const;
 

@@ -45,11 +45,11 @@ constexpr ReduceDefinition MakeRow(ReduceAlgorithm algorithm, std::string_view n
   return row;
 }
 
-// The value of each combination, for an algorithm whose result needs no last step.
+// For an algorithm without a last step: the result is the combined value.
 constexpr auto kAsItIs = [](double r, double /*shift*/) { return r; };
 constexpr auto kAddElement = [](double r, double x, double /*shift*/) { return r + x; };
 
-// The mean's division is that of the kernels. A NaN among the elements is the result.
+// The kernels do the division of a mean. If an element is NaN, the result is NaN.
 constexpr ReduceDefinition kDefinitions[] = {
     MakeRow(ReduceAlgorithm::kSum, "sum", 1, 0, 0, kAddElement, kAsItIs),
     MakeRow(ReduceAlgorithm::kMean, "mean", 1, 1, 0, kAddElement, kAsItIs),

@@ -33,7 +33,7 @@ struct ReduceDefinition {
   // FLOPs; an elementary function and a comparison are one each.
   std::int64_t flops_per_element, flops_per_result;
   double initial;
-  // The result so far with one element more. `shift` is the maximum of the elements for
+  // The result so far with one more element. `shift` is the maximum of the elements for
   // log_sum_exp, which overflows without it, and 0 for the others.
   double (*combine)(double result, double element, double shift);
   double (*finish)(double result, double shift);

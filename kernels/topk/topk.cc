@@ -16,7 +16,7 @@ namespace {
 
 Shape ChosenShape(const Shape& src, const TopKSettings& settings) {
   CheckExtents("topk", src);
-  constexpr std::int64_t kMostIndices = std::int64_t{1} << 24;  // whole numbers that f32 represents
+  constexpr std::int64_t kMostIndices = std::int64_t{1} << 24;  // f32 represents them exactly
   const auto refuse = [&](std::string_view why) {
     throw std::invalid_argument(fmt::format("topk of {}, k {} on axis {}: {}", src.ToString(),
                                             settings.k, settings.axis, why));
@@ -69,7 +69,8 @@ std::shared_ptr<const Op> ParseTopK(const ProblemWord& word) {
     constexpr double kLargest = 16777216;
     if (!(number >= 0 && number <= kLargest) ||
         number != static_cast<double>(static_cast<std::int64_t>(number))) {
-      throw std::invalid_argument(fmt::format("{}{} is not a whole number", name, number));
+      throw std::invalid_argument(
+          fmt::format("_{} of {}: it must be a whole number from 0 to 2^24", name, number));
     }
     return static_cast<std::int64_t>(number);
   };

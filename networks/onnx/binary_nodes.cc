@@ -184,8 +184,8 @@ void ImportMod(NodeImport& node) {
   node.Produce(std::move(result));
 }
 
-// The function of all inputs, one after the other. The values come first: one input at least is no
-// constant. A maximum or minimum of integers is exact.
+// Applies the function to all inputs, one after the other: first the values, then the constants. At
+// least one input must be a value. A maximum or minimum of integers is exact.
 ImportedValue AddChain(NodeImport& node, std::string_view function) {
   std::vector<std::size_t> values, constants;
   for (std::size_t i = 0; i < node.inputs(); ++i) {

@@ -77,14 +77,14 @@ void ImportNot(NodeImport& node) {
   node.Produce(AddNot(node, node.AnySourceAt(0)));
 }
 
-// The same elements in f32; 1 - x for a boolean.
+// The negation of a constant: 1 - x for each boolean x, in f32.
 ModelTensor NotOf(const ModelTensor& condition) {
   std::vector<double> values = ValuesOf(condition);
   for (double& x : values) x = 1 - x;
   return MakeTensor(condition.shape, DataType::kF32, std::move(values));
 }
 
-// The input where the condition, an input or its negation, is true, and 0 elsewhere.
+// The input where the condition (input 0 or its negation) is true, and 0 elsewhere.
 ImportedValue AddMasked(NodeImport& node, std::size_t input, bool negated) {
   if (node.IsConstant(0)) {
     if (node.IsConstant(input)) throw UnsupportedNode("it chooses among constants by a constant");
@@ -98,7 +98,7 @@ ImportedValue AddMasked(NodeImport& node, std::size_t input, bool negated) {
   return AddBinary(node, "masked", condition, node.AnySourceAt(input));
 }
 
-// Where the condition is a constant, a constant input is masked here.
+// The same for a constant input and a constant condition, without a layer.
 ModelTensor MaskedConstant(const NodeImport& node, std::size_t input, bool negated) {
   const ModelTensor& condition = node.ConstantAt(0);
   const ModelTensor& constant = node.ConstantAt(input);
@@ -171,7 +171,7 @@ ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
     value = AddUnary(node, "trunc", value);
   } else {
     const std::optional<double> most = MostOf(value);
-    // uint8 and int8 hold no number that is known to be less than 2^24 alone.
+    // A bound of 2^24 does not show that a number fits uint8 or int8.
     const bool fits =
         from == kOnnxBool || to == kOnnxInt64 || (to == kOnnxInt32 && most && *most <= kMostExact);
     if (!fits) {

@@ -24,7 +24,7 @@ ImportedValue AddReduction(NodeImport& node, ReduceAlgorithm algorithm, const Im
   return {node.AddLayer(op, {source}), op->dst_shape()};
 }
 
-// The maximum comes first: without it, large values would lose digits.
+// Subtracts the maximum first, because large values would lose digits otherwise.
 ImportedValue AddLogSoftmax(NodeImport& node, const ImportedValue& value, int axis) {
   const ImportedValue shifted =
       AddBinary(node, "sub", value, AddReduction(node, ReduceAlgorithm::kMax, value, {axis}));

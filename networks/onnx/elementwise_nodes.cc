@@ -1,4 +1,4 @@
-// Relu, Clip, Dropout, Add, Concat and the reductions.
+// Relu, Sigmoid, HardSigmoid, Clip, Dropout, Add, Sum, Mul, Concat and the reductions.
 
 #include <fmt/format.h>
 
@@ -101,7 +101,8 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
     return;
   }
   if (reduce->dst_shape().rank() == 0) {
-    // A layer can read a tensor of one element as any shape, and a scalar as none.
+    // No layer reads a scalar, so this layer keeps the dimensions. Its one element can be read in
+    // any shape.
     const auto kept = std::make_shared<ReduceOp>(algorithm, shape, axes, true);
     node.Produce({node.AddLayer(kept, {value}), Shape{}});
     return;
@@ -126,7 +127,7 @@ void ImportHardSigmoid(NodeImport& node) {
   });
 }
 
-// Bounds that the network computes, or one of them.
+// A Clip with one or two bounds that the network computes.
 void ClipByValues(NodeImport& node) {
   ImportedValue result = node.SourceAt(0);
   for (const std::size_t input : {1, 2}) {

@@ -226,14 +226,14 @@ void Importer::ThrowRefused() const {
     list += fmt::format("{}{} at {} ({})", list.empty() ? "" : "; ", key.first,
                         fmt::join(nodes.begin(), end, ", "), key.second);
   }
-  throw OnnxError(
-      fmt::format("operations that are not supported: {}{}{}", list,
-                  left == 0 ? "" : fmt::format("; and {} nodes more", left),
-                  outputs_.size() == 1
-                      ? ""
-                      : fmt::format("; --onnx-output can choose those of the {} outputs that do not "
-                                    "need them",
-                                    outputs_.size())));
+  throw OnnxError(fmt::format(
+      "operations that are not supported: {}{}{}", list,
+      left == 0 ? "" : fmt::format("; and {} nodes more", left),
+      outputs_.size() == 1
+          ? ""
+          : fmt::format("; --onnx-output can choose those of the {} outputs that do not "
+                        "need them",
+                        outputs_.size())));
 }
 
 ImportedOutput Importer::FindOutput(const std::string& name, ValueId& value) const {

@@ -1,7 +1,7 @@
 // Imports an ONNX model as a graph and the values of its parameters.
 //
-// The network consists of operations that have a translator (node_import.h). Of several outputs the
-// caller may choose; nodes and inputs that no chosen output depends on are left out. Some nodes
+// The network consists of operations that have a translator (node_import.h). The caller may choose
+// some of the outputs; nodes and inputs that no chosen output depends on are left out. Some nodes
 // become part of another layer: a padding before a convolution, an addition of a bias after it, a
 // flattening before an inner product. Nodes that depend only on shapes are computed at import.
 // Layers between a DequantizeLinear and a QuantizeLinear become integer layers

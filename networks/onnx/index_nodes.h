@@ -10,19 +10,19 @@
 
 namespace topdnn {
 
-// The node's attribute `axis`, or `otherwise` if it has none, as a dimension of the shape. Throws
-// UnsupportedNode outside it. Negative values count from the last dimension.
+// The node's attribute `axis`, or `otherwise` if it has none, as a dimension of the shape. Negative
+// values count from the last dimension. Throws UnsupportedNode if the shape has no such dimension.
 int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
 
-// An index along a dimension as a position from its start. Throws UnsupportedNode outside it.
-// Negative values count from the end.
+// An index along a dimension as a position from its start. Negative values count from the end.
+// Throws UnsupportedNode if the index is outside the dimension.
 std::int64_t PositionOf(std::int64_t index, std::int64_t extent);
 
 // The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
 // the extent 1 in all others.
 ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank);
 
-// A layer with the elements of the value at these positions of its row-major elements. Throws
+// A layer that selects the elements of the value at these row-major positions. Throws
 // UnsupportedNode for a value of more than 2^24 elements.
 ImportedValue AddGather(NodeImport& node, const ImportedValue& value,
                         const std::vector<std::int64_t>& positions, const Shape& shape);

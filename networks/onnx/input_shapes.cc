@@ -50,7 +50,7 @@ class InputShapes {
       throw OnnxError(What(input) +
                       ": of double, and topdnn computes in f32; export the model in float");
     }
-    if (!input.is_float) throw OnnxError(What(input) + ": not of float");
+    if (!input.is_float) throw OnnxError(What(input) + ": not of float; export it as float");
   }
 
   std::optional<Shape> Given(std::size_t i) const {
@@ -63,8 +63,8 @@ class InputShapes {
     return i == 0 ? options_.input : std::nullopt;
   }
 
-  // An open extent with a name is the same in all inputs. The first one is left out: it is the
-  // batch.
+  // An open extent with a name is the same in all inputs. The first extent of an input is left out:
+  // it is the batch.
   void NoteSymbols(const ModelInput& input, const Shape& given) {
     if (static_cast<int>(input.symbols.size()) != given.rank()) return;
     for (std::size_t d = 1; d < input.symbols.size(); ++d) {
@@ -149,8 +149,9 @@ class InputShapes {
   void CheckMemory(const ModelInput& input, const Shape& shape) const {
     const auto elements = static_cast<std::size_t>(shape.elements());
     if (options_.memory_limit == 0 || elements <= options_.memory_limit / sizeof(float)) return;
-    throw OnnxError(fmt::format("{} of {} does not fit the memory that may be used", What(input),
-                                shape.ToString()));
+    throw OnnxError(
+        fmt::format("{} of {} does not fit the memory that may be used; give a smaller shape",
+                    What(input), shape.ToString()));
   }
 
   // "give its shape by --input-shape x=1x3xHxW": what the file fixes, and letters for the rest.

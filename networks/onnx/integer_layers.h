@@ -27,8 +27,8 @@ ImportedValue AddBinaryOf(NodeImport& node, std::string_view function, const Imp
                           const IntegerOperand& operand);
 
 // The integers of a type, kOnnxUint8 or kOnnxInt8, for real numbers: the nearest integer to real /
-// scale, a tie to the even one, plus the zero point, limited to the type's range. Without a scale
-// it is 1. Throws UnsupportedNode for another type.
+// scale, a tie to the even one, plus the zero point, limited to the type's range. An absent scale
+// is 1. Throws UnsupportedNode for another type.
 ImportedValue AddIntegers(NodeImport& node, const ImportedValue& reals,
                           const std::optional<IntegerOperand>& scale,
                           const std::optional<IntegerOperand>& zero_point, std::int64_t type);

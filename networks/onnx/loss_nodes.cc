@@ -71,7 +71,8 @@ Labels ConstantLabels(NodeImport& node, const Shape& scores) {
   return result;
 }
 
-// A label is compared with the number of each class. No label equals the number of an ignored one.
+// Each label is compared with the numbers of the classes. The ignored class gets the number -0.5,
+// which no label equals.
 Labels ComputedLabels(NodeImport& node, const Shape& scores) {
   ImportedValue labels = node.AnySourceAt(1);
   if (labels.type != kOnnxInt32 && labels.type != kOnnxInt64) {

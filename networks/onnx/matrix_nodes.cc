@@ -70,7 +70,7 @@ ImportedValue AddScaledMatrix(NodeImport& node, const ImportedValue& sum, const 
   return AddBinary(node, "add", sum, MakeTensor(bias.shape, DataType::kF32, std::move(values)));
 }
 
-// The product of a matrix, whose rows may be an image each, by constant weights.
+// The product of a matrix by constant weights. Each row of the matrix may be an image.
 ImportedValue AddInnerProduct(NodeImport& node, ImportedValue source, const InnerProduct& product) {
   const Shape& shape = product.weights.shape;
   if (shape.rank() != 2 || source.shape.rank() != 2) {

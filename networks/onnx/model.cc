@@ -185,7 +185,8 @@ std::int64_t OpsetOf(const onnx::ModelProto& proto) {
 }
 
 onnx::ModelProto ParseProto(std::string_view bytes, std::size_t memory_limit) {
-  if (bytes.size() > INT_MAX) throw OnnxError("larger than 2 GiB, the limit of protobuf");
+  if (bytes.size() > INT_MAX)
+    throw OnnxError("larger than 2 GiB, the limit of protobuf; save its weights in other files");
   const std::size_t size = ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor());
   if (memory_limit != 0 && size > memory_limit) {
     throw OnnxError(fmt::format("may take {} MiB to read, but {} MiB may be used; free memory",

@@ -63,8 +63,8 @@ class NodeExport {
 
  private:
   std::string NewName(const std::string& requested);
-  // Adds `real` as integers of the scales, by first index, with a DequantizeLinear. Returns the
-  // name of its result.
+  // Adds `real` as integers, with a DequantizeLinear, and returns the name of its result. `scales`:
+  // one for each first index, or one for all.
   std::string AddDequantized(std::string_view name, DataType type, const Tensor& real,
                              const std::vector<float>& scales);
 

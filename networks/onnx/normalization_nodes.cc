@@ -48,9 +48,9 @@ void ImportLrn(NodeImport& node) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-// Before opset 13 a softmax runs over all dimensions from its axis on; since opset 13 it runs along
-// the axis. Both are the rows of a matrix when all dimensions after the axis are 1; otherwise the
-// axis becomes the last one, and then the axis again.
+// Before opset 13 a softmax runs over all dimensions from its axis on: the rows of a matrix. Since
+// opset 13 it runs along the axis. If the dimensions after the axis have more than one element, a
+// transposition makes the axis the last dimension, and another one moves it back.
 void ImportSoftmax(NodeImport& node) {
   ImportedValue source = node.SourceAt(0);
   const Shape shape = source.shape;

@@ -1,5 +1,5 @@
 // Estimates, before parsing, how much memory protobuf needs to parse a message. An empty message
-// has two bytes in a file and hundreds in memory, so a small file could ask for a hundred times its
+// has two bytes in a file and hundreds in memory, so a small file could need a hundred times its
 // size.
 
 #ifndef TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_

@@ -134,8 +134,8 @@ IntegerOperand OperandAt(const NodeImport& node, std::size_t input, const Shape&
   return value;
 }
 
-// The quantization as layers on whole numbers in f32. Values with the quantization's own layers are
-// read by DequantizeLinear alone.
+// If only DequantizeLinear reads the result, the layer is a QuantizeOp. If only integer layers read
+// it, the integers are kept as real numbers. Otherwise they are whole numbers in f32.
 void ImportQuantize(NodeImport& node) {
   if (IsSymmetric(node) && node.IsReadOnlyBy({"DequantizeLinear"})) {
     ImportStep(node, QuantizeOp::Step::kQuantize);

@@ -1,5 +1,5 @@
-// Identity, and operations that only change a shape: of a value, which then has a pending reshape,
-// or of a constant.
+// Identity, Shape, Transpose, and operations that only change a shape: of a value, which then has a
+// pending reshape, or of a constant.
 
 #include <fmt/format.h>
 
@@ -90,10 +90,10 @@ void ImportIdentity(NodeImport& node) {
   }
 }
 
-// Exporters write the batch of the file into the shapes of its Reshapes. Such a Reshape is followed
-// with another batch if the source differs in its first extent alone, and the result's first extent
-// is the source's: it then reshapes each row by itself. A shape that is computed from the batch
-// stays as it is.
+// Exporters write the batch of the file into the shapes of its Reshapes. For another batch this
+// function changes the result's first extent. The source may differ from the file's only in its
+// first extent, and both first extents must be equal in the file. The Reshape then works on each
+// row by itself. A shape that is computed from the batch stays as it is.
 void FollowBatch(const NodeImport& node, const Shape& from, std::vector<std::int64_t>& extents) {
   const ValueOfFileBatch* source = node.OfFileBatch(0);
   const ValueOfFileBatch* target = node.OfFileBatch(1);

@@ -43,7 +43,7 @@ SliceAxis ClampedAxis(std::int64_t start, std::int64_t end, std::int64_t step,
     const std::int64_t length = clamped(end, 0, extent) - axis.start;
     axis.extent = length <= 0 ? 0 : (length - 1) / step + 1;
   } else {
-    // An end of -1 means the last index; before the first one is less than -extent.
+    // An end of -1 means the last index. An end below -extent is the place before the first index.
     axis.start = clamped(start, -1, extent - 1);
     const std::int64_t last = end < -extent ? -1 : clamped(end, -1, extent - 1);
     const std::int64_t length = axis.start - last;

@@ -50,7 +50,7 @@ void WriteConvTranspose(NodeExport& layer) {
   onnx::NodeProto& node = layer.AddNode("ConvTranspose", inputs);
   SetAxes(node, op.extents().axes);
   SetInt(node, "group", op.extents().groups);
-  std::vector<std::int64_t> beyond;  // the last window
+  std::vector<std::int64_t> beyond;  // elements after the last window
   for (const SpatialAxis& axis : op.extents().axes) {
     beyond.push_back(axis.extent + axis.pad_after - axis.Start(axis.outputs() - 1) - axis.reach());
   }

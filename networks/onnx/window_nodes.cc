@@ -1,4 +1,4 @@
-// The poolings, and the Pad before them and before convolutions.
+// The poolings and Pad.
 
 #include <fmt/format.h>
 
@@ -55,7 +55,7 @@ void JoinPad(const NodeImport& node, const PaddedImage& image, std::vector<Spati
   if (counted) algorithm = PoolAlgorithm::kAverageOfPadding;
 }
 
-// A pooling of images whose windows have no gaps.
+// A pooling of images, without dilation.
 ValueId AddPool(NodeImport& node, ValueId image, PoolAlgorithm algorithm,
                 const std::vector<SpatialAxis>& axes, bool ceil_mode) {
   const Shape& shape = node.ShapeOf(image);
@@ -164,7 +164,7 @@ void ImportGlobalMaxPool(NodeImport& node) { ImportGlobalPool(node, PoolAlgorith
 
 void ImportGlobalAveragePool(NodeImport& node) { ImportGlobalPool(node, PoolAlgorithm::kAverage); }
 
-// The pads of all dimensions, all starts, then all ends. Since opset 18 a node may name the axes
+// The pads of all dimensions: all starts, then all ends. Since opset 18 a node may name the axes
 // that its pads are for.
 std::vector<std::int64_t> PadsOf(const NodeImport& node, int rank) {
   const auto pads = node.opset() >= 11 ? IntsOf(node.ConstantAt(1)) : node.node().Ints("pads", {});
@@ -197,7 +197,8 @@ void PadByLayer(NodeImport& node, const ImportedValue& value, const std::vector<
   node.Produce(AddSlice(node, value, std::move(axes), border, static_cast<float>(fill)));
 }
 
-// Padding of an image becomes part of the convolutions and poolings that read it.
+// Padding of an image becomes part of the convolutions and poolings if nothing else reads it. Any
+// other padding is a layer.
 void ImportPad(NodeImport& node) {
   static const std::map<std::string, SliceBorder> borders = {{"constant", SliceBorder::kFill},
                                                              {"edge", SliceBorder::kEdge},

@@ -49,7 +49,7 @@ TEST(AllreduceModel, FindsTheAlgorithmOfThePoints) {
 }
 
 TEST(AllreduceModel, HasNoNegativeParameters) {
-  // Faster than in proportion to the bytes: the best line has a negative latency.
+  // The time grows faster than the bytes, so the best line has a negative latency.
   const std::vector<AllreducePoint> convex = {{2, 1000, 1e-6}, {2, 2000, 4e-6}};
   for (const AllreduceModel& model : FitAllreduce(convex)) {
     EXPECT_EQ(model.latency, 0);

@@ -89,9 +89,8 @@ const Vector kVectors[] = {
     {"--conv --mb=4 --dir=FWD_D --cfg=f32 "
      "ic3ih227iw227_oc96oh55ow55_kh11kw11_sh4sw4ph0pw0_n\"a:1\"",
      "conv/n4c3h227w227k96r11s11u4v4p0q0 forward type=f32 mode=train"},
-    // 31 rows, 3 + 2 * 2: (60 - 3 + 2) / 2 + 1 = 30, one less than given: 60 + 3 - 60 - 1 = 2
-    // below.
-    // 4 columns: 60 + 4 - 60 - 1 = 3 at the right.
+    // A kernel of 3 x 4. One row of padding below would give (60 - 3 + 2) / 2 + 1 = 30 rows, one
+    // less than given, so there are 30 * 2 + 3 - 60 - 1 = 2. At the right: 30 * 2 + 4 - 60 - 1 = 3.
     {"--pool mb4ic23_ih60iw60_oh31ow31_kh3kw4_sh2sw2_ph1pw1",
      "pool/maxn4c23h60w60r3s4u2v2p1q1P2Q3 forward type=f32 mode=train src=abcd dst=abcd"},
     // No padding is given: ((32 - 1) * 1 - 32 + 3) / 2 = 1
@@ -289,15 +288,15 @@ TEST(BenchdnnTest, BadInputIsOneLineWithItsPlace) {
   std::string often;
   for (int i = 0; i < 1000; ++i) often += "--batch=empty ";
   EXPECT_THAT(message(often, "d/x"), HasSubstr("more than 1000 files"));
-  // 30^3 problems, and lists whose product overflows.
+  // 30^3 problems.
   std::string list = "0";
   for (int i = 1; i < 30; ++i) list += ",0";
   const std::string lists = fmt::format("--eltwise --alpha={0} --beta={0} --mb={0} ", list);
   EXPECT_THAT(message(lists + "2x2"), HasSubstr("more than 10000 problems; shorten the lists"));
 }
 
-// Every row of the real logs, and of topdnn's own, that topdnn measures: its line reads back as the
-// same problem.
+// The line of every row that topdnn measures, in the real logs and in topdnn's own, reads back as
+// the same problem.
 TEST(BenchdnnTest, RowsOfLogsReadBackFromTheirLines) {
   std::size_t lines = 0;
   for (const auto& log :
@@ -344,7 +343,7 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
         const auto& again = std::get<TracedProblem>(read);
         EXPECT_EQ(again.execution.pass, pass) << line.text;
         EXPECT_EQ(again.execution.type, type) << line.text;
-        // (a log does not say which for operations without passes, and a pooling over any axes is
+        // (a log has no mode for operations without passes, and a pooling over any axes is
         // inference)
         EXPECT_TRUE(again.execution.training || type == DataType::kU8 ||
                     counted.op->kind() == "pool_nd")
@@ -376,7 +375,7 @@ TEST(BenchdnnTest, ProblemsReadBackFromTheirLines) {
   EXPECT_GT(without["sgd"], 0);
 }
 
-// Each reduction that both have is written under its own name.
+// Each reduction that topdnn and oneDNN have is written under oneDNN's name.
 TEST(BenchdnnTest, ReductionsReadBackFromTheirLines) {
   for (const ReduceAlgorithm algorithm :
        {ReduceAlgorithm::kSum, ReduceAlgorithm::kMean, ReduceAlgorithm::kMax, ReduceAlgorithm::kMin,

@@ -283,7 +283,7 @@ TEST(ValidateTest, EveryCaseHasAVerdict) {
   EXPECT_GT(probes, 50);
 }
 
-// On a busy machine no case may be finished after a second; then the interrupt comes later.
+// A busy machine may finish no case in a second; then the interrupt comes later.
 TEST(ValidateTest, AnInterruptKeepsTheFinishedCases) {
   const TestFolder folder;
   const std::string path = folder.path() / "out.json";

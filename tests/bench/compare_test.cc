@@ -363,7 +363,7 @@ TEST_F(CompareTest, RunsBothCommandsAgain) {
   EXPECT_EQ(outcome.exit_status, kExitGood) << outcome.output;
   const nlohmann::json result = ReadJson(Path("c.json"));
   EXPECT_EQ(result["rows"].size(), before["stages"].size());
-  // Other processes than the recorded one.
+  // The times are those of new runs, not of the recorded one.
   EXPECT_NE(result["step"]["a"], before["step"]["seconds"]["median"]);
   EXPECT_EQ(ReadJson(profile), before);
   const Outcome failed = RunProgram(

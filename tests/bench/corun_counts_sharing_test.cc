@@ -137,7 +137,7 @@ TEST(CorunTopdownTest, EachNetworkHasItAloneAndBesideTheOthers) {
     }
     EXPECT_GT(with, 0u);
   }
-  // Counted once: another process has other alignments.
+  // Equal workloads are counted once, because another process has other alignments.
   EXPECT_EQ(group.members[0].iteration.counts.events, group.members[1].iteration.counts.events);
   const std::string text = CorunTable(group, 100, Style{});
   EXPECT_THAT(text, AllOf(HasSubstr("Top-Down, alone > beside the others"),

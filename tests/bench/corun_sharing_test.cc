@@ -143,7 +143,7 @@ class RunningGroup {
   pid_t process_ = 0;
 };
 
-// On a busy machine a short window may contain no complete iteration, so there may be none.
+// On a busy machine a short window may contain no complete iteration. Then there is no slowdown.
 void ExpectSlowdown(const nlohmann::json& row) {
   const auto& slowdown = row.at("slowdown");
   const auto& interval = row.at("ci95");
@@ -427,7 +427,7 @@ TEST(RefusedCorunTest, MoreWorkloadsThanCpus) {
   ExpectRefused({{"corun", "--workload", "lenet5 infer threads " + CpusPlusOne()}, "need more"});
 }
 
-// Only the member itself finds out; its line says which it is.
+// Only the member's process finds this error. The line names the workload.
 TEST(RefusedCorunTest, WhatTheMemberRefuses) {
   ExpectRefused({{"corun", "--workload", "/no/such.onnx infer"},
                  "workload '/no/such.onnx infer': /no/such.onnx"});

@@ -107,8 +107,8 @@ TEST(CoschedSpeedTest, WithOneSpeedThereIsNoEstimateInTheTable) {
   EXPECT_THAT(CoschedText(result, 8, {}), AllOf(HasSubstr("  speed  "), Not(HasSubstr("~equal"))));
 }
 
-// The machine is as fast as in the model before the run, and a third of it afterwards: the mean is
-// 2/3.
+// Before the run, the machine is as fast as in the model, and afterwards a third as fast. The mean
+// speed is 2/3.
 TEST(CoschedSpeedTest, AChangeDuringTheRunIsMarked) {
   CoschedResult result = Result();
   result.policies.push_back(RunOf(13));

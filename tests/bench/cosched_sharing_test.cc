@@ -73,7 +73,7 @@ class Case {
   }
 
   std::string Path(const std::string& name) const { return folder_.path() / name; }
-  // All processes are those of the trace's jobs.
+  // Without the speed check, only the trace's jobs run.
   std::vector<std::string> Arguments(const std::string& policy,
                                      const std::vector<std::string>& more = {}) const {
     std::vector<std::string> arguments = CheckedArguments(policy, more);

@@ -106,7 +106,7 @@ TEST_P(ExactOnKernel, GivesTheNativeResultBitForBit) {
   EXPECT_LE(counts.threads, threads);
   EXPECT_GT(counts.flops(), 0U);
   EXPECT_EQ(native->Results(), translated->Results());
-  // A second count, of code that is already translated: the same FLOPs.
+  // Later counts, of code that is already translated, give equal FLOPs.
   translated->Run();
   const std::uint64_t flops = ExactCounter::Count(region).flops();
   EXPECT_EQ(ExactCounter::Count(region).flops(), flops);

@@ -132,7 +132,7 @@ TEST(MissingLibraryTest, OneLineSaysWhatToBuild) {
 }
 
 struct Limit {
-  std::string shell;  // that sets it
+  std::string shell;  // the shell command that sets the limit
   std::string command;
   int status = 0;
   std::string message;

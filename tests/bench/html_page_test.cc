@@ -47,7 +47,7 @@ TEST(HtmlPageTest, AHashIsWrittenAsThePolicyNeedsIt) {
             "'sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0='");
 }
 
-// With coreutils and python3 as the other implementation of SHA-256 and base 64.
+// python3 is the other implementation of SHA-256 and base 64.
 TEST(HtmlPageTest, ThePolicyHasTheHashesOfTheScriptAndTheStyle) {
   const TestFolder folder;
   const std::string page = PageOf(SampleProfile());

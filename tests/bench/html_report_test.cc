@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kNoBrowser = 77;  // exit status of browse_page.py
 
-// Writes the page of the results, and makes this check of browse_page.py.
+// Writes the page of the results, and runs this check of browse_page.py on it.
 void Browse(const std::string& check, const std::vector<nlohmann::ordered_json>& results) {
   const TestFolder folder;
   const std::string page = folder.path() / "page.html";
@@ -61,8 +61,8 @@ TEST(HtmlPageInABrowser, DrawsATrace) { Browse("figures", {SampleTrace()}); }
 
 TEST(HtmlPageInABrowser, DrawsACorun) { Browse("figures", {SampleCorun()}); }
 
-// A simulation with nominal times runs no job. One job of it is then said to have failed, and one
-// policy to have a measured speed of the machine.
+// A simulation with nominal times runs no job. The test then marks one job as failed, and gives one
+// policy a measured speed of the machine.
 TEST(HtmlPageInABrowser, DrawsACosched) {
   const TestFolder folder;
   const std::string file = folder.path() / "cosched.json";

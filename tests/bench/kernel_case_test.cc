@@ -89,7 +89,7 @@ TEST(KernelCaseTest, SettledLayoutsAreKeptOrRefused) {
   EXPECT_EQ(made->kernel().Find(Arg::kSrc)->desc.layout.tag(), "acdb");
   EXPECT_EQ(made->kernel().Find(Arg::kDst)->desc.layout.tag(), "aBcd8b");
   EXPECT_TRUE(made->Check(problem).agrees);
-  // OpenBLAS computes row-major images only, and says so in its own way or by the layout it takes.
+  // OpenBLAS computes row-major images only. The refusal is that of its kernel or of the layout.
   const auto refused = KernelCase::Make("openblas", request, problem);
   ASSERT_TRUE(std::holds_alternative<Refusal>(refused));
   EXPECT_FALSE(std::get<Refusal>(refused).reason.empty());

@@ -78,7 +78,7 @@ TEST(KernelTimingTest, CountsFollowTheTimedRuns) {
   CountingSource read(false);
   timing.sources = {&read};
   const MeasuredKernel again = MeasuredRelu(timing);
-  // One count for each reading after another, without the cost of a reading, which is the same.
+  // Two readings differ by 1. The cost of a reading, which is subtracted, is also 1.
   EXPECT_EQ(again.record.events.at("regions"), 0);
   EXPECT_EQ(again.samples.stages.at(0).counts.size(), 7u);
   EXPECT_EQ(read.regions_, 0u);

@@ -1,4 +1,4 @@
-// Profiles as JSON with known times, for tests of what reads results again.
+// Profiles as JSON with known times, for tests of the code that reads results.
 
 #ifndef TOPDNN_TESTS_BENCH_PROFILE_JSON_H_
 #define TOPDNN_TESTS_BENCH_PROFILE_JSON_H_
@@ -10,8 +10,8 @@ namespace topdnn {
 
 struct KnownProfile {
   unsigned seed = 1;         // of the iterations' noise, 1 %
-  std::string slow_stage{};  // the name of a stage whose times are multiplied by
-  double slowdown = 1;       // this
+  std::string slow_stage{};  // the stage whose times are multiplied by `slowdown`
+  double slowdown = 1;       // the factor of the slow stage
   double all = 1;            // all times are multiplied by this
   int stages = 16;           // conv1, conv2, ..., from 0.1 ms to 1 ms
   std::string status = "OK";

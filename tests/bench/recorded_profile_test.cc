@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// The printed and written output, without the command lines.
+// The written JSON without the command line.
 std::string WithoutCommand(nlohmann::json json) {
   json.erase("command");
   return json.dump(1);

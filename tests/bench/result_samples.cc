@@ -283,7 +283,7 @@ Json SampleComparison() {
   return comparison;
 }
 
-// Half and a third as fast as n1, and as far from their ceilings, or a quarter nearer to them.
+// n2 and n3 take 2 and 3 times as long as n1. n2 is as far from its ceilings as n1. n3 is nearer.
 Json SampleMachines() {
   Json machines = {{"schema", 1}, {"fleet", "x"}, {"cases", 2}, {"finished", 1}};
   machines["machines"] = {{{"name", "n1"}}, {{"name", "n2"}}, {{"name", "n3"}}};

@@ -60,7 +60,7 @@ TEST(ScalePrediction, IsComparedWithTheMeasuredSteps) {
   EXPECT_EQ(bounded.steps[1].efficiency_bound, 0.08);
   EXPECT_FALSE(bounded.steps[1].measured || bounded.steps[1].error);
   EXPECT_FALSE(bounded.steps[2].step_bound);
-  // Without another group, they are all there is, and no error is known.
+  // Without a larger group on its own CPUs, the error of the prediction is not known.
   const ScalePrediction alone = PredictScaling({one, shared}, Wire::kF32);
   EXPECT_FALSE(alone.on_own_cpus);
   EXPECT_EQ(alone.steps[1].step_bound, 100);

@@ -73,8 +73,8 @@ TEST(Buckets, FindGradientsThatAreNotFinite) {
   }
 }
 
-// A rank of two, with a clock that only its own calls advance: to begin a sum takes 2 s, to ask for
-// progress 1 s, and a sum is finished 25 s after it began. The other rank adds 3 to each element.
+// A rank of two, with a clock that only its own calls advance. Beginning a sum takes 2 s, and the
+// sum is finished 25 s later. Asking for progress takes 1 s. The other rank adds 3 to each element.
 class TimedRank final : public Transport {
  public:
   TimedRank() { group_ = 2; }
@@ -380,7 +380,7 @@ TEST(ScaleFigures, AreMeansOverRanksAndMediansOverSteps) {
   EXPECT_EQ(figures.rank[1].compute, 5);
   EXPECT_THAT(*figures.rank[0].slowest, DoubleNear(1.0 / 3, 1e-12));
   EXPECT_THAT(*figures.rank[1].slowest, DoubleNear(2.0 / 3, 1e-12));
-  EXPECT_EQ(figures.rank[1].excess, 0.25);  // 5 of the median of 3 and 5
+  EXPECT_EQ(figures.rank[1].excess, 0.25);  // 5 / 4 - 1; the median of 3 and 5 is 4
   EXPECT_EQ(DisturbanceOf(figures), "");
   GroupFigures disturbed = figures;
   disturbed.rank[1].on_cpu = 0.5;

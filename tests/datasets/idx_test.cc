@@ -64,7 +64,7 @@ TEST_F(IdxTest, EachDefectIsOneLineWithFileOffsetAndFix) {
               HasSubstr("labels: offset 8: label 10 is out of range"));
   EXPECT_THAT(Refusal(kImages, BigEndian(0x801) + BigEndian(1) + "\x01"),
               HasSubstr("labels: offset 4: 1 labels, but 2 images"));
-  // A header that declares more than fits the memory must not cause an allocation.
+  // A header that declares more than fits in memory must not cause an allocation.
   EXPECT_THAT(Refusal(BigEndian(0x803) + BigEndian(0xffffffff) + BigEndian(0xffffffff) +
                           BigEndian(0xffffffff),
                       kLabels),

@@ -1,6 +1,6 @@
-// A libFuzzer target: arbitrary bytes as a batch file for benchdnn. It is refused, or every row
-// becomes a problem or a reason, and a line that reads back as one row. Another exception is a
-// finding, and so is exceeding libFuzzer's limits of memory and time.
+// A libFuzzer target: arbitrary bytes as a batch file for benchdnn. The file is refused, or every
+// row becomes a problem or a reason. If a row has a line, the line reads back as one row. Another
+// exception is a finding, and so is exceeding libFuzzer's limits of memory and time.
 
 #include <algorithm>
 #include <cstddef>

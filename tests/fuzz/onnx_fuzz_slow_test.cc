@@ -15,7 +15,7 @@ namespace topdnn {
 namespace {
 
 // Long enough to execute each exported network and some thousands of mutants of it. Long runs,
-// which search for new findings, are for people.
+// which search for new findings, are started by hand.
 constexpr const char* kSecondsOnnx = "15";
 
 TEST(OnnxFuzzTest, FindsNothingFromExportedNetworks) {

@@ -52,8 +52,8 @@ TEST_F(AntagonistTest, SleepsUntilItMayTakeAndAfterwards) {
   EXPECT_EQ(antagonist.bytes(), after);
 }
 
-// A busy machine may only lower the rate. Bytes beyond it are those of one chunk of 64 KiB, of the
-// time that the calls take, and of arrears.
+// A busy machine can only lower the rate. The limit leaves room for the chunk of 64 KiB that is
+// being read, and for 16 late chunks.
 TEST_F(AntagonistTest, TakesNoMoreThanItsShare) {
   Antagonist antagonist(*probe_, std::vector<int>{cpu_}, kBytes);
   constexpr double kRate = 100e6;

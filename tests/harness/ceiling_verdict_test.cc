@@ -29,7 +29,7 @@ Ceiling Marked(double value, Status status) {
 
 TEST(SummarizeWindows, ValueIsNearTheBestAndSpreadIsTheDifferenceToTheMedian) {
   Ceiling rate = Made(0);
-  // Eleven windows: the quantiles are windows 1, 5 and 9 in sorted order.
+  // Eleven windows: the quantiles are windows 1, 5 and 9 (from 0) in sorted order.
   SummarizeWindows({100, 98, 97, 96, 95, 90, 80, 70, 60, 50, 40},
                    {1, 0.98, 0.9, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5, 0.4}, rate);
   EXPECT_EQ(rate.value, 98);

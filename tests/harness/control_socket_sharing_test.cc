@@ -281,7 +281,7 @@ TEST_F(ControlSocketTest, ServesSixteenOfAHundredConnections) {
   for (int i = 0; i < 100; ++i) {
     clients.push_back(std::make_unique<Client>(path_));
     ASSERT_TRUE(clients.back()->connected());
-    // Of a refused client, the first packet that arrives is the refusal.
+    // The first packet that a refused client receives is the refusal.
     served += clients.back()->Ask(kStatus).starts_with(R"({"ok":true)") ? 1 : 0;
   }
   EXPECT_EQ(served, 16);

@@ -1,5 +1,5 @@
 // Code that changes while a region runs, without a system call on its mapping: the region's result
-// is that of a native run, and the count is complete.
+// is that of a native run, and the count is complete or says that it is not.
 
 #include <gtest/gtest.h>
 
@@ -127,7 +127,8 @@ TEST(ExactChanging, AViewMappedInsideTheRegion) {
   close(file);
 }
 
-// A system call writes `function`, prepared by `send`, to `code`. Returns the function's result.
+// `Send` prepares a function. `Receive` writes it to `code` by a system call, and returns the
+// number of bytes.
 using Send = void (*)(const int* pipe, const Function& function);
 using Receive = long (*)(const int* pipe, std::uint8_t* code);
 
@@ -358,7 +359,7 @@ TEST(ExactChanging, CodeWrittenByAnotherThread) {
       const int before = written;
       const int got = Call(code.code);
       const int after = written;
-      // in a byte, which wraps around
+      // (the written value is one byte, which wraps around)
       const int behind = (got - before) & 255;
       agrees = agrees && (after - before > 200 || behind <= after - before + 1);
     }

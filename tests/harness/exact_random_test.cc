@@ -358,7 +358,8 @@ void RunSeeds(Place place, std::uint64_t from, std::uint64_t to, Totals* totals)
   munmap(code, kCodeSize);
 }
 
-// Runs 200 sequences, then continues for TOPDNN_EXACT_SECONDS, with different seeds each day.
+// Runs 200 sequences, then continues for a quarter of TOPDNN_EXACT_SECONDS, with seeds from the
+// time. There are four such tests.
 void RunFor(Place place, std::uint64_t from) {
   Totals totals;
   RunSeeds(place, from, from + 200, &totals);

@@ -120,7 +120,8 @@ void Mixture(void* result) {
   *static_cast<std::uint64_t*>(result) = sum;
 }
 
-// Only counts of the mixture that depend neither on its result nor on signals.
+// Counts the mixture until `at_least` handlers have run in it. The result is that of the first run,
+// and each handler adds exactly `per_signal` operations to the count.
 void ExpectExactUnder(Storm* storm, long at_least, long per_signal) {
   std::uint64_t expected = 0;
   long handled = 0;

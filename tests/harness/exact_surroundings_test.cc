@@ -140,7 +140,7 @@ int Deeper(int depth, bool throws, std::jmp_buf* place) {
   std::longjmp(*place, 43);
 }
 
-// Exceptions and jumps over translated frames, with native frames of qsort between them.
+// Exceptions and jumps over translated frames, with frames of qsort between them.
 TEST(ExactSurroundings, WaysOutOfManyFrames) {
   int caught = 0;
   int jumped = 0;

@@ -36,7 +36,7 @@ Report ReportWithMemory() {
   return report;
 }
 
-// 1 / (1 - 0.44) = 1.79; without all but the waits at least 0.38 of the time is left: 2.63.
+// 1 / (1 - 0.44) = 1.79. If only the waits are left, they take at least 0.38: 1 / 0.38 = 2.63.
 TEST(ExperimentTableTest, SaysWhatCanBeGained) {
   const std::string text = ExperimentTable(ReportWithMemory(), kWide);
   EXPECT_THAT(text, HasSubstr("38-44"));

@@ -18,7 +18,7 @@ namespace topdnn {
 
 namespace {
 
-// Debian's own: its packages belong to it, and another python3 may come first in PATH.
+// Debian's python3 has the modules of Debian's packages. Another one may come first in PATH.
 constexpr const char* kPython = "/usr/bin/python3 ";
 
 using Json = nlohmann::ordered_json;

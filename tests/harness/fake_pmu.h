@@ -1,5 +1,5 @@
-// A simulated PMU for the perf_event system calls, with a number of counters, of which another user
-// may hold some, refusals by event, and counts that grow with the work that a test does.
+// A simulated PMU for the perf_event system calls. It has a number of counters, of which another
+// user may hold some. It can refuse events, and its counts grow with the work that a test does.
 
 #ifndef TOPDNN_TESTS_HARNESS_FAKE_PMU_H_
 #define TOPDNN_TESTS_HARNESS_FAKE_PMU_H_

@@ -68,7 +68,7 @@ double Slowdown(Chain& chain, Flush flush) {
 // A line from memory takes 50 times as long as one from the first level.
 constexpr double kMinSlowdown = 3;
 
-// qemu-user, for which tests/arm64 sets this variable.
+// True under qemu-user, for which tests/arm64 sets this variable.
 bool IsEmulated() { return std::getenv("QEMU_CPU") != nullptr; }
 
 TEST(FlushTest, AfterwardsTheBytesComeFromMemory) {

@@ -109,7 +109,7 @@ TEST(GroupTest, ARoundHasAWindowForEachMemberAndOneForAll) {
   }
 }
 
-// Logs the setting of its windows, and the milliseconds that it had to wake up.
+// Logs the setting of its windows, and the seconds that it had to wake up.
 class SettingMember : public Member {
  public:
   std::vector<MemberStage> stages() const override { return {{"setting", ""}, {"lead", ""}}; }

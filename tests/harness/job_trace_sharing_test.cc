@@ -88,9 +88,9 @@ std::vector<TraceJob> Generate(int count, std::uint64_t seed, int load = 100) {
       kinds);
 }
 
-// The mean work is 2 s; at load 1 on 4 CPUs a job arrives each 0.5 s. The exponential distribution
-// has the standard deviation of its mean, so the mean of n samples is within 4 / sqrt(n) of it; of
-// its samples, a share of exp(-1) is above the mean.
+// The mean work is 2 s; at load 1 on 4 CPUs a job arrives every 0.5 s on average. The standard
+// deviation of an exponential distribution equals its mean, so 4 standard errors of the mean of n
+// samples are 4 / sqrt(n) of it. A share of exp(-1) of the samples is above the mean.
 TEST(JobTraceTest, ArrivalsAreExponential) {
   constexpr int kJobs = 20000;
   const auto jobs = Generate(kJobs, 11);
@@ -113,8 +113,8 @@ TEST(JobTraceTest, WidthsAreAtMostTheCpus) {
   }
 }
 
-// The same on every platform. The expected trace was computed in Python, with the generator of
-// Nishimura and Matsumoto (mt19937-64.c, 2004) written again.
+// The trace is the same on every platform. The expected one was computed in Python, with a second
+// implementation of the generator of Nishimura and Matsumoto (mt19937-64.c, 2004).
 TEST(JobTraceTest, ASeedGivesAFixedTrace) {
   EXPECT_EQ(TraceText(Generate(4, 42)), kHeader +
                                             "lenet5,infer,256,636,0,1,1,4\n"

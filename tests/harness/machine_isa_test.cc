@@ -14,7 +14,7 @@ namespace {
 
 using Leaves = std::map<std::pair<std::uint32_t, std::uint32_t>, CpuidRegisters>;
 
-// Vendor strings in the order of leaf 0: EBX, EDX, ECX.
+// Leaf 0: EAX, EBX, ECX, EDX. The vendor string is in EBX, EDX, ECX.
 constexpr CpuidRegisters kIntel = {0x20, 0x756E6547, 0x6C65746E, 0x49656E69};
 constexpr CpuidRegisters kAmd = {0x10, 0x68747541, 0x444D4163, 0x69746E65};
 

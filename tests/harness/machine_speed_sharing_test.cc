@@ -42,7 +42,7 @@ TEST(MachineSpeedTest, IsThatOfTheStepsOfAllJobs) {
 }
 
 // A step of 1 s before and of 3 s after: the mean speed is (1 + 1/3) / 2 steps a second, which is a
-// step of 1.5 s. Width 2 is not checked: it has 3/4 of its time, as width 1.
+// step of 1.5 s. Width 2 is not checked: its time becomes 3/4, like that of width 1.
 TEST(MachineSpeedTest, TheModelHasTheMeanSpeed) {
   SpeedModel model;
   model.curves = {Curve("a", {{1, 2}, {2, 1}}, 7), Curve("b", {{1, 6}}, 3)};

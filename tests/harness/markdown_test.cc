@@ -29,7 +29,7 @@ class MarkdownTest : public testing::Test {
     }
   }
 
-  // The HTML, with raw HTML shown as such.
+  // The HTML of the report. Raw HTML in its texts would stay in it.
   static std::string Html(const Report& report) {
     const std::string text = ExportOf("markdown", report);
     ExpectOnlyValidFigures(text);

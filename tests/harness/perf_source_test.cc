@@ -434,7 +434,7 @@ TEST(HybridTest, OnlyAStageThatLeavesItsCoreTypeIsDegraded) {
     PerfSetting setting = SettingOf(pmu, cpu);
     setting.sysfs = sysfs.path();
     setting.on_cpu = on_cpu;
-    // The work of a trial is the work between its readings.
+    // In a trial, only the readings are work (see FakePmu).
     const OpenedPerf perf = OpenPerf({"topdown-l1"}, setting);
     ASSERT_TRUE(perf.source) << perf.availability.reason;
     EXPECT_THAT(perf.notes, testing::Contains(HasSubstr("several types of cores")));

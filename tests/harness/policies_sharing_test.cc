@@ -163,7 +163,8 @@ TEST(PoliciesTest, WidthsAreWithinTheirLimits) {
   }
 }
 
-// Means of the maxima 2 and 1.5: half of them, rounded up, is 1; the minimum 3 is larger.
+// The mean maxima are 2, 5 and 2.5. Half of them, rounded up, is 1, 3 and 2. The minimum 3 of the
+// last is larger.
 TEST(PoliciesTest, DefaultPartWidth) {
   EXPECT_EQ(DefaultPartWidth(std::vector<WidthDemand>{{1, 1, 2}, {1, 1, 2}}), 1);
   EXPECT_EQ(DefaultPartWidth(std::vector<WidthDemand>{{1, 1, 8}, {1, 1, 2}}), 3);

@@ -145,7 +145,7 @@ TEST(RemappedMemoryTest, AFootprintLiesBehindManyAddresses) {
   ReadsAndWrites region{&memory};
   const TouchedPages touched = remapped.Touch(Action::Of(region), {});
   remapped.MapFootprint(0, touched);
-  // What is written to page 32 is read 5 pages later, and by no page that is only read.
+  // Written pages 5 apart are the same memory, and so are pages 11 apart that are only read.
   *memory.Page(32) = 77;
   for (std::size_t k = 32; k < kPages; ++k) EXPECT_EQ(*memory.Page(k) == 77, (k - 32) % 5 == 0);
   *memory.Page(0) = 78;
@@ -159,7 +159,7 @@ TEST(RemappedMemoryTest, AFootprintLiesBehindManyAddresses) {
   EXPECT_NE(*memory.Page(0), 78);
   EXPECT_NE(*memory.Page(32), 77);
   remapped.MapOwn(touched);
-  // The region computed on its own pages; what happened on the footprint is gone.
+  // The region computed on its own pages; what was written to the footprint is gone.
   std::vector<int> expected = Original();
   for (std::size_t k = 0; k < 32; ++k) expected[32 + k] = static_cast<int>(101 + k);
   EXPECT_EQ(memory.FirstBytes(), expected);

@@ -183,7 +183,7 @@ TEST(ReadingsTest, AreAbsentWithoutAMonitor) {
   EXPECT_FALSE(group.Read().total_bytes);
 }
 
-// Process 100 runs since tick 5000.
+// Process 100 started at tick 5000.
 std::optional<std::uint64_t> KnownStart(pid_t process) {
   return process == 100 ? std::optional<std::uint64_t>(5000) : std::nullopt;
 }

@@ -108,10 +108,9 @@ TEST(SimulatorTest, EqualWidthsChangeAtAnArrival) {
   EXPECT_NEAR(schedule.cpu_seconds, 12, kRounding);
 }
 
-// A change costs 0.5 s: the first is late by it. From 1 to 3.5 it does 0.5 s of change, then 2 s at
-// width 2; the second ends at 3, and the first gets 4 CPUs, with another change: 0.5 s of the first
-// change are over at 1.5, 1.5 s at width 2 leave 1 s, the change ends at 3.5, and 1 s at width 4
-// takes 0.25 s.
+// A change costs 0.5 s. At 1 the first job has 4 s of work left. It changes to width 2 until 1.5,
+// and does 3 s of work until 3, when the second job ends. It changes to width 4 until 3.5, and does
+// the last 1 s of work in 0.25 s.
 TEST(SimulatorTest, AChangeOfWidthCosts) {
   SpeedModel model = PerfectModel();
   model.curves[0].change_seconds = 0.5;

@@ -42,7 +42,7 @@ TEST(SummaryTest, ThinningKeepsTheOrderAndEvenDistances) {
   EXPECT_THAT(ThinnedEvenly(samples, 4), ElementsAre(0, 2, 5, 7));
 }
 
-// Drawn from a normal distribution with a known spread beside the known errors.
+// The ratios have a known normal spread in addition to their known errors.
 TEST(EmpiricalNullTest, FindsTheSpreadOfUnchangedStages) {
   std::mt19937 random(1);
   constexpr double kCommon = 0.1;

@@ -98,7 +98,7 @@ TEST(TimeDifferencesTest, RunsOfOneProgramSeldomDiffer) {
   constexpr int kTrials = 60;
   EXPECT_LE(Repeat(kTrials, 1, 1).pairs_with_alarms, kTrials / 20);
   EXPECT_LE(Repeat(kTrials, 4, 1).pairs_with_alarms, kTrials / 20);
-  // Pages that matter more, iterations that matter less.
+  // Runs and pages that differ more.
   EXPECT_LE(Repeat(kTrials, 1, 1, {.run = 0.1, .stage = 0.05}).pairs_with_alarms, kTrials / 20);
 }
 

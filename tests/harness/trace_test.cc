@@ -125,7 +125,7 @@ TEST(TraceTest, ArgumentsHaveTheRecordWithoutAbsentValues) {
   EXPECT_FALSE(conv.at("topdown").contains("Core_Bound"));
   EXPECT_FALSE(conv.contains("reason"));
   EXPECT_FALSE(conv.contains("topdown_bounds"));
-  EXPECT_FALSE(events.at(0).at("args").contains("pass"));  // of the step: an empty text
+  EXPECT_FALSE(events.at(0).at("args").contains("pass"));  // the step's pass is an empty text
   const Json& hostile = events.at(2).at("args");
   EXPECT_EQ(hostile.at("status"), "DEGRADED");
   EXPECT_THAT(hostile.at("reason").get<std::string>(), HasSubstr("<b></script>"));

@@ -1,6 +1,7 @@
-// Adding is one place: tests/outside/, copied to a folder outside the source tree, adds a kernel, a
-// backend, a network, an ONNX operation, a CPU's Top-Down table, a counter source, a report, an
-// experiment, a command and a data set. The program that is built there offers each of them.
+// Each addition needs only one file. tests/outside/, copied to a folder outside the source tree,
+// adds a kernel, a backend, a network, an ONNX operation, a CPU's Top-Down table, a counter source,
+// a report, an experiment, a command and a data set. The program that is built there offers each of
+// them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The topdnn commands in README.md and docs/ work: each one runs with the program just built and
 // must succeed. The commands of a page share a folder, and a CPU, except those that need several.
-// A command that an earlier page has, too, runs only once, unless other commands of the page need
-// its files.
+// A command of an earlier page does not run again, unless other commands of the page need its
+// files.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ std::string Replaced(std::string text, std::string_view from, const std::string&
 }
 
 // The command with the paths of this build and of the sources. It measures for a shorter time, and
-// less: readers want small intervals, and the test wants to know that it works.
+// less, because the test checks only that it succeeds.
 std::string AsTried(std::string command) {
   command = Replaced(command, " --seconds 1 ", " --seconds 0.2 ");
   command = Replaced(command, " --seconds 2 ", " --seconds 0.2 ");

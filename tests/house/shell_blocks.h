@@ -20,9 +20,9 @@ std::string TestNameOf(const std::string& document);
 // start of a word), blank lines and surrounding spaces are removed.
 std::vector<std::string> ShellCommands(std::string_view markdown);
 
-// The commands of a page that have to run to try all of them, if those in `tried` have already run
-// with another page: those that are not among them, and those that share a file (NAME.EXTENSION)
-// with another command of the page, which reads or writes it.
+// The commands of a page that still have to run, if those in `tried` have already run with another
+// page: the commands that are not in `tried`, and those that share a file (NAME.EXTENSION) with
+// another command of the page.
 std::vector<std::string> CommandsToTry(const std::vector<std::string>& page,
                                        const std::set<std::string>& tried);
 

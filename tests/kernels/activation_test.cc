@@ -21,7 +21,7 @@ TEST(ReluOpTest, WorkAndOperands) {
   EXPECT_EQ(op.WorkOf(Pass::kBackwardData, DataType::kBF16).bytes, 120 * 2 * 3);
   EXPECT_FALSE(op.Has({Pass::kBackwardWeights}));
   EXPECT_TRUE(op.RunsInPlace(Pass::kForward));
-  // A convolution cannot fuse every bounded ReLU, so both have different kinds.
+  // A convolution cannot fuse every bounded ReLU, so a bounded ReLU has another kind.
   EXPECT_NE(ReluOp(Shape{2}, 6.0F).kind(), op.kind());
 }
 

@@ -1,4 +1,4 @@
-// oneDNN's convolution in layouts, types and algorithms other than f32 in its own layouts.
+// oneDNN's convolution with layouts, types and algorithms that are not the default.
 
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ TEST(ConvTransposeReferenceTest, KnownValues) {
   run.Set(Arg::kSrc, {1, 2, 3});
   run.Set(Arg::kWeights, {100, 10, 1});
   run.Run();
-  // 100 10 1 from position -1, twice that from position 1, and thrice from 3.
+  // 100 10 1 from position -1, 2 times that from position 1, and 3 times that from position 3.
   EXPECT_EQ(run.Get(Arg::kDst), (std::vector<double>{10, 201, 20, 302, 30, 3}));
 }
 

@@ -171,7 +171,7 @@ TEST(DropoutBackendsTest, AgreeWithTheReference) {
         }
       }
     }
-    // All elements except those of 3 channels in blocks of 16.
+    // All cases except those of 3 channels in blocks of 16.
     const int types = std::string(backend) == "eigen" ? 1 : 2;
     EXPECT_EQ(agreed, types * (6 * 3 * 3 - 3)) << backend;
   }
@@ -240,7 +240,8 @@ std::ptrdiff_t ThreadsOfProcess() {
   return std::distance(begin(tasks), end(tasks));
 }
 
-// Threads of OpenMP would spin beside Eigen's. Seven are more than any other test starts.
+// OpenMP's threads would spin and take CPU time from Eigen's. No other test starts as many as
+// seven, so OpenMP would have to start new ones here.
 TEST(DropoutTest, OnEigenItStartsNoThreadsOfOpenMp) {
   const auto op = std::make_shared<DropoutOp>(Shape{1 << 18}, 0.5F);
   KernelOrRefusal made = MakeKernel("eigen", RequestFor(op, {Pass::kForward}, 7));

@@ -66,7 +66,7 @@ TEST_P(EigenTest, RandomDepthwiseConvolutionsAgreeWithTheReference) {
 }
 
 // The last vector of an output's gradient also contains the first channels of the next output: here
-// a NaN, which may reach its own channel's weights alone.
+// a NaN, which may only reach the weights of its own channel.
 TEST_P(EigenTest, DepthwiseGradientsDoNotMixOutputs) {
   constexpr std::int64_t kChannels = 3;
   const ConvExtents e{.n = 2, .c = kChannels, .h = 1, .w = 2, .k = kChannels, .groups = kChannels};
@@ -236,7 +236,7 @@ TEST_P(EigenTest, ElementwiseOperationsAgreeWithTheReference) {
   CheckPasses(std::make_shared<BiasOp>(large), 1);
 }
 
-// Checks every order of the dimensions.
+// Concatenations and flattenings in several layouts.
 TEST_P(EigenTest, MovesOfElementsAgreeWithTheReference) {
   Random random(37);
   constexpr const char* kTags[] = {"abcd", "acdb", "cdba", "bcda"};
@@ -268,7 +268,7 @@ TEST_P(EigenTest, RandomReductionsAgreeWithTheReference) {
   std::set<std::string> algorithms;
   for (int i = 0; i < 64; ++i) {
     const Shape image{random.UpTo(4), random.UpTo(20), random.UpTo(9), random.UpTo(9)};
-    // Every choice of axes, in every layout.
+    // Every choice of axes, in each of these layouts.
     std::vector<int> axes;
     for (int d = 0; d < 4; ++d) {
       if (((i / 4) >> d & 1) != 0) axes.push_back(d);
@@ -349,7 +349,8 @@ TEST_P(EigenTest, AdamMovesTheMomentByItsDistance) {
   }
 }
 
-// TensorFlow adds the bias to the finished sum: at 1e8 floats are 8 apart, so that 4 by 4 is lost.
+// TensorFlow adds the bias to the finished sum. At 1e8, floats are 8 apart, so products of 4 that
+// are added to the bias one by one would be lost.
 TEST_P(EigenTest, TheBiasOfADepthwiseConvolutionIsAddedLast) {
   const ConvExtents e{.c = 2, .h = 3, .w = 3, .k = 2, .r = 3, .s = 3, .groups = 2};
   KernelRun run(backend(), Asking(std::make_shared<ConvOp>(e), {Pass::kForward}, 1));

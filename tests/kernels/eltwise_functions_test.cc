@@ -20,7 +20,7 @@
 namespace topdnn {
 namespace {
 
-// The defined part of the range of a function: random numbers of (-1, 1) are moved into it.
+// Moves random numbers of (-1, 1) into the domain of a function.
 std::vector<double> InDomain(std::string_view function, std::vector<double> values) {
   for (double& value : values) {
     if (function == "acosh") value += 2.5;

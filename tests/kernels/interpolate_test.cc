@@ -57,19 +57,19 @@ TEST(InterpolateReferenceTest, KnownValues) {
   EXPECT_EQ(resize("linear3_to5_scale1.6666666_corners", {0, 8, 0}), (Row{0, 4, 8, 4, 0}));
   EXPECT_EQ(resize("linear4_to1_scale0.25_half", {0, 8, 4, 0}), (Row{6}));
   EXPECT_EQ(resize("linear4_to1_scale0.25_pytorch", {0, 8, 4, 0}), (Row{0}));
-  // Indices at 0.5 and 2.5.
+  // Indices at 0.5 and 2.5, and with tfhalf at 1 and 3.
   const Row src = {1, 2, 3, 4};
   EXPECT_EQ(resize("nearest4_to2_scale0.5_half_preferfloor", src), (Row{1, 3}));
   EXPECT_EQ(resize("nearest4_to2_scale0.5_half_preferceil", src), (Row{2, 4}));
   EXPECT_EQ(resize("nearest4_to2_scale0.5_half_floor", src), (Row{1, 3}));
   EXPECT_EQ(resize("nearest4_to2_scale0.5_half_ceil", src), (Row{2, 4}));
   EXPECT_EQ(resize("nearest4_to2_scale0.5_tfhalf_floor", src), (Row{2, 4}));
-  // 3 / 0.6 in f32 is 5, and not just below 5.
+  // 3 / 0.6 is 5 in f32, and slightly less in f64.
   EXPECT_EQ(resize("nearest7_to4_scale0.60000002384_asymmetric_floor", {0, 1, 2, 3, 4, 5, 6}),
             (Row{0, 1, 3, 5}));
   // Keys' weights of a point halfway are a / 8 outside, and 0.5 - a / 8 inside.
   EXPECT_EQ(resize("cubic4_to1_scale0.25_half_a-0.5", {16, 32, 64, 16}), (Row{52}));
-  // Each element spreads over four: by 256 * ((1.5 x - 2.5) x x + 1) near it, and beyond by
+  // At distance x from the 256: 256 * ((1.5 x - 2.5) x x + 1) up to 1, and beyond
   // 256 * (-x x x + 5 x x - 8 x + 4) / 2.
   EXPECT_EQ(resize("cubic4_to16_scale4_asymmetric_a-0.5", {0, 256, 0, 0}),
             (Row{0, 58, 144, 222, 256, 222, 144, 58, 0, -18, -16, -6, 0, 0, 0, 0}));

@@ -1,5 +1,5 @@
 // Checks a backend's kernel against the reference: seeded random operands in the kernel's own types
-// and layouts, guarded memory, one run at the request's width. Every result is compared with the
+// and layouts, guarded memory, two runs at the request's width. Every result is compared with the
 // reference's, which is computed in f64 from the same (already rounded) inputs.
 //
 //   CheckAgainstReference("onednn", RequestFor(op, {Pass::kForward}, 2), seed);

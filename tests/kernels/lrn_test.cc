@@ -19,8 +19,7 @@
 namespace topdnn {
 namespace {
 
-// Sums of |terms| of diff_src, because diff_src subtracts: the direct term and those of the
-// windows.
+// Sums of |terms| for diff_src, which is a difference: the direct term and those of the windows.
 Values Magnitudes(const LrnOp& op, const Values& inputs) {
   const LrnSettings& s = op.settings();
   const auto at = [&](Arg arg, std::int64_t i) {
@@ -111,8 +110,8 @@ TEST(LrnOpTest, WorkCountsChannelsOfWindows) {
   const Work backward = odd.WorkOf(Pass::kBackwardData, DataType::kF32);
   EXPECT_EQ(backward.flops, (3 + 7) * 120);
   EXPECT_EQ(backward.flops_without_padding, 10 * 30 + 7 * 120);
-  // Without a workspace also the squares, their sum, and product and sum for the scale. It reads
-  // src, dst and diff_dst.
+  // Without a workspace, backward also computes the squares, their sum, and a product and a sum for
+  // the scale. It reads src, dst and diff_dst.
   const Work again = odd.WorkIn(Recomputing({Pass::kBackwardData}));
   EXPECT_EQ(again.flops, (3 + 7 + 2 * 3 + 2) * 120);
   EXPECT_EQ(again.flops_without_padding, 10 * 30 + 7 * 120 + 2 * 10 * 30 + 2 * 120);
@@ -218,7 +217,7 @@ TEST(LrnBackendsTest, AlexNetsNormalizationAgrees) {
   }
 }
 
-// Except in TensorFlow's product with a band matrix.
+// This is not so in TensorFlow's product with a band matrix, which is left out here.
 TEST(LrnBackendsTest, NanAndInfinityStayInTheirWindows) {
   for (const char* name : {"reference", "onednn", "openblas", "eigen-rows"}) {
     for (const double bad : {static_cast<double>(NAN), HUGE_VAL}) {

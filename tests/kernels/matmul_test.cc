@@ -29,7 +29,7 @@ TEST(MatMulOpTest, ProblemsAreReadBackAndExtentsAreChecked) {
   }
 }
 
-// The batches of the first are the rows of a table, those of the second its columns.
+// The result has a row for each batch of the first source, and a column for each of the second.
 TEST(MatMulReferenceTest, KnownValues) {
   KernelRun run("reference", RequestFor(ParseProblem("matmul/2x1x1x2_by1x2x2x1"), {}, 1));
   run.Set(IndexedSrc(0), {1, 2, 3, 4});

@@ -38,7 +38,7 @@ TEST(PoolLoopsTest, RandomShapesAgreeWithTheReference) {
   }
 }
 
-// Ties, infinities and NaN: the backward pass shows that the winners are the reference's.
+// Ties, infinities and NaN: the winners in the workspace are the reference's.
 TEST(PoolLoopsTest, WinnersOfSpecialValuesAgreeWithTheReference) {
   Random random(22);
   constexpr double kHard[] = {-HUGE_VAL, HUGE_VAL, NAN, 0, 0, 1, 1, -HUGE_VAL};

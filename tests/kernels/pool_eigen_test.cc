@@ -1,4 +1,4 @@
-// Pooling on the Eigen backends: TensorFlow's way, which saves nothing, and our rows.
+// Pooling on the Eigen backends: TensorFlow's method, which saves nothing, and ours by rows.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST_P(PoolEigenTest, OnlyRowsSaveTheWinners) {
   const KernelRun rows(backend(), AskingByRows(op, {Pass::kForward}, 1));
   EXPECT_NE(rows.kernel()->Find(Arg::kWorkspace), nullptr);
   EXPECT_EQ(rows.kernel()->implementation().find("rows:"), 0U);
-  // Backward reads the workspace that its forward pass has saved, also when nobody asks for rows.
+  // Backward reads the workspace that forward has saved, also if the request does not name rows.
   KernelRequest reader = Asking(op, {Pass::kBackwardData}, 1);
   reader.layouts[Arg::kWorkspace] = rows.DescOf(Arg::kWorkspace).layout;
   EXPECT_NE(KernelRun(backend(), reader).kernel()->Find(Arg::kWorkspace), nullptr);

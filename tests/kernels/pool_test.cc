@@ -188,7 +188,7 @@ TEST(PoolReferenceTest, MaximaAreFoundAgainWithoutAWorkspace) {
   EXPECT_EQ(run.Get(Arg::kDiffSrc), (std::vector<double>{0, 3, 0, 0, 0, 0, 4, 0}));
 }
 
-// oneDNN and the loops need the winners of their forward pass.
+// oneDNN and the loops need the positions of the maxima, which their forward pass saves.
 TEST(PoolBackendsTest, APassThatNeedsAWorkspaceIsRefusedWithoutOne) {
   const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
   for (const char* backend : {"onednn", "openblas"}) {

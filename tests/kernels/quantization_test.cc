@@ -43,8 +43,7 @@ TEST(QuantizationTest, RefusesScalesAndTypesThatDoNotExist) {
   EXPECT_THROW(QuantizedLayerOp(conv, {.scales = {1.0F, 1.0F, -1.0F}}), std::invalid_argument);
 }
 
-// One sum by hand: (200 * 3 + 40 + 10) * 0.25 = 162.5, plus 0.5 * 3 = 164, limited to 120 by the
-// bound, and without it 164.
+// One sum by hand: (200 * 3 + 20 * 2 + 10) * 0.25 + 3 * 0.5 = 164. The bound limits it to 120.
 TEST(QuantizationTest, RequantizesInTheOrderOfItsDefinition) {
   for (const float bound : {0.0F, 120.0F}) {
     const auto conv = std::make_shared<ConvOp>(

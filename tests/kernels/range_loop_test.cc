@@ -5,7 +5,7 @@
 namespace topdnn {
 namespace {
 
-// A loop of 1000 iterations of 4 us has a thousand pieces, and not one that a single thread takes.
+// A loop of 1000 iterations of 4 us has 1000 pieces. A single thread would take all of one piece.
 TEST(RangeLoopTest, HeavyIterationsHaveSmallPieces) {
   EXPECT_EQ(PieceOf(4), 2048);
   EXPECT_EQ(PieceOf(0), 2048);

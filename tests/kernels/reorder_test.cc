@@ -49,7 +49,7 @@ TEST_P(ReorderBackendTest, EveryElementIsMovedToItsPlace) {
     std::memset(run.memory(Arg::kDst).data(), 0xff, run.memory(Arg::kDst).bytes());
     run.SetInputs(RandomInputs(*request.op, request.execution, random()));
     run.Run();
-    // A copy through the element type defines the expected rounding (tensor.h tests it).
+    // A copy through the element type defines the expected rounding (tensor_test.cc tests it).
     Tensor expected(run.DescOf(Arg::kDst));
     FromDouble(run.Get(Arg::kSrc), expected.desc(), expected.data());
     EXPECT_EQ(std::memcmp(run.memory(Arg::kDst).data(), expected.data(), expected.desc().bytes()),

@@ -88,7 +88,7 @@ TEST(DifferenceOfTest, IsTheDefinitionInEveryLayout) {
   }
 }
 
-// Each part of the tensors is seen: an error of one element alone.
+// Changes one element at a time, so that a comparison that skips a part is found.
 TEST(DifferenceOfTest, FindsAnErrorInAnyElement) {
   const Shape shape{3, 18, 2, 2};
   const Tensor b({shape, DataType::kF32, *Layout::Parse("aBcd16b")});

@@ -106,7 +106,7 @@ TEST(RelativeErrorTest, IsOfTheLargestEntry) {
   EXPECT_EQ(Error({0, 1e-300}, {0, 0}), kInfiniteError);
 }
 
-// An error of 1/256 of a small element is within its own rounding; that part of the largest is not.
+// The allowed rounding is 1/256 of each element itself, not of the largest element.
 TEST(RelativeErrorTest, TheRoundingIsOfEachElement) {
   const auto error = [](std::array<double, 2> a, std::array<double, 2> b) {
     return RelativeError(a, b, 0, 0x1p-8);

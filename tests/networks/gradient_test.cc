@@ -89,8 +89,7 @@ TEST_P(GradientTest, ATrainingPlanUpdatesRunningStatistics) {
   const auto plan = MakeBranching(GetParam());
   ASSERT_EQ(plan->statistics().size(), 6u);
   plan->Run();
-  // The source of bn0 is the input. After one step the running mean is 0.1 of its mean, and the
-  // running variance 0.9 + 0.1 of its variance.
+  // The source of bn0 is the input. After one step the running mean is 0.1 of its mean.
   const std::vector<double> input = plan->Read(plan->Find(BufferRole::kInput));
   double sum = 0;
   for (std::int64_t n = 0; n < kGradientBatch; ++n) {

@@ -14,7 +14,7 @@ namespace topdnn {
 namespace {
 
 TEST(BinsOfLeastEntropyTest, AgreesWithValuesWorkedOutByHand) {
-  // Two levels, with kept and merged shares of each candidate.
+  // Each line has the shares of a candidate's kept bins, and those after the merge into two levels.
   // 4 bins: (6, 2, 1)/9 and (4, 4, 1)/9: 6/9 ln(6/4) + 2/9 ln(2/4) = 0.116.
   // 3 bins: (6, 2, 1)/9 and (6, 1.5, 1.5)/9: 2/9 ln(2/1.5) + 1/9 ln(1/1.5) = 0.0189.
   // 2 bins: (6, 3)/9 and (6, 2)/8: 6/9 ln(0.889) + 3/9 ln(1.333) = 0.0174.
@@ -52,7 +52,7 @@ TEST(MagnitudeHistogramTest, CutsARareLargeElement) {
   values.push_back(100);
   MagnitudeHistogram histogram;
   histogram.Add(values);
-  // At a limit of 100, 127 steps would leave three for the standard deviation.
+  // At a limit of 100, one of the 127 steps would be 0.8 standard deviations.
   EXPECT_LT(histogram.Limit(127), 10);
   EXPECT_GT(histogram.Limit(127), 2);
   EXPECT_GE(histogram.Limit(255), histogram.Limit(127));

@@ -87,7 +87,7 @@ TEST_P(TransposedConvolutionTest, TrainsAsOnTheReference) {
                 1e-4)
           << parameter.layer << " " << parameter.spec.name << " of " << axes << " axes";
     }
-    ExpectStagesAgree(*plan);  // computes each stage on values of its own
+    ExpectStagesAgree(*plan);  // compares each stage with the reference on the same inputs
   }
 }
 

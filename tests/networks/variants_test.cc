@@ -14,7 +14,7 @@
 namespace topdnn {
 namespace {
 
-// Requests the variants for every layer of any kind.
+// Requests the variants for every layer and pass.
 PlanRequest AskingFor(const std::string& network, const std::vector<std::string>& variants,
                       bool training) {
   const NetworkOffer& offer = *FindNetwork(network);
@@ -68,7 +68,7 @@ TEST(VariantsTest, ARefusedVariantIsSkipped) {
 TEST(VariantsTest, ABlockedPlanHasNoReordersBetweenConvolutions) {
   const auto plan = MakeSmall("resnet18", AskingFor("resnet18", {"onednn-blocked"}, false));
   EXPECT_GT(StagesBy(*plan, "onednn-blocked"), 0);
-  // Except for the image.
+  // The image may still need reorders.
   const auto reorders =
       std::count_if(plan->stages().begin(), plan->stages().end(),
                     [](const Stage& stage) { return stage.pass == StagePass::kReorder; });
@@ -119,8 +119,8 @@ TEST(VariantsTest, EigensRowsSaveAWorkspace) {
   EXPECT_EQ(count.without, 0);
 }
 
-// The backward pass follows the forward pass: it reads a workspace if there is one, whatever it is
-// asked for.
+// The backward pass follows the forward pass: it reads a workspace if there is one, whichever
+// variant is requested.
 TEST(VariantsTest, ABackwardPassFollowsWhatForwardSaved) {
   for (const Pass asked : {Pass::kForward, Pass::kBackwardData}) {
     PlanRequest request = AskingFor("alexnet", {"eigen-rows"}, true);

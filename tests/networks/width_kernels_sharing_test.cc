@@ -19,12 +19,12 @@
 namespace topdnn {
 namespace {
 
-// One update. A batch normalization of two small images amplifies a difference in rounding by
-// orders of magnitude from step to step, so more steps would compare chaos.
+// The second step shows the first update. A batch normalization of two small images amplifies a
+// difference in rounding by orders of magnitude from step to step, so later steps would not agree.
 constexpr int kSteps = 2;
 constexpr int kPlanThreads = 2;
 
-// The loss of each step; or of inference the sum of the output's absolute values.
+// The loss in training, and the sum of the output's absolute values in inference.
 double ResultOf(const Plan& plan) {
   const bool trains = plan.Has(BufferRole::kLabels);
   double sum = 0;

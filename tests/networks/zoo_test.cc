@@ -68,7 +68,7 @@ TEST(ZooTest, AFullNameIsRegisteredOnce) {
   EXPECT_THROW(NetworkRegistration(*FindNetwork("cnn")), std::logic_error);
 }
 
-// Runs the step and checks that each stage's result has a plausible scale.
+// Runs the step and checks that the result of each forward stage has a plausible scale.
 void ExpectPlausibleActivations(Plan& plan) {
   const ThreadWidth width(plan.threads());
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {

@@ -1,5 +1,5 @@
 // The faults of the plug-in tests/plugin/hostile.c. Its kernel of an image whose width is i + 1 has
-// the fault i, so that one process can try all of them. In C, for both sides.
+// the fault i, so that one process can try all of them. In C, because hostile.c includes it, too.
 
 #ifndef TOPDNN_TESTS_PLUGIN_FAULTS_H_
 #define TOPDNN_TESTS_PLUGIN_FAULTS_H_

@@ -1,5 +1,5 @@
-// Plug-ins (kernels/plugin/topdnn/plugin.h): the examples agree with the reference, and one with
-// faults is a refusal, a FAILED row or one line, never a lost run.
+// Plug-ins (kernels/plugin/topdnn/plugin.h): the examples agree with the reference. A plug-in with
+// faults leads to a refusal, a FAILED row or an error of one line, and never crashes the program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ TEST(PluginTest, AFaultOfAKernelIsNamed) {
   EXPECT_THAT(AnswerTo("hang in create"),
               HasSubstr("FAILED: plug-in hostile: create does not end"));
   EXPECT_THAT(AnswerTo("hang"), HasSubstr("FAILED: plug-in hostile: run does not end"));
-  // Another one would take the full time again.
+  // After two hangs no other kernel is tried, because each may take the full time.
   EXPECT_THAT(Answer("hostile", "flatten/1x1x2x4"), HasSubstr("is not tried again after 2 calls"));
   EXPECT_EQ(std::size(failures) + 5, std::size(kKernelFaults)) << "a fault is not tried";
 }

@@ -7,9 +7,10 @@
 
 namespace topdnn {
 
-// Variables before `mpirun`. Ranks may be more than the CPUs and may be root's. They run on this
-// machine, so TCP, which a container may lack, is not needed. Open MPI 4 reads the OMPI_MCA_
-// variables of the placement, 5 the PRTE_MCA_ ones (PRRTE 3, "Mapping, ranking and binding").
+// Variables before `mpirun`. There may be more ranks than CPUs, and root may start them. They run
+// on this machine, so TCP, which a container may lack, is not needed. For the placement, Open MPI 4
+// reads OMPI_MCA_ variables, and Open MPI 5 reads PRTE_MCA_ ones (PRRTE 3, "Mapping, ranking and
+// binding").
 inline constexpr std::string_view kMpirunVariables =
     "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=^tcp "
     "OMPI_MCA_mpi_yield_when_idle=1 OMP_NUM_THREADS=1 "

@@ -1,5 +1,6 @@
 // A CPU for the program that a test runs. A measuring program with as many threads as CPUs waits
-// long for its threads while another test runs, and disturbs it; on one CPU each they do not.
+// long for its threads while another test runs, and disturbs that test. On separate CPUs, neither
+// happens.
 
 #ifndef TOPDNN_TESTS_PROCESS_RESERVED_CPU_H_
 #define TOPDNN_TESTS_PROCESS_RESERVED_CPU_H_
@@ -8,8 +9,8 @@
 
 namespace topdnn {
 
-// Reserves one of the CPUs that this process may use. Other objects, also in other test processes,
-// reserve others while this one lives; if none is left, this one shares the first.
+// Reserves one of the CPUs that this process may use. While this object exists, other objects, also
+// in other test processes, reserve other CPUs. If no CPU is left, an object shares the first.
 class ReservedCpu {
  public:
   // `folder` has the lock files. Throws std::system_error if they cannot be written.

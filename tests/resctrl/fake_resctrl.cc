@@ -26,7 +26,7 @@ bool IsNumber(const std::string& text, int base, unsigned long& value) {
   return *end == 0;
 }
 
-// The bit's number from a start; `length` if there is none.
+// The first bit of the wanted value, starting at `from`; `length` if there is none.
 int FindBit(std::uint64_t mask, bool wanted, int from, int length) {
   for (int bit = from; bit < length; ++bit) {
     if (((mask >> bit) & 1) == (wanted ? 1u : 0u)) return bit;

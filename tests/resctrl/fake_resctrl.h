@@ -53,7 +53,7 @@ struct FakeState {
   std::map<std::string, std::string> texts;  // instead of the file's content
   std::vector<std::string> writes;           // "PATH: TEXT" in their order
 
-  // A process that starts another one: it is in the same group.
+  // `parent` starts the process `child`, which is in the same group.
   void Fork(int parent, int child);
   // The group of a task; "-" if there is none.
   std::string GroupOf(int task) const;

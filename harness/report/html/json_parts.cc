@@ -46,7 +46,7 @@ Json Rounded(const Json& value) {
   if (value.is_number_float()) {
     const double number = value.get<double>();
     if (!std::isfinite(number)) return nullptr;
-    // Through decimal text, because the page's size counts decimal digits.
+    // Six significant decimal digits: fewer digits make a smaller page.
     return JsonNumber(std::strtod(fmt::format("{:.6g}", number).c_str(), nullptr));
   }
   if (!value.is_structured()) return value;

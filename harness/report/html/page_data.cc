@@ -24,7 +24,7 @@ Json Members(const Json& from, const std::array<const char*, kCount>& keys) {
   return to;
 }
 
-// The ceilings of the run's width. Others are not roofs of this run.
+// The ceilings for the run's number of threads, because others are not roofs of this run.
 Json CeilingsOf(const Json& machine, const Json& threads) {
   Json kept = Json::array();
   for (const Json& ceiling : ObjectsIn(machine, "ceilings")) {
@@ -50,7 +50,7 @@ Json MachineOf(const Json& machine, const Json& threads) {
   return kept;
 }
 
-// The pairs that say what was measured: every plain value beside the keys of a report.
+// The pairs that say what was measured: every plain value except those of kOthers.
 Json SubjectOf(const Json& profile) {
   constexpr std::array kOthers = {"schema", "command", "remainder_seconds", "measuring_seconds",
                                   "partial"};
@@ -81,7 +81,7 @@ Json FedStepOf(const Json& fed) {
   return kept;
 }
 
-// The mean of up to `points` groups of consecutive values; null if one of them is.
+// The means of up to `points` groups of consecutive values. A mean is null if one of its values is.
 Json Thinned(const Json& values, std::size_t points) {
   const std::size_t count = values.size();
   const std::size_t merged = std::max<std::size_t>(1, (count + points - 1) / points);
@@ -97,7 +97,7 @@ Json Thinned(const Json& values, std::size_t points) {
   return means;
 }
 
-// The times of the step and of the stages with the longest ones: all 587 stages of a large network
+// The times of the step and of the longest stages: all 587 stages of a large network
 // would need more room than the rest of the page, and the page draws few of them.
 Json EvolutionOf(const Json& evolution) {
   constexpr std::size_t kMostSeries = 33;  // with the step, which is the last one
@@ -267,7 +267,7 @@ Json TimelineOf(const Json& job) {
   return parts;
 }
 
-// The jobs are left out if there are more than cosched writes timelines for.
+// Leaves the jobs out if there are more than kMostJobs: `cosched` then writes no timelines.
 Json SchedulingData(const Json& scheduling) {
   constexpr std::size_t kMostJobs = 200;
   constexpr std::array kJob = {"network",    "mode",      "batch",   "steps", "priority",

@@ -99,7 +99,7 @@ Json RowsOf(const Json& stages, const char* key, const std::vector<std::string>&
   return {{"names", names}, {"rows", rows}};
 }
 
-// What each node's interval follows from: that of the first stage that has it.
+// The basis of each node's interval, from the first stage that has one.
 Json BasisOf(const Json& stages, const char* key) {
   Json basis;
   for (const Json& stage : stages) {
@@ -136,7 +136,7 @@ Json RooflineOf(const Json& roofline, Texts& texts) {
           texts.IndexOf(MemberOrNull(attainable, "name"))};
 }
 
-// Times in other regimes, if they were measured.
+// The times of the record's own regime and, if they were measured, of each regime.
 Json TimesOf(const Json& stages) {
   Json times = {{"seconds", Column(stages, [](const Json& stage) {
                    return SummaryArray(MemberOrNull(stage, "seconds"));

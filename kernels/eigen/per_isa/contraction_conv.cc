@@ -14,8 +14,8 @@ namespace {
 
 Index PatchSize(const Convolution& conv) { return conv.r * conv.s * conv.c; }
 
-// Number of elements that the products of one image read and write. TensorFlow takes it for the
-// cycles of an image when it shares images among threads.
+// Number of elements that the products of one image read and write. TensorFlow uses it as the
+// number of cycles of an image when it shares images among threads.
 double WorkOfImage(const Convolution& conv) {
   const Index outputs = conv.oh * conv.ow;
   return static_cast<double>(outputs * PatchSize(conv) + outputs * conv.k +

@@ -8,19 +8,19 @@ namespace topdnn::eigen {
 
 namespace {
 
-// A factor and the dimension of it that is summed.
+// A factor and the dimension of it that the product sums over.
 struct Factor {
   ConstMatrix matrix;
   Index summed;
 };
 
-// A row-major matrix (rows, columns); the columns are summed.
+// A row-major matrix (rows, columns); the product sums over the columns.
 Factor LeftFactor(const float* data, Index rows, Index columns, bool transposed) {
   if (transposed) return {ConstMatrix(data, rows, columns), 1};
   return {ConstMatrix(data, columns, rows), 0};
 }
 
-// A row-major matrix (rows, columns); the rows are summed.
+// A row-major matrix (rows, columns); the product sums over the rows.
 Factor RightFactor(const float* data, Index rows, Index columns, bool transposed) {
   if (transposed) return {ConstMatrix(data, rows, columns), 0};
   return {ConstMatrix(data, columns, rows), 1};

@@ -1,8 +1,8 @@
 // Depthwise convolution as in TensorFlow 2.5 (depthwise_conv_op.cc, depthwise_conv_grad_op.cc): for
 // each position of the result, the values under the kernel's taps are copied to a buffer, and the
 // sum over the taps stays in registers. Rows of outputs are shared among threads forward, and
-// images backward. By weights, each image adds to a gradient of its own in memory, in whole
-// vectors, and one thread adds these up. Output channel c * M + m reads only input channel c.
+// images backward. In backward_weights, each image adds to a gradient of its own in memory, in
+// whole vectors, and one thread adds these up. Output channel c * M + m reads only input channel c.
 
 #include <algorithm>
 
@@ -191,7 +191,8 @@ void DepthwiseBackwardData(Pool* pool, const Convolution& conv, const float* dif
 }
 
 // sums (taps, padded) += values (taps, padded) * gradient (K). The last vector of the gradient may
-// contain values of the next output, which meet zeros, and never reads beyond `end`.
+// contain values of the next output. They only change the padding of `sums`, which is not used.
+// The gradient is not read beyond `end`.
 void AddProducts(const Convolution& conv, const float* gradient, const float* end,
                  const float* values, float* sums) {
   const Index padded = PaddedChannels(conv);

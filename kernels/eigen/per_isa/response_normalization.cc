@@ -116,7 +116,8 @@ void NormalizeResponseRows(Pool* pool, const ResponseNorm& norm, const float* sr
   });
 }
 
-// Uses the windows that contain a channel; they have the same reach in the opposite direction:
+// The sum is over the channels whose windows contain a channel. It reaches as far as a window, in
+// the opposite direction:
 // diff_src = diff_dst scale^-beta - 2 alpha beta src * sum(diff_dst src scale^(-beta - 1)).
 void NormalizeResponseRowsBackward(Pool* pool, const ResponseNorm& norm, const float* src,
                                    const float* scale, const float* diff_dst, float* diff_src) {

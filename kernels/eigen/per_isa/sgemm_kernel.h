@@ -4,8 +4,8 @@
 //
 // A panel is a plain matrix: a copy, or the block itself where TensorFlow does not copy either
 // (DirectColMajorAccess). A copy keeps the contiguous dimension of its source, and sgemm multiplies
-// it transposed where necessary; TensorFlow transposes a block whose rows are contiguous as it
-// copies it.
+// it transposed where necessary. TensorFlow instead transposes a block with contiguous rows while
+// it copies the block.
 
 #ifndef TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
 #define TOPDNN_KERNELS_EIGEN_PER_ISA_SGEMM_KERNEL_H_
@@ -42,7 +42,7 @@ inline bool ReadsInPlace(Index rows, Index columns, Index stride, Index uses) {
 // OpenMP width must be 1.
 inline void MultiplyPanels(const Panel& a, const Panel& b, Index m, Index n, Index k, float alpha,
                            float beta, float* c, Index ldc) {
-  // oneDNN's sgemm is row-major: it computes the transpose.
+  // oneDNN's sgemm is row-major, so it computes the transposed product.
   const dnnl_status_t status =
       dnnl_sgemm(b.transposed ? 'T' : 'N', a.transposed ? 'T' : 'N', n, m, k, alpha, b.data,
                  b.leading, a.data, a.leading, beta, c, ldc);

@@ -10,7 +10,7 @@
 
 namespace topdnn::eigen {
 
-// Constant initialization: the entries of other files may come first.
+// Initialized as constants, because entries in other files may be constructed first.
 constinit Functions table = {};
 constinit FailureRecorder record_failure = nullptr;
 

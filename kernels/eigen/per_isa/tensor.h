@@ -6,9 +6,9 @@
 #define EIGEN_USE_THREADS
 // Only the pool creates threads: Eigen's matrix products must not use OpenMP.
 #define EIGEN_DONT_PARALLELIZE
-// Selects the instances of its evaluator that a contraction may choose from, by contiguity. Eigen
-// provides this setting for its users. Here a single dimension is summed, which is never reordered,
-// so half of the instances are not needed. That halves the compile time.
+// Chooses the instance of a contraction's code by the contiguity of its factors. Eigen lets users
+// define this macro. Here a single dimension is summed, which is never reordered, so half of the
+// instances are not needed. That halves the compile time.
 // NOLINTBEGIN(bugprone-macro-parentheses): METHOD is a template, and ARGS has parentheses.
 #define TENSOR_CONTRACTION_DISPATCH(METHOD, ALIGNMENT, ARGS) \
   eigen_assert(!this->m_rhs_inner_dim_reordered);            \
@@ -33,7 +33,7 @@ namespace topdnn::eigen {
 using Index = Eigen::Index;
 
 // Views of the caller's memory, first dimension innermost: a row-major matrix (m, n) is a
-// Matrix(n, m), an activation (N, H, W, C) a tensor (C, W, H, N).
+// Matrix(n, m), and an activation (N, H, W, C) is a tensor (C, W, H, N).
 using Matrix = Eigen::TensorMap<Eigen::Tensor<float, 2, Eigen::ColMajor, Index>>;
 using ConstMatrix = Eigen::TensorMap<Eigen::Tensor<const float, 2, Eigen::ColMajor, Index>>;
 using Flat = Eigen::TensorMap<Eigen::Tensor<float, 1, Eigen::ColMajor, Index>>;

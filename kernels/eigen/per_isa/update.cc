@@ -1,6 +1,7 @@
-// Updates of parameters as in TensorFlow 2.5 (training_ops.cc): SGD as device expressions, Adam as
-// three expressions of a block after the other, so that the block stays in the cache. Without decay
-// its arithmetic is left out, because the operation's work then does not include it.
+// Updates of parameters as in TensorFlow 2.5 (training_ops.cc). SGD is device expressions. Adam
+// works block by block, with three expressions for each, so that the block stays in the cache.
+// Without weight decay, the code leaves its arithmetic out, because the operation's work does not
+// include it then.
 
 #include <algorithm>
 
@@ -30,9 +31,9 @@ void ByAdam(const Adam& s, const Gradient& gradient, Flat weights, Flat first, F
   weights -= first * s.rate / (second.sqrt() + s.epsilon);
 }
 
-// What TensorFlow takes for the cost of one vector: four operands and three results, and the cycles
-// of the arithmetic, all times the number of vectors. So even small parameters are divided into
-// blocks.
+// TensorFlow's estimate of the cost of one vector: four operands and three results, and the cycles
+// of the arithmetic, all multiplied by the number of vectors. So even small parameters are divided
+// into blocks.
 Eigen::TensorOpCost CostOfAdam(Index vectors) {
   using Cost = Eigen::TensorOpCost;
   constexpr auto kBytes = static_cast<double>(Eigen::internal::packet_traits<float>::size * 4);

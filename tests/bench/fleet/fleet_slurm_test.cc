@@ -96,7 +96,7 @@ class FleetSlurmTest : public SlurmClusterTest {
     Succeed("submit", "--batch " + batches + " --sets " + std::to_string(sets) + " --program " +
                           Quoted(program.string()) + " " + more);
   }
-  // How often a case was started.
+  // The number of starts of all cases together.
   std::size_t Runs() const {
     std::ifstream file(folder_.path() / "runs");
     std::size_t runs = 0;
@@ -115,7 +115,7 @@ class FleetSlurmTest : public SlurmClusterTest {
     }
     EXPECT_EQ(ids.size(), cases);
   }
-  // "41_2", of the task's job.
+  // The name of the set's task in Slurm, such as "41_2" for set 2 of job 41.
   std::string NameOfTask(int set) const {
     const Json task = Status().at("tasks").at(static_cast<std::size_t>(set - 1));
     return std::to_string(task.at("job").get<int>()) + "_" + std::to_string(set);
@@ -162,7 +162,7 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
   const Outcome compared =
       RunShell(kProgram + " compare " + both + " --json " + Quoted(json.string()));
   EXPECT_EQ(compared.exit_status, 0) << compared.output;
-  // (with other work on this host, no ceiling may be valid)
+  // (it may be null: other work on this host can make every ceiling invalid)
   EXPECT_TRUE(ReadJson(json).at("rows").at(0).contains("ratio_normalised"));
   const Outcome html = RunShell(kProgram + " report " + both + " --html - | tail -c 100");
   EXPECT_THAT(html.output, HasSubstr("</html>"));
@@ -171,7 +171,7 @@ TEST_F(FleetSlurmTest, AStudyOnTwoNodesIsComparedByMachine) {
 // A node dies, a job is requeued, and a job is cancelled. Each case is finished once. Only a case
 // that was running at such a moment runs again.
 TEST_F(FleetSlurmTest, NoCaseIsLostOrCountedTwice) {
-  study_ = "a 'b\"\n$(touch c) %j";  // (a shell, and Slurm's patterns)
+  study_ = "a 'b\"\n$(touch c) %j";  // (special characters of a shell and of Slurm)
   constexpr std::size_t kCases = 20;
   SubmitCases(kCases, 4);
 

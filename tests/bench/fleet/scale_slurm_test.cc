@@ -62,7 +62,7 @@ TEST_F(SrunTest, PmixConnectsTheRanks) {
   }
 }
 
-// Each rank would believe to be alone, or Open MPI would end it with 20 lines.
+// Without the refusal, each rank would run as the only one, or Open MPI would print 20 lines.
 TEST_F(SrunTest, RanksThatCannotCommunicateAreRefusedInOneLine) {
   for (const std::string mpi : {"none", "pmi2"}) {
     const std::string launcher = "timeout 100 srun --mpi=" + mpi + " --nodes=1 --ntasks=2";

@@ -16,7 +16,7 @@
 
 namespace topdnn {
 
-// Waits until `done`, for so many seconds at most. Slurm finds a dead node within ten.
+// Waits until `done`, for at most `seconds`. Slurm finds a dead node within ten.
 bool WaitUntil(const std::function<bool()>& done, int seconds = 60);
 
 // The script `cluster`. Its processes end with this one, however that ends: their standard input is

@@ -30,7 +30,7 @@ const std::string kMpirun = std::string(kMpirunVariables) +
                             "OMPI_MCA_odls_base_sigkill_timeout=0 ASAN_OPTIONS=detect_leaks=0 "
                             "timeout 120 mpirun ";
 
-// In columns.
+// The columns of the longest line.
 std::ptrdiff_t LongestLine(const std::string& text) {
   std::ptrdiff_t longest = 0;
   std::istringstream lines(text);
@@ -146,7 +146,7 @@ TEST_F(ScaleTest, ScalingTablesCompareNumbersOfRanks) {
   EXPECT_TRUE(weak["loss_error"].is_null());
 }
 
-// More ranks than CPUs: of a prediction, they are a lower bound of the efficiency.
+// With more ranks than CPUs, a measured step gives only a lower bound of the efficiency.
 TEST_F(ScaleTest, RanksThatShareCpusBoundAPrediction) {
   const auto cpus = static_cast<int>(std::thread::hardware_concurrency());
   if (cpus < 2 || cpus > 8) GTEST_SKIP() << cpus << " CPUs: the test needs 2 to 8";
@@ -189,7 +189,7 @@ TEST_F(ScaleTest, RefusesTogether) {
   ExpectOneLine(RunPair("", "", "DNNL_MAX_CPU_ISA=SSE41"), 2, "in onednn isa: 'sse41', not");
 }
 
-// As for ranks of another launcher than MPI's: each would believe to be alone.
+// Another launcher than MPI's starts such ranks. Each would run as the only one.
 TEST_F(ScaleTest, RefusesRanksThatMpiDoesNotConnect) {
   ExpectOneLine(RunShell(kMpirun + "-np 1 env OMPI_COMM_WORLD_SIZE=2 " + kProgram +
                          " scale lenet5 --batch 4"),

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr std::size_t kLimit = std::size_t{64} << 20;
 
-// Correct are a refusal in one line, or a network. Anything else is a failure.
+// A network and a refusal in one line are both correct. Anything else is a failure.
 void ExpectReadOrRefused(const std::string& bytes) {
   try {
     ImportOnnx(bytes, {.memory_limit = kLimit});
@@ -107,7 +107,8 @@ TEST(HostileModelTest, DeclaredShapesAreCheckedAgainstTheData) {
   EXPECT_THAT(RefusalOf(with_dims(std::vector<std::int64_t>(40, 1))), HasSubstr("32 dimensions"));
 }
 
-// The addition is part of the product, which is refused. Its readers are not at fault.
+// The importer makes the addition a part of the product, which it refuses. The message must not
+// name the nodes that read the product.
 TEST(HostileModelTest, ARefusedNodeIsTheOnlyOneNamed) {
   ModelBuilder model;
   model.Input("x", {1, 4}).Output("y");
@@ -170,7 +171,7 @@ TEST(HostileModelTest, CopiesOfDataAreLimited) {
   EXPECT_THAT(RefusalOf(expanded.Bytes()), HasSubstr("ConstantOfShape at zeros"));
 }
 
-// Each has two bytes in the file and hundreds in memory.
+// An empty message has two bytes in the file and hundreds in memory.
 TEST(HostileModelTest, EmptyMessagesAreCountedBeforeParsing) {
   std::string graph;
   for (int i = 0; i < 1'000'000; ++i) graph += std::string("\x0a\x00", 2);  // node {}
@@ -181,7 +182,7 @@ TEST(HostileModelTest, EmptyMessagesAreCountedBeforeParsing) {
   }
   bytes += graph;
   EXPECT_GT(ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor()), 200'000'000u);
-  // (the opset is refused before the nodes are counted, but after they are parsed)
+  // (the missing opset would be refused, too, but only after the nodes are parsed)
   EXPECT_THAT(RefusalOf(bytes, {.memory_limit = kLimit}), HasSubstr("MiB may be used"));
 }
 

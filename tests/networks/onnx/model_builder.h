@@ -41,7 +41,7 @@ class ModelBuilder {
     node.add_output(name);
     return node;
   }
-  // Small numbers, different for each element.
+  // Small numbers, which repeat after 13 elements.
   onnx::TensorProto& Floats(const std::string& name, const std::vector<std::int64_t>& dims) {
     std::int64_t count = 1;
     for (const std::int64_t dim : dims) count *= dim;

@@ -1,5 +1,5 @@
 // Parts of published networks as their exporters write them, on every backend. The weights are so
-// simple that the results can be worked out by hand; the calculations stand beside them.
+// simple that the results can be computed by hand. Comments show the calculations.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST_P(ModelPatternTest, PixelShuffle) {
   Expect(model, {}, {{"x", {1, 2, 3, 4, 5, 6, 7, 8}}}, {{"y", {1, 3, 2, 4, 5, 7, 6, 8}}});
 }
 
-// ShuffleNet and FastestDet: half of the channels is computed on, then the halves are interleaved.
+// ShuffleNet and FastestDet: layers read half of the channels, then the halves are interleaved.
 TEST_P(ModelPatternTest, SplitAndChannelShuffle) {
   ModelBuilder model;
   model.Input("x", {1, 4, 1, 1}).Output("y");
@@ -128,7 +128,7 @@ TEST_P(ModelPatternTest, DenseBlock) {
 }
 
 // MobileNetV3 in text detectors: squeeze and excitation with HardSigmoid, HardSwish written out, an
-// enlarged map added to a larger one, and height and width that the user settles.
+// enlarged map added to a larger one, and height and width that the user sets.
 TEST_P(ModelPatternTest, DetectorOfTextWithOpenSize) {
   ModelBuilder model;
   model.Input("x", {0, 1, 0, 0}).Output("y");
@@ -239,8 +239,8 @@ TEST_P(ModelPatternTest, BoxesOnAGridFollowTheBatch) {
          {{"y", {4, 4, 0.5, 12, 4, 0.75, 8, 4, 0.5, 12, 4, 0.5}}});
 }
 
-// FastestDet: three scales at one size in one tensor, then heads whose scores are a softmax along
-// the channels.
+// FastestDet: two scales at one size in one tensor, then heads whose scores are a softmax along the
+// channels.
 TEST_P(ModelPatternTest, ScalesInOneTensor) {
   ModelBuilder model;
   model.Input("large", {1, 1, 2, 2}).Input("middle", {1, 1, 1, 1}).Output("y");

@@ -166,7 +166,7 @@ void InsertCast(onnx::GraphProto& graph) {
   const std::int32_t original = type.elem_type();
   if (original == onnx::TensorProto::FLOAT) return;
   type.set_elem_type(onnx::TensorProto::FLOAT);
-  // A cast from double is what its case checks.
+  // A double becomes a float without a Cast, except in the cases of Cast, which check it.
   const bool casts = std::any_of(graph.node().begin(), graph.node().end(),
                                  [](const auto& node) { return node.op_type() == "Cast"; });
   if (original == onnx::TensorProto::DOUBLE && !casts) return;
@@ -197,7 +197,7 @@ std::string AsNetwork(onnx::ModelProto model, const fs::path& data_set, const st
     if (graph.output(i).name() == output) graph.mutable_output()->SwapElements(0, i);
   }
   while (graph.output_size() > 1) graph.mutable_output()->RemoveLast();
-  // Cases of operations that never changed name the first opset of all.
+  // Cases of operations that never changed have opset 1.
   auto& opset = *model.mutable_opset_import(0);
   opset.set_version(std::max<std::int64_t>(opset.version(), kOldestOpset));
   if (ComputesNothing(graph.node(0))) InsertClip(graph);

@@ -33,8 +33,8 @@ struct NodeCase {
   std::map<std::string, float> floats;
   std::map<std::string, std::string> strings;
   std::map<std::string, std::vector<std::int64_t>> int_lists;
-  // The case as models of networks, for the importer, by the position of the output that is left:
-  // all inputs but the first are initializers.
+  // The case as models of networks, for the importer, by the position of the only output that a
+  // model keeps. All inputs but the first are initializers.
   std::map<std::size_t, std::string> models;
   // By position; nothing for an optional input that is left out.
   std::vector<std::optional<OnnxTensor>> inputs;
@@ -66,7 +66,7 @@ struct CaseFolder {
 // read.
 std::vector<CaseFolder> FindCaseFolders(const std::string& root = kOnnxNodeTests);
 
-// The tensor in a file. Throws std::runtime_error in one line as ReadCases.
+// The tensor in a file. Throws like ReadCases.
 OnnxTensor ReadTensor(const std::filesystem::path& path);
 
 // Whether the installed cases are those that docs/onnx.md counts, of ONNX 1.12. ONNX 1.17 has

@@ -203,7 +203,7 @@ TEST(QuantizedModelTest, APoolingBetweenTwoScalesComputesInF32) {
               ElementsAre("quantize", "dequantize", "pool", "quantize", "dequantize"));
 }
 
-// The ranges of 99 % of the elements are smaller, so the scales are.
+// The ranges of 99 % of the elements are smaller, so the scales are smaller, too.
 TEST(QuantizedModelTest, APercentileMakesSmallerScales) {
   const auto scale_of_input = [](const QuantizedResidual& residual) {
     return dynamic_cast<const QuantizeOp&>(*residual.network.graph.nodes()[0].op)

@@ -27,7 +27,7 @@ void AddString(onnx::NodeProto& node, const std::string& name, const std::string
 
 using Attributes = std::map<std::string, std::string>;
 
-// A resize of (1, 1, 2) or another shape by scales.
+// A model that resizes a tensor of this shape by scales.
 ModelBuilder ByScales(std::int64_t opset, const std::vector<std::int64_t>& shape,
                       const std::vector<float>& scales, const Attributes& attributes) {
   ModelBuilder model(opset);
@@ -92,7 +92,7 @@ TEST(ResizeModelsTest, CoordinatesAreThoseOfTheOpset) {
                     {{"coordinate_transformation_mode", coordinates}, {"nearest_mode", "floor"}});
   };
   const std::vector<double> input = {1, 2, 3, 4};
-  // (i + 0.5) / 0.5: indices at 1 and 3. A half less without tf.
+  // (i + 0.5) / 0.5: indices at 1 and 3. half_pixel subtracts 0.5 from them.
   EXPECT_THAT(Resized(nearest(11, "tf_half_pixel_for_nn"), input), ElementsAre(2, 4));
   EXPECT_THAT(Resized(nearest(11, "half_pixel"), input), ElementsAre(1, 3));
   EXPECT_THAT(RefusalOf(nearest(13, "tf_half_pixel_for_nn").Bytes()),

@@ -75,7 +75,7 @@ std::string OldOpset() {
   return model.Bytes();
 }
 
-// Two inputs, one of which is in the shape of no image, and three outputs. The batch is fixed.
+// Two inputs, one of which is not an image, and three outputs. The batch is fixed.
 std::string SeveralValues() {
   ModelBuilder model(13);
   model.Input("factor", {1, 1}).Input("x", {1, 2, 4, 4});

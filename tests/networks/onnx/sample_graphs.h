@@ -10,7 +10,7 @@
 
 namespace topdnn {
 
-// A graph with each operation of ONNX at least once.
+// A graph with each operation that can be exported, at least once.
 Graph EveryOperation();
 
 // Files of a few kilobytes each: the graph above, and models in the form of other exporters.

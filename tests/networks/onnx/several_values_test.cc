@@ -34,8 +34,9 @@ std::vector<std::string> Names(const Graph& graph) {
 
 const std::vector<std::string> kBackends = {"reference", "onednn", "openblas", "eigen"};
 
-// A convolution whose result is an output and is read on: by a ReLU that could overwrite it, by an
-// addition that a convolution could be fused with, and by a concatenation that could hold it.
+// A convolution whose result is an output and also the input of other layers: a ReLU that could
+// overwrite it, an addition that a convolution could be fused with, and a concatenation that could
+// hold it.
 ModelBuilder Branches() {
   ModelBuilder model;
   model.Input("x", {0, 1, 1, 2});
@@ -107,7 +108,7 @@ TEST(SeveralOutputsTest, TheUserChooses) {
               HasSubstr("it has no output second; there are: conv, relu, sum, flat, wide"));
 }
 
-// An operation that is not supported does not matter behind an output that is not chosen.
+// An operation that is not supported does not matter if only outputs that are not chosen need it.
 TEST(SeveralOutputsTest, OperationsOfOtherOutputsAreLeftOut) {
   ModelBuilder model = Branches();
   model.Output("strange");
@@ -127,7 +128,7 @@ TEST(SeveralOutputsTest, AnOutputWithoutALayerIsRefused) {
               HasSubstr("its output same; choose the others by --onnx-output"));
 }
 
-// An integer layer may not contain the value of an output.
+// An integer layer replaces a group of nodes. No value inside the group may be an output.
 TEST(SeveralOutputsTest, OfAQuantizedModelKeepTheResult) {
   onnx::ModelProto model;
   ASSERT_TRUE(model.ParseFromString(QuantizedModel()));
@@ -144,7 +145,7 @@ TEST(SeveralOutputsTest, OfAQuantizedModelKeepTheResult) {
     const NamedValues of_all = RunNetwork(all, {{"x", image}}, backend);
     EXPECT_THAT(of_all.at("fc"),
                 Pointwise(DoubleNear(1e-4), RunNetwork(one, {{"x", image}}, backend).at("fc")));
-    // A dequantized value is a multiple of the scale, 1 / 16, near the value before.
+    // A dequantized value is a multiple of the scale, 1 / 16, near the value before quantization.
     for (std::size_t i = 0; i < of_all.at("relu").size(); ++i) {
       const double value = of_all.at("yd")[i];
       EXPECT_EQ(value * 16, std::nearbyint(value * 16)) << i;
@@ -318,7 +319,7 @@ TEST(OpenExtentsTest, AreSettledByTheOptions) {
               HasSubstr("dimension 1 is open; give its shape by --input-shape x=1xCx9x9"));
 }
 
-// A model that fixes its batch at 1, and so does the shape of its Reshape.
+// The model fixes its batch at 1, and so does the shape of its Reshape.
 TEST(FixedBatchTest, AReshapeOfEachImageFollowsAnotherBatch) {
   for (const std::vector<std::int64_t>& target :
        std::vector<std::vector<std::int64_t>>{{1, 2, 2}, {1, -1, 2}}) {
@@ -334,7 +335,7 @@ TEST(FixedBatchTest, AReshapeOfEachImageFollowsAnotherBatch) {
   }
 }
 
-// Two rows of four images are not the two rows of one image.
+// The first extent of the Reshape is 2, not the batch of the file, so it does not change.
 TEST(FixedBatchTest, AReshapeToOtherRowsStays) {
   ModelBuilder model;
   model.Input("x", {1, 4}).Output("y");
@@ -356,7 +357,7 @@ TEST(FixedBatchTest, AReshapeThatMixesImagesIsRefused) {
               HasSubstr("4x4x1x2 reshaped to 1x8, which has another size"));
 }
 
-// Twice the batch is 2 with one image, which is the batch of the file.
+// The extent is twice the batch: 2 with one image. It is not the file's batch, which is also 2.
 TEST(FixedBatchTest, AShapeThatIsComputedFromTheBatchStays) {
   ModelBuilder model;
   model.Input("x", {2, 4}).Output("y");

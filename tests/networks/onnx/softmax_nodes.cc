@@ -1,5 +1,5 @@
-// Softmax and SoftmaxCrossEntropyLoss. The class axis is moved last, so that every other position
-// is a row.
+// Softmax and SoftmaxCrossEntropyLoss. The class axis is moved last, so that each position in the
+// other axes is a row.
 
 #include <cmath>
 #include <memory>

@@ -1,6 +1,7 @@
-// The ONNX project's tests as whole models: every input of float is an input of the network, and
-// every output is compared. node_cases_test.cc runs the node tests with constants instead, and
-// knows why a case is refused; here a minimum counts, of models that PyTorch has exported, too.
+// The ONNX project's tests as whole models, also those that PyTorch has exported: every input of
+// float is an input of the network, and every output is compared. node_cases_test.cc runs the node
+// tests with constants instead, and checks the reason of each refusal. Here only a minimum number
+// of models must run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
