@@ -71,7 +71,7 @@ Number CheckedNumber(const std::string& name, std::string_view text, const Range
 template <class Value>
 void Check(CLI::Option* option, const std::string& name, const Range& range) {
   using Type = typename Held<Value>::Type;
-  option->check(CLI::Validator(
+  option->transform(CLI::Validator(
       [name, range](std::string& text) {
         if (text.empty()) {
           throw UsageError(fmt::format("{}: is empty; give a value, or leave it out", name));

@@ -63,7 +63,10 @@ std::string Replaced(std::string text, std::string_view from, const std::string&
 std::string AsTried(std::string command) {
   command = Replaced(command, " --seconds 1 ", " --seconds 0.2 ");
   command = Replaced(command, " --seconds 2 ", " --seconds 0.2 ");
-  command = Replaced(command, " cnn --train --batch 32 ", " cnn --train --batch 8 ");
+  command = Replaced(command, " --seconds 0.5", " --seconds 0.1");
+  for (const std::string mode : {" cnn --train", " cnn --infer"}) {
+    command = Replaced(command, mode + " --batch 32 ", mode + " --batch 8 ");
+  }
   command = Replaced(command, " --batch 16,64 --prefetch ", " --batch 16 --prefetch ");
   command = Replaced(command, " cosched --policy ", " cosched --no-speed-check --policy ");
   if (command.starts_with(kCompiler)) {

@@ -115,7 +115,7 @@ TEST(SeveralOutputsTest, OperationsOfOtherOutputsAreLeftOut) {
   model.Node("Frobnicate", "strange", {"conv"}).set_domain("com.example");
   EXPECT_THAT(RefusalOf(model.Bytes()),
               AllOf(HasSubstr("com.example::Frobnicate at strange"),
-                    HasSubstr("; --onnx-output chooses some of the 6 outputs")));
+                    HasSubstr("; --onnx-output can choose those of the 6 outputs")));
   EXPECT_THAT(Names(ImportOnnx(model.Bytes(), {.outputs = {"relu"}}).graph),
               ElementsAre("conv", "relu"));
 }
