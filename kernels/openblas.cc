@@ -20,6 +20,8 @@
 #include <cpuid.h>
 #endif
 
+#include "kernels/vector_isa.h"
+
 namespace topdnn::openblas {
 
 namespace {
@@ -133,16 +135,8 @@ std::string OldCodeDoubt(std::string_view core, bool chosen_by_user, std::string
 }
 
 std::string OldCodeDoubt() {
-  std::string_view widest;
-#if defined(__x86_64__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0) widest = "avx2";
-  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512bw") != 0) {
-    widest = "avx512";
-  }
-#endif
-  return OldCodeDoubt(openblas_get_corename(), std::getenv("OPENBLAS_CORETYPE") != nullptr, widest);
+  return OldCodeDoubt(openblas_get_corename(), std::getenv("OPENBLAS_CORETYPE") != nullptr,
+                      WidestVectorIsa());
 }
 
 OpenBlasKernel::OpenBlasKernel(const KernelRequest& request, std::string_view algorithm)

@@ -25,7 +25,7 @@ std::string RefusalOf(const KernelRequest& request);
 std::string OldCodeDoubt();
 
 // The same from what it depends on: the core that OpenBLAS chose, whether the user chose it, and
-// the widest ISA that the CPU has code for: "avx512", "avx2" or "".
+// WidestVectorIsa() (kernels/vector_isa.h).
 std::string OldCodeDoubt(std::string_view core, bool chosen_by_user, std::string_view widest);
 
 class OpenBlasKernel : public BoundKernel {

@@ -141,9 +141,8 @@ class Splitter {
   void EndLine(std::string_view rest) {
     const std::string_view last = rest.substr(0, rest.size() - 1);
     if (written_ + partial_.size() + last.size() > kMostLineBytes) {
+      partial_ += last;
       Pass();
-      WriteAll(output_, last);
-      written_ += last.size();
     }
     reader_.Add(rest);
     // The reader took the line as oneDNN's after a part of it was written, or the line is too long.

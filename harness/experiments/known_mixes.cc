@@ -157,11 +157,6 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
   Topology topology;
   topology.caches = caches;
   const auto l2 = std::bit_floor(static_cast<std::size_t>(CacheSize(topology, 2)));
-  if (l2 == 0) {
-    result.reason = "the size of L2 is not reported";
-    JudgeMix(result);
-    return result;
-  }
   std::vector<std::unique_ptr<Buffer>> own;
   const auto team_on = [&](std::size_t bytes, std::size_t lines) {
     Team team{&mix, {}};
@@ -173,6 +168,7 @@ MixResult Run(const Mix& mix, int threads, const std::vector<Cache>& caches) {
     return team;
   };
   try {
+    if (l2 == 0) throw RemapError("the size of L2 is not reported");
     const std::size_t own_bytes = mix.bytes == 0 ? l2 / 4 : mix.bytes;
     Team large = team_on(own_bytes, own_bytes / kLine);
     // The chase visits as many pages in the truth as on its own memory: the experiment leaves the

@@ -12,10 +12,7 @@
 #include <vector>
 
 #include "kernels/run_failure.h"
-
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+#include "kernels/vector_isa.h"
 
 namespace topdnn::eigen {
 
@@ -32,22 +29,11 @@ struct Isa {
 
 constexpr std::string_view kIsaNames = "sse2, avx2, avx512";
 
-// Conversions of f16; clang 14's __builtin_cpu_supports does not know the name.
-bool HasF16c() {
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
-}
-
-// Widest first. The CPU features that an ISA needs are those that cmake/Isa.cmake lets the compiler
-// use. __builtin_cpu_supports also checks that the operating system saves the registers.
+// Widest first.
 std::vector<Isa> Isas() {
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && HasF16c();
-  const bool avx512 =
-      avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
-  return {{.name = "avx512", .runs_here = avx512},
-          {.name = "avx2", .runs_here = avx2},
+  const std::string_view widest = WidestVectorIsa();
+  return {{.name = "avx512", .runs_here = widest == "avx512"},
+          {.name = "avx2", .runs_here = !widest.empty()},
           {.name = "sse2", .runs_here = true}};
 }
 

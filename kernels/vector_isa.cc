@@ -1,0 +1,39 @@
+#include "kernels/vector_isa.h"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace topdnn {
+
+#if defined(__x86_64__)
+
+namespace {
+
+// Conversions of f16; clang 14's __builtin_cpu_supports does not know the name.
+bool HasF16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
+}  // namespace
+
+// __builtin_cpu_supports also checks that the operating system saves the registers.
+std::string_view WidestVectorIsa() {
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx2") == 0 || __builtin_cpu_supports("fma") == 0 || !HasF16c()) {
+    return "";
+  }
+  const bool avx512 =
+      __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+      __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
+  return avx512 ? "avx512" : "avx2";
+}
+
+#else
+
+std::string_view WidestVectorIsa() { return ""; }
+
+#endif
+
+}  // namespace topdnn
