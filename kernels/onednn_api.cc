@@ -104,6 +104,10 @@ std::string TagOf(const Blocking& blocking) {
   return tag;
 }
 
+dnnl::algorithm ReluAlgorithm(float bound) {
+  return bound == 0.0F ? dnnl::algorithm::eltwise_relu : dnnl::algorithm::eltwise_clip;
+}
+
 }  // namespace
 
 #if DNNL_VERSION_MAJOR < 3
@@ -114,8 +118,8 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {dst, axis, sources, Engine(), attributes};
 }
 
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
-  post_ops.append_eltwise(1.0F, algorithm, alpha, beta);
+void AppendRelu(dnnl::post_ops& post_ops, float bound) {
+  post_ops.append_eltwise(1.0F, ReluAlgorithm(bound), 0.0F, bound);
 }
 
 void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& /*post_ops*/, float factor) {
@@ -164,8 +168,8 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
   return {Engine(), dst, axis, sources, attributes};
 }
 
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta) {
-  post_ops.append_eltwise(algorithm, alpha, beta);
+void AppendRelu(dnnl::post_ops& post_ops, float bound) {
+  post_ops.append_eltwise(ReluAlgorithm(bound), 0.0F, bound);
 }
 
 void ScaleResult(dnnl::primitive_attr& /*attributes*/, dnnl::post_ops& post_ops, float factor) {

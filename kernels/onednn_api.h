@@ -164,8 +164,8 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
                                             const dnnl::memory::desc& dst, int axis,
                                             const std::vector<dnnl::memory::desc>& sources);
 
-// Appends an element-wise function to the post-operations.
-void AppendEltwise(dnnl::post_ops& post_ops, dnnl::algorithm algorithm, float alpha, float beta);
+// Appends a ReLU to the post-operations. Bound 0: none.
+void AppendRelu(dnnl::post_ops& post_ops, float bound);
 
 // Multiplies the result by a factor before `post_ops`, which must be empty.
 void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& post_ops, float factor);

@@ -128,10 +128,6 @@ class IntegerGraphMaker {
     return IntegerLayer{node.name, std::move(op), group.inputs, group.output};
   }
 
-  static bool IsConv(const IntegerGroup& group) {
-    return dynamic_cast<const ConvOp*>(group.first->op.get()) != nullptr;
-  }
-
   // Adds the nodes after the layer that the integer layer can compute. It adds a second source only
   // to integers.
   void Extend(IntegerGroup& group, bool adds) const {
@@ -148,8 +144,7 @@ class IntegerGraphMaker {
       const auto* relu = dynamic_cast<const ReluOp*>(node.op.get());
       const auto* add = dynamic_cast<const AddOp*>(node.op.get());
       const auto* quantize = StepOf(*node.op, QuantizeOp::Step::kQuantize);
-      const bool bounds = IsConv(group) || (relu != nullptr && relu->bound() == 0);
-      if (relu != nullptr && !group.relu && bounds) {
+      if (relu != nullptr && !group.relu && !group.first->op->FinalReluBound()) {
         group.relu = relu->bound();
       } else if (add != nullptr && adds && !group.sum && !group.relu && add->sources() == 2 &&
                  !add->relu()) {
@@ -173,7 +168,6 @@ class IntegerGraphMaker {
   // the scales.
   std::shared_ptr<const Op> OpOf(const IntegerGroup& group, const std::vector<float>& scales) {
     const float unit = group.dst ? group.dst->scale : 1.0F;
-    const auto* conv = dynamic_cast<const ConvOp*>(group.first->op.get());
     const std::string weights_key = ParameterKey(group.first->name, "weights");
     Tensor& weights = result_.parameters.at(weights_key);
     const std::int64_t channels = weights.shape()[0];
@@ -211,16 +205,9 @@ class IntegerGraphMaker {
             std::clamp(std::nearbyint(value / of_sums[static_cast<std::size_t>(k)]), -kMost, kMost);
       }
     }
-    std::shared_ptr<const Op> layer;
-    if (conv != nullptr) {
-      ConvEpilogue epilogue = conv->epilogue();
-      if (group.relu) epilogue.relu = true, epilogue.bound = *group.relu / unit;
-      layer = std::make_shared<ConvOp>(conv->extents(), epilogue);
-    } else {
-      const auto& product = dynamic_cast<const InnerProductOp&>(*group.first->op);
-      layer = product.FusedWith(ReluOp(product.dst_shape()));
-      if (!group.relu) layer = group.first->op;
-    }
+    std::shared_ptr<const Op> layer = group.first->op;
+    if (group.relu)
+      layer = layer->FusedWith(ReluOp(graph_.shape(group.output), *group.relu / unit));
     return std::make_shared<QuantizedLayerOp>(std::move(layer), std::move(r));
   }
 

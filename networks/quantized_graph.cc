@@ -70,8 +70,8 @@ Tensor TensorOf(const Shape& shape, const std::vector<float>& values) {
   return tensor;
 }
 
-// The parameters of `conv` with `norm` folded in.
-void FoldParameters(const GraphNode& conv, const GraphNode& norm, ParameterValues& values) {
+// The parameters of `layer` with `norm` folded in.
+void FoldParameters(const GraphNode& layer, const GraphNode& norm, ParameterValues& values) {
   const auto of = [&](const GraphNode& node, std::string_view name) {
     return ParameterKey(node.name, name);
   };
@@ -83,13 +83,13 @@ void FoldParameters(const GraphNode& conv, const GraphNode& norm, ParameterValue
     const auto floats = FloatsOf(values, of(norm, name));
     return floats.empty() ? std::span<const float>(otherwise) : floats;
   };
-  const Tensor& weights = values.at(of(conv, "weights"));
+  const Tensor& weights = values.at(of(layer, "weights"));
   const FoldedWeights folded =
-      FoldBatchNorm(weights.values<float>(), FloatsOf(values, of(conv, "bias")),
+      FoldBatchNorm(weights.values<float>(), FloatsOf(values, of(layer, "bias")),
                     {given("mean", zeros), given("variance", ones), given("scale", ones),
                      given("shift", zeros), op.epsilon()});
-  values[of(conv, "weights")] = TensorOf(weights.shape(), folded.weights);
-  values[of(conv, "bias")] = TensorOf(Shape{op.channels()}, folded.bias);
+  values[of(layer, "weights")] = TensorOf(weights.shape(), folded.weights);
+  values[of(layer, "bias")] = TensorOf(Shape{op.channels()}, folded.bias);
   for (const char* name : {"mean", "variance", "scale", "shift"}) values.erase(of(norm, name));
 }
 

@@ -169,7 +169,7 @@ TracedProblem BiasOf(const RowReader& row, const Shape& shape) {
 bool AddsRelu(const RowReader& row) {
   bool relu = false;
   for (const TracedPostOp& op : row.PostOps()) {
-    if (op.name != "eltwise_relu" || relu || op.NumberOr(0, 0) != 0 || op.NumberOr(2, 1) != 1) {
+    if (relu || op.ReluBound() != 0.0F) {
       throw NotTranslated(fmt::format("topdnn's addition has no post-op {}", op.name));
     }
     relu = true;

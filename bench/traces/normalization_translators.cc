@@ -28,7 +28,7 @@ Shape ImageShape(const RowReader& row) {
 TracedProblem BatchNormOf(const RowReader& row) {
   bool fused_relu = false;
   for (const TracedPostOp& op : row.PostOps()) {
-    if (op.name != "eltwise_relu" || fused_relu || op.NumberOr(0, 0) != 0) {
+    if (fused_relu || op.ReluBound() != 0.0F) {
       throw NotTranslated(fmt::format("topdnn's batch normalization has no post-op {}", op.name));
     }
     fused_relu = true;

@@ -16,12 +16,13 @@ TracedProblem InnerProductOf(const RowReader& row) {
   InnerProductEpilogue epilogue{.bias = row.HasTensor("bia")};
   for (const TracedPostOp& op : row.PostOps()) {
     if (row.pass() != Pass::kForward) throw NotTranslated("a backward pass has no post-ops");
-    if (op.name != "eltwise_relu" || epilogue.relu || op.NumberOr(0, 0) != 0 ||
-        op.NumberOr(2, 1) != 1) {
+    const std::optional<float> bound = op.ReluBound();
+    if (!bound || epilogue.relu) {
       throw NotTranslated(fmt::format("topdnn's inner product has no post-op {} here ({})", op.name,
                                       row.row().attributes));
     }
     epilogue.relu = true;
+    epilogue.bound = *bound;
   }
   if (row.Has("id")) throw NotTranslated("topdnn has no inner product of volumes");
   if (row.Has("iw") && !row.Has("ih")) throw NotTranslated("topdnn has no inner product of rows");

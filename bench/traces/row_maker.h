@@ -77,6 +77,11 @@ class RowMaker {
     row_.attributes += (row_.attributes.empty() ? "attr-post-ops:" : "+") + post_op;
   }
 
+  // Bound 0: none.
+  void AddRelu(float bound) {
+    AddPostOp(bound == 0 ? "eltwise_relu" : fmt::format("eltwise_clip:0:{}", bound));
+  }
+
   // The sources and the result of a product, or their gradients, with the layout of the weights.
   void AddProduct(const std::string& weights_tag = "") {
     Add("src", {Arg::kSrc, Arg::kDiffSrc});

@@ -58,10 +58,7 @@ void ConvRow(const ConvOp& op, RowMaker& maker) {
   maker.AddProduct();
   const ConvEpilogue& epilogue = op.epilogue();
   if (epilogue.sum) maker.AddPostOp("sum");
-  if (epilogue.relu) {
-    maker.AddPostOp(epilogue.bound == 0 ? "eltwise_relu"
-                                        : fmt::format("eltwise_clip:0:{}", epilogue.bound));
-  }
+  if (epilogue.relu) maker.AddRelu(epilogue.bound);
 }
 
 void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {
@@ -69,7 +66,7 @@ void InnerProductRow(const InnerProductOp& op, RowMaker& maker) {
   const std::string image = src.rank() == 4 ? fmt::format("ih{}iw{}", src[2], src[3]) : "";
   maker.Set("inner_product", fmt::format("mb{}ic{}{}oc{}", src[0], src[1], image, op.outputs()));
   maker.AddProduct();
-  if (op.epilogue().relu) maker.AddPostOp("eltwise_relu");
+  if (op.epilogue().relu) maker.AddRelu(op.epilogue().bound);
 }
 
 void GemmRow(const GemmOp& op, RowMaker& maker) {
@@ -148,7 +145,7 @@ void AddRow(const AddOp& op, RowMaker& maker) {
   if (op.relu() && op.sources() != 2) throw NotTranslated("oneDNN's sum has no ReLU");
   if (op.relu()) {
     maker.Set("binary", shape + ":" + shape, "alg:binary_add");
-    maker.AddPostOp("eltwise_relu");
+    maker.AddRelu(0);
   } else {
     maker.Set("sum", shape);
   }

@@ -218,6 +218,17 @@ Layout RowReader::LayoutOf(const TracedTensor& tensor) const {
   return *layout;
 }
 
+std::optional<float> TracedPostOp::ReluBound() const {
+  // (an element-wise function has alpha, beta, and the scale of its result)
+  const double alpha = NumberOr(0, 0), beta = NumberOr(1, 0);
+  if (NumberOr(2, 1) != 1) return std::nullopt;
+  if (name == "eltwise_relu" && alpha == 0) return 0.0F;
+  if (name == "eltwise_bounded_relu" && alpha > 0) return static_cast<float>(alpha);
+  const bool clips = name == "eltwise_clip" || name == "eltwise_clip_v2";
+  if (clips && alpha == 0 && beta > 0) return static_cast<float>(beta);
+  return std::nullopt;
+}
+
 std::vector<TracedPostOp> RowReader::PostOps() const {
   std::vector<TracedPostOp> post_ops;
   std::string_view rest = row_.attributes;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -54,6 +55,8 @@ struct TracedPostOp {
   double NumberOr(std::size_t i, double otherwise) const {
     return i < numbers.size() ? numbers[i] : otherwise;
   }
+  // The bound of a ReLU, 0 for one without. Nothing if the post-op is no ReLU.
+  std::optional<float> ReluBound() const;
 };
 
 // A row while it is translated. Every function throws NotTranslated if the row does not have what

@@ -106,17 +106,9 @@ ConvEpilogue EpilogueOf(const RowReader& row) {
     if (op.name == "sum" && !epilogue.sum && !last && op.NumberOr(0, 1) == 1 &&
         op.NumberOr(1, 0) == 0) {
       epilogue.sum = true;
-    } else if (op.name == "eltwise_relu" && !last && op.NumberOr(0, 0) == 0 &&
-               op.NumberOr(2, 1) == 1) {
+    } else if (const std::optional<float> bound = op.ReluBound(); bound && !last) {
       epilogue.relu = true;
-    } else if (op.name == "eltwise_bounded_relu" && !last && op.NumberOr(0, 0) > 0 &&
-               op.NumberOr(2, 1) == 1) {
-      epilogue.relu = true;
-      epilogue.bound = static_cast<float>(op.NumberOr(0, 0));
-    } else if ((op.name == "eltwise_clip" || op.name == "eltwise_clip_v2") && !last &&
-               op.NumberOr(0, 0) == 0 && op.NumberOr(1, 0) > 0 && op.NumberOr(2, 1) == 1) {
-      epilogue.relu = true;
-      epilogue.bound = static_cast<float>(op.NumberOr(1, 0));
+      epilogue.bound = *bound;
     } else {
       refuse(op);
     }

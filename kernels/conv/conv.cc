@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <stdexcept>
 
+#include "kernels/activation/fused_relu.h"
 #include "kernels/activation/relu.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/eltwise/add.h"
@@ -49,11 +48,6 @@ void Check(const ConvExtents& e) {
   CheckWork("convolution", {e.n, e.k, e.oh(), e.ow(), e.c / e.groups, e.r, e.s});
 }
 
-double RootMeanSquare(const std::vector<double>& values) {
-  const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
-  return std::sqrt(squares / static_cast<double>(values.size()));
-}
-
 }  // namespace
 
 std::int64_t ConvExtents::oh() const {
@@ -67,11 +61,7 @@ std::int64_t ConvExtents::ow() const {
 ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     : extents_(extents), epilogue_(epilogue) {
   Check(extents_);
-  if (!(epilogue_.bound >= 0) || (epilogue_.bound > 0 && !epilogue_.relu)) {
-    throw std::invalid_argument(
-        fmt::format("conv bounded by {}: a bound needs a ReLU and must be above 0 (0: no bound)",
-                    epilogue_.bound));
-  }
+  CheckFusedRelu(kind(), epilogue_.relu, epilogue_.bound);
 }
 
 std::string ConvOp::Problem() const {
@@ -83,9 +73,7 @@ std::string ConvOp::Problem() const {
   if (e.groups != 1) problem += fmt::format("g{}", e.groups);
   if (epilogue_.bias) problem += "_bias";
   if (epilogue_.sum) problem += "_sum";
-  if (epilogue_.relu) problem += "_relu";
-  if (epilogue_.bound != 0.0F) problem += fmt::format("_bound{}", epilogue_.bound);
-  return problem;
+  return problem + SpellFusedRelu(epilogue_.relu, epilogue_.bound);
 }
 
 Shape ConvOp::src_shape() const { return {extents_.n, extents_.c, extents_.h, extents_.w}; }
@@ -156,8 +144,7 @@ std::int64_t ConvOp::AccumulationLength(Pass pass) const {
 double ConvOp::MagnitudeOfDst(const Execution& execution,
                               const std::function<std::vector<double>(Arg)>& values) const {
   if (execution.pass != Pass::kForward || !epilogue_.relu || epilogue_.bound == 0) return 0;
-  return RootMeanSquare(values(Arg::kSrc)) * RootMeanSquare(values(Arg::kWeights)) *
-         std::sqrt(static_cast<double>(AccumulationLength(Pass::kForward)));
+  return MagnitudeOfSums(AccumulationLength(execution.pass), values);
 }
 
 std::vector<Parameter> ConvOp::Parameters() const {

@@ -36,11 +36,7 @@ dnnl::primitive_attr AttributesOf(const ConvEpilogue& epilogue) {
   dnnl::primitive_attr attributes = onednn::Attributes();
   dnnl::post_ops post_ops;
   if (epilogue.sum) post_ops.append_sum();
-  if (epilogue.bound != 0.0F) {
-    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_clip, 0.0F, epilogue.bound);
-  } else if (epilogue.relu) {
-    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
-  }
+  if (epilogue.relu) onednn::AppendRelu(post_ops, epilogue.bound);
   attributes.set_post_ops(post_ops);
   return attributes;
 }

@@ -25,7 +25,7 @@ dnnl::primitive_attr AttributesOf(const AddOp& op, const dnnl::memory::desc& des
   for (int i = 2; i < op.sources(); ++i) {
     post_ops.append_binary(dnnl::algorithm::binary_add, desc);
   }
-  if (op.relu()) onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+  if (op.relu()) onednn::AppendRelu(post_ops, 0.0F);
   attributes.set_post_ops(post_ops);
   return attributes;
 }

@@ -31,15 +31,15 @@ class InnerProductEigen : public eigen::EigenKernel {
   void Compute() override {
     switch (pass_) {
       case Pass::kForward:
-        functions().matmul(
-            pool(), {.m = n_,
-                     .n = k_,
-                     .k = c_,
-                     .transpose_b = !inputs_first_,
-                     .a = Data(Arg::kSrc),
-                     .b = Data(Arg::kWeights),
-                     .c = Data(Arg::kDst),
-                     .epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr, epilogue_.relu}});
+        functions().matmul(pool(), {.m = n_,
+                                    .n = k_,
+                                    .k = c_,
+                                    .transpose_b = !inputs_first_,
+                                    .a = Data(Arg::kSrc),
+                                    .b = Data(Arg::kWeights),
+                                    .c = Data(Arg::kDst),
+                                    .epilogue = {epilogue_.bias ? Data(Arg::kBias) : nullptr,
+                                                 epilogue_.relu, epilogue_.bound}});
         return;
       case Pass::kBackwardData:
         functions().matmul(pool(), {.m = n_,

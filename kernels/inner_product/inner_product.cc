@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "kernels/activation/fused_relu.h"
 #include "kernels/activation/relu.h"
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
@@ -20,12 +23,18 @@ InnerProductOp::InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpil
                     "W) and every extent 1 or more",
                     src_.ToString(), outputs_));
   }
+  CheckExtents("inner product", src_);
+  CheckExtents("inner product, weights", weights_shape());
+  CheckExtents("inner product, result", dst_shape());
+  CheckWork("inner product", {src_.elements(), outputs_});
+  CheckFusedRelu(kind(), epilogue_.relu, epilogue_.bound);
 }
 
 std::string InnerProductOp::Problem() const {
   const std::string image = src_.rank() == 4 ? fmt::format("h{}w{}", src_[2], src_[3]) : "";
   return fmt::format("n{}c{}{}k{}{}{}", src_[0], src_[1], image, outputs_,
-                     epilogue_.bias ? "_bias" : "", epilogue_.relu ? "_relu" : "");
+                     epilogue_.bias ? "_bias" : "",
+                     SpellFusedRelu(epilogue_.relu, epilogue_.bound));
 }
 
 Shape InnerProductOp::weights_shape() const {
@@ -92,12 +101,27 @@ std::vector<Parameter> InnerProductOp::Parameters() const {
   return parameters;
 }
 
+double InnerProductOp::MagnitudeOfDst(const Execution& execution,
+                                      const std::function<std::vector<double>(Arg)>& values) const {
+  if (execution.pass != Pass::kForward || !epilogue_.relu || epilogue_.bound == 0) return 0;
+  return MagnitudeOfSums(AccumulationLength(execution.pass), values);
+}
+
 std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {
   const auto* relu = dynamic_cast<const ReluOp*>(&next);
-  if (relu == nullptr || relu->bound() != 0.0F || epilogue_.relu) return nullptr;
+  if (relu == nullptr || epilogue_.relu) return nullptr;
   InnerProductEpilogue fused = epilogue_;
   fused.relu = true;
+  fused.bound = relu->bound();
   return std::make_shared<InnerProductOp>(src_, outputs_, fused);
+}
+
+std::shared_ptr<const Op> InnerProductOp::FoldedWith(const Op& next) const {
+  const auto* norm = dynamic_cast<const BatchNormOp*>(&next);
+  if (norm == nullptr || norm->relu() || epilogue_.relu) return nullptr;
+  InnerProductEpilogue folded = epilogue_;
+  folded.bias = true;
+  return std::make_shared<InnerProductOp>(src_, outputs_, folded);
 }
 
 namespace {
@@ -106,7 +130,8 @@ std::shared_ptr<const Op> ParseInnerProduct(const ProblemWord& word) {
   Shape src{word.FieldOr('n', 1), word.Field('c')};
   if (word.Has('h')) src = {src[0], src[1], word.Field('h'), word.FieldOr('w', word.Field('h'))};
   return std::make_shared<InnerProductOp>(
-      src, word.Field('k'), InnerProductEpilogue{word.Flag("bias"), word.Flag("relu")});
+      src, word.Field('k'),
+      InnerProductEpilogue{word.Flag("bias"), word.Flag("relu"), word.NumberOr("bound", 0.0F)});
 }
 
 const ProblemRegistration kProblem("inner_product", ParseInnerProduct);

@@ -6,6 +6,7 @@
 #define TOPDNN_KERNELS_INNER_PRODUCT_INNER_PRODUCT_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,7 +18,8 @@ namespace topdnn {
 
 struct InnerProductEpilogue {
   bool bias = true;
-  bool relu = false;
+  bool relu = false;   // applied last
+  float bound = 0.0F;  // bound of the ReLU, as in ReluOp (ReLU6); 0: none
 
   bool operator==(const InnerProductEpilogue&) const = default;
 };
@@ -28,8 +30,9 @@ struct InnerProductEpilogue {
 // f32.
 class InnerProductOp : public Op {
  public:
-  // Throws std::invalid_argument for extents below 1 or a source that is neither a matrix nor an
-  // image.
+  // Throws std::invalid_argument for extents below 1, a source that is neither a matrix nor an
+  // image, a tensor or a number of products that is too large (extents.h), or a bound that is
+  // negative, NaN or without a ReLU.
   InnerProductOp(Shape src, std::int64_t outputs, InnerProductEpilogue epilogue = {});
 
   const InnerProductEpilogue& epilogue() const { return epilogue_; }
@@ -39,7 +42,7 @@ class InnerProductOp : public Op {
   std::int64_t outputs() const { return outputs_; }
 
   std::string_view kind() const override { return "inner_product"; }
-  // "n64c1024h4w4k64_bias", "n64c1024k64_relu".
+  // "n64c1024h4w4k64_bias", "n64c1024k64_relu", "n64c1024k64_bias_relu_bound6".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*C*H*W in each pass. Bias and epilogue are not counted.
@@ -47,11 +50,15 @@ class InnerProductOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // Fuses a ReLU after it.
+  // Forward with a bounded ReLU: MagnitudeOfSums. Otherwise 0.
+  double MagnitudeOfDst(const Execution& execution,
+                        const std::function<std::vector<double>(Arg)>& values) const override;
+  // Fuses a ReLU after it, with or without a bound.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
+  std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
   bool AddsConstantLast() const override { return !epilogue_.relu; }
   std::optional<float> FinalReluBound() const override {
-    return epilogue_.relu ? std::optional(0.0F) : std::nullopt;
+    return epilogue_.relu ? std::optional(epilogue_.bound) : std::nullopt;
   }
 
   const Shape& src_shape() const { return src_; }

@@ -18,7 +18,7 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const InnerPro
   dnnl::primitive_attr attributes = onednn::Attributes();
   if (op.epilogue().relu) {
     dnnl::post_ops post_ops;
-    onednn::AppendEltwise(post_ops, dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    onednn::AppendRelu(post_ops, op.epilogue().bound);
     attributes.set_post_ops(post_ops);
   }
   // A descriptor of zeros means no bias.

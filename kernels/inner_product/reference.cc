@@ -44,8 +44,9 @@ class InnerProductReference : public ReferenceKernel {
         for (std::int64_t c = 0; c < c_; ++c) {
           sum += static_cast<double>(src[n * c_ + c]) * static_cast<double>(weights[k * c_ + c]);
         }
-        // This form keeps a NaN.
+        // These forms keep a NaN.
         if (epilogue_.relu && sum < 0) sum = 0;
+        if (epilogue_.bound != 0.0F && sum > epilogue_.bound) sum = epilogue_.bound;
         dst[n * k_ + k] = static_cast<T>(sum);
       }
     }

@@ -60,6 +60,7 @@ void AddInnerProduct(const InnerProductOp& op, NumberList& list) {
   list.Add("outputs", op.outputs());
   list.Add("bias", op.epilogue().bias ? 1 : 0);
   list.Add("relu", op.epilogue().relu ? 1 : 0);
+  list.AddReal("relu_bound", op.epilogue().bound);
 }
 
 void AddGemm(const GemmOp& op, NumberList& list) {

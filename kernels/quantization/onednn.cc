@@ -65,11 +65,8 @@ dnnl::primitive_attr AttributesOf(const QuantizedLayerOp& op) {
         r.sum_scale, 0,
         *r.sum == DataType::kU8 ? dnnl::memory::data_type::u8 : dnnl::memory::data_type::s8);
   }
-  if (const std::optional<float> relu = op.FinalReluBound()) {
-    const bool bounded = *relu != 0.0F;
-    onednn::AppendEltwise(post_ops,
-                          bounded ? dnnl::algorithm::eltwise_clip : dnnl::algorithm::eltwise_relu,
-                          0.0F, *relu);
+  if (const std::optional<float> bound = op.FinalReluBound()) {
+    onednn::AppendRelu(post_ops, *bound);
   }
   attributes.set_post_ops(post_ops);
   return attributes;

@@ -180,6 +180,10 @@ INSTANTIATE_TEST_SUITE_P(
                        "batch_normalization,x,forward_inference,data" + kImageFields +
                            ",,flags:GSR,mb2ic16ih8iw8",
                        "batchnorm/2x16x8x8_relu forward type=f32 mode=infer"},
+        TranslatedCase{"BatchNormScaledRelu",
+                       "batch_normalization,x,forward_inference,data" + kImageFields +
+                           ",attr-post-ops:eltwise_relu:0:0:2 ,flags:GS,mb2ic16ih8iw8",
+                       "topdnn's batch normalization has no post-op eltwise_relu"},
         TranslatedCase{
             "BatchNormBackward",
             "batch_normalization,x,backward,data" + kImageFields + "diff" + kImageFields +
@@ -223,6 +227,16 @@ INSTANTIATE_TEST_SUITE_P(
                 ",,,mb4ic512oc1000",
             "inner_product/n4c512k1000_bias forward type=f32 mode=train src=ab weights=AB16b64a "
             "bias=a dst=ab"},
+        TranslatedCase{"InnerProductWithABoundedRelu",
+                       "inner_product,x,forward_inference,src" + kMatrixFields +
+                           "wei_f32:p:blocked:AB16b64a:f0 bia_undef::undef::f0 dst" +
+                           kMatrixFields + ",attr-post-ops:eltwise_clip:0:6 ,,mb4ic512oc1000",
+                       "inner_product/n4c512k1000_relu_bound6 forward type=f32"},
+        TranslatedCase{"InnerProductWithAnotherFunction",
+                       "inner_product,x,forward_inference,src" + kMatrixFields +
+                           "wei_f32:p:blocked:AB16b64a:f0 bia_undef::undef::f0 dst" +
+                           kMatrixFields + ",attr-post-ops:eltwise_clip:-1:6 ,,mb4ic512oc1000",
+                       "topdnn's inner product has no post-op eltwise_clip"},
         TranslatedCase{
             "InnerProductOfImages",
             "inner_product,x,backward_data,src" + kImageFields +

@@ -5,6 +5,8 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
@@ -33,6 +35,24 @@ TEST(InnerProductOpTest, WorkAndShapes) {
   EXPECT_EQ(small.AccumulationLength(Pass::kBackwardWeights), 2);
 }
 
+TEST(InnerProductOpTest, ErrorsBeforeABoundAreRelativeToTheSums) {
+  // 25 products of a 2 or -2 with a 3 or -3: the sums have a variance of 25 * 6 * 6.
+  const auto values = [](Arg arg) {
+    return arg == Arg::kSrc ? std::vector<double>{2, -2, 2, 2} : std::vector<double>{-3, 3};
+  };
+  const Execution forward{.pass = Pass::kForward}, backward{.pass = Pass::kBackwardWeights};
+  const InnerProductOp bounded(Shape{4, 25}, 3, {.relu = true, .bound = 0.5F});
+  EXPECT_DOUBLE_EQ(bounded.MagnitudeOfDst(forward, values), 30);
+  EXPECT_EQ(bounded.MagnitudeOfDst(backward, values), 0);
+  EXPECT_EQ(InnerProductOp(Shape{4, 25}, 3, {.relu = true}).MagnitudeOfDst(forward, values), 0);
+}
+
+TEST(InnerProductOpTest, ABoundNeedsAReluAndIsAboveZero) {
+  EXPECT_THROW(InnerProductOp(Shape{2, 3}, 5, {.bound = 6.0F}), std::invalid_argument);
+  EXPECT_THROW(InnerProductOp(Shape{2, 3}, 5, {.relu = true, .bound = -1.0F}),
+               std::invalid_argument);
+}
+
 TEST(InnerProductOpTest, ImpossibleExtentsAreRefused) {
   EXPECT_THROW(InnerProductOp(Shape{2, 3, 4}, 5), std::invalid_argument);
   EXPECT_THROW(InnerProductOp(Shape{2, 3}, 0), std::invalid_argument);
@@ -44,7 +64,8 @@ class InnerProductBackendTest : public testing::TestWithParam<std::string> {};
 TEST_P(InnerProductBackendTest, RandomShapesAgreeWithTheReference) {
   std::mt19937_64 random(20260802);
   for (int i = 0; i < 60; ++i) {
-    const InnerProductEpilogue epilogue{.bias = random() % 2 == 0, .relu = random() % 2 == 0};
+    InnerProductEpilogue epilogue{.bias = random() % 2 == 0, .relu = random() % 2 == 0};
+    if (epilogue.relu && random() % 2 == 0) epilogue.bound = 0.5F;
     const auto op = std::make_shared<InnerProductOp>(
         RandomSource(random), static_cast<std::int64_t>(random() % 70) + 1, epilogue);
     for (const Pass pass : kAllPasses) {

@@ -74,6 +74,7 @@ TEST(QuantizationTest, OneDnnIsExact) {
         "quantized_conv/n2c32h8w8k32r3s3u1v1p1q1g32_bias_relu_bound100_srcs8_dstu8",
         "quantized_conv/n2c8h6w6k20r3s3u1v1p1q1_bias_srcu8_real",
         "quantized_inner_product/n4c64k24_bias_relu_srcu8_dstu8",
+        "quantized_inner_product/n4c64k24_bias_relu_bound100_srcu8_dstu8",
         "quantized_inner_product/n3c16h4w4k10_bias_srcs8_real",
         "quantize/2x16x7x7_typeu8_scale0.01", "quantize/2x3x7x7_types8_scale0.007",
         "dequantize/2x16x7x7_typeu8_scale0.3", "dequantize/5x7_types8_scale0.1"}) {

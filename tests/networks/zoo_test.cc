@@ -9,12 +9,15 @@
 #include <cmath>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/thread_width.h"
+#include "networks/builder.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {
@@ -119,6 +122,49 @@ TEST(FusionTest, ABoundedReluIsComputedByTheConvolution) {
                       [](const Stage& stage) { return stage.op->kind() == "bounded_relu"; });
     EXPECT_EQ(alone, std::string(backend) == "openblas" ? 35 : 0) << backend;
     ExpectStagesAgree(*plan);
+  }
+}
+
+// Dense layers, the first with a batch normalization, both with a ReLU bounded by 0.5.
+std::unique_ptr<Plan> MakeDense(const PlanRequest& request) {
+  NetworkBuilder net("dense", {.batch = 4, .image = {3, 6, 6}, .classes = 5});
+  ValueId x = net.BatchNorm("norm", net.Dense("fc1", net.input(), 16));
+  x = net.Relu("relu1", x, 0.5F);
+  x = net.Relu("relu2", net.Dense("fc2", x, 12), 0.5F);
+  net.Dense("fc3", x, 5);
+  auto plan = MakePlan(std::move(net).Take(), request);
+  plan->Allocate();
+  InitializeParameters(*plan, 1);
+  plan->Write(plan->Find(BufferRole::kInput), NormalValues(2, 4 * 3 * 6 * 6));
+  if (request.training)
+    plan->Write(plan->Find(BufferRole::kLabels), std::vector<double>{3, 1, 0, 4});
+  plan->Run();
+  return plan;
+}
+
+// How many stages of the forward pass compute an operation of this kind.
+std::ptrdiff_t CountForward(const Plan& plan, std::string_view kind) {
+  return std::count_if(plan.stages().begin(), plan.stages().end(), [&](const Stage& stage) {
+    return stage.pass == StagePass::kForward && stage.op->kind() == kind;
+  });
+}
+
+TEST(FusionTest, ADenseLayerComputesItsNormalizationAndBoundedRelu) {
+  PlanRequest request;
+  for (const char* backend : {"onednn", "openblas", "eigen"}) {
+    SCOPED_TRACE(backend);
+    const bool fuses = std::string(backend) != "openblas";  // a layer by itself in Caffe
+    request.backend = backend;
+    request.training = false;
+    const auto inference = MakeDense(request);
+    EXPECT_EQ(CountForward(*inference, "batchnorm"), 0);
+    EXPECT_EQ(CountForward(*inference, "bounded_relu"), fuses ? 0 : 2);
+    ExpectStagesAgree(*inference);
+    request.training = true;
+    const auto training = MakeDense(request);
+    EXPECT_EQ(CountForward(*training, "batchnorm"), 1);
+    EXPECT_EQ(CountForward(*training, "bounded_relu"), fuses ? 1 : 2);
+    ExpectStagesAgree(*training);
   }
 }
 

@@ -202,8 +202,8 @@ TEST(PluginTest, TheNumbersOfAProblem) {
                                               {"batch", 5}, {"trans_a", 0}, {"trans_b", 1},
                                               {"alpha", 2}, {"beta", 0.5}};
   EXPECT_EQ(numbers_of("gemm/b5m2n3k4_tb_alpha2_beta0.5"), gemm);
-  const std::map<std::string, double> product = {
-      {"n", 2}, {"inputs", 12}, {"outputs", 5}, {"bias", 1}, {"relu", 0}};
+  const std::map<std::string, double> product = {{"n", 2},    {"inputs", 12}, {"outputs", 5},
+                                                 {"bias", 1}, {"relu", 0},    {"relu_bound", 0}};
   EXPECT_EQ(numbers_of("inner_product/n2c3h2w2k5_bias"), product);
   EXPECT_EQ(numbers_of("conv/n1c4h9w9k8r3s3d2e1g2_bias_relu_bound6").at("relu_bound"), 6);
   EXPECT_EQ(numbers_of("conv/n1c4h9w9k8r3s3d2e1g2").at("dilation_h"), 2);

@@ -69,7 +69,7 @@ TEST(QuantizedModelTest, AModelOfAnotherExporterComputesInIntegers) {
   EXPECT_EQ(RunGraph(network.graph, network.parameters, input, "onednn"), reference);
 }
 
-// A network with folded normalizations, a bounded ReLU, both kinds of shortcut, and layers that
+// A network with folded normalizations, bounded ReLUs, both kinds of shortcut, and layers that
 // stay in f32.
 Graph ResidualNetwork() {
   NetworkBuilder net("residual", {.batch = 4, .image = {3, 12, 12}, .classes = 6});
@@ -86,7 +86,8 @@ Graph ResidualNetwork() {
   const ValueId shortcut = net.ConvNorm("b.short", x, {.outputs = 24, .kernel = 1, .stride = 2});
   x = net.Relu("b.relu", net.Add("b.add", y, shortcut));
   x = net.Dropout("drop", net.GlobalAveragePool("mean", x), 0.5F);
-  net.Dense("fc", x, 6);
+  x = net.Relu("fc1.relu", net.Dense("fc1", x, 12), 2.0F);
+  net.Dense("fc2", x, 6);
   return std::move(net).Take();
 }
 
@@ -133,7 +134,8 @@ TEST(QuantizedModelTest, AFloatNetworkIsQuantizedWrittenAndReadAgain) {
   EXPECT_THAT(KindsOf(integers.graph),
               ElementsAre("quantize", "quantized_conv", "pool", "quantized_conv", "quantized_conv",
                           "quantized_conv", "quantized_conv", "quantized_conv", "quantized_conv",
-                          "dequantize", "pool", "quantize", "quantized_inner_product"));
+                          "dequantize", "pool", "quantize", "quantized_inner_product",
+                          "quantized_inner_product"));
   const auto result = RunGraph(integers.graph, integers.parameters, residual.input);
   EXPECT_LT(LargestDifference(result, residual.in_f32), 0.1);
   // The same arithmetic in f32, as the file has it: only ties can round in another way.
