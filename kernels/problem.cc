@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
+#include "kernels/extents.h"
 #include "kernels/registrations.h"
 
 namespace topdnn {
@@ -80,6 +83,10 @@ void ProblemWord::ParseFlag(std::string_view& rest) {
   const std::string_view part = rest.substr(0, rest.find('_'));
   rest.remove_prefix(part.size());
   const auto* at = std::find_if_not(part.begin(), part.end(), IsLetter);
+  // The letters of "_maxinf" are the name "max" and a number. No flag's name ends with "inf".
+  constexpr std::string_view kInfinity = "inf";
+  const auto letters = static_cast<std::size_t>(at - part.begin());
+  if (part.substr(0, letters).ends_with(kInfinity)) at -= kInfinity.size();
   const std::string flag(part.begin(), at);
   std::vector<double> numbers;
   while (at != part.end()) {
@@ -125,12 +132,30 @@ bool ProblemWord::Flag(std::string_view flag) const {
   return true;
 }
 
-float ProblemWord::NumberOr(std::string_view flag, float otherwise) const {
+double ProblemWord::OneNumberOr(std::string_view flag, double otherwise) const {
   read_.insert(fmt::format("_{}", flag));
   const auto found = flags_.find(flag);
   if (found == flags_.end()) return otherwise;
   if (found->second.size() != 1) Refuse(fmt::format("flag '_{}' needs one number", flag));
-  return static_cast<float>(found->second.front());
+  return found->second.front();
+}
+
+std::int64_t ProblemWord::Whole(std::string_view flag, double number, std::int64_t most) const {
+  const bool fits = std::abs(number) <= static_cast<double>(most);  // false for NaN
+  if (!fits || number != std::floor(number)) {
+    Refuse(fmt::format("flag '_{}' has the number {}, write a whole number from {} to {}", flag,
+                       number, -most, most));
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+float ProblemWord::NumberOr(std::string_view flag, float otherwise) const {
+  return static_cast<float>(OneNumberOr(flag, static_cast<double>(otherwise)));
+}
+
+int ProblemWord::WholeNumberOr(std::string_view flag, int otherwise) const {
+  const double number = OneNumberOr(flag, otherwise);
+  return static_cast<int>(Whole(flag, number, std::numeric_limits<int>::max()));
 }
 
 std::vector<double> ProblemWord::Numbers(std::string_view flag) const {
@@ -140,6 +165,12 @@ std::vector<double> ProblemWord::Numbers(std::string_view flag) const {
     Refuse(fmt::format("missing flag '_{}' with its numbers", flag));
   }
   return found->second;
+}
+
+std::vector<std::int64_t> ProblemWord::WholeNumbers(std::string_view flag) const {
+  std::vector<std::int64_t> whole;
+  for (const double number : Numbers(flag)) whole.push_back(Whole(flag, number, kMaxElements));
+  return whole;
 }
 
 void ProblemWord::CheckAllRead() const {

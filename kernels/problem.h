@@ -4,6 +4,8 @@
 //   word = [name] (shape | {letter number}) {"_" flag [numbers]}
 //   shape, numbers = number {"x" number}
 //
+// A number of a flag may be infinite: "_maxinf", "_min-inf".
+//
 // An operation's file registers its parser, which reads the fields from a ProblemWord:
 //
 //   const ProblemRegistration kProblem("gemm", ParseGemm);
@@ -51,14 +53,23 @@ class ProblemWord {
   bool Flag(std::string_view flag) const;
   // The number of "_flag0.5", or `otherwise` when the word has no such flag.
   float NumberOr(std::string_view flag, float otherwise) const;
+  // The same for a whole number. Throws ProblemError for a fraction, and for a number that does not
+  // fit an int.
+  int WholeNumberOr(std::string_view flag, int otherwise) const;
   // The numbers of "_flag64x128". Throws ProblemError when there are none.
   std::vector<double> Numbers(std::string_view flag) const;
+  // The same for whole numbers. Throws ProblemError for a fraction, and for a number whose absolute
+  // value is above kMaxElements (extents.h).
+  std::vector<std::int64_t> WholeNumbers(std::string_view flag) const;
 
   // Throws ProblemError for a field or flag that the parser has not read: it is unknown.
   void CheckAllRead() const;
 
  private:
   [[noreturn]] void Refuse(std::string_view why) const;
+  double OneNumberOr(std::string_view flag, double otherwise) const;
+  // A number of a flag. Throws ProblemError unless it is whole and from -most to most.
+  std::int64_t Whole(std::string_view flag, double number, std::int64_t most) const;
   // Each function removes its part from the front of `rest`.
   std::int64_t ParseNumber(std::string_view& rest) const;
   void ParseShape(std::string_view& rest);

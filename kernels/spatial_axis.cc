@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <stdexcept>
 
 #include "kernels/extents.h"
@@ -72,17 +71,11 @@ std::vector<SpatialAxis> ReadAxes(const ProblemWord& word, const Shape& shape) {
     axes[a].extent = shape[static_cast<int>(a) + kFirst];
   }
   for (const AxisFlag& flag : kFlags) {
-    const std::vector<double> numbers = word.Numbers(flag.name);
+    const std::vector<std::int64_t> numbers = word.WholeNumbers(flag.name);
     if (numbers.size() != axes.size()) {
       throw std::invalid_argument(fmt::format("_{} needs one number for each axis", flag.name));
     }
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      if (numbers[a] != std::floor(numbers[a]) || !(std::abs(numbers[a]) <= double{kMaxWindow})) {
-        throw std::invalid_argument(fmt::format("_{} of {}: it must be a whole number up to {}",
-                                                flag.name, numbers[a], kMaxWindow));
-      }
-      axes[a].*flag.field = static_cast<std::int64_t>(numbers[a]);
-    }
+    for (std::size_t a = 0; a < axes.size(); ++a) axes[a].*flag.field = numbers[a];
   }
   return axes;
 }

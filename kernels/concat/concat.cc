@@ -97,12 +97,12 @@ namespace {
 
 std::shared_ptr<const Op> ParseConcat(const ProblemWord& word) {
   const Shape whole = word.shape();
-  const auto axis = static_cast<int>(word.NumberOr("axis", 1));
+  const int axis = word.WholeNumberOr("axis", 1);
   if (axis < 0 || axis >= whole.rank()) throw std::invalid_argument("the axis does not exist");
   std::vector<Shape> sources;
-  for (const double part : word.Numbers("parts")) {
+  for (const std::int64_t part : word.WholeNumbers("parts")) {
     std::vector<std::int64_t> extents = whole.extents();
-    extents[static_cast<std::size_t>(axis)] = static_cast<std::int64_t>(part);
+    extents[static_cast<std::size_t>(axis)] = part;
     sources.emplace_back(std::move(extents));
   }
   auto op = std::make_shared<ConcatOp>(std::move(sources), axis);

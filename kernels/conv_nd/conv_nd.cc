@@ -146,13 +146,11 @@ std::vector<Parameter> ConvNdOp::Parameters() const {
 namespace {
 
 std::int64_t CountOf(const ProblemWord& word, std::string_view flag) {
-  const std::vector<double> numbers = word.Numbers(flag);
-  const double number = numbers.size() == 1 ? numbers.front() : 0;
-  if (!(number >= 1 && number <= static_cast<double>(kMaxElements)) ||
-      number != static_cast<double>(static_cast<std::int64_t>(number))) {
+  const std::vector<std::int64_t> numbers = word.WholeNumbers(flag);
+  if (numbers.size() != 1) {
     throw std::invalid_argument(fmt::format("_{} needs one whole number", flag));
   }
-  return static_cast<std::int64_t>(number);
+  return numbers.front();
 }
 
 std::shared_ptr<const Op> ParseConvNd(const ProblemWord& word) {

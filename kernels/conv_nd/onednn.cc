@@ -31,13 +31,18 @@ struct Geometry {
 };
 
 // With groups, oneDNN's weights are (G, K/G, C/G, kernel...), the same bytes in row-major order.
-dnnl::memory::desc WeightsDesc(const KernelRequest& request, const ConvNdOp& op, Arg arg) {
-  const ConvNdExtents& e = op.extents();
-  if (e.groups == 1) return DescOf(request, arg);
+Shape WeightsShape(const ConvNdOp& op) {
+  const std::int64_t groups = op.extents().groups;
+  if (groups == 1) return op.weights_shape();
   std::vector<std::int64_t> extents = op.weights_shape().extents();
-  extents[0] /= e.groups;
-  extents.insert(extents.begin(), e.groups);
-  const Shape shape(std::move(extents));
+  extents[0] /= groups;
+  extents.insert(extents.begin(), groups);
+  return Shape(std::move(extents));
+}
+
+dnnl::memory::desc WeightsDesc(const KernelRequest& request, const ConvNdOp& op, Arg arg) {
+  if (op.extents().groups == 1) return DescOf(request, arg);
+  const Shape shape = WeightsShape(op);
   const DataType type = request.op->Find(request.execution, arg)->type;
   return onednn::ToMemoryDesc({shape, type, Layout::Plain(shape.rank())});
 }
@@ -53,15 +58,14 @@ Forward::primitive_desc ForwardDesc(const KernelRequest& request, const Geometry
       src, weights, dst, g.strides, g.dilates, g.pad_before, g.pad_after);
 }
 
-// The forward descriptor that a backward one needs as a hint: the same geometry, free layouts.
-Forward::primitive_desc Hint(const KernelRequest& request, const ConvNdOp& op, const Geometry& g,
-                             const dnnl::memory::desc& weights) {
+// The forward descriptor that a backward one needs as a hint: the same geometry, free layouts. Its
+// weights have the type of src. oneDNN has no forward pass with src in bf16 and weights in f32, the
+// type of diff_weights.
+Forward::primitive_desc Hint(const KernelRequest& request, const ConvNdOp& op, const Geometry& g) {
   const auto any = [&](const Shape& shape) {
     return onednn::ToMemoryDesc({shape, request.execution.type, Layout::Any()});
   };
-  return ForwardDesc(request, g, any(op.src_shape()),
-                     op.extents().groups == 1 ? any(op.weights_shape()) : weights,
-                     any(op.dst_shape()));
+  return ForwardDesc(request, g, any(op.src_shape()), any(WeightsShape(op)), any(op.dst_shape()));
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvNdOp& op) {
@@ -79,8 +83,8 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Con
   const Geometry g(op.extents().axes);
   const dnnl::memory::desc weights = WeightsDesc(request, op, Arg::kWeights);
   const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_data>(
-      onednn::Attributes(), Hint(request, op, g, weights), kDirect, DescOf(request, Arg::kDiffSrc),
-      weights, DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+      onednn::Attributes(), Hint(request, op, g), kDirect, DescOf(request, Arg::kDiffSrc), weights,
+      DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
   return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
       request, pd,
       {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
@@ -92,8 +96,8 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
   const Geometry g(op.extents().axes);
   const dnnl::memory::desc weights = WeightsDesc(request, op, Arg::kDiffWeights);
   const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_weights>(
-      onednn::Attributes(), Hint(request, op, g, weights), kDirect, DescOf(request, Arg::kSrc),
-      weights, DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+      onednn::Attributes(), Hint(request, op, g), kDirect, DescOf(request, Arg::kSrc), weights,
+      DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
   return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(
       request, pd,
       {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},

@@ -53,8 +53,7 @@ std::shared_ptr<const Op> AddOp::FusedWith(const Op& next) const {
 namespace {
 
 std::shared_ptr<const Op> ParseAdd(const ProblemWord& word) {
-  return std::make_shared<AddOp>(word.shape(), static_cast<int>(word.NumberOr("of", 2)),
-                                 word.Flag("relu"));
+  return std::make_shared<AddOp>(word.shape(), word.WholeNumberOr("of", 2), word.Flag("relu"));
 }
 
 const ProblemRegistration kProblem("add", ParseAdd);

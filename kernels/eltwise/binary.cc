@@ -156,17 +156,11 @@ std::shared_ptr<const Op> ParseBinary(const ProblemWord& word) {
     throw std::invalid_argument(fmt::format("it must begin with one of {}",  //
                                             fmt::join(BinaryNames(), ", ")));
   }
-  std::vector<std::int64_t> second;
-  for (const double extent : word.Numbers("by")) {
-    if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
-      throw std::invalid_argument(fmt::format("invalid extent {}", extent));
-    }
-    second.push_back(static_cast<std::int64_t>(extent));
-  }
+  Shape second(word.WholeNumbers("by"));
   const BinaryConstant constant = word.Flag("of")         ? BinaryConstant::kFirst
                                   : word.Flag("constant") ? BinaryConstant::kSecond
                                                           : BinaryConstant::kNone;
-  return std::make_shared<BinaryOp>(*function, word.shape(), Shape(std::move(second)), constant);
+  return std::make_shared<BinaryOp>(*function, word.shape(), std::move(second), constant);
 }
 
 const ProblemRegistration kProblem("binary", ParseBinary, BinaryNames());

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -56,14 +55,7 @@ namespace {
 std::shared_ptr<const Op> ParseFlatten(const ProblemWord& word) {
   const Shape src = word.shape();
   if (!word.Has("to")) return std::make_shared<FlattenOp>(src);
-  std::vector<std::int64_t> extents;
-  for (const double extent : word.Numbers("to")) {
-    extents.push_back(static_cast<std::int64_t>(extent));
-    if (static_cast<double>(extents.back()) != extent) {
-      throw std::invalid_argument(fmt::format("extent {} must be a whole number", extent));
-    }
-  }
-  return std::make_shared<FlattenOp>(src, Shape(std::move(extents)));
+  return std::make_shared<FlattenOp>(src, Shape(word.WholeNumbers("to")));
 }
 
 const ProblemRegistration kProblem("flatten", ParseFlatten);

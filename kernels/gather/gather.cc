@@ -51,13 +51,10 @@ namespace {
 std::shared_ptr<const Op> ParseGather(const ProblemWord& word) {
   const Shape& src = word.shape();
   if (src.rank() != 3) throw std::invalid_argument("give the source as OUTERxEXTENTxINNER");
-  const std::vector<double> count = word.Numbers("count");
-  if (count.size() != 1 || !(count[0] >= 1 && count[0] <= static_cast<double>(kMaxElements))) {
-    throw std::invalid_argument("give one count of indices");
-  }
-  return std::make_shared<GatherOp>(
-      GatherExtents{src[0], src[1], src[2], static_cast<std::int64_t>(count[0])},
-      word.Flag("constant"));
+  const std::vector<std::int64_t> count = word.WholeNumbers("count");
+  if (count.size() != 1) throw std::invalid_argument("give one count of indices");
+  return std::make_shared<GatherOp>(GatherExtents{src[0], src[1], src[2], count[0]},
+                                    word.Flag("constant"));
 }
 
 const ProblemRegistration kProblem("gather", ParseGather);

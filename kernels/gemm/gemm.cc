@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "kernels/extents.h"
 #include "kernels/problem.h"
 
 namespace topdnn {
@@ -29,8 +30,10 @@ GemmOp::GemmOp(const GemmExtents& extents) : extents_(extents) {
   };
   if (std::min({e.m, e.n, e.k, e.batch}) < 1) refuse("every extent must be 1 or more");
   if (!std::isfinite(e.alpha) || !std::isfinite(e.beta)) refuse("alpha and beta must be finite");
-  // Throws when the product is above 2^62.
-  Shape{e.batch, e.m, e.n, e.k}.elements();
+  CheckExtents("gemm, A", src_shape());
+  CheckExtents("gemm, B", weights_shape());
+  CheckExtents("gemm, C", dst_shape());
+  CheckWork("gemm", {e.batch, e.m, e.n, e.k});
 }
 
 std::string GemmOp::Problem() const {

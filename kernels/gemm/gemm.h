@@ -31,8 +31,8 @@ struct GemmExtents {
 // s32 sum.
 class GemmOp : public Op {
  public:
-  // Throws std::invalid_argument, in one line, for extents below 1 and for an alpha or beta that is
-  // not finite, and std::overflow_error if batch*M*N*K is above 2^62.
+  // Throws std::invalid_argument, in one line, for extents below 1, a tensor that is too large, an
+  // alpha or beta that is not finite, and a batch*M*N*K above 2^60.
   explicit GemmOp(const GemmExtents& extents);
 
   const GemmExtents& extents() const { return extents_; }

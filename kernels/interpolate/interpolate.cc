@@ -230,16 +230,8 @@ std::shared_ptr<const Op> ParseInterpolate(const ProblemWord& word) {
     settings.cubic_a = word.NumberOr("a", settings.cubic_a);
   }
   settings.exclude_outside = word.Flag("exclude");
-  std::vector<std::int64_t> dst;
-  for (const double extent : word.Numbers("to")) {
-    if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
-      throw std::invalid_argument(
-          fmt::format("the result has the extent {}: it must be 1 to {}", extent, kMaxElements));
-    }
-    dst.push_back(static_cast<std::int64_t>(extent));
-  }
-  return std::make_shared<InterpolateOp>(word.shape(), Shape(std::move(dst)), word.Numbers("scale"),
-                                         settings);
+  return std::make_shared<InterpolateOp>(word.shape(), Shape(word.WholeNumbers("to")),
+                                         word.Numbers("scale"), settings);
 }
 
 const ProblemRegistration kProblem("interpolate", ParseInterpolate, {"nearest", "linear", "cubic"});

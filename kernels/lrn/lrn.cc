@@ -98,9 +98,7 @@ namespace {
 std::shared_ptr<const Op> ParseLrn(const ProblemWord& word) {
   const LrnSettings usual;
   LrnSettings settings;
-  const float size = word.NumberOr("size", static_cast<float>(usual.size));
-  const bool whole = size >= 1 && size <= LrnOp::kMaxChannelsInWindow && size == std::floor(size);
-  settings.size = whole ? static_cast<std::int64_t>(size) : 0;  // the constructor refuses 0
+  settings.size = word.WholeNumberOr("size", static_cast<int>(usual.size));
   settings.alpha = word.NumberOr("alpha", usual.alpha);
   settings.beta = word.NumberOr("beta", usual.beta);
   settings.k = word.NumberOr("k", usual.k);

@@ -99,18 +99,11 @@ std::vector<Parameter> MatMulOp::Parameters() const {
 namespace {
 
 std::shared_ptr<const Op> ParseMatMul(const ProblemWord& word) {
-  std::vector<std::int64_t> second;
-  for (const double extent : word.Numbers("by")) {
-    if (!(extent >= 1 && extent <= static_cast<double>(kMaxElements))) {
-      throw std::invalid_argument(
-          fmt::format("invalid extent {} in _by: it must be 1 to {}", extent, kMaxElements));
-    }
-    second.push_back(static_cast<std::int64_t>(extent));
-  }
+  Shape second(word.WholeNumbers("by"));
   const BinaryConstant constant = word.Flag("of")         ? BinaryConstant::kFirst
                                   : word.Flag("constant") ? BinaryConstant::kSecond
                                                           : BinaryConstant::kNone;
-  return std::make_shared<MatMulOp>(word.shape(), Shape(std::move(second)), constant);
+  return std::make_shared<MatMulOp>(word.shape(), std::move(second), constant);
 }
 
 const ProblemRegistration kProblem("matmul", ParseMatMul);

@@ -138,13 +138,7 @@ std::shared_ptr<const Op> ParsePoolNd(const ProblemWord& word) {
   PoolNdExtents e{.axes = ReadAxes(word, src), .ceil_mode = word.Flag("ceil")};
   e.n = src[0];
   e.c = src[1];
-  if (algorithm == PoolNdAlgorithm::kLp) {
-    const float p = word.NumberOr("p", 2.0F);
-    if (!(p >= 1 && p <= static_cast<float>(kMaxPower))) {
-      throw std::invalid_argument(fmt::format("_p of {}: it must be 1 to {}", p, kMaxPower));
-    }
-    e.p = static_cast<std::int64_t>(p);
-  }
+  if (algorithm == PoolNdAlgorithm::kLp) e.p = word.WholeNumberOr("p", 2);
   return std::make_shared<PoolNdOp>(algorithm, std::move(e));
 }
 

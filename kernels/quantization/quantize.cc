@@ -28,7 +28,7 @@ DataType QuantizedTypeOf(const ProblemWord& word, std::string_view name) {
   const std::string is_signed = fmt::format("{}s", name);
   const std::string is_unsigned = fmt::format("{}u", name);
   const DataType type = word.Has(is_signed) ? DataType::kS8 : DataType::kU8;
-  if (word.NumberOr(type == DataType::kS8 ? is_signed : is_unsigned, 8.0F) != 8.0F) {
+  if (word.WholeNumberOr(type == DataType::kS8 ? is_signed : is_unsigned, 8) != 8) {
     throw std::invalid_argument(fmt::format("'_{}' needs the type s8 or u8", name));
   }
   return type;

@@ -48,9 +48,9 @@ DataType TypeOfFlag(const ProblemWord& word, std::string_view name) {
       return std::isdigit(static_cast<unsigned char>(c)) != 0;
     });
     const std::string letters(text.begin(), digits);
-    const float number = word.NumberOr(std::string(name) + letters, 0);
+    const int number = word.WholeNumberOr(std::string(name) + letters, 0);
     given |= number != 0;
-    if (number == std::stof(std::string(digits, text.end()))) found = type;
+    if (number == std::stoi(std::string(digits, text.end()))) found = type;
   }
   if (given && !found) {
     throw std::invalid_argument(

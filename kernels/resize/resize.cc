@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <stdexcept>
 
@@ -56,15 +55,11 @@ Work ResizeOp::WorkOf(Pass pass, DataType type) const {
 namespace {
 
 std::shared_ptr<const Op> ParseResize(const ProblemWord& word) {
-  const std::vector<double> scales = word.Numbers("scale");
-  const auto is_factor = [](double scale) {
-    return scale == std::floor(scale) && std::abs(scale) <= static_cast<double>(kMaxElements);
-  };
-  if (scales.size() != 2 || !is_factor(scales[0]) || !is_factor(scales[1])) {
+  const std::vector<std::int64_t> scales = word.WholeNumbers("scale");
+  if (scales.size() != 2) {
     throw std::invalid_argument("write two whole factors, such as _scale2x2");
   }
-  return std::make_shared<ResizeOp>(word.shape(), static_cast<std::int64_t>(scales[0]),
-                                    static_cast<std::int64_t>(scales[1]));
+  return std::make_shared<ResizeOp>(word.shape(), scales[0], scales[1]);
 }
 
 const ProblemRegistration kProblem("resize", ParseResize);

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <stdexcept>
 
+#include "kernels/extents.h"
 #include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/problem.h"
@@ -15,8 +15,7 @@
 namespace topdnn {
 
 AdamOp::AdamOp(std::int64_t n, AdamSettings settings) : n_(n), settings_(settings) {
-  if (n < 1)
-    throw std::invalid_argument(fmt::format("adam of {} elements: at least 1 is needed", n));
+  CheckExtents("adam", Shape{n});
 }
 
 std::string AdamOp::Problem() const {

@@ -23,7 +23,7 @@ struct AdamSettings {
 // (n), step (). step is the number of updates done so far; the kernel increments it.
 class AdamOp : public Op {
  public:
-  // Throws std::invalid_argument for n below 1.
+  // Throws std::invalid_argument for n below 1 or above kMaxElements.
   AdamOp(std::int64_t n, AdamSettings settings);
 
   const AdamSettings& settings() const { return settings_; }

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
+#include "kernels/extents.h"
 #include "kernels/fidelity.h"
 #include "kernels/omp_loops.h"
 #include "kernels/problem.h"
@@ -13,8 +12,7 @@
 namespace topdnn {
 
 SgdOp::SgdOp(std::int64_t n, SgdSettings settings) : n_(n), settings_(settings) {
-  if (n < 1)
-    throw std::invalid_argument(fmt::format("sgd of {} elements: at least 1 is needed", n));
+  CheckExtents("sgd", Shape{n});
 }
 
 std::string SgdOp::Problem() const {

@@ -25,7 +25,7 @@ struct SgdSettings {
 // (n). The learning rate is an operand so that a schedule can change it between steps.
 class SgdOp : public Op {
  public:
-  // Throws std::invalid_argument for n below 1.
+  // Throws std::invalid_argument for n below 1 or above kMaxElements.
   SgdOp(std::int64_t n, SgdSettings settings);
 
   const SgdSettings& settings() const { return settings_; }

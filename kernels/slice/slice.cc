@@ -117,23 +117,16 @@ Work SliceOp::WorkOf(Pass pass, DataType type) const {
 
 namespace {
 
-std::int64_t WholeNumber(double number) {
-  constexpr auto kLargest = static_cast<double>(kMaxElements);
-  if (!(std::abs(number) <= kLargest) || number != std::floor(number)) {
-    throw std::invalid_argument(fmt::format("{} is no index", number));
-  }
-  return static_cast<std::int64_t>(number);
-}
-
 std::shared_ptr<const Op> ParseSlice(const ProblemWord& word) {
-  const std::vector<double> starts = word.Numbers("start"), steps = word.Numbers("step"),
-                            extents = word.Numbers("extent");
+  const std::vector<std::int64_t> starts = word.WholeNumbers("start"),
+                                  steps = word.WholeNumbers("step"),
+                                  extents = word.WholeNumbers("extent");
   if (starts.size() != extents.size() || steps.size() != extents.size()) {
     throw std::invalid_argument("give a start, a step and an extent for each dimension");
   }
   std::vector<SliceAxis> axes;
   for (std::size_t d = 0; d < extents.size(); ++d) {
-    axes.push_back({WholeNumber(starts[d]), WholeNumber(steps[d]), WholeNumber(extents[d])});
+    axes.push_back({starts[d], steps[d], extents[d]});
   }
   const SliceBorder border = word.Has("fill")          ? SliceBorder::kFill
                              : word.Flag(kEdgeFlag)    ? SliceBorder::kEdge

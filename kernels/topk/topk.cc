@@ -64,19 +64,9 @@ Work TopKOp::WorkOf(Pass pass, DataType type) const {
 namespace {
 
 std::shared_ptr<const Op> ParseTopK(const ProblemWord& word) {
-  const auto whole = [&](const char* name, double otherwise) {
-    const double number = static_cast<double>(word.NumberOr(name, static_cast<float>(otherwise)));
-    constexpr double kLargest = 16777216;
-    if (!(number >= 0 && number <= kLargest) ||
-        number != static_cast<double>(static_cast<std::int64_t>(number))) {
-      throw std::invalid_argument(
-          fmt::format("_{} of {}: it must be a whole number from 0 to 2^24", name, number));
-    }
-    return static_cast<std::int64_t>(number);
-  };
   TopKSettings settings;
-  settings.axis = static_cast<int>(whole("axis", 0));
-  settings.k = whole("k", 1);
+  settings.axis = word.WholeNumberOr("axis", 0);
+  settings.k = word.WholeNumberOr("k", 1);
   settings.largest = !word.Flag("smallest");
   settings.indices = word.Flag("indices");
   return std::make_shared<TopKOp>(word.shape(), settings);

@@ -77,9 +77,8 @@ namespace {
 std::shared_ptr<const Op> ParseTranspose(const ProblemWord& word) {
   const Shape shape = word.shape();
   std::vector<int> order;
-  for (const double number : word.Numbers("order")) {
-    if (!(number >= 0 && number < shape.rank()) ||
-        number != static_cast<double>(static_cast<int>(number))) {
+  for (const std::int64_t number : word.WholeNumbers("order")) {
+    if (number < 0 || number >= shape.rank()) {
       throw std::invalid_argument(fmt::format("the order cannot contain dimension {}", number));
     }
     order.push_back(static_cast<int>(number));

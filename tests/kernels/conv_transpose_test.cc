@@ -91,6 +91,22 @@ TEST(ConvNdBackendsTest, AgreeWithTheReferenceAndFiniteDifferences) {
   }
 }
 
+// The problems contain several with groups; the first has none.
+TEST(ConvNdBackendsTest, InBf16OneDnnHasEachPassWithGroupsIfItHasItWithout) {
+  int ran = 0;
+  for (const Pass pass : kAllPasses) {
+    const auto request = [pass](const std::string& problem) {
+      return RequestFor(ParseProblem("conv_nd/" + problem), {pass, true, DataType::kBF16}, 2);
+    };
+    if (KernelRun("onednn", request(kProblems[0])).kernel() == nullptr) continue;
+    for (const char* problem : kProblems) {
+      EXPECT_EQ(CheckAgainstReference("onednn", request(problem), 3), Verdict::kAgrees);
+    }
+    ++ran;
+  }
+  if (ran == 0) GTEST_SKIP() << "oneDNN has no bf16 convolution on this CPU";
+}
+
 // The general loops over two axes agree with the convolution of images.
 TEST(ConvNdOpTest, TwoAxesAreAConvolutionOfImages) {
   const auto general = ParseProblem(std::string("conv_nd/") + kProblems[1]);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <map>
 #include <stdexcept>
 #include <string>
 
@@ -47,6 +48,28 @@ TEST(ExtentsTest, SoftmaxOfTooManyElementsIsRefused) {
       ADD_FAILURE() << operation;
     } catch (const ProblemError& error) {
       EXPECT_THAT(error.what(), testing::HasSubstr("at most 281474976710656 elements"));
+    }
+  }
+}
+
+// In each product one of the limits is exceeded: that of the source, the weights, the result or the
+// number of multiply-accumulates.
+TEST(ExtentsTest, ProductsWhoseCountsDoNotFit64BitsAreRefused) {
+  using testing::HasSubstr;
+  for (const auto& [problem, what] : std::map<std::string, std::string>{
+           {"inner_product/n16777216c33554432k1", "inner product of 16777216x33554432"},
+           {"inner_product/n1c16777216k33554432", "inner product, weights of 33554432x16777216"},
+           {"inner_product/n16777216c1k33554432", "inner product, result of 16777216x33554432"},
+           {"inner_product/n4194304c1048576k1048576", "inner product of 4398046511104 x 1048576"},
+           {"gemm/m16777216n1k33554432", "gemm, A of 16777216x33554432"},
+           {"gemm/m1n16777216k33554432", "gemm, B of 33554432x16777216"},
+           {"gemm/m16777216n33554432k1", "gemm, C of 16777216x33554432"},
+           {"gemm/b4m1048576n1048576k1048576", "gemm of 4 x 1048576 x 1048576 x 1048576 steps"}}) {
+    try {
+      ParseProblem(problem);
+      ADD_FAILURE() << problem;
+    } catch (const ProblemError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(what)) << problem;
     }
   }
 }

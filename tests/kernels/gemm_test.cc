@@ -69,7 +69,11 @@ TEST(GemmOpTest, WorkAndProblem) {
 TEST(GemmOpTest, ImpossibleExtentsAreRefused) {
   EXPECT_THROW(GemmOp({.m = 0}), std::invalid_argument);
   EXPECT_THROW(GemmOp({.m = 1, .alpha = INFINITY}), std::invalid_argument);
-  EXPECT_THROW(GemmOp({.m = 1LL << 40, .n = 1LL << 40}), std::overflow_error);
+  EXPECT_THROW(GemmOp({.m = 1LL << 40, .n = 1LL << 40}), std::invalid_argument);
+  // 2^60 products are counted, and 2^62 are not.
+  EXPECT_NO_THROW(GemmOp({.m = 1 << 20, .n = 1 << 20, .k = 1 << 20}));
+  EXPECT_THROW(GemmOp({.m = 1 << 20, .n = 1 << 20, .k = 1 << 20, .batch = 4}),
+               std::invalid_argument);
 }
 
 class GemmBackendTest : public ::testing::TestWithParam<std::string> {};

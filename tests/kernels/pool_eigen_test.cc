@@ -76,12 +76,22 @@ TEST_P(PoolEigenTest, TheFirstMaximumGetsTheGradient) {
 
 TEST_P(PoolEigenTest, WinnersAgreeWithTheReference) {
   const double nan = std::nan("");
-  const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 3, 2, 2));
+  const auto op = std::make_shared<PoolOp>(PoolAlgorithm::kMax, PoolExtents::Global(1, 5, 2, 2));
   KernelRun run(backend(), AskingByRows(op, {Pass::kForward}, 1));
-  run.Set(Arg::kSrc, {1, 2, 2, 2, 5, nan, 7, nan, 1, HUGE_VAL, 3, -HUGE_VAL});
+  constexpr double kInf = HUGE_VAL;
+  const std::vector<std::vector<double>> windows = {
+      {1, 2, 2, 2}, {5, 7, nan, nan}, {5, nan, 7, nan}, {-kInf, 1, 3, kInf}, {4, 4, 3, -kInf}};
+  std::vector<double> src;
+  for (const auto& window : windows) src.insert(src.end(), window.begin(), window.end());
+  run.Set(Arg::kSrc, src);
   run.Run();
-  EXPECT_EQ(run.Get(Arg::kWorkspace), (std::vector<double>{1, 1, 1}));
-  EXPECT_TRUE(std::isnan(run.Get(Arg::kDst)[1]));
+  EXPECT_EQ(run.Get(Arg::kWorkspace), (std::vector<double>{1, 2, 1, 3, 0}));
+  const std::vector<double> dst = run.Get(Arg::kDst);
+  EXPECT_EQ(dst[0], 2);
+  EXPECT_TRUE(std::isnan(dst[1]));
+  EXPECT_TRUE(std::isnan(dst[2]));
+  EXPECT_EQ(dst[3], kInf);
+  EXPECT_EQ(dst[4], 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, PoolEigenTest, EigenBackendTest::All(),

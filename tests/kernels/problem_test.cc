@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "kernels/conv/conv.h"
 
 namespace topdnn {
@@ -18,13 +21,17 @@ TEST(ProblemTest, WordsAreReadBackAsTheyWereSpelled) {
            "gemm/b12m64n32k16_ta_tb_alpha0.5_beta-1",
            "inner_product/n64c64h4w4k64_bias",
            "inner_product/n64c1024k10_bias_relu",
+           "inner_product/n64c1024k10_bias_relu_bound6",
            "pool/maxn8c64h112w112r3s3u2v2p1q1",
            "pool/average_of_paddingn1c3h8w8r2s2u2v2p0q0P1Q1",
            "pool/averagen1c3h8w8r3s3u2v2p0q0_ceil",
            "relu/8x64x56x56",
            "bounded_relu/8x64x56x56_bound6",
+           "bounded_relu/8x64x56x56_boundinf",
            "add/8x64x7x7_of3_relu",
            "clip/8x64x7x7_min-0.5_max2",
+           "clip/8x64x7x7_min0_maxinf",
+           "clip/8x64x7x7_min-inf_maxinf",
            "bias/8x64x7x7",
            "flatten/8x64x7x7",
            "concat/8x96x28x28_axis1_parts64x32",
@@ -77,6 +84,40 @@ TEST(ProblemTest, AMalformedWordIsRefusedInOneLine) {
   EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis1_parts64x31"), HasSubstr("the parts sum to"));
   EXPECT_THAT(ErrorOf("concat/8x96x2x2_axis7_parts64x32"), HasSubstr("axis does not exist"));
   EXPECT_THAT(ErrorOf("relu/8x"), HasSubstr("expected a number at its end"));
+}
+
+TEST(ProblemTest, AFractionInsteadOfAWholeNumberIsRefused) {
+  using ::testing::HasSubstr;
+  for (const auto& [problem, number] : std::map<std::string, std::string>{
+           {"add/8x4_of2.7", "'_of' has the number 2.7"},
+           {"binary/mul2x3_by2.5x3", "'_by' has the number 2.5"},
+           {"matmul/2x3_by3.5x4", "'_by' has the number 3.5"},
+           {"concat/8x96x2x2_axis1.5_parts64x32", "'_axis' has the number 1.5"},
+           {"concat/8x96x2x2_axis1_parts64.5x32", "'_parts' has the number 64.5"},
+           {"flatten/6_to2.5x3", "'_to' has the number 2.5"},
+           {"gather/2x5x3_count4.5", "'_count' has the number 4.5"},
+           {"interpolate/linear5_to7.5_scale1.4_half", "'_to' has the number 7.5"},
+           {"lrn/8x96_size2.5", "'_size' has the number 2.5"},
+           {"pool_nd/lp1x1x4_kernel2_stride1_dilation1_before0_after0_p2.5",
+            "'_p' has the number 2.5"},
+           {"quantize/5x7_types8.5_scale0.1", "'_types' has the number 8.5"},
+           {"reorder/8x4_fromf32.5_tos8", "'_fromf' has the number 32.5"},
+           {"resize/2x3x4x4_scale2x1.5", "'_scale' has the number 1.5"},
+           {"slice/5_start0.5_step1_extent1", "'_start' has the number 0.5"},
+           {"topk/7_axis0_k1.5", "'_k' has the number 1.5"},
+           {"transpose/2x3_order0x0.5", "'_order' has the number 0.5"}}) {
+    EXPECT_THAT(ErrorOf(problem), HasSubstr("flag " + number + ", write a whole number"))
+        << problem;
+  }
+}
+
+TEST(ProblemTest, AWholeNumberThatDoesNotFitItsTypeIsRefused) {
+  using ::testing::HasSubstr;
+  for (const char* problem : {"add/8x4_of4294967298", "add/8x4_of-inf", "add/8x4_of-nan",
+                              "concat/8x96x2x2_axis4294967297_parts64x32",
+                              "concat/8x96x2x2_axis1_parts1e300x32", "flatten/6_to1e300"}) {
+    EXPECT_THAT(ErrorOf(problem), HasSubstr("write a whole number from -")) << problem;
+  }
 }
 
 TEST(ProblemTest, ImpossibleExtentsAreRefusedWithTheirProblem) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/extents.h"
 #include "kernels/omp_loops.h"
 #include "kernels/sgd/adam.h"
 #include "tests/kernels/kernel_check.h"
@@ -31,6 +32,9 @@ TEST(SgdOpTest, OperandsAndWork) {
   EXPECT_EQ(AdamOp(100, {.weight_decay = 0.1F}).WorkOf(Pass::kForward, DataType::kF32).flops, 1400);
   EXPECT_THROW(SgdOp(0, {}), std::invalid_argument);
   EXPECT_THROW(AdamOp(-1, {}), std::invalid_argument);
+  EXPECT_NO_THROW(SgdOp(kMaxElements, {}));
+  EXPECT_THROW(SgdOp(kMaxElements + 1, {}), std::invalid_argument);
+  EXPECT_THROW(AdamOp(kMaxElements + 1, {}), std::invalid_argument);
 }
 
 TEST(SgdReferenceTest, TwoStepsByHand) {
