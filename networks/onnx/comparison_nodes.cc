@@ -112,6 +112,7 @@ ModelTensor MaskedConstant(const NodeImport& node, std::size_t input, bool negat
   for (std::size_t i = 0; i < values.size(); ++i) {
     if ((mask[i] != 0) != negated) values[i] = from[one ? 0 : i];
   }
+  CheckExactInF32(constant.type, values);
   return MakeTensor(condition.shape, DataType::kF32, std::move(values));
 }
 

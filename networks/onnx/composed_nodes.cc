@@ -130,11 +130,13 @@ void ImportInstanceNormalization(NodeImport& node) {
   node.Produce(AddBinary(node, "add", result, shift));
 }
 
+// ONNX adds 1e-9 to the deviation. Here its square is added to the variance, which gives a constant
+// row the same result, 0, and others the same in f32.
 void ImportMeanVarianceNormalization(NodeImport& node) {
   const ImportedValue value = node.SourceAt(0);
   std::vector<int> axes = node.Axes(node.inputs(), "axes", value.shape.rank());
   if (axes.empty() && value.shape.rank() == 4) axes = {0, 2, 3};
-  node.Produce(AddNormalization(node, value, axes, 0));
+  node.Produce(AddNormalization(node, value, axes, 1e-18));
 }
 
 // The channels are in groups, which are normalized like the channels of an instance normalization.
@@ -157,6 +159,7 @@ void ImportGroupNormalization(NodeImport& node) {
   node.Produce(std::move(result));
 }
 
+// ONNX defines the result of a row whose norm is 0 as 0. Such a row is divided by 1.
 void ImportLpNormalization(NodeImport& node) {
   const ImportedValue value = node.SourceAt(0);
   const std::int64_t p = node.node().Int("p", 2);
@@ -164,7 +167,8 @@ void ImportLpNormalization(NodeImport& node) {
   const ImportedValue norm =
       AddReduction(node, p == 1 ? ReduceAlgorithm::kL1 : ReduceAlgorithm::kL2, value,
                    {AxisOf(node, value.shape, -1)});
-  node.Produce(AddBinary(node, "div", value, norm));
+  const ImportedValue is_zero = AddBinary(node, "equal", norm, ScalarTensor(0));
+  node.Produce(AddBinary(node, "div", value, AddBinary(node, "add", norm, is_zero)));
 }
 
 // momentum * average + (1 - momentum) * statistic.

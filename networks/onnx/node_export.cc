@@ -173,15 +173,29 @@ void WriteConcat(NodeExport& layer) {
   layer.Finish();
 }
 
+// The extents of a Reshape to `shape`. If possible, the first one is open, so that the file takes
+// any number of images: 0 is the source's extent, and -1 is what the other extents leave. A softmax
+// works on a matrix, which may have several rows for each image.
+std::vector<std::int64_t> ReshapeExtents(const NodeExport& layer, const Shape& shape) {
+  const std::int64_t from = layer.source_shape()[0], to = shape[0], images = layer.images();
+  const bool has_images =
+      (from == images && to % images == 0) || (to == images && from % images == 0);
+  std::vector<std::int64_t> extents = shape.extents();
+  if (from == to) {
+    extents[0] = 0;
+  } else if (has_images && layer.IsNextTo("softmax")) {
+    extents[0] = -1;
+  }
+  return extents;
+}
+
 void WriteFlatten(NodeExport& layer) {
   const Shape& shape = layer.OpAs<FlattenOp>().dst_shape();
   std::vector<std::string> inputs = layer.Sources();
   if (shape == FlattenOp(layer.OpAs<FlattenOp>().src_shape()).dst_shape()) {
     SetInt(layer.AddNode("Flatten", inputs), "axis", 1);
   } else {
-    std::vector<std::int64_t> extents = shape.extents();
-    if (shape[0] == layer.source_shape()[0]) extents[0] = 0;  // the source's, for any batch
-    inputs.push_back(layer.AddInts("shape", extents));
+    inputs.push_back(layer.AddInts("shape", ReshapeExtents(layer, shape)));
     layer.AddNode("Reshape", inputs);
   }
   layer.Finish();
@@ -396,6 +410,15 @@ std::vector<std::string> NodeExport::Sources() const {
     sources.push_back(names_[static_cast<std::size_t>(input)]);
   }
   return sources;
+}
+
+bool NodeExport::IsNextTo(std::string_view kind) const {
+  const auto is_of_kind = [&](int node) {
+    return node >= 0 && graph_.nodes()[static_cast<std::size_t>(node)].op->kind() == kind;
+  };
+  const std::vector<int> readers = graph_.Readers(layer_.output);
+  return is_of_kind(graph_.values()[static_cast<std::size_t>(layer_.inputs.front())].producer) ||
+         std::any_of(readers.begin(), readers.end(), is_of_kind);
 }
 
 std::string NodeExport::NewName(const std::string& requested) {

@@ -43,6 +43,10 @@ class NodeExport {
     return dynamic_cast<const T&>(*layer_.op);
   }
   const Shape& source_shape() const { return graph_.shape(layer_.inputs.front()); }
+  // The first extent of the network's first input.
+  std::int64_t images() const { return graph_.shape(0)[0]; }
+  // Whether a layer of this kind computes the layer's first source or reads its result.
+  bool IsNextTo(std::string_view kind) const;
   std::vector<std::string> Sources() const;
 
   // Adds a node named after the layer, with its result. `part` distinguishes several nodes of one

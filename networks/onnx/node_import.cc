@@ -28,6 +28,14 @@ std::string NameOfNode(const ModelNode& node, int index) {
   return node.name.empty() ? fmt::format("node {}", index) : Printable(node.name);
 }
 
+void CheckExactInF32(DataType type, std::span<const double> elements) {
+  if (type != DataType::kS32 && type != DataType::kS64) return;
+  for (const double element : elements) {
+    if (static_cast<double>(static_cast<float>(element)) == element) continue;
+    throw UnsupportedNode(fmt::format("the integer {} is not exact in f32", element));
+  }
+}
+
 std::string NameOfOnnxType(std::int64_t type) {
   static const std::map<std::int64_t, std::string> names = {
       {kOnnxFloat, "float"}, {kOnnxUint8, "uint8"}, {kOnnxInt8, "int8"},    {kOnnxInt32, "int32"},
@@ -198,12 +206,7 @@ void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant
   } else {
     const std::vector<double> values = ValuesOf(constant);
     FromDouble(values, tensor.desc(), tensor.data());
-    if (constant.type == DataType::kS32 || constant.type == DataType::kS64) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (static_cast<double>(tensor.as<float>()[i]) == values[i]) continue;
-        throw UnsupportedNode(fmt::format("the integer {} is not exact in f32", values[i]));
-      }
-    }
+    CheckExactInF32(constant.type, values);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -182,6 +183,10 @@ class NodeImport {
   std::string layer_;       // name of the last layer added
   std::string also_names_;  // result of an addition that became part of the layer
 };
+
+// Throws UnsupportedNode when these elements of a constant are of int32 or int64, and f32 does not
+// represent one of them.
+void CheckExactInF32(DataType type, std::span<const double> elements);
 
 // "bool", "int64", or the number of a type without a name here.
 std::string NameOfOnnxType(std::int64_t type);

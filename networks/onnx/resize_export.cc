@@ -24,6 +24,21 @@ bool FollowFromShapes(const InterpolateOp& op) {
   return true;
 }
 
+// The name of the result's extents. A first extent that stays is read from the source's shape, so
+// that the file takes any number of images.
+std::string AddSizes(NodeExport& layer, const InterpolateOp& op) {
+  std::vector<std::int64_t> extents = op.dst_shape().extents();
+  if (extents.front() != op.src_shape()[0]) return layer.AddInts("sizes", extents);
+  extents.erase(extents.begin());
+  const std::string shape = layer.AddNode("Shape", layer.Sources(), "shape").output(0);
+  const std::string first = layer.AddInts("first", {0});
+  const std::string batch = layer.AddNode("Gather", {shape, first}, "batch").output(0);
+  const std::string rest = layer.AddInts("rest", extents);
+  onnx::NodeProto& sizes = layer.AddNode("Concat", {batch, rest}, "sizes");
+  SetInt(sizes, "axis", 0);
+  return sizes.output(0);
+}
+
 void WriteInterpolate(NodeExport& layer) {
   static const char* const kModes[] = {"nearest", "linear", "cubic"};
   static const char* const kCoordinates[] = {"half_pixel", "pytorch_half_pixel", "align_corners",
@@ -39,7 +54,7 @@ void WriteInterpolate(NodeExport& layer) {
   }
   std::vector<std::string> inputs = {layer.Sources().front(), ""};
   if (FollowFromShapes(op)) {
-    inputs.insert(inputs.end(), {"", layer.AddInts("sizes", op.dst_shape().extents())});
+    inputs.insert(inputs.end(), {"", AddSizes(layer, op)});
   } else {
     const std::vector<float> scales(op.scales().begin(), op.scales().end());
     inputs.push_back(

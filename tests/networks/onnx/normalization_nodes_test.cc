@@ -70,6 +70,30 @@ TEST(NormalizationNodesTest, RowsByTheirNorm) {
   EXPECT_THAT(RefusalOf(model.Bytes()), HasSubstr("p 3"));
 }
 
+TEST(NormalizationNodesTest, ARowOfZerosByItsNormIsZero) {
+  for (const std::int64_t p : {1, 2}) {
+    ModelBuilder model(13);
+    model.Input("x", {2, 2}).Output("y");
+    AddInt(model.Node("LpNormalization", "y", {"x"}), "p", p);
+    const std::vector<double> expected = {0, 0, 0, -1};
+    for (const char* backend : kBackends) {
+      EXPECT_THAT(ResultOf(model, {0, 0, 0, -2}, backend), Pointwise(DoubleNear(1e-6), expected))
+          << backend << " with p " << p;
+    }
+  }
+}
+
+TEST(NormalizationNodesTest, AConstantChannelByItsVarianceIsZero) {
+  ModelBuilder model(13);
+  model.Input("x", {2, 2, 1, 1}).Output("y");
+  model.Node("MeanVarianceNormalization", "y", {"x"});
+  const std::vector<double> expected = {0, -1, 0, 1};
+  for (const char* backend : kBackends) {
+    EXPECT_THAT(ResultOf(model, {3, 4, 3, 8}, backend), Pointwise(DoubleNear(1e-6), expected))
+        << backend;
+  }
+}
+
 TEST(NormalizationNodesTest, ClipWithComputedBounds) {
   ModelBuilder model(13);
   model.Input("x", {1, 4}).Output("y");

@@ -4,17 +4,22 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <string>
+#include <vector>
 
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/interpolate/interpolate.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/slice/slice.h"
 #include "networks/onnx/exporter.h"
 #include "networks/onnx/importer.h"
 #include "networks/parameters.h"
 #include "networks/zoo/zoo.h"
+#include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 #include "tests/networks/onnx/sample_graphs.h"
 
@@ -59,6 +64,36 @@ TEST(RoundTripTest, ASliceOfChannelsKeepsTheBatchOpen) {
   graph.SetOutputs({graph.Add("slice", std::make_shared<SliceOp>(image, axes), {input})});
   const ImportedNetwork network = ImportOnnx(ExportOnnx(graph, {}), {.batch = 3});
   EXPECT_EQ(network.outputs.at(0).shape, (Shape{3, 2, 2, 2}));
+}
+
+TEST(RoundTripTest, AResizeToSizesKeepsTheBatchOpen) {
+  const Shape image{1, 2, 4, 4}, resized{1, 2, 6, 3};
+  Graph graph("resized");
+  const ValueId input = graph.AddInput(image, "input");
+  const std::vector<double> scales = {1, 1, 1.5, 0.75};
+  const auto op = std::make_shared<InterpolateOp>(image, resized, scales, InterpolateSettings{});
+  graph.SetOutputs({graph.Add("resize", op, {input})});
+  const ImportedNetwork network = ImportOnnx(ExportOnnx(graph, {}), {.batch = 3});
+  EXPECT_EQ(network.graph.nodes().size(), 1U);
+  EXPECT_EQ(network.outputs.at(0).shape, (Shape{3, 2, 6, 3}));
+}
+
+// The network computes the softmax on a matrix with a row for each pixel.
+TEST(RoundTripTest, ASoftmaxOverChannelsKeepsTheBatchOpen) {
+  for (const std::int64_t batch : {1, 2}) {
+    ModelBuilder model(13);
+    model.Input("x", {batch, 3, 2, 2}).Output("y");
+    AddInt(model.Node("Softmax", "y", {"x"}), "axis", 1);
+    const ImportedNetwork network = ImportOnnx(model.Bytes(), {});
+    const ImportedNetwork again =
+        ImportOnnx(ExportOnnx(network.graph, network.parameters), {.batch = 3});
+    EXPECT_EQ(again.outputs.at(0).shape, (Shape{3, 3, 4})) << batch;
+    const ImportedNetwork expected = ImportOnnx(model.Bytes(), {.batch = 3});
+    const std::vector<double> input = NormalValues(5, 3 * 3 * 2 * 2);
+    EXPECT_EQ(RunGraph(again.graph, again.parameters, input),
+              RunGraph(expected.graph, expected.parameters, input))
+        << batch;
+  }
 }
 
 // All operations that can be exported, in one graph.

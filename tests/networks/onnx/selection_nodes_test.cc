@@ -38,6 +38,21 @@ TEST(SelectionNodesTest, WhereChoosesAmongComputedValues) {
   }
 }
 
+TEST(SelectionNodesTest, WhereRefusesAChosenConstantThatF32DoesNotRepresent) {
+  const auto model = [](std::int64_t number, int chosen) {
+    ModelBuilder builder(13);
+    builder.Input("x", {1, 4}).Output("y");
+    AddInt(builder.Node("ArgMax", "whole", {"x"}), "axis", 1);
+    builder.Integers("condition", onnx::TensorProto::BOOL, {1, 2}, chosen);
+    builder.Ints("number", {number});
+    builder.Node("Where", "y", {"condition", "number", "whole"});
+    return builder.Bytes();
+  };
+  EXPECT_NO_THROW(ImportOnnx(model(16777216, 1), {}));
+  EXPECT_NO_THROW(ImportOnnx(model(16777217, 0), {}));
+  EXPECT_THAT(RefusalOf(model(16777217, 1)), HasSubstr("16777217 is not exact in f32"));
+}
+
 TEST(SelectionNodesTest, BooleansAreCombined) {
   ModelBuilder model(13);
   model.Input("x", {1, 4}).Output("y");
