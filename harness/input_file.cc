@@ -21,23 +21,11 @@ bool IsOfShell(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
 }
 
-class OpenInput {
- public:
-  // Without O_NONBLOCK a pipe without a writer would block the open.
-  explicit OpenInput(const std::string& path)
-      : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), error_(errno) {}
-  ~OpenInput() {
-    if (fd_ >= 0) close(fd_);
-  }
-  OpenInput(const OpenInput&) = delete;
-  OpenInput& operator=(const OpenInput&) = delete;
-  int fd() const { return fd_; }
-  int error() const { return error_; }
-
- private:
-  int fd_;
-  int error_;
-};
+// `refuse` throws. If it returned, nothing would be read.
+void Fail(const RefuseInput& refuse, const std::string& why) {
+  refuse(why);
+  throw std::logic_error(why);
+}
 
 // Returns the number of bytes read, 0 at the end, or -errno. Waits while a pipe has a writer.
 ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
@@ -53,68 +41,66 @@ ssize_t ReadSome(int fd, std::array<char, kChunk>& buffer) {
   }
 }
 
-using Refuse = std::function<void(const std::string& why)>;
-
-// `check` returns why an open file is refused, or nothing.
-void ReadPieces(const std::string& path,
-                const std::function<std::string(const struct stat& status)>& check,
-                const Refuse& refuse, const std::function<void(std::string_view piece)>& consume) {
-  // `refuse` throws. If it returned, nothing would be read.
-  const auto fail = [&refuse](const std::string& why) {
-    refuse(why);
-    throw std::logic_error(why);
-  };
-  const OpenInput input(path);
-  if (input.fd() < 0) {
-    fail(fmt::format("cannot be read ({}); check the name", std::strerror(input.error())));
-  }
-  struct stat status {};
-  if (fstat(input.fd(), &status) != 0) fail(std::strerror(errno));
-  if (S_ISDIR(status.st_mode)) fail("is a folder; give the path of a file");
-  if (!S_ISREG(status.st_mode) && !IsOfShell(path)) {
-    fail(S_ISFIFO(status.st_mode)
-             ? "is a named pipe; give a file, /dev/stdin, or <(COMMAND) of the shell"
-             : "is a device, not a file; give the path of a file");
-  }
-  if (const std::string why = check(status); !why.empty()) fail(why);
+void ReadPieces(const OpenInputFile& input, const RefuseInput& refuse,
+                const std::function<void(std::string_view piece)>& consume) {
   std::array<char, kChunk> buffer;
   for (;;) {
     const ssize_t got = ReadSome(input.fd(), buffer);
     if (got < 0) {
-      fail(fmt::format("cannot be read ({}); check the disk",
-                       std::strerror(static_cast<int>(-got))));
+      Fail(refuse, fmt::format("cannot be read ({}); check the disk",
+                               std::strerror(static_cast<int>(-got))));
     }
     if (got == 0) return;
     consume({buffer.data(), static_cast<std::size_t>(got)});
   }
 }
 
+// Why a file of this status is refused, or nothing.
+std::string WhyNotRead(const std::string& path, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) return "is a folder; give the path of a file";
+  if (S_ISREG(status.st_mode) || IsOfShell(path)) return "";
+  return S_ISFIFO(status.st_mode)
+             ? "is a named pipe; give a file, /dev/stdin, or <(COMMAND) of the shell"
+             : "is a device, not a file; give the path of a file";
+}
+
 }  // namespace
 
-void ReadInputPieces(const std::string& path,
-                     const std::function<void(const std::string& why)>& refuse,
+// Without O_NONBLOCK a pipe without a writer would block the open.
+OpenInputFile::OpenInputFile(const std::string& path, const RefuseInput& refuse)
+    : fd_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) {
+  if (fd_ < 0) {
+    Fail(refuse, fmt::format("cannot be read ({}); check the name", std::strerror(errno)));
+  }
+  struct stat status {};
+  std::string why = fstat(fd_, &status) == 0 ? WhyNotRead(path, status) : std::strerror(errno);
+  if (!why.empty()) {
+    close(fd_);
+    Fail(refuse, why);
+  }
+  if (S_ISREG(status.st_mode)) bytes_ = static_cast<std::size_t>(status.st_size);
+}
+
+OpenInputFile::~OpenInputFile() { close(fd_); }
+
+void ReadInputPieces(const std::string& path, const RefuseInput& refuse,
                      const std::function<void(std::string_view piece)>& consume) {
-  ReadPieces(
-      path, [](const struct stat&) { return std::string(); }, refuse, consume);
+  ReadPieces(OpenInputFile(path, refuse), refuse, consume);
 }
 
 std::string ReadInputFile(const std::string& path, const InputFile& file,
-                          const std::function<void(const std::string& why)>& refuse) {
-  const std::string too_large = fmt::format("over {} MiB; {}", file.most_bytes >> 20, file.smaller);
+                          const RefuseInput& refuse) {
+  const OpenInputFile input(path, refuse);
   std::string text;
-  const auto check = [&](const struct stat& status) {
-    if (!S_ISREG(status.st_mode)) return std::string();
-    const auto bytes = static_cast<std::size_t>(status.st_size);
-    if (file.most_bytes != 0 && bytes > file.most_bytes) return std::string(too_large);
-    text.reserve(bytes);
-    return std::string();
+  const auto check = [&](std::size_t bytes) {
+    if (file.most_bytes == 0 || bytes <= file.most_bytes) return;
+    Fail(refuse, fmt::format("over {} MiB; {}", file.most_bytes >> 20, file.smaller));
   };
-  ReadPieces(path, check, refuse, [&](std::string_view piece) {
+  check(input.bytes().value_or(0));
+  text.reserve(input.bytes().value_or(0));
+  ReadPieces(input, refuse, [&](std::string_view piece) {
     text.append(piece);
-    if (file.most_bytes != 0 && text.size() > file.most_bytes) {
-      refuse(too_large);
-      throw std::logic_error(too_large);
-    }
+    check(text.size());
   });
   return text;
 }

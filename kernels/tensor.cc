@@ -181,24 +181,33 @@ LiveMemory& Live() {
   return *live;
 }
 
-// Writes to every page, so that each has separate memory: all pages that were only read share
-// one page of zeros. Several threads write, because Linux clears each page, and so that the pages
-// of a large block do not all lie on one NUMA node.
-void TouchPages(std::byte* memory, std::size_t bytes) {
+// Calls `write` with the first byte of every page, so that each page gets separate memory: all
+// pages that were only read share one page of zeros. Several threads write, because Linux clears
+// each page, and so that the pages of a large block do not all lie on one NUMA node.
+template <typename Write>
+void ForPages(std::byte* memory, std::size_t bytes, const Write& write) {
   constexpr std::size_t kPage = 4096;
   constexpr std::size_t kPart = std::size_t{32} << 20;
   const std::size_t threads = SetupThreads(bytes / kPart);
   const std::size_t pages = bytes / kPage;
   OnSetupThreads(threads, [=](std::size_t thread) {
     for (std::size_t p = pages * thread / threads; p < pages * (thread + 1) / threads; ++p) {
-      *static_cast<volatile std::byte*>(memory + p * kPage) = std::byte{0};
+      write(*static_cast<volatile std::byte*>(memory + p * kPage));
     }
   });
 }
 
 }  // namespace
 
-AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
+AlignedMemory::AlignedMemory(std::size_t bytes) : AlignedMemory(bytes, true) {}
+
+AlignedMemory AlignedMemory::WithoutPages(std::size_t bytes) { return {bytes, false}; }
+
+void AlignedMemory::TouchPages() const {
+  ForPages(data_.get(), bytes_, [](volatile std::byte& byte) { byte = byte; });
+}
+
+AlignedMemory::AlignedMemory(std::size_t bytes, bool touch_pages) : bytes_(bytes) {
   constexpr std::size_t kCacheLine = 64;
   constexpr std::size_t kHugePage = std::size_t{2} << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kCacheLine;
@@ -214,7 +223,9 @@ AlignedMemory::AlignedMemory(std::size_t bytes) : bytes_(bytes) {
   if (alignment == kHugePage) {
     // This is only advice: without huge pages the memory works too, but slower.
     madvise(memory, padded, MADV_HUGEPAGE);
-    TouchPages(memory, padded);
+    if (touch_pages) {
+      ForPages(memory, padded, [](volatile std::byte& byte) { byte = std::byte{0}; });
+    }
   } else {
     std::memset(memory, 0, padded);
   }

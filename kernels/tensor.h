@@ -120,6 +120,11 @@ class AlignedMemory {
  public:
   AlignedMemory() = default;
   explicit AlignedMemory(std::size_t bytes);  // throws std::bad_alloc
+  // Leaves out the pages of a large block: each takes memory when it is first written.
+  static AlignedMemory WithoutPages(std::size_t bytes);
+
+  // Makes sure that each page has memory. The contents stay.
+  void TouchPages() const;
 
   std::byte* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
@@ -128,6 +133,8 @@ class AlignedMemory {
   struct Free {
     void operator()(std::byte* memory) const;
   };
+  AlignedMemory(std::size_t bytes, bool touch_pages);
+
   std::unique_ptr<std::byte, Free> data_;
   std::size_t bytes_ = 0;
 };

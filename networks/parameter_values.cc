@@ -125,11 +125,13 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
   }
 }
 
-void WriteParameters(const Plan& plan, const ParameterValues& values) {
+namespace {
+
+// Calls `write` with the key and the buffer of each parameter and statistic, and prepares them.
+template <typename Write>
+void WriteEach(const Plan& plan, const Write& write_key) {
   const auto write = [&](const std::string& layer, const std::string& name, BufferId buffer) {
-    const auto found = values.find(ParameterKey(layer, name));
-    if (found == values.end()) return;
-    plan.Write(buffer, found->second);
+    write_key(ParameterKey(layer, name), buffer);
   };
   for (const PlanParameter& parameter : plan.parameters()) {
     write(parameter.layer, parameter.spec.name, parameter.value);
@@ -138,6 +140,22 @@ void WriteParameters(const Plan& plan, const ParameterValues& values) {
     write(statistic.layer, statistic.name, statistic.buffer);
   }
   plan.PrepareParameters();
+}
+
+}  // namespace
+
+void WriteParameters(const Plan& plan, const ParameterValues& values) {
+  WriteEach(plan, [&](const std::string& key, BufferId buffer) {
+    const auto found = values.find(key);
+    if (found != values.end()) plan.Write(buffer, found->second);
+  });
+}
+
+void TakeParameters(const Plan& plan, ParameterValues values) {
+  WriteEach(plan, [&](const std::string& key, BufferId buffer) {
+    const auto value = values.extract(key);
+    if (!value.empty()) plan.Write(buffer, value.mapped());
+  });
 }
 
 }  // namespace topdnn

@@ -41,6 +41,8 @@ void CheckParameters(const Graph& graph, const ParameterValues& values);
 
 // Writes checked values into an allocated plan of their graph, and prepares them.
 void WriteParameters(const Plan& plan, const ParameterValues& values);
+// The same, and frees each value once it is written, so that the values are not in memory twice.
+void TakeParameters(const Plan& plan, ParameterValues values);
 
 }  // namespace topdnn
 

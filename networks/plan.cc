@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <limits>
+#include <span>
 
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/reorder/store.h"
@@ -73,7 +75,7 @@ std::size_t Plan::bytes() const {
 
 void Plan::Allocate() {
   transient_memory_ = AlignedMemory(transient_bytes_);
-  persistent_memory_ = AlignedMemory(persistent_bytes_);
+  persistent_memory_ = AlignedMemory::WithoutPages(persistent_bytes_);
   run_scratch_ = AlignedMemory(run_scratch_bytes_);
   for (std::size_t i = 0; i < contents_.buffers.size(); ++i) {
     if (contents_.buffers[i].initial == 0.0) continue;
@@ -89,18 +91,21 @@ void Plan::Allocate() {
 }
 
 FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
-  // (the stored parameters of a prepared layer are never in an opaque layout)
-  const auto floats = [this](BufferId buffer) {
-    return buffer < 0 ? std::vector<float>()
-                      : ToFloat(contents_.buffers[buffer].desc, Data(buffer));
+  // (A copy of row-major f32 would take as long as the folding.)
+  std::deque<std::vector<float>> converted;
+  const auto floats = [&](BufferId buffer) -> std::span<const float> {
+    if (buffer < 0) return {};
+    const TensorDesc& desc = contents_.buffers[buffer].desc;
+    if (desc.type != DataType::kF32 || desc.layout != Layout::Plain(desc.shape.rank())) {
+      return converted.emplace_back(ToFloat(desc, Data(buffer)));
+    }
+    return {DataAs<float>(buffer), static_cast<std::size_t>(desc.shape.elements())};
   };
-  if (!layer.norm) return {floats(layer.weights), floats(layer.bias)};
-  const std::vector<float> mean = floats(layer.norm->mean);
-  const std::vector<float> variance = floats(layer.norm->variance);
-  const std::vector<float> scale = floats(layer.norm->scale);
-  const std::vector<float> shift = floats(layer.norm->shift);
-  return FoldBatchNorm(floats(layer.weights), floats(layer.bias),
-                       {mean, variance, scale, shift, layer.norm->epsilon});
+  const std::span<const float> weights = floats(layer.weights), bias = floats(layer.bias);
+  if (!layer.norm) return {{weights.begin(), weights.end()}, {bias.begin(), bias.end()}};
+  return FoldBatchNorm(weights, bias,
+                       {floats(layer.norm->mean), floats(layer.norm->variance),
+                        floats(layer.norm->scale), floats(layer.norm->shift), layer.norm->epsilon});
 }
 
 void Plan::PrepareParameters() const {
@@ -115,6 +120,7 @@ void Plan::PrepareParameters() const {
   for (const Stage& stage : contents_.stages) {
     if (auto* plugin = dynamic_cast<PluginKernel*>(stage.kernel.get())) plugin->WeightsChanged();
   }
+  persistent_memory_.TouchPages();
 }
 
 void Plan::Run() noexcept {

@@ -164,11 +164,12 @@ class Plan {
   const std::vector<std::size_t>& live_bytes() const { return live_bytes_; }
 
   // Allocates the buffers, zeroed or with their initial values, and prepares every kernel. Does all
-  // slow work. Call it once before Run. Throws std::bad_alloc.
+  // slow work, except that the pages of parameters take memory when they are written. Call it once
+  // before Run. Throws std::bad_alloc.
   void Allocate();
-  // Computes the PreparedParameters, and makes plug-ins load their weights again. Call it after
-  // Allocate, and whenever parameters or running statistics have been written. (A training plan has
-  // no PreparedParameters.)
+  // Computes the PreparedParameters, makes plug-ins load their weights again, and gives memory to
+  // all pages that have none. Call it after Allocate, and whenever parameters or running statistics
+  // have been written. (A training plan has no PreparedParameters.)
   void PrepareParameters() const;
 
   // Runs one step: every stage in order, at the plan's width. Does not allocate, lock or throw.

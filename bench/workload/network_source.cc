@@ -13,8 +13,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
-#include "bench/formats/whole_file.h"
 #include "bench/workload/weights.h"
+#include "harness/input_file.h"
 #include "harness/one_line.h"
 #include "networks/onnx/importer.h"
 #include "networks/quantized_graph.h"
@@ -49,8 +49,13 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
   options.folder = folder.empty() ? "." : folder;
   options.memory_limit = request.memory_limit;
   try {
-    ImportedNetwork network =
-        ImportOnnx(ReadWholeFile(request.network, request.memory_limit), options);
+    const OpenInputFile file(request.network, [&request](const std::string& why) {
+      throw UsageError(fmt::format("{}: {}", request.network, why));
+    });
+    if (!file.bytes()) {
+      throw UsageError(fmt::format("{} is a pipe; save it as a file", request.network));
+    }
+    ImportedNetwork network = ImportOnnxFile(file.fd(), *file.bytes(), options);
     if (request.training && IsQuantized(network.graph)) {
       throw UsageError(
           fmt::format("{} is quantized, and topdnn trains in floating point: give --infer, or the "

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
+#include <utility>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
@@ -246,8 +247,8 @@ void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
   FillOtherInputs(options, *workload.plan);
   if (workload.parameters) {
-    WriteParameters(*workload.plan, *workload.parameters);
-    workload.parameters.reset();  // they are in the plan now
+    TakeParameters(*workload.plan, std::move(*workload.parameters));
+    workload.parameters.reset();
   } else {
     InitializeParameters(*workload.plan, options.seed, options.draw);
   }

@@ -30,7 +30,7 @@ FoldedWeights FoldBatchNorm(std::span<const float> weights, std::span<const floa
   const std::size_t channels = norm.mean.size();
   const std::size_t per_channel = weights.size() / channels;
   FoldedWeights folded;
-  folded.weights.reserve(weights.size());
+  folded.weights.resize(weights.size());
   folded.bias.reserve(channels);
   for (std::size_t k = 0; k < channels; ++k) {
     const double spread = static_cast<double>(norm.variance[k]) + static_cast<double>(norm.epsilon);
@@ -41,8 +41,8 @@ FoldedWeights FoldBatchNorm(std::span<const float> weights, std::span<const floa
                       norm.variance[k], k, norm.epsilon));
     }
     const double factor = static_cast<double>(norm.scale[k]) / std::sqrt(spread);
-    for (const float weight : weights.subspan(k * per_channel, per_channel)) {
-      folded.weights.push_back(static_cast<float>(static_cast<double>(weight) * factor));
+    for (std::size_t i = k * per_channel; i < (k + 1) * per_channel; ++i) {
+      folded.weights[i] = static_cast<float>(static_cast<double>(weights[i]) * factor);
     }
     const double before = bias.empty() ? 0.0 : static_cast<double>(bias[k]);
     folded.bias.push_back(static_cast<float>((before - static_cast<double>(norm.mean[k])) * factor +

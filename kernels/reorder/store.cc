@@ -9,6 +9,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/reorder/reorder.h"
+#include "kernels/tensor_copy.h"
 #include "kernels/thread_width.h"
 
 namespace topdnn {
@@ -56,7 +57,15 @@ void StoreValues(std::span<const double> values, const TensorDesc& desc, void* d
 
 void StoreValues(std::span<const float> values, const TensorDesc& desc, void* data,
                  const std::string& backend) {
-  Store(FromFloat, values, desc, data, backend);
+  const TensorDesc given = RowMajor(desc);
+  if (desc.type != DataType::kF32 || desc.layout == given.layout ||
+      values.size() != static_cast<std::size_t>(desc.shape.elements())) {
+    return Store(FromFloat, values, desc, data, backend);
+  }
+  // (the weights of a network: without a copy of them)
+  if (desc.layout.is_opaque()) return Reorder(given, values.data(), desc, data, backend);
+  const ThreadWidth width(1);
+  TensorCopy(given, desc).Run(values.data(), data);
 }
 
 std::vector<double> LoadValues(const TensorDesc& desc, const void* data,

@@ -314,9 +314,7 @@ Graph WithoutLast(const Graph& graph) {
   return shorter;
 }
 
-}  // namespace
-
-ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options) {
+ImportedNetwork Import(const ModelBytes& bytes, const ImportOptions& options) {
   try {
     const Model model = ParseModel(bytes, options.memory_limit, options.folder);
     ImportedNetwork network = Importer(model, options).Run();
@@ -336,6 +334,16 @@ ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options)
   } catch (const ParameterError& error) {
     throw OnnxError(error.what());
   }
+}
+
+}  // namespace
+
+ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options) {
+  return Import({.memory = bytes.data(), .size = bytes.size()}, options);
+}
+
+ImportedNetwork ImportOnnxFile(int file, std::size_t size, const ImportOptions& options) {
+  return Import({.size = size, .file = file}, options);
 }
 
 }  // namespace topdnn

@@ -68,6 +68,8 @@ struct ImportedNetwork {
 // `bytes` are the contents of the file. Throws OnnxError in one line. For unsupported operations
 // the line lists all of them with their nodes (up to 200).
 ImportedNetwork ImportOnnx(std::string_view bytes, const ImportOptions& options);
+// The same of an open regular file of `size` bytes.
+ImportedNetwork ImportOnnxFile(int file, std::size_t size, const ImportOptions& options);
 
 }  // namespace topdnn
 

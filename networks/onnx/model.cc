@@ -1,8 +1,10 @@
 #include "networks/onnx/model.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
 #include <google/protobuf/stubs/logging.h>
 #include <onnx/onnx_pb.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -184,17 +186,39 @@ std::int64_t OpsetOf(const onnx::ModelProto& proto) {
   return opset;
 }
 
-onnx::ModelProto ParseProto(std::string_view bytes, std::size_t memory_limit) {
-  if (bytes.size() > INT_MAX)
+// Calls `read` with a stream of the bytes. Throws OnnxError if the file cannot be read.
+template <typename Read>
+auto ReadStream(const ModelBytes& bytes, const Read& read) {
+  if (bytes.file < 0) {
+    google::protobuf::io::ArrayInputStream stream(bytes.memory, static_cast<int>(bytes.size));
+    return read(stream);
+  }
+  constexpr int kPiece = 1 << 18;
+  lseek(bytes.file, 0, SEEK_SET);
+  google::protobuf::io::FileInputStream stream(bytes.file, kPiece);
+  auto result = read(stream);
+  if (const int error = stream.GetErrno(); error != 0) {
+    throw OnnxError(fmt::format("cannot be read ({}); check the disk", std::strerror(error)));
+  }
+  return result;
+}
+
+onnx::ModelProto ParseProto(const ModelBytes& bytes, std::size_t memory_limit) {
+  if (bytes.size > INT_MAX)
     throw OnnxError("larger than 2 GiB, the limit of protobuf; save its weights in other files");
-  const std::size_t size = ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor());
+  const auto length = static_cast<int>(bytes.size);
+  const std::size_t size = ReadStream(bytes, [&](auto& stream) {
+    return ParsedSizeAtMost(stream, length, *onnx::ModelProto::descriptor());
+  });
   if (memory_limit != 0 && size > memory_limit) {
     throw OnnxError(fmt::format("may take {} MiB to read, but {} MiB may be used; free memory",
                                 size >> 20, memory_limit >> 20));
   }
   const google::protobuf::LogSilencer one_line_is_enough;
   onnx::ModelProto proto;
-  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())) || !proto.has_graph()) {
+  const bool parsed = ReadStream(
+      bytes, [&](auto& stream) { return proto.ParseFromBoundedZeroCopyStream(&stream, length); });
+  if (!parsed || !proto.has_graph()) {
     throw OnnxError("not an ONNX model, or a truncated one; export or download it again");
   }
   return proto;
@@ -260,7 +284,7 @@ std::vector<std::int64_t> ModelNode::Ints(const std::string& attribute,
   return found == attributes.end() ? otherwise : found->second.ints;
 }
 
-Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder) {
+Model ParseModel(const ModelBytes& bytes, std::size_t memory_limit, const std::string& folder) {
   onnx::ModelProto proto = ParseProto(bytes, memory_limit);
   ExternalData external(folder, memory_limit);
   Model model;

@@ -95,11 +95,19 @@ inline constexpr std::int64_t kNewestOpset = 23;
 // More than any convolutional network has, and small enough for algorithms with quadratic time.
 inline constexpr std::size_t kMaxNodes = 20000;
 
+// Where a model's bytes are: in memory, or the first `size` bytes of an open regular file, which is
+// then read in small pieces.
+struct ModelBytes {
+  const char* memory = nullptr;
+  std::size_t size = 0;
+  int file = -1;  // a descriptor; -1: in memory
+};
+
 // Parses a model. Weights may be in other files of `folder` (empty: none; external_data.h). Throws
 // OnnxError for bytes that are not a model, for damaged files, for what is not supported (operator
 // sets, element types, sparse weights, more than kMaxNodes nodes), and when reading would need more
 // than `memory_limit` bytes (0: no limit).
-Model ParseModel(std::string_view bytes, std::size_t memory_limit, const std::string& folder = {});
+Model ParseModel(const ModelBytes& bytes, std::size_t memory_limit, const std::string& folder = {});
 
 // A name from a file, safe to print: bytes that are not ASCII text become '?', and a long name is
 // cut.

@@ -6,14 +6,16 @@
 #define TOPDNN_NETWORKS_ONNX_PARSED_SIZE_H_
 
 #include <google/protobuf/descriptor.h>
+#include <google/protobuf/io/zero_copy_stream.h>
 
 #include <cstddef>
-#include <string_view>
 
 namespace topdnn {
 
-// An upper bound in bytes. A damaged message counts as far as it can be read.
-std::size_t ParsedSizeAtMost(std::string_view bytes, const google::protobuf::Descriptor& type);
+// An upper bound in bytes for the message in the first `bytes` bytes. A damaged message counts as
+// far as it can be read. Skips the contents of strings.
+std::size_t ParsedSizeAtMost(google::protobuf::io::ZeroCopyInputStream& stream, int bytes,
+                             const google::protobuf::Descriptor& type);
 
 }  // namespace topdnn
 

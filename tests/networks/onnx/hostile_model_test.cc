@@ -1,16 +1,21 @@
 // Files that are damaged, or made to crash or hang their reader or to use up its memory.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <limits>
 #include <random>
+#include <string>
 
 #include "networks/onnx/importer.h"
 #include "networks/onnx/parsed_size.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 #include "tests/networks/onnx/sample_graphs.h"
+#include "tests/process/test_folder.h"
 
 namespace topdnn {
 namespace {
@@ -181,9 +186,43 @@ TEST(HostileModelTest, EmptyMessagesAreCountedBeforeParsing) {
     bytes += static_cast<char>((length & 0x7f) | (length >= 0x80 ? 0x80 : 0));
   }
   bytes += graph;
-  EXPECT_GT(ParsedSizeAtMost(bytes, *onnx::ModelProto::descriptor()), 200'000'000u);
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  EXPECT_GT(
+      ParsedSizeAtMost(stream, static_cast<int>(bytes.size()), *onnx::ModelProto::descriptor()),
+      200'000'000u);
   // (the missing opset would be refused, too, but only after the nodes are parsed)
   EXPECT_THAT(RefusalOf(bytes, {.memory_limit = kLimit}), HasSubstr("MiB may be used"));
+}
+
+// A file is read in pieces, and a large tensor spans several.
+TEST(HostileModelTest, AFileIsReadAsItsBytes) {
+  ModelBuilder model;
+  model.Input("x", {1, 256, 1, 1}).Output("conv");
+  model.Floats("w", {512, 256, 1, 1});
+  model.Node("Conv", "conv", {"x", "w"});
+  const std::string bytes = model.Bytes();
+  const TestFolder folder;
+  const int file = open(folder.Write("model", bytes).c_str(), O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(file, 0);
+  const ImportedNetwork of_bytes = ImportOnnx(bytes, {});
+  for (int read = 0; read < 2; ++read) {  // the second time from the start, too
+    const ImportedNetwork of_file = ImportOnnxFile(file, bytes.size(), {});
+    const auto weights = of_file.parameters.at("conv/weights").values<float>();
+    EXPECT_THAT(weights,
+                testing::ElementsAreArray(of_bytes.parameters.at("conv/weights").values<float>()));
+  }
+  const auto refusal = [&](std::size_t size, std::size_t memory_limit) -> std::string {
+    try {
+      ImportOnnxFile(file, size, {.memory_limit = memory_limit});
+    } catch (const OnnxError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal(bytes.size() - 1, 0), HasSubstr("truncated"));
+  EXPECT_THAT(refusal(bytes.size() + 1, 0), HasSubstr("truncated"));
+  EXPECT_THAT(refusal(bytes.size(), 500'000), HasSubstr("MiB may be used"));
+  close(file);
 }
 
 TEST(HostileModelTest, CyclesAndDuplicateNamesAreRefused) {
