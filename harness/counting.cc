@@ -59,7 +59,14 @@ EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
   double enabled = 0;
   double running = 0;
   for (std::size_t t = 0; t < after.size(); ++t) {
-    if (after[t].enabled < before[t].enabled) continue;
+    const bool was_there =
+        after[t].running != before[t].running || after[t].value != before[t].value;
+    if (after[t].enabled < before[t].enabled ||
+        (was_there && !CountBetween(before[t], after[t]).value)) {
+      EventCount lost = AbsentCount();
+      lost.reason = "a thread's counter cannot be trusted: it was reset, or its times are wrong";
+      return lost;
+    }
     const auto lasted = static_cast<double>(after[t].enabled - before[t].enabled);
     enabled += lasted;
     const EventCount count = CountBetween(before[t], after[t]);

@@ -80,7 +80,8 @@ EventCount SumOverThreads(std::span<const CounterReading> before,
 
 // The same for an event that counts only on cores of another type. A thread whose counter never ran
 // was not on these cores and adds only time, so the running fraction is the share of the threads'
-// time on these cores. Absent when no thread was there.
+// time on these cores. Absent when no thread was there, and, with a reason, when a thread's counter
+// went backwards.
 EventCount SumOverThreadsThatRan(std::span<const CounterReading> before,
                                  std::span<const CounterReading> after);
 

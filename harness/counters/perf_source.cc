@@ -110,6 +110,7 @@ std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
   if (workers.empty()) return counts;
   const std::size_t events = plan_.passes[pass_].size();
   std::vector<Readings> readings(events + plan_.elsewhere.size());
+  std::map<std::size_t, std::string> elsewhere_lost = elsewhere_refused_;
   std::size_t at = 0;
   for (const Worker& worker : workers) {
     for (std::size_t g = 0; g < worker.size(); ++g) {
@@ -120,6 +121,10 @@ std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
       const std::size_t wanted = g == 0 ? events : 1;
       if (from.size() != wanted || to.size() != wanted) {
         if (g == 0) return counts;  // a failed reading
+        // (a group without events was refused, or its thread had ended before Begin)
+        if (worker[g]->size() == 0) continue;
+        elsewhere_lost.emplace(g - 1, fmt::format("{} could not be read on every thread",
+                                                  plan_.elsewhere[g - 1].name));
         continue;
       }
       for (std::size_t e = 0; e < wanted; ++e) {
@@ -132,7 +137,7 @@ std::vector<EventCount> PerfSource::FoldWorkers(std::span<const Worker> workers,
     const auto sum = e < events ? SumOverThreads : SumOverThreadsThatRan;
     counts[first_of_[pass_] + e] = sum(readings[e].before, readings[e].after);
   }
-  for (const auto& [e, reason] : elsewhere_refused_) {
+  for (const auto& [e, reason] : elsewhere_lost) {
     EventCount& count = counts[first_of_[pass_] + events + e];
     count = AbsentCount();
     count.reason = reason;

@@ -126,11 +126,16 @@ Context* NewContext(std::string* why) {
     *why = "the system refuses executable memory (memfd_create, PROT_EXEC)";
     return nullptr;
   }
+  if (!RegisterContext(c)) {
+    munmap(writable, kCodeBytes);
+    munmap(base, total);
+    *why = "no more than " + std::to_string(kMaxContexts) + " threads of a process are translated";
+    return nullptr;
+  }
   c->alias = static_cast<std::uint8_t*>(writable) - code;
   c->slow_path = AddressOf(&TopdnnExactSlowPath);
   new (c->counts) ExactCounts();
   Reset(c);
-  RegisterContext(c);
   return c;
 }
 

@@ -158,8 +158,9 @@ struct Context {
   Instruction decoded[kMaxBlockInstructions];
 };
 
-// context.cc. Maps a context; null and a reason in `*why` if the system refuses. Contexts are never
-// freed, because the threads of a pool come back.
+// context.cc. Maps a context; null and a reason in `*why` if the system refuses, or if the process
+// has kMaxContexts (dispatch_turn.h). Contexts are never freed, because the threads of a pool come
+// back.
 Context* NewContext(std::string* why);
 void Reset(Context* context) noexcept;  // discards all translations and counts before a region
 Context*& CurrentContext() noexcept;    // of the calling thread; null: it runs natively

@@ -15,7 +15,6 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::uint32_t kMaxContexts = 1024;
 std::atomic<Context*> contexts[kMaxContexts];
 std::atomic<std::uint32_t> context_count{0};
 std::atomic<Context*> stopper{nullptr};  // while set, no other thread may dispatch
@@ -58,9 +57,11 @@ DispatchTurn::DispatchTurn(Context* context) noexcept : c_(context) {
 
 DispatchTurn::~DispatchTurn() { Dispatching(c_) = 0; }
 
-void RegisterContext(Context* c) noexcept {
+bool RegisterContext(Context* c) noexcept {
   const std::uint32_t place = context_count.fetch_add(1);
-  if (place < kMaxContexts) contexts[place] = c;
+  if (place >= kMaxContexts) return false;
+  contexts[place] = c;
+  return true;
 }
 
 void ForgetTargets(Context* by, std::uint64_t low, std::uint64_t high) noexcept {

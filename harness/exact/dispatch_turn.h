@@ -21,7 +21,12 @@ class DispatchTurn {
   Context* c_;
 };
 
-void RegisterContext(Context* context) noexcept;  // once per context; contexts are never freed
+// The most contexts of a process. They are never freed, so this many threads can be translated.
+inline constexpr std::uint32_t kMaxContexts = 1024;
+
+// Once per context. False: there are kMaxContexts already. ForgetTargets would not know this one,
+// so no thread may run translated code with it.
+[[nodiscard]] bool RegisterContext(Context* context) noexcept;
 
 // The code in [low, high) changes: the indirect branches of all other threads must ask their
 // dispatchers before they jump there again. `by`: the calling thread's context, which holds the

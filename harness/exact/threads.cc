@@ -51,7 +51,7 @@ std::uint64_t runtime_high = 0;
 std::mutex mutex;            // protects the following
 std::set<int> pool;          // threads known to belong to libgomp
 std::vector<Context*> team;  // contexts of this region's workers
-bool worker_missed = false;  // because memory ran out
+std::string worker_missed;   // why a worker was not translated; empty: all were
 std::atomic<std::uint64_t> region{0};
 
 thread_local Context* own = nullptr;  // a worker's context, kept between regions
@@ -59,17 +59,15 @@ thread_local std::uint64_t own_region = 0;
 
 int ThreadId() { return static_cast<int>(syscall(SYS_gettid)); }
 
-// Adds this worker's context to the region's team; null: no memory.
+// Adds this worker's context to the region's team; null: it cannot have one.
 Context* Join() {
   if (own != nullptr && own_region == region) return own;
   const std::lock_guard lock(mutex);
   pool.insert(ThreadId());
+  std::string why;
+  if (own == nullptr) own = NewContext(&why);
   if (own == nullptr) {
-    std::string why;
-    own = NewContext(&why);
-  }
-  if (own == nullptr) {
-    worker_missed = true;
+    worker_missed = "the work of a thread was not counted: " + why;
   } else if (own_region != region) {
     Reset(own);
     own_region = region;
@@ -161,7 +159,7 @@ void BeginTeam() {
   const std::lock_guard lock(mutex);
   ++region;
   team.clear();
-  worker_missed = false;
+  worker_missed.clear();
 }
 
 std::vector<Context*> EndTeam() {
@@ -193,7 +191,8 @@ void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) 
   }
   if (master->children > started)
     Miss(master, "a thread or process started and ended inside the region", 0);
-  if (worker_missed) Miss(master, "no memory to translate a worker's code", 0);
+  // (the text stays as it is until the next region)
+  if (!worker_missed.empty()) Miss(master, worker_missed.c_str(), 0);
 }
 
 }  // namespace topdnn

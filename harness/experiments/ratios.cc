@@ -1,6 +1,7 @@
 #include "harness/experiments/ratios.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 #include "harness/statistics/summary.h"
@@ -19,6 +20,7 @@ bool ArePositive(std::span<const double> values, std::size_t count) {
 std::optional<WidthResult> ScalingOf(std::span<const int> threads,
                                      std::span<const std::vector<double>> seconds) {
   if (threads.size() < 2 || threads.front() != 1 || seconds.size() != threads.size()) return {};
+  if (threads.back() < 2) return {};
   const std::size_t rounds = seconds.front().size();
   WidthResult result;
   for (std::size_t w = 0; w < threads.size(); ++w) {
@@ -47,9 +49,10 @@ std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
   if (beside.empty()) return {};
   std::vector<double> slowdowns, slopes, taken;
   for (std::size_t r = 0; r < alone.size(); ++r) {
-    const bool counts = alone[r] > 0 && std::all_of(beside.begin(), beside.end(), [r](auto& level) {
-                          return level.seconds.at(r) > 0 && level.taken.at(r) > 0;
-                        });
+    const bool counts =
+        alone[r] > 0 && std::all_of(beside.begin(), beside.end(), [r](auto& level) {
+          return level.seconds.at(r) > 0 && level.taken.at(r) > 0 && std::isfinite(level.taken[r]);
+        });
     if (!counts) continue;
     double products = 0;
     double squares = 0;

@@ -26,8 +26,8 @@ struct BesideReaders {
 
 // `alone`: seconds by round without readers. `beside`: by level of the readers, the strongest last.
 // The slope of a round is that of the least-squares line through (0, 1) for (time / time alone)
-// against the share taken. A round in which a time is not positive, or the readers took nothing, is
-// left out.
+// against the share taken. A round in which a time is not positive, or the readers took nothing or
+// an infinite share (the clock gave no time for them), is left out.
 // Absent below 6 rounds, or without a level.
 std::optional<BandwidthResult> SensitivityOf(const std::string& resource,
                                              std::span<const double> alone,

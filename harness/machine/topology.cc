@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "harness/machine/cpu_set.h"
@@ -123,10 +124,11 @@ Topology TopologyOfHwloc(const CpuSet& set) {
   topology.cpus = hwloc_get_nbobjs_by_type(hwloc.get(), HWLOC_OBJ_PU);
   topology.caches = ReadCaches(hwloc.get());
   topology.cpus_of_cores = AllowedBelow(hwloc.get(), HWLOC_OBJ_CORE, set.cpus);
+  std::vector<std::vector<std::vector<int>>> levels;
   for (const hwloc_obj_type_t type : {HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE}) {
-    if (!topology.cpus_of_last_cache.empty()) break;
-    topology.cpus_of_last_cache = AllowedBelow(hwloc.get(), type, set.cpus);
+    levels.push_back(AllowedBelow(hwloc.get(), type, set.cpus));
   }
+  topology.cpus_of_last_cache = CpusByLastCache(levels);
   topology.allowed_cores = static_cast<int>(topology.cpus_of_cores.size());
   return topology;
 }
@@ -147,6 +149,21 @@ Topology ReadTopology() {
   topology.allowed_doubt = set.doubt;
   topology.memory = static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   return topology;
+}
+
+std::vector<std::vector<int>> CpusByLastCache(
+    const std::vector<std::vector<std::vector<int>>>& levels) {
+  std::vector<std::vector<int>> found;
+  std::set<int> placed;
+  for (const std::vector<std::vector<int>>& instances : levels) {
+    for (const std::vector<int>& sharing : instances) {
+      std::vector<int> cpus;
+      std::copy_if(sharing.begin(), sharing.end(), std::back_inserter(cpus),
+                   [&placed](int cpu) { return placed.insert(cpu).second; });
+      if (!cpus.empty()) found.push_back(cpus);
+    }
+  }
+  return found;
 }
 
 std::int64_t CacheSize(const Topology& topology, int level) {

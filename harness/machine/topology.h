@@ -30,7 +30,8 @@ struct Topology {
   std::vector<int> allowed;  // operating system's numbers of the CPUs that this process may use
   int allowed_cores = 0;     // physical cores with one of those CPUs
   std::vector<std::vector<int>> cpus_of_cores;  // those CPUs, by physical core
-  // Those CPUs, by instance of the last-level cache (L4, L3 or L2); empty if that is not known.
+  // Those CPUs, by instance of their own last-level cache (L4, L3 or L2; on some hybrid CPUs a part
+  // of the cores has no L3). Empty if that is not known.
   std::vector<std::vector<int>> cpus_of_last_cache;
   std::string allowed_doubt;  // see CpuSet
   std::int64_t memory = 0;    // bytes, of the machine
@@ -38,6 +39,11 @@ struct Topology {
 
 // Throws std::runtime_error if hwloc fails.
 Topology ReadTopology();
+
+// The CPUs by instance of their last cache. `levels`: the CPUs of each instance, by level, the last
+// level first. A CPU belongs to the first level that lists it. Pure.
+std::vector<std::vector<int>> CpusByLastCache(
+    const std::vector<std::vector<std::vector<int>>>& levels);
 
 // Size in bytes of the data or unified cache of a level; 0 if there is none.
 std::int64_t CacheSize(const Topology& topology, int level);

@@ -1,7 +1,9 @@
 // The operands of the multiply-add probes: a panel of rows and a panel of columns, packed as in a
-// GEMM. The second half of the row panel is the negated first half, so that sums return to about
-// zero in each pass. Otherwise an accumulator would grow until additions no longer change it (or
-// overflow, in f16). The units would then use less power, and the ceiling would be too high.
+// GEMM. In the second half of a pass the rows are those of the first half, negated, and the columns
+// those of the first half. So the sums return to about zero in each pass. Otherwise an accumulator
+// would grow until additions no longer change it (or overflow, in f16). The units would then use
+// less power, and the ceiling would be too high. Whole numbers, and rows without a sign, do not
+// cancel.
 
 #include <bit>
 #include <cstring>
@@ -85,11 +87,19 @@ void PreparePanels(const Probe& probe, ProbeBuffers& buffers, Fill fill, std::ui
   std::vector<float> half(pass / 2);
   for (std::size_t i = 0; i < half.size(); ++i)
     half[i] = i % group == 0 ? values.Next() : half[i - 1];
+  // Elements of the column panel used in one pass. Tiles use all; without a step, all are one pass.
+  const std::size_t column_pass =
+      shape.tiles || shape.column_step == 0
+          ? count
+          : static_cast<std::size_t>(shape.column_step) * kPanelSteps / size;
+  // Whole numbers do not repeat, because a check of sums that are all zero would check nothing.
+  std::vector<float> columns(fill == Fill::kReals ? column_pass / 2 : count);
+  for (float& value : columns) value = values.Next();
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t place = i % pass;
     const float value = place < half.size() ? half[place] : -half[place - half.size()];
     Store(buffers.rows.get() + i * size, shape.type, value, unsigned_rows);
-    Store(buffers.columns.get() + i * size, shape.type, values.Next(), false);
+    Store(buffers.columns.get() + i * size, shape.type, columns[i % columns.size()], false);
   }
   std::memset(buffers.results.get(), 0, ProbeBuffers::kResultBytes);
   buffers.position = 0;

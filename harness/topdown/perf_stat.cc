@@ -102,19 +102,32 @@ std::optional<std::size_t> CountField(const std::vector<std::string>& fields) {
   return std::nullopt;
 }
 
-// Joins the fields of a count that was split at its own grouping commas: "12,345,678".
-std::string CountText(const std::vector<std::string>& fields, std::size_t at) {
+// Whether the field is a core, socket or node ("S0-D0-C0", "S0", "N1"), after which perf writes its
+// number of CPUs. Not one CPU ("CPU0") or thread ("name-1234").
+bool IsBeforeNumberOfCpus(std::string_view field) {
+  if (!field.starts_with('S') && !field.starts_with('N')) return false;
+  const std::string_view last = field.substr(field.rfind('-') + 1);
+  return !last.empty() && !IsDigit(last.front());
+}
+
+// The first field of a count that was split at its own commas, "12,345,678", and ends in field
+// `last`. Absent if a number precedes the count that can be neither a part of it nor a number of
+// CPUs.
+std::optional<std::size_t> FirstField(const std::vector<std::string>& fields, std::size_t last) {
   const auto digits = [&](std::size_t i, std::size_t least, std::size_t most) {
     const std::string& field = fields[i];
     return field.size() >= least && field.size() <= most &&
            std::all_of(field.begin(), field.end(), IsDigit);
   };
-  std::size_t first = at;
+  const auto is_number_of_cpus = [&](std::size_t i) {
+    return i > 0 && i < last && IsBeforeNumberOfCpus(fields[i - 1]);
+  };
+  std::size_t first = last;
   while (first > 0 && digits(first, 3, 3) && digits(first - 1, 1, 3)) --first;
-  if (first != 0) return fields[at];  // field `first` may be a core's number of CPUs
-  std::string text;
-  for (std::size_t i = first; i <= at; ++i) text += fields[i];
-  return text;
+  if (is_number_of_cpus(first)) ++first;
+  const bool cut =
+      first > 0 && digits(first - 1, 1, std::string::npos) && !is_number_of_cpus(first - 1);
+  return cut ? std::nullopt : std::optional(first);
 }
 
 // The user chooses perf's separator: use the one with which most lines have a count.
@@ -270,13 +283,20 @@ RecordedCounts ParsePerfCsv(std::string_view text, const std::string& where) {
                       at));
     }
     const std::string& event = fields[*count + 2];
-    const std::string text_of_count = CountText(fields, *count);
+    const auto first = separator == ',' ? FirstField(fields, *count) : count;
+    if (!first) {
+      throw TopdownError(fmt::format(
+          "{}: the count of {} is split by commas: record again with LC_ALL=C perf stat", at,
+          event));
+    }
+    std::string text_of_count;
+    for (std::size_t i = *first; i <= *count; ++i) text_of_count += fields[i];
     std::optional<double> value;
     if (!IsUncounted(text_of_count)) {
       value = CheckedCount(text_of_count, fields[*count + 1].empty(), event, at);
     }
     std::string origin;  // time stamp, CPU
-    for (std::size_t i = 0; i < *count; ++i) origin += fields[i] + separator;
+    for (std::size_t i = 0; i < *first; ++i) origin += fields[i] + separator;
     totals.Add(origin, event, value, RunningFraction(fields, *count + 2));
   });
   return totals.Take();

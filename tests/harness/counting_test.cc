@@ -121,6 +121,21 @@ TEST(CountingTest, ThreadsOnTwoTypesOfCores) {
   // No thread on an E core.
   const std::vector<CounterReading> nobody = {{0, 100, 0}, {50, 700, 500}};
   EXPECT_FALSE(SumOverThreadsThatRan(before, nobody).value);
+  EXPECT_EQ(SumOverThreadsThatRan(before, nobody).reason, "");
+}
+
+TEST(CountingTest, AResetOnOtherCoresIsNotAThreadThatWasElsewhere) {
+  const std::vector<CounterReading> before = {{0, 0, 0}, {50, 500, 500}};
+  // The second thread's count decreased, its time running or enabled did, it ran for longer than it
+  // was enabled, and it counted in no time. The first thread's 80 is not the sum.
+  for (const CounterReading& second :
+       {CounterReading{40, 700, 600}, CounterReading{60, 700, 400}, CounterReading{50, 400, 500},
+        CounterReading{60, 510, 600}, CounterReading{60, 700, 500}}) {
+    const EventCount count =
+        SumOverThreadsThatRan(before, std::vector<CounterReading>{{80, 100, 40}, second});
+    EXPECT_FALSE(count.value) << second.value << " " << second.enabled << " " << second.running;
+    EXPECT_NE(count.reason, "");
+  }
 }
 
 // ---- The cost of a reading.

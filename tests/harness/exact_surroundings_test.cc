@@ -29,6 +29,9 @@
 #include <thread>
 #include <vector>
 
+#include "harness/exact/context.h"
+#include "harness/exact/dispatch_turn.h"
+#include "harness/exact/threads.h"
 #include "tests/harness/exact_oracle.h"
 
 namespace topdnn {
@@ -132,6 +135,34 @@ TEST(ExactSurroundings, ThreadsThatStartAndEndInside) {
   const ExactCounts counts = ExactCounter::Count(region);
   EXPECT_EQ(sum, 3 * (Work(1000) + Work(2000)));
   EXPECT_FALSE(counts.complete);
+}
+
+// A worker beyond the limit runs natively, because other threads could not correct its translation
+// when code changes.
+bool AWorkerBeyondTheLimitIsMissed() {
+  static Context known;
+  std::uint32_t registered = 0;
+  while (registered <= kMaxContexts && RegisterContext(&known)) ++registered;
+  if (registered > kMaxContexts) return false;
+  BeginTeam();
+  bool ran = false;
+  TeamCall call = {[](void* flag) { *static_cast<bool*>(flag) = true; }, &ran};
+  RunTeamCall(&call);
+  static Context master;
+  NoteStrangers(&master, ThreadTimes());
+  return ran && EndTeam().empty() && master.incomplete != nullptr &&
+         std::string(master.incomplete).find("1024 threads") != std::string::npos;
+}
+
+TEST(ExactSurroundings, AWorkerBeyondTheLimitMakesItIncomplete) {
+  // In a child process, because the contexts of this one would be used up.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(AWorkerBeyondTheLimitIsMissed() ? 7 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
 int Deeper(int depth, bool throws, std::jmp_buf* place) {

@@ -108,5 +108,15 @@ TEST(ReadTopology, EndsIfASeccompFilterDeniesTheAffinity) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
+TEST(CpusByLastCache, CoresWithoutL3AreGroupedByTheirL2) {
+  // Cores 0 to 3 share an L3, and 4 and 5 have only an L2 (Meteor Lake's low-power cores).
+  EXPECT_THAT(CpusByLastCache({{}, {{0, 1, 2, 3}}, {{0, 1}, {2}, {3}, {4, 5}}}),
+              ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5)));
+  EXPECT_THAT(CpusByLastCache({{}, {}, {{0}, {1, 2}}}),
+              ElementsAre(ElementsAre(0), ElementsAre(1, 2)));
+  EXPECT_THAT(CpusByLastCache({{{0, 1}}, {{0}, {1}}, {{0}, {1}}}), ElementsAre(ElementsAre(0, 1)));
+  EXPECT_TRUE(CpusByLastCache({{}, {}, {}}).empty());
+}
+
 }  // namespace
 }  // namespace topdnn

@@ -325,6 +325,27 @@ INSTANTIATE_TEST_SUITE_P(Probes, EachProbe, ::testing::ValuesIn(ProbeNames()),
                          });
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(EachProbe);
 
+// Otherwise the accumulators would grow from pass to pass.
+TEST(Probes, APassOverRealPanelsAddsNothing) {
+  for (const Probe& probe : Probes()) {
+    if (!probe.fma || !probe.fma->streamed || probe.fma->type == "s8") continue;
+    const FmaShape& shape = *probe.fma;
+    ProbeBuffers buffers(8192);
+    probe.prepare(probe, buffers, Fill::kReals, 42);
+    const std::int64_t pass = shape.tiles ? 1 : kPanelSteps / shape.steps;
+    for (int row = 0; row < shape.rows; ++row) {
+      for (int column = 0; column < shape.columns; ++column) {
+        for (int lane = 0; lane < shape.lanes; ++lane) {
+          const double sum = shape.tiles ? ExpectedTile(shape, buffers, pass, row, column, lane)
+                                         : Expected(shape, buffers, pass, row, column, lane);
+          ASSERT_NEAR(sum, 0, 1e-9)
+              << probe.name << " row " << row << " column " << column << " lane " << lane;
+        }
+      }
+    }
+  }
+}
+
 TEST(Probes, AnAbsentProbeGivesTheReason) {
   const Probe* fp16 = FindProbe("fma/avx512_fp16/f16/l1");
 #if defined(__x86_64__)

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <vector>
 
 namespace topdnn {
@@ -56,6 +57,7 @@ TEST(ScalingTest, IsAbsentWithoutRatios) {
   EXPECT_FALSE(of(two, {Six(1), std::vector<double>(5, 1)}));
   EXPECT_FALSE(of({2, 4}, {Six(1), Six(1)}));
   EXPECT_FALSE(of({1}, {Six(1)}));
+  EXPECT_FALSE(of({1, 1}, {Six(1), Six(1)}));  // one number of threads
 }
 
 // Taken 0.5 and 0.9 of the rate, the time is 1.1 and 1.3 times that alone: the slope through (0, 1)
@@ -81,6 +83,22 @@ TEST(SensitivityTest, ARoundInWhichNothingWasTakenIsLeftOut) {
   ASSERT_TRUE(result);
   EXPECT_NEAR(result->slowdown.high, 1.5, kTiny);
   EXPECT_NEAR(result->taken, 0.5, kTiny);
+}
+
+// Without a time of the readers their rate is infinite, and the slope would be no number.
+TEST(SensitivityTest, ARoundWithAnInfiniteRateIsLeftOut) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  BesideReaders level = {.taken = std::vector<double>(7, 0.5),
+                         .seconds = std::vector<double>(7, 3)};
+  level.taken[3] = kInfinity;
+  level.seconds[3] = 100;
+  const auto result = SensitivityOf("llc", std::vector<double>(7, 2), std::vector{level});
+  ASSERT_TRUE(result);
+  EXPECT_NEAR(result->slowdown.high, 1.5, kTiny);
+  EXPECT_NEAR(result->slope.low, 1, kTiny);  // 0.5 x 0.5 / 0.25
+  EXPECT_NEAR(result->slope.high, 1, kTiny);
+  const std::vector<BesideReaders> never = {{.taken = Six(kInfinity), .seconds = Six(1)}};
+  EXPECT_FALSE(SensitivityOf("dram", Six(1), never));
 }
 
 TEST(SensitivityTest, IsAbsentIfNothingWasTaken) {

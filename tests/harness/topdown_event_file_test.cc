@@ -114,6 +114,36 @@ TEST(EventFile, ReadsOtherLocales) {
   EXPECT_EQ(ParseLocalNumber("", true), std::nullopt);
 }
 
+TEST(EventFile, JoinsAGroupedCountAfterOtherFields) {
+  for (const char* line :
+       {"     1.000123456,6,000,123,,slots,10,100.00,,\n", "CPU0,6,000,123,,slots,10,100.00,,\n",
+        "1.000123456,CPU0,6,000,123,,slots,10,100.00,,\n",
+        "1.000123456,S0-D0-C0,2,6,000,123,,slots,10,100.00,,\n",
+        "name-1234,6,000,123,,slots,10,100.00,,\n",
+        "     1.000123456;6.000.123;;slots;10;100,00;;\n"}) {
+    EXPECT_EQ(Resolve("sapphire_rapids", line).at("TOPDOWN.SLOTS"), 6000123) << line;
+  }
+  // A number of CPUs, and not a part of the count.
+  EXPECT_EQ(
+      Resolve("sapphire_rapids", "1.0,S0,128,600,123,,slots,10,100.00,,\n").at("TOPDOWN.SLOTS"),
+      600123);
+  EXPECT_EQ(Resolve("sapphire_rapids", "N1,128,600,,slots,10,100.00,,\n").at("TOPDOWN.SLOTS"), 600);
+  EXPECT_EQ(Resolve("sapphire_rapids", "S0-D0-C0;2;600;;slots;10;100.00;;\n").at("TOPDOWN.SLOTS"),
+            600);
+  // Two counts for one interval are one event in two groups.
+  EXPECT_EQ(Resolve("sapphire_rapids",
+                    "1.0,6,000,123,,slots,10,100.00,,\n1.0,6,001,150,,slots,10,100.00,,\n")
+                .at("TOPDOWN.SLOTS"),
+            6000123);
+}
+
+TEST(EventFile, RefusesACountThatIsSplitInAnotherWay) {
+  for (const char* line : {"12,50,,slots,10,100.00,,\n", "CPU0,1234,567,,slots,10,100.00,,\n",
+                           "S0-D0-C0,2,12,50,,slots,10,100.00,,\n"}) {
+    EXPECT_NE(ErrorOf(line).find("LC_ALL=C"), std::string::npos) << line << ErrorOf(line);
+  }
+}
+
 TEST(EventFile, ReadsPerfJson) {
   const std::string text =
       R"({"interval" : 1.0, "counter-value" : "600.000000", "unit" : "", "event" : "slots", "event-runtime" : 10, "pcnt-running" : 50.00})"
