@@ -240,8 +240,8 @@ class NetworkRace {
     VariantNames candidate;
   };
 
-  // Adds the plan with these variants. Returns false if an equal plan was added before, or if it
-  // does not fit in memory together with the others.
+  // Adds the plan with these variants. Returns false if an equal plan was added before, or if it is
+  // refused: it may not fit in memory together with the others, or a kernel may fail.
   bool Enter(VariantsByProblem variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);

@@ -157,6 +157,7 @@ TOPDNN_ARGUMENT_OF_TYPE(std::optional<int>);
 TOPDNN_ARGUMENT_OF_TYPE(std::int64_t);
 TOPDNN_ARGUMENT_OF_TYPE(std::optional<std::int64_t>);
 TOPDNN_ARGUMENT_OF_TYPE(std::uint64_t);
+TOPDNN_ARGUMENT_OF_TYPE(std::optional<std::uint64_t>);
 TOPDNN_ARGUMENT_OF_TYPE(double);
 TOPDNN_ARGUMENT_OF_TYPE(std::optional<double>);
 #undef TOPDNN_ARGUMENT_OF_TYPE

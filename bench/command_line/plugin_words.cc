@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "bench/command_line/command.h"
@@ -61,9 +62,17 @@ void LoadPluginsOf(const std::vector<std::string>& words) {
   std::vector<std::string> paths = InheritedPlugins();
   for (std::string& path : PluginsIn(words)) paths.push_back(std::move(path));
   for (std::string& path : paths) {
+    if (path.empty()) continue;  // LoadPlugins refuses it
     std::error_code error;
     // (without a slash, dlopen would search the folders of the system)
-    path = std::filesystem::absolute(path, error).lexically_normal();
+    const std::filesystem::path whole = std::filesystem::absolute(path, error);
+    if (error) {
+      throw UsageError(
+          fmt::format("--plugin {}: the current folder cannot be found ({}): change to one that "
+                      "exists, or give the whole path",
+                      path, error.message()));
+    }
+    path = whole.lexically_normal();
   }
   if (paths.empty()) return;
   LoadPlugins(paths, SecondsInEnvironment(kSeconds, kDefaultSeconds));

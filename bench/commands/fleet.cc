@@ -46,10 +46,34 @@ struct FleetCommand {
   std::string json;
 };
 
-int Submit(const FleetCommand& options) {
-  if (options.resume && options.cases.GivesCases()) {
+// Refuses the options that cannot change in a study: its cases, its kinds of node and its batch
+// scripts stay.
+void CheckResume(const FleetCommand& options) {
+  if (options.cases.GivesCases()) {
     throw UsageError("--resume: continues the same cases: leave out the options that give cases");
   }
+  const FleetRequest& request = options.request;
+  std::string kept = options.cases.FirstSetting();
+  if (!request.constraints.empty()) kept = "--constraint";
+  if (!request.nodes.empty()) kept = "--nodes";
+  if (request.sets != 0) kept = "--sets";
+  if (!kept.empty()) {
+    throw UsageError(fmt::format(
+        "{}: with --resume the study keeps its own: leave it out, or make another study", kept));
+  }
+  if (!request.script.empty()) kept = "--template";
+  if (!request.program.empty()) kept = "--program";
+  if (!request.timeout.empty()) kept = "--timeout";
+  if (!kept.empty()) {
+    throw UsageError(fmt::format(
+        "{}: with --resume the study keeps its batch scripts: leave it out, and edit the scripts "
+        "{}/job-*.sh",
+        kept, OneLine(options.study)));
+  }
+}
+
+int Submit(const FleetCommand& options) {
+  if (options.resume) CheckResume(options);
   SweepOptions cases = options.cases;
   // `submit tensorflow` is the prepared study of that name.
   const std::vector<std::string> known = StudyNames();
@@ -155,11 +179,12 @@ std::function<int()> ConfigureFleet(CommandParser& parser) {
   parser.Add("--template FILE", request.script,
              "a batch script with @COMMAND@ where the cases run (default: only that)");
   parser.Add("--program FILE", request.program, "topdnn on the nodes (default: this program)");
-  parser.Add("--timeout TIME", request.timeout, "a case that takes longer is ended");
+  parser.Add("--timeout TIME", request.timeout, "a case that takes longer is ended (default: 10m)");
   parser.AddFlag("--resume", options->resume,
                  "submit the tasks of the study again that ended without all of their cases");
   parser.AddFlag("--dry-run", options->dry_run,
-                 "write the study, and print the commands without running them");
+                 "write the study, and print the commands without running them; with --resume, "
+                 "only print them");
   parser.Add("--out DIR", options->out,
              "collect to this folder, a folder for each machine (default: STUDY/machines)");
   parser.Add("--store DIR", options->store,

@@ -75,6 +75,12 @@ int RunSweepCommand(const SweepCommand& options) {
   const double wait = options.wait.empty() ? 0 : ParseDuration("--wait", options.wait);
   const SweepFolder folder(options.out, options.resume, wait);
   if (!options.cases.GivesCases() && !folder.before().is_null()) {
+    if (const std::string option = options.cases.FirstSetting(); !option.empty()) {
+      throw UsageError(
+          fmt::format("{}: --resume without axes continues the sweep as it is: give its axes, too, "
+                      "or leave out {}",
+                      option, option));
+    }
     plan = PlanOf(folder.before(), options.out);
   }
   Progress progress(options.quiet);

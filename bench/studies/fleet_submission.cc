@@ -10,6 +10,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <string_view>
 #include <system_error>
 
 #include "bench/command_line/command.h"
@@ -36,6 +37,7 @@ constexpr const char* kUsualScript =
     "added\n"
     "# before the command; `topdnn fleet submit STUDY --resume` submits this file as it is.\n"
     "@COMMAND@\n";
+constexpr const char* kUsualTimeout = "10m";
 constexpr int kUsualSets = 16;
 constexpr int kMostSets = 1000;  // Slurm's own limit of an array, unless it is configured
 constexpr std::size_t kMostScriptBytes = std::size_t{1} << 20;
@@ -48,6 +50,7 @@ fs::path ScriptOf(const Fleet& fleet, const NodeKind& kind) {
 std::string CommandOf(const Fleet& fleet, const NodeKind& kind, const FleetRequest& request) {
   const std::string task = fmt::format("\"tasks/{}-$SLURM_ARRAY_TASK_ID\"", kind.name);
   const std::string program = request.program.empty() ? OwnProgram() : request.program;
+  const std::string timeout = request.timeout.empty() ? kUsualTimeout : request.timeout;
   return fmt::format(
       "cd -- {} && test -f {}/sweep.json || {{\n"
       "  echo 'topdnn: this node does not see the folder of the study:'\\\n"
@@ -56,7 +59,7 @@ std::string CommandOf(const Fleet& fleet, const NodeKind& kind, const FleetReque
       "}}\n"
       "exec {} sweep --resume --wait 1h --timeout {:.0f}s --quiet --out {}",
       JoinedWords({fleet.folder.string()}), task, JoinedWords({program}),
-      std::ceil(ParseDuration("--timeout", request.timeout)), task);
+      std::ceil(ParseDuration("--timeout", timeout)), task);
 }
 
 std::string ScriptText(const FleetRequest& request) {
@@ -114,6 +117,11 @@ std::vector<std::string> OptionsOf(const FleetRequest& request) {
     options.push_back(option);
   }
   return options;
+}
+
+// "--account" of "--account=me", and "-A" of "-Ame".
+std::string_view NameOfSlurmOption(std::string_view option) {
+  return option.starts_with("--") ? option.substr(0, option.find('=')) : option.substr(0, 2);
 }
 
 void MakeTask(const Fleet& fleet, const NodeKind& kind, int set) {
@@ -203,9 +211,14 @@ Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequ
 
 void ChangeFleet(const FleetRequest& request, Fleet& fleet) {
   const std::vector<std::string> options = OptionsOf(request);
-  if (request.exclusive == "no") std::erase(fleet.sbatch, "--exclusive");
+  std::set<std::string_view> replaced;
+  for (const std::string& option : options) replaced.insert(NameOfSlurmOption(option));
+  // (--exclusive=no is no option of sbatch)
+  if (!request.exclusive.empty()) replaced.insert("--exclusive");
+  std::erase_if(fleet.sbatch, [&replaced](const std::string& option) {
+    return replaced.contains(NameOfSlurmOption(option));
+  });
   fleet.sbatch.insert(fleet.sbatch.end(), options.begin(), options.end());
-  WriteFleet(fleet);
 }
 
 std::vector<int> AllSets(const Fleet& fleet) {
@@ -260,6 +273,7 @@ std::vector<Submission> SubmitFleet(const Fleet& fleet) {
                       "with --resume",
                       error.what(), one.kind.name));
     }
+    if (&one == &submissions.front()) WriteFleet(fleet);
   }
   return submissions;
 }

@@ -22,7 +22,7 @@ struct FleetRequest {
   std::vector<std::string> sbatch{};  // other options of sbatch
   std::string script{};               // a template of the batch script; empty: the usual one
   std::string program{};              // topdnn on the nodes
-  std::string timeout = "10m";        // of a case
+  std::string timeout{};              // of a case; empty: 10m
 };
 
 // The kinds of node of a request. Throws UsageError for names that are not valid.
@@ -32,7 +32,8 @@ std::vector<NodeKind> KindsOf(const FleetRequest& request);
 // UsageError if it has a study, or a value is not valid.
 Fleet MakeFleet(const std::string& study, const SweepPlan& plan, const FleetRequest& request);
 
-// Adds the options of a request to those of a study, and writes the study's file.
+// Adds the options of a request to those of a study. They replace options of the same name. Does
+// not write the study's file: SubmitFleet does.
 void ChangeFleet(const FleetRequest& request, Fleet& fleet);
 
 // 1, 2, ..., Fleet::sets.
@@ -55,8 +56,9 @@ class PartlySubmitted : public UsageError {
 };
 
 // Submits the tasks that are not complete, unless they wait or run: one job array a kind. Only one
-// process at a time submits. Slurm checks all jobs before the first is submitted. Throws UsageError
-// if no job was submitted, otherwise PartlySubmitted.
+// process at a time submits. Slurm checks all jobs before the first is submitted. When it has
+// accepted the first one, writes the study's file: the study keeps no option that Slurm refuses.
+// Throws UsageError if no job was submitted, otherwise PartlySubmitted.
 std::vector<Submission> SubmitFleet(const Fleet& fleet);
 
 // Removes the files of MakeFleet, of a study of which no job was submitted.

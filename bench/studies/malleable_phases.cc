@@ -135,7 +135,11 @@ class Asking {
         step_seconds_(step_seconds),
         random_(settings.seed),
         thread_([this] { Ask(); }) {}
-  ~Asking() { thread_.join(); }
+  // After an exception no step follows, so the thread must not wait for one.
+  ~Asking() {
+    abandoned_ = true;
+    thread_.join();
+  }
   Asking(const Asking&) = delete;
   Asking& operator=(const Asking&) = delete;
 
@@ -149,7 +153,10 @@ class Asking {
  private:
   void Ask() {
     try {
-      for (std::int64_t i = 0; i < settings_.changes && !control_.stopped(); ++i) AskOnce();
+      for (std::int64_t i = 0; i < settings_.changes && !control_.stopped(); ++i) {
+        if (abandoned_) break;
+        AskOnce();
+      }
     } catch (...) {
       failure_ = std::current_exception();
     }
@@ -161,6 +168,7 @@ class Asking {
     constexpr int kStepsBetween = 4;
     const std::int64_t done = control_.iterations();
     while (control_.iterations() < done + kStepsBetween) {
+      if (abandoned_) return;
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     std::uniform_real_distribution<double> part(0, 1);
@@ -177,7 +185,7 @@ class Asking {
   // (the run itself notes when its width changes, so this may be late)
   void AwaitEffect(int width) const {
     const Clock::time_point begin = Clock::now();
-    while (control_.current() != width) {
+    while (control_.current() != width && !abandoned_) {
       if (Clock::now() - begin > kPatience) {
         throw std::runtime_error(
             fmt::format("the run does not get {} threads within {} s", width, kPatience.count()));
@@ -194,6 +202,7 @@ class Asking {
   std::vector<WidthRequest> requests_;
   std::exception_ptr failure_;
   std::atomic<bool> done_ = false;
+  std::atomic<bool> abandoned_ = false;  // the run makes no more steps
   std::thread thread_;
 };
 

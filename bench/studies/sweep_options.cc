@@ -38,11 +38,19 @@ bool SweepOptions::GivesCases() const {
   return !study.empty();
 }
 
-SweepPlan PlanOf(const SweepOptions& options) {
-  if (options.repeats < 1) {
-    throw UsageError(fmt::format("--repeats {}: must be 1 or more", options.repeats));
+std::string SweepOptions::FirstSetting() const {
+  for (const auto& [option, value] : settings) {
+    if (!value.empty()) return option;
   }
-  SweepPlan plan{.values = {}, .settings = {}, .repeats = options.repeats, .seed = options.seed};
+  if (repeats) return "--repeats";
+  return seed ? "--seed" : "";
+}
+
+SweepPlan PlanOf(const SweepOptions& options) {
+  const int repeats = options.repeats.value_or(1);
+  if (repeats < 1) throw UsageError(fmt::format("--repeats {}: must be 1 or more", repeats));
+  SweepPlan plan{
+      .values = {}, .settings = {}, .repeats = repeats, .seed = options.seed.value_or(1)};
   std::map<std::string, std::string> settings;
   for (const SharedOption& shared : kSharedOptions) settings[shared.option] = shared.usual;
   if (!options.study.empty()) {
@@ -76,8 +84,8 @@ void AddSweepOptions(CommandParser& parser, SweepOptions& options) {
                                   : fmt::format("{} (default: {})", shared.help, shared.usual));
   }
   AddPluginOption(parser);
-  parser.Add("--repeats", options.repeats, "runs of each case, in separate rounds");
-  parser.Add("--seed", options.seed, "seed of the order of the cases");
+  parser.Add("--repeats", options.repeats, "runs of each case, in separate rounds (default: 1)");
+  parser.Add("--seed", options.seed, "seed of the order of the cases (default: 1)");
 }
 
 }  // namespace topdnn

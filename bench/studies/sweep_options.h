@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "bench/command_line/command_parser.h"
@@ -16,10 +17,12 @@ struct SweepOptions {
   std::map<std::string, std::string> axes{};      // as given, by key; empty: not given
   std::map<std::string, std::string> settings{};  // by option of `profile`; empty: not given
   std::string study{};
-  int repeats = 1;
-  std::uint64_t seed = 1;
+  std::optional<int> repeats{};         // absent: not given, 1
+  std::optional<std::uint64_t> seed{};  // absent: not given, 1
 
   bool GivesCases() const;
+  // An option that is given besides the axes and --study, "--repeats"; empty: there is none.
+  std::string FirstSetting() const;
 };
 
 // `options` must live until the command runs.

@@ -1,6 +1,7 @@
 #include "bench/validation/kernel_validation.h"
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "bench/command_line/command.h"
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/interrupt.h"
 #include "harness/machine/isa.h"
@@ -149,44 +151,70 @@ ValidationCase Validate(const std::string& backend, const Problem& problem, int 
   return c;
 }
 
-// Standard output of a shell command.
-std::string OutputOf(const std::string& command) {
+// What a shell command printed to standard output, and how it ended.
+struct ShellResult {
   std::string output;
+  int status = -1;  // the exit status, or 128 and the number of the signal; -1: not known
+};
+
+ShellResult RunCommand(const std::string& command) {
+  ShellResult result;
   FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return output;
+  if (pipe == nullptr) return result;
   char part[4096];
-  for (std::size_t n = 0; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) output.append(part, n);
-  pclose(pipe);
-  return output;
+  for (std::size_t n = 0; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) {
+    result.output.append(part, n);
+  }
+  const int ended = pclose(pipe);
+  if (WIFEXITED(ended)) result.status = WEXITSTATUS(ended);
+  if (WIFSIGNALED(ended)) result.status = 128 + WTERMSIG(ended);
+  return result;
 }
 
-// The cases that a child process of this program reports at an ISA level. If it gives no complete
-// result, one INVALID case with the reason.
+// The cases that a child process of this program reports at an ISA level.
 std::vector<ValidationCase> ValidateAtLevel(const std::string& level) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  std::vector<ValidationCase> cases;
-  try {
-    const auto json = nlohmann::ordered_json::parse(
-        OutputOf(fmt::format("DNNL_MAX_CPU_ISA={} {} validate --kernels-of onednn --json -", level,
-                             JoinedWords({program}))));
-    for (const auto& row : json.at("cases")) {
-      cases.push_back(ValidationCaseOf(row));
-      cases.back().name += fmt::format(" (at most {})", level);
-    }
-  } catch (const nlohmann::json::exception& e) {
-    ValidationCase broken;
-    broken.name = fmt::format("onednn (at most {})", level);
-    broken.quantity = "flops";
-    broken.verdict = Status::kInvalid;
-    broken.reason = fmt::format("the process for this level gave no complete result: {}", e.what());
-    cases = {broken};
-  }
-  return cases;
+  const ShellResult result =
+      RunCommand(fmt::format("DNNL_MAX_CPU_ISA={} {} validate --kernels-of onednn --json -", level,
+                             JoinedWords({program})));
+  return CasesOfLevel(level, result.output, result.status);
 }
 
 }  // namespace
 
 void LetPoolsPark() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
+std::vector<ValidationCase> CasesOfLevel(const std::string& level, const std::string& result,
+                                         int status) {
+  std::vector<ValidationCase> cases;
+  std::string problem;
+  // (a process that compared everything may have found differences, or nothing to count)
+  if (status != kExitGood && status != kExitWrong && status != kExitNothing) {
+    problem = fmt::format("exit status {}", status);
+  }
+  try {
+    const auto json = nlohmann::ordered_json::parse(result);
+    for (const auto& row : json.at("cases")) {
+      cases.push_back(ValidationCaseOf(row));
+      cases.back().name += fmt::format(" (at most {})", level);
+    }
+  } catch (const nlohmann::json::exception& e) {
+    cases.clear();
+    problem += fmt::format("{}{}", problem.empty() ? "" : ", ", e.what());
+  }
+  if (problem.empty()) return cases;
+  ValidationCase broken;
+  broken.name = fmt::format("onednn (at most {})", level);
+  broken.quantity = "flops";
+  broken.verdict = Status::kInvalid;
+  broken.reason =
+      cases.empty()
+          ? fmt::format("the process for this level gave no complete result: {}", problem)
+          : fmt::format("partial: the process for this level ended early ({}): repeat the run",
+                        problem);
+  cases.push_back(std::move(broken));
+  return cases;
+}
 
 std::vector<ValidationCase> ValidateOneDnnAtLevels(
     const std::function<void(std::string_view)>& say) {

@@ -23,6 +23,12 @@ std::vector<ValidationCase> ValidateKernels(const ValidationSources& sources,
 // and the counter would take that for work outside its region.
 void LetPoolsPark();
 
+// Pure. The cases that the process for an ISA level has written (`topdnn validate --json -`).
+// `status`: its exit status, or 128 and the number of the signal that ended it. If it ended early,
+// the last case is INVALID, and says that the cases are partial, or that there are none.
+std::vector<ValidationCase> CasesOfLevel(const std::string& level, const std::string& result,
+                                         int status);
+
 // oneDNN's kernels at the ISA levels SSE41 and AVX2 (names of DNNL_MAX_CPU_ISA), as far as they are
 // below the machine's own. Each level runs in a child process: oneDNN chooses its ISA once per
 // process. An interrupt ends it after the current level.

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -26,6 +27,16 @@ namespace topdnn {
 namespace {
 
 using testing::HasSubstr;
+
+TEST(CommandLineTest, ARelativePluginWithoutACurrentFolderIsOneLine) {
+  const TestFolder folder;
+  const std::string gone = Quoted((folder.path() / "gone").string());
+  const Outcome outcome = RunShell("mkdir " + gone + " && cd " + gone + " && rmdir " + gone +
+                                   " && " + QuotedProgram() + " kernels --plugin mine.so");
+  EXPECT_EQ(outcome.exit_status, kExitUsage) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("--plugin mine.so: the current folder cannot be found"));
+  EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+}
 
 class RefusalTest : public testing::TestWithParam<RefusedCommand> {};
 

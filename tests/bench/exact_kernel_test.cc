@@ -1,17 +1,20 @@
 // The exact counter on kernels: the results equal those of a native run bit for bit, and the FLOPs
 // equal those known from the shapes, on one thread and on two.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cctype>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "bench/command_line/command.h"
 #include "bench/validation/kernel_validation.h"
 #include "harness/exact/counter.h"
 #include "kernels/conv/conv.h"
@@ -146,6 +149,32 @@ TEST(ExactOnJit, AKernelMadeInsideTheRegion) {
     EXPECT_TRUE(counts.complete) << counts.incomplete_reason;
     EXPECT_EQ(results[0], results[1]);
   }
+}
+
+// The process for an ISA level writes the cases so far if it is interrupted.
+TEST(CasesOfLevelTest, AnEarlyEndIsAnInvalidCaseWithTheReason) {
+  ValidationCase good;
+  good.name = "conv";
+  good.quantity = "flops";
+  good.verdict = Status::kOk;
+  nlohmann::ordered_json json = {{"schema", 1}};
+  json["cases"] = nlohmann::ordered_json::array();
+  json["cases"].push_back(ToJson(good));
+  for (const int status : {kExitGood, kExitWrong, kExitNothing}) {
+    const auto complete = CasesOfLevel("AVX2", json.dump(), status);
+    ASSERT_EQ(complete.size(), 1U);
+    EXPECT_EQ(complete[0].name, "conv (at most AVX2)");
+  }
+  const auto partial = CasesOfLevel("AVX2", json.dump(), kExitInterrupted);
+  ASSERT_EQ(partial.size(), 2U);
+  EXPECT_EQ(partial[0].verdict, Status::kOk);
+  EXPECT_EQ(partial[1].verdict, Status::kInvalid);
+  EXPECT_THAT(partial[1].reason, testing::HasSubstr("partial: "));
+  EXPECT_THAT(partial[1].reason, testing::HasSubstr("exit status 130"));
+  const auto none = CasesOfLevel("AVX2", "", 128 + 9);
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_EQ(none[0].verdict, Status::kInvalid);
+  EXPECT_THAT(none[0].reason, testing::HasSubstr("exit status 137"));
 }
 
 class ValidateKernelsAt : public testing::TestWithParam<int> {};

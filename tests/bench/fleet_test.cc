@@ -375,6 +375,35 @@ TEST_F(FleetTest, AStudyWhoseFirstJobIsSubmittedStays) {
   EXPECT_EQ(Jobs()[1].back(), study() + "/job-slow.sh");
 }
 
+TEST_F(FleetTest, AnOptionThatSlurmRefusesIsNotKept) {
+  Submit({"--batch", "1"});
+  setenv("FAKE_REFUSED", "--acount=me", 1);
+  EXPECT_EQ(Fleet("submit", {"--resume", "--sbatch=--acount=me"}).exit_status, 2);
+  setenv("FAKE_REFUSED", "none", 1);
+  EXPECT_EQ(Fleet("submit", {"--resume", "--sbatch=--account=me"}).exit_status, 0);
+  ASSERT_EQ(Jobs().size(), 2u);
+  EXPECT_THAT(Jobs()[1], Contains("--account=me"));
+  EXPECT_THAT(Jobs()[1], Not(Contains("--acount=me")));
+}
+
+TEST_F(FleetTest, OptionsGivenWithResumeReplaceThoseOfTheSameName) {
+  Submit({"--batch", "1", "--partition", "slow", "--exclusive=user", "--sbatch=--account=me",
+          "--sbatch=--qos=low"});
+  EXPECT_EQ(Fleet("submit", {"--resume", "--partition", "fast", "--exclusive=no",
+                             "--sbatch=--account=you", "--dry-run"})
+                .exit_status,
+            0);  // (which changes nothing)
+  EXPECT_EQ(Fleet("submit", {"--resume", "--partition", "quick", "--exclusive=no"}).exit_status, 0);
+  EXPECT_EQ(Fleet("submit", {"--resume"}).exit_status, 0);
+  ASSERT_EQ(Jobs().size(), 3u);
+  for (const char* word : {"--partition=quick", "--account=me", "--qos=low"}) {
+    EXPECT_THAT(Jobs()[1], Contains(word));
+  }
+  EXPECT_THAT(Jobs()[1], Not(Contains(StartsWith("--exclusive"))));
+  EXPECT_THAT(Jobs()[1], Not(Contains("--partition=slow")));
+  EXPECT_EQ(Jobs()[2], Jobs()[1]);
+}
+
 TEST_F(FleetTest, BadInputIsOneLine) {
   const auto file = folder_.Write("template", "#!/bin/sh\n");
   const std::map<std::vector<std::string>, std::string> refusals = {
@@ -387,6 +416,11 @@ TEST_F(FleetTest, BadInputIsOneLine) {
       {{"submit", "--template", file.string()}, "@COMMAND@"},
       {{"submit", "--time-limit", "1x"}, "--time-limit 1x"},
       {{"submit", "--resume"}, "there is no fleet.json"},
+      {{"submit", "--resume", "--sets", "1"}, "--sets: with --resume"},
+      {{"submit", "--resume", "--constraint", "a"}, "--constraint: with --resume"},
+      {{"submit", "--resume", "--timeout", "1m"}, "--timeout: with --resume"},
+      {{"submit", "--resume", "--repeats", "3"}, "--repeats: with --resume"},
+      {{"submit", "--resume", "--seconds", "1"}, "--seconds: with --resume"},
       {{"status"}, "there is no fleet.json"},
       {{"collect"}, "there is no fleet.json"},
       {{"cancel"}, "collect"}};

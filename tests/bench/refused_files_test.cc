@@ -173,11 +173,22 @@ TEST_F(RefusedFileTest, AnImpossibleRecordingIsInvalidOrRefused) {
     EXPECT_THAT(outcome.output, HasSubstr("INVALID"));
     EXPECT_THAT(outcome.output, Not(testing::ContainsRegex("[^a-z](inf|nan)[^a-z]")));
   }
+  ASSERT_FALSE(good.at("machine").at("ceilings").empty());
   for (const double value : {0.0, 1e308}) {
     nlohmann::ordered_json absurd = good;
     for (auto& ceiling : absurd["machine"]["ceilings"]) ceiling["value"] = value;
-    const Outcome outcome = replay(absurd, "--series --roofline --context-gap");
+    const Outcome outcome = replay(absurd, "--series --roofline --context-gap --json report.json");
+    ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr("c3 "));
     EXPECT_THAT(outcome.output, Not(testing::ContainsRegex("[^a-z](inf|nan)[^a-z]"))) << value;
+    const auto report = nlohmann::ordered_json::parse(Contents(In("report.json")));
+    for (const auto& ceiling : report.at("machine").at("ceilings")) {
+      EXPECT_EQ(ceiling.at("status"), "INVALID") << ceiling;
+    }
+    ASSERT_FALSE(report.at("stages").empty());
+    for (const auto& stage : report.at("stages")) {
+      EXPECT_TRUE(stage.at("peak_fraction").is_null()) << stage.at("name");
+    }
   }
   for (const auto& threads : {nlohmann::ordered_json(2147483647), nlohmann::ordered_json(0)}) {
     nlohmann::ordered_json absurd = good;

@@ -197,6 +197,20 @@ TEST_F(SweepTest, ResumingWithoutAxesContinuesTheSameSweep) {
   EXPECT_EQ(Index().at("left_out"), 0);
 }
 
+// Without axes, the folder says what the sweep is. With axes, the options say it.
+TEST_F(SweepTest, ResumingWithoutAxesRefusesOtherOptionsOfTheCases) {
+  EXPECT_EQ(Sweep({"--batch", "1", "--repeats", "2"}).exit_status, 0);
+  for (const char* option : {"--repeats", "--seed", "--seconds"}) {
+    const Outcome outcome = Sweep({"--resume", option, "3"});
+    EXPECT_EQ(outcome.exit_status, 2) << outcome.output;
+    EXPECT_THAT(outcome.output, HasSubstr(std::string(option) + ": --resume without axes"));
+    EXPECT_EQ(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 1) << outcome.output;
+  }
+  EXPECT_EQ(Rows().size(), 2u);
+  EXPECT_EQ(Sweep({"--resume", "--batch", "1", "--repeats", "3"}).exit_status, 0);
+  EXPECT_EQ(Rows().size(), 3u);
+}
+
 TEST_F(SweepTest, AnotherSweepIsKept) {
   EXPECT_EQ(Sweep({"--batch", "1"}).exit_status, 0);
   const Outcome again = Sweep({"--batch", "8"});

@@ -25,11 +25,6 @@ using testing::HasSubstr;
 
 const std::string kProgram = Quoted(TOPDNN_BINARY_DIR "/topdnn");
 
-// The launcher does not wait before it ends the others. (Open MPI leaks memory.)
-const std::string kMpirun = std::string(kMpirunVariables) +
-                            "OMPI_MCA_odls_base_sigkill_timeout=0 ASAN_OPTIONS=detect_leaks=0 "
-                            "timeout 120 mpirun ";
-
 // The columns of the longest line.
 std::ptrdiff_t LongestLine(const std::string& text) {
   std::ptrdiff_t longest = 0;
@@ -63,19 +58,41 @@ class ScaleTest : public testing::Test {
     return Json::parse(file);
   }
   Outcome Run(int ranks, const std::string& arguments) const {
-    return RunShell((ranks == 1 ? "OMP_NUM_THREADS=1 " : kMpirun + "-np " + std::to_string(ranks)) +
-                    " " + kProgram + " scale " + arguments + " --data synthetic --json " +
-                    Quoted(json_path()));
+    return RunShell((ranks == 1 ? "OMP_NUM_THREADS=1" : Mpirun(ranks)) + " " + kProgram +
+                    " scale " + arguments + " --data synthetic --json " + Quoted(json_path()));
+  }
+  // The launcher does not wait before it ends the others. (Open MPI leaks memory.) Open MPI 5 names
+  // its folder by its PID alone: one that is left of an earlier run with that PID is an error.
+  std::string Mpirun(int ranks) const {
+    return std::string(kMpirunVariables) + "TMPDIR=" + Quoted(folder_.path().string()) +
+           " OMPI_MCA_odls_base_sigkill_timeout=0 ASAN_OPTIONS=detect_leaks=0 timeout 120 mpirun "
+           "-np " +
+           std::to_string(ranks);
   }
   // Two ranks with different arguments, and variables of the second. (One `mpirun` with a command
   // for each, separated by a colon, ends with a segmentation fault in Debian 13's Open MPI 5.0.7.)
-  static Outcome RunPair(const std::string& first, const std::string& second,
-                         const std::string& variables_of_second = "") {
+  Outcome RunPair(const std::string& first, const std::string& second,
+                  const std::string& variables_of_second = "") const {
     const std::string step = kProgram + " scale lenet5 --batch 4 ";
     const std::string pair = "if [ \"$OMPI_COMM_WORLD_RANK\" = 0 ]; then exec " + step + first +
                              "; else exec env " + variables_of_second + " " + step + second +
                              "; fi";
-    return RunShell(kMpirun + "-np 2 sh -c " + Quoted(pair));
+    return RunShell(Mpirun(2) + " sh -c " + Quoted(pair));
+  }
+  // Starts an endless run, sends a signal to its second rank, and returns how it ends.
+  Outcome SignalledRun(const std::string& signal, const std::string& options = "") const {
+    return RunShell(
+        "children() { cat /proc/$1/task/*/children 2>/dev/null; }\n" + Mpirun(2) + " " + kProgram +
+        " scale lenet5 --batch 4 --steps 1000000 " + options + " --json " + Quoted(json_path()) +
+        " & launcher=$!\n"
+        "until [ $(echo $ranks | wc -w) -ge 2 ]; do\n"
+        "  sleep 0.05\n"
+        "  ranks=; for mpirun in $(children $launcher); do ranks=$(children $mpirun); done\n"
+        "done\n"
+        "sleep 1.5\n"
+        "set -- $ranks\n"
+        "kill -" +
+        signal + " $2; wait $launcher");
   }
   Json Measured(int ranks, const std::string& arguments) const {
     const Outcome outcome = Run(ranks, arguments);
@@ -191,9 +208,9 @@ TEST_F(ScaleTest, RefusesTogether) {
 
 // Another launcher than MPI's starts such ranks. Each would run as the only one.
 TEST_F(ScaleTest, RefusesRanksThatMpiDoesNotConnect) {
-  ExpectOneLine(RunShell(kMpirun + "-np 1 env OMPI_COMM_WORLD_SIZE=2 " + kProgram +
-                         " scale lenet5 --batch 4"),
-                2, "2 ranks were started, but MPI connects 1: use the mpirun of Open MPI");
+  ExpectOneLine(
+      RunShell(Mpirun(1) + " env OMPI_COMM_WORLD_SIZE=2 " + kProgram + " scale lenet5 --batch 4"),
+      2, "2 ranks were started, but MPI connects 1: use the mpirun of Open MPI");
 }
 
 TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
@@ -203,25 +220,8 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
   EXPECT_TRUE(Result()["step"]["seconds"].is_null());  // a wrong result has no times
 }
 
-// Starts an endless run, sends a signal to its second rank, and returns how it ends.
-Outcome SignalledRun(const std::string& signal, const std::string& json,
-                     const std::string& options = "") {
-  return RunShell(
-      "children() { cat /proc/$1/task/*/children 2>/dev/null; }\n" + kMpirun + "-np 2 " + kProgram +
-      " scale lenet5 --batch 4 --steps 1000000 " + options + " --json " + Quoted(json) +
-      " & launcher=$!\n"
-      "until [ $(echo $ranks | wc -w) -ge 2 ]; do\n"
-      "  sleep 0.05\n"
-      "  ranks=; for mpirun in $(children $launcher); do ranks=$(children $mpirun); done\n"
-      "done\n"
-      "sleep 1.5\n"
-      "set -- $ranks\n"
-      "kill -" +
-      signal + " $2; wait $launcher");
-}
-
 TEST_F(ScaleTest, AnInterruptOfOneRankKeepsTheStepsOfAll) {
-  const Outcome outcome = SignalledRun("INT", json_path());
+  const Outcome outcome = SignalledRun("INT");
   EXPECT_EQ(outcome.exit_status, 130) << outcome.output;
   const Json json = Result();
   EXPECT_EQ(json["partial"], true);
@@ -230,13 +230,13 @@ TEST_F(ScaleTest, AnInterruptOfOneRankKeepsTheStepsOfAll) {
 }
 
 TEST_F(ScaleTest, TheDeathOfOneRankEndsAll) {
-  const Outcome outcome = SignalledRun("KILL", json_path());
+  const Outcome outcome = SignalledRun("KILL");
   EXPECT_EQ(outcome.exit_status, 137) << outcome.output;
   EXPECT_FALSE(std::filesystem::exists(json_path()));
 }
 
 TEST_F(ScaleTest, ARankThatHangsIsNamedAndEndsAll) {
-  ExpectOneLine(SignalledRun("STOP", json_path(), "--wait-limit 1"), 1,
+  ExpectOneLine(SignalledRun("STOP", "--wait-limit 1"), 1,
                 "rank 0: has waited 1 s for rank 1, which hangs or is slow");
 }
 
