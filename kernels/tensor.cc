@@ -257,6 +257,9 @@ std::vector<std::span<std::byte>> LiveAlignedMemory() {
 
 Tensor::Tensor(TensorDesc desc) : desc_(std::move(desc)), memory_(desc_.bytes()) {}
 
+Tensor::Tensor(TensorDesc desc, std::shared_ptr<const void> elements)
+    : desc_(std::move(desc)), shared_(std::move(elements)) {}
+
 Tensor::Tensor(Shape shape, DataType type) {
   const int rank = shape.rank();
   desc_ = {std::move(shape), type, Layout::Plain(rank)};

@@ -148,15 +148,17 @@ class Tensor {
  public:
   Tensor() = default;
   explicit Tensor(TensorDesc desc);
+  // Shares memory with elements of that layout, which nobody may write.
+  Tensor(TensorDesc desc, std::shared_ptr<const void> elements);
   // Row-major.
   explicit Tensor(Shape shape, DataType type = DataType::kF32);
 
   const TensorDesc& desc() const { return desc_; }
   const Shape& shape() const { return desc_.shape; }
-  void* data() const { return memory_.data(); }
+  void* data() const { return shared_ ? const_cast<void*>(shared_.get()) : memory_.data(); }
   template <typename T>
   T* as() const {
-    return reinterpret_cast<T*>(memory_.data());
+    return static_cast<T*>(data());
   }
   // The elements of a row-major tensor.
   template <typename T>
@@ -167,6 +169,7 @@ class Tensor {
  private:
   TensorDesc desc_;
   AlignedMemory memory_;
+  std::shared_ptr<const void> shared_;  // if it is not null, instead of `memory_`
 };
 
 // Reads the logical tensor at `data`, of any type and layout, in row-major order as double. Throws

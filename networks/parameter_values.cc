@@ -1,9 +1,13 @@
 #include "networks/parameter_values.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
+#include <span>
 #include <vector>
 
 #include "networks/parameters.h"
@@ -127,35 +131,88 @@ void CheckParameters(const Graph& graph, const ParameterValues& values) {
 
 namespace {
 
-// Calls `write` with the key and the buffer of each parameter and statistic, and prepares them.
-template <typename Write>
-void WriteEach(const Plan& plan, const Write& write_key) {
-  const auto write = [&](const std::string& layer, const std::string& name, BufferId buffer) {
-    write_key(ParameterKey(layer, name), buffer);
-  };
+// Calls `visit` with the key and the buffer of each parameter and statistic.
+template <typename Visit>
+void ForEach(const Plan& plan, const Visit& visit) {
   for (const PlanParameter& parameter : plan.parameters()) {
-    write(parameter.layer, parameter.spec.name, parameter.value);
+    visit(ParameterKey(parameter.layer, parameter.spec.name), parameter.value);
   }
   for (const PlanStatistic& statistic : plan.statistics()) {
-    write(statistic.layer, statistic.name, statistic.buffer);
+    visit(ParameterKey(statistic.layer, statistic.name), statistic.buffer);
   }
-  plan.PrepareParameters();
+}
+
+// Writes a value, and frees it.
+void WriteAndFree(const Plan& plan, const std::string& key, BufferId buffer,
+                  ParameterValues& values) {
+  const auto value = values.extract(key);
+  if (!value.empty()) plan.Write(buffer, value.mapped());
+}
+
+// The buffers whose values `layer` has in another form. Its kernel reads none of them.
+std::vector<BufferId> SourcesOf(const PreparedParameters& layer) {
+  std::vector<BufferId> sources = {layer.weights};
+  if (layer.prepared_bias >= 0 && layer.bias >= 0) sources.push_back(layer.bias);
+  if (layer.norm) {
+    const PreparedParameters::Norm& norm = *layer.norm;
+    sources.insert(sources.end(), {norm.scale, norm.shift, norm.mean, norm.variance});
+  }
+  return sources;
 }
 
 }  // namespace
 
 void WriteParameters(const Plan& plan, const ParameterValues& values) {
-  WriteEach(plan, [&](const std::string& key, BufferId buffer) {
+  ForEach(plan, [&](const std::string& key, BufferId buffer) {
     const auto found = values.find(key);
     if (found != values.end()) plan.Write(buffer, found->second);
   });
+  plan.PrepareParameters();
 }
 
-void TakeParameters(const Plan& plan, ParameterValues values) {
-  WriteEach(plan, [&](const std::string& key, BufferId buffer) {
-    const auto value = values.extract(key);
-    if (!value.empty()) plan.Write(buffer, value.mapped());
+void TakeParameters(Plan& plan, ParameterValues values) {
+  ForEach(plan, [&](const std::string& key, BufferId buffer) {
+    WriteAndFree(plan, key, buffer, values);
   });
+  plan.PrepareParameters();
+}
+
+void PrepareOnly(Plan& plan, ParameterValues values) {
+  std::map<BufferId, std::string> keys;
+  ForEach(plan, [&](const std::string& key, BufferId buffer) { keys.emplace(buffer, key); });
+  std::set<BufferId> omitted;
+  for (const PreparedParameters& layer : plan.prepared()) {
+    for (const BufferId source : SourcesOf(layer)) {
+      // (a buffer of another type would round the values first)
+      const auto key = keys.find(source);
+      const bool is_given = key != keys.end() && values.contains(key->second);
+      if (is_given && plan.buffers()[source].desc.type == DataType::kF32) omitted.insert(source);
+    }
+  }
+  for (const auto& [buffer, key] : keys) {
+    if (omitted.contains(buffer)) {
+      plan.Omit(buffer);
+    } else {
+      WriteAndFree(plan, key, buffer, values);
+    }
+  }
+  const auto given = [&](BufferId buffer) -> std::span<const float> {
+    return omitted.contains(buffer) ? values.at(keys.at(buffer)).values<float>()
+                                    : std::span<const float>();
+  };
+  std::size_t freed = 0;
+  for (const PreparedParameters& layer : plan.prepared()) {
+    plan.Prepare(layer, given);
+    for (const BufferId source : SourcesOf(layer)) {
+      if (!omitted.contains(source)) continue;
+      freed += values.extract(keys.at(source)).mapped().desc().bytes();
+    }
+    constexpr std::size_t kTrimmed = std::size_t{8} << 20;
+    if (freed < kTrimmed) continue;
+    malloc_trim(0);  // without it, glibc keeps what was freed between other blocks
+    freed = 0;
+  }
+  plan.LoadPluginWeights();
 }
 
 }  // namespace topdnn

@@ -42,7 +42,10 @@ void CheckParameters(const Graph& graph, const ParameterValues& values);
 // Writes checked values into an allocated plan of their graph, and prepares them.
 void WriteParameters(const Plan& plan, const ParameterValues& values);
 // The same, and frees each value once it is written, so that the values are not in memory twice.
-void TakeParameters(const Plan& plan, ParameterValues values);
+void TakeParameters(Plan& plan, ParameterValues values);
+// The same for inference with values that do not change later. Where a kernel reads another form of
+// its parameters, the plan has that form alone: half the memory, and no page of the others.
+void PrepareOnly(Plan& plan, ParameterValues values);
 
 }  // namespace topdnn
 

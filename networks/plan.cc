@@ -44,19 +44,26 @@ void Plan::PlaceAll() {
     }
   }
   offsets_.assign(contents_.buffers.size(), 0);
+  const auto place_persistent = [this](bool has_initial) {
+    for (std::size_t i = 0; i < contents_.buffers.size(); ++i) {
+      const Buffer& buffer = contents_.buffers[i];
+      if (buffer.parent >= 0 || !buffer.persistent) continue;
+      if ((buffer.initial != 0.0) != has_initial) continue;
+      offsets_[i] = persistent_bytes_;
+      persistent_bytes_ += (buffer.desc.bytes() + kBufferAlignment - 1) & -kBufferAlignment;
+    }
+  };
+  // Initial values are written early. Among the others, they would give memory to many huge pages.
+  place_persistent(true);
+  place_persistent(false);
   std::vector<BufferLife> transient;
   std::vector<std::size_t> transient_index;
   for (std::size_t i = 0; i < contents_.buffers.size(); ++i) {
     const Buffer& buffer = contents_.buffers[i];
-    if (buffer.parent >= 0) continue;
-    if (buffer.persistent) {
-      offsets_[i] = persistent_bytes_;
-      persistent_bytes_ += (buffer.desc.bytes() + kBufferAlignment - 1) & -kBufferAlignment;
-    } else if (lives[i].last_stage >= 0) {
-      lives[i].bytes = buffer.desc.bytes();
-      transient.push_back(lives[i]);
-      transient_index.push_back(i);
-    }
+    if (buffer.parent >= 0 || buffer.persistent || lives[i].last_stage < 0) continue;
+    lives[i].bytes = buffer.desc.bytes();
+    transient.push_back(lives[i]);
+    transient_index.push_back(i);
   }
   const MemoryMap map = PlaceBuffers(transient);
   for (std::size_t i = 0; i < transient.size(); ++i) offsets_[transient_index[i]] = map.offsets[i];
@@ -90,11 +97,15 @@ void Plan::Allocate() {
   }
 }
 
-FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
+FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues& given) const {
   // (A copy of row-major f32 would take as long as the folding.)
   std::deque<std::vector<float>> converted;
   const auto floats = [&](BufferId buffer) -> std::span<const float> {
     if (buffer < 0) return {};
+    if (const auto values = given ? given(buffer) : std::span<const float>(); !values.empty()) {
+      return values;
+    }
+    RequireValues(buffer);
     const TensorDesc& desc = contents_.buffers[buffer].desc;
     if (desc.type != DataType::kF32 || desc.layout != Layout::Plain(desc.shape.rank())) {
       return converted.emplace_back(ToFloat(desc, Data(buffer)));
@@ -108,19 +119,31 @@ FoldedWeights Plan::ValuesOf(const PreparedParameters& layer) const {
                         floats(layer.norm->scale), floats(layer.norm->shift), layer.norm->epsilon});
 }
 
-void Plan::PrepareParameters() const {
-  for (const PreparedParameters& layer : contents_.prepared) {
-    const FoldedWeights values = ValuesOf(layer);
-    const auto store = [&](BufferId buffer, const std::vector<float>& given) {
-      StoreValues(given, contents_.buffers[buffer].desc, Data(buffer), layer.backend);
-    };
-    store(layer.prepared_weights, values.weights);
-    if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
-  }
+void Plan::Prepare(const PreparedParameters& layer, const GivenValues& given) const {
+  const FoldedWeights values = ValuesOf(layer, given);
+  const auto store = [&](BufferId buffer, const std::vector<float>& stored) {
+    StoreValues(stored, contents_.buffers[buffer].desc, Data(buffer), layer.backend);
+  };
+  store(layer.prepared_weights, values.weights);
+  if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
+}
+
+void Plan::LoadPluginWeights() const {
   for (const Stage& stage : contents_.stages) {
     if (auto* plugin = dynamic_cast<PluginKernel*>(stage.kernel.get())) plugin->WeightsChanged();
   }
+}
+
+void Plan::PrepareParameters() const {
+  for (const PreparedParameters& layer : contents_.prepared) Prepare(layer, {});
+  LoadPluginWeights();
   persistent_memory_.TouchPages();
+}
+
+void Plan::RequireValues(BufferId buffer) const {
+  if (!omitted_.contains(buffer)) return;
+  throw std::logic_error(fmt::format("{} has the values of {} only as its kernel reads them",
+                                     contents_.network, contents_.buffers[buffer].name));
 }
 
 void Plan::Run() noexcept {
@@ -173,6 +196,7 @@ BufferId Plan::FindByName(std::string_view name) const {
 }
 
 std::vector<double> Plan::Read(BufferId buffer) const {
+  RequireValues(buffer);
   // Weights in an opaque layout are prepared from row-major ones, so this computes them again.
   for (const PreparedParameters& layer : contents_.prepared) {
     if (layer.prepared_weights != buffer || !contents_.buffers[buffer].desc.layout.is_opaque()) {

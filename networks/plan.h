@@ -9,9 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -171,6 +173,14 @@ class Plan {
   // all pages that have none. Call it after Allocate, and whenever parameters or running statistics
   // have been written. (A training plan has no PreparedParameters.)
   void PrepareParameters() const;
+  // For a plan whose parameters are written once (PrepareOnly in parameter_values.h): computes one
+  // of prepared(). `given` returns values that are not in the plan; none: they are. Omit says that
+  // a buffer stays without its values: Read throws std::logic_error.
+  using GivenValues = std::function<std::span<const float>(BufferId)>;
+  const std::vector<PreparedParameters>& prepared() const { return contents_.prepared; }
+  void Prepare(const PreparedParameters& layer, const GivenValues& given) const;
+  void Omit(BufferId buffer) { omitted_.insert(buffer); }
+  void LoadPluginWeights() const;
 
   // Runs one step: every stage in order, at the plan's width. Does not allocate, lock or throw.
   void Run() noexcept;
@@ -211,12 +221,15 @@ class Plan {
   AlignedMemory run_scratch_;
   AlignedMemory transient_memory_;
   AlignedMemory persistent_memory_;
+  std::set<BufferId> omitted_;
 
   void PlaceAll();
   // The backend of the first stage that uses the buffer. Throws std::out_of_range if none does.
   const std::string& BackendOf(BufferId buffer) const;
+  // Throws std::logic_error for a buffer that was omitted.
+  void RequireValues(BufferId buffer) const;
   // The values of weights and bias, row-major, that the layer's kernel must read.
-  FoldedWeights ValuesOf(const PreparedParameters& layer) const;
+  FoldedWeights ValuesOf(const PreparedParameters& layer, const GivenValues& given = {}) const;
 };
 
 }  // namespace topdnn

@@ -103,6 +103,7 @@ int RunInference(InferenceOptions options) {
   }
   for (const auto& [name, array] : arrays) options.workload.values_of.emplace(name, array.shape);
   ChooseInNetwork(options.workload, /*training=*/false);
+  options.workload.runs_once = true;
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
   const std::vector<std::string> files = FilesOf(workload, options.output);
   Plan& plan = *workload.plan;

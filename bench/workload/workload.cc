@@ -247,7 +247,8 @@ void PrepareWorkload(const WorkloadOptions& options, Workload& workload) {
   workload.plan->Allocate();
   FillOtherInputs(options, *workload.plan);
   if (workload.parameters) {
-    TakeParameters(*workload.plan, std::move(*workload.parameters));
+    const auto write = options.runs_once ? PrepareOnly : TakeParameters;
+    write(*workload.plan, std::move(*workload.parameters));
     workload.parameters.reset();
   } else {
     InitializeParameters(*workload.plan, options.seed, options.draw);

@@ -48,6 +48,8 @@ struct WorkloadOptions {
   // The command reports a kernel that failed its check (kernels/failed_kernel.h). Otherwise such a
   // kernel is an error.
   bool reports_failures = false;
+  // The plan is for one step alone: it need not have its parameters as they were given.
+  bool runs_once = false;
   std::uint64_t seed = 1;
   std::vector<std::string> input_shapes;  // NAME=NxCxHxW
   std::vector<std::string> outputs;       // of an ONNX file, by name; empty: all

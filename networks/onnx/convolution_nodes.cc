@@ -61,7 +61,7 @@ ValueId AddConv(NodeImport& node, ValueId image, const ConvNdExtents& e, const C
   const bool has_bias = bias != nullptr;
   const ValueId result = node.AddLayer(
       std::make_shared<ConvOp>(ImageExtents(e), ConvEpilogue{.bias = has_bias}), {image});
-  node.SetParameter("weights", node.ConstantAt(1), {e.k, e.c / e.groups, h.kernel, w.kernel});
+  node.SetWeights(1, {e.k, e.c / e.groups, h.kernel, w.kernel});
   if (has_bias) node.SetParameter("bias", *bias, Shape{e.k});
   return result;
 }
@@ -70,7 +70,7 @@ ValueId AddConv(NodeImport& node, ValueId image, const ConvNdExtents& e, const C
 ValueId AddConvNd(NodeImport& node, ValueId image, const ConvNdExtents& e, const Constant& bias) {
   const auto op = std::make_shared<ConvNdOp>(e);
   const ValueId result = node.AddLayer(op, {image});
-  node.SetParameter("weights", node.ConstantAt(1), op->weights_shape());
+  node.SetWeights(1, op->weights_shape());
   return AddBias(node, result, bias);
 }
 

@@ -210,6 +210,18 @@ void NodeImport::SetParameter(std::string_view name, const ModelTensor& constant
   }
 }
 
+void NodeImport::SetWeights(std::size_t input, const Shape& shape) {
+  const ModelTensor& weights = ConstantAt(input);
+  if (weights.type != DataType::kF32 || weights.elements() != shape.elements() ||
+      !weights.scales.empty()) {
+    return SetParameter("weights", weights, shape);
+  }
+  const auto& owner = std::get<Constant>(state_.values.at(node_.inputs[input]));
+  state_.parameters[ParameterKey(layer_, "weights")] =
+      Tensor({shape, DataType::kF32, Layout::Plain(shape.rank())},
+             std::shared_ptr<const void>(owner, weights.bytes.data()));
+}
+
 Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   const std::string& result = node_.outputs.front();
   const std::vector<int>& readers = state_.readers[result];

@@ -146,7 +146,9 @@ class NodeImport {
   ValueId AddLayer(std::shared_ptr<const Op> op, std::vector<ValueId> inputs);
   // SetParameter sets a parameter of the last layer from a constant with as many elements.
   // NewParameter returns a zeroed one to fill.
+  // SetWeights sets "weights" from the input, whose memory it shares if possible.
   void SetParameter(std::string_view name, const ModelTensor& constant, const Shape& shape);
+  void SetWeights(std::size_t input, const Shape& shape);
   Tensor& NewParameter(std::string_view name, const Shape& shape);
 
   // If the only reader of the result (N, channels, ...) is an addition of a constant with one
