@@ -1,6 +1,7 @@
 // `topdnn run FILE.onnx --input NAME=FILE.npy --output DIR`: one inference on given values.
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -104,6 +105,8 @@ int RunInference(InferenceOptions options) {
   for (const auto& [name, array] : arrays) options.workload.values_of.emplace(name, array.shape);
   ChooseInNetwork(options.workload, /*training=*/false);
   options.workload.runs_once = true;
+  // Linux may take longer to compact memory for huge pages than one inference gains from them.
+  prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
   const Workload workload = MakeWorkload(options.workload, /*training=*/false);
   const std::vector<std::string> files = FilesOf(workload, options.output);
   Plan& plan = *workload.plan;
