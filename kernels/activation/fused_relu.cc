@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <numeric>
 #include <stdexcept>
 
@@ -28,7 +29,10 @@ std::string SpellFusedRelu(bool relu, float bound) {
   return bound == 0.0F ? "_relu" : fmt::format("_relu_bound{}", bound);
 }
 
-double MagnitudeOfSums(std::int64_t terms, const std::function<std::vector<double>(Arg)>& values) {
+double MagnitudeBeforeBound(const Op& op, const Execution& execution,
+                            const std::function<std::vector<double>(Arg)>& values) {
+  if (execution.pass != Pass::kForward || op.FinalReluBound().value_or(0) == 0) return 0;
+  const std::int64_t terms = op.AccumulationLength(execution.pass);
   return RootMeanSquare(values(Arg::kSrc)) * RootMeanSquare(values(Arg::kWeights)) *
          std::sqrt(static_cast<double>(terms));
 }

@@ -3,7 +3,6 @@
 #ifndef TOPDNN_KERNELS_ACTIVATION_FUSED_RELU_H_
 #define TOPDNN_KERNELS_ACTIVATION_FUSED_RELU_H_
 
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -20,9 +19,11 @@ void CheckFusedRelu(std::string_view kind, bool relu, float bound);
 // The end of a problem's word: "", "_relu" or "_relu_bound6".
 std::string SpellFusedRelu(bool relu, float bound);
 
-// The root mean square of sums of `terms` products of src and weights, estimated for terms of
-// random sign. Before a bound, the sums may be far above it, and so above every entry of dst.
-double MagnitudeOfSums(std::int64_t terms, const std::function<std::vector<double>(Arg)>& values);
+// Op::MagnitudeOfDst of an operation whose dst is sums of products of src and weights. Forward with
+// a bounded ReLU: the root mean square of the sums, estimated for terms of random sign; they may be
+// far above the bound, and so above every entry of dst. Otherwise 0.
+double MagnitudeBeforeBound(const Op& op, const Execution& execution,
+                            const std::function<std::vector<double>(Arg)>& values);
 
 }  // namespace topdnn
 

@@ -143,8 +143,7 @@ std::int64_t ConvOp::AccumulationLength(Pass pass) const {
 
 double ConvOp::MagnitudeOfDst(const Execution& execution,
                               const std::function<std::vector<double>(Arg)>& values) const {
-  if (execution.pass != Pass::kForward || !epilogue_.relu || epilogue_.bound == 0) return 0;
-  return MagnitudeOfSums(AccumulationLength(execution.pass), values);
+  return MagnitudeBeforeBound(*this, execution, values);
 }
 
 std::vector<Parameter> ConvOp::Parameters() const {

@@ -64,7 +64,7 @@ class ConvOp : public Op {
   // Multiply-accumulates N*K*OH*OW*(C/G)*R*S in each pass; bias and epilogue are not counted.
   Work WorkOf(Pass pass, DataType type) const override;
   std::int64_t AccumulationLength(Pass pass) const override;
-  // Forward with a bounded ReLU: MagnitudeOfSums. Otherwise 0.
+  // MagnitudeBeforeBound (kernels/activation/fused_relu.h).
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }

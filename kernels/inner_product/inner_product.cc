@@ -103,8 +103,7 @@ std::vector<Parameter> InnerProductOp::Parameters() const {
 
 double InnerProductOp::MagnitudeOfDst(const Execution& execution,
                                       const std::function<std::vector<double>(Arg)>& values) const {
-  if (execution.pass != Pass::kForward || !epilogue_.relu || epilogue_.bound == 0) return 0;
-  return MagnitudeOfSums(AccumulationLength(execution.pass), values);
+  return MagnitudeBeforeBound(*this, execution, values);
 }
 
 std::shared_ptr<const Op> InnerProductOp::FusedWith(const Op& next) const {

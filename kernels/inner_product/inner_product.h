@@ -50,7 +50,7 @@ class InnerProductOp : public Op {
   std::int64_t AccumulationLength(Pass pass) const override;
   LayoutPolicy layout_policy() const override { return LayoutPolicy::kChooses; }
   std::vector<Parameter> Parameters() const override;
-  // Forward with a bounded ReLU: MagnitudeOfSums. Otherwise 0.
+  // MagnitudeBeforeBound (kernels/activation/fused_relu.h).
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   // Fuses a ReLU after it, with or without a bound.

@@ -13,20 +13,25 @@
 namespace topdnn {
 namespace {
 
-TEST(OtherCoreTypesTest, ARefusedEventIsAbsentWithTheReason) {
+// The counts of an event, and of one of cores of another type, on two threads.
+std::vector<EventCount> CountOnTwoThreads(FakePmu& pmu, const PerfSyscalls& calls) {
   const ResolvedEvent own{"own", PERF_TYPE_RAW, 1, "raw"};
   const ResolvedEvent other{"other", PERF_TYPE_RAW, 2, "raw"};
-  FakePmu pmu;
-  pmu.refused = {{2, EMFILE}};
   const PerfPlan plan = {.passes = {{own}}, .absent = {}, .elsewhere = {other}, .counters = 2};
-  PerfSource source(pmu.Calls(), plan, [] { return std::vector<pid_t>{0, 101}; });
+  PerfSource source(calls, plan, [] { return std::vector<pid_t>{0, 101}; });
   source.Begin(0);
   std::vector<std::uint64_t> before(source.slots());
   std::vector<std::uint64_t> after(source.slots());
   source.Read(before.data());
   pmu.Work(100);
   source.Read(after.data());
-  const std::vector<EventCount> counts = source.Fold(before, after);
+  return source.Fold(before, after);
+}
+
+TEST(OtherCoreTypesTest, ARefusedEventIsAbsentWithTheReason) {
+  FakePmu pmu;
+  pmu.refused = {{2, EMFILE}};
+  const std::vector<EventCount> counts = CountOnTwoThreads(pmu, pmu.Calls());
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_TRUE(counts[0].value);
   EXPECT_FALSE(counts[1].value);
@@ -35,8 +40,6 @@ TEST(OtherCoreTypesTest, ARefusedEventIsAbsentWithTheReason) {
 }
 
 TEST(OtherCoreTypesTest, AFailedReadingMakesTheSumAbsent) {
-  const ResolvedEvent own{"own", PERF_TYPE_RAW, 1, "raw"};
-  const ResolvedEvent other{"other", PERF_TYPE_RAW, 2, "raw"};
   FakePmu pmu;
   const PerfSyscalls fake = pmu.Calls();
   PerfSyscalls calls = fake;
@@ -49,16 +52,8 @@ TEST(OtherCoreTypesTest, AFailedReadingMakesTheSumAbsent) {
   calls.read = [&](int fd, void* buffer, std::size_t bytes) -> ssize_t {
     return fd == of_other.back() ? -EIO : fake.read(fd, buffer, bytes);
   };
-  const PerfPlan plan = {.passes = {{own}}, .absent = {}, .elsewhere = {other}, .counters = 2};
-  PerfSource source(calls, plan, [] { return std::vector<pid_t>{0, 101}; });
-  source.Begin(0);
+  const std::vector<EventCount> counts = CountOnTwoThreads(pmu, calls);
   ASSERT_EQ(of_other.size(), 2u);
-  std::vector<std::uint64_t> before(source.slots());
-  std::vector<std::uint64_t> after(source.slots());
-  source.Read(before.data());
-  pmu.Work(100);
-  source.Read(after.data());
-  const std::vector<EventCount> counts = source.Fold(before, after);
   ASSERT_EQ(counts.size(), 2u);
   EXPECT_TRUE(counts[0].value);
   EXPECT_FALSE(counts[1].value);
