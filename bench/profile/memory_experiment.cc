@@ -97,14 +97,14 @@ std::optional<Interval> MemoryOfStep(const std::vector<Record>& stages) {
 }
 
 // Properties of the machine that widen the interval of a stage.
-struct Surroundings {
+struct MemoryContext {
   MemoryRegime regime = MemoryRegime::kInNetwork;
   double hertz = 0;                  // of the core's clock; 0: not known
   double dram_bytes_per_second = 0;  // 0: not known
   double harmless_bytes = 0;         // kept bytes that L2 can hold beside a footprint
 };
 
-MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
+MemoryDoubt DoubtOf(const StageMemory& measured, const MemoryContext& here) {
   MemoryDoubt doubt;
   if (measured.code_bytes && here.hertz > 0) {
     doubt.cold_code_seconds = ColdCodeSeconds(*measured.code_bytes, here.hertz);
@@ -119,7 +119,7 @@ MemoryDoubt DoubtOf(const StageMemory& measured, const Surroundings& here) {
 
 // The bounds of the other nodes: those of the record, or else the wider ones of a disturbed run.
 // Empty if there are none.
-TopdownBounds OtherNodes(const BoundsMachine& machine, const Surroundings& here,
+TopdownBounds OtherNodes(const BoundsMachine& machine, const MemoryContext& here,
                          const Record& record) {
   if (record.topdown_bounds) return *record.topdown_bounds;
   const std::optional<CoreWork> work = CoreWorkOf(record.events);
@@ -132,7 +132,7 @@ TopdownBounds OtherNodes(const BoundsMachine& machine, const Surroundings& here,
   return BoundDisturbed(*work, time, machine.pipeline);
 }
 
-void AddStage(const StageMemory& measured, const Surroundings& here, const BoundsMachine& machine,
+void AddStage(const StageMemory& measured, const MemoryContext& here, const BoundsMachine& machine,
               Record& record) {
   if (record.status >= Status::kInvalid || !record.seconds) {
     record.experiment_reason = fmt::format("the record is {}", NameOf(record.status));
@@ -200,7 +200,7 @@ MemoryExperiment RunOn(const ExperimentSubject& on) {
 void AddTo(const MemoryExperiment& experiment, const BoundsMachine& machine, Regime regime,
            Report& report) {
   if (experiment.stages.size() != report.stages.size()) return;  // interrupted
-  Surroundings here;
+  MemoryContext here;
   here.regime = regime == Regime::kInNetwork ? MemoryRegime::kInNetwork : MemoryRegime::kHot;
   here.hertz = machine.seen.core_hertz_before.value_or(0);
   if (const std::optional<Roof> dram = BandwidthRoof(machine.ceilings, "dram")) {

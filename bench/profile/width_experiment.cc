@@ -104,7 +104,7 @@ std::string DoubtAbout(std::size_t stage, const std::vector<std::unique_ptr<Plan
                      fmt::join(others, ", "), implementation(widest));
 }
 
-WidthTimes Measure(const ExperimentSubject& subject) {
+WidthTimes MeasureWidths(const ExperimentSubject& subject) {
   WidthTimes measured;
   measured.threads = WidthsUpTo(subject.plan.threads());
   std::vector<std::unique_ptr<PlanOfWidth>> plans;
@@ -151,7 +151,7 @@ void AddTo(const WidthTimes& measured, Report& report) {
 }
 
 AddExperiment RunWidth(const ExperimentSubject& subject) {
-  return [measured = Measure(subject)](const BoundsMachine&, Report& report) {
+  return [measured = MeasureWidths(subject)](const BoundsMachine&, Report& report) {
     AddTo(measured, report);
   };
 }

@@ -75,8 +75,8 @@ constexpr std::string_view kHead =
 // toplev's readers omit lines that begin with '#', after removing quotes.
 std::string Comment(const std::string& text) { return CsvField("# " + OneLine(text)) + "\n"; }
 
-std::string Row(double end, std::string_view path, std::string_view unit, double fraction,
-                const Record& stage) {
+std::string CsvRow(double end, std::string_view path, std::string_view unit, double fraction,
+                   const Record& stage) {
   const std::string multiplex =
       stage.running_fraction ? fmt::format("{:.1f}", 100 * *stage.running_fraction) : "";
   std::string label = LabelOf(stage);
@@ -95,7 +95,7 @@ std::string Block(double end, const Record& stage) {
     const auto found = nodes.find(name);
     if (found == nodes.end()) return;
     if (found->second && std::isfinite(*found->second)) {
-      rows += Row(end, path, unit, *found->second, stage);
+      rows += CsvRow(end, path, unit, *found->second, stage);
     }
     nodes.erase(found);
   };

@@ -49,17 +49,17 @@ class ActivationEigen : public eigen::EigenKernel {
   std::int64_t n_;
 };
 
-KernelOrRefusal MakeActivation(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenActivation(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
   return std::make_unique<ActivationEigen>(request, functions);
 }
 
-const eigen::Registration kRelu("relu", MakeActivation);
-const eigen::Registration kBounded("bounded_relu", MakeActivation);
-const eigen::Registration kClip("clip", MakeActivation);
-const eigen::Registration kSigmoid("sigmoid", MakeActivation);
-const eigen::Registration kHardSigmoid("hard_sigmoid", MakeActivation);
-const FidelityDeclaration kFidelity[] = {
+const eigen::Registration kEigenRelu("relu", MakeEigenActivation);
+const eigen::Registration kEigenBounded("bounded_relu", MakeEigenActivation);
+const eigen::Registration kEigenClip("clip", MakeEigenActivation);
+const eigen::Registration kEigenSigmoid("sigmoid", MakeEigenActivation);
+const eigen::Registration kEigenHardSigmoid("hard_sigmoid", MakeEigenActivation);
+const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration({"relu",
                          "eigen",
                          Fidelity::kSame,

@@ -92,37 +92,37 @@ class ActivationLoops : public LoopsKernel {
 };
 
 template <typename Function>
-KernelOrRefusal MakeActivation(const KernelRequest& request, Function function) {
+KernelOrRefusal MakeLoopsActivation(const KernelRequest& request, Function function) {
   if (std::string why = LoopsRefusal(request); !why.empty()) return Refusal{std::move(why)};
   return std::make_unique<ActivationLoops<Function>>(request, function);
 }
 
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsRelu(const KernelRequest& request) {
   const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
-  if (bound == 0.0F) return MakeActivation(request, Range<false>{0.0F, 0.0F});
-  return MakeActivation(request, Range<true>{0.0F, bound});
+  if (bound == 0.0F) return MakeLoopsActivation(request, Range<false>{0.0F, 0.0F});
+  return MakeLoopsActivation(request, Range<true>{0.0F, bound});
 }
 
-KernelOrRefusal MakeClip(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsClip(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ClipOp&>(*request.op);
-  return MakeActivation(request, Range<true>{op.lowest(), op.highest()});
+  return MakeLoopsActivation(request, Range<true>{op.lowest(), op.highest()});
 }
 
-KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
-  return MakeActivation(request, Sigmoid{});
+KernelOrRefusal MakeLoopsSigmoid(const KernelRequest& request) {
+  return MakeLoopsActivation(request, Sigmoid{});
 }
 
-KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
-  return MakeActivation(request, HardSigmoid{op.alpha(), op.beta()});
+  return MakeLoopsActivation(request, HardSigmoid{op.alpha(), op.beta()});
 }
 
-const KernelRegistration kRelu("relu", "openblas", MakeRelu);
-const KernelRegistration kBounded("bounded_relu", "openblas", MakeRelu);
-const KernelRegistration kClip("clip", "openblas", MakeClip);
-const KernelRegistration kSigmoid("sigmoid", "openblas", MakeSigmoid);
-const KernelRegistration kHardSigmoid("hard_sigmoid", "openblas", MakeHardSigmoid);
-const FidelityDeclaration kFidelity[] = {
+const KernelRegistration kLoopsRelu("relu", "openblas", MakeLoopsRelu);
+const KernelRegistration kLoopsBounded("bounded_relu", "openblas", MakeLoopsRelu);
+const KernelRegistration kLoopsClip("clip", "openblas", MakeLoopsClip);
+const KernelRegistration kLoopsSigmoid("sigmoid", "openblas", MakeLoopsSigmoid);
+const KernelRegistration kLoopsHardSigmoid("hard_sigmoid", "openblas", MakeLoopsHardSigmoid);
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"relu", "openblas", Fidelity::kOurs,
                          "a loop on all threads; Caffe's is serial", "layers/relu_layer.cpp"}),
     FidelityDeclaration(

@@ -46,20 +46,20 @@ KernelOrRefusal MakeEltwise(const KernelRequest& request, const Shape& shape,
   });
 }
 
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnRelu(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ReluOp&>(*request.op);
   const auto algorithm = op.bound() == 0.0F ? dnnl::algorithm::eltwise_relu_use_dst_for_bwd
                                             : dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd;
   return MakeEltwise(request, op.shape(), algorithm, 0.0F, op.bound());
 }
 
-KernelOrRefusal MakeClip(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnClip(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ClipOp&>(*request.op);
   return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_clip_v2_use_dst_for_bwd,
                      op.lowest(), op.highest());
 }
 
-KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const SigmoidOp&>(*request.op);
   return MakeEltwise(request, op.shape(), dnnl::algorithm::eltwise_logistic_use_dst_for_bwd, 0.0F,
                      0.0F);
@@ -99,7 +99,7 @@ class KernelSequence : public Kernel {
 // oneDNN 2.6 has no hard sigmoid, and the one of oneDNN 3 has no gradient from dst. Forward: a
 // linear function, then a clip of its result. Backward: the gradient of the clip, then its product
 // with alpha.
-KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg result = forward ? Arg::kDst : Arg::kDiffSrc;
@@ -119,11 +119,11 @@ KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
       std::move(made), std::move(std::get<std::unique_ptr<Kernel>>(second)), result);
 }
 
-const KernelRegistration kClip("clip", "onednn", MakeClip);
-const KernelRegistration kRelu("relu", "onednn", MakeRelu);
-const KernelRegistration kBounded("bounded_relu", "onednn", MakeRelu);
-const KernelRegistration kSigmoid("sigmoid", "onednn", MakeSigmoid);
-const KernelRegistration kHardSigmoid("hard_sigmoid", "onednn", MakeHardSigmoid);
+const KernelRegistration kOneDnnClip("clip", "onednn", MakeOneDnnClip);
+const KernelRegistration kOneDnnRelu("relu", "onednn", MakeOneDnnRelu);
+const KernelRegistration kOneDnnBounded("bounded_relu", "onednn", MakeOneDnnRelu);
+const KernelRegistration kOneDnnSigmoid("sigmoid", "onednn", MakeOneDnnSigmoid);
+const KernelRegistration kOneDnnHardSigmoid("hard_sigmoid", "onednn", MakeOneDnnHardSigmoid);
 
 }  // namespace
 

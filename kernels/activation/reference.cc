@@ -82,7 +82,7 @@ class ActivationReference : public ReferenceKernel {
 };
 
 template <template <typename> class Function, typename... Parameters>
-KernelOrRefusal MakeActivation(const KernelRequest& request, Parameters... parameters) {
+KernelOrRefusal MakeReferenceActivation(const KernelRequest& request, Parameters... parameters) {
   if (std::string why = ReferenceRefusal(request); !why.empty()) return Refusal{std::move(why)};
   const auto in = [&]<typename T>(T) -> KernelOrRefusal {
     return std::make_unique<ActivationReference<T, Function<T>>>(request,
@@ -91,31 +91,32 @@ KernelOrRefusal MakeActivation(const KernelRequest& request, Parameters... param
   return request.execution.type == DataType::kF64 ? in(double{}) : in(float{});
 }
 
-KernelOrRefusal MakeRelu(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceRelu(const KernelRequest& request) {
   const float bound = dynamic_cast<const ReluOp&>(*request.op).bound();
-  return bound == 0.0F ? MakeActivation<Range>(request, 0.0F)
-                       : MakeActivation<Range>(request, 0.0F, bound);
+  return bound == 0.0F ? MakeReferenceActivation<Range>(request, 0.0F)
+                       : MakeReferenceActivation<Range>(request, 0.0F, bound);
 }
 
-KernelOrRefusal MakeClip(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceClip(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ClipOp&>(*request.op);
-  return MakeActivation<Range>(request, op.lowest(), op.highest());
+  return MakeReferenceActivation<Range>(request, op.lowest(), op.highest());
 }
 
-KernelOrRefusal MakeSigmoid(const KernelRequest& request) {
-  return MakeActivation<Sigmoid>(request);
+KernelOrRefusal MakeReferenceSigmoid(const KernelRequest& request) {
+  return MakeReferenceActivation<Sigmoid>(request);
 }
 
-KernelOrRefusal MakeHardSigmoid(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceHardSigmoid(const KernelRequest& request) {
   const auto& op = dynamic_cast<const HardSigmoidOp&>(*request.op);
-  return MakeActivation<HardSigmoid>(request, op.alpha(), op.beta());
+  return MakeReferenceActivation<HardSigmoid>(request, op.alpha(), op.beta());
 }
 
-const KernelRegistration kRelu("relu", "reference", MakeRelu);
-const KernelRegistration kBounded("bounded_relu", "reference", MakeRelu);
-const KernelRegistration kClip("clip", "reference", MakeClip);
-const KernelRegistration kSigmoid("sigmoid", "reference", MakeSigmoid);
-const KernelRegistration kHardSigmoid("hard_sigmoid", "reference", MakeHardSigmoid);
+const KernelRegistration kReferenceRelu("relu", "reference", MakeReferenceRelu);
+const KernelRegistration kReferenceBounded("bounded_relu", "reference", MakeReferenceRelu);
+const KernelRegistration kReferenceClip("clip", "reference", MakeReferenceClip);
+const KernelRegistration kReferenceSigmoid("sigmoid", "reference", MakeReferenceSigmoid);
+const KernelRegistration kReferenceHardSigmoid("hard_sigmoid", "reference",
+                                               MakeReferenceHardSigmoid);
 
 }  // namespace
 

@@ -48,7 +48,7 @@ class BatchNormEigen : public eigen::EigenKernel {
   const Execution execution_;
 };
 
-KernelOrRefusal MakeBatchNorm(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenBatchNorm(const eigen::Functions& functions, KernelRequest& request) {
   const int rank = dynamic_cast<const BatchNormOp&>(*request.op).shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
     return *std::move(refusal);
@@ -71,10 +71,10 @@ class MovingAverageEigen : public eigen::EigenKernel {
   const float momentum_;
 };
 
-const eigen::Registration kNorm("batchnorm", MakeBatchNorm);
+const eigen::Registration kNorm("batchnorm", MakeEigenBatchNorm);
 const eigen::Registration kAverage("moving_average",
                                    eigen::Make<MovingAverageEigen, MovingAverageOp>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration({"batchnorm", "eigen", Fidelity::kOurs,
                          "sums of rows by thread; TensorFlow uses Eigen's reductions",
                          "fused_batch_norm_op.cc"}),

@@ -146,11 +146,10 @@ class BatchNormLoops : public LoopsKernel {
   const Execution execution_;
 };
 
-const KernelRegistration kRegistration("batchnorm", "openblas",
-                                       MakeLoops<BatchNormOp, BatchNormLoops>);
-const FidelityDeclaration kFidelity({"batchnorm", "openblas", Fidelity::kOurs,
-                                     "loops; Caffe sums by gemv and spreads the sums by gemm",
-                                     "layers/batch_norm_layer.cpp"});
+const KernelRegistration kLoops("batchnorm", "openblas", MakeLoops<BatchNormOp, BatchNormLoops>);
+const FidelityDeclaration kLoopsFidelity({"batchnorm", "openblas", Fidelity::kOurs,
+                                          "loops; Caffe sums by gemv and spreads the sums by gemm",
+                                          "layers/batch_norm_layer.cpp"});
 
 }  // namespace
 

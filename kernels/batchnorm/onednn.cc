@@ -78,7 +78,7 @@ KernelOrRefusal MakeBackward(const KernelRequest& request, const BatchNormOp& op
   return onednn::MakePrimitiveKernel<Backward>(request, pd, std::move(operands));
 }
 
-KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnBatchNorm(const KernelRequest& request) {
   const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
   const auto layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's batch normalization needs one layout for all images"};
@@ -89,7 +89,7 @@ KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("batchnorm", "onednn", MakeBatchNorm);
+const KernelRegistration kOneDnn("batchnorm", "onednn", MakeOneDnnBatchNorm);
 
 }  // namespace
 

@@ -107,11 +107,11 @@ class BatchNormReference : public ReferenceKernel {
   const Execution execution_;
 };
 
-KernelOrRefusal MakeBatchNorm(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceBatchNorm(const KernelRequest& request) {
   return MakeReference<BatchNormOp, BatchNormReference>(request);
 }
 
-const KernelRegistration kRegistration("batchnorm", "reference", MakeBatchNorm);
+const KernelRegistration kReference("batchnorm", "reference", MakeReferenceBatchNorm);
 
 }  // namespace
 

@@ -32,7 +32,7 @@ class BiasEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-KernelOrRefusal MakeBias(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenBias(const eigen::Functions& functions, KernelRequest& request) {
   const int rank = dynamic_cast<const BiasOp&>(*request.op).shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
     return *std::move(refusal);
@@ -40,9 +40,9 @@ KernelOrRefusal MakeBias(const eigen::Functions& functions, KernelRequest& reque
   return eigen::Make<BiasEigen, BiasOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("bias", MakeBias);
-const FidelityDeclaration kFidelity({"bias", "eigen", Fidelity::kNotCompared,
-                                     "sums of rows by thread"});
+const eigen::Registration kEigen("bias", MakeEigenBias);
+const FidelityDeclaration kEigenFidelity({"bias", "eigen", Fidelity::kNotCompared,
+                                          "sums of rows by thread"});
 
 }  // namespace
 

@@ -155,13 +155,13 @@ KernelOrRefusal MakeLoopsOn(KernelRequest request, const Layout& layout) {
   return std::make_unique<BiasLoops<float>>(request, *form);
 }
 
-const KernelRegistration kRegistration("bias", "openblas", [](const KernelRequest& request) {
+const KernelRegistration kLoops("bias", "openblas", [](const KernelRequest& request) {
   if (std::string why = LoopsRefusal(request); !why.empty()) {
     return KernelOrRefusal{Refusal{std::move(why)}};
   }
   return MakeBiasLoops(request);
 });
-const FidelityDeclaration kFidelity(
+const FidelityDeclaration kLoopsFidelity(
     {"bias", "openblas", Fidelity::kOurs,
      "loops; Caffe multiplies by a row of ones (gemm), and sums by gemv", "layers/bias_layer.cpp"});
 

@@ -42,12 +42,12 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const BiasOp& op) {
   });
 }
 
-KernelOrRefusal MakeBias(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnBias(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardWeights) return MakeBiasLoops(request);
   return MakeForward(request, dynamic_cast<const BiasOp&>(*request.op));
 }
 
-const KernelRegistration kRegistration("bias", "onednn", MakeBias);
+const KernelRegistration kOneDnn("bias", "onednn", MakeOneDnnBias);
 
 }  // namespace
 

@@ -46,11 +46,11 @@ class BiasReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeBias(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceBias(const KernelRequest& request) {
   return MakeReference<BiasOp, BiasReference>(request);
 }
 
-const KernelRegistration kRegistration("bias", "reference", MakeBias);
+const KernelRegistration kReference("bias", "reference", MakeReferenceBias);
 
 }  // namespace
 

@@ -52,7 +52,7 @@ class ConcatEigen : public eigen::EigenKernel {
   std::int64_t length_ = 0;            // length of a row of the whole tensor
 };
 
-KernelOrRefusal MakeConcat(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenConcat(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
   const Layout& layout = request.layouts.begin()->second;
   if (!IsUnblocked(layout)) {
@@ -61,11 +61,11 @@ KernelOrRefusal MakeConcat(const eigen::Functions& functions, KernelRequest& req
   return eigen::Make<ConcatEigen, ConcatOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("concat", MakeConcat);
-const FidelityDeclaration kFidelity({"concat", "eigen", Fidelity::kOurs,
-                                     "one source after the other, rows shared by the threads; "
-                                     "TensorFlow's threads share the elements of the result",
-                                     "concat_lib_cpu.h"});
+const eigen::Registration kEigen("concat", MakeEigenConcat);
+const FidelityDeclaration kEigenFidelity({"concat", "eigen", Fidelity::kOurs,
+                                          "one source after the other, rows shared by the threads; "
+                                          "TensorFlow's threads share the elements of the result",
+                                          "concat_lib_cpu.h"});
 
 }  // namespace
 

@@ -41,10 +41,10 @@ class ConcatLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kRegistration("concat", "openblas", MakeLoops<ConcatOp, ConcatLoops>);
-const FidelityDeclaration kFidelity({"concat", "openblas", Fidelity::kOurs,
-                                     "copies on all threads; Caffe's are serial",
-                                     "layers/concat_layer.cpp"});
+const KernelRegistration kLoops("concat", "openblas", MakeLoops<ConcatOp, ConcatLoops>);
+const FidelityDeclaration kLoopsFidelity({"concat", "openblas", Fidelity::kOurs,
+                                          "copies on all threads; Caffe's are serial",
+                                          "layers/concat_layer.cpp"});
 
 }  // namespace
 

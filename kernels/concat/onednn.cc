@@ -97,7 +97,7 @@ class ConcatBackward : public Kernel {
   std::vector<dnnl_exec_arg_t> arguments_;  // kArguments per primitive
 };
 
-KernelOrRefusal MakeConcat(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnConcat(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConcatOp&>(*request.op);
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     if (request.execution.pass == Pass::kForward) return MakeForward(request, op);
@@ -105,7 +105,7 @@ KernelOrRefusal MakeConcat(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("concat", "onednn", MakeConcat);
+const KernelRegistration kOneDnn("concat", "onednn", MakeOneDnnConcat);
 
 }  // namespace
 

@@ -38,11 +38,11 @@ class ConcatReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeConcat(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceConcat(const KernelRequest& request) {
   return MakeReference<ConcatOp, ConcatReference>(request);
 }
 
-const KernelRegistration kRegistration("concat", "reference", MakeConcat);
+const KernelRegistration kReference("concat", "reference", MakeReferenceConcat);
 
 }  // namespace
 

@@ -266,7 +266,7 @@ SwapOuter MakeSwap(const eigen::Functions& functions, int threads) {
   };
 }
 
-KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenConv(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const bool depthwise = IsDepthwise(op.extents());
   if (request.algorithm == eigen::kRows &&
@@ -284,7 +284,7 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
   }
   if (op.extents().groups != 1 && !depthwise) {
     return MakeGroupByGroup(
-        request, op, [&](KernelRequest one) { return MakeConv(functions, one); },
+        request, op, [&](KernelRequest one) { return MakeEigenConv(functions, one); },
         [&functions, threads = request.threads] { return MakeSwap(functions, threads); });
   }
   if (op.epilogue().sum && request.execution.pass == Pass::kForward) {
@@ -304,8 +304,8 @@ KernelOrRefusal MakeConv(const eigen::Functions& functions, KernelRequest& reque
   return std::make_unique<ConvEigen>(request, functions, op, product);
 }
 
-const eigen::Registration kRegistration("conv", MakeConv, {kMatMul, eigen::kRows});
-const FidelityDeclaration kFidelity[] = {
+const eigen::Registration kEigen("conv", MakeEigenConv, {kMatMul, eigen::kRows});
+const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration({"conv",
                          "eigen",
                          Fidelity::kSame,
@@ -331,7 +331,7 @@ const FidelityDeclaration kFidelity[] = {
                          {Pass::kBackwardWeights}}),
 };
 
-const VariantRegistration kVariant(
+const VariantRegistration kEigenVariant(
     {.name = "eigen-matmul", .backend = "eigen", .algorithm = "matmul", .kinds = {"conv"}});
 
 }  // namespace

@@ -104,7 +104,7 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
                                                                          std::move(operands));
 }
 
-KernelOrRefusal MakeConv(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {
@@ -130,7 +130,7 @@ Layout BlockedImages(const Shape& shape, bool /*chooses*/) {
   return shape[1] < kMinChannels ? Layout::Any() : onednn::BlockedActivations();
 }
 
-const KernelRegistration kRegistration("conv", "onednn", MakeConv);
+const KernelRegistration kOneDnn("conv", "onednn", MakeOneDnnConv);
 const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .backend = "onednn",
                                     .kinds = {"conv"},

@@ -144,7 +144,7 @@ class ConvOpenBlas : public openblas::OpenBlasKernel {
   float* dst_ = nullptr;
 };
 
-KernelOrRefusal MakeConv(const KernelRequest& request) {
+KernelOrRefusal MakeOpenBlasConv(const KernelRequest& request) {
   const ConvEpilogue& epilogue = dynamic_cast<const ConvOp&>(*request.op).epilogue();
   const bool forward = request.execution.pass == Pass::kForward;
   if (!request.algorithm.empty() && request.algorithm != kParallel) {
@@ -159,16 +159,17 @@ KernelOrRefusal MakeConv(const KernelRequest& request) {
   return openblas::Make<ConvOp, ConvOpenBlas>(request);
 }
 
-const KernelRegistration kRegistration("conv", "openblas", MakeConv);
-const FidelityDeclaration kFidelity({"conv", "openblas", Fidelity::kSame,
-                                     "im2col and one sgemm an image and group; im2col is one loop "
-                                     "over all groups; `openblas-parallel` is ours",
-                                     "layers/base_conv_layer.cpp"});
+const KernelRegistration kOpenBlas("conv", "openblas", MakeOpenBlasConv);
+const FidelityDeclaration kOpenBlasFidelity(
+    {"conv", "openblas", Fidelity::kSame,
+     "im2col and one sgemm an image and group; im2col is one loop "
+     "over all groups; `openblas-parallel` is ours",
+     "layers/base_conv_layer.cpp"});
 
-const VariantRegistration kVariant({.name = "openblas-parallel",
-                                    .backend = "openblas",
-                                    .algorithm = std::string(kParallel),
-                                    .kinds = {"conv"}});
+const VariantRegistration kOpenBlasVariant({.name = "openblas-parallel",
+                                            .backend = "openblas",
+                                            .algorithm = std::string(kParallel),
+                                            .kinds = {"conv"}});
 
 }  // namespace
 

@@ -170,11 +170,11 @@ double ConvElement(const Op& any, Pass pass, const Values& operands, Arg result,
                        before == nullptr ? 0 : before[index]);
 }
 
-KernelOrRefusal MakeConv(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceConv(const KernelRequest& request) {
   return MakeReference<ConvOp, ConvReference>(request);
 }
 
-const KernelRegistration kRegistration("conv", "reference", MakeConv);
+const KernelRegistration kReference("conv", "reference", MakeReferenceConv);
 const ElementRegistration kElement("conv", ConvElement);
 
 }  // namespace

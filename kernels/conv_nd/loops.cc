@@ -186,7 +186,7 @@ class ConvNdLoop {
 
 const KernelRegistration kForOpenBlas("conv_nd", "openblas", MakeOmpRange<ConvNdLoop>);
 const eigen::Registration kForEigen("conv_nd", eigen::MakeRange<ConvNdLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"conv_nd", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration({"conv_nd", "openblas", Fidelity::kOurs,
                          "loops; Caffe has im2col of any number of axes and sgemm",

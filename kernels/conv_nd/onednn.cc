@@ -127,7 +127,7 @@ KernelOrRefusal MakeConvNd(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("conv_nd", "onednn", MakeConvNd);
+const KernelRegistration kOneDnn("conv_nd", "onednn", MakeConvNd);
 
 }  // namespace
 

@@ -114,8 +114,8 @@ class ConvNdReference : public ReferenceKernel {
   std::vector<double> sums_;
 };
 
-const KernelRegistration kRegistration("conv_nd", "reference",
-                                       MakeReference<ConvNdOp, ConvNdReference>);
+const KernelRegistration kReference("conv_nd", "reference",
+                                    MakeReference<ConvNdOp, ConvNdReference>);
 
 }  // namespace
 

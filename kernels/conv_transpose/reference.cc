@@ -104,8 +104,8 @@ class ConvTransposeReference : public ReferenceKernel {
   std::vector<double> sums_;
 };
 
-const KernelRegistration kRegistration("conv_transpose", "reference",
-                                       MakeReference<ConvTransposeOp, ConvTransposeReference>);
+const KernelRegistration kReference("conv_transpose", "reference",
+                                    MakeReference<ConvTransposeOp, ConvTransposeReference>);
 
 }  // namespace
 

@@ -23,14 +23,15 @@ RangeRunner OnPool(const eigen::Functions& functions, int threads) {
   };
 }
 
-KernelOrRefusal MakeDropout(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenDropout(const eigen::Functions& functions, KernelRequest& request) {
   return MakeDropoutLoops(
       request, [&functions, threads = request.threads] { return OnPool(functions, threads); });
 }
 
-const eigen::Registration kRegistration("dropout", MakeDropout);
-const FidelityDeclaration kFidelity({"dropout", "eigen", Fidelity::kNotCompared,
-                                     "Philox numbers in an order of our own, on Eigen's pool"});
+const eigen::Registration kEigen("dropout", MakeEigenDropout);
+const FidelityDeclaration kEigenFidelity(
+    {"dropout", "eigen", Fidelity::kNotCompared,
+     "Philox numbers in an order of our own, on Eigen's pool"});
 
 }  // namespace
 

@@ -159,13 +159,13 @@ RangeRunner OnOpenMp() {
   };
 }
 
-KernelOrRefusal MakeDropout(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsDropout(const KernelRequest& request) {
   return MakeDropoutLoops(request, OnOpenMp);
 }
 
-const KernelRegistration kForOneDnn("dropout", "onednn", MakeDropout);
-const KernelRegistration kForOpenBlas("dropout", "openblas", MakeDropout);
-const FidelityDeclaration kFidelity(
+const KernelRegistration kForOneDnn("dropout", "onednn", MakeLoopsDropout);
+const KernelRegistration kForOpenBlas("dropout", "openblas", MakeLoopsDropout);
+const FidelityDeclaration kLoopsFidelity(
     {"dropout", "openblas", Fidelity::kOurs,
      "a loop with Philox numbers; Caffe draws a mask and multiplies, on one thread",
      "layers/dropout_layer.cpp"});

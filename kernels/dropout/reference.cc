@@ -55,11 +55,11 @@ class DropoutReference : public ReferenceKernel {
   const Execution execution_;
 };
 
-KernelOrRefusal MakeDropout(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceDropout(const KernelRequest& request) {
   return MakeReference<DropoutOp, DropoutReference>(request);
 }
 
-const KernelRegistration kRegistration("dropout", "reference", MakeDropout);
+const KernelRegistration kReference("dropout", "reference", MakeReferenceDropout);
 
 }  // namespace
 

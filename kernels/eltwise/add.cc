@@ -56,7 +56,7 @@ std::shared_ptr<const Op> ParseAdd(const ProblemWord& word) {
   return std::make_shared<AddOp>(word.shape(), word.WholeNumberOr("of", 2), word.Flag("relu"));
 }
 
-const ProblemRegistration kProblem("add", ParseAdd);
+const ProblemRegistration kAddProblem("add", ParseAdd);
 
 }  // namespace
 

@@ -17,7 +17,7 @@ namespace {
 
 // A row from a function of (a, b) for any floating-point type.
 template <typename Value>
-constexpr BinaryFunction MakeRow(std::string_view name, std::int64_t flops, Value /*value*/) {
+constexpr BinaryFunction BinaryRow(std::string_view name, std::int64_t flops, Value /*value*/) {
   BinaryFunction row{};
   row.name = name;
   row.flops = flops;
@@ -43,27 +43,27 @@ constexpr BinaryFunction MakeRow(std::string_view name, std::int64_t flops, Valu
 // A NaN in either tensor is a NaN in the maximum and minimum. A comparison is 1 or 0. "masked" is
 // the second where the first is not 0, and 0 elsewhere, also where the second is NaN or infinite.
 constexpr BinaryFunction kBinaryRows[] = {
-    MakeRow("add", 1, [](auto a, auto b) { return a + b; }),
-    MakeRow("div", 1, [](auto a, auto b) { return a / b; }),
-    MakeRow("equal", 1, [](auto a, auto b) { return decltype(a)(a == b); }),
-    MakeRow("fmod", 1, [](auto a, auto b) { return std::fmod(a, b); }),
-    MakeRow("greater", 1, [](auto a, auto b) { return decltype(a)(a > b); }),
-    MakeRow("greater_or_equal", 1, [](auto a, auto b) { return decltype(a)(a >= b); }),
-    MakeRow("less", 1, [](auto a, auto b) { return decltype(a)(a < b); }),
-    MakeRow("less_or_equal", 1, [](auto a, auto b) { return decltype(a)(a <= b); }),
-    MakeRow("masked", 1, [](auto a, auto b) { return a != 0 ? b : decltype(b){0}; }),
-    MakeRow("max", 1, [](auto a, auto b) { return a > b || a != a ? a : b; }),
-    MakeRow("min", 1, [](auto a, auto b) { return a < b || a != a ? a : b; }),
-    MakeRow("mod", 3,
-            [](auto a, auto b) {
-              const auto rest = std::fmod(a, b);
-              return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-            }),
-    MakeRow("mul", 1, [](auto a, auto b) { return a * b; }),
-    MakeRow("not_equal", 1, [](auto a, auto b) { return decltype(a)(a != b); }),
-    MakeRow("pow", 1, [](auto a, auto b) { return std::pow(a, b); }),
-    MakeRow("prelu", 2, [](auto a, auto b) { return a < 0 ? a * b : a; }),
-    MakeRow("sub", 1, [](auto a, auto b) { return a - b; }),
+    BinaryRow("add", 1, [](auto a, auto b) { return a + b; }),
+    BinaryRow("div", 1, [](auto a, auto b) { return a / b; }),
+    BinaryRow("equal", 1, [](auto a, auto b) { return decltype(a)(a == b); }),
+    BinaryRow("fmod", 1, [](auto a, auto b) { return std::fmod(a, b); }),
+    BinaryRow("greater", 1, [](auto a, auto b) { return decltype(a)(a > b); }),
+    BinaryRow("greater_or_equal", 1, [](auto a, auto b) { return decltype(a)(a >= b); }),
+    BinaryRow("less", 1, [](auto a, auto b) { return decltype(a)(a < b); }),
+    BinaryRow("less_or_equal", 1, [](auto a, auto b) { return decltype(a)(a <= b); }),
+    BinaryRow("masked", 1, [](auto a, auto b) { return a != 0 ? b : decltype(b){0}; }),
+    BinaryRow("max", 1, [](auto a, auto b) { return a > b || a != a ? a : b; }),
+    BinaryRow("min", 1, [](auto a, auto b) { return a < b || a != a ? a : b; }),
+    BinaryRow("mod", 3,
+              [](auto a, auto b) {
+                const auto rest = std::fmod(a, b);
+                return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+              }),
+    BinaryRow("mul", 1, [](auto a, auto b) { return a * b; }),
+    BinaryRow("not_equal", 1, [](auto a, auto b) { return decltype(a)(a != b); }),
+    BinaryRow("pow", 1, [](auto a, auto b) { return std::pow(a, b); }),
+    BinaryRow("prelu", 2, [](auto a, auto b) { return a < 0 ? a * b : a; }),
+    BinaryRow("sub", 1, [](auto a, auto b) { return a - b; }),
 };
 
 Shape BroadcastShape(std::string_view name, const Shape& first, const Shape& second) {
@@ -163,7 +163,7 @@ std::shared_ptr<const Op> ParseBinary(const ProblemWord& word) {
   return std::make_shared<BinaryOp>(*function, word.shape(), std::move(second), constant);
 }
 
-const ProblemRegistration kProblem("binary", ParseBinary, BinaryNames());
+const ProblemRegistration kBinaryProblem("binary", ParseBinary, BinaryNames());
 
 }  // namespace
 

@@ -37,15 +37,15 @@ class AddEigen : public eigen::EigenKernel {
   std::vector<const float*> sources_;
 };
 
-KernelOrRefusal MakeAdd(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenAdd(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleOneLayout(request)) return *std::move(refusal);
   return eigen::Make<AddEigen, AddOp>(functions, request);
 }
 
-const eigen::Registration kAdd("add", MakeAdd);
-const eigen::Registration kBinary("binary", eigen::MakeRange<BinaryLoop>);
-const eigen::Registration kUnary("unary", eigen::MakeRange<UnaryLoop>);
-const FidelityDeclaration kFidelity[] = {
+const eigen::Registration kEigenAdd("add", MakeEigenAdd);
+const eigen::Registration kEigenBinary("binary", eigen::MakeRange<BinaryLoop>);
+const eigen::Registration kEigenUnary("unary", eigen::MakeRange<UnaryLoop>);
+const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration({"add", "eigen", Fidelity::kNotCompared, "one expression"}),
     FidelityDeclaration({"binary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration({"unary", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),

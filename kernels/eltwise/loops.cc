@@ -50,10 +50,10 @@ class AddLoops : public LoopsKernel {
   const bool relu_;
 };
 
-const KernelRegistration kAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
-const KernelRegistration kBinary("binary", "openblas", MakeOmpRange<BinaryLoop>);
-const KernelRegistration kUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
-const FidelityDeclaration kFidelity[] = {
+const KernelRegistration kLoopsAdd("add", "openblas", MakeLoops<AddOp, AddLoops>);
+const KernelRegistration kLoopsBinary("binary", "openblas", MakeOmpRange<BinaryLoop>);
+const KernelRegistration kLoopsUnary("unary", "openblas", MakeOmpRange<UnaryLoop>);
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"add", "openblas", Fidelity::kOurs,
                          "one loop; Caffe calls axpy for each source", "layers/eltwise_layer.cpp"}),
     FidelityDeclaration({"binary", "openblas", Fidelity::kOurs,

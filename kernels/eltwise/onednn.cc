@@ -36,7 +36,7 @@ int DnnlArgOf(int source) {
   return DNNL_ARG_ATTR_MULTIPLE_POST_OP(source - 2) | DNNL_ARG_SRC_1;
 }
 
-KernelOrRefusal MakeAdd(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnAdd(const KernelRequest& request) {
   const auto& op = dynamic_cast<const AddOp&>(*request.op);
   const std::optional<Layout> layout = CommonLayout(request, op.shape());
   if (!layout) return Refusal{"oneDNN's addition needs one layout for all tensors"};
@@ -133,9 +133,9 @@ KernelOrRefusal MakeBinary(const KernelRequest& request) {
   return std::holds_alternative<Refusal>(own) ? MakeOmpRange<BinaryLoop>(request) : std::move(own);
 }
 
-const KernelRegistration kAdd("add", "onednn", MakeAdd);
-const KernelRegistration kBinary("binary", "onednn", MakeBinary);
-const KernelRegistration kUnary("unary", "onednn", MakeUnary);
+const KernelRegistration kOneDnnAdd("add", "onednn", MakeOneDnnAdd);
+const KernelRegistration kOneDnnBinary("binary", "onednn", MakeBinary);
+const KernelRegistration kOneDnnUnary("unary", "onednn", MakeUnary);
 
 }  // namespace
 

@@ -93,9 +93,11 @@ class BinaryReference : public ReferenceKernel {
   const BinaryOp op_;
 };
 
-const KernelRegistration kAdd("add", "reference", MakeReference<AddOp, AddReference>);
-const KernelRegistration kBinary("binary", "reference", MakeReference<BinaryOp, BinaryReference>);
-const KernelRegistration kUnary("unary", "reference", MakeReference<UnaryOp, UnaryReference>);
+const KernelRegistration kReferenceAdd("add", "reference", MakeReference<AddOp, AddReference>);
+const KernelRegistration kReferenceBinary("binary", "reference",
+                                          MakeReference<BinaryOp, BinaryReference>);
+const KernelRegistration kReferenceUnary("unary", "reference",
+                                         MakeReference<UnaryOp, UnaryReference>);
 
 }  // namespace
 

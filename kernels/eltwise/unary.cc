@@ -18,9 +18,9 @@ namespace {
 // A row from two functions of (x, alpha, beta) for any floating-point type. The derivative is
 // nullptr when there is none.
 template <typename Value, typename Derivative>
-constexpr UnaryFunction MakeRow(std::string_view name, Value /*value*/, Derivative /*derivative*/,
-                                std::int64_t forward_flops, std::int64_t backward_flops,
-                                int parameters = 0, float alpha = 0, float beta = 0) {
+constexpr UnaryFunction UnaryRow(std::string_view name, Value /*value*/, Derivative /*derivative*/,
+                                 std::int64_t forward_flops, std::int64_t backward_flops,
+                                 int parameters = 0, float alpha = 0, float beta = 0) {
   UnaryFunction row{};
   row.name = name;
   row.parameters = parameters;
@@ -88,63 +88,63 @@ T GeluTanhArgument(T x) {
     return expression;                                                                    \
   }
 constexpr UnaryFunction kRows[] = {
-    MakeRow("abs", TOPDNN_OF(std::abs(x)), TOPDNN_OF(x > 0 ? T{1} : (x < 0 ? T{-1} : T{0})), 1, 2),
-    MakeRow("acos", TOPDNN_OF(std::acos(x)), TOPDNN_OF(-1 / std::sqrt(1 - x * x)), 1, 5),
-    MakeRow("acosh", TOPDNN_OF(std::acosh(x)), TOPDNN_OF(1 / std::sqrt(x * x - 1)), 1, 5),
-    MakeRow("asin", TOPDNN_OF(std::asin(x)), TOPDNN_OF(1 / std::sqrt(1 - x * x)), 1, 5),
-    MakeRow("asinh", TOPDNN_OF(std::asinh(x)), TOPDNN_OF(1 / std::sqrt(x * x + 1)), 1, 5),
-    MakeRow("atan", TOPDNN_OF(std::atan(x)), TOPDNN_OF(1 / (1 + x * x)), 1, 4),
-    MakeRow("atanh", TOPDNN_OF(std::atanh(x)), TOPDNN_OF(1 / (1 - x * x)), 1, 4),
-    MakeRow("ceil", TOPDNN_OF(std::ceil(x)), nullptr, 1, 0),
-    MakeRow("celu", TOPDNN_OF(x > 0 ? x : a * std::expm1(x / a)),
-            TOPDNN_OF(x > 0 ? T{1} : std::exp(x / a)), 4, 4, 1, 1.0F),
-    MakeRow("cos", TOPDNN_OF(std::cos(x)), TOPDNN_OF(-std::sin(x)), 1, 2),
-    MakeRow("cosh", TOPDNN_OF(std::cosh(x)), TOPDNN_OF(std::sinh(x)), 1, 2),
-    MakeRow("elu", TOPDNN_OF(x < 0 ? a * std::expm1(x) : x),
-            TOPDNN_OF(x < 0 ? a * std::exp(x) : T{1}), 3, 4, 1, 1.0F),
-    MakeRow("erf", TOPDNN_OF(std::erf(x)),
-            TOPDNN_OF(T{2 * kRootOfHalf} * T{2 * kNormalDensityAt0} * std::exp(-x * x)), 1, 4),
-    MakeRow("exp", TOPDNN_OF(std::exp(x)), TOPDNN_OF(std::exp(x)), 1, 2),
-    MakeRow("floor", TOPDNN_OF(std::floor(x)), nullptr, 1, 0),
-    MakeRow("gelu", TOPDNN_OF(T{0.5} * x * (1 + std::erf(x * T{kRootOfHalf}))),
-            TOPDNN_OF(T{0.5} * (1 + std::erf(x * T{kRootOfHalf})) +
-                      x * T{kNormalDensityAt0} * std::exp(T{-0.5} * x * x)),
-            5, 11),
-    MakeRow("gelu_tanh", TOPDNN_OF(T{0.5} * x * (1 + std::tanh(GeluTanhArgument(x)))),
-            TOPDNN_OF(T{0.5} * (1 + std::tanh(GeluTanhArgument(x))) +
-                      T{0.5} * x * (1 - Square(std::tanh(GeluTanhArgument(x)))) *
-                          T{kGeluTanhFactor} * (1 + 3 * T{kGeluTanhCubic} * x * x)),
-            9, 18),
-    MakeRow("hard_swish", TOPDNN_OF((x * Clipped(a * x + b))),
-            TOPDNN_OF(HardSwishDerivative(x, a, b)), 5, 8, 2, 1.0F / 6, 0.5F),
-    MakeRow("leaky_relu", TOPDNN_OF(x < 0 ? a * x : x), TOPDNN_OF(x < 0 ? a : T{1}), 2, 2, 1,
-            0.01F),
-    MakeRow("log", TOPDNN_OF(std::log(x)), TOPDNN_OF(1 / x), 1, 2),
-    MakeRow(
+    UnaryRow("abs", TOPDNN_OF(std::abs(x)), TOPDNN_OF(x > 0 ? T{1} : (x < 0 ? T{-1} : T{0})), 1, 2),
+    UnaryRow("acos", TOPDNN_OF(std::acos(x)), TOPDNN_OF(-1 / std::sqrt(1 - x * x)), 1, 5),
+    UnaryRow("acosh", TOPDNN_OF(std::acosh(x)), TOPDNN_OF(1 / std::sqrt(x * x - 1)), 1, 5),
+    UnaryRow("asin", TOPDNN_OF(std::asin(x)), TOPDNN_OF(1 / std::sqrt(1 - x * x)), 1, 5),
+    UnaryRow("asinh", TOPDNN_OF(std::asinh(x)), TOPDNN_OF(1 / std::sqrt(x * x + 1)), 1, 5),
+    UnaryRow("atan", TOPDNN_OF(std::atan(x)), TOPDNN_OF(1 / (1 + x * x)), 1, 4),
+    UnaryRow("atanh", TOPDNN_OF(std::atanh(x)), TOPDNN_OF(1 / (1 - x * x)), 1, 4),
+    UnaryRow("ceil", TOPDNN_OF(std::ceil(x)), nullptr, 1, 0),
+    UnaryRow("celu", TOPDNN_OF(x > 0 ? x : a * std::expm1(x / a)),
+             TOPDNN_OF(x > 0 ? T{1} : std::exp(x / a)), 4, 4, 1, 1.0F),
+    UnaryRow("cos", TOPDNN_OF(std::cos(x)), TOPDNN_OF(-std::sin(x)), 1, 2),
+    UnaryRow("cosh", TOPDNN_OF(std::cosh(x)), TOPDNN_OF(std::sinh(x)), 1, 2),
+    UnaryRow("elu", TOPDNN_OF(x < 0 ? a * std::expm1(x) : x),
+             TOPDNN_OF(x < 0 ? a * std::exp(x) : T{1}), 3, 4, 1, 1.0F),
+    UnaryRow("erf", TOPDNN_OF(std::erf(x)),
+             TOPDNN_OF(T{2 * kRootOfHalf} * T{2 * kNormalDensityAt0} * std::exp(-x * x)), 1, 4),
+    UnaryRow("exp", TOPDNN_OF(std::exp(x)), TOPDNN_OF(std::exp(x)), 1, 2),
+    UnaryRow("floor", TOPDNN_OF(std::floor(x)), nullptr, 1, 0),
+    UnaryRow("gelu", TOPDNN_OF(T{0.5} * x * (1 + std::erf(x * T{kRootOfHalf}))),
+             TOPDNN_OF(T{0.5} * (1 + std::erf(x * T{kRootOfHalf})) +
+                       x * T{kNormalDensityAt0} * std::exp(T{-0.5} * x * x)),
+             5, 11),
+    UnaryRow("gelu_tanh", TOPDNN_OF(T{0.5} * x * (1 + std::tanh(GeluTanhArgument(x)))),
+             TOPDNN_OF(T{0.5} * (1 + std::tanh(GeluTanhArgument(x))) +
+                       T{0.5} * x * (1 - Square(std::tanh(GeluTanhArgument(x)))) *
+                           T{kGeluTanhFactor} * (1 + 3 * T{kGeluTanhCubic} * x * x)),
+             9, 18),
+    UnaryRow("hard_swish", TOPDNN_OF((x * Clipped(a * x + b))),
+             TOPDNN_OF(HardSwishDerivative(x, a, b)), 5, 8, 2, 1.0F / 6, 0.5F),
+    UnaryRow("leaky_relu", TOPDNN_OF(x < 0 ? a * x : x), TOPDNN_OF(x < 0 ? a : T{1}), 2, 2, 1,
+             0.01F),
+    UnaryRow("log", TOPDNN_OF(std::log(x)), TOPDNN_OF(1 / x), 1, 2),
+    UnaryRow(
         "mish", TOPDNN_OF((x * std::tanh(Softplus(x)))),
         TOPDNN_OF(std::tanh(Softplus(x)) + x * (1 - Square(std::tanh(Softplus(x)))) * Logistic(x)),
         5, 13),
-    MakeRow("neg", TOPDNN_OF(-x), TOPDNN_OF(T{-1}), 1, 1),
-    MakeRow("reciprocal", TOPDNN_OF(1 / x), TOPDNN_OF(-1 / (x * x)), 1, 4),
-    MakeRow("round", TOPDNN_OF(std::nearbyint(x)), nullptr, 1, 0),
-    MakeRow("selu", TOPDNN_OF(x > 0 ? b * x : b * a * std::expm1(x)),
-            TOPDNN_OF(x > 0 ? b : b * a * std::exp(x)), 4, 5, 2, 1.67326319217681884765625F,
-            1.05070102214813232421875F),
-    MakeRow("shrink", TOPDNN_OF(x < -b ? x + a : (x > b ? x - a : 0 * x)),
-            TOPDNN_OF(std::abs(x) > b ? T{1} : T{0}), 3, 3, 2, 0.0F, 0.5F),
-    MakeRow("sign", TOPDNN_OF(x > 0 ? T{1} : (x < 0 ? T{-1} : x)), nullptr, 2, 0),
-    MakeRow("sin", TOPDNN_OF(std::sin(x)), TOPDNN_OF(std::cos(x)), 1, 2),
-    MakeRow("sinh", TOPDNN_OF(std::sinh(x)), TOPDNN_OF(std::cosh(x)), 1, 2),
-    MakeRow("softplus", TOPDNN_OF(Softplus(x)), TOPDNN_OF(Logistic(x)), 3, 4),
-    MakeRow("softsign", TOPDNN_OF(x / (1 + std::abs(x))), TOPDNN_OF(1 / Square(1 + std::abs(x))), 3,
-            5),
-    MakeRow("sqrt", TOPDNN_OF(std::sqrt(x)), TOPDNN_OF(T{0.5} / std::sqrt(x)), 1, 3),
-    MakeRow("square", TOPDNN_OF(Square(x)), TOPDNN_OF(2 * x), 1, 2),
-    MakeRow("tan", TOPDNN_OF(std::tan(x)), TOPDNN_OF(1 + Square(std::tan(x))), 1, 4),
-    MakeRow("tanh", TOPDNN_OF(std::tanh(x)), TOPDNN_OF(1 - Square(std::tanh(x))), 1, 4),
-    MakeRow("thresholded_relu", TOPDNN_OF(x <= a ? T{0} : x), TOPDNN_OF(x <= a ? T{0} : T{1}), 1, 2,
-            1, 1.0F),
-    MakeRow("trunc", TOPDNN_OF(std::trunc(x)), nullptr, 1, 0),
+    UnaryRow("neg", TOPDNN_OF(-x), TOPDNN_OF(T{-1}), 1, 1),
+    UnaryRow("reciprocal", TOPDNN_OF(1 / x), TOPDNN_OF(-1 / (x * x)), 1, 4),
+    UnaryRow("round", TOPDNN_OF(std::nearbyint(x)), nullptr, 1, 0),
+    UnaryRow("selu", TOPDNN_OF(x > 0 ? b * x : b * a * std::expm1(x)),
+             TOPDNN_OF(x > 0 ? b : b * a * std::exp(x)), 4, 5, 2, 1.67326319217681884765625F,
+             1.05070102214813232421875F),
+    UnaryRow("shrink", TOPDNN_OF(x < -b ? x + a : (x > b ? x - a : 0 * x)),
+             TOPDNN_OF(std::abs(x) > b ? T{1} : T{0}), 3, 3, 2, 0.0F, 0.5F),
+    UnaryRow("sign", TOPDNN_OF(x > 0 ? T{1} : (x < 0 ? T{-1} : x)), nullptr, 2, 0),
+    UnaryRow("sin", TOPDNN_OF(std::sin(x)), TOPDNN_OF(std::cos(x)), 1, 2),
+    UnaryRow("sinh", TOPDNN_OF(std::sinh(x)), TOPDNN_OF(std::cosh(x)), 1, 2),
+    UnaryRow("softplus", TOPDNN_OF(Softplus(x)), TOPDNN_OF(Logistic(x)), 3, 4),
+    UnaryRow("softsign", TOPDNN_OF(x / (1 + std::abs(x))), TOPDNN_OF(1 / Square(1 + std::abs(x))),
+             3, 5),
+    UnaryRow("sqrt", TOPDNN_OF(std::sqrt(x)), TOPDNN_OF(T{0.5} / std::sqrt(x)), 1, 3),
+    UnaryRow("square", TOPDNN_OF(Square(x)), TOPDNN_OF(2 * x), 1, 2),
+    UnaryRow("tan", TOPDNN_OF(std::tan(x)), TOPDNN_OF(1 + Square(std::tan(x))), 1, 4),
+    UnaryRow("tanh", TOPDNN_OF(std::tanh(x)), TOPDNN_OF(1 - Square(std::tanh(x))), 1, 4),
+    UnaryRow("thresholded_relu", TOPDNN_OF(x <= a ? T{0} : x), TOPDNN_OF(x <= a ? T{0} : T{1}), 1,
+             2, 1, 1.0F),
+    UnaryRow("trunc", TOPDNN_OF(std::trunc(x)), nullptr, 1, 0),
 };
 #undef TOPDNN_OF
 
@@ -223,7 +223,7 @@ std::shared_ptr<const Op> ParseUnary(const ProblemWord& word) {
                                    row.parameters > 1 ? word.NumberOr("beta", row.beta) : 0.0F);
 }
 
-const ProblemRegistration kProblem("unary", ParseUnary, UnaryNames());
+const ProblemRegistration kUnaryProblem("unary", ParseUnary, UnaryNames());
 
 }  // namespace
 

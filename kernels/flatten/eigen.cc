@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeFlatten(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenFlatten(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const FlattenOp&>(*request.op);
   const Shape& shape = op.src_shape();
   const Layout plain = Layout::Plain(shape.rank());
@@ -26,8 +26,8 @@ KernelOrRefusal MakeFlatten(const eigen::Functions& functions, KernelRequest& re
                             permutation);
 }
 
-const eigen::Registration kRegistration("flatten", MakeFlatten);
-const FidelityDeclaration kFidelity(
+const eigen::Registration kEigen("flatten", MakeEigenFlatten);
+const FidelityDeclaration kEigenFidelity(
     {"flatten", "eigen", Fidelity::kOurs,
      "a shuffle, because the layout changes; TensorFlow changes the shape alone"});
 

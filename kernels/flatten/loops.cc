@@ -24,10 +24,10 @@ class FlattenLoops : public LoopsKernel {
   const Arg from_, to_;
 };
 
-const KernelRegistration kRegistration("flatten", "openblas", MakeLoops<FlattenOp, FlattenLoops>);
-const FidelityDeclaration kFidelity({"flatten", "openblas", Fidelity::kOurs,
-                                     "copies; Caffe's result shares the memory of its source",
-                                     "layers/flatten_layer.cpp"});
+const KernelRegistration kLoops("flatten", "openblas", MakeLoops<FlattenOp, FlattenLoops>);
+const FidelityDeclaration kLoopsFidelity({"flatten", "openblas", Fidelity::kOurs,
+                                          "copies; Caffe's result shares the memory of its source",
+                                          "layers/flatten_layer.cpp"});
 
 }  // namespace
 

@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeFlatten(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnFlatten(const KernelRequest& request) {
   const auto& op = dynamic_cast<const FlattenOp&>(*request.op);
   const bool forward = request.execution.pass == Pass::kForward;
   const Arg image = forward ? Arg::kSrc : Arg::kDiffSrc;
@@ -36,7 +36,7 @@ KernelOrRefusal MakeFlatten(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("flatten", "onednn", MakeFlatten);
+const KernelRegistration kOneDnn("flatten", "onednn", MakeOneDnnFlatten);
 
 }  // namespace
 

@@ -27,11 +27,11 @@ class FlattenReference : public ReferenceKernel {
   const Arg from_, to_;
 };
 
-KernelOrRefusal MakeFlatten(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceFlatten(const KernelRequest& request) {
   return MakeReference<FlattenOp, FlattenReference>(request);
 }
 
-const KernelRegistration kRegistration("flatten", "reference", MakeFlatten);
+const KernelRegistration kReference("flatten", "reference", MakeReferenceFlatten);
 
 }  // namespace
 

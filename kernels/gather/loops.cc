@@ -46,7 +46,7 @@ class GatherLoop {
 const KernelRegistration kForOneDnn("gather", "onednn", MakeOmpRange<GatherLoop>);
 const KernelRegistration kForOpenBlas("gather", "openblas", MakeOmpRange<GatherLoop>);
 const eigen::Registration kForEigen("gather", eigen::MakeRange<GatherLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"gather", "eigen", Fidelity::kNotCompared, "copies on Eigen's pool"}),
     FidelityDeclaration({"gather", "openblas", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial",

@@ -39,8 +39,8 @@ class GatherReference : public ReferenceKernel {
   const GatherOp op_;
 };
 
-const KernelRegistration kRegistration("gather", "reference",
-                                       MakeReference<GatherOp, GatherReference>);
+const KernelRegistration kReference("gather", "reference",
+                                    MakeReference<GatherOp, GatherReference>);
 
 }  // namespace
 

@@ -38,15 +38,15 @@ class GemmEigen : public eigen::EigenKernel {
   const float alpha_, beta_;
 };
 
-KernelOrRefusal MakeGemm(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenGemm(const eigen::Functions& functions, KernelRequest& request) {
   for (const int rank : {2, 3}) {  // without and with a batch
     if (auto refusal = eigen::SettleAll(request, rank, Layout::Plain)) return *std::move(refusal);
   }
   return eigen::Make<GemmEigen, GemmOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("gemm", MakeGemm);
-const FidelityDeclaration kFidelity(
+const eigen::Registration kEigen("gemm", MakeEigenGemm);
+const FidelityDeclaration kEigenFidelity(
     {"gemm", "eigen", Fidelity::kSame,
      "a contraction; `eigen-sgemm` copies the blocks that TensorFlow copies, but never transposes "
      "them (eigen_contraction_kernel.h)",

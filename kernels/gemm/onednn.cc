@@ -44,7 +44,7 @@ std::unique_ptr<Kernel> MakeProduct(const KernelRequest& request, const GemmOp& 
        {p.out, out.direction, DNNL_ARG_DST, pd.dst_desc(), stored}});
 }
 
-KernelOrRefusal MakeGemm(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnGemm(const KernelRequest& request) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
@@ -56,7 +56,7 @@ KernelOrRefusal MakeGemm(const KernelRequest& request) {
       request, [&] { return MakeProduct(request, dynamic_cast<const GemmOp&>(*request.op)); });
 }
 
-const KernelRegistration kRegistration("gemm", "onednn", MakeGemm);
+const KernelRegistration kOneDnn("gemm", "onednn", MakeOneDnnGemm);
 
 }  // namespace
 

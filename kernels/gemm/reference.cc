@@ -73,11 +73,11 @@ double GemmElement(const Op& any, Pass pass, const Values& operands, Arg /*resul
                 before == operands.end() ? 0 : before->second[static_cast<std::size_t>(index)]);
 }
 
-KernelOrRefusal MakeGemm(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceGemm(const KernelRequest& request) {
   return MakeReference<GemmOp, GemmReference>(request);
 }
 
-const KernelRegistration kRegistration("gemm", "reference", MakeGemm);
+const KernelRegistration kReference("gemm", "reference", MakeReferenceGemm);
 const ElementRegistration kElement("gemm", GemmElement);
 
 }  // namespace

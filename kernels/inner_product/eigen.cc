@@ -99,7 +99,7 @@ bool SettleOn(const Pairing& pairing, KernelRequest& request) {
   return true;
 }
 
-KernelOrRefusal MakeInnerProduct(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenInnerProduct(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
   const std::span<const Pairing> pairings =
       op.src_shape().rank() == 2 ? std::span<const Pairing>(kOfMatrices) : kOfImages;
@@ -112,10 +112,10 @@ KernelOrRefusal MakeInnerProduct(const eigen::Functions& functions, KernelReques
       "eigen needs src row-major or NHWC, and weights with their inputs in the same order"};
 }
 
-const eigen::Registration kRegistration("inner_product", MakeInnerProduct);
-const FidelityDeclaration kFidelity({"inner_product", "eigen", Fidelity::kSame,
-                                     "a contraction, with the bias in its output kernel",
-                                     "matmul_op.cc"});
+const eigen::Registration kEigen("inner_product", MakeEigenInnerProduct);
+const FidelityDeclaration kEigenFidelity({"inner_product", "eigen", Fidelity::kSame,
+                                          "a contraction, with the bias in its output kernel",
+                                          "matmul_op.cc"});
 
 }  // namespace
 

@@ -75,7 +75,7 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request,
   return onednn::MakePrimitiveKernel<BackwardWeights>(request, pd, std::move(operands));
 }
 
-KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnInnerProduct(const KernelRequest& request) {
   const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
   return onednn::Offer(request, [&] {
     switch (request.execution.pass) {
@@ -90,7 +90,7 @@ KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("inner_product", "onednn", MakeInnerProduct);
+const KernelRegistration kOneDnn("inner_product", "onednn", MakeOneDnnInnerProduct);
 
 }  // namespace
 

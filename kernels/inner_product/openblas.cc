@@ -60,7 +60,7 @@ class InnerProductOpenBlas : public openblas::OpenBlasKernel {
   float* dst_ = nullptr;
 };
 
-KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
+KernelOrRefusal MakeOpenBlasInnerProduct(const KernelRequest& request) {
   const bool forward = request.execution.pass == Pass::kForward;
   if (forward && dynamic_cast<const InnerProductOp&>(*request.op).epilogue().relu) {
     return Refusal{"openblas computes a ReLU in a layer by itself, as Caffe does"};
@@ -68,10 +68,10 @@ KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
   return openblas::Make<InnerProductOp, InnerProductOpenBlas>(request);
 }
 
-const KernelRegistration kRegistration("inner_product", "openblas", MakeInnerProduct);
-const FidelityDeclaration kFidelity({"inner_product", "openblas", Fidelity::kSame,
-                                     "sgemm, and the bias by sgemm and sgemv",
-                                     "layers/inner_product_layer.cpp"});
+const KernelRegistration kOpenBlas("inner_product", "openblas", MakeOpenBlasInnerProduct);
+const FidelityDeclaration kOpenBlasFidelity({"inner_product", "openblas", Fidelity::kSame,
+                                             "sgemm, and the bias by sgemm and sgemv",
+                                             "layers/inner_product_layer.cpp"});
 
 }  // namespace
 

@@ -95,11 +95,11 @@ class InnerProductReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeInnerProduct(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceInnerProduct(const KernelRequest& request) {
   return MakeReference<InnerProductOp, InnerProductReference>(request);
 }
 
-const KernelRegistration kRegistration("inner_product", "reference", MakeInnerProduct);
+const KernelRegistration kReference("inner_product", "reference", MakeReferenceInnerProduct);
 
 }  // namespace
 

@@ -110,7 +110,7 @@ class InterpolateLoop {
 
 const KernelRegistration kForOpenBlas("interpolate", "openblas", MakeInterpolateLoops);
 const eigen::Registration kForEigen("interpolate", eigen::MakeRange<InterpolateLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"interpolate", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration(
         {"interpolate", "openblas", Fidelity::kOurs, "loops; Caffe has no such operation"}),

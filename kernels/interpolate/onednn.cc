@@ -39,7 +39,7 @@ KernelOrRefusal MakeInterpolate(const KernelRequest& request) {
                                 op.dst_shape());
 }
 
-const KernelRegistration kRegistration("interpolate", "onednn", MakeInterpolate);
+const KernelRegistration kOneDnn("interpolate", "onednn", MakeInterpolate);
 
 }  // namespace
 

@@ -54,8 +54,8 @@ class InterpolateReference : public ReferenceKernel {
   std::vector<AxisWeights> axes_;
 };
 
-const KernelRegistration kRegistration("interpolate", "reference",
-                                       MakeReference<InterpolateOp, InterpolateReference>);
+const KernelRegistration kReference("interpolate", "reference",
+                                    MakeReference<InterpolateOp, InterpolateReference>);
 
 }  // namespace
 

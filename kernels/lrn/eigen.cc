@@ -67,7 +67,7 @@ class LrnEigen : public eigen::EigenKernel {
   eigen::ResponseNorm norm_ = {};
 };
 
-KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenLrn(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleRows(request)) return *std::move(refusal);
   const int rank = dynamic_cast<const LrnOp&>(*request.op).shape().rank();
   if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
@@ -76,11 +76,12 @@ KernelOrRefusal MakeLrn(const eigen::Functions& functions, KernelRequest& reques
   return eigen::Make<LrnEigen, LrnOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("lrn", MakeLrn, {eigen::kRows});
-const FidelityDeclaration kFidelity({"lrn", "eigen", Fidelity::kSame,
-                                     "the squares times a band matrix; the gradient computes each "
-                                     "scale again; `eigen-rows`, windows of rows, is ours",
-                                     "lrn_op.cc"});
+const eigen::Registration kEigen("lrn", MakeEigenLrn, {eigen::kRows});
+const FidelityDeclaration kEigenFidelity(
+    {"lrn", "eigen", Fidelity::kSame,
+     "the squares times a band matrix; the gradient computes each "
+     "scale again; `eigen-rows`, windows of rows, is ours",
+     "lrn_op.cc"});
 
 }  // namespace
 

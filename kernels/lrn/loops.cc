@@ -128,10 +128,10 @@ class LrnLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kRegistration("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);
-const FidelityDeclaration kFidelity({"lrn", "openblas", Fidelity::kOurs,
-                                     "loops over windows; Caffe keeps running sums by axpy",
-                                     "layers/lrn_layer.cpp"});
+const KernelRegistration kLoops("lrn", "openblas", MakeLoops<LrnOp, LrnLoops>);
+const FidelityDeclaration kLoopsFidelity({"lrn", "openblas", Fidelity::kOurs,
+                                          "loops over windows; Caffe keeps running sums by axpy",
+                                          "layers/lrn_layer.cpp"});
 
 }  // namespace
 

@@ -65,7 +65,7 @@ std::optional<Refusal> BackwardDefect(const LrnOp& op, const Layout& layout) {
   return std::nullopt;
 }
 
-KernelOrRefusal MakeLrn(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnLrn(const KernelRequest& request) {
   const auto& op = dynamic_cast<const LrnOp&>(*request.op);
   if (op.settings().size % 2 == 0) {
     return Refusal{"oneDNN's window of channels is symmetric: the size must be odd"};
@@ -83,7 +83,7 @@ KernelOrRefusal MakeLrn(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("lrn", "onednn", MakeLrn);
+const KernelRegistration kOneDnn("lrn", "onednn", MakeOneDnnLrn);
 
 }  // namespace
 

@@ -85,11 +85,11 @@ class LrnReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeLrn(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceLrn(const KernelRequest& request) {
   return MakeReference<LrnOp, LrnReference>(request);
 }
 
-const KernelRegistration kRegistration("lrn", "reference", MakeLrn);
+const KernelRegistration kReference("lrn", "reference", MakeReferenceLrn);
 
 }  // namespace
 

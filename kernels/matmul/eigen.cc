@@ -31,16 +31,16 @@ class MatMulEigen : public eigen::EigenKernel {
   const MatMulOp op_;
 };
 
-KernelOrRefusal MakeMatMul(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenMatMul(const eigen::Functions& functions, KernelRequest& request) {
   if (std::string why = RowMajorRefusal(request, "a product"); !why.empty()) {
     return Refusal{std::move(why)};
   }
   return eigen::Make<MatMulEigen, MatMulOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("matmul", MakeMatMul);
-const FidelityDeclaration kFidelity({"matmul", "eigen", Fidelity::kNotCompared,
-                                     "a contraction for each matrix"});
+const eigen::Registration kEigen("matmul", MakeEigenMatMul);
+const FidelityDeclaration kEigenFidelity({"matmul", "eigen", Fidelity::kNotCompared,
+                                          "a contraction for each matrix"});
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeMatMul(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnMatMul(const KernelRequest& request) {
   if (std::string why = RowMajorRefusal(request, "a product"); !why.empty()) {
     return Refusal{std::move(why)};
   }
@@ -29,7 +29,7 @@ KernelOrRefusal MakeMatMul(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("matmul", "onednn", MakeMatMul);
+const KernelRegistration kOneDnn("matmul", "onednn", MakeOneDnnMatMul);
 
 }  // namespace
 

@@ -30,10 +30,10 @@ class MatMulOpenBlas : public openblas::OpenBlasKernel {
   const MatMulOp op_;
 };
 
-const KernelRegistration kRegistration("matmul", "openblas",
-                                       openblas::Make<MatMulOp, MatMulOpenBlas>);
-const FidelityDeclaration kFidelity({"matmul", "openblas", Fidelity::kOurs,
-                                     "a call of sgemm for each matrix; Caffe has no such layer"});
+const KernelRegistration kOpenBlas("matmul", "openblas", openblas::Make<MatMulOp, MatMulOpenBlas>);
+const FidelityDeclaration kOpenBlasFidelity(
+    {"matmul", "openblas", Fidelity::kOurs,
+     "a call of sgemm for each matrix; Caffe has no such layer"});
 
 }  // namespace
 

@@ -40,8 +40,8 @@ class MatMulReference : public ReferenceKernel {
   const MatMulOp op_;
 };
 
-const KernelRegistration kRegistration("matmul", "reference",
-                                       MakeReference<MatMulOp, MatMulReference>);
+const KernelRegistration kReference("matmul", "reference",
+                                    MakeReference<MatMulOp, MatMulReference>);
 
 }  // namespace
 

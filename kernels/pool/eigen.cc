@@ -130,7 +130,7 @@ class PoolEigen : public eigen::EigenKernel {
   eigen::Pooling pooling_;
 };
 
-KernelOrRefusal MakePool(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenPool(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
   if (op.algorithm() != PoolAlgorithm::kMax && request.algorithm == eigen::kRows) {
     return Refusal{"eigen has the algorithm 'rows' for maxima; averages always use it"};
@@ -142,8 +142,8 @@ KernelOrRefusal MakePool(const eigen::Functions& functions, KernelRequest& reque
   return eigen::Make<PoolEigen, PoolOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("pool", MakePool, {eigen::kRows});
-const FidelityDeclaration kFidelity[] = {
+const eigen::Registration kEigen("pool", MakeEigenPool, {eigen::kRows});
+const FidelityDeclaration kEigenFidelity[] = {
     FidelityDeclaration(
         {"pool",
          "eigen",

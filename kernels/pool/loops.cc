@@ -212,10 +212,10 @@ class PoolLoops : public LoopsKernel {
   std::vector<std::int64_t> tap_offsets_;  // (R, S): offset from a window's corner, in elements
 };
 
-const KernelRegistration kRegistration("pool", "openblas", MakePoolLoops);
-const FidelityDeclaration kFidelity({"pool", "openblas", Fidelity::kOurs,
-                                     "loops on all threads; Caffe's are serial",
-                                     "layers/pooling_layer.cpp"});
+const KernelRegistration kLoops("pool", "openblas", MakePoolLoops);
+const FidelityDeclaration kLoopsFidelity({"pool", "openblas", Fidelity::kOurs,
+                                          "loops on all threads; Caffe's are serial",
+                                          "layers/pooling_layer.cpp"});
 
 }  // namespace
 

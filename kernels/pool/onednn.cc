@@ -102,7 +102,7 @@ bool Overhangs(const PoolExtents& e) {
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
 }
 
-KernelOrRefusal MakePool(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
     return MakePoolLoops(request);  // ceil mode excludes what is beyond the padding
@@ -113,7 +113,7 @@ KernelOrRefusal MakePool(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("pool", "onednn", MakePool);
+const KernelRegistration kOneDnn("pool", "onednn", MakeOneDnnPool);
 
 }  // namespace
 

@@ -150,11 +150,11 @@ class PoolReference : public ReferenceKernel {
   const std::int64_t oh_ = e_.oh(), ow_ = e_.ow();
 };
 
-KernelOrRefusal MakePool(const KernelRequest& request) {
+KernelOrRefusal MakeReferencePool(const KernelRequest& request) {
   return MakeReference<PoolOp, PoolReference>(request);
 }
 
-const KernelRegistration kRegistration("pool", "reference", MakePool);
+const KernelRegistration kReference("pool", "reference", MakeReferencePool);
 
 }  // namespace
 

@@ -120,7 +120,7 @@ class PoolNdLoop {
 
 const KernelRegistration kForOpenBlas("pool_nd", "openblas", MakePoolNdLoops);
 const eigen::Registration kForEigen("pool_nd", eigen::MakeRange<PoolNdLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"pool_nd", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration(
         {"pool_nd", "openblas", Fidelity::kOurs, "loops; Caffe pools images alone"}),

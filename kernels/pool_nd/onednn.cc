@@ -68,7 +68,7 @@ KernelOrRefusal MakePoolNd(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("pool_nd", "onednn", MakePoolNd);
+const KernelRegistration kOneDnn("pool_nd", "onednn", MakePoolNd);
 
 }  // namespace
 

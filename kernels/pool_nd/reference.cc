@@ -93,8 +93,8 @@ class PoolNdReference : public ReferenceKernel {
   const std::array<SpatialAxis, kMaxSpatialAxes> axes_ = InThree(e_.axes);
 };
 
-const KernelRegistration kRegistration("pool_nd", "reference",
-                                       MakeReference<PoolNdOp, PoolNdReference>);
+const KernelRegistration kReference("pool_nd", "reference",
+                                    MakeReference<PoolNdOp, PoolNdReference>);
 
 }  // namespace
 

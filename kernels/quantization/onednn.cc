@@ -135,8 +135,9 @@ KernelOrRefusal MakeQuantizedLayer(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kConv("quantized_conv", "onednn", MakeQuantizedLayer);
-const KernelRegistration kInnerProduct("quantized_inner_product", "onednn", MakeQuantizedLayer);
+const KernelRegistration kOneDnnConv("quantized_conv", "onednn", MakeQuantizedLayer);
+const KernelRegistration kOneDnnInnerProduct("quantized_inner_product", "onednn",
+                                             MakeQuantizedLayer);
 
 }  // namespace
 

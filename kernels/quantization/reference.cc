@@ -77,9 +77,9 @@ KernelOrRefusal MakeQuantizedReference(const KernelRequest& request) {
   return std::make_unique<QuantizedReference<float>>(request, op, std::move(kernel));
 }
 
-const KernelRegistration kConv("quantized_conv", "reference", MakeQuantizedReference);
-const KernelRegistration kInnerProduct("quantized_inner_product", "reference",
-                                       MakeQuantizedReference);
+const KernelRegistration kReferenceConv("quantized_conv", "reference", MakeQuantizedReference);
+const KernelRegistration kReferenceInnerProduct("quantized_inner_product", "reference",
+                                                MakeQuantizedReference);
 
 }  // namespace
 

@@ -128,7 +128,7 @@ Layout ResultLayout(const ReduceOp& op, const Layout& src) {
   return tag.empty() ? Layout::Plain(0) : *Layout::Parse(tag);
 }
 
-KernelOrRefusal MakeReduce(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenReduce(const eigen::Functions& functions, KernelRequest& request) {
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
   if (!op.IsLinear()) return eigen::MakeRange<ReduceLoop>(functions, request);
   const bool forward = request.execution.pass == Pass::kForward;
@@ -152,8 +152,8 @@ KernelOrRefusal MakeReduce(const eigen::Functions& functions, KernelRequest& req
   return std::make_unique<ReduceEigen>(request, functions, op, groups);
 }
 
-const eigen::Registration kRegistration("reduce", MakeReduce);
-const FidelityDeclaration kFidelity(
+const eigen::Registration kEigen("reduce", MakeEigenReduce);
+const FidelityDeclaration kEigenFidelity(
     {"reduce", "eigen", Fidelity::kNotCompared,
      "dimensions merged as in reduction_ops_common.h; not read further"});
 

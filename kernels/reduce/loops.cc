@@ -337,10 +337,10 @@ void ReduceLoop::Run(const LoopOperands& data, std::int64_t first, std::int64_t 
 
 namespace {
 
-const KernelRegistration kRegistration("reduce", "openblas", MakeReduceLoops);
-const FidelityDeclaration kFidelity({"reduce", "openblas", Fidelity::kOurs,
-                                     "loops; Caffe calls dot and set for each row",
-                                     "layers/reduction_layer.cpp"});
+const KernelRegistration kLoops("reduce", "openblas", MakeReduceLoops);
+const FidelityDeclaration kLoopsFidelity({"reduce", "openblas", Fidelity::kOurs,
+                                          "loops; Caffe calls dot and set for each row",
+                                          "layers/reduction_layer.cpp"});
 
 }  // namespace
 

@@ -68,7 +68,7 @@ KernelOrRefusal MakeForward(const KernelRequest& request, const ReduceOp& op,
        {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc(), written}});
 }
 
-KernelOrRefusal MakeReduce(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnReduce(const KernelRequest& request) {
   if (request.execution.pass == Pass::kBackwardData) return MakeReduceLoops(request);
   const auto& op = dynamic_cast<const ReduceOp&>(*request.op);
   const auto primitive = PrimitiveOf(op.algorithm());
@@ -76,7 +76,7 @@ KernelOrRefusal MakeReduce(const KernelRequest& request) {
   return onednn::Offer(request, [&] { return MakeForward(request, op, *primitive); });
 }
 
-const KernelRegistration kRegistration("reduce", "onednn", MakeReduce);
+const KernelRegistration kOneDnn("reduce", "onednn", MakeOneDnnReduce);
 
 }  // namespace
 

@@ -87,11 +87,11 @@ class ReduceReference : public ReferenceKernel {
   std::vector<double> sums_, shifts_;  // shifts_ for log_sum_exp alone
 };
 
-KernelOrRefusal MakeReduce(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceReduce(const KernelRequest& request) {
   return MakeReference<ReduceOp, ReduceReference>(request);
 }
 
-const KernelRegistration kRegistration("reduce", "reference", MakeReduce);
+const KernelRegistration kReference("reduce", "reference", MakeReferenceReduce);
 
 }  // namespace
 

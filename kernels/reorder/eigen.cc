@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeReorder(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenReorder(const eigen::Functions& functions, KernelRequest& request) {
   const Shape shape = request.op->Find(request.execution, Arg::kSrc)->shape;
   for (const Arg arg : {Arg::kSrc, Arg::kDst}) {
     if (request.op->Find(request.execution, arg)->type != DataType::kF32) {
@@ -21,9 +21,9 @@ KernelOrRefusal MakeReorder(const eigen::Functions& functions, KernelRequest& re
       PermutationBetween(shape, request.LayoutOf(Arg::kSrc), request.LayoutOf(Arg::kDst)));
 }
 
-const eigen::Registration kRegistration("reorder", MakeReorder);
-const FidelityDeclaration kFidelity({"reorder", "eigen", Fidelity::kOurs,
-                                     "a shuffle; TensorFlow's plans have no reorder"});
+const eigen::Registration kEigen("reorder", MakeEigenReorder);
+const FidelityDeclaration kEigenFidelity({"reorder", "eigen", Fidelity::kOurs,
+                                          "a shuffle; TensorFlow's plans have no reorder"});
 
 }  // namespace
 

@@ -39,7 +39,7 @@ class ReorderLoops : public LoopsKernel {
   TensorCopy copy_;
 };
 
-KernelOrRefusal MakeReorder(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsReorder(const KernelRequest& request) {
   for (const Arg arg : {Arg::kSrc, Arg::kDst}) {
     if (request.LayoutOf(arg).is_opaque()) {
       return Refusal{"a loop cannot address the opaque layout of another backend"};
@@ -48,9 +48,9 @@ KernelOrRefusal MakeReorder(const KernelRequest& request) {
   return std::make_unique<ReorderLoops>(request);
 }
 
-const KernelRegistration kRegistration("reorder", "openblas", MakeReorder);
-const FidelityDeclaration kFidelity({"reorder", "openblas", Fidelity::kOurs,
-                                     "loops; Caffe has one layout and no reorder"});
+const KernelRegistration kLoops("reorder", "openblas", MakeLoopsReorder);
+const FidelityDeclaration kLoopsFidelity({"reorder", "openblas", Fidelity::kOurs,
+                                          "loops; Caffe has one layout and no reorder"});
 
 }  // namespace
 

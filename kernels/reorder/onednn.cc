@@ -9,7 +9,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeReorder(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnReorder(const KernelRequest& request) {
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc_of = [&](Arg arg) {
       const Operand operand = *request.op->Find(request.execution, arg);
@@ -26,7 +26,7 @@ KernelOrRefusal MakeReorder(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("reorder", "onednn", MakeReorder);
+const KernelRegistration kOneDnn("reorder", "onednn", MakeOneDnnReorder);
 
 }  // namespace
 

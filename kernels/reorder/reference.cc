@@ -28,7 +28,7 @@ class ReorderReference : public ReferenceKernel {
   TensorCopy copy_;
 };
 
-KernelOrRefusal MakeReorder(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceReorder(const KernelRequest& request) {
   for (const Arg arg : {Arg::kSrc, Arg::kDst}) {
     if (request.LayoutOf(arg).is_opaque()) {
       return Refusal{"the reference cannot address the opaque layout of another backend"};
@@ -37,7 +37,7 @@ KernelOrRefusal MakeReorder(const KernelRequest& request) {
   return std::make_unique<ReorderReference>(request);
 }
 
-const KernelRegistration kRegistration("reorder", "reference", MakeReorder);
+const KernelRegistration kReference("reorder", "reference", MakeReferenceReorder);
 
 }  // namespace
 

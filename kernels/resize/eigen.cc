@@ -34,16 +34,16 @@ class ResizeEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-KernelOrRefusal MakeResize(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenResize(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleAll(request, 4, Layout::ChannelsLast)) {
     return *std::move(refusal);
   }
   return eigen::Make<ResizeEigen, ResizeOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("resize", MakeResize);
-const FidelityDeclaration kFidelity({"resize", "eigen", Fidelity::kNotCompared,
-                                     "copies of pixels"});
+const eigen::Registration kEigen("resize", MakeEigenResize);
+const FidelityDeclaration kEigenFidelity({"resize", "eigen", Fidelity::kNotCompared,
+                                          "copies of pixels"});
 
 }  // namespace
 

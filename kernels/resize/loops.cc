@@ -63,9 +63,9 @@ class ResizeLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kRegistration("resize", "openblas", MakeLoops<ResizeOp, ResizeLoops>);
-const FidelityDeclaration kFidelity({"resize", "openblas", Fidelity::kOurs,
-                                     "loops; Caffe has no such operation"});
+const KernelRegistration kLoops("resize", "openblas", MakeLoops<ResizeOp, ResizeLoops>);
+const FidelityDeclaration kLoopsFidelity({"resize", "openblas", Fidelity::kOurs,
+                                          "loops; Caffe has no such operation"});
 
 }  // namespace
 

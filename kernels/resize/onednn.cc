@@ -8,13 +8,13 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeResize(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnResize(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ResizeOp&>(*request.op);
   return onednn::MakeResampling(request, dnnl::algorithm::resampling_nearest, op.src_shape(),
                                 op.dst_shape());
 }
 
-const KernelRegistration kRegistration("resize", "onednn", MakeResize);
+const KernelRegistration kOneDnn("resize", "onednn", MakeOneDnnResize);
 
 }  // namespace
 

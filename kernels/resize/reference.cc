@@ -50,11 +50,11 @@ class ResizeReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeResize(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceResize(const KernelRequest& request) {
   return MakeReference<ResizeOp, ResizeReference>(request);
 }
 
-const KernelRegistration kRegistration("resize", "reference", MakeResize);
+const KernelRegistration kReference("resize", "reference", MakeReferenceResize);
 
 }  // namespace
 

@@ -90,7 +90,7 @@ class SliceLoop {
 const KernelRegistration kForOneDnn("slice", "onednn", MakeOmpRange<SliceLoop>);
 const KernelRegistration kForOpenBlas("slice", "openblas", MakeOmpRange<SliceLoop>);
 const eigen::Registration kForEigen("slice", eigen::MakeRange<SliceLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"slice", "eigen", Fidelity::kNotCompared, "copies on Eigen's pool"}),
     FidelityDeclaration({"slice", "openblas", Fidelity::kOurs,
                          "copies on all threads; Caffe's are serial", "layers/slice_layer.cpp"}),

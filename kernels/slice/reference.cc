@@ -67,8 +67,7 @@ class SliceReference : public ReferenceKernel {
   std::vector<double> sums_;
 };
 
-const KernelRegistration kRegistration("slice", "reference",
-                                       MakeReference<SliceOp, SliceReference>);
+const KernelRegistration kReference("slice", "reference", MakeReference<SliceOp, SliceReference>);
 
 }  // namespace
 

@@ -47,7 +47,7 @@ std::shared_ptr<const Op> ParseCrossEntropy(const ProblemWord& word) {
   return std::make_shared<SoftmaxCrossEntropyOp>(word.Field('n'), word.Field('k'));
 }
 
-const ProblemRegistration kProblem("softmax_cross_entropy", ParseCrossEntropy);
+const ProblemRegistration kCrossEntropyProblem("softmax_cross_entropy", ParseCrossEntropy);
 
 }  // namespace
 

@@ -28,14 +28,14 @@ class CrossEntropyEigen : public eigen::EigenKernel {
   const std::int64_t n_, k_;
 };
 
-KernelOrRefusal MakeCrossEntropy(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenCrossEntropy(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleAll(request, 2, Layout::Plain)) return *std::move(refusal);
   return eigen::Make<CrossEntropyEigen, SoftmaxCrossEntropyOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("softmax_cross_entropy", MakeCrossEntropy);
-const FidelityDeclaration kFidelity({"softmax_cross_entropy", "eigen", Fidelity::kNotCompared,
-                                     "rows by thread"});
+const eigen::Registration kEigenCrossEntropy("softmax_cross_entropy", MakeEigenCrossEntropy);
+const FidelityDeclaration kEigenCrossEntropyFidelity({"softmax_cross_entropy", "eigen",
+                                                      Fidelity::kNotCompared, "rows by thread"});
 
 }  // namespace
 

@@ -50,13 +50,13 @@ class CrossEntropyLoops : public LoopsKernel {
   const bool training_;
 };
 
-KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
+KernelOrRefusal MakeLoopsCrossEntropy(const KernelRequest& request) {
   return MakeLoops<SoftmaxCrossEntropyOp, CrossEntropyLoops>(request);
 }
 
-const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeCrossEntropy);
-const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeCrossEntropy);
-const FidelityDeclaration kFidelity(
+const KernelRegistration kForOneDnn("softmax_cross_entropy", "onednn", MakeLoopsCrossEntropy);
+const KernelRegistration kForOpenBlas("softmax_cross_entropy", "openblas", MakeLoopsCrossEntropy);
+const FidelityDeclaration kLoopsCrossEntropyFidelity(
     {"softmax_cross_entropy", "openblas", Fidelity::kOurs,
      "rows on all threads; Caffe's loop after its softmax is serial",
      "layers/softmax_loss_layer.cpp"});

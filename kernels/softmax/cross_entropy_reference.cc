@@ -48,11 +48,12 @@ class CrossEntropyReference : public ReferenceKernel {
   const bool training_;
 };
 
-KernelOrRefusal MakeCrossEntropy(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceCrossEntropy(const KernelRequest& request) {
   return MakeReference<SoftmaxCrossEntropyOp, CrossEntropyReference>(request);
 }
 
-const KernelRegistration kRegistration("softmax_cross_entropy", "reference", MakeCrossEntropy);
+const KernelRegistration kReferenceCrossEntropy("softmax_cross_entropy", "reference",
+                                                MakeReferenceCrossEntropy);
 
 }  // namespace
 

@@ -46,7 +46,7 @@ std::shared_ptr<const Op> ParseSoftmax(const ProblemWord& word) {
   return std::make_shared<SoftmaxOp>(word.Field('n'), word.Field('k'));
 }
 
-const ProblemRegistration kProblem("softmax", ParseSoftmax);
+const ProblemRegistration kSoftmaxProblem("softmax", ParseSoftmax);
 
 }  // namespace
 

@@ -30,13 +30,13 @@ class SoftmaxEigen : public eigen::EigenKernel {
   const bool forward_;
 };
 
-KernelOrRefusal MakeSoftmax(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenSoftmax(const eigen::Functions& functions, KernelRequest& request) {
   if (auto refusal = eigen::SettleAll(request, 2, Layout::Plain)) return *std::move(refusal);
   return eigen::Make<SoftmaxEigen, SoftmaxOp>(functions, request);
 }
 
-const eigen::Registration kRegistration("softmax", MakeSoftmax);
-const FidelityDeclaration kFidelity[] = {
+const eigen::Registration kEigenSoftmax("softmax", MakeEigenSoftmax);
+const FidelityDeclaration kEigenSoftmaxFidelity[] = {
     FidelityDeclaration({"softmax",
                          "eigen",
                          Fidelity::kSame,

@@ -55,8 +55,8 @@ class SoftmaxLoops : public LoopsKernel {
   const Pass pass_;
 };
 
-const KernelRegistration kRegistration("softmax", "openblas", MakeLoops<SoftmaxOp, SoftmaxLoops>);
-const FidelityDeclaration kFidelity(
+const KernelRegistration kLoopsSoftmax("softmax", "openblas", MakeLoops<SoftmaxOp, SoftmaxLoops>);
+const FidelityDeclaration kLoopsSoftmaxFidelity(
     {"softmax", "openblas", Fidelity::kOurs,
      "loops over rows; Caffe subtracts the maxima by gemm and sums by gemv",
      "layers/softmax_layer.cpp"});

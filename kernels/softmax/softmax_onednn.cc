@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kClassAxis = 1;
 
-KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnSoftmax(const KernelRequest& request) {
   const auto& op = dynamic_cast<const SoftmaxOp&>(*request.op);
   const Shape shape{op.batch(), op.classes()};
   for (const Operand& operand : op.Operands(request.execution)) {
@@ -44,7 +44,7 @@ KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("softmax", "onednn", MakeSoftmax);
+const KernelRegistration kOneDnnSoftmax("softmax", "onednn", MakeOneDnnSoftmax);
 
 }  // namespace
 

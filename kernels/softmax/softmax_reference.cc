@@ -55,11 +55,11 @@ class SoftmaxReference : public ReferenceKernel {
   const Pass pass_;
 };
 
-KernelOrRefusal MakeSoftmax(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceSoftmax(const KernelRequest& request) {
   return MakeReference<SoftmaxOp, SoftmaxReference>(request);
 }
 
-const KernelRegistration kRegistration("softmax", "reference", MakeSoftmax);
+const KernelRegistration kReferenceSoftmax("softmax", "reference", MakeReferenceSoftmax);
 
 }  // namespace
 

@@ -71,7 +71,7 @@ class TopKLoop {
 const KernelRegistration kForOneDnn("topk", "onednn", MakeOmpRange<TopKLoop>);
 const KernelRegistration kForOpenBlas("topk", "openblas", MakeOmpRange<TopKLoop>);
 const eigen::Registration kForEigen("topk", eigen::MakeRange<TopKLoop>);
-const FidelityDeclaration kFidelity[] = {
+const FidelityDeclaration kLoopsFidelity[] = {
     FidelityDeclaration({"topk", "eigen", Fidelity::kNotCompared, "loops on Eigen's pool"}),
     FidelityDeclaration({"topk", "openblas", Fidelity::kOurs,
                          "a search on all threads; Caffe sorts on one", "layers/argmax_layer.cpp"}),

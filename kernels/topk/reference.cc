@@ -52,7 +52,7 @@ class TopKReference : public ReferenceKernel {
   std::vector<std::int64_t> order_;
 };
 
-const KernelRegistration kRegistration("topk", "reference", MakeReference<TopKOp, TopKReference>);
+const KernelRegistration kReference("topk", "reference", MakeReference<TopKOp, TopKReference>);
 
 }  // namespace
 

@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeTranspose(const eigen::Functions& functions, KernelRequest& request) {
+KernelOrRefusal MakeEigenTranspose(const eigen::Functions& functions, KernelRequest& request) {
   const Transposition move =
       dynamic_cast<const TransposeOp&>(*request.op).In(request.execution.pass);
   for (const Arg arg : {move.from, move.to}) {
@@ -18,8 +18,9 @@ KernelOrRefusal MakeTranspose(const eigen::Functions& functions, KernelRequest& 
                             move.Between(request.LayoutOf(move.from), request.LayoutOf(move.to)));
 }
 
-const eigen::Registration kRegistration("transpose", MakeTranspose);
-const FidelityDeclaration kFidelity({"transpose", "eigen", Fidelity::kNotCompared, "a shuffle"});
+const eigen::Registration kEigen("transpose", MakeEigenTranspose);
+const FidelityDeclaration kEigenFidelity({"transpose", "eigen", Fidelity::kNotCompared,
+                                          "a shuffle"});
 
 }  // namespace
 

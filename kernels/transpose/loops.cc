@@ -78,10 +78,9 @@ class TransposeLoops : public LoopsKernel {
   std::vector<std::int64_t> starts_;  // start of each row in the source
 };
 
-const KernelRegistration kRegistration("transpose", "openblas",
-                                       MakeLoops<TransposeOp, TransposeLoops>);
-const FidelityDeclaration kFidelity({"transpose", "openblas", Fidelity::kOurs,
-                                     "loops; Caffe has no such operation"});
+const KernelRegistration kLoops("transpose", "openblas", MakeLoops<TransposeOp, TransposeLoops>);
+const FidelityDeclaration kLoopsFidelity({"transpose", "openblas", Fidelity::kOurs,
+                                          "loops; Caffe has no such operation"});
 
 }  // namespace
 

@@ -12,7 +12,7 @@ namespace topdnn {
 
 namespace {
 
-KernelOrRefusal MakeTranspose(const KernelRequest& request) {
+KernelOrRefusal MakeOneDnnTranspose(const KernelRequest& request) {
   const auto& op = dynamic_cast<const TransposeOp&>(*request.op);
   const Transposition move = op.In(request.execution.pass);
   const auto layout_of = [&](Arg arg) {
@@ -39,7 +39,7 @@ KernelOrRefusal MakeTranspose(const KernelRequest& request) {
   });
 }
 
-const KernelRegistration kRegistration("transpose", "onednn", MakeTranspose);
+const KernelRegistration kOneDnn("transpose", "onednn", MakeOneDnnTranspose);
 
 }  // namespace
 

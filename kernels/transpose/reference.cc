@@ -39,11 +39,11 @@ class TransposeReference : public ReferenceKernel {
   const Transposition move_;
 };
 
-KernelOrRefusal MakeTranspose(const KernelRequest& request) {
+KernelOrRefusal MakeReferenceTranspose(const KernelRequest& request) {
   return MakeReference<TransposeOp, TransposeReference>(request);
 }
 
-const KernelRegistration kRegistration("transpose", "reference", MakeTranspose);
+const KernelRegistration kReference("transpose", "reference", MakeReferenceTranspose);
 
 }  // namespace
 

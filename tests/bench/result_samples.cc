@@ -132,7 +132,7 @@ Json Evolution(const Json& stages) {
           {"stages", series}};
 }
 
-Json Group(const std::string& name, int stages, double median) {
+Json GroupSample(const std::string& name, int stages, double median) {
   return {{"name", name},
           {"stages", stages},
           {"seconds", Seconds(median)},
@@ -186,8 +186,9 @@ Json SampleProfile() {
   stages[8]["roofline"] = stages[7]["roofline"];
   SetStatus(stages[12], "SKIPPED", "not supported");
   stages[12]["seconds"] = nullptr;
-  profile["groups"] = {Group("forward", 3, 5.5e-3), Group("backward", 5, 13.8e-3),
-                       Group("update", 2, 5e-5), Group("reorder", 2, 2e-4), Group("loss", 1, 2e-5)};
+  profile["groups"] = {GroupSample("forward", 3, 5.5e-3), GroupSample("backward", 5, 13.8e-3),
+                       GroupSample("update", 2, 5e-5), GroupSample("reorder", 2, 2e-4),
+                       GroupSample("loss", 1, 2e-5)};
   profile["remainder_seconds"] = 4e-4;
   profile["partial"] = false;
   profile["notes"] = {"an empty stage takes 20 ns"};

@@ -20,7 +20,7 @@ using testing::Not;
 
 constexpr Style kWide{.width = 160};
 
-Record StageOf(const std::string& name) {
+Record MeasuredStage(const std::string& name) {
   Record record;
   record.name = name;
   record.pass = "backward_weights";
@@ -30,7 +30,7 @@ Record StageOf(const std::string& name) {
 
 Report ReportWithMemory() {
   Report report;
-  report.stages = {StageOf("conv4")};
+  report.stages = {MeasuredStage("conv4")};
   report.stages[0].topdown_experiment = {{"Memory_Bound", {0.38, 0.44, "experiment"}},
                                          {"Rest", {0.56, 0.62, "rest"}}};
   return report;
@@ -62,7 +62,7 @@ TEST(ExperimentTableTest, ThePmuIsBesideTheInterval) {
 TEST(ExperimentTableTest, AReasonIsPrintedOnce) {
   Report report = ReportWithMemory();
   for (const char* name : {"relu", "loss"}) {
-    report.stages.push_back(StageOf(name));
+    report.stages.push_back(MeasuredStage(name));
     report.stages.back().experiment_reason = "too short";
   }
   EXPECT_THAT(ExperimentTable(report, kWide),
@@ -71,7 +71,7 @@ TEST(ExperimentTableTest, AReasonIsPrintedOnce) {
 
 TEST(WidthTableTest, ShowsTimesSpeedupAndDoubts) {
   Report report;
-  report.stages = {StageOf("conv1")};
+  report.stages = {MeasuredStage("conv1")};
   report.stages[0].width_experiment = WidthResult{.threads = {1, 2},
                                                   .seconds = {4e-3, 2.2e-3},
                                                   .speedup = {1.801, 1.899},
@@ -92,7 +92,7 @@ TEST(WidthTableTest, ShowsTimesSpeedupAndDoubts) {
 
 TEST(BandwidthTableTest, ShowsSlowdownAndSlopeByResource) {
   Report report;
-  report.stages = {StageOf("pool1")};
+  report.stages = {MeasuredStage("pool1")};
   report.stages[0].bandwidth_experiment = {
       {.resource = "llc", .taken = 1, .slowdown = {0.994, 1.021}, .slope = {-0.011, 0.02}},
       {.resource = "dram", .taken = 0.87, .slowdown = {1.5, 1.6}, .slope = {0.55, 0.71}}};

@@ -10,7 +10,7 @@
 namespace topdnn {
 namespace {
 
-constexpr double kTiny = 1e-12;
+constexpr double kRounding = 1e-12;
 
 std::vector<double> Six(double value) { return std::vector<double>(6, value); }
 
@@ -22,9 +22,9 @@ TEST(ScalingTest, FindsTheSerialShareOfAmdahlsLaw) {
   ASSERT_TRUE(result);
   EXPECT_EQ(result->threads, threads);
   EXPECT_EQ(result->seconds, (std::vector<double>{8, 5, 3.5}));
-  EXPECT_NEAR(result->speedup.low, 8 / 3.5, kTiny);
-  EXPECT_NEAR(result->serial_share.low, 0.25, kTiny);
-  EXPECT_NEAR(result->serial_share.high, 0.25, kTiny);
+  EXPECT_NEAR(result->speedup.low, 8 / 3.5, kRounding);
+  EXPECT_NEAR(result->serial_share.low, 0.25, kRounding);
+  EXPECT_NEAR(result->serial_share.high, 0.25, kRounding);
 }
 
 // The interval of a median of six is from the smallest to the largest ratio of a round.
@@ -33,8 +33,8 @@ TEST(ScalingTest, TheRatioIsTakenWithinARound) {
   const std::vector<std::vector<double>> seconds = {{4, 4, 4, 4, 4, 40}, {2, 2, 2, 2, 2, 16}};
   const auto result = ScalingOf(threads, seconds);
   ASSERT_TRUE(result);
-  EXPECT_NEAR(result->speedup.low, 2, kTiny);
-  EXPECT_NEAR(result->speedup.high, 2.5, kTiny);  // 40 / 16: faster than two threads can be
+  EXPECT_NEAR(result->speedup.low, 2, kRounding);
+  EXPECT_NEAR(result->speedup.high, 2.5, kRounding);  // 40 / 16: faster than two threads can be
   EXPECT_EQ(result->serial_share.low, 0);
 }
 
@@ -42,7 +42,7 @@ TEST(ScalingTest, AllWorkIsSerialIfThreadsDoNotHelp) {
   const std::vector<int> threads = {1, 2};
   const auto result = ScalingOf(threads, std::vector<std::vector<double>>{Six(3), Six(4)});
   ASSERT_TRUE(result);
-  EXPECT_NEAR(result->speedup.high, 0.75, kTiny);
+  EXPECT_NEAR(result->speedup.high, 0.75, kRounding);
   EXPECT_EQ(result->serial_share.low, 1);
 }
 
@@ -68,10 +68,10 @@ TEST(SensitivityTest, TheSlopeIsOfLeastSquares) {
   const auto result = SensitivityOf("dram", Six(2), levels);
   ASSERT_TRUE(result);
   EXPECT_EQ(result->resource, "dram");
-  EXPECT_NEAR(result->taken, 0.9, kTiny);
-  EXPECT_NEAR(result->slowdown.low, 1.3, kTiny);
-  EXPECT_NEAR(result->slope.low, 0.32 / 1.06, kTiny);
-  EXPECT_NEAR(result->slope.high, 0.32 / 1.06, kTiny);
+  EXPECT_NEAR(result->taken, 0.9, kRounding);
+  EXPECT_NEAR(result->slowdown.low, 1.3, kRounding);
+  EXPECT_NEAR(result->slope.low, 0.32 / 1.06, kRounding);
+  EXPECT_NEAR(result->slope.high, 0.32 / 1.06, kRounding);
 }
 
 TEST(SensitivityTest, ARoundInWhichNothingWasTakenIsLeftOut) {
@@ -81,8 +81,8 @@ TEST(SensitivityTest, ARoundInWhichNothingWasTakenIsLeftOut) {
   level.seconds[3] = 100;
   const auto result = SensitivityOf("llc", std::vector<double>(7, 2), std::vector{level});
   ASSERT_TRUE(result);
-  EXPECT_NEAR(result->slowdown.high, 1.5, kTiny);
-  EXPECT_NEAR(result->taken, 0.5, kTiny);
+  EXPECT_NEAR(result->slowdown.high, 1.5, kRounding);
+  EXPECT_NEAR(result->taken, 0.5, kRounding);
 }
 
 // Without a time of the readers their rate is infinite, and the slope would be no number.
@@ -94,9 +94,9 @@ TEST(SensitivityTest, ARoundWithAnInfiniteRateIsLeftOut) {
   level.seconds[3] = 100;
   const auto result = SensitivityOf("llc", std::vector<double>(7, 2), std::vector{level});
   ASSERT_TRUE(result);
-  EXPECT_NEAR(result->slowdown.high, 1.5, kTiny);
-  EXPECT_NEAR(result->slope.low, 1, kTiny);  // 0.5 x 0.5 / 0.25
-  EXPECT_NEAR(result->slope.high, 1, kTiny);
+  EXPECT_NEAR(result->slowdown.high, 1.5, kRounding);
+  EXPECT_NEAR(result->slope.low, 1, kRounding);  // 0.5 x 0.5 / 0.25
+  EXPECT_NEAR(result->slope.high, 1, kRounding);
   const std::vector<BesideReaders> never = {{.taken = Six(kInfinity), .seconds = Six(1)}};
   EXPECT_FALSE(SensitivityOf("dram", Six(1), never));
 }

@@ -19,7 +19,7 @@ namespace {
 using testing::DoubleNear;
 using testing::ElementsAre;
 
-constexpr double kRounding = 1e-9;
+constexpr double kNearby = 1e-9;
 
 // Steps of a second at width 1 that scale perfectly.
 SpeedModel PerfectModel(int most = 16) {
@@ -49,7 +49,7 @@ std::vector<double> EndsOf(const Schedule& schedule) {
   return ends;
 }
 
-auto Near(double value) { return DoubleNear(value, kRounding); }
+auto Near(double value) { return DoubleNear(value, kNearby); }
 
 // A job of 4 s at 0 and one of 2 s at 1 share a CPU. Until 1 the first does 1 s of its work. Then
 // each has half: the second ends after 4 s, at 5, when the first has 1 s left, and ends at 6.
@@ -104,8 +104,8 @@ TEST(SimulatorTest, EqualWidthsChangeAtAnArrival) {
   ASSERT_EQ(schedule.jobs[0].segments.size(), 2u);
   EXPECT_EQ(schedule.jobs[0].segments[0].width, 4);
   EXPECT_EQ(schedule.jobs[0].segments[1].width, 2);
-  EXPECT_NEAR(schedule.jobs[0].segments[1].begin, 1, kRounding);
-  EXPECT_NEAR(schedule.cpu_seconds, 12, kRounding);
+  EXPECT_NEAR(schedule.jobs[0].segments[1].begin, 1, kNearby);
+  EXPECT_NEAR(schedule.cpu_seconds, 12, kNearby);
 }
 
 // A change costs 0.5 s. At 1 the first job has 4 s of work left. It changes to width 2 until 1.5,
@@ -142,8 +142,8 @@ TEST(SimulatorTest, CpusThatGoSlowTheJobsDown) {
   const Schedule schedule =
       Simulate(jobs, model, *FindPolicy("equal"), {.cpus = 2, .changes = {{.time = 2, .cpus = 1}}});
   EXPECT_THAT(EndsOf(schedule), ElementsAre(Near(6), Near(6)));
-  EXPECT_NEAR(schedule.cpu_seconds, 8, kRounding);
-  EXPECT_NEAR(schedule.cpus, 8.0 / 6, kRounding);
+  EXPECT_NEAR(schedule.cpu_seconds, 8, kNearby);
+  EXPECT_NEAR(schedule.cpus, 8.0 / 6, kNearby);
 }
 
 // The urgent job arrives last, and passes the one that waits.
@@ -230,9 +230,9 @@ TEST(SimulatorTest, AKindWithoutTimesIsNamed) {
 TEST(SpeedModelTest, TheFitFindsTheSerialShare) {
   const SpeedCurve curve{.network = "n", .step_seconds = {{1, 1.0}, {2, 0.6}, {4, 0.4}}};
   const AmdahlFit fit = FitAmdahl(curve.step_seconds);
-  EXPECT_NEAR(fit.one, 1, kRounding);
-  EXPECT_NEAR(fit.serial, 0.2, kRounding);
-  EXPECT_NEAR(StepTimeAt(curve, 8).seconds, 0.3, kRounding);
+  EXPECT_NEAR(fit.one, 1, kNearby);
+  EXPECT_NEAR(fit.serial, 0.2, kNearby);
+  EXPECT_NEAR(StepTimeAt(curve, 8).seconds, 0.3, kNearby);
   EXPECT_TRUE(StepTimeAt(curve, 8).estimate);
   EXPECT_FALSE(StepTimeAt(curve, 4).estimate);
 }
@@ -247,12 +247,12 @@ TEST(SpeedModelTest, TheSerialShareIsWithinZeroAndOne) {
 // 1.5 is halfway between the efficiencies 0.8 and 0.4.
 TEST(SpeedModelTest, LossesAreInterpolated) {
   const std::vector<LoadLoss> losses = {{1, 0.8}, {2, 0.4}};
-  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 0), 1, kRounding);
-  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 1), 0.9, kRounding);
-  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 2), 0.8, kRounding);
-  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 4), 0.6 / 1.5, kRounding);
-  EXPECT_NEAR(RelativeSpeed(losses, 4, 4, 12), 0.4 / 4, kRounding);
-  EXPECT_NEAR(RelativeSpeed({}, 4, 4, 4), 0.5, kRounding);
+  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 0), 1, kNearby);
+  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 1), 0.9, kNearby);
+  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 2), 0.8, kNearby);
+  EXPECT_NEAR(RelativeSpeed(losses, 4, 2, 4), 0.6 / 1.5, kNearby);
+  EXPECT_NEAR(RelativeSpeed(losses, 4, 4, 12), 0.4 / 4, kNearby);
+  EXPECT_NEAR(RelativeSpeed({}, 4, 4, 4), 0.5, kNearby);
 }
 
 // Turnarounds 4 and 6 of jobs that take 2 alone: slowdowns 2 and 3, fairness (2/6) / (2/4) = 2/3.
@@ -266,15 +266,15 @@ TEST(ScheduleTest, Metrics) {
   const ScheduleMetrics metrics = MetricsOf(schedule);
   EXPECT_EQ(metrics.done, 2u);
   EXPECT_EQ(metrics.failed, 1u);
-  EXPECT_NEAR(*metrics.makespan, 8, kRounding);
-  EXPECT_NEAR(*metrics.wait, 1.5, kRounding);
-  EXPECT_NEAR(*metrics.service, 3.5, kRounding);
-  EXPECT_NEAR(*metrics.turnaround, 5, kRounding);
-  EXPECT_NEAR(*metrics.mean_slowdown, 2.5, kRounding);
-  EXPECT_NEAR(*metrics.max_slowdown, 3, kRounding);
-  EXPECT_NEAR(*metrics.fairness, 2.0 / 3, kRounding);
-  EXPECT_NEAR(*metrics.cpu_use, 10.0 / 16, kRounding);
-  EXPECT_NEAR(*metrics.jobs_per_minute, 15, kRounding);
+  EXPECT_NEAR(*metrics.makespan, 8, kNearby);
+  EXPECT_NEAR(*metrics.wait, 1.5, kNearby);
+  EXPECT_NEAR(*metrics.service, 3.5, kNearby);
+  EXPECT_NEAR(*metrics.turnaround, 5, kNearby);
+  EXPECT_NEAR(*metrics.mean_slowdown, 2.5, kNearby);
+  EXPECT_NEAR(*metrics.max_slowdown, 3, kNearby);
+  EXPECT_NEAR(*metrics.fairness, 2.0 / 3, kNearby);
+  EXPECT_NEAR(*metrics.cpu_use, 10.0 / 16, kNearby);
+  EXPECT_NEAR(*metrics.jobs_per_minute, 15, kNearby);
   EXPECT_FALSE(MetricsOf({}).makespan);
 }
 

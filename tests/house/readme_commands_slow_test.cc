@@ -65,7 +65,9 @@ std::string AsTried(std::string command) {
   command = Replaced(command, " --seconds 2 ", " --seconds 0.2 ");
   command = Replaced(command, " --seconds 0.5", " --seconds 0.1");
   for (const std::string mode : {" cnn --train", " cnn --infer"}) {
-    command = Replaced(command, mode + " --batch 32 ", mode + " --batch 8 ");
+    for (const std::string batch : {" --batch 32 ", " --batch 64 "}) {
+      command = Replaced(command, mode + batch, mode + " --batch 8 ");
+    }
   }
   command = Replaced(command, " --batch 16,64 --prefetch ", " --batch 16 --prefetch ");
   command = Replaced(command, " cosched --policy ", " cosched --no-speed-check --policy ");

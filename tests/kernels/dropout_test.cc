@@ -22,7 +22,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kBackends[] = {"onednn", "openblas", "eigen"};
+constexpr const char* kDropoutBackends[] = {"onednn", "openblas", "eigen"};
 
 // The known answers from the library of the paper's authors (Random123, kat_vectors).
 TEST(PhiloxTest, KnownAnswers) {
@@ -95,7 +95,7 @@ std::vector<double> Draw(const std::string& backend, float ratio, std::uint32_t 
 
 TEST(DropoutMaskTest, IsTheSameForAnyWidthLayoutTypeAndBackend) {
   const std::vector<double> mask = Draw("reference", 0.5F, 7, 3, 1);
-  for (const char* backend : kBackends) {
+  for (const char* backend : kDropoutBackends) {
     for (const int threads : {1, 2, 3}) EXPECT_EQ(Draw(backend, 0.5F, 7, 3, threads), mask);
     for (const char* tag : {"acdb", "aBcd16b"}) {
       EXPECT_EQ(Draw(backend, 0.5F, 7, 3, 2, *Layout::Parse(tag)), mask) << tag;
@@ -147,7 +147,7 @@ TEST(DropoutMaskTest, StepWrapsAround) {
 }
 
 TEST(DropoutBackendsTest, AgreeWithTheReference) {
-  for (const char* backend : kBackends) {
+  for (const char* backend : kDropoutBackends) {
     int agreed = 0;
     int i = 0;
     for (const Shape& shape : {Shape{1}, Shape{3, 17}, Shape{2, 3, 1, 1}, Shape{2, 16, 5, 3},

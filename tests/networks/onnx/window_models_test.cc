@@ -27,7 +27,7 @@ using testing::FloatEq;
 using testing::HasSubstr;
 using testing::Pointwise;
 
-const char* const kBackends[] = {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"};
+const char* const kWindowBackends[] = {"reference", "onednn", "openblas", "eigen", "eigen-sgemm"};
 
 std::vector<double> RunOn(const std::string& backend, const ModelBuilder& model,
                           const std::vector<double>& input) {
@@ -73,7 +73,7 @@ TEST(WindowModelsTest, HaveTheResultsOfPyTorch) {
       const std::filesystem::path data = entry.path() / "test_data_set_0";
       const OnnxTensor expected = ReadTensor(data / "output_0.pb");
       EXPECT_EQ(network.outputs.front().shape, expected.shape) << name;
-      for (const char* backend : kBackends) {
+      for (const char* backend : kWindowBackends) {
         const auto result = RunGraph(network.graph, network.parameters,
                                      ReadTensor(data / "input_0.pb").values, backend);
         const NodeOutcome outcome = Compare(result, expected.values, 1e-5);
@@ -90,7 +90,7 @@ TEST(WindowModelsTest, HaveTheResultsOfPyTorch) {
 // The published cases test_lppool_2d_dilations and test_averagepool_2d_dilations of ONNX 1.14 and
 // later, which the installed package may not have.
 TEST(WindowModelsTest, PoolingsWithGapsHaveThePublishedResults) {
-  for (const char* backend : kBackends) {
+  for (const char* backend : kWindowBackends) {
     for (const char* op_type : {"LpPool", "AveragePool"}) {
       ModelBuilder model(19);
       model.Input("x", {1, 1, 4, 4}).Output("y");
@@ -124,7 +124,7 @@ TEST(WindowModelsTest, AnAverageInCeilModeLeavesOutWhatIsBeyondThePadding) {
     AddInt(node, "count_include_pad", counts);
     return RunOn(backend, model, OneTo(7));
   };
-  for (const char* backend : kBackends) {
+  for (const char* backend : kWindowBackends) {
     // From -1: 1, 2, 3 and the padding. From 3: 4 to 7.
     EXPECT_THAT(average(backend, 4, 1), ElementsAre(1.5, 5.5)) << backend;
     EXPECT_THAT(average(backend, 4, 0), ElementsAre(2, 5.5)) << backend;
@@ -141,12 +141,12 @@ TEST(WindowModelsTest, GlobalNormsOfAnyNumberOfAxes) {
     ModelBuilder model(11);
     model.Input("x", shape).Output("y");
     AddInt(model.Node("GlobalLpPool", "y", {"x"}), "p", 2);
-    for (const char* backend : kBackends) {
+    for (const char* backend : kWindowBackends) {
       EXPECT_THAT(RunOn(backend, model, {3, -4, 5, 12}), ElementsAre(5, 13)) << backend;
     }
     model.proto.mutable_graph()->mutable_node(0)->set_op_type("GlobalAveragePool");
     model.proto.mutable_graph()->mutable_node(0)->clear_attribute();
-    for (const char* backend : kBackends) {
+    for (const char* backend : kWindowBackends) {
       EXPECT_THAT(RunOn(backend, model, {3, -4, 5, 12}), ElementsAre(-0.5, 8.5)) << backend;
     }
   }
@@ -171,7 +171,7 @@ ModelBuilder TransposedBy(
 
 TEST(WindowModelsTest, PaddingOfATransposedConvolution) {
   const std::vector<double> input = {1, 2, 3};
-  for (const char* backend : kBackends) {
+  for (const char* backend : kWindowBackends) {
     // Without padding: 100 10 201 20 302 30 3.
     EXPECT_THAT(RunOn(backend, TransposedBy({{"strides", {2}}, {"pads", {1, 2}}}), input),
                 ElementsAre(10.5, 201.5, 20.5, 302.5))
@@ -246,7 +246,7 @@ ModelBuilder SmallNetwork(std::size_t axes) {
 TEST(WindowModelsTest, ANetworkOverOneAxisIsOneOverTwoOrThree) {
   std::vector<double> input;
   for (int i = 0; i < 2 * 3 * 9; ++i) input.push_back(i * 5 % 11 - 5);
-  for (const char* backend : kBackends) {
+  for (const char* backend : kWindowBackends) {
     const std::vector<double> expected = RunOn(backend, SmallNetwork(2), input);
     EXPECT_EQ(expected.size(), 10u);
     EXPECT_GT(std::abs(expected[0] - expected[1]), 0.01);
