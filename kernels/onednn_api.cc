@@ -13,20 +13,20 @@ namespace topdnn::onednn {
 
 namespace {
 
-using Dims = dnnl::memory::dims;
+using DimList = dnnl::memory::dims;
 
 // The part of a blocked descriptor that a tag defines.
 struct Blocking {
-  Dims dims;
-  Dims padded_dims;
-  Dims strides;  // of the blocks, in elements
-  Dims inner_blocks;
+  DimList dims;
+  DimList padded_dims;
+  DimList strides;  // of the blocks, in elements
+  DimList inner_blocks;
   std::vector<int> inner_dimensions;
 };
 
 // The product of the inner blocks of each dimension.
-Dims BlockSizes(const Blocking& blocking) {
-  Dims sizes(blocking.dims.size(), 1);
+DimList BlockSizes(const Blocking& blocking) {
+  DimList sizes(blocking.dims.size(), 1);
   for (std::size_t i = 0; i < blocking.inner_blocks.size(); ++i) {
     sizes[static_cast<std::size_t>(blocking.inner_dimensions[i])] *= blocking.inner_blocks[i];
   }
@@ -36,7 +36,7 @@ Dims BlockSizes(const Blocking& blocking) {
 // Sets the strides and the padding of a densely packed tensor with the dimensions in `order`,
 // outermost first.
 void Pack(const std::vector<int>& order, Blocking& blocking) {
-  const Dims sizes = BlockSizes(blocking);
+  const DimList sizes = BlockSizes(blocking);
   dnnl::memory::dim stride = 1;
   for (const dnnl::memory::dim size : blocking.inner_blocks) stride *= size;
   for (auto dimension = order.rbegin(); dimension != order.rend(); ++dimension) {
@@ -49,7 +49,7 @@ void Pack(const std::vector<int>& order, Blocking& blocking) {
 
 struct ParsedTag {
   std::vector<int> order;  // of the dimensions, outermost first
-  Dims inner_blocks;
+  DimList inner_blocks;
   std::vector<int> inner_dimensions;
 };
 
@@ -71,7 +71,7 @@ ParsedTag Parse(const std::string& tag) {
   return parsed;
 }
 
-Blocking Packed(const Dims& dims, const ParsedTag& tag) {
+Blocking Packed(const DimList& dims, const ParsedTag& tag) {
   Blocking blocking{dims, dims, dims, tag.inner_blocks, tag.inner_dimensions};
   Pack(tag.order, blocking);
   return blocking;
@@ -86,7 +86,7 @@ std::string TagOf(const Blocking& blocking) {
     return blocking.strides[static_cast<std::size_t>(a)] >
            blocking.strides[static_cast<std::size_t>(b)];
   });
-  const Dims sizes = BlockSizes(blocking);
+  const DimList sizes = BlockSizes(blocking);
   Blocking packed = blocking;
   Pack(order, packed);
   std::string tag;
@@ -201,7 +201,7 @@ const std::map<std::string, dnnl::memory::format_tag>& NamedTags() {
 // A tag of oneDNN's list with the same positions of all elements, or empty. The order of dimensions
 // with one block is free: weights of one input channel fit Abcd16a and Acdb16a.
 std::string NamedTagOf(const Blocking& blocking) {
-  const Dims sizes = BlockSizes(blocking);
+  const DimList sizes = BlockSizes(blocking);
   for (const auto& [name, tag] : NamedTags()) {
     const ParsedTag parsed = Parse(name);
     if (parsed.order.size() != blocking.dims.size() ||
@@ -236,7 +236,7 @@ dnnl::memory::desc DescOfTag(const dnnl::memory::dims& dims, dnnl::memory::data_
 std::string TagOf(const dnnl::memory::desc& desc) {
   if (desc.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
   if (desc.get_submemory_offset() != 0) return {};
-  const Dims inner = desc.get_inner_idxs();
+  const DimList inner = desc.get_inner_idxs();
   const Blocking blocking{desc.get_dims(), desc.get_padded_dims(), desc.get_strides(),
                           desc.get_inner_blks(), std::vector<int>(inner.begin(), inner.end())};
   std::string tag = TagOf(blocking);

@@ -48,7 +48,7 @@ std::vector<std::string_view> FieldsOf(std::string_view line) {
 std::string Shown(std::string_view text) {
   constexpr std::size_t kMost = 40;
   return OneLine(text.size() <= kMost ? std::string(text)
-                                      : std::string(text.substr(0, kMost)) + "...");
+                                      : fmt::format("{}...", text.substr(0, kMost)));
 }
 
 std::int64_t WholeNumber(const Line& line, std::string_view name, std::string_view text,

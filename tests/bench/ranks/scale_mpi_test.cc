@@ -79,8 +79,9 @@ class ScaleTest : public testing::Test {
                              "; fi";
     return RunShell(Mpirun(2) + " sh -c " + Quoted(pair));
   }
-  // Starts an endless run, sends a signal to its second rank, and returns how it ends.
-  Outcome SignalledRun(const std::string& signal, const std::string& options = "") const {
+  // Starts an endless run, does something to its second rank, the process $2 of the shell, and
+  // returns how the run ends.
+  Outcome DisturbedRun(const std::string& disturbance, const std::string& options = "") const {
     return RunShell(
         "children() { cat /proc/$1/task/*/children 2>/dev/null; }\n" + Mpirun(2) + " " + kProgram +
         " scale lenet5 --batch 4 --steps 1000000 " + options + " --json " + Quoted(json_path()) +
@@ -90,9 +91,8 @@ class ScaleTest : public testing::Test {
         "  ranks=; for mpirun in $(children $launcher); do ranks=$(children $mpirun); done\n"
         "done\n"
         "sleep 1.5\n"
-        "set -- $ranks\n"
-        "kill -" +
-        signal + " $2; wait $launcher");
+        "set -- $ranks\n" +
+        disturbance + "; wait $launcher");
   }
   Json Measured(int ranks, const std::string& arguments) const {
     const Outcome outcome = Run(ranks, arguments);
@@ -221,7 +221,7 @@ TEST_F(ScaleTest, NamesTheRanksWhoseGradientsAreNotFinite) {
 }
 
 TEST_F(ScaleTest, AnInterruptOfOneRankKeepsTheStepsOfAll) {
-  const Outcome outcome = SignalledRun("INT");
+  const Outcome outcome = DisturbedRun("kill -INT $2");
   EXPECT_EQ(outcome.exit_status, 130) << outcome.output;
   const Json json = Result();
   EXPECT_EQ(json["partial"], true);
@@ -230,14 +230,22 @@ TEST_F(ScaleTest, AnInterruptOfOneRankKeepsTheStepsOfAll) {
 }
 
 TEST_F(ScaleTest, TheDeathOfOneRankEndsAll) {
-  const Outcome outcome = SignalledRun("KILL");
+  const Outcome outcome = DisturbedRun("kill -KILL $2");
   EXPECT_EQ(outcome.exit_status, 137) << outcome.output;
   EXPECT_FALSE(std::filesystem::exists(json_path()));
 }
 
+// Only steps have a limit: ranks wait for the preparation of others for any time. So a rank that
+// was stopped before its first step goes on after some seconds, and is stopped again.
 TEST_F(ScaleTest, ARankThatHangsIsNamedAndEndsAll) {
-  ExpectOneLine(SignalledRun("STOP", "--wait-limit 1"), 1,
-                "rank 0: has waited 1 s for rank 1, which hangs or is slow");
+  ExpectOneLine(DisturbedRun("while kill -STOP $2 2>/dev/null; do\n"
+                             "  for second in 1 2 3 4 5 6 7 8; do\n"
+                             "    sleep 1; kill -0 $2 2>/dev/null || break 2\n"
+                             "  done\n"
+                             "  kill -CONT $2; sleep 1\n"
+                             "done",
+                             "--wait-limit 1"),
+                1, "rank 0: has waited 1 s for rank 1, which hangs or is slow");
 }
 
 // A copy of the program in another folder does not find its library.
