@@ -20,17 +20,13 @@ namespace {
 
 constexpr double kMebi = 1 << 20;
 
-std::string MebiText(std::size_t bytes) {
-  return ThreeDigits(static_cast<double>(bytes) / kMebi) + " MiB";
-}
-
 std::optional<double> MedianOf(const std::optional<Summary>& seconds) {
   return seconds ? std::optional(seconds->median) : std::nullopt;
 }
 
 // What the point is called in a table: "3 ways", "12 MiB".
 std::string NameOf(const CachePoint& point, bool by_ways) {
-  if (!by_ways) return MebiText(point.occupied_bytes);
+  if (!by_ways) return MebibytesText(static_cast<double>(point.occupied_bytes));
   return fmt::format("{} way{}", point.ways, point.ways == 1 ? "" : "s");
 }
 
@@ -179,7 +175,7 @@ std::string CacheCurveTable(const CacheCurve& curve, std::size_t most_stages, co
   std::string text = Wrap(
       fmt::format("{} (CPU{} {}), {} of {}{}", OneLine(curve.workload),
                   curve.cpus.size() == 1 ? "" : "s", fmt::join(curve.cpus, ","), curve.cache,
-                  MebiText(curve.cache_bytes),
+                  MebibytesText(static_cast<double>(curve.cache_bytes)),
                   curve.by_ways ? ", by the ways that it has" : ", partly occupied by a neighbour"),
       style.width, 2);
   if (!curve.points.empty()) {

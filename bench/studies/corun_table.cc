@@ -15,6 +15,8 @@
 
 namespace topdnn {
 
+std::string MebibytesText(double bytes) { return ThreeDigits(bytes / (1 << 20)) + " MiB"; }
+
 namespace {
 
 std::string WordOf(SharingVerdict verdict) {
@@ -80,7 +82,6 @@ std::string HeadingOf(const CorunMember& member, const Style& style) {
 
 // The line of what the workload has and takes; empty without partitions.
 std::string PartitionText(const CorunMember& member, const Style& style) {
-  constexpr double kMebibyte = 1 << 20;
   const PartitionReadings& readings = member.readings;
   std::vector<std::string> parts;
   if (member.partition.mask) parts.push_back("ways " + MaskText(*member.partition.mask));
@@ -88,7 +89,7 @@ std::string PartitionText(const CorunMember& member, const Style& style) {
     parts.push_back(fmt::format("bandwidth {} %", *member.partition.bandwidth));
   }
   if (readings.occupancy) {
-    parts.push_back(fmt::format("occupies {} MiB", ThreeDigits(*readings.occupancy / kMebibyte)));
+    parts.push_back("occupies " + MebibytesText(*readings.occupancy));
   }
   if (readings.bytes_per_second) {
     parts.push_back(fmt::format("memory {} GB/s", ThreeDigits(*readings.bytes_per_second * 1e-9)));

@@ -23,6 +23,9 @@ std::string CorunTable(const CorunGroup& group, std::size_t most_stages, const S
 std::string SlowdownText(const std::optional<Slowdown>& value);
 std::string SlowdownRangeText(const std::optional<Slowdown>& value);
 
+// "3.5 MiB".
+std::string MebibytesText(double bytes);
+
 // A row for each victim, a column for each aggressor.
 std::string CorunMatrixTable(std::span<const CorunPair> matrix, const Style& style);
 

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "bench/traces/benchdnn_descriptor.h"
+#include "bench/traces/function_names.h"
 #include "harness/one_line.h"
 #include "harness/split_text.h"
 
@@ -48,7 +49,6 @@ constexpr std::string_view kReductions[] = {"max",
                                             "norm_lp_power_p_max",
                                             "norm_lp_power_p_sum"};
 constexpr std::string_view kFromDst = "_dst";
-constexpr std::string_view kLongFromDst = "_use_dst_for_bwd";
 constexpr std::string_view kEltwisePrefix = "eltwise_";
 
 template <std::size_t n>
@@ -208,19 +208,19 @@ std::string LayoutTag(std::string_view text, int rank) {
 std::string LongEltwiseName(std::string_view text) {
   std::string name = LowerCase(text);
   if (name.starts_with(kEltwisePrefix)) name.erase(0, kEltwisePrefix.size());
-  ReplaceSuffix(name, kLongFromDst, kFromDst);
+  ReplaceSuffix(name, kUseDstSuffix, kFromDst);
   if (name == "brelu") name = "bounded_relu";
   if (name == "srelu") name = "soft_relu";
   const bool from_dst = name.ends_with(kFromDst);
   ReplaceSuffix(name, kFromDst, "");
   if (!IsOneOf(name, kEltwise)) return {};
-  return std::string(kEltwisePrefix) + name + std::string(from_dst ? kLongFromDst : "");
+  return std::string(kEltwisePrefix) + name + std::string(from_dst ? kUseDstSuffix : "");
 }
 
 std::string ShortEltwiseName(std::string_view text) {
   std::string name(text);
   if (name.starts_with(kEltwisePrefix)) name.erase(0, kEltwisePrefix.size());
-  ReplaceSuffix(name, kLongFromDst, kFromDst);
+  ReplaceSuffix(name, kUseDstSuffix, kFromDst);
   return name;
 }
 

@@ -77,9 +77,8 @@ std::shared_ptr<const Op> UnaryOf(const RowReader& row, const Shape& shape, std:
 std::shared_ptr<const Op> EltwiseOp(const RowReader& row, const Shape& shape) {
   std::string name = row.Algorithm();
   // A gradient from dst reads as many bytes as a gradient from src.
-  constexpr std::string_view kUseDst = "_use_dst_for_bwd";
-  const bool from_dst = name.ends_with(kUseDst);
-  if (from_dst) name.resize(name.size() - kUseDst.size());
+  const bool from_dst = name.ends_with(kUseDstSuffix);
+  if (from_dst) name.resize(name.size() - kUseDstSuffix.size());
   const auto alpha = static_cast<float>(row.RealOr("alpha", 0));
   const auto beta = static_cast<float>(row.RealOr("beta", 0));
   if (name == "eltwise_relu" && alpha == 0) return std::make_shared<ReluOp>(shape);

@@ -8,6 +8,9 @@
 
 namespace topdnn {
 
+// Ends the name of a function of one tensor in a log if its gradient reads dst instead of src.
+inline constexpr std::string_view kUseDstSuffix = "_use_dst_for_bwd";
+
 struct FunctionNames {
   std::string_view in_log;  // "eltwise_gelu_erf"
   std::string_view own;     // "gelu"

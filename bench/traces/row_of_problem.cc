@@ -240,7 +240,7 @@ void SoftmaxRow(const SoftmaxOp& op, RowMaker& maker) {
 
 // A backward pass reads dst.
 std::string FromDst(std::string_view algorithm, const RowMaker& maker) {
-  return fmt::format("{}{}", algorithm, maker.forward() ? "" : "_use_dst_for_bwd");
+  return fmt::format("{}{}", algorithm, maker.forward() ? "" : kUseDstSuffix);
 }
 
 void ReluRow(const ReluOp& op, RowMaker& maker) {
