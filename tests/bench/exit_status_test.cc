@@ -108,9 +108,9 @@ TEST(NothingMeasuredTest, CountersOfAMissingPmuAreStatusThree) {
 TEST(LongRunTest, IsAnnouncedOnceWithoutATerminal) {
   const TestFolder folder;
   const std::string said = Quoted((folder.path() / "said").string());
-  // (on this signal `timeout` kills the program)
+  // (on this signal `timeout` kills the program; the file exists before `grep` looks)
   const Outcome outcome = RunShell(
-      "timeout --signal=KILL 120 " + QuotedProgram() +
+      ": >" + said + "; timeout --signal=KILL 120 " + QuotedProgram() +
       " profile lenet5 --infer --iterations 100000000 --data synthetic --counters none 2>" + said +
       " >/dev/null & for i in $(seq 400); do grep -q takes " + said +
       " && break; sleep 0.2; done; kill -ALRM $!; wait; cat " + said);
