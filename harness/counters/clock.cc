@@ -32,7 +32,7 @@ class ClockSource final : public CounterSource {
   std::vector<std::string> events_ = {"duration_time"};
 };
 
-Availability Probe() {
+Availability ProbeClock() {
   timespec resolution{};
   if (clock_getres(CLOCK_MONOTONIC_RAW, &resolution) != 0) {
     return {.works = false, .reason = "the kernel has no CLOCK_MONOTONIC_RAW", .remedy = ""};
@@ -43,7 +43,7 @@ Availability Probe() {
 const SourceRegistration kClock({.name = "clock",
                                  .what = "monotonic clock of the kernel",
                                  .choice = "clock",
-                                 .probe = Probe,
+                                 .probe = ProbeClock,
                                  .open = []() -> std::unique_ptr<CounterSource> {
                                    return std::make_unique<ClockSource>();
                                  }});

@@ -7,7 +7,7 @@ namespace topdnn {
 
 namespace {
 
-constexpr std::string_view kElsewhere = "cycles@";
+constexpr std::string_view kCyclesOn = "cycles@";
 constexpr int kPmuTypeShift =
     32;  // PERF_PMU_TYPE_SHIFT, which Debian 12's headers define only for x86
 
@@ -23,14 +23,14 @@ ResolvedEvent OnCoreType(ResolvedEvent event, const SysfsPmu& core_type) {
 }
 
 ResolvedEvent CyclesElsewhere(const SysfsPmu& core_type) {
-  return OnCoreType({std::string(kElsewhere) + core_type.name, PERF_TYPE_HARDWARE,
+  return OnCoreType({std::string(kCyclesOn) + core_type.name, PERF_TYPE_HARDWARE,
                      PERF_COUNT_HW_CPU_CYCLES, "kernel"},
                     core_type);
 }
 
 std::optional<std::string_view> ElsewhereOf(std::string_view event) {
-  if (!event.starts_with(kElsewhere)) return std::nullopt;
-  event.remove_prefix(kElsewhere.size());
+  if (!event.starts_with(kCyclesOn)) return std::nullopt;
+  event.remove_prefix(kCyclesOn.size());
   return event.substr(0, event.find('#'));
 }
 

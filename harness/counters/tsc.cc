@@ -29,7 +29,7 @@ bool IsInvariant() {
   return __get_cpuid(0x80000007u, &a, &b, &c, &d) != 0 && (d >> 8 & 1u) != 0;
 }
 
-Availability Probe() {
+Availability ProbeTsc() {
   if (!IsInvariant()) {
     return {.works = false,
             .reason = "CPUID 80000007H does not report a time stamp counter with an invariant rate",
@@ -45,7 +45,7 @@ Availability Probe() {
 
 std::uint64_t NowTsc() noexcept { return 0; }
 bool IsInvariant() { return false; }
-Availability Probe() {
+Availability ProbeTsc() {
   return {.works = false, .reason = "only x86 has a time stamp counter", .remedy = ""};
 }
 
@@ -69,7 +69,7 @@ class TscSource final : public CounterSource {
 const SourceRegistration kTsc({.name = "tsc",
                                .what = "time stamp counter",
                                .choice = "clock",
-                               .probe = Probe,
+                               .probe = ProbeTsc,
                                .open = []() -> std::unique_ptr<CounterSource> {
                                  return std::make_unique<TscSource>();
                                }});
