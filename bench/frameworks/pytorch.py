@@ -1,6 +1,7 @@
 """Times steps of a network in PyTorch, in each mode that may be the fastest on a CPU.
 
-  pytorch.py TASK        {"modes": {MODE: milliseconds}}; TASK is described in `compare`
+  pytorch.py TASK        {"modes": {MODE: milliseconds}}; TASK is described in `compare`. With its
+                         "stages" also {"stages": {MODE: {OPERATION: milliseconds}}}
   pytorch.py --version   {"framework": NAME} or {"absent": REASON}
 
 The networks are torchvision's, and the small CNN of TensorFlow's tutorial. Each must have as many
@@ -71,12 +72,64 @@ if TCMALLOC:
     ALLOCATORS["tcmalloc and huge pages"] = {"LD_PRELOAD": TCMALLOC, **HUGE_PAGES}
 
 
-def inference_step(model, images, settings, bf16):
+# topdnn's names of the operations that are torch's, without "forward" or "backward". Others keep
+# their names. (Backward, `mm` and `sum` are the gradients of an inner product.)
+OPERATIONS = {
+    "conv": "mkldnn_convolution _mkldnn_convolution convolution_backward _convolution_pointwise "
+    "_convolution_pointwise_ _slow_conv2d_forward",
+    "batchnorm": "native_batch_norm native_batch_norm_backward _batch_norm_with_update "
+    "batch_norm_backward",
+    "relu": "relu relu_ clamp_min clamp_min_ threshold_backward",
+    "bounded_relu": "hardtanh hardtanh_ clamp hardtanh_backward",
+    "pool": "max_pool2d_with_indices max_pool2d_with_indices_backward mkldnn_max_pool2d "
+    "adaptive_avg_pool2d _adaptive_avg_pool2d _adaptive_avg_pool2d_backward mean div max_pool2d",
+    "inner_product": "addmm mm sum _linear_pointwise linear",
+    "add": "add add_",
+    "concat": "cat",
+    "dropout": "native_dropout bernoulli_ mul",
+    "softmax_cross_entropy": "_log_softmax _log_softmax_backward_data nll_loss_forward "
+    "nll_loss_backward",
+    "reorder": "copy_ _to_copy clone",
+}
+NAMES = {name: ours for ours, names in OPERATIONS.items() for name in names.split()}
+
+
+def operation_of(event):
+    """The operation that an event of torch's profiler belongs to: of the event and those around it,
+    the first that has one of the names above."""
+    found, backward = None, False
+    own = event.name
+    while event is not None:
+        if event.name.startswith("Optimizer.step"):
+            return "update"
+        backward = backward or event.name.startswith("autograd::engine")
+        found = found or NAMES.get(event.name.split("::")[-1])
+        event = event.cpu_parent
+    if found is None:
+        return "loops of torch.compile" if "cpp_fused" in own else "other"
+    return found if found == "reorder" else f"{found} {'backward' if backward else 'forward'}"
+
+
+def stages_of(step):
+    """{OPERATION: milliseconds of a step}: means over three steps under torch's profiler."""
+    steps = 3
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profiler:
+        for _ in range(steps):
+            step()
+    stages = {}
+    for event in profiler.events():
+        name = operation_of(event)
+        stages[name] = stages.get(name, 0) + event.self_cpu_time_total / 1e3 / steps
+    return stages
+
+
+def inference_step(model, images, settings, bf16, profiled):
     model.eval()
     if "bf16 weights" in settings:
         model, images = model.bfloat16(), images.bfloat16()
     if "compile" in settings:
         torch._inductor.config.freezing = True  # weights as constants, in oneDNN's own layouts
+        torch._inductor.config.cpp.enable_kernel_profile = profiled
         model = torch.compile(model)
     if {"jit", "jit for inference"} & settings:
         model = torch.jit.freeze(torch.jit.trace(model, images))
@@ -108,6 +161,7 @@ def training_step(model, images, labels, settings, bf16):
 
 
 def time_mode(task, mode):
+    """The milliseconds of a step, and of its stages if the task asks for them."""
     torch.manual_seed(1)
     if hasattr(torch, "compiler"):
         torch.compiler.reset()
@@ -124,8 +178,10 @@ def time_mode(task, mode):
         labels = torch.randint(0, classes, (task["batch"],))
         step = training_step(model, images, labels, settings, bf16)
     else:
-        step = inference_step(model, images, settings, bf16 and "bf16 weights" not in settings)
-    return median_ms(step, task)
+        autocast = bf16 and "bf16 weights" not in settings
+        step = inference_step(model, images, settings, autocast, task.get("stages", False))
+    ms = median_ms(step, task)
+    return ms, stages_of(step) if task.get("stages") else {}
 
 
 def allocator_of(mode):
@@ -141,19 +197,21 @@ def time_with_allocator(task, mode):
         stdout=subprocess.PIPE,
         check=True,
     )
-    return json.loads(child.stdout)["modes"][mode]
+    answer = json.loads(child.stdout)
+    return answer["modes"][mode], answer["stages"][mode]
 
 
 def time_modes(task, modes):
-    """The milliseconds of each mode, and why modes failed."""
-    times, failed = {}, {}
+    """The milliseconds of each mode and of its stages, and why modes failed."""
+    times, stages, failed = {}, {}, {}
     for mode in modes:
         here = allocator_of(mode) == os.environ.get("TOPDNN_ALLOCATOR")
         try:
-            times[mode] = time_mode(task, mode) if here else time_with_allocator(task, mode)
+            time = time_mode if here else time_with_allocator
+            times[mode], stages[mode] = time(task, mode)
         except Exception as error:  # of PyTorch or of a compiler, of any class
             failed[mode] = (str(error).strip() or repr(error)).splitlines()[-1][:100]
-    return times, failed
+    return times, stages, failed
 
 
 def main():
@@ -165,13 +223,13 @@ def main():
     layouts = ("", f", {CHANNELS_LAST}")
     every = task["modes"] is None
     modes = map("".join, itertools.product(executions, layouts)) if every else task["modes"]
-    times, failed = time_modes(task, modes)
+    times, stages, failed = time_modes(task, modes)
     if every and times:
         fastest = min(times, key=times.get)
         more = time_modes(task, [f"{fastest}, {allocator}" for allocator in ALLOCATORS])
         times |= more[0]
-        failed |= more[1]
-    return {"modes": times, "failed": failed}
+        failed |= more[2]
+    return {"modes": times, "stages": stages, "failed": failed}
 
 
 print(json.dumps(main()))

@@ -31,6 +31,9 @@ case "$*" in
   export*) : > "$3"; exit ;;
   run*) for folder; do :; done
         cp "$here/ours.npy" "$folder/output.npy"; exit ;;
+  profile*) for file; do :; done
+        echo "$*" >"$here/profiled"
+        cp "$here/profile.json" "$file"; exit ;;
   */auto/*) mode=auto; set -- 10.2 9 10 14 9 ;;
   *) mode=onednn; set -- 10 10 12 11 9 ;;
 esac
@@ -45,6 +48,9 @@ constexpr const char* kPython = R"(
 here=$(dirname "$0")
 case "$2" in
   --version) echo '{"framework": "Torch 0"}'; exit ;;
+  *'"stages": true'*)
+    echo '{"modes": {"plain": 22}, "stages": {"plain": {"conv backward": 12, "pool forward": 0.04}}}'
+    exit ;;
   *'"modes": null'*) echo '{"modes": {"plain": 20, "tuned": 21, "slow": 40}}'; exit ;;
   *'"modes": ["plain"]'*) mode=plain; set -- 20 25 22 ;;
   *'"modes": ["tuned"]'*) mode=tuned; set -- 18 40 28 ;;
@@ -60,9 +66,20 @@ constexpr const char* kOnnxRuntime = R"(
 const fs = require("fs");
 exports.env = { versions: { node: "9.8" } };
 exports.Tensor = class { constructor(type, data, dims) { Object.assign(this, { type, data, dims }); } };
+// A session that profiles has four steps, of which two are the warm-up. The first has a slow node.
+const node = (op_name, ts, dur) => ({ cat: "Node", name: op_name, ts, dur, args: { op_name } });
+const step = (ts) => ({ cat: "Session", name: "model_run", ts, dur: 90, args: {} });
+const trace = [
+  step(0), node("Conv", 1, 80), step(100), node("Conv", 101, 70),
+  step(200), node("FusedConv", 201, 30), node("Conv", 240, 20), node("Tilt", 270, 5),
+  step(300), node("FusedConv", 301, 32), node("Conv", 340, 22), node("Tilt", 370, 7),
+];
 exports.InferenceSession = { create: async (file, options) => {
   fs.appendFileSync(__dirname + "/options", JSON.stringify(options) + "\n");
   return {
+    endProfiling: () => {
+      fs.writeFileSync(options.profileFilePrefix + "_0.json", JSON.stringify(trace));
+    },
     inputNames: ["input"],
     run: async ({ input }) => {
       const n = input.dims[0];
@@ -180,6 +197,34 @@ TEST_F(FrameworksTest, TheRatioIsTheMedianOfTheRoundsToTheBestPeer) {
   EXPECT_DOUBLE_EQ(row.at("ratio").at("max").get<double>(), 14.0 / 22);
 }
 
+// Two convolutions' gradients are one row, and 0.04 ms of a pooling are less than 0.5 % of a step.
+TEST_F(FrameworksTest, StagesStandBesideThoseOfTheBestPeer) {
+  folder_.Write("profile.json", R"({"step": {"seconds": {"median": 0.010}}, "stages": [
+    {"op": "conv", "pass": "backward_data", "seconds": {"median": 0.003}},
+    {"op": "conv", "pass": "backward_weights", "seconds": {"median": 0.0045}},
+    {"op": "sgd", "pass": "update", "seconds": {"median": 0.0005}},
+    {"op": "moving_average", "pass": "update", "seconds": {"median": 0.001}}]})");
+  const Outcome outcome = CompareGiven("cnn/train/f32/n32 --stages");
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              testing::EndsWith(R"(cnn/train/f32/n32, ms: topdnn, onednn; Torch 0, plain
+conv backward                           7.50       12.00
+update                                  1.50           -
+smaller stages                          0.00        0.04
+not in a stage                          1.00        9.96
+step                                   10.00       22.00
+)"));
+  EXPECT_THAT(RunShell("cat " + Quoted(path() + "/profiled")).output,
+              HasSubstr("profile cnn --train --dtype f32 --batch 32 --backend onednn --threads 2"));
+  // The modes of an earlier comparison: auto is its faster backend, at 9 ms.
+  ASSERT_EQ(CompareGiven("cnn/train/f32/n32 --rounds 3").exit_status, 0);
+  EXPECT_THAT(CompareGiven("cnn/train/f32/n32 --stages").output,
+              HasSubstr("ms: topdnn, auto; Torch 0, plain\n"));
+  const Outcome none = CompareGiven("cnn/infer/f32/n32 resnet50/first/f32/n1 --stages");
+  EXPECT_EQ(none.exit_status, 1);
+  EXPECT_THAT(none.output, HasSubstr("resnet50/first/f32/n1: FAILED: pass first has no stages"));
+}
+
 TEST_F(FrameworksTest, AResumedComparisonKeepsTheRowsOfItsFile) {
   ASSERT_EQ(CompareGiven("cnn/train/f32/n32 --rounds 3").exit_status, 0);
   const Outcome resumed = CompareGiven("cnn/train/f32/n32 cnn/train/f32/n128 --rounds 3 --resume");
@@ -225,6 +270,20 @@ TEST_F(OnnxRuntimeTest, AStepRunsOnTheThreadsOfTheTask) {
   EXPECT_EQ(options.at("intraOpNumThreads"), 3);
   EXPECT_EQ(options.at("graphOptimizationLevel"), "all");
   EXPECT_EQ(options.at("freeDimensionOverrides").at("N"), 4);
+}
+
+// The medians of the two steps after the warm-up: 30 + 20 and 32 + 22 us, 5 and 7 us.
+TEST_F(OnnxRuntimeTest, StagesAreMediansOverStepsOfTheProfiler) {
+  const std::string task =
+      R"({"network": "cnn", "pass": "infer", "type": "f32", "batch": 4, "side": 8, "threads": 1,
+          "seconds": 0.001, "steps": 2, "modes": ["defaults"], "stages": true, "onnx": "cnn.onnx"})";
+  const Outcome worker =
+      RunShell(Environment() + "node " + Quoted(kOnnxRuntimeWorker) + " " + Quoted(task));
+  ASSERT_EQ(worker.exit_status, 0) << worker.output;
+  const nlohmann::json stages = nlohmann::json::parse(worker.output).at("stages").at("defaults");
+  EXPECT_EQ(stages.size(), 2);
+  EXPECT_NEAR(stages.at("conv forward"), 0.052, 1e-9);
+  EXPECT_NEAR(stages.at("Tilt"), 0.006, 1e-9);
 }
 
 // The framework above gives the image's second pixel as both scores. Random.random of Python with
