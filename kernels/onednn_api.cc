@@ -122,6 +122,16 @@ void AppendRelu(dnnl::post_ops& post_ops, float bound) {
   post_ops.append_eltwise(1.0F, ReluAlgorithm(bound), 0.0F, bound);
 }
 
+void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {
+  constexpr auto kF32 = dnnl::memory::data_type::f32;
+  const auto bias_type = bias ? kF32 : dnnl::memory::data_type::undef;
+  if (stride == 1) {
+    post_ops.append_dw_k3s1p1(kF32, bias_type, kF32, 0, {});
+  } else {
+    post_ops.append_dw_k3s2p1(kF32, bias_type, kF32, 0, {});
+  }
+}
+
 void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& /*post_ops*/, float factor) {
   attributes.set_output_scales(0, {factor});
 }
@@ -170,6 +180,11 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
 
 void AppendRelu(dnnl::post_ops& post_ops, float bound) {
   post_ops.append_eltwise(ReluAlgorithm(bound), 0.0F, bound);
+}
+
+void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias) {
+  constexpr auto kF32 = dnnl::memory::data_type::f32;
+  post_ops.append_dw(kF32, bias ? kF32 : dnnl::memory::data_type::undef, kF32, 3, stride, 1);
 }
 
 void ScaleResult(dnnl::primitive_attr& /*attributes*/, dnnl::post_ops& post_ops, float factor) {

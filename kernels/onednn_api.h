@@ -167,6 +167,9 @@ dnnl::concat::primitive_desc DescribeConcat(const dnnl::primitive_attr& attribut
 // Appends a ReLU to the post-operations. Bound 0: none.
 void AppendRelu(dnnl::post_ops& post_ops, float bound);
 
+// Appends a depthwise convolution of 3x3 windows with padding 1, in f32.
+void AppendDepthwise(dnnl::post_ops& post_ops, dnnl::memory::dim stride, bool bias);
+
 // Multiplies the result by a factor before `post_ops`, which must be empty.
 void ScaleResult(dnnl::primitive_attr& attributes, dnnl::post_ops& post_ops, float factor);
 

@@ -59,6 +59,8 @@ std::shared_ptr<const Op> Op::FusedWith(const Op& /*next*/) const { return nullp
 
 std::shared_ptr<const Op> Op::FoldedWith(const Op& /*next*/) const { return nullptr; }
 
+std::shared_ptr<const Op> Op::ChainedWith(const Op& /*next*/) const { return nullptr; }
+
 bool Op::MayRecompute(const Execution& execution) const {
   Execution with_workspace = execution;
   with_workspace.recomputes = false;

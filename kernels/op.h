@@ -181,6 +181,10 @@ class Op {
   // This operation with the batch normalization `next` folded into its weights and bias
   // (kernels/batchnorm/fold.h), or nullptr. Only inference may fold.
   virtual std::shared_ptr<const Op> FoldedWith(const Op& next) const;
+  // This operation and the layer `next`, which reads its result and has parameters of its own, in
+  // one kernel; or nullptr. In the result, the parameters of `next` have index 1. Only inference
+  // may chain layers.
+  virtual std::shared_ptr<const Op> ChainedWith(const Op& next) const;
   // Whether inference copies its source (dropout). A planner leaves such an operation out.
   virtual bool CopiesInInference() const { return false; }
   // Whether the workspace records which results a ReLU passed.

@@ -93,6 +93,8 @@ class Fuser {
     std::shared_ptr<const Op> fused = request_.training ? nullptr : unit.op->FoldedWith(*next.op);
     const bool folds = fused != nullptr;
     if (!folds) fused = unit.op->FusedWith(*next.op);
+    const bool chains = fused == nullptr && !request_.training;
+    if (chains) fused = unit.op->ChainedWith(*next.op);
     if (fused == nullptr) return false;
     const bool adds = next.inputs.size() > 1;
     std::string why;
@@ -104,12 +106,15 @@ class Fuser {
       why = AdditionRefusal(unit, next, index);
     }
     if (why.empty()) why = refusal_(NodeAt(unit.node).op, fused).value_or("");
+    // (Two layers with parameters have two stages as a rule, so the reason is not reported.)
+    if (chains && !why.empty()) return false;
     if (!why.empty()) {
       unit.not_fused = fmt::format("{}: {}", next.name, why);
       return false;
     }
     if (adds) unit.sum = OtherSource(unit, next);
-    if (folds) unit.norm = index;
+    if (folds) (unit.chained ? unit.chained_norm : unit.norm) = index;
+    if (chains) unit.chained = index;
     unit.own_backward = request_.training && fused->Find({Pass::kBackwardData}, Arg::kWorkspace) &&
                         !unit.op->Find({Pass::kBackwardData}, Arg::kWorkspace);
     unit.op = std::move(fused);

@@ -1,6 +1,6 @@
 // Selects the layers that one kernel computes together: a convolution with the batch normalization,
-// addition and ReLU after it, or a batch normalization with its ReLU. Also removes layers that
-// change nothing.
+// addition and ReLU after it, and in inference with the depthwise convolution after these; or a
+// batch normalization with its ReLU. Also removes layers that change nothing.
 
 #ifndef TOPDNN_NETWORKS_FUSION_H_
 #define TOPDNN_NETWORKS_FUSION_H_
@@ -24,8 +24,10 @@ struct ForwardUnit {
   std::vector<ValueId> sources;  // the values of op's sources, in order
   std::optional<ValueId> sum;    // other source of a fused addition; dst holds it before
   ValueId result = -1;
-  std::optional<int> norm;    // the batch normalization folded into the parameters
-  std::vector<int> fused;     // the nodes after the first, in order, including `norm`
+  std::optional<int> norm;  // the batch normalization folded into the parameters
+  // The second layer with parameters (Op::ChainedWith), and the normalization folded into them.
+  std::optional<int> chained, chained_norm;
+  std::vector<int> fused;     // the nodes after the first, in order, including these
   bool own_backward = false;  // whether the fused operation has its own backward pass
   std::string not_fused;      // why the next layer is not fused: "layer: reason"
 };

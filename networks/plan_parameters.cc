@@ -37,7 +37,7 @@ TensorDesc ParameterPlanner::DescOf(int node, const Parameter& spec) const {
   const auto forward = draft_.forward_parameters.find({node, spec.arg});
   const bool is_prepared = std::any_of(
       draft_.fused.units.begin(), draft_.fused.units.end(), [&](const ForwardUnit& unit) {
-        return (unit.node == node || unit.norm == node) && IsPrepared(unit);
+        return (unit.node == node || unit.norm == node || unit.chained == node) && IsPrepared(unit);
       });
   if (forward != draft_.forward_parameters.end() && !is_prepared) return forward->second;
   return {spec.shape, draft_.ParameterType(), Layout::Plain(spec.shape.rank())};
@@ -48,7 +48,9 @@ void ParameterPlanner::Settle() {
     if (!draft_.NodeAt(index).op->Parameters().empty()) SettleNode(index);
   }
   for (const ForwardUnit& unit : draft_.fused.units) {
-    if (IsPrepared(unit)) PlanPrepared(unit);
+    if (!IsPrepared(unit)) continue;
+    PlanPrepared(unit, unit.node, unit.norm, Arg::kOnly);
+    if (unit.chained) PlanPrepared(unit, *unit.chained, unit.chained_norm, 1);
   }
 }
 
@@ -87,37 +89,40 @@ BufferId ParameterPlanner::ValueOf(int node, Arg arg) const {
 }
 
 bool ParameterPlanner::IsPrepared(const ForwardUnit& unit) const {
-  if (unit.norm) return true;
+  if (unit.norm || unit.chained) return true;
   const auto weights = draft_.forward_parameters.find({unit.node, Arg::kWeights});
   return !draft_.request.training && weights != draft_.forward_parameters.end() &&
          weights->second.layout.is_opaque();
 }
 
-void ParameterPlanner::PlanPrepared(const ForwardUnit& unit) {
-  const std::string& layer = draft_.NodeAt(unit.node).name;
-  const auto prepared = [&](Arg arg) {
-    const BufferId buffer = draft_.NewBuffer(fmt::format("{}.prepared_{}", layer, NameOf(arg)),
-                                             draft_.forward_parameters.at({unit.node, arg}),
-                                             BufferRole::kParameter, true);
-    prepared_buffers_[{unit.node, arg}] = buffer;
+void ParameterPlanner::PlanPrepared(const ForwardUnit& unit, int layer, std::optional<int> norm,
+                                    int index) {
+  const auto read = [&](Arg::Role role) { return std::pair(unit.node, Arg(role, index)); };
+  const auto prepared = [&](Arg::Role role) {
+    const BufferId buffer = draft_.NewBuffer(
+        fmt::format("{}.prepared_{}", draft_.NodeAt(layer).name, NameOf(Arg(role))),
+        draft_.forward_parameters.at(read(role)), BufferRole::kParameter, true);
+    prepared_buffers_[read(role)] = buffer;
     return buffer;
   };
   PreparedParameters parameters;
   parameters.backend = draft_.forward_backend.at(unit.node);
-  parameters.weights = ValueOf(unit.node, Arg::kWeights);
-  parameters.bias = ValueOf(unit.node, Arg::kBias);
+  parameters.weights = ValueOf(layer, Arg::kWeights);
+  parameters.bias = ValueOf(layer, Arg::kBias);
   parameters.prepared_weights = prepared(Arg::kWeights);
   parameters.prepared_bias = -1;
-  if (unit.norm) {
-    const auto& norm = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*unit.norm).op);
-    const TensorDesc channel = {{norm.channels()}, draft_.ParameterType(), Layout::Plain(1)};
-    parameters.norm = {ValueOf(*unit.norm, Arg::kScale), ValueOf(*unit.norm, Arg::kShift),
-                       draft_.NewStatistic(*unit.norm, Arg::kMean, channel),
-                       draft_.NewStatistic(*unit.norm, Arg::kVariance, channel), norm.epsilon()};
+  if (norm) {
+    const auto& op = dynamic_cast<const BatchNormOp&>(*draft_.NodeAt(*norm).op);
+    const TensorDesc channel = {{op.channels()}, draft_.ParameterType(), Layout::Plain(1)};
+    parameters.norm = {ValueOf(*norm, Arg::kScale), ValueOf(*norm, Arg::kShift),
+                       draft_.NewStatistic(*norm, Arg::kMean, channel),
+                       draft_.NewStatistic(*norm, Arg::kVariance, channel), op.epsilon()};
     parameters.prepared_bias = prepared(Arg::kBias);
-  } else if (parameters.bias >= 0 && draft_.forward_parameters.at({unit.node, Arg::kBias}).type !=
-                                         draft_.DescOf(parameters.bias).type) {
-    parameters.prepared_bias = prepared(Arg::kBias);  // integers of a quantized layer
+  } else if (parameters.bias >= 0 &&
+             (index != Arg::kOnly || draft_.forward_parameters.at(read(Arg::kBias)).type !=
+                                         draft_.DescOf(parameters.bias).type)) {
+    // (Bind finds only the first layer's own; a quantized layer has integers.)
+    parameters.prepared_bias = prepared(Arg::kBias);
   }
   prepared_.push_back(std::move(parameters));
 }

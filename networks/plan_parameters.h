@@ -4,6 +4,7 @@
 #define TOPDNN_NETWORKS_PLAN_PARAMETERS_H_
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -40,7 +41,9 @@ class ParameterPlanner {
   TensorDesc DescOf(int node, const Parameter& spec) const;
   // Whether inference reads the unit's weights in a prepared form.
   bool IsPrepared(const ForwardUnit& unit) const;
-  void PlanPrepared(const ForwardUnit& unit);
+  // Plans what the unit's kernel reads instead of the parameters of one of its layers. `index` is
+  // that of the kernel's operands: Arg::kOnly, or 1 for the chained layer.
+  void PlanPrepared(const ForwardUnit& unit, int layer, std::optional<int> norm, int index);
   BufferId ValueOf(int node, Arg arg) const;
 
   BufferId Block(int node, std::size_t bytes, std::string_view what, BufferRole role);

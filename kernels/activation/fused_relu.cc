@@ -9,14 +9,10 @@
 
 namespace topdnn {
 
-namespace {
-
 double RootMeanSquare(const std::vector<double>& values) {
   const double squares = std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
-
-}  // namespace
 
 void CheckFusedRelu(std::string_view kind, bool relu, float bound) {
   if (bound >= 0 && (bound == 0 || relu)) return;

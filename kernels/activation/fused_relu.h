@@ -19,6 +19,8 @@ void CheckFusedRelu(std::string_view kind, bool relu, float bound);
 // The end of a problem's word: "", "_relu" or "_relu_bound6".
 std::string SpellFusedRelu(bool relu, float bound);
 
+double RootMeanSquare(const std::vector<double>& values);
+
 // Op::MagnitudeOfDst of an operation whose dst is sums of products of src and weights. Forward with
 // a bounded ReLU: the root mean square of the sums, estimated for terms of random sign; they may be
 // far above the bound, and so above every entry of dst. Otherwise 0.

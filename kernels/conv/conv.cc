@@ -8,6 +8,7 @@
 #include "kernels/activation/fused_relu.h"
 #include "kernels/activation/relu.h"
 #include "kernels/batchnorm/batchnorm.h"
+#include "kernels/conv/conv_depthwise.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/extents.h"
 #include "kernels/problem.h"
@@ -185,6 +186,12 @@ std::shared_ptr<const Op> ConvOp::FoldedWith(const Op& next) const {
   ConvEpilogue folded = epilogue_;
   folded.bias = true;
   return std::make_shared<ConvOp>(extents_, folded);
+}
+
+std::shared_ptr<const Op> ConvOp::ChainedWith(const Op& next) const {
+  const auto* depthwise = dynamic_cast<const ConvOp*>(&next);
+  if (depthwise == nullptr || !ConvDepthwiseOp::Joins(*this, *depthwise)) return nullptr;
+  return std::make_shared<ConvDepthwiseOp>(*this, *depthwise);
 }
 
 namespace {

@@ -74,6 +74,8 @@ class ConvOp : public Op {
   // Nothing is fused after a ReLU.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   std::shared_ptr<const Op> FoldedWith(const Op& next) const override;
+  // A ConvDepthwiseOp.
+  std::shared_ptr<const Op> ChainedWith(const Op& next) const override;
   // With padding, the results at the border differ from those inside.
   bool PreservesChannelConstants() const override;
   bool AddsConstantLast() const override { return !epilogue_.relu; }
