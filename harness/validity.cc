@@ -44,20 +44,25 @@ bool ExecutesFewer(const Record& record) {
   return record.implementation.find("wino") != std::string::npos;
 }
 
-// The share of the ceiling, if it shows that the ceiling is too low.
-std::optional<double> ExcessiveShare(const Record& record) {
+bool StepExecutesFewer(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), ExecutesFewer);
+}
+
+// The share of the ceiling, if it shows that the ceiling is too low. `executes_fewer`: than the
+// definition.
+std::optional<double> ExcessiveShare(const Record& record, bool executes_fewer) {
   const std::optional<double> share = record.PeakFraction();
   if (!share || *share <= kMaxPeakFraction) return std::nullopt;
-  if (!record.flops_counted && ExecutesFewer(record)) return std::nullopt;
+  if (!record.flops_counted && executes_fewer) return std::nullopt;
   return share;
 }
 
-void JudgeCeiling(std::span<const Ceiling> ceilings, Record& record) {
+void JudgeCeiling(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
   if (!record.ceiling_flops_per_second) return;
   const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
   const Verdict unknown{Status::kInvalid, "there is no such ceiling"};
   const Verdict verdict = ceiling == nullptr ? unknown : ceiling->verdict;
-  if (const auto share = ExcessiveShare(record)) {
+  if (const auto share = ExcessiveShare(record, executes_fewer)) {
     Worsen(record, Status::kInvalid,
            fmt::format("it ran at {:.2f} x its ceiling {}, which was measured too low: repeat the "
                        "run on a quiet machine",
@@ -138,11 +143,9 @@ bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
   return false;
 }
 
-}  // namespace
-
-void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
+void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
   if (record.status == Status::kFailed) RemoveTimes(record);
-  JudgeCeiling(ceilings, record);
+  JudgeCeiling(ceilings, executes_fewer, record);
   JudgeRoofline(ceilings, record);
   if (record.topdown_bounds && record.status != Status::kOk) {
     record.topdown_bounds.reset();
@@ -150,9 +153,15 @@ void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
   }
 }
 
+}  // namespace
+
+void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
+  JudgeRecord(ceilings, ExecutesFewer(record), record);
+}
+
 std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report) {
-  const auto mark = [&ceilings](const Record& record) {
-    const std::optional<double> share = ExcessiveShare(record);
+  const auto mark = [&ceilings](const Record& record, bool executes_fewer) {
+    const std::optional<double> share = ExcessiveShare(record, executes_fewer);
     if (!share) return;
     for (Ceiling& ceiling : ceilings) {
       if (ceiling.name != record.ceiling_name || ceiling.verdict.status >= Status::kInvalid) {
@@ -162,8 +171,8 @@ std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& r
                                                        record.pass, *share)};
     }
   };
-  for (const Record& stage : report.stages) mark(stage);
-  mark(report.step);
+  for (const Record& stage : report.stages) mark(stage, ExecutesFewer(stage));
+  mark(report.step, StepExecutesFewer(report));
   return ceilings;
 }
 
@@ -176,7 +185,7 @@ void JudgeReport(const Evidence& given, Report& report) {
            "a step of 0 s is impossible: measure or record it again");
     RemoveTimes(report.step);
   }
-  JudgeRecord(evidence.ceilings, report.step);
+  JudgeRecord(evidence.ceilings, StepExecutesFewer(report), report.step);
   JudgeGroups(report);
   JudgeRegimes(evidence, report);
   const std::size_t removed = std::erase_if(

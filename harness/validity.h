@@ -8,7 +8,8 @@
 //   ceiling        INVALID or not measured: removed from the record, so the share is absent;
 //                  DEGRADED: the record is DEGRADED, too
 //   share of peak  above kMaxPeakFraction: the record is INVALID, and so is the ceiling, which no
-//                  record keeps; of Winograd without counted operations: only removed
+//                  record keeps; of Winograd, or of a step with a stage of it, without counted
+//                  operations: only removed
 //   groups         a share above kMaxPeakFraction, or of stages without a ceiling: removed
 //   roofs          of a ceiling that is not OK: removed; a region above the roof of memory: that
 //                  roof does not apply; above another roof, or INVALID or worse: no roofline

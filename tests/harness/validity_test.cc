@@ -230,6 +230,24 @@ Report ReportWithNotes() {
   return report;
 }
 
+// 1.33 x the ceiling as defined. One stage executes fewer operations, and nothing counted them.
+TEST(ValidityTest, AStepWithAnUncountedWinogradAboveTheCeilingHasNoShare) {
+  Report report;
+  report.step = RecordUnder(150e9);
+  report.stages = {RecordUnder(250e9), RecordUnder(150e9)};
+  report.stages[0].ceiling_flops_per_second.reset();
+  report.stages[1].implementation = "jit_wino_4x3:avx512_core";
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 150e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.step.status, Status::kOk) << report.step.reason;
+  EXPECT_FALSE(report.step.PeakFraction());
+  EXPECT_EQ(report.stages[0].status, Status::kOk);
+
+  report.step = RecordUnder(150e9);
+  report.stages[1] = RecordUnder(150e9);
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 150e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.step.status, Status::kInvalid);
+}
+
 std::vector<std::string> TextsOf(const Report& report) {
   std::vector<std::string> texts;
   for (const Note& note : report.notes) texts.push_back(note.text);
