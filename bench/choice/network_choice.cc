@@ -34,27 +34,33 @@ constexpr double kHopelessStep = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
-// The variants to request for a convolution in every pass; empty: the backend's own choice.
+// The variants to request for a layer in every pass, in order of preference; empty: the backend's
+// own choice.
 using VariantNames = std::vector<std::string>;
 using VariantsByProblem = std::map<std::string, VariantNames>;
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
 const std::vector<std::vector<VariantNames>> kFamilies = {
-    {{}, {"onednn-winograd"}},
-    {{"onednn-blocked"}, {"onednn-winograd", "onednn-blocked"}},
-    {{"onednn-nhwc"}}};
+    {{}, {"onednn-winograd", "onednn-loops"}},
+    {{"onednn-blocked"}, {"onednn-winograd", "onednn-loops", "onednn-blocked"}},
+    {{"onednn-nhwc"}, {"onednn-loops", "onednn-nhwc"}}};
 
 struct Layer {
   std::string name;
+  std::string kind;
   std::string problem;  // without fused operations: equal layers use the same variant
 };
 
-std::vector<Layer> Convolutions(const Plan& plan) {
+// The convolutions and poolings.
+std::vector<Layer> LayersWithVariants(const Plan& plan) {
   std::vector<Layer> layers;
   for (const Stage& stage : plan.stages()) {
-    const auto* conv = dynamic_cast<const ConvOp*>(stage.op.get());
-    if (conv == nullptr || stage.pass != StagePass::kForward) continue;
-    layers.push_back({stage.name, ConvOp(conv->extents()).Problem()});
+    if (stage.pass != StagePass::kForward) continue;
+    if (const auto* conv = dynamic_cast<const ConvOp*>(stage.op.get())) {
+      layers.push_back({stage.name, "convolution", ConvOp(conv->extents()).Problem()});
+    } else if (stage.op->kind() == "pool") {
+      layers.push_back({stage.name, "pooling", stage.op->Problem()});
+    }
   }
   return layers;
 }
@@ -100,19 +106,29 @@ SelectionKey KeyOf(const Plan& plan, const std::vector<Layer>& layers) {
       fmt::format("network/{}-{}/t{}", Checksum(content), content.size(), plan.threads()));
 }
 
-// "auto: onednn-winograd for 13 of 53 convolutions, the step 1.21 x as fast as with the backend's
-// own choice"
-std::string Describe(const Plan& plan, std::size_t convolutions, double gain) {
-  std::map<std::string, int> counts;
+// "auto: onednn-winograd for 13 of 53 convolutions, onednn-loops for 1 of 2 poolings, the step 1.21
+// x as fast as with the backend's own choice"
+std::string Describe(const Plan& plan, const std::vector<Layer>& layers, double gain) {
+  std::map<std::string, std::string> kinds;  // by layer
+  std::map<std::string, int> totals;         // by kind
+  for (const Layer& layer : layers) {
+    kinds[layer.name] = layer.kind;
+    ++totals[layer.kind];
+  }
+  std::map<std::pair<std::string, std::string>, int> counts;  // by kind and variant
   for (const Stage& stage : plan.stages()) {
-    if (stage.pass == StagePass::kForward && !stage.variant.empty()) ++counts[stage.variant];
+    const auto kind = kinds.find(stage.name);
+    if (stage.pass != StagePass::kForward || stage.variant.empty() || kind == kinds.end()) continue;
+    ++counts[{kind->second, stage.variant}];
   }
   std::string text = "auto: ";
-  for (const auto& [variant, count] : counts) {
-    text += fmt::format("{} for {} of {} convolutions, ", variant, count, convolutions);
+  for (const auto& [chosen, count] : counts) {
+    const auto& [kind, variant] = chosen;
+    text += fmt::format("{} for {} of {} {}s, ", variant, count, totals.at(kind), kind);
   }
-  if (counts.empty())
-    return text + "the backend's own choice for every convolution, as no other is faster";
+  if (counts.empty()) {
+    return text + "the backend's own choice for every layer, as no other is faster";
+  }
   return text + fmt::format("the step {:.2f} x as fast as with the backend's own choice", gain);
 }
 
@@ -134,7 +150,7 @@ std::optional<std::string> Remembered(const std::optional<RememberedSelection>& 
   chosen.variants = ByLayer(layers, found->layers);
   const Workload planned = PlanWorkload(chosen, training);
   options.variants = std::move(chosen.variants);
-  return Describe(*planned.plan, layers.size(), found->gain) + ", remembered";
+  return Describe(*planned.plan, layers, found->gain) + ", remembered";
 }
 
 // One of the plans that are compared.
@@ -231,7 +247,7 @@ class NetworkRace {
         Median(contenders_.front()->times().step) / Median(fastest_plan.times().step);
     return {.variants = fastest_plan.variants(),
             .gain = gain,
-            .text = Describe(fastest_plan.plan(), layers_.size(), gain)};
+            .text = Describe(fastest_plan.plan(), layers_, gain)};
   }
 
  private:
@@ -333,7 +349,7 @@ std::size_t FastestStep(std::span<const VariantTimes> candidates) {
 
 SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training) {
   const Workload planned = PlanWorkload(WithOwnChoice(options), training);
-  return KeyOf(*planned.plan, Convolutions(*planned.plan));
+  return KeyOf(*planned.plan, LayersWithVariants(*planned.plan));
 }
 
 std::string ChooseInNetwork(WorkloadOptions& options, bool training) {
@@ -344,7 +360,7 @@ std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options,
   if (options.backend != kAutoBackend) return "";
   const WorkloadOptions own = WithOwnChoice(options);
   Workload planned = PlanWorkload(own, training);
-  const std::vector<Layer> layers = Convolutions(*planned.plan);
+  const std::vector<Layer> layers = LayersWithVariants(*planned.plan);
   const SelectionKey key = KeyOf(*planned.plan, layers);
   if (const auto text = Remembered(cache.Find(key), layers, options, training)) return *text;
 

@@ -1,6 +1,6 @@
-// `auto` for a whole network: finds, by timing steps, the variant of each convolution with which
-// the step is fastest. The fastest kernel by itself may be slower in a network, because of the
-// reorders that its layouts need and of the data that it leaves in the caches.
+// `auto` for a whole network: finds, by timing steps, the variant of each convolution and pooling
+// with which the step is fastest. The fastest kernel by itself may be slower in a network, because
+// of the reorders that its layouts need and of the data that it leaves in the caches.
 
 #ifndef TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
 #define TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
@@ -26,10 +26,10 @@ std::string ChooseInNetwork(WorkloadOptions& options, bool training);
 std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options, bool training);
 
 // What the choice depends on: the plan with the backend's own choice (its kernels, layouts and the
-// problems of its convolutions), the threads and the machine. Plans the network.
+// problems of its convolutions and poolings), the threads and the machine. Plans the network.
 SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training);
 
-// The times of one variant for all convolutions, in seconds.
+// The times of one variant for all layers, in seconds.
 struct VariantTimes {
   std::vector<double> step;  // by round
   // By problem and round: the sum over all stages of its layers, including their reorders.

@@ -5,8 +5,10 @@
 #include <algorithm>
 
 #include "kernels/pool/loops.h"
+#include "kernels/pool/max_loops.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
+#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -102,8 +104,11 @@ bool Overhangs(const PoolExtents& e) {
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
 }
 
+constexpr const char* kLoopsAlgorithm = "loops";
+
 KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
+  if (request.algorithm == kLoopsAlgorithm) return MakeMaxLoops(request);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
     return MakePoolLoops(request);  // ceil mode excludes what is beyond the padding
   }
@@ -114,6 +119,9 @@ KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
 }
 
 const KernelRegistration kOneDnn("pool", "onednn", MakeOneDnnPool);
+// Ours in oneDNN's layouts, for the forward pass of a maximum.
+const VariantRegistration kOneDnnLoops(
+    {.name = "onednn-loops", .backend = "onednn", .algorithm = kLoopsAlgorithm, .kinds = {"pool"}});
 
 }  // namespace
 

@@ -90,9 +90,8 @@ TEST_F(RememberedChoiceTest, IsUsedWithoutARace) {
 // The map is present although it is empty: without one, each convolution would be chosen by itself.
 TEST_F(RememberedChoiceTest, TheBackendsOwnChoiceIsAChoice) {
   cache_.Add(KeyOfNetwork(options_, false), {.variant = "", .against = "onednn"});
-  EXPECT_EQ(
-      ChooseInNetworkWith(cache_, options_, false),
-      "auto: the backend's own choice for every convolution, as no other is faster, remembered");
+  EXPECT_EQ(ChooseInNetworkWith(cache_, options_, false),
+            "auto: the backend's own choice for every layer, as no other is faster, remembered");
   ASSERT_TRUE(options_.variants);
   EXPECT_TRUE(options_.variants->empty());
 }

@@ -17,7 +17,7 @@
 namespace topdnn {
 namespace {
 
-constexpr const char* kTags[] = {"abcd", "acdb", "aBcd16b", "ABcd8b16a2b"};
+constexpr const char* kCopiedTags[] = {"abcd", "acdb", "aBcd16b", "ABcd8b16a2b"};
 constexpr DataType kTypes[] = {DataType::kF32, DataType::kBF16, DataType::kF64, DataType::kS32};
 
 std::vector<double> Numbers(std::size_t count, std::mt19937_64& random) {
@@ -32,8 +32,8 @@ TEST(TensorCopyTest, MovesRoundsAndZeroesThePadding) {
   const auto upto = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % n) + 1; };
   for (int i = 0; i < 64; ++i) {
     const Shape shape{upto(20), upto(40), upto(6), upto(6)};
-    const Tensor from({shape, kTypes[i % 4], *Layout::Parse(kTags[i / 4 % 4])});
-    const Tensor to({shape, kTypes[random() % 4], *Layout::Parse(kTags[i / 16])});
+    const Tensor from({shape, kTypes[i % 4], *Layout::Parse(kCopiedTags[i / 4 % 4])});
+    const Tensor to({shape, kTypes[random() % 4], *Layout::Parse(kCopiedTags[i / 16])});
     FromDouble(Numbers(static_cast<std::size_t>(shape.elements()), random), from.desc(),
                from.data());
     std::memset(to.data(), 0xff, to.desc().bytes());
@@ -70,7 +70,7 @@ TEST(DifferenceOfTest, IsTheDefinitionInEveryLayout) {
   std::mt19937_64 random(5);
   const Shape shape{5, 17, 3, 2};
   const auto count = static_cast<std::size_t>(shape.elements());
-  for (const char* tag : kTags) {
+  for (const char* tag : kCopiedTags) {
     for (const DataType type : {DataType::kF32, DataType::kBF16}) {
       const Tensor a({shape, type, *Layout::Parse(tag)});
       const Tensor b(shape);
