@@ -62,7 +62,7 @@ std::int64_t ConvExtents::ow() const {
 ConvOp::ConvOp(const ConvExtents& extents, ConvEpilogue epilogue)
     : extents_(extents), epilogue_(epilogue) {
   Check(extents_);
-  CheckFusedRelu(kind(), epilogue_.relu, epilogue_.bound);
+  CheckFusedRelu(ConvOp::kind(), epilogue_.relu, epilogue_.bound);
 }
 
 std::string ConvOp::Problem() const {
