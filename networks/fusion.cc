@@ -106,10 +106,9 @@ class Fuser {
       why = AdditionRefusal(unit, next, index);
     }
     if (why.empty()) why = refusal_(NodeAt(unit.node).op, fused).value_or("");
-    // (Two layers with parameters have two stages as a rule, so the reason is not reported.)
-    if (chains && !why.empty()) return false;
     if (!why.empty()) {
-      unit.not_fused = fmt::format("{}: {}", next.name, why);
+      // (Two layers with parameters have two stages as a rule, so that reason is not reported.)
+      if (!chains) unit.not_fused = fmt::format("{}: {}", next.name, why);
       return false;
     }
     if (adds) unit.sum = OtherSource(unit, next);

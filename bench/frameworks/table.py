@@ -37,12 +37,17 @@ def row_of(case, unit, times, figures):
     return row
 
 
+def reasons_of(failed):
+    """Why there is no ratio, of {SIDE: why it failed}."""
+    reasons = [f"{side}: {reason}" for side, reason in failed.items()]
+    return "; ".join(reasons) or "no peer has this pass and type"
+
+
 def line_of(row):
     """The row as one line of the table."""
     start = f"{row['case']:33} "
     if "ratio" not in row:
-        reasons = [f"{side}: {reason}" for side, reason in row["failed"].items()]
-        return start + "n/a: " + ("; ".join(reasons) or "no peer has this pass and type")
+        return f"{start}n/a: {reasons_of(row['failed'])}"
     ours, peer, ratio = row["sides"][OURS], row["sides"][row["peer"]], row["ratio"]
     times = f"{ours['median']:9.2f} {peer['median']:9.2f} {row['unit']:3} {ratio['median']:6.3f} "
     spread = f"{ratio['min']:6.3f} to {ratio['max']:<6.3f} "

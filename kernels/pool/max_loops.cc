@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -101,9 +101,12 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
   if (op.extents().r * op.extents().s > 255) {
     return Refusal{"the channel loops have windows of at most 255 elements"};
   }
-  const bool settled = std::any_of(request.layouts.begin(), request.layouts.end(),
-                                   [](const auto& one) { return !one.second.is_any(); });
-  const Layout layout = settled ? FirstSettledLayout(request, 4) : Layout::ChannelsLast(4);
+  const std::optional<Layout> common = CommonLayout(request);
+  const Layout winners = request.LayoutOf(Arg::kWorkspace);
+  if (!common || !(winners.is_any() || winners == *common)) {
+    return Refusal{"the channel loops need one layout for all tensors"};
+  }
+  const Layout layout = common->is_any() ? Layout::ChannelsLast(4) : *common;
   const std::int64_t channels = AdjacentChannels(layout, op.src_shape());
   const RowFunction function = FunctionFor(channels);
   if (channels < function.lanes) {
@@ -111,11 +114,6 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
         fmt::format("the channel loops need four channels next to each other, and {} "
                     "of {} channels has fewer",
                     layout.tag(), op.extents().c)};
-  }
-  for (const auto& [arg, other] : request.layouts) {
-    if (!other.is_any() && !(other == layout)) {
-      return Refusal{"the channel loops need one layout for all tensors"};
-    }
   }
   return std::make_unique<MaxLoops>(request, op, layout, channels, function);
 }
