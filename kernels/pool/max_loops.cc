@@ -19,42 +19,51 @@ namespace topdnn {
 
 namespace {
 
-struct RowFunction {
+struct RowFunctions {
   std::string_view isa;  // empty: of every CPU
   std::int64_t lanes;
-  void (*run)(const MaxRows& rows, std::int64_t piece, std::int64_t y);
+  MaxRowFunction forward;
+  MaxRowFunction (*backward)(const MaxRows& rows);
 };
 
 // The widest that this CPU has and the channels fill.
-RowFunction FunctionFor([[maybe_unused]] std::int64_t channels) {
+RowFunctions FunctionsFor([[maybe_unused]] std::int64_t channels) {
 #if defined(__x86_64__)
   const std::string_view widest = WidestVectorIsa();
-  if (widest == "avx512" && channels >= 16) return {"avx512", 16, MaxRowAvx512};
-  if (!widest.empty() && channels >= 8) return {"avx2", 8, MaxRowAvx2};
+  if (widest == "avx512" && channels >= 16) {
+    return {"avx512", 16, MaxRowAvx512, MaxGradientRowAvx512};
+  }
+  if (!widest.empty() && channels >= 8) return {"avx2", 8, MaxRowAvx2, MaxGradientRowAvx2};
 #endif
-  return {"", 4, MaxRowOf<4>};
+  return {"", 4, MaxRowOf<4>, MaxGradientRowOf<4>};
+}
+
+MaxRows RowsOf(const PoolExtents& e, std::int64_t channels) {
+  return {.h = e.h,
+          .w = e.w,
+          .channels = channels,
+          .oh = e.oh(),
+          .ow = e.ow(),
+          .r = e.r,
+          .s = e.s,
+          .stride_h = e.stride_h,
+          .stride_w = e.stride_w,
+          .pad_top = e.pad_top,
+          .pad_left = e.pad_left};
 }
 
 class MaxLoops : public BoundKernel {
  public:
-  MaxLoops(const KernelRequest& request, const PoolOp& op, const Layout& layout,
-           std::int64_t channels, const RowFunction& function)
-      : BoundKernel(request, "channel loops", std::string(function.isa)),
-        run_(function.run),
-        pieces_(layout.PaddedElements(op.src_shape()) /
-                (op.extents().h * op.extents().w * channels)) {
-    const PoolExtents& e = op.extents();
-    rows_ = {.h = e.h,
-             .w = e.w,
-             .channels = channels,
-             .oh = e.oh(),
-             .ow = e.ow(),
-             .r = e.r,
-             .s = e.s,
-             .stride_h = e.stride_h,
-             .stride_w = e.stride_w,
-             .pad_top = e.pad_top,
-             .pad_left = e.pad_left};
+  // Calls run(rows, piece, y) for each piece and each y from `first` to before `end`.
+  MaxLoops(const KernelRequest& request, const Layout& layout, std::string_view isa,
+           MaxRowFunction run, const MaxRows& rows, std::int64_t first, std::int64_t end)
+      : BoundKernel(request, "channel loops", std::string(isa)),
+        run_(run),
+        pieces_(layout.PaddedElements(dynamic_cast<const PoolOp&>(*request.op).src_shape()) /
+                (rows.h * rows.w * rows.channels)),
+        first_(first),
+        end_(end),
+        rows_(rows) {
     for (KernelOperand& operand : operands_) {
       operand.desc.layout = layout;
       if (operand.arg == Arg::kWorkspace) operand.desc.type = DataType::kU8;
@@ -66,17 +75,22 @@ class MaxLoops : public BoundKernel {
     rows_.src = Data(Arg::kSrc);
     rows_.dst = Data(Arg::kDst);
     rows_.winners = Data<std::uint8_t>(Arg::kWorkspace);
+    rows_.diff_dst = Data(Arg::kDiffDst);
+    rows_.diff_src = Data(Arg::kDiffSrc);
   }
 
   void Run() noexcept override {
-    const std::int64_t all = pieces_ * rows_.oh;
+    const std::int64_t in_piece = end_ - first_;
+    const std::int64_t all = pieces_ * in_piece;
 #pragma omp parallel for if (all * rows_.ow * rows_.channels >= kMinParallelElements)
-    for (std::int64_t row = 0; row < all; ++row) run_(rows_, row / rows_.oh, row % rows_.oh);
+    for (std::int64_t row = 0; row < all; ++row) {
+      run_(rows_, row / in_piece, first_ + row % in_piece);
+    }
   }
 
  private:
-  void (*run_)(const MaxRows& rows, std::int64_t piece, std::int64_t y);
-  const std::int64_t pieces_;
+  const MaxRowFunction run_;
+  const std::int64_t pieces_, first_, end_;
   MaxRows rows_;
 };
 
@@ -91,9 +105,8 @@ std::int64_t AdjacentChannels(const Layout& layout, const Shape& shape) {
 
 KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
-  if (request.execution.pass != Pass::kForward || op.algorithm() != PoolAlgorithm::kMax ||
-      request.execution.type != DataType::kF32) {
-    return Refusal{"the channel loops compute the forward pass of a maximum in f32"};
+  if (op.algorithm() != PoolAlgorithm::kMax || request.execution.type != DataType::kF32) {
+    return Refusal{"the channel loops compute a maximum in f32"};
   }
   if (std::string why = RecomputingRefusal(request, "the channel loops"); !why.empty()) {
     return Refusal{std::move(why)};
@@ -101,21 +114,35 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
   if (op.extents().r * op.extents().s > 255) {
     return Refusal{"the channel loops have windows of at most 255 elements"};
   }
-  const std::optional<Layout> common = CommonLayout(request);
+  std::optional<Layout> common = CommonLayout(request);
   const Layout winners = request.LayoutOf(Arg::kWorkspace);
+  if (common && common->is_any()) common = winners;
   if (!common || !(winners.is_any() || winners == *common)) {
     return Refusal{"the channel loops need one layout for all tensors"};
   }
   const Layout layout = common->is_any() ? Layout::ChannelsLast(4) : *common;
   const std::int64_t channels = AdjacentChannels(layout, op.src_shape());
-  const RowFunction function = FunctionFor(channels);
-  if (channels < function.lanes) {
+  const RowFunctions functions = FunctionsFor(channels);
+  if (channels < functions.lanes) {
     return Refusal{
         fmt::format("the channel loops need four channels next to each other, and {} "
                     "of {} channels has fewer",
                     layout.tag(), op.extents().c)};
   }
-  return std::make_unique<MaxLoops>(request, op, layout, channels, function);
+  const PoolExtents& e = op.extents();
+  const MaxRows rows = RowsOf(e, channels);
+  if (request.execution.pass == Pass::kForward) {
+    return std::make_unique<MaxLoops>(request, layout, functions.isa, functions.forward, rows, 0,
+                                      rows.oh);
+  }
+  const MaxRowFunction backward = functions.backward(rows);
+  if (backward == nullptr) {
+    return Refusal{
+        "the channel loops have gradients for windows of 2x2 with strides of 2, and for "
+        "windows of 3x3 with strides of 1 or 2"};
+  }
+  return std::make_unique<MaxLoops>(request, layout, functions.isa, backward, rows,
+                                    e.pad_top / e.stride_h, (e.h - 1 + e.pad_top) / e.stride_h + 1);
 }
 
 }  // namespace topdnn

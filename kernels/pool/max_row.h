@@ -1,7 +1,12 @@
-// One row of a max pooling by vectors of channels, compiled for several ISAs: see max_loops.cc.
+// Rows of a max pooling, forward and backward, by vectors of channels, compiled for several ISAs:
+// see max_loops.cc.
 
 #ifndef TOPDNN_KERNELS_POOL_MAX_ROW_H_
 #define TOPDNN_KERNELS_POOL_MAX_ROW_H_
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 #include <cstdint>
 #include <cstring>
@@ -9,14 +14,19 @@
 namespace topdnn {
 
 // Channels that are next to each other in memory: all of them, or a block. A piece of an image is
-// (H, W, channels) in src and (OH, OW, channels) in dst and winners.
+// (H, W, channels) in src and diff_src, and (OH, OW, channels) in dst, diff_dst and winners.
 struct MaxRows {
   std::int64_t h = 0, w = 0, channels = 0, oh = 0, ow = 0;
   std::int64_t r = 0, s = 0, stride_h = 0, stride_w = 0, pad_top = 0, pad_left = 0;
   const float* src = nullptr;
   float* dst = nullptr;
-  std::uint8_t* winners = nullptr;  // nullptr: not wanted
+  std::uint8_t* winners = nullptr;  // written by forward (nullptr: not wanted), read by backward
+  const float* diff_dst = nullptr;
+  float* diff_src = nullptr;
 };
+
+// Computes row `y` of a piece.
+using MaxRowFunction = void (*)(const MaxRows& rows, std::int64_t piece, std::int64_t y);
 
 // GCC 12 ignores a vector's size that depends on a template's parameter.
 template <int kLanes>
@@ -40,9 +50,38 @@ struct Vectors<16> {
   using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
 };
 
+// The winners of kLanes channels as integers. GCC 12 converts a vector of bytes one by one.
+template <int kLanes>
+inline typename Vectors<kLanes>::Ints LoadWinners(const std::uint8_t* from) {
+  using Ints = typename Vectors<kLanes>::Ints;
+#if defined(__AVX512F__)
+  if constexpr (kLanes == 16) {  // (maskz: GCC 12 warns about the form without a mask)
+    __m128i bytes;
+    std::memcpy(&bytes, from, sizeof(bytes));
+    return __builtin_bit_cast(Ints, _mm512_maskz_cvtepu8_epi32(0xFFFF, bytes));
+  }
+#endif
+#if defined(__AVX2__)
+  if constexpr (kLanes == 8) {
+    std::int64_t bytes;
+    std::memcpy(&bytes, from, sizeof(bytes));
+    return __builtin_bit_cast(Ints, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes)));
+  }
+#endif
+  typename Vectors<kLanes>::Bytes bytes;
+  std::memcpy(&bytes, from, sizeof(bytes));
+  return __builtin_convertvector(bytes, Ints);
+}
+
+// The first channel of a vector. The last vector overlaps the one before it if the channels are no
+// multiple of a vector.
+template <int kLanes>
+inline std::int64_t VectorAt(std::int64_t next, std::int64_t channels) {
+  return next + kLanes <= channels ? next : channels - kLanes;
+}
+
 // Row `y` of the results of a piece. Each number of lanes is instantiated in one file, for its ISA,
-// and nothing here uses a function of another header (cmake/Isa.cmake). The last vector overlaps
-// the one before it if the channels are no multiple of a vector.
+// and nothing here uses a function of another header (cmake/Isa.cmake).
 template <int kLanes, bool kWinners>
 void MaxRow(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
   using Floats = typename Vectors<kLanes>::Floats;
@@ -58,7 +97,7 @@ void MaxRow(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
     const std::int64_t s_first = left < 0 ? -left : 0;
     const std::int64_t s_end = rows.w - left < rows.s ? rows.w - left : rows.s;
     for (std::int64_t next = 0; next < rows.channels; next += kLanes) {
-      const std::int64_t c = next + kLanes <= rows.channels ? next : rows.channels - kLanes;
+      const std::int64_t c = VectorAt<kLanes>(next, rows.channels);
       const auto value_at = [&](std::int64_t r, std::int64_t s) {
         return image + ((top + r) * rows.w + left + s) * rows.channels + c;
       };
@@ -96,9 +135,93 @@ void MaxRowOf(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
   }
 }
 
+// The gradients of a block of kStride x kStride elements of src, whose first windows have the same
+// origin, at channel c: the sum over the windows that an element won, in the order of the windows.
+// Block (i, j) starts at row i * kStride and column j * kStride of the padded image. kEdge: the
+// block or one of its windows may be outside the image.
+template <int kLanes, int kWindow, int kStride, bool kEdge>
+inline void MaxGradientBlock(const MaxRows& rows, std::int64_t piece, std::int64_t i,
+                             std::int64_t j, std::int64_t c) {
+  using Floats = typename Vectors<kLanes>::Floats;
+  using Ints = typename Vectors<kLanes>::Ints;
+  // The windows per axis that reach into a block. The last one starts with the block.
+  constexpr int kReach = (kWindow + kStride - 1) / kStride;
+  Floats sums[kStride][kStride] = {};
+#pragma GCC unroll 4
+  for (int a = kReach - 1; a >= 0; --a) {
+    const std::int64_t y = i - a;
+    if (kEdge && (y < 0 || y >= rows.oh)) continue;
+#pragma GCC unroll 4
+    for (int b = kReach - 1; b >= 0; --b) {
+      const std::int64_t x = j - b;
+      if (kEdge && (x < 0 || x >= rows.ow)) continue;
+      const std::int64_t at = ((piece * rows.oh + y) * rows.ow + x) * rows.channels + c;
+      Floats gradient;
+      std::memcpy(&gradient, rows.diff_dst + at, sizeof(gradient));
+      const Ints winner = LoadWinners<kLanes>(rows.winners + at);
+#pragma GCC unroll 4
+      for (int p = 0; p < kStride; ++p) {
+#pragma GCC unroll 4
+        for (int q = 0; q < kStride; ++q) {
+          const int r = a * kStride + p;
+          const int s = b * kStride + q;
+          if (r >= kWindow || s >= kWindow) continue;
+          sums[p][q] += winner == r * kWindow + s ? gradient : Floats{};
+        }
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int p = 0; p < kStride; ++p) {
+    const std::int64_t row = i * kStride + p - rows.pad_top;
+    if (kEdge && (row < 0 || row >= rows.h)) continue;
+#pragma GCC unroll 4
+    for (int q = 0; q < kStride; ++q) {
+      const std::int64_t column = j * kStride + q - rows.pad_left;
+      if (kEdge && (column < 0 || column >= rows.w)) continue;
+      std::memcpy(rows.diff_src + ((piece * rows.h + row) * rows.w + column) * rows.channels + c,
+                  &sums[p][q], sizeof(sums[p][q]));
+    }
+  }
+}
+
+// Row `i` of the blocks of a piece.
+template <int kLanes, int kWindow, int kStride>
+void MaxGradientRow(const MaxRows& rows, std::int64_t piece, std::int64_t i) {
+  constexpr std::int64_t kReach = (kWindow + kStride - 1) / kStride;
+  const std::int64_t top = i * kStride - rows.pad_top;
+  const bool inside = top >= 0 && top + kStride <= rows.h && i >= kReach - 1 && i < rows.oh;
+  const std::int64_t blocks = (rows.w - 1 + rows.pad_left) / kStride + 1;
+  for (std::int64_t j = rows.pad_left / kStride; j < blocks; ++j) {
+    const std::int64_t left = j * kStride - rows.pad_left;
+    const bool interior =
+        inside && left >= 0 && left + kStride <= rows.w && j >= kReach - 1 && j < rows.ow;
+    for (std::int64_t next = 0; next < rows.channels; next += kLanes) {
+      const std::int64_t c = VectorAt<kLanes>(next, rows.channels);
+      if (interior) {
+        MaxGradientBlock<kLanes, kWindow, kStride, false>(rows, piece, i, j, c);
+      } else {
+        MaxGradientBlock<kLanes, kWindow, kStride, true>(rows, piece, i, j, c);
+      }
+    }
+  }
+}
+
+// The function for the windows and strides of `rows`; nullptr: there is none.
+template <int kLanes>
+MaxRowFunction MaxGradientRowOf(const MaxRows& rows) {
+  if (rows.r != rows.s || rows.stride_h != rows.stride_w) return nullptr;
+  if (rows.r == 2 && rows.stride_h == 2) return MaxGradientRow<kLanes, 2, 2>;
+  if (rows.r == 3 && rows.stride_h == 2) return MaxGradientRow<kLanes, 3, 2>;
+  if (rows.r == 3 && rows.stride_h == 1) return MaxGradientRow<kLanes, 3, 1>;
+  return nullptr;
+}
+
 // Need the ISA of their file.
 void MaxRowAvx2(const MaxRows& rows, std::int64_t piece, std::int64_t y);
 void MaxRowAvx512(const MaxRows& rows, std::int64_t piece, std::int64_t y);
+MaxRowFunction MaxGradientRowAvx2(const MaxRows& rows);
+MaxRowFunction MaxGradientRowAvx512(const MaxRows& rows);
 
 }  // namespace topdnn
 

@@ -119,7 +119,7 @@ KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
 }
 
 const KernelRegistration kOneDnn("pool", "onednn", MakeOneDnnPool);
-// Ours in oneDNN's layouts, for the forward pass of a maximum.
+// Ours in oneDNN's layouts, for a maximum.
 const VariantRegistration kOneDnnLoops(
     {.name = "onednn-loops", .backend = "onednn", .algorithm = kLoopsAlgorithm, .kinds = {"pool"}});
 

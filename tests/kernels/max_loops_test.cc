@@ -1,5 +1,5 @@
-// The variant onednn-loops of max pooling: its results and winners are those of oneDNN's own
-// kernel, bit for bit, so oneDNN's gradient can read them.
+// The variant onednn-loops of max pooling: its results, winners and gradients are those of oneDNN's
+// own kernels, bit for bit.
 
 #include "kernels/pool/max_loops.h"
 
@@ -27,7 +27,8 @@ KernelRequest Loops(const std::string& problem, const Execution& execution, int 
                     const std::string& layout) {
   KernelRequest request = RequestFor(ParseProblem("pool/" + problem), execution, threads);
   request.algorithm = "loops";
-  request.layouts[Arg::kSrc] = *Layout::Parse(layout);
+  const bool forward = execution.pass == Pass::kForward;
+  request.layouts[forward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(layout);
   return request;
 }
 
@@ -67,6 +68,39 @@ TEST(MaxLoopsTest, AgreeWithTheReferenceAndGiveTheGradientItsWinners) {
   }
 }
 
+// For each window and stride that has a gradient: padding on each side and on none, a last row and
+// column in no window, a window beyond the image, channels that fill no vector, several threads.
+const char* const kGradientProblems[] = {
+    "maxn2c20h8w6r2s2u2v2",         "maxn1c37h9w7r2s2u2v2",           "maxn2c16h7w8r2s2u2v2p1q1",
+    "maxn1c8h5w5r2s2u2v2_ceil",     "maxn2c20h8w6r3s3u2v2p1q1",       "maxn1c37h12w11r3s3u2v2",
+    "maxn1c16h7w6r3s3u2v2p0q1P1Q0", "maxn1c8h6w6r3s3u2v2_ceil",       "maxn2c20h7w6r3s3u1v1p1q1",
+    "maxn1c37h5w9r3s3u1v1",         "maxn1c64h33w31r3s3u2v2p0q0P1Q1", "maxn1c64h30w31r2s2u2v2",
+    "maxn1c64h28w28r3s3u1v1p1q1"};
+
+TEST(MaxLoopsTest, TheirGradientsAreThoseOfOneDnn) {
+  for (const std::string problem : kGradientProblems) {
+    for (const std::string layout : {"acdb", "aBcd8b", "aBcd16b"}) {
+      for (const int threads : {1, 2}) {
+        const KernelRequest request = Loops(problem, {Pass::kBackwardData}, threads, layout);
+        EXPECT_EQ(CheckAgainstReference("onednn", request, 1), Verdict::kAgrees)
+            << problem << layout;
+        KernelRequest own = request;
+        own.algorithm.clear();
+        KernelRun ours("onednn", request), theirs("onednn", own);
+        ASSERT_NE(ours.kernel(), nullptr) << ours.refusal();
+        ASSERT_NE(theirs.kernel(), nullptr) << theirs.refusal();
+        EXPECT_TRUE(ours.DescOf(Arg::kWorkspace) == theirs.DescOf(Arg::kWorkspace));
+        const Values inputs = RandomInputs(*request.op, request.execution, 2);
+        for (KernelRun* run : {&ours, &theirs}) {
+          run->SetInputs(inputs);
+          run->Run();
+        }
+        EXPECT_EQ(ours.Get(Arg::kDiffSrc), theirs.Get(Arg::kDiffSrc)) << problem << layout;
+      }
+    }
+  }
+}
+
 TEST(MaxLoopsTest, TheFirstNanWins) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   KernelRun run("onednn", Loops("maxn1c4h1w3r1s3u1v1", {Pass::kForward, true}, 1, "acdb"));
@@ -86,8 +120,11 @@ TEST(MaxLoopsTest, WhatTheyDoNotComputeIsRefused) {
     return KernelRun("onednn", request).refusal();
   };
   EXPECT_THAT(refusal(Loops("averagen1c16h4w4r2s2", forward, 1, "acdb")), HasSubstr("a maximum"));
-  EXPECT_THAT(refusal(Loops("maxn1c16h4w4r2s2", {Pass::kBackwardData}, 1, "acdb")),
-              HasSubstr("the forward pass"));
+  for (const std::string problem : {"maxn1c16h9w9r3s3u3v3", "maxn1c16h9w9r3s2u2v2",
+                                    "maxn1c16h9w9r2s2u2v1", "maxn1c16h9w9r2s2u1v1"}) {
+    EXPECT_THAT(refusal(Loops(problem, {Pass::kBackwardData}, 1, "acdb")),
+                HasSubstr("have gradients for windows of 2x2"));
+  }
   EXPECT_THAT(
       refusal(Loops("maxn1c16h4w4r2s2", {Pass::kForward, true, DataType::kBF16}, 1, "acdb")),
       HasSubstr("in f32"));
