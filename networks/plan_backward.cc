@@ -4,7 +4,9 @@
 #include <memory>
 #include <utility>
 
+#include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
+#include "kernels/pool/pool.h"
 #include "networks/plan_steps.h"
 
 namespace topdnn {
@@ -54,6 +56,7 @@ class BackwardPlanner {
   void PlanStep(const ForwardUnit& unit, const BackwardOp& step) {
     if (parts_[step.result].empty() || !needed_[step.result]) return;
     SumGradients(step.result, unit.result);
+    PlanReluOfMaximum(unit, step);
     const BufferId gradient = draft_.gradients[step.result].front();
     const bool wants_sources = std::any_of(step.sources.begin(), step.sources.end(),
                                            [this](ValueId v) { return needed_[v]; });
@@ -65,7 +68,7 @@ class BackwardPlanner {
     // The pass by weights comes first, so that the gradient of the source, which the next stage
     // reads, is still in the caches.
     if (has_weights_pass) PlanPass(unit, step, Pass::kBackwardWeights);
-    if (op.PassesGradientThrough()) {
+    if (op.PassesGradientThrough() || planned_relus_.contains(step.node)) {
       for (const ValueId source : step.sources) {
         if (needed_[source]) AddGradientPart(source, gradient);
       }
@@ -79,6 +82,46 @@ class BackwardPlanner {
       PlanPass(unit, step, Pass::kBackwardData);
     }
     --pending_[gradient];
+  }
+
+  // Plans the gradient of a ReLU before that of the max pooling that alone reads its result, on the
+  // pooling's result, which is smaller. The maximum of a window passes the ReLU if its element did,
+  // so the gradients stay the same. Only on oneDNN: other backends keep the order of TensorFlow and
+  // Caffe.
+  void PlanReluOfMaximum(const ForwardUnit& unit, const BackwardOp& step) {
+    const auto* pool = dynamic_cast<const PoolOp*>(step.op.get());
+    if (pool == nullptr || pool->algorithm() != PoolAlgorithm::kMax) return;
+    if (draft_.forward_backend.at(step.node) != "onednn") return;
+    const std::optional<int> node = FusedReluOf(step.sources.front());
+    if (!node || !needed_[step.sources.front()]) return;
+    const float bound = dynamic_cast<const ReluOp&>(*draft_.NodeAt(*node).op).bound();
+    const BufferId gradient = draft_.gradients[step.result].front();
+    parts_[step.result].clear();
+    PlanPass(
+        unit,
+        {*node, std::make_shared<ReluOp>(pool->dst_shape(), bound), {step.result}, step.result},
+        Pass::kBackwardData);
+    --pending_[gradient];
+    draft_.gradients[step.result] = {parts_[step.result].front()};
+    planned_relus_.insert(*node);
+  }
+
+  // The node of the ReLU that computes the value, if the stage of another layer computes both and
+  // the value has one reader. Nothing if the gradients of both are one operation.
+  std::optional<int> FusedReluOf(ValueId value) const {
+    const auto& units = draft_.fused.units;
+    const auto unit = std::find_if(units.begin(), units.end(),
+                                   [value](const ForwardUnit& one) { return one.result == value; });
+    if (unit == units.end() || unit->fused.empty() || unit->own_backward) return std::nullopt;
+    const bool is_relu = dynamic_cast<const ReluOp*>(draft_.NodeAt(unit->fused.back()).op.get());
+    if (!is_relu || IsOutput(draft_.graph, draft_.fused, value)) return std::nullopt;
+    int readers = 0;
+    for (const ForwardUnit& one : units) {
+      readers += static_cast<int>(std::count(one.sources.begin(), one.sources.end(), value));
+      readers += one.sum == value ? 1 : 0;
+    }
+    if (readers != 1) return std::nullopt;
+    return unit->fused.back();
   }
 
   // Sums the gradients of a value if there are several.
@@ -242,6 +285,7 @@ class BackwardPlanner {
   std::vector<bool> needed_;                  // per value
   // Per buffer: the number of values that still need it as their gradient or as a part of it.
   std::map<BufferId, int> pending_;
+  std::set<int> planned_relus_;  // nodes whose gradient is planned: PlanReluOfMaximum
   // Of the stage that is being planned.
   std::map<Arg, BufferId> bound_;
   std::set<Arg> parameters_;
