@@ -34,10 +34,10 @@ constexpr double kHopelessStep = 1.5;
 constexpr double kMinLayerGain = 0.02;
 constexpr double kMinStepGain = 0.01;
 
-// The variants to request for a layer in every pass, in order of preference; empty: the backend's
-// own choice.
+// The variants to request for a pass of a layer, in order of preference; empty: the backend's own
+// choice.
 using VariantNames = std::vector<std::string>;
-using VariantsByProblem = std::map<std::string, VariantNames>;
+using VariantsByPass = std::map<std::string, VariantNames>;  // by LayerOfPass::key()
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
 const std::vector<std::vector<VariantNames>> kFamilies = {
@@ -45,21 +45,24 @@ const std::vector<std::vector<VariantNames>> kFamilies = {
     {{"onednn-blocked"}, {"onednn-winograd", "onednn-loops", "onednn-blocked"}},
     {{"onednn-nhwc"}, {"onednn-loops", "onednn-nhwc"}}};
 
-struct Layer {
+struct LayerOfPass {
   std::string name;
+  Pass pass;
   std::string kind;
   std::string problem;  // without fused operations: equal layers use the same variant
+
+  std::string key() const { return fmt::format("{} {}", problem, NameOf(pass)); }
 };
 
-// The convolutions and poolings.
-std::vector<Layer> LayersWithVariants(const Plan& plan) {
-  std::vector<Layer> layers;
+// The convolutions and poolings in all passes of the plan.
+std::vector<LayerOfPass> LayersWithVariants(const Plan& plan) {
+  std::vector<LayerOfPass> layers;
   for (const Stage& stage : plan.stages()) {
-    if (stage.pass != StagePass::kForward) continue;
+    const Pass pass = stage.execution.pass;
     if (const auto* conv = dynamic_cast<const ConvOp*>(stage.op.get())) {
-      layers.push_back({stage.name, "convolution", ConvOp(conv->extents()).Problem()});
+      layers.push_back({stage.name, pass, "convolution", ConvOp(conv->extents()).Problem()});
     } else if (stage.op->kind() == "pool") {
-      layers.push_back({stage.name, "pooling", stage.op->Problem()});
+      layers.push_back({stage.name, pass, "pooling", stage.op->Problem()});
     }
   }
   return layers;
@@ -71,19 +74,18 @@ WorkloadOptions WithOwnChoice(WorkloadOptions options) {
   return options;
 }
 
-VariantsByProblem SameForAll(const std::vector<Layer>& layers, const VariantNames& variants) {
-  VariantsByProblem same;
-  for (const Layer& layer : layers) same[layer.problem] = variants;
+VariantsByPass SameForAll(const std::vector<LayerOfPass>& layers, const VariantNames& variants) {
+  VariantsByPass same;
+  for (const LayerOfPass& layer : layers) same[layer.key()] = variants;
   return same;
 }
 
-std::map<LayerPass, VariantNames> ByLayer(const std::vector<Layer>& layers,
-                                          const VariantsByProblem& variants) {
+std::map<LayerPass, VariantNames> ByLayer(const std::vector<LayerOfPass>& layers,
+                                          const VariantsByPass& variants) {
   std::map<LayerPass, VariantNames> by_layer;
-  for (const Layer& layer : layers) {
-    const auto found = variants.find(layer.problem);
-    if (found == variants.end()) continue;
-    for (const Pass pass : kAllPasses) by_layer[{layer.name, pass}] = found->second;
+  for (const LayerOfPass& layer : layers) {
+    const auto found = variants.find(layer.key());
+    if (found != variants.end()) by_layer[{layer.name, layer.pass}] = found->second;
   }
   return by_layer;
 }
@@ -99,32 +101,35 @@ std::string SignatureOf(const Plan& plan) {
   return signature;
 }
 
-SelectionKey KeyOf(const Plan& plan, const std::vector<Layer>& layers) {
+SelectionKey KeyOf(const Plan& plan, const std::vector<LayerOfPass>& layers) {
   std::string content = SignatureOf(plan);
-  for (const Layer& layer : layers) content += "\n" + layer.problem;
+  for (const LayerOfPass& layer : layers) content += "\n" + layer.key();
   return SelectionKey::Here(
       fmt::format("network/{}-{}/t{}", Checksum(content), content.size(), plan.threads()));
 }
 
 // "auto: onednn-winograd for 13 of 53 convolutions, onednn-loops for 1 of 2 poolings, the step 1.21
-// x as fast as with the backend's own choice"
-std::string Describe(const Plan& plan, const std::vector<Layer>& layers, double gain) {
-  std::map<std::string, std::string> kinds;  // by layer
-  std::map<std::string, int> totals;         // by kind
-  for (const Layer& layer : layers) {
-    kinds[layer.name] = layer.kind;
+// x as fast as with the backend's own choice"; in training, "for 30 of 158 passes of convolutions".
+std::string Describe(const Plan& plan, const std::vector<LayerOfPass>& layers, double gain) {
+  std::map<LayerPass, std::string> kinds;
+  std::map<std::string, int> totals;  // by kind
+  bool training = false;
+  for (const LayerOfPass& layer : layers) {
+    kinds[{layer.name, layer.pass}] = layer.kind;
     ++totals[layer.kind];
+    training |= layer.pass != Pass::kForward;
   }
   std::map<std::pair<std::string, std::string>, int> counts;  // by kind and variant
   for (const Stage& stage : plan.stages()) {
-    const auto kind = kinds.find(stage.name);
-    if (stage.pass != StagePass::kForward || stage.variant.empty() || kind == kinds.end()) continue;
+    const auto kind = kinds.find({stage.name, stage.execution.pass});
+    if (stage.variant.empty() || kind == kinds.end()) continue;
     ++counts[{kind->second, stage.variant}];
   }
   std::string text = "auto: ";
   for (const auto& [chosen, count] : counts) {
     const auto& [kind, variant] = chosen;
-    text += fmt::format("{} for {} of {} {}s, ", variant, count, totals.at(kind), kind);
+    text += fmt::format("{} for {} of {} {}{}s, ", variant, count, totals.at(kind),
+                        training ? "passes of " : "", kind);
   }
   if (counts.empty()) {
     return text + "the backend's own choice for every layer, as no other is faster";
@@ -135,8 +140,8 @@ std::string Describe(const Plan& plan, const std::vector<Layer>& layers, double 
 // The choice of an earlier run, as in ChooseInNetwork. Absent if there is none, or if it names
 // variants that no family has (a file written by hand or by another version).
 std::optional<std::string> Remembered(const std::optional<RememberedSelection>& found,
-                                      const std::vector<Layer>& layers, WorkloadOptions& options,
-                                      bool training) {
+                                      const std::vector<LayerOfPass>& layers,
+                                      WorkloadOptions& options, bool training) {
   if (!found) return std::nullopt;
   for (const auto& [problem, variants] : found->layers) {
     const bool known =
@@ -156,7 +161,7 @@ std::optional<std::string> Remembered(const std::optional<RememberedSelection>& 
 // One of the plans that are compared.
 class Contender {
  public:
-  Contender(const WorkloadOptions& options, VariantsByProblem variants, Workload planned)
+  Contender(const WorkloadOptions& options, VariantsByPass variants, Workload planned)
       : options_(options), variants_(std::move(variants)), workload_(std::move(planned)) {
     PrepareWorkload(options_, workload_);
     calls_.emplace(*workload_.plan);
@@ -164,32 +169,37 @@ class Contender {
   }
 
   const Plan& plan() const { return *workload_.plan; }
-  const VariantsByProblem& variants() const { return variants_; }
+  const VariantsByPass& variants() const { return variants_; }
   const VariantTimes& times() const { return times_; }
   void Forget() { times_ = {}; }
 
   // One step to refill the caches that the other plans emptied, then a timed step.
-  void Step(const std::map<std::string, std::string>& problems, const TickClock& clock) {
+  void Step(const std::map<LayerPass, LayerOfPass>& layers, const TickClock& clock) {
     MeasureOptions measure;
     measure.clock = clock;
     measure.iterations = 1;
     measure.most_warmup_iterations = 1;
     const SequenceSamples samples = MeasureSequence(calls_->stages(), measure);
     times_.step.push_back(samples.step.seconds.front());
-    std::map<std::string, double> layers;
+    std::map<std::string, double> seconds;
+    double reorders = 0;  // of the layer of the next stage
     for (std::size_t i = 0; i < samples.stages.size(); ++i) {
-      const std::string& name = plan().stages()[i].name;
-      // "conv2.weights" is a reorder of conv2. Names of layers may contain dots, too.
-      auto layer = problems.find(name);
-      if (layer == problems.end()) layer = problems.find(name.substr(0, name.rfind('.')));
-      if (layer != problems.end()) layers[layer->second] += samples.stages[i].seconds.front();
+      const Stage& stage = plan().stages()[i];
+      reorders += samples.stages[i].seconds.front();
+      if (stage.pass == StagePass::kReorder) continue;
+      if (const auto layer = layers.find({stage.name, stage.execution.pass});
+          layer != layers.end()) {
+        seconds[layer->second.key()] += reorders;
+        seconds[layer->second.problem] += reorders;
+      }
+      reorders = 0;
     }
-    for (const auto& [problem, seconds] : layers) times_.layers[problem].push_back(seconds);
+    for (const auto& [key, of_layer] : seconds) times_.layers[key].push_back(of_layer);
   }
 
  private:
   WorkloadOptions options_;
-  VariantsByProblem variants_;
+  VariantsByPass variants_;
   Workload workload_;
   std::optional<StageCalls> calls_;  // once the plan is allocated
   VariantTimes times_;
@@ -197,21 +207,23 @@ class Contender {
 
 // The fastest plan of a race.
 struct RaceResult {
-  VariantsByProblem variants;  // empty: the backend's own choice
-  double gain = 1;             // the time with the backend's own choice over that of this plan
+  VariantsByPass variants;  // empty: the backend's own choice
+  double gain = 1;          // the time with the backend's own choice over that of this plan
   std::string text;
 };
 
 class NetworkRace {
  public:
   // `planned`: with the backend's own choice.
-  NetworkRace(const WorkloadOptions& options, bool training, std::vector<Layer> layers,
+  NetworkRace(const WorkloadOptions& options, bool training, std::vector<LayerOfPass> layers,
               Workload planned)
       : options_(options), training_(training), layers_(std::move(layers)) {
     known_.insert(SignatureOf(*planned.plan));
     contenders_.push_back(
-        std::make_unique<Contender>(options_, VariantsByProblem(), std::move(planned)));
-    for (const Layer& layer : layers_) problems_[layer.name] = layer.problem;
+        std::make_unique<Contender>(options_, VariantsByPass(), std::move(planned)));
+    for (const LayerOfPass& layer : layers_) {
+      by_name_.emplace(LayerPass(layer.name, layer.pass), layer);
+    }
   }
 
   RaceResult Run() {
@@ -225,20 +237,16 @@ class NetworkRace {
     Race();
     const std::vector<VariantTimes> times = Times();
     const std::size_t best = FastestStep(times);
-    std::vector<VariantTimes> relatives;
-    std::vector<VariantNames> candidates;
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i].family != entries[best].family) continue;
-      relatives.push_back(times[i]);
-      candidates.push_back(entries[i].candidate);
+    std::optional<Mixture> fastest;
+    for (std::size_t family = 0; family < kFamilies.size(); ++family) {
+      std::optional<Mixture> mixed = Mix(entries, times, family);
+      if (mixed && (!fastest || mixed->seconds < fastest->seconds)) fastest = std::move(mixed);
     }
-    const std::map<std::string, std::size_t> fastest = FastestVariants(relatives);
-    VariantsByProblem mixed;
-    for (const Layer& layer : layers_) {
-      mixed[layer.problem] = candidates[fastest.at(layer.problem)];
-    }
-    if (Enter(std::move(mixed))) {
-      KeepForFinal(best);
+    const std::size_t uniform = contenders_.size();
+    Enter(std::move(fastest->same_in_all_passes));
+    Enter(std::move(fastest->by_pass));
+    if (contenders_.size() > uniform) {
+      KeepForFinal(best, uniform);
       Race();
     }
     const std::size_t winner = FastestStep(Times());
@@ -256,9 +264,38 @@ class NetworkRace {
     VariantNames candidate;
   };
 
+  // The fastest members of a family: for each problem, and for each pass of a problem.
+  struct Mixture {
+    VariantsByPass same_in_all_passes, by_pass;
+    double seconds;  // MixedStep
+  };
+
+  // Nothing if no member of the family has been entered.
+  std::optional<Mixture> Mix(const std::vector<Entry>& entries,
+                             const std::vector<VariantTimes>& times, std::size_t family) const {
+    std::vector<VariantTimes> relatives;
+    std::vector<VariantNames> candidates;
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i].family != family) continue;
+      relatives.push_back(times[i]);
+      candidates.push_back(entries[i].candidate);
+    }
+    if (relatives.empty()) return std::nullopt;
+    const std::map<std::string, std::size_t> fastest = FastestVariants(relatives);
+    Mixture mixture;
+    std::set<std::string> keys;
+    for (const LayerOfPass& layer : layers_) {
+      keys.insert(layer.key());
+      mixture.same_in_all_passes[layer.key()] = candidates[fastest.at(layer.problem)];
+      mixture.by_pass[layer.key()] = candidates[fastest.at(layer.key())];
+    }
+    mixture.seconds = MixedStep(relatives, keys);
+    return mixture;
+  }
+
   // Adds the plan with these variants. Returns false if an equal plan was added before, or if it is
   // refused: it may not fit in memory together with the others, or a kernel may fail.
-  bool Enter(VariantsByProblem variants) {
+  bool Enter(VariantsByPass variants) {
     WorkloadOptions options = options_;
     options.variants = ByLayer(layers_, variants);
     try {
@@ -280,7 +317,7 @@ class NetworkRace {
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
         // The order alternates, so that no plan always follows the same other plan.
         const std::size_t at = round % 2 == 0 ? i : contenders_.size() - 1 - i;
-        if (in_race[at]) contenders_[at]->Step(problems_, clock_);
+        if (in_race[at]) contenders_[at]->Step(by_name_, clock_);
       }
       if (round > 0) continue;
       double least = contenders_.front()->times().step.back();
@@ -291,11 +328,12 @@ class NetworkRace {
     }
   }
 
-  // Keeps the first, the best and the last plan, without their times, for one more race.
-  void KeepForFinal(std::size_t best) {
+  // Keeps the first and the best plan and those from `mixed` on, without their times, for one more
+  // race.
+  void KeepForFinal(std::size_t best, std::size_t mixed) {
     std::vector<std::unique_ptr<Contender>> finalists;
     for (std::size_t i = 0; i < contenders_.size(); ++i) {
-      if (i != 0 && i != best && i + 1 != contenders_.size()) continue;
+      if (i != 0 && i != best && i < mixed) continue;
       contenders_[i]->Forget();
       finalists.push_back(std::move(contenders_[i]));
     }
@@ -313,8 +351,8 @@ class NetworkRace {
   TickClock clock_ = BestClock();
   std::vector<std::unique_ptr<Contender>> contenders_;  // the first: the backend's own choice
   std::set<std::string> known_;                         // plans, by their signatures
-  std::vector<Layer> layers_;
-  std::map<std::string, std::string> problems_;  // by layer
+  std::vector<LayerOfPass> layers_;
+  std::map<LayerPass, LayerOfPass> by_name_;
 };
 
 // The index of the smallest value: the first, unless another is smaller by more than this share.
@@ -340,6 +378,20 @@ std::map<std::string, std::size_t> FastestVariants(std::span<const VariantTimes>
   return fastest;
 }
 
+double MixedStep(std::span<const VariantTimes> candidates, const std::set<std::string>& keys) {
+  const VariantTimes& base = candidates[FastestStep(candidates)];
+  double seconds = Median(base.step);
+  for (const std::string& key : keys) {
+    const double of_base = Median(base.layers.at(key));
+    double least = of_base;
+    for (const VariantTimes& candidate : candidates) {
+      least = std::min(least, Median(candidate.layers.at(key)));
+    }
+    seconds -= of_base - least;
+  }
+  return seconds;
+}
+
 std::size_t FastestStep(std::span<const VariantTimes> candidates) {
   std::vector<double> medians;
   medians.reserve(candidates.size());
@@ -360,7 +412,7 @@ std::string ChooseInNetworkWith(SelectionCache& cache, WorkloadOptions& options,
   if (options.backend != kAutoBackend) return "";
   const WorkloadOptions own = WithOwnChoice(options);
   Workload planned = PlanWorkload(own, training);
-  const std::vector<Layer> layers = LayersWithVariants(*planned.plan);
+  const std::vector<LayerOfPass> layers = LayersWithVariants(*planned.plan);
   const SelectionKey key = KeyOf(*planned.plan, layers);
   if (const auto text = Remembered(cache.Find(key), layers, options, training)) return *text;
 

@@ -1,12 +1,14 @@
-// `auto` for a whole network: finds, by timing steps, the variant of each convolution and pooling
-// with which the step is fastest. The fastest kernel by itself may be slower in a network, because
-// of the reorders that its layouts need and of the data that it leaves in the caches.
+// `auto` for a whole network: finds, by timing steps, the variant of each pass of each convolution
+// and pooling with which the step is fastest. The fastest kernel by itself may be slower in a
+// network, because of the reorders that its layouts need and of the data that it leaves in the
+// caches.
 
 #ifndef TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
 #define TOPDNN_BENCH_CHOICE_NETWORK_CHOICE_H_
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,13 +34,17 @@ SelectionKey KeyOfNetwork(const WorkloadOptions& options, bool training);
 // The times of one variant for all layers, in seconds.
 struct VariantTimes {
   std::vector<double> step;  // by round
-  // By problem and round: the sum over all stages of its layers, including their reorders.
+  // By round, for a problem, and for a pass of a problem ("PROBLEM backward_data"): the sum over
+  // the stages of its layers, including their reorders.
   std::map<std::string, std::vector<double>> layers;
 };
 
-// Pure. For each problem, the index of the variant with the smallest median time of its stages: the
-// first, unless another takes 2 % less.
+// Pure. For each key of `layers`, the index of the variant with the smallest median time of its
+// stages: the first, unless another takes 2 % less.
 std::map<std::string, std::size_t> FastestVariants(std::span<const VariantTimes> candidates);
+// Pure. The estimated time of the step of the fastest variant, with the fastest variant of each key
+// instead: medians, without the reorders between stages of different variants.
+double MixedStep(std::span<const VariantTimes> candidates, const std::set<std::string>& keys);
 // Pure. The index of the variant with the smallest median time of the step: the first, unless
 // another takes 1 % less.
 std::size_t FastestStep(std::span<const VariantTimes> candidates);

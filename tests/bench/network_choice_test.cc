@@ -22,6 +22,14 @@ TEST(FastestVariantsTest, TheFirstStaysIfAnotherIsHardlyFaster) {
   EXPECT_EQ(FastestVariants(ways).at("conv"), 0U);
 }
 
+TEST(MixedStepTest, TakesTheFastestVariantOfEachKey) {
+  const VariantTimes ways[] = {
+      {{9, 9, 9}, {{"a", {3, 3, 4}}, {"a forward", {1, 1, 1}}, {"a backward", {2, 2, 3}}}},
+      {{8, 7, 8}, {{"a", {4, 4, 4}}, {"a forward", {3, 3, 0}}, {"a backward", {1, 1, 1}}}}};
+  // From the second variant's 8: its forward pass takes 3, the first one's takes 1.
+  EXPECT_EQ(MixedStep(ways, {"a forward", "a backward"}), 6);
+}
+
 TEST(FastestStepTest, HasTheSmallestMedian) {
   const VariantTimes ways[] = {{{1.0, 1.0, 1.0}, {}}, {{0.8, 0.8, 3.0}, {}}, {{0.5, 1.2, 1.2}, {}}};
   EXPECT_EQ(FastestStep(ways), 1U);
@@ -61,14 +69,15 @@ class RememberedChoiceTest : public testing::Test {
     options_.threads = 1;
   }
 
-  // As if an earlier run had chosen the variant for cnn's second convolution.
-  void Remember(const std::string& variant) {
-    cache_.Add(KeyOfNetwork(options_, false),
+  // As if an earlier run had chosen the variant for one pass of cnn's second convolution.
+  void Remember(const std::string& variant, bool training = false,
+                const std::string& pass = "forward") {
+    cache_.Add(KeyOfNetwork(options_, training),
                {.variant = "",
                 .against = "onednn",
                 .gain = 1.5,
                 .error = 0,
-                .layers = {{"n2c32h15w15k64r3s3u1v1p0q0_bias", {variant}}}});
+                .layers = {{"n2c32h15w15k64r3s3u1v1p0q0_bias " + pass, {variant}}}});
   }
 
   WorkloadOptions options_;
@@ -84,6 +93,19 @@ TEST_F(RememberedChoiceTest, IsUsedWithoutARace) {
   const Workload planned = PlanWorkload(options_, false);
   for (const Stage& stage : planned.plan->stages()) {
     EXPECT_EQ(stage.variant, stage.name == "conv2" ? "onednn-nhwc" : "") << stage.name;
+  }
+}
+
+TEST_F(RememberedChoiceTest, IsOfOnePassInTraining) {
+  Remember("onednn-nhwc", true, "backward_data");
+  // (the gradient of conv1's source is not needed: 8 passes)
+  EXPECT_EQ(ChooseInNetworkWith(cache_, options_, true),
+            "auto: onednn-nhwc for 1 of 8 passes of convolutions, the step 1.50 x as fast as with "
+            "the backend's own choice, remembered");
+  const Workload planned = PlanWorkload(options_, true);
+  for (const Stage& stage : planned.plan->stages()) {
+    const bool chosen = stage.name == "conv2" && stage.pass == StagePass::kBackwardData;
+    EXPECT_EQ(stage.variant, chosen ? "onednn-nhwc" : "") << stage.name;
   }
 }
 
