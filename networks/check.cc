@@ -162,7 +162,10 @@ class StageChecker {
     const Contents dst = ContentsOf(Arg::kDst);
     const std::vector<double> results = ToDouble(dst.desc, dst.data);
     auto* mask = saved_.at(stage_.buffers.at(Arg::kWorkspace)).as<std::uint8_t>();
-    for (std::size_t i = 0; i < results.size(); ++i) mask[i] = results[i] > 0 ? 1 : 0;
+    const auto bound = static_cast<double>(stage_.op->FinalReluBound().value_or(0.0F));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      mask[i] = results[i] > 0 && (bound == 0 || results[i] < bound) ? 1 : 0;
+    }
   }
 
   void Compare(StageCheck& check) {

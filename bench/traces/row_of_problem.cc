@@ -117,6 +117,9 @@ void AddData(RowMaker& maker, std::initializer_list<Arg> data) {
 }
 
 void BatchNormRow(const BatchNormOp& op, RowMaker& maker) {
+  if (op.relu_bound() != 0) {
+    throw NotTranslated("oneDNN's batch normalization has no bounded ReLU");
+  }
   const bool training = maker.problem().execution.training;
   maker.Set("batch_normalization", ImageText(op.shape()),
             fmt::format("flags:{}CH{}", training ? "" : "G", op.relu() ? "R" : ""));

@@ -11,6 +11,7 @@
 #include "bench/validation/known_checks.h"
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
+#include "bench/workload/stage_calls.h"
 #include "kernels/failed_kernel.h"
 #include "networks/zoo/zoo.h"
 

@@ -12,8 +12,8 @@
 
 namespace topdnn {
 
-BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu)
-    : shape_(std::move(shape)), epsilon_(epsilon), relu_(relu) {
+BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu, float relu_bound)
+    : shape_(std::move(shape)), epsilon_(epsilon), relu_(relu), relu_bound_(relu_bound) {
   CheckExtents("batch normalization", shape_);
   if (shape_.rank() < 2 || shape_.rank() > 5) {
     throw std::invalid_argument(
@@ -25,12 +25,19 @@ BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu)
         fmt::format("batch normalization of {} with epsilon {}: epsilon must be finite and above 0",
                     shape_.ToString(), epsilon));
   }
+  if (!(relu_bound >= 0) || !std::isfinite(relu_bound) || (relu_bound != 0 && !relu)) {
+    throw std::invalid_argument(
+        fmt::format("batch normalization of {} with a ReLU up to {}: the bound must be finite and "
+                    "above 0, and needs a ReLU",
+                    shape_.ToString(), relu_bound));
+  }
 }
 
 std::string BatchNormOp::Problem() const {
   std::string problem = shape_.ToString();
   if (epsilon_ != kDefaultEpsilon) problem += fmt::format("_eps{}", epsilon_);
   if (relu_) problem += "_relu";
+  if (relu_bound_ != 0) problem += fmt::format("_bound{}", relu_bound_);
   return problem;
 }
 
@@ -87,8 +94,8 @@ std::vector<Parameter> BatchNormOp::Parameters() const {
 
 std::shared_ptr<const Op> BatchNormOp::FusedWith(const Op& next) const {
   const auto* relu = dynamic_cast<const ReluOp*>(&next);
-  if (relu == nullptr || relu->bound() != 0.0F || relu_ || relu->shape() != shape_) return nullptr;
-  return std::make_shared<BatchNormOp>(shape_, epsilon_, true);
+  if (relu == nullptr || relu_ || relu->shape() != shape_) return nullptr;
+  return std::make_shared<BatchNormOp>(shape_, epsilon_, true, relu->bound());
 }
 
 double BatchNormOp::MagnitudeOfDst(const Execution& execution,
@@ -109,8 +116,9 @@ double BatchNormOp::MagnitudeOfDst(const Execution& execution,
 namespace {
 
 std::shared_ptr<const Op> ParseBatchNorm(const ProblemWord& word) {
-  return std::make_shared<BatchNormOp>(
-      word.shape(), word.NumberOr("eps", BatchNormOp::kDefaultEpsilon), word.Flag("relu"));
+  return std::make_shared<BatchNormOp>(word.shape(),
+                                       word.NumberOr("eps", BatchNormOp::kDefaultEpsilon),
+                                       word.Flag("relu"), word.NumberOr("bound", 0.0F));
 }
 
 const ProblemRegistration kProblem("batchnorm", ParseBatchNorm);

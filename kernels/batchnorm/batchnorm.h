@@ -28,26 +28,30 @@ namespace topdnn {
 // The gradients of the parameters are computed together with that of src, because all three need
 // the same two sums per channel. Therefore there is no pass backward_weights. Statistics,
 // parameters and their gradients stay f32 in bf16. Only a fused ReLU needs the workspace: it
-// records which elements were above 0; its type and layout are the kernel's own. In training, a NaN
-// or infinity makes the whole channel NaN, and no other channel.
+// records which elements were above 0 (and below the bound); its type and layout are the kernel's
+// own. In training, a NaN or infinity makes the whole channel NaN, and no other channel.
 class BatchNormOp : public Op {
  public:
   static constexpr float kDefaultEpsilon = 1e-5F;  // ONNX's, PyTorch's
 
   // `shape` is (N, C) to (N, C, D, H, W). Throws std::invalid_argument for another rank, extents
-  // below 1, a tensor that is too large, or an epsilon that is not finite and above 0.
-  explicit BatchNormOp(Shape shape, float epsilon = kDefaultEpsilon, bool relu = false);
+  // below 1, a tensor that is too large, an epsilon that is not finite and above 0, or a bound that
+  // is negative, not finite, or of no ReLU.
+  // `relu_bound`: of the ReLU; 0: no bound.
+  explicit BatchNormOp(Shape shape, float epsilon = kDefaultEpsilon, bool relu = false,
+                       float relu_bound = 0.0F);
 
   const Shape& shape() const { return shape_; }
   float epsilon() const { return epsilon_; }
   bool relu() const { return relu_; }
+  float relu_bound() const { return relu_bound_; }
   std::int64_t batch() const { return shape_[0]; }
   std::int64_t channels() const { return shape_[1]; }
   // Number of elements in one channel of one image.
   std::int64_t image() const { return shape_.elements() / (batch() * channels()); }
 
   std::string_view kind() const override { return "batchnorm"; }
-  // "8x64x56x56", "8x64x56x56_eps0.001_relu"
+  // "8x64x56x56", "8x64x56x56_eps0.001_relu", "8x64x56x56_relu_bound6"
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // The work in training; WorkIn covers inference too. No multiply-accumulates, because published
@@ -66,7 +70,7 @@ class BatchNormOp : public Op {
   // The number of elements in a channel.
   std::int64_t AccumulationLength(Pass /*pass*/) const override { return batch() * image(); }
   std::vector<Parameter> Parameters() const override;
-  // Fuses a ReLU after it; backward_data then covers both.
+  // Fuses a ReLU after it, with or without a bound; backward_data then covers both.
   std::shared_ptr<const Op> FusedWith(const Op& next) const override;
   bool WorkspaceIsReluMask() const override { return relu_; }
   // In training, the largest value over the channels of |scale| * (root mean square of src) /
@@ -79,13 +83,14 @@ class BatchNormOp : public Op {
   bool RemovesChannelConstants() const override { return true; }
   bool AddsConstantLast() const override { return !relu_; }
   std::optional<float> FinalReluBound() const override {
-    return relu_ ? std::optional(0.0F) : std::nullopt;
+    return relu_ ? std::optional(relu_bound_) : std::nullopt;
   }
 
  private:
   Shape shape_;
   float epsilon_;
   bool relu_;
+  float relu_bound_;
 };
 
 }  // namespace topdnn

@@ -49,8 +49,9 @@ class BatchNormEigen : public eigen::EigenKernel {
 };
 
 KernelOrRefusal MakeEigenBatchNorm(const eigen::Functions& functions, KernelRequest& request) {
-  const int rank = dynamic_cast<const BatchNormOp&>(*request.op).shape().rank();
-  if (auto refusal = eigen::SettleAll(request, rank, Layout::ChannelsLast)) {
+  const auto& op = dynamic_cast<const BatchNormOp&>(*request.op);
+  if (op.relu_bound() != 0) return Refusal{"eigen fuses no bounded ReLU"};
+  if (auto refusal = eigen::SettleAll(request, op.shape().rank(), Layout::ChannelsLast)) {
     return *std::move(refusal);
   }
   return eigen::Make<BatchNormEigen, BatchNormOp>(functions, request);

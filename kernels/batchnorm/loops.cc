@@ -146,7 +146,14 @@ class BatchNormLoops : public LoopsKernel {
   const Execution execution_;
 };
 
-const KernelRegistration kLoops("batchnorm", "openblas", MakeLoops<BatchNormOp, BatchNormLoops>);
+KernelOrRefusal MakeBatchNormLoops(const KernelRequest& request) {
+  if (dynamic_cast<const BatchNormOp&>(*request.op).relu_bound() != 0) {
+    return Refusal{"the loops fuse no bounded ReLU"};
+  }
+  return MakeLoops<BatchNormOp, BatchNormLoops>(request);
+}
+
+const KernelRegistration kLoops("batchnorm", "openblas", MakeBatchNormLoops);
 const FidelityDeclaration kLoopsFidelity({"batchnorm", "openblas", Fidelity::kOurs,
                                           "loops; Caffe sums by gemv and spreads the sums by gemm",
                                           "layers/batch_norm_layer.cpp"});

@@ -21,6 +21,7 @@ class BatchNormReference : public ReferenceKernel {
         image_(op.image()),
         epsilon_(static_cast<double>(op.epsilon())),
         relu_(op.relu()),
+        bound_(static_cast<double>(op.relu_bound())),
         execution_(request.execution) {}
 
   void Run() noexcept override {
@@ -71,8 +72,10 @@ class BatchNormReference : public ReferenceKernel {
     ForChannel(c, [&](std::int64_t i) {
       const double y =
           At(Arg::kScale, c) * (At(Arg::kSrc, i) - mean) * inverse + At(Arg::kShift, c);
-      Data<T>(Arg::kDst)[i] = static_cast<T>(relu_ && y < 0 ? 0.0 : y);
-      if (passed != nullptr) passed[i] = y > 0 ? 1 : 0;
+      double result = relu_ && y < 0 ? 0.0 : y;
+      if (bound_ != 0 && y > bound_) result = bound_;
+      Data<T>(Arg::kDst)[i] = static_cast<T>(result);
+      if (passed != nullptr) passed[i] = y > 0 && (bound_ == 0 || y < bound_) ? 1 : 0;
     });
   }
 
@@ -104,6 +107,7 @@ class BatchNormReference : public ReferenceKernel {
   const std::int64_t n_, c_, image_;
   const double epsilon_;
   const bool relu_;
+  const double bound_;  // 0: none
   const Execution execution_;
 };
 

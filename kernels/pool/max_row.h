@@ -4,12 +4,9 @@
 #ifndef TOPDNN_KERNELS_POOL_MAX_ROW_H_
 #define TOPDNN_KERNELS_POOL_MAX_ROW_H_
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-#endif
-
 #include <cstdint>
-#include <cstring>
+
+#include "kernels/lane_vectors.h"
 
 namespace topdnn {
 
@@ -28,65 +25,11 @@ struct MaxRows {
 // Computes row `y` of a piece.
 using MaxRowFunction = void (*)(const MaxRows& rows, std::int64_t piece, std::int64_t y);
 
-// GCC 12 ignores a vector's size that depends on a template's parameter.
-template <int kLanes>
-struct Vectors;
-template <>
-struct Vectors<4> {
-  using Floats [[gnu::vector_size(16)]] = float;
-  using Ints [[gnu::vector_size(16)]] = std::int32_t;
-  using Bytes [[gnu::vector_size(4)]] = std::uint8_t;
-};
-template <>
-struct Vectors<8> {
-  using Floats [[gnu::vector_size(32)]] = float;
-  using Ints [[gnu::vector_size(32)]] = std::int32_t;
-  using Bytes [[gnu::vector_size(8)]] = std::uint8_t;
-};
-template <>
-struct Vectors<16> {
-  using Floats [[gnu::vector_size(64)]] = float;
-  using Ints [[gnu::vector_size(64)]] = std::int32_t;
-  using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
-};
-
-// The winners of kLanes channels as integers. GCC 12 converts a vector of bytes one by one.
-template <int kLanes>
-inline typename Vectors<kLanes>::Ints LoadWinners(const std::uint8_t* from) {
-  using Ints = typename Vectors<kLanes>::Ints;
-#if defined(__AVX512F__)
-  if constexpr (kLanes == 16) {  // (maskz: GCC 12 warns about the form without a mask)
-    __m128i bytes;
-    std::memcpy(&bytes, from, sizeof(bytes));
-    return __builtin_bit_cast(Ints, _mm512_maskz_cvtepu8_epi32(0xFFFF, bytes));
-  }
-#endif
-#if defined(__AVX2__)
-  if constexpr (kLanes == 8) {
-    std::int64_t bytes;
-    std::memcpy(&bytes, from, sizeof(bytes));
-    return __builtin_bit_cast(Ints, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(bytes)));
-  }
-#endif
-  typename Vectors<kLanes>::Bytes bytes;
-  std::memcpy(&bytes, from, sizeof(bytes));
-  return __builtin_convertvector(bytes, Ints);
-}
-
-// The first channel of a vector. The last vector overlaps the one before it if the channels are no
-// multiple of a vector.
-template <int kLanes>
-inline std::int64_t VectorAt(std::int64_t next, std::int64_t channels) {
-  return next + kLanes <= channels ? next : channels - kLanes;
-}
-
-// Row `y` of the results of a piece. Each number of lanes is instantiated in one file, for its ISA,
-// and nothing here uses a function of another header (cmake/Isa.cmake).
+// Row `y` of the results of a piece.
 template <int kLanes, bool kWinners>
 void MaxRow(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
   using Floats = typename Vectors<kLanes>::Floats;
   using Ints = typename Vectors<kLanes>::Ints;
-  using Bytes = typename Vectors<kLanes>::Bytes;
   const std::int64_t top = y * rows.stride_h - rows.pad_top;
   const std::int64_t r_first = top < 0 ? -top : 0;
   const std::int64_t r_end = rows.h - top < rows.r ? rows.h - top : rows.r;
@@ -101,13 +44,11 @@ void MaxRow(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
       const auto value_at = [&](std::int64_t r, std::int64_t s) {
         return image + ((top + r) * rows.w + left + s) * rows.channels + c;
       };
-      Floats best;
+      Floats best = LoadFloats<kLanes>(value_at(r_first, s_first));
       Ints winner = Ints{} + static_cast<std::int32_t>(r_first * rows.s + s_first);
-      std::memcpy(&best, value_at(r_first, s_first), sizeof(best));
       for (std::int64_t r = r_first; r < r_end; ++r) {
         for (std::int64_t s = s_first; s < s_end; ++s) {
-          Floats value;
-          std::memcpy(&value, value_at(r, s), sizeof(value));
+          const Floats value = LoadFloats<kLanes>(value_at(r, s));
           // A NaN wins against every number, and the first NaN stays.
           const Ints wins = ~(value <= best) & (best == best);
           best = wins ? value : best;
@@ -116,10 +57,9 @@ void MaxRow(const MaxRows& rows, std::int64_t piece, std::int64_t y) {
           }
         }
       }
-      std::memcpy(rows.dst + out + x * rows.channels + c, &best, sizeof(best));
+      StoreFloats(best, rows.dst + out + x * rows.channels + c);
       if constexpr (kWinners) {
-        const Bytes bytes = __builtin_convertvector(winner, Bytes);
-        std::memcpy(rows.winners + out + x * rows.channels + c, &bytes, sizeof(bytes));
+        StoreBytes<kLanes>(winner, rows.winners + out + x * rows.channels + c);
       }
     }
   }
@@ -156,9 +96,8 @@ inline void MaxGradientBlock(const MaxRows& rows, std::int64_t piece, std::int64
       const std::int64_t x = j - b;
       if (kEdge && (x < 0 || x >= rows.ow)) continue;
       const std::int64_t at = ((piece * rows.oh + y) * rows.ow + x) * rows.channels + c;
-      Floats gradient;
-      std::memcpy(&gradient, rows.diff_dst + at, sizeof(gradient));
-      const Ints winner = LoadWinners<kLanes>(rows.winners + at);
+      const Floats gradient = LoadFloats<kLanes>(rows.diff_dst + at);
+      const Ints winner = LoadBytes<kLanes>(rows.winners + at);
 #pragma GCC unroll 4
       for (int p = 0; p < kStride; ++p) {
 #pragma GCC unroll 4
@@ -179,8 +118,8 @@ inline void MaxGradientBlock(const MaxRows& rows, std::int64_t piece, std::int64
     for (int q = 0; q < kStride; ++q) {
       const std::int64_t column = j * kStride + q - rows.pad_left;
       if (kEdge && (column < 0 || column >= rows.w)) continue;
-      std::memcpy(rows.diff_src + ((piece * rows.h + row) * rows.w + column) * rows.channels + c,
-                  &sums[p][q], sizeof(sums[p][q]));
+      StoreFloats(sums[p][q],
+                  rows.diff_src + ((piece * rows.h + row) * rows.w + column) * rows.channels + c);
     }
   }
 }

@@ -8,7 +8,6 @@
 #include "kernels/pool/max_loops.h"
 #include "kernels/pool/pool.h"
 #include "kernels/registry.h"
-#include "kernels/variant.h"
 
 namespace topdnn {
 
@@ -104,11 +103,9 @@ bool Overhangs(const PoolExtents& e) {
   return g.pad_after[0] > e.pad_bottom || g.pad_after[1] > e.pad_right;
 }
 
-constexpr const char* kLoopsAlgorithm = "loops";
-
 KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
   const auto& op = dynamic_cast<const PoolOp&>(*request.op);
-  if (request.algorithm == kLoopsAlgorithm) return MakeMaxLoops(request);
+  if (request.algorithm == onednn::kLoops) return MakeMaxLoops(request);
   if (op.algorithm() == PoolAlgorithm::kAverageOfPadding && Overhangs(op.extents())) {
     return MakePoolLoops(request);  // ceil mode excludes what is beyond the padding
   }
@@ -119,9 +116,6 @@ KernelOrRefusal MakeOneDnnPool(const KernelRequest& request) {
 }
 
 const KernelRegistration kOneDnn("pool", "onednn", MakeOneDnnPool);
-// Ours in oneDNN's layouts, for a maximum.
-const VariantRegistration kOneDnnLoops(
-    {.name = "onednn-loops", .backend = "onednn", .algorithm = kLoopsAlgorithm, .kinds = {"pool"}});
 
 }  // namespace
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/thread_width.h"
+#include "kernels/vector_isa.h"
 #include "networks/builder.h"
 #include "tests/networks/small_network.h"
 
@@ -163,7 +164,9 @@ TEST(FusionTest, ADenseLayerComputesItsNormalizationAndBoundedRelu) {
     request.training = true;
     const auto training = MakeDense(request);
     EXPECT_EQ(CountForward(*training, "batchnorm"), 1);
-    EXPECT_EQ(CountForward(*training, "bounded_relu"), fuses ? 1 : 2);
+    // On oneDNN the batch normalization fuses its ReLU, too.
+    const bool both = std::string(backend) == "onednn" && !WidestVectorIsa().empty();
+    EXPECT_EQ(CountForward(*training, "bounded_relu"), both ? 0 : fuses ? 1 : 2);
     ExpectStagesAgree(*training);
   }
 }
