@@ -19,6 +19,7 @@
 #include "bench/workload/stage_calls.h"
 #include "harness/measure.h"
 #include "harness/statistics/summary.h"
+#include "kernels/batchnorm/batchnorm.h"
 #include "kernels/conv/conv.h"
 #include "kernels/thread_width.h"
 
@@ -51,10 +52,15 @@ struct LayerOfPass {
   std::string kind;
   std::string problem;  // without fused operations: equal layers use the same variant
 
-  std::string key() const { return fmt::format("{} {}", problem, NameOf(pass)); }
+  // A batch normalization has one variant for all passes: only the same kernels read the workspace.
+  std::string key() const {
+    return kind == kBatchNormalization ? problem : fmt::format("{} {}", problem, NameOf(pass));
+  }
+
+  static constexpr std::string_view kBatchNormalization = "batch normalization";
 };
 
-// The convolutions and poolings in all passes of the plan.
+// The convolutions, poolings and batch normalizations in all passes of the plan.
 std::vector<LayerOfPass> LayersWithVariants(const Plan& plan) {
   std::vector<LayerOfPass> layers;
   for (const Stage& stage : plan.stages()) {
@@ -63,6 +69,9 @@ std::vector<LayerOfPass> LayersWithVariants(const Plan& plan) {
       layers.push_back({stage.name, pass, "convolution", ConvOp(conv->extents()).Problem()});
     } else if (stage.op->kind() == "pool") {
       layers.push_back({stage.name, pass, "pooling", stage.op->Problem()});
+    } else if (const auto* norm = dynamic_cast<const BatchNormOp*>(stage.op.get())) {
+      layers.push_back({stage.name, pass, std::string(LayerOfPass::kBatchNormalization),
+                        BatchNormOp(norm->shape(), norm->epsilon()).Problem()});
     }
   }
   return layers;
@@ -189,8 +198,10 @@ class Contender {
       if (stage.pass == StagePass::kReorder) continue;
       if (const auto layer = layers.find({stage.name, stage.execution.pass});
           layer != layers.end()) {
-        seconds[layer->second.key()] += reorders;
-        seconds[layer->second.problem] += reorders;
+        for (const std::string& key :
+             std::set<std::string>{layer->second.problem, layer->second.key()}) {
+          seconds[key] += reorders;
+        }
       }
       reorders = 0;
     }
