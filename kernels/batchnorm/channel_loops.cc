@@ -168,54 +168,68 @@ class BatchNormChannelLoops : public BoundKernel {
     return {rows, channel};
   }
 
-  // Adds to the sums of a thread, which it clears first.
+  // Sums of (padded channels): of the gradient or of src, and of its products with the differences
+  // from the mean or of its squares.
+  struct Sums {
+    double* sums;
+    double* products;
+  };
+
+  // Sets the sums of a thread to those of the chunks.
   void AddChunks(std::int64_t first, std::int64_t end, std::int64_t thread) const {
-    float* const sums = ChunkSumsOf(thread);
-    float* const products = sums + adjacent_;
-    float* const center = products + adjacent_;
+    float* const of_chunk = ChunkSumsOf(thread);
+    float* const center = of_chunk + 2 * adjacent_;
     if (!by_block_) std::fill_n(SumsOf(thread), 2 * padded(), 0.0);
     std::int64_t added = 0;  // rows of these channels
     for (std::int64_t chunk = first; chunk < end; ++chunk) {
       auto [rows, channel] = ChunkAt(chunk);
-      double* const all_sums = SumsOf(thread) + channel;
-      double* const all_products = ProductsOf(thread) + channel;
+      rows.sums = of_chunk;
+      rows.products = of_chunk + adjacent_;
+      rows.center = center;
+      const Sums all = {SumsOf(thread) + channel, ProductsOf(thread) + channel};
       if (chunk == first || chunk % chunks_of_block_ == 0) {
         added = 0;
-        std::fill_n(all_sums, adjacent_, 0.0);
-        std::fill_n(all_products, adjacent_, 0.0);
+        std::fill_n(all.sums, adjacent_, 0.0);
+        std::fill_n(all.products, adjacent_, 0.0);
+        std::fill_n(center, adjacent_, 0.0F);
         if (backward()) {
-          std::fill_n(center, adjacent_, 0.0F);
           std::copy_n(Data(Arg::kMean) + channel, std::min(adjacent_, channels_ - channel), center);
         }
       }
-      rows.sums = sums;
-      rows.products = products;
-      rows.center = center;
       if (backward()) {
-        std::fill_n(sums, 2 * adjacent_, 0.0F);
-        functions_.add_gradients(rows);
-        for (std::int64_t c = 0; c < adjacent_; ++c) {
-          all_sums[c] += static_cast<double>(sums[c]);
-          all_products[c] += static_cast<double>(products[c]);
-        }
-        continue;
-      }
-      CenterOn(rows, added, all_sums, center);
-      std::fill_n(sums, 2 * adjacent_, 0.0F);
-      functions_.add_squares(rows);
-      const auto count = static_cast<double>(rows.rows);
-      for (std::int64_t c = 0; c < adjacent_; ++c) {
-        const auto offset = static_cast<double>(center[c]);
-        const auto sum = static_cast<double>(sums[c]);
-        all_sums[c] += sum + count * offset;
-        all_products[c] += static_cast<double>(products[c]) + offset * (2 * sum + count * offset);
+        AddGradients(rows, all);
+      } else {
+        CenterOn(rows, added, all.sums, center);
+        AddSquares(rows, all);
       }
       added += rows.rows;
     }
   }
 
-  // Sets `center` to the mean of the rows before, or of the first chunk. Squares of differences
-  // from it keep their digits in f32, whatever the mean.
+  void AddGradients(const ChannelRows& rows, const Sums& all) const {
+    std::fill_n(rows.sums, 2 * adjacent_, 0.0F);
+    functions_.add_gradients(rows);
+    for (std::int64_t c = 0; c < adjacent_; ++c) {
+      all.sums[c] += static_cast<double>(rows.sums[c]);
+      all.products[c] += static_cast<double>(rows.products[c]);
+    }
+  }
+
+  void AddSquares(const ChannelRows& rows, const Sums& all) const {
+    std::fill_n(rows.sums, 2 * adjacent_, 0.0F);
+    functions_.add_squares(rows);
+    const auto count = static_cast<double>(rows.rows);
+    for (std::int64_t c = 0; c < adjacent_; ++c) {
+      const auto center = static_cast<double>(rows.center[c]);
+      const auto sum = static_cast<double>(rows.sums[c]);
+      all.sums[c] += sum + count * center;
+      all.products[c] +=
+          static_cast<double>(rows.products[c]) + center * (2 * sum + count * center);
+    }
+  }
+
+  // Sets `center`, 0 at first, to the mean of the rows before, or of the first chunk. Squares of
+  // differences from it keep their digits in f32, whatever the mean.
   void CenterOn(const ChannelRows& rows, std::int64_t added, const double* all_sums,
                 float* center) const {
     if (added > 0) {
@@ -224,9 +238,7 @@ class BatchNormChannelLoops : public BoundKernel {
       }
       return;
     }
-    std::fill_n(center, adjacent_, 0.0F);
-    std::fill_n(rows.sums, adjacent_, 0.0F);
-    std::fill_n(rows.products, adjacent_, 0.0F);
+    std::fill_n(rows.sums, 2 * adjacent_, 0.0F);
     functions_.add_squares(rows);
     for (std::int64_t c = 0; c < adjacent_; ++c) {
       center[c] = rows.sums[c] / static_cast<float>(rows.rows);
