@@ -30,12 +30,14 @@ struct ChannelRows {
 
 // The gradient of the batch normalization: that of dst where the ReLU passed.
 template <int kLanes, bool kMasked>
-inline typename Vectors<kLanes>::Floats GradientAt(const float* diff_dst,
-                                                   const std::uint8_t* passed) {
+inline typename Vectors<kLanes>::Floats GradientAt(const ChannelRows& r, std::int64_t at) {
   using Floats = typename Vectors<kLanes>::Floats;
-  const Floats gradient = LoadFloats<kLanes>(diff_dst);
-  if constexpr (!kMasked) return gradient;
-  return LoadBytes<kLanes>(passed) != 0 ? gradient : Floats{};
+  const Floats gradient = LoadFloats<kLanes>(r.diff_dst + at);
+  if constexpr (!kMasked) {
+    return gradient;
+  } else {
+    return LoadBytes<kLanes>(r.passed + at) != 0 ? gradient : Floats{};
+  }
 }
 
 // Adds kRows rows to the sums of the vector of channels at `c`.
@@ -53,7 +55,7 @@ inline void AddRows(const ChannelRows& r, std::int64_t row, std::int64_t c,
     const std::int64_t at = (row + i) * r.channels + c;
     const Floats difference = LoadFloats<kLanes>(r.src + at) - center;
     Floats added = difference;
-    if constexpr (kBackward) added = GradientAt<kLanes, kMasked>(r.diff_dst + at, r.passed + at);
+    if constexpr (kBackward) added = GradientAt<kLanes, kMasked>(r, at);
     sums[i % 2] += added;
     products[i % 2] += added * difference;
   }
@@ -179,7 +181,7 @@ void GradientRows(const ChannelRows& rows) {
   const auto compute = [&r](std::int64_t at, Floats center, Floats factor, Floats shift,
                             Floats slope) {
     const Floats difference = LoadFloats<kLanes>(r.src + at) - center;
-    const Floats gradient = GradientAt<kLanes, kMasked>(r.diff_dst + at, r.passed + at);
+    const Floats gradient = GradientAt<kLanes, kMasked>(r, at);
     StoreResult<kLanes>(r, (gradient - shift - difference * slope) * factor, at);
   };
   if (r.channels == kLanes) {
