@@ -6,6 +6,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/activation/fused_relu.h"
 #include "kernels/activation/relu.h"
 #include "kernels/extents.h"
 #include "kernels/problem.h"
@@ -25,20 +26,18 @@ BatchNormOp::BatchNormOp(Shape shape, float epsilon, bool relu, float relu_bound
         fmt::format("batch normalization of {} with epsilon {}: epsilon must be finite and above 0",
                     shape_.ToString(), epsilon));
   }
-  if (!(relu_bound >= 0) || !std::isfinite(relu_bound) || (relu_bound != 0 && !relu)) {
-    throw std::invalid_argument(
-        fmt::format("batch normalization of {} with a ReLU up to {}: the bound must be finite and "
-                    "above 0, and needs a ReLU",
-                    shape_.ToString(), relu_bound));
+  CheckFusedRelu(BatchNormOp::kind(), relu, relu_bound);
+  if (std::isinf(relu_bound)) {
+    throw std::invalid_argument(fmt::format(
+        "batch normalization of {} with a ReLU up to infinity: give a finite bound, or 0 for none",
+        shape_.ToString()));
   }
 }
 
 std::string BatchNormOp::Problem() const {
   std::string problem = shape_.ToString();
   if (epsilon_ != kDefaultEpsilon) problem += fmt::format("_eps{}", epsilon_);
-  if (relu_) problem += "_relu";
-  if (relu_bound_ != 0) problem += fmt::format("_bound{}", relu_bound_);
-  return problem;
+  return problem + SpellFusedRelu(relu_, relu_bound_);
 }
 
 std::vector<Operand> BatchNormOp::Operands(const Execution& execution) const {
@@ -94,7 +93,9 @@ std::vector<Parameter> BatchNormOp::Parameters() const {
 
 std::shared_ptr<const Op> BatchNormOp::FusedWith(const Op& next) const {
   const auto* relu = dynamic_cast<const ReluOp*>(&next);
-  if (relu == nullptr || relu_ || relu->shape() != shape_) return nullptr;
+  if (relu == nullptr || relu_ || relu->shape() != shape_ || std::isinf(relu->bound())) {
+    return nullptr;
+  }
   return std::make_shared<BatchNormOp>(shape_, epsilon_, true, relu->bound());
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/adjacent_channels.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/channel_rows.h"
 #include "kernels/bound_kernel.h"
@@ -64,7 +65,8 @@ class BatchNormChannelLoops : public BoundKernel {
         image_(op.image()),
         count_(static_cast<double>(op.batch() * op.image())),
         adjacent_(channels),
-        blocks_(layout.PaddedElements(op.shape()) / (op.batch() * op.image() * channels)),
+        elements_(layout.PaddedElements(op.shape())),
+        blocks_(elements_ / (op.batch() * op.image() * channels)),
         chunks_of_piece_((op.image() + kRowsOfChunk - 1) / kRowsOfChunk),
         chunks_of_block_(op.batch() * chunks_of_piece_),
         by_block_(blocks_ >= kBlocksOfThread * request.threads || blocks_ % request.threads == 0) {
@@ -79,16 +81,14 @@ class BatchNormChannelLoops : public BoundKernel {
     const float* overwritten = Data(backward() ? Arg::kDiffDst : Arg::kSrc);
     const bool aligned =
         reinterpret_cast<std::uintptr_t>(result()) % (functions_.lanes * sizeof(float)) == 0;
-    const std::int64_t bytes = blocks_ * chunks_of_block_ * std::min(kRowsOfChunk, image_) *
-                               adjacent_ * static_cast<std::int64_t>(sizeof(float));
+    const auto bytes = elements_ * static_cast<std::int64_t>(sizeof(float));
     streams_ = aligned && result() != overwritten && bytes >= kStreamedBytes;
   }
 
   void Run() noexcept override {
     const bool sums = execution_.training || backward();
     const std::int64_t chunks = blocks_ * chunks_of_block_;
-#pragma omp parallel if (chunks * std::min(kRowsOfChunk, image_) * adjacent_ >= \
-                         kMinParallelElements)
+#pragma omp parallel if (elements_ >= kMinParallelElements)
     {
       const std::int64_t team = std::min<std::int64_t>(threads_, omp_get_num_threads());
       const std::int64_t thread = std::min<std::int64_t>(omp_get_thread_num(), team);
@@ -305,18 +305,10 @@ class BatchNormChannelLoops : public BoundKernel {
   const int threads_;
   const std::int64_t channels_, image_;
   const double count_;  // elements of a channel
-  const std::int64_t adjacent_, blocks_, chunks_of_piece_, chunks_of_block_;
+  const std::int64_t adjacent_, elements_, blocks_, chunks_of_piece_, chunks_of_block_;
   bool streams_ = false;
   const bool by_block_;  // whether each thread computes its own blocks
 };
-
-// The channels that are next to each other; 0: none are.
-std::int64_t AdjacentChannelsOf(const Layout& layout, const Shape& shape) {
-  if (layout == Layout::ChannelsLast(shape.rank())) return shape[1];
-  if (shape.rank() != 4) return 0;
-  if (layout.tag() == "aBcd16b") return 16;
-  return layout.tag() == "aBcd8b" ? 8 : 0;
-}
 
 }  // namespace
 
@@ -335,7 +327,7 @@ KernelOrRefusal MakeBatchNormChannelLoops(const KernelRequest& request) {
     common = layout;
   }
   const Layout layout = common.value_or(Layout::ChannelsLast(op.shape().rank()));
-  const std::int64_t channels = AdjacentChannelsOf(layout, op.shape());
+  const std::int64_t channels = AdjacentChannels(layout, op.shape());
   const IsaFunctions isa = FunctionsForChannels(channels, op.relu());
   if (channels == 0 || channels % isa.functions.lanes != 0) {
     return Refusal{fmt::format(

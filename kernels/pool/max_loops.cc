@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kernels/adjacent_channels.h"
 #include "kernels/bound_kernel.h"
 #include "kernels/omp_loops.h"
 #include "kernels/pool/max_row.h"
@@ -93,13 +94,6 @@ class MaxLoops : public BoundKernel {
   const std::int64_t pieces_, first_, end_;
   MaxRows rows_;
 };
-
-// The channels that are next to each other in a layout of images; 0: another layout.
-std::int64_t AdjacentChannels(const Layout& layout, const Shape& shape) {
-  if (layout == Layout::ChannelsLast(4)) return shape[1];
-  if (layout.tag() == "aBcd16b") return 16;
-  return layout.tag() == "aBcd8b" ? 8 : 0;
-}
 
 }  // namespace
 

@@ -100,6 +100,7 @@ TEST(BatchNormOpTest, FusesWithAReluOfItsShapeOnce) {
   EXPECT_EQ(fused->FusedWith(ReluOp(op.shape())), nullptr);
   EXPECT_EQ(op.FusedWith(ReluOp(op.shape(), 6.0F))->Problem(), "2x3x4x5_eps0.001_relu_bound6");
   EXPECT_EQ(op.FusedWith(ReluOp(Shape{2, 3})), nullptr);
+  EXPECT_EQ(op.FusedWith(ReluOp(op.shape(), HUGE_VALF)), nullptr);
 }
 
 // Mean 2.5 and variance 1.25; with epsilon 0.3125 the deviation is 1.25.
