@@ -27,9 +27,9 @@ int RunForget() {
 
 std::function<int()> ConfigureForget(CommandParser& parser) {
   parser.AddFooter(
-      "Removes selection.json (what --backend auto chose) and best.json (the best that this "
-      "machine has reached) from $XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files "
-      "stay.");
+      "Removes selection.json (what --backend auto chose), best.json (the best that this machine "
+      "has reached) and checks.json (which stages agreed with the reference) from "
+      "$XDG_CACHE_HOME/topdnn, by default ~/.cache/topdnn. Other files stay.");
   return RunForget;
 }
 

@@ -92,9 +92,6 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
                  "time");
   parser.AddFlag("--no-isolated", options->no_isolated,
                  "do not also time each stage by itself, nor the cost of the marks");
-  parser.Add("--checks DIR", options->checks,
-             "a folder for the checks against the reference: use those that the same program made "
-             "for the same plan, and add the others");
   AddReportOptions(parser, *options);
   return [options] { return RunProfile(*options); };
 }

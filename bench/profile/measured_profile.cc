@@ -56,7 +56,6 @@ ProfileSettings SettingsOf(const ProfileOptions& options, ProgressLine& progress
   settings.seconds = options.seconds;
   settings.isolate = !options.no_isolated || settings.regime != Regime::kInNetwork;
   settings.context_gap = options.Shows(kContextGap);
-  settings.known_checks = options.checks;
   settings.cancel = &InterruptFlag();
   settings.progress = [&progress](std::string_view what, double share) {
     progress.Show(fmt::format("{:3.0f} %  {}", share * 100, what));

@@ -54,7 +54,7 @@ class Profiler {
     Say("checking every stage against the reference", 0);
     NextImages();
     const auto begin = std::chrono::steady_clock::now();
-    profile.checks = CheckStep(options_, training_, plan_, settings_.known_checks);
+    profile.checks = CheckStep(options_, training_, plan_);
     profile.check_seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     NextImages();

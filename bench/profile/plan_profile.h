@@ -36,7 +36,6 @@ struct ProfileSettings {
   bool isolate = true;
   // With `isolate`, measure each stage by itself with hot and with cold caches, in every regime.
   bool context_gap = false;
-  std::string known_checks;  // see CheckStep
   // Sources to count with; see OpenSources.
   std::vector<CounterSource*> sources;
   const std::atomic<bool>* cancel = nullptr;

@@ -29,7 +29,6 @@ struct ProfileOptions {
   std::string experiment;  // of ProfileExperiments(); empty: none
   bool scale_counts = false;
   bool no_isolated = false;
-  std::string checks;  // `known_checks` of CheckStep: a folder; empty: none
   std::string record;
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
   std::map<std::string, bool> tables;        // those shown on request

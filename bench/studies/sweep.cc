@@ -124,10 +124,8 @@ class SweepRun {
     }
     Report(id, nullptr);
     ChildProgram child;
-    child.arguments = ArgumentsOf(
-        one, plan_.settings,
-        {.json = folder_.PathOf(SweepFolder::CaseFile(id)), .checks = folder_.PathOf("checks")},
-        cpus_);
+    child.arguments =
+        ArgumentsOf(one, plan_.settings, folder_.PathOf(SweepFolder::CaseFile(id)), cpus_);
     child.arguments.insert(child.arguments.begin(), program_);
     child.environment = EnvironmentOf(one);
     child.log = folder_.LogOf(id);

@@ -66,7 +66,7 @@ std::vector<SweepCase> ScheduleOf(const AxisValues& values, int repeats, std::ui
 }
 
 std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& settings,
-                                     const CaseFiles& files, int cpus) {
+                                     const std::string& json, int cpus) {
   const CaseValues& values = one.values;
   std::vector<std::string> arguments = {"profile", values.at("network"), "--" + values.at("mode"),
                                         "--no-isolated"};
@@ -86,7 +86,7 @@ std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& s
     arguments.push_back(option);
     arguments.push_back(value);
   }
-  arguments.insert(arguments.end(), {"--checks", files.checks, "--json", files.json});
+  arguments.insert(arguments.end(), {"--json", json});
   return arguments;
 }
 

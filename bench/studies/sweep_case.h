@@ -32,17 +32,11 @@ std::string IdOf(const SweepCase& one, const CaseSettings& settings);
 // not fall on neighbours of the grid. The same seed gives the same order.
 std::vector<SweepCase> ScheduleOf(const AxisValues& values, int repeats, std::uint64_t seed);
 
-// What the profile of a case writes.
-struct CaseFiles {
-  std::string json;
-  std::string checks;  // a folder, for all cases (`--checks`)
-};
-
-// The arguments of `topdnn profile` for the case, without the program. `cpus`: how many CPUs this
-// process may use. Without a number of threads, a private placement leaves one CPU for the input
-// pipeline.
+// The arguments of `topdnn profile` for the case, without the program. `json`: the file for its
+// profile. `cpus`: how many CPUs this process may use. Without a number of threads, a private
+// placement leaves one CPU for the input pipeline.
 std::vector<std::string> ArgumentsOf(const SweepCase& one, const CaseSettings& settings,
-                                     const CaseFiles& files, int cpus);
+                                     const std::string& json, int cpus);
 
 // The environment variables that limit the ISA.
 std::vector<std::pair<std::string, std::string>> EnvironmentOf(const SweepCase& one);

@@ -3,7 +3,6 @@
 //   sweep.json      the index: one row per finished case, and what the sweep consists of
 //   cases/ID.json   the profile of a case
 //   cases/ID.log    what its process printed
-//   checks/         checks of stages that cases have in common (profile --checks)
 //
 // The index is written after each case, completely or not at all. A profile whose row is missing,
 // because the sweep was killed between the two, is found again.

@@ -7,16 +7,13 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <filesystem>
+#include <iterator>
+#include <random>
 #include <set>
-#include <system_error>
 #include <utility>
 
-#include "bench/formats/checksum.h"
-#include "bench/formats/whole_file.h"
 #include "bench/workload/libraries.h"
 #include "bench/workload/network_source.h"
-#include "harness/report/atomic_file.h"
 #include "harness/user_cache/remembered_best.h"
 #include "kernels/plugin/plugins.h"
 
@@ -26,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+constexpr std::size_t kMostKeys = 32;
 
 // The build ID in a segment of notes, in hexadecimal; empty if it has none (ELF specification,
 // "Note Section"; names and descriptions are padded to 4 bytes).
@@ -66,11 +63,6 @@ int AddBuildId(dl_phdr_info* info, std::size_t, void* ids) {
   return 0;
 }
 
-// One file per key: the checksum is of the whole key.
-std::string FileOf(const std::string& folder, const Json& key) {
-  return fmt::format("{}/{}.json", folder, Checksum(key.dump()));
-}
-
 // Of the program and all loaded libraries.
 std::set<std::string> BuildIds() {
   std::set<std::string> ids;
@@ -78,16 +70,46 @@ std::set<std::string> BuildIds() {
   return ids;
 }
 
+// The entries of the file, the latest first; none if it is damaged.
+Json EntriesIn(const std::optional<std::string>& text) {
+  Json entries = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  return entries.is_array() ? entries : Json::array();
+}
+
+bool IsOf(const Json& entry, const Json& key) {
+  return entry.is_object() && entry.contains("key") && entry["key"] == key;
+}
+
+// The variant of each pass of a layer that `auto` chose.
+Json VariantsOf(const WorkloadOptions& options) {
+  if (!options.variants) return nullptr;
+  Json variants = Json::array();
+  for (const auto& [layer, names] : *options.variants) {
+    variants.push_back({layer.first, NameOf(layer.second), names});
+  }
+  return variants;
+}
+
 }  // namespace
 
+std::set<std::string> SampleOfLayers(const std::vector<CheckedStage>& stages, std::size_t count,
+                                     std::uint32_t seed) {
+  std::set<std::string> names;
+  for (const CheckedStage& stage : stages) names.insert(stage.name);
+  std::set<std::string> sample;
+  std::sample(names.begin(), names.end(), std::inserter(sample, sample.end()), count,
+              std::mt19937(seed));
+  return sample;
+}
+
 Json KeyOfChecks(const WorkloadOptions& options, bool training) {
-  if (IsOnnxPath(options.network) || !options.weights.empty() || options.variants ||
-      !Plugins().empty()) {
+  if (IsOnnxPath(options.network) || !options.weights.empty() || !Plugins().empty()) {
     return nullptr;
   }
   return {{"network", options.network},
           {"training", training},
           {"backend", options.backend},
+          {"variants", VariantsOf(options)},
           {"fallback", options.fallback},
           {"dtype", options.dtype},
           {"threads", ThreadsOf(options)},
@@ -122,40 +144,50 @@ bool SameStages(const std::vector<CheckedStage>& a, const std::vector<CheckedSta
       });
 }
 
-std::optional<NetworkChecks> ReadKnownChecks(const std::string& folder, const Json& key) {
-  NetworkChecks checks;
+std::optional<NetworkChecks> ReadKnownChecks(const CacheFolder& cache, const Json& key) {
   try {
-    const Json json = Json::parse(ReadWholeFile(FileOf(folder, key), kMostBytes));
-    if (json.at("key") != key) return std::nullopt;
-    checks.batch = json.at("batch").get<std::int64_t>();
-    checks.image = json.at("image").get<std::string>();
-    for (const Json& stage : json.at("stages")) {
-      checks.stages.push_back({.name = stage.at("name").get<std::string>(),
-                               .pass = stage.at("pass").get<std::string>(),
-                               .implementation = stage.at("implementation").get<std::string>(),
-                               .check = {}});
+    for (const Json& entry : EntriesIn(cache.Read(kChecksFile))) {
+      if (!IsOf(entry, key)) continue;
+      NetworkChecks checks = {.batch = entry.at("batch").get<std::int64_t>(),
+                              .image = entry.at("image").get<std::string>(),
+                              .stages = {}};
+      for (const Json& stage : entry.at("stages")) {
+        checks.stages.push_back({.name = stage.at(0).get<std::string>(),
+                                 .pass = stage.at(1).get<std::string>(),
+                                 .implementation = stage.at(2).get<std::string>(),
+                                 .check = {}});
+      }
+      return checks;
     }
-  } catch (const std::exception&) {  // no file, or a damaged one: the checks are made again
-    return std::nullopt;
+  } catch (const std::exception&) {  // a damaged entry: the checks are made again
   }
-  return checks;
+  return std::nullopt;
 }
 
-void WriteKnownChecks(const std::string& folder, const Json& key, const NetworkChecks& checks) {
+void WriteKnownChecks(const CacheFolder& cache, const Json& key, const NetworkChecks& checks) {
   const auto& stages = checks.stages;
-  if (!std::all_of(stages.begin(), stages.end(),
-                   [](const auto& s) { return s.check.agrees && !s.check.mostly_zero; })) {
-    return;
-  }
-  Json json = {
-      {"key", key}, {"batch", checks.batch}, {"image", checks.image}, {"stages", Json::array()}};
-  for (const CheckedStage& stage : stages) {
-    json["stages"].push_back(
-        {{"name", stage.name}, {"pass", stage.pass}, {"implementation", stage.implementation}});
-  }
-  std::error_code error;  // (the write reports what is wrong with the folder)
-  std::filesystem::create_directories(folder, error);
-  WriteFileAtomically(FileOf(folder, key), json.dump(1) + "\n");
+  const bool good = std::all_of(stages.begin(), stages.end(), [](const auto& s) {
+    return s.check.agrees && !s.check.mostly_zero;
+  });
+  if (!good && !ReadKnownChecks(cache, key)) return;
+  // (a run that cannot write says so when it remembers the machine's rates)
+  cache.Update(kChecksFile, [&](const std::optional<std::string>& text) {
+    Json entries = Json::array();
+    if (good) {
+      Json entry = {{"key", key},
+                    {"batch", checks.batch},
+                    {"image", checks.image},
+                    {"stages", Json::array()}};
+      for (const CheckedStage& stage : stages) {
+        entry["stages"].push_back({stage.name, stage.pass, stage.implementation});
+      }
+      entries.push_back(std::move(entry));
+    }
+    for (Json& entry : EntriesIn(text)) {
+      if (entries.size() < kMostKeys && !IsOf(entry, key)) entries.push_back(std::move(entry));
+    }
+    return entries.dump() + "\n";
+  });
 }
 
 }  // namespace topdnn

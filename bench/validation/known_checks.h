@@ -1,16 +1,19 @@
-// Checks that an earlier run of the same program made, in a folder, so that the cases of a sweep do
-// not repeat them.
+// Checks that earlier runs of the same program made, in the user's cache. A later run repeats a
+// sample of them.
 
 #ifndef TOPDNN_BENCH_VALIDATION_KNOWN_CHECKS_H_
 #define TOPDNN_BENCH_VALIDATION_KNOWN_CHECKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "bench/workload/workload.h"
+#include "harness/user_cache/cache_folder.h"
 #include "networks/check.h"
 #include "networks/plan.h"
 
@@ -19,10 +22,10 @@ namespace topdnn {
 // A stage and its check. A stage of another plan with the same name, pass and implementation has
 // the same check.
 struct CheckedStage {
-  std::string name;
-  std::string pass;
-  std::string implementation;
-  StageCheck check;
+  std::string name{};
+  std::string pass{};
+  std::string implementation{};
+  StageCheck check{};
 };
 
 struct NetworkChecks {
@@ -37,18 +40,24 @@ std::vector<CheckedStage> StagesOf(const Plan& plan, std::vector<StageCheck> che
 // Whether two lists have the same stages by the same implementations, in the same order.
 bool SameStages(const std::vector<CheckedStage>& a, const std::vector<CheckedStage>& b);
 
+// The names of up to `count` different layers, chosen at random. A layer's passes are checked
+// together, because a backward pass reads what the forward one saved. Pure.
+std::set<std::string> SampleOfLayers(const std::vector<CheckedStage>& stages, std::size_t count,
+                                     std::uint32_t seed);
+
 // What decides the checks of a network's stages besides its images: the options, the program and
 // the libraries by their build IDs, the CPU and its ISAs. Null if a file outside the program
-// decides them, too (an ONNX network, weights, a plug-in), or the choice of `auto`.
+// decides them, too: an ONNX network, weights, a plug-in.
 nlohmann::ordered_json KeyOfChecks(const WorkloadOptions& options, bool training);
 
-// The checks in the folder under this key; absent if there are none, or they are damaged.
-std::optional<NetworkChecks> ReadKnownChecks(const std::string& folder,
+// The checks under this key; absent if there are none, or the file is damaged.
+std::optional<NetworkChecks> ReadKnownChecks(const CacheFolder& cache,
                                              const nlohmann::ordered_json& key);
 
-// Adds checks of stages that all agree, on results that are not mostly zero; otherwise it does
-// nothing, so that the next run checks again. Throws ReportError if the file cannot be written.
-void WriteKnownChecks(const std::string& folder, const nlohmann::ordered_json& key,
+// Adds checks of stages that all agree, on results that are not mostly zero, and keeps those of the
+// latest 32 keys. Other checks only remove the key, so that the next run checks again. Does nothing
+// if the cache cannot be written.
+void WriteKnownChecks(const CacheFolder& cache, const nlohmann::ordered_json& key,
                       const NetworkChecks& checks);
 
 }  // namespace topdnn

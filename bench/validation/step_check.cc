@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <random>
+#include <set>
 #include <utility>
 
 #include "bench/command_line/command.h"
@@ -58,60 +62,91 @@ Workload MakeSmall(const WorkloadOptions& options, bool training, WorkloadOption
   }
 }
 
-// The folder of checks, for one network.
+// The checks of one network in the cache.
 struct KnownChecks {
-  std::string folder;          // empty: none
+  const CacheFolder& cache;
   nlohmann::ordered_json key;  // null: none
 
   std::optional<NetworkChecks> Read() const {
-    return key.is_null() ? std::nullopt : ReadKnownChecks(folder, key);
+    return key.is_null() ? std::nullopt : ReadKnownChecks(cache, key);
   }
   void Write(const NetworkChecks& checks) const {
-    if (!key.is_null()) WriteKnownChecks(folder, key, checks);
+    if (!key.is_null()) WriteKnownChecks(cache, key, checks);
   }
 };
 
-KnownChecks KnownFor(const std::string& folder, const WorkloadOptions& options, bool training) {
-  return {folder, folder.empty() ? nullptr : KeyOfChecks(options, training)};
+bool AllAgree(const std::vector<StageCheck>& checks) {
+  return std::all_of(checks.begin(), checks.end(), [](const auto& check) { return check.agrees; });
 }
 
-// Checks the wanted stages of the plan, or takes the checks of an equal plan.
-std::vector<StageCheck> CheckPlan(Plan& plan, bool reorders_only, const Shape& input,
-                                  const std::string& data, KnownChecks known) {
-  NetworkChecks checks = {.batch = input[0], .image = input.ToString(), .stages = {}};
-  if (!known.key.is_null()) {
-    known.key["plan"] = {{"input", checks.image}, {"data", data}, {"reorders", reorders_only}};
-    const auto earlier = known.Read();
-    std::vector<StageCheck> agreeing(plan.stages().size());
-    if (earlier && SameStages(earlier->stages, StagesOf(plan, agreeing))) return agreeing;
+// Checks of all wanted stages of a plan, made now or by an earlier run.
+struct MadeChecks {
+  NetworkChecks network;
+  std::optional<std::size_t> sampled;  // of an earlier run: how many were made again now
+};
+
+using WantedStages = std::function<bool(const Stage&)>;
+
+// Makes the checks of kSampledLayers layers again, and returns how many stages these are. Absent if
+// one does not agree.
+std::optional<std::size_t> CheckSample(Plan& plan, const WantedStages& wanted) {
+  constexpr std::size_t kSampledLayers = 4;
+  std::vector<CheckedStage> candidates;
+  for (const Stage& stage : plan.stages()) {
+    if (wanted(stage)) candidates.push_back({.name = stage.name});
   }
-  std::vector<StageCheck> made = CheckStages(plan, [&](const Stage& stage) {
-    return !reorders_only || stage.pass == StagePass::kReorder;
+  const std::set<std::string> layers =
+      SampleOfLayers(candidates, kSampledLayers, std::random_device()());
+  std::size_t sampled = 0;
+  const std::vector<StageCheck> checks = CheckStages(plan, [&](const Stage& stage) {
+    const bool chosen = wanted(stage) && layers.contains(stage.name);
+    sampled += chosen ? 1 : 0;
+    return chosen;
   });
-  checks.stages = StagesOf(plan, made);
-  known.Write(checks);
+  return AllAgree(checks) ? std::optional(sampled) : std::nullopt;
+}
+
+// Checks the wanted stages of the plan, or only a sample of them if an earlier run checked an equal
+// plan.
+MadeChecks CheckPlan(Plan& plan, const WantedStages& wanted, const Shape& image, std::int64_t batch,
+                     const KnownChecks& known) {
+  MadeChecks made = {.network = {.batch = batch, .image = image.ToString(), .stages = {}},
+                     .sampled = {}};
+  const std::optional<NetworkChecks> earlier = known.Read();
+  std::vector<StageCheck> agreeing(plan.stages().size());
+  if (earlier && SameStages(earlier->stages, StagesOf(plan, agreeing))) {
+    made.sampled = CheckSample(plan, wanted);
+  }
+  made.network.stages =
+      StagesOf(plan, made.sampled ? std::move(agreeing) : CheckStages(plan, wanted));
+  if (!made.sampled) known.Write(made.network);
   return made;
 }
 
-// Checks the smaller network, unless its checks are known.
-NetworkChecks CheckSmall(const WorkloadOptions& options, bool training, const KnownChecks& known) {
-  if (auto earlier = known.Read()) return *std::move(earlier);
+// Checks the smaller network.
+MadeChecks CheckSmall(const WorkloadOptions& options, bool training, const KnownChecks& known) {
   WorkloadOptions small_options = SmallOptions(options);
   Workload small = MakeSmall(options, training, small_options);
   TrainingImages images(small_options, small);
   images.FillNext(*small.plan);
   RequireMemory(BytesToCheck(*small.plan) + kLibraryBytes, "the check against the reference",
                 "free memory");
-  NetworkChecks checks = {.batch = small.batch,
-                          .image = small.image.ToString(),
-                          .stages = StagesOf(*small.plan, CheckStages(*small.plan))};
-  known.Write(checks);
-  return checks;
+  return CheckPlan(
+      *small.plan, [](const Stage&) { return true; }, small.image, small.batch, known);
+}
+
+// "in an earlier run of this program; 9 of 395 stages were checked again"; empty if all checks were
+// made now.
+std::string NoteOfSample(const MadeChecks& made) {
+  if (!made.sampled) return "";
+  return fmt::format("in an earlier run of this program; {} of {} stages were checked again",
+                     *made.sampled, made.network.stages.size());
 }
 
 // The check of each stage of the plan, taken from the smaller network. `own`: the checks of the
 // plan's reorders.
-StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const NetworkChecks& small) {
+StepChecks Match(const Plan& plan, const std::vector<CheckedStage>& own, const MadeChecks& made) {
+  const NetworkChecks& small = made.network;
   std::map<std::pair<std::string, std::string>, const CheckedStage*> twins;
   for (const CheckedStage& stage : small.stages) twins[{stage.name, stage.pass}] = &stage;
   StepChecks matched;
@@ -120,7 +155,7 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Net
     const Stage& stage = plan.stages()[i];
     const auto twin = twins.find({stage.name, std::string(NameOf(stage.pass))});
     if (stage.pass == StagePass::kReorder) {
-      matched.stages.push_back(own[i]);
+      matched.stages.push_back(own[i].check);
     } else if (twin == twins.end()) {
       StageCheck missing;
       missing.agrees = false;
@@ -141,6 +176,7 @@ StepChecks Match(const Plan& plan, const std::vector<StageCheck>& own, const Net
       others == 0 ? std::string("by the same implementations")
                   : fmt::format("{} of {} stages by another implementation than is timed", others,
                                 plan.stages().size()));
+  if (made.sampled) matched.note += ", " + NoteOfSample(made);
   return matched;
 }
 
@@ -162,19 +198,31 @@ std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks)
 }
 
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
-                     const std::string& known_checks) {
+                     const CacheFolder& cache) {
   const Shape& input = plan.buffers()[plan.Find(BufferRole::kInput)].desc.shape;
   const bool smallest = IsOnnxPath(options.network) && input[0] == 1;
-  const KnownChecks known = KnownFor(known_checks, options, training);
-  if (smallest || MacsOf(plan) <= kMaxCheckedMacs) {
+  const bool in_plan = smallest || MacsOf(plan) <= kMaxCheckedMacs;
+  const KnownChecks of_network = {cache, KeyOfChecks(options, training)};
+  KnownChecks of_plan = of_network;
+  if (!of_plan.key.is_null()) {
+    of_plan.key["plan"] = {
+        {"input", input.ToString()}, {"data", options.data}, {"reorders", !in_plan}};
+  }
+  const auto check = [&](const WantedStages& wanted) {
+    return CheckPlan(plan, wanted, input, input[0], of_plan);
+  };
+  if (in_plan) {
     RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
                   "take a smaller --batch");
-    StepChecks checks = {CheckPlan(plan, false, input, options.data, known), ""};
-    checks.note = NoteOfZeros(plan, checks.stages);
+    const MadeChecks made = check([](const Stage&) { return true; });
+    StepChecks checks;
+    for (const CheckedStage& stage : made.network.stages) checks.stages.push_back(stage.check);
+    checks.note = made.sampled ? "checked against the reference " + NoteOfSample(made)
+                               : NoteOfZeros(plan, checks.stages);
     return checks;
   }
-  const std::vector<StageCheck> own = CheckPlan(plan, true, input, options.data, known);
-  StepChecks checks = Match(plan, own, CheckSmall(options, training, known));
+  const MadeChecks own = check([](const Stage& s) { return s.pass == StagePass::kReorder; });
+  StepChecks checks = Match(plan, own.network.stages, CheckSmall(options, training, of_network));
   if (const std::string zeros = NoteOfZeros(plan, checks.stages); !zeros.empty()) {
     checks.note += "; " + zeros;
   }

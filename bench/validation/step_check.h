@@ -9,6 +9,7 @@
 
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
+#include "harness/user_cache/cache_folder.h"
 #include "networks/check.h"
 
 namespace topdnn {
@@ -26,10 +27,10 @@ std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks)
 // than kMaxCheckedMacs would take the reference too long. It is checked as the same network on
 // NetworkOffer::small, with a batch of two and ten classes: stages are matched by name and pass,
 // and the note says how many use another implementation there. Reorders are always checked in the
-// plan itself. `known_checks`: a folder of checks (known_checks.h), which are used if it has
-// them, and are added to it otherwise; empty: none.
+// plan itself. Checks that `cache` has from an earlier run (known_checks.h) are used, after those
+// of some layers, chosen at random, are made again and agree; the note says so. Others are added.
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
-                     const std::string& known_checks = "");
+                     const CacheFolder& cache = CacheFolder::OfUser());
 
 // The same. Throws std::runtime_error with the first stage that disagrees.
 void RequireStep(const WorkloadOptions& options, bool training, Plan& plan);

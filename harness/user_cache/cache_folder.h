@@ -17,6 +17,7 @@ namespace topdnn {
 // The files that the program keeps there; `topdnn forget` removes these.
 inline constexpr const char* kSelectionFile = "selection.json";
 inline constexpr const char* kBestFile = "best.json";
+inline constexpr const char* kChecksFile = "checks.json";
 
 class CacheFolder {
  public:

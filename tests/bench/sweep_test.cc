@@ -277,7 +277,7 @@ TEST(SweepCaseTest, EveryDifferenceChangesTheName) {
 TEST(SweepCaseTest, APrivatePlacementLeavesOneCpuToTheInputPipeline) {
   SweepCase one{.values = Product({{"placement", {"private"}}}).front(), .repeat = 1};
   const auto threads = [&](int cpus) {
-    const auto arguments = ArgumentsOf(one, {}, {.json = "out.json", .checks = "checks"}, cpus);
+    const auto arguments = ArgumentsOf(one, {}, "out.json", cpus);
     const auto at = std::find(arguments.begin(), arguments.end(), "--threads");
     return at == arguments.end() ? std::string("none") : *(at + 1);
   };
