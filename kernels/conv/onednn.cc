@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "kernels/conv/conv.h"
+#include "kernels/conv/winograd_tiles.h"
 #include "kernels/registry.h"
 #include "kernels/variant.h"
 
@@ -106,10 +107,12 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
 
 KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  if (request.algorithm == kWinogradTiles) return MakeWinogradTiles(request);
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {
-    return Refusal{fmt::format(
-        "oneDNN's convolution has the algorithms direct and winograd, not {}", request.algorithm)};
+    return Refusal{
+        fmt::format("oneDNN's convolution has the algorithms direct, winograd and {}, not {}",
+                    kWinogradTiles, request.algorithm)};
   }
   return onednn::Offer(request, [&] {
     switch (request.execution.pass) {
@@ -138,6 +141,8 @@ const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .activations = BlockedImages});
 const VariantRegistration kWinograd(
     {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kinds = {"conv"}});
+const VariantRegistration kTiles(
+    {.name = "onednn-tiles", .backend = "onednn", .algorithm = kWinogradTiles, .kinds = {"conv"}});
 
 }  // namespace
 

@@ -35,27 +35,34 @@ std::ptrdiff_t StagesBy(const Plan& plan, const std::string& variant) {
 struct Case {
   std::string network;
   bool training;
+  std::string variant;
 };
 
 class WinogradTest : public testing::TestWithParam<Case> {};
 
 TEST_P(WinogradTest, EveryStageAgreesWithTheReference) {
-  const auto& [network, training] = GetParam();
-  const auto plan =
-      MakeSmall(network, AskingFor(network, {"onednn-winograd", "onednn-blocked"}, training));
-  if (StagesBy(*plan, "onednn-winograd") == 0) {
-    GTEST_SKIP() << "oneDNN has no f32 Winograd on this ISA";
+  const auto& [network, training, variant] = GetParam();
+  const auto plan = MakeSmall(network, AskingFor(network, {variant, "onednn-blocked"}, training));
+  if (StagesBy(*plan, variant) == 0) {
+    GTEST_SKIP() << "there is no f32 Winograd for blocks of this CPU";
   }
   ExpectStagesAgree(*plan);
 }
 
-// Weights in an opaque layout, with and without a folded batch normalization.
+// Weights in an opaque layout (oneDNN's Winograd), with and without a folded batch normalization.
 INSTANTIATE_TEST_SUITE_P(Networks, WinogradTest,
-                         testing::Values(Case{"resnet18", false}, Case{"resnet18", true},
-                                         Case{"googlenet", false}, Case{"googlenet", true}),
+                         testing::Values(Case{"resnet18", false, "onednn-winograd"},
+                                         Case{"resnet18", true, "onednn-winograd"},
+                                         Case{"googlenet", false, "onednn-winograd"},
+                                         Case{"googlenet", true, "onednn-winograd"},
+                                         Case{"resnet18", false, "onednn-tiles"},
+                                         Case{"resnet18", true, "onednn-tiles"},
+                                         Case{"cnn", false, "onednn-tiles"},
+                                         Case{"googlenet", true, "onednn-tiles"}),
                          [](const testing::TestParamInfo<Case>& tested) {
                            return tested.param.network +
-                                  (tested.param.training ? "_training" : "_inference");
+                                  (tested.param.training ? "_training" : "_inference") +
+                                  (tested.param.variant == "onednn-tiles" ? "_tiles" : "");
                          });
 
 TEST(VariantsTest, ARefusedVariantIsSkipped) {

@@ -1,0 +1,125 @@
+#include "kernels/conv/winograd_kernel.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/adjacent_channels.h"
+#include "kernels/conv/conv.h"
+#include "kernels/vector_isa.h"
+
+namespace topdnn {
+
+namespace {
+
+std::int64_t BytesOfL2() {
+  constexpr std::int64_t kAssumed = std::int64_t{1} << 20;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const std::int64_t bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (bytes > 0) return bytes;
+#endif
+  return kAssumed;
+}
+
+// An image operand in `layout`, for vectors of `lanes` channels.
+TileImages ImagesOf(const Shape& shape, const Layout& layout, std::int64_t lanes) {
+  const std::int64_t adjacent = AdjacentChannels(layout, shape);
+  const std::int64_t pixels = shape[2] * shape[3];
+  return {.h = shape[2],
+          .w = shape[3],
+          .pixel = adjacent,
+          .vector = adjacent == lanes ? pixels * lanes : lanes,
+          .image = pixels * shape[1]};
+}
+
+}  // namespace
+
+std::vector<LaneSteps> WinogradStepsOfThisCpu() {
+  std::vector<LaneSteps> steps;
+#if defined(__x86_64__)
+  const std::string_view widest = WidestVectorIsa();
+  if (widest == "avx512") steps.push_back({"avx512", 16, WinogradStepsAvx512});
+  if (!widest.empty()) steps.push_back({"avx2", 8, WinogradStepsAvx2});
+#endif
+  steps.push_back({"", 4, WinogradStepsOf<4>});
+  return steps;
+}
+
+WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
+    : BoundKernel(request, "winograd:tiles", std::string(layouts.steps.isa)),
+      steps_(layouts.steps.steps()),
+      pass_(request.execution.pass),
+      threads_(request.threads),
+      lanes_(layouts.steps.lanes) {
+  const auto& op = dynamic_cast<const ConvOp&>(*request.op);
+  const ConvExtents& e = op.extents();
+  for (KernelOperand& operand : operands_) {
+    if (operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights) {
+      operand.desc.layout = layouts.weights;
+    } else if (operand.arg != Arg::kBias && operand.arg != Arg::kDiffBias) {
+      operand.desc.layout = layouts.images;
+    }
+  }
+  const bool reverse = pass_ == Pass::kBackwardData;
+  problem_.src = ImagesOf(op.src_shape(), layouts.images, lanes_);
+  problem_.dst = ImagesOf(op.dst_shape(), layouts.images, lanes_);
+  problem_.pad_top = e.pad_top;
+  problem_.pad_left = e.pad_left;
+  problem_.inputs = e.c;
+  if (reverse) {  // a correlation with the taps in reverse order
+    std::swap(problem_.src, problem_.dst);
+    problem_.pad_top = e.r - 1 - e.pad_top;
+    problem_.pad_left = e.s - 1 - e.pad_left;
+    problem_.inputs = e.k;
+  }
+  problem_.tile_rows = CeilDiv(problem_.dst.h, kTileSide);
+  problem_.tile_columns = CeilDiv(problem_.dst.w, kTileSide);
+  tiles_ = e.n * problem_.tile_rows * problem_.tile_columns;
+  if (pass_ == Pass::kForward) {
+    problem_.sum = op.epilogue().sum;
+    problem_.relu = op.epilogue().relu;
+    problem_.bound = op.epilogue().bound;
+  }
+  FindWeights(op.weights_shape(), layouts.weights);
+}
+
+void WinogradKernel::Prepare(const std::map<Arg, void*>& memory) {
+  BoundKernel::Prepare(memory);
+  problem_.src_data = Data(pass_ == Pass::kBackwardData ? Arg::kDiffDst : Arg::kSrc);
+  problem_.dst_data = Data(pass_ == Pass::kBackwardData ? Arg::kDiffSrc : Arg::kDst);
+  problem_.diff_dst_data = Data(Arg::kDiffDst);
+  problem_.bias = Data(Arg::kBias);
+  weights_.data = Data(Arg::kWeights);
+  weights_.gradient = Data(Arg::kDiffWeights);
+  weights_.outputs = outputs_.data();
+  weights_.inputs = inputs_.data();
+}
+
+void WinogradKernel::FindWeights(const Shape& shape, const Layout& layout) {
+  const bool reverse = pass_ == Pass::kBackwardData;
+  const auto offset = [&](std::int64_t k, std::int64_t c, std::int64_t r, std::int64_t s) {
+    const std::int64_t index[] = {k, c, r, s};
+    return layout.OffsetOf(shape, index);
+  };
+  auto& of_k = reverse ? inputs_ : outputs_;
+  auto& of_c = reverse ? outputs_ : inputs_;
+  for (std::int64_t k = 0; k < shape[0]; ++k) of_k.push_back(offset(k, 0, 0, 0));
+  for (std::int64_t c = 0; c < shape[1]; ++c) of_c.push_back(offset(0, c, 0, 0));
+  for (std::int64_t tap = 0; tap < 9; ++tap) {
+    const std::int64_t at = reverse ? 8 - tap : tap;
+    weights_.taps[tap] = offset(0, 0, at / 3, at % 3);
+  }
+}
+
+std::int64_t WinogradKernel::PlaneOf(std::int64_t floats) {
+  constexpr std::int64_t kLine = 16;
+  const std::int64_t lines = CeilDiv(floats, kLine);
+  return (lines + 1 - lines % 2) * kLine;
+}
+
+std::int64_t WinogradKernel::TilesInL2(std::int64_t floats) {
+  return BytesOfL2() / 2 / (kTilePoints * floats * static_cast<std::int64_t>(sizeof(float)));
+}
+
+}  // namespace topdnn

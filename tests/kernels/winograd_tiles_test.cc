@@ -1,0 +1,116 @@
+// The variant onednn-tiles of convolution.
+
+#include "kernels/conv/winograd_tiles.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/conv/conv.h"
+#include "kernels/problem.h"
+#include "kernels/vector_isa.h"
+#include "tests/kernels/kernel_check.h"
+
+namespace topdnn {
+namespace {
+
+using testing::HasSubstr;
+
+KernelRequest Tiles(const std::string& problem, const Execution& execution, int threads,
+                    const std::string& layout) {
+  KernelRequest request = RequestFor(ParseProblem("conv/" + problem), execution, threads);
+  request.algorithm = kWinogradTiles;
+  const bool forward = execution.pass == Pass::kForward;
+  request.layouts[forward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(layout);
+  return request;
+}
+
+// Their sums lose one digit, as those of oneDNN's Winograd (kernels/tolerance.h). The gradient of a
+// tap has the rounding errors of its neighbours, too, which may be sums of many more terms.
+Verdict Check(const KernelRequest& request, std::uint64_t seed) {
+  CheckOptions options;
+  options.slack = request.execution.pass == Pass::kBackwardWeights ? 64 : 16;
+  return CheckAgainstReference("onednn", request, seed, options);
+}
+
+// Whether this CPU computes in blocks of as many channels as the layout has.
+bool HasLanesOf(const std::string& layout) {
+  if (layout == "acdb") return true;
+  return layout == "aBcd16b" ? WidestVectorIsa() == "avx512" : !WidestVectorIsa().empty();
+}
+
+// Images that are no multiple of a tile, smaller than one, with padding on some sides and beyond
+// one; one vector of outputs, and an odd number of them; few tiles (the threads divide the outputs)
+// and many (they divide the tiles); every epilogue.
+const char* const kProblems[] = {
+    "n2c16h9w7k32r3s3u1v1p1q1",          "n1c32h3w2k16r3s3u1v1p1q1_bias",
+    "n1c48h7w9k80r3s3u1v1p1q1_relu",     "n3c16h6w5k48r3s3u1v1p0q2P1Q0_bias_relu_bound6",
+    "n2c32h8w8k32r3s3u1v1p0q0_bias_sum", "n1c16h22w21k32r3s3u1v1p1q1_bias_sum_relu",
+    "n7c16h28w28k48r3s3u1v1p1q1_relu",   "n1c16h5w5k16r3s3u1v1p2q2"};
+
+TEST(WinogradTilesTest, AgreeWithTheReference) {
+  for (const std::string problem : kProblems) {
+    for (const std::string layout : {"acdb", "aBcd8b", "aBcd16b"}) {
+      if (!HasLanesOf(layout)) continue;
+      for (const int threads : {1, 2, 3}) {
+        for (const Execution& execution :
+             {Execution{Pass::kForward, false}, Execution{Pass::kBackwardData},
+              Execution{Pass::kBackwardWeights}}) {
+          EXPECT_EQ(Check(Tiles(problem, execution, threads, layout), 1), Verdict::kAgrees)
+              << problem << layout << threads << NameOf(execution.pass);
+        }
+      }
+    }
+  }
+}
+
+// oneDNN's and row-major ones, inputs or outputs innermost.
+TEST(WinogradTilesTest, ReadWeightsInEveryLayout) {
+  for (const std::string weights : {"abcd", "ABcd16b16a", "ABcd16a16b", "cdba", "Acdb16a"}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
+      KernelRequest request = Tiles("n1c32h9w9k48r3s3u1v1p1q1_bias", {pass}, 2, "acdb");
+      const Arg arg = pass == Pass::kBackwardWeights ? Arg::kDiffWeights : Arg::kWeights;
+      request.layouts[arg] = *Layout::Parse(weights);
+      EXPECT_EQ(Check(request, 3), Verdict::kAgrees) << weights;
+    }
+  }
+}
+
+// By hand: one image of one pixel whose 3x3 neighbours are padding, so that each result is the sum
+// over the channels of the pixel times the tap at the center, which is 1 + k for output k.
+TEST(WinogradTilesTest, OneTapByHand) {
+  KernelRun run("onednn", Tiles("n1c4h1w1k4r3s3u1v1p1q1", {Pass::kForward, false}, 1, "acdb"));
+  ASSERT_NE(run.kernel(), nullptr) << run.refusal();
+  std::vector<double> weights(4 * 4 * 9, 100.0);
+  for (std::size_t i = 0; i < 16; ++i) weights[9 * i + 4] = 1 + static_cast<double>(i / 4);
+  run.Set(Arg::kSrc, {1, 2, 3, 4});
+  run.Set(Arg::kWeights, weights);
+  run.Run();
+  const std::vector<double> dst = run.Get(Arg::kDst);
+  for (std::size_t k = 0; k < 4; ++k)
+    EXPECT_NEAR(dst[k], 10.0 * (1 + static_cast<double>(k)), 1e-3);
+}
+
+TEST(WinogradTilesTest, WhatTheyDoNotComputeIsRefused) {
+  const auto refusal = [](const std::string& problem, const Execution& execution,
+                          const std::string& layout) {
+    return KernelRun("onednn", Tiles(problem, execution, 1, layout)).refusal();
+  };
+  const Execution forward{Pass::kForward, false};
+  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u2v2p1q1", forward, "acdb"), HasSubstr("strides of 1"));
+  EXPECT_THAT(refusal("n1c16h5w5k16r1s1u1v1", forward, "acdb"), HasSubstr("3x3"));
+  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1d2e2", forward, "acdb"), HasSubstr("dense"));
+  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1g4", forward, "acdb"), HasSubstr("one group"));
+  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1", forward, "abcd"), HasSubstr("channels last"));
+  EXPECT_THAT(refusal("n1c6h5w5k16r3s3u1v1p1q1", forward, "acdb"), HasSubstr("fill vectors"));
+  EXPECT_THAT(refusal("n1c16h5w5k24r3s3u1v1p1q1", forward, "aBcd16b"), HasSubstr("fill vectors"));
+  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1", {Pass::kForward, false, DataType::kBF16}, "acdb"),
+              HasSubstr("f32"));
+}
+
+}  // namespace
+}  // namespace topdnn
