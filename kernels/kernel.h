@@ -74,6 +74,9 @@ class Kernel {
   // ISA of the code that runs, in the spelling of harness/machine ("avx512", "amx"). Empty:
   // unknown.
   const std::string& isa() const { return isa_; }
+  // The type in which the kernel multiplies, if it converts its operands to it. Absent: the
+  // request's.
+  std::optional<DataType> converts_to() const { return converts_to_; }
 
   // Bytes that the kernel allocates for itself in Prepare.
   std::size_t scratch_bytes() const { return scratch_bytes_; }
@@ -101,6 +104,7 @@ class Kernel {
   std::vector<KernelOperand> operands_;
   std::string implementation_;
   std::string isa_;
+  std::optional<DataType> converts_to_;
   std::size_t scratch_bytes_ = 0;
   std::size_t run_scratch_bytes_ = 0;
 };

@@ -80,7 +80,8 @@ void Load(const CaseKey& key, const AutoVariant& automatic, LoadedCase& loaded) 
 
 void SetKernelRecord(const LoadedCase& loaded, DataType type, Record& record,
                      benchmark::State& state) {
-  HoldTo(CeilingOfKernel(record.isa, type, loaded.kernel->threads()), record);
+  const DataType multiplied = loaded.kernel->kernel().converts_to().value_or(type);
+  HoldTo(CeilingOfKernel(record.isa, multiplied, loaded.kernel->threads()), record);
   JudgeRecord(MeasuredCeilings(loaded.kernel->threads()), record);
   const std::string chosen = loaded.chosen.empty() ? "" : fmt::format(" ({})", loaded.chosen);
   SetRecord(record, record.implementation + chosen, state);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -30,6 +31,9 @@ namespace {
 // The only backend with several variants.
 constexpr std::string_view kBackend = "onednn";
 constexpr int kRounds = 7;
+// Short steps race for about this long, in up to kMostRounds rounds: their times vary more.
+constexpr double kSecondsOfShortRace = 2;
+constexpr int kMostRounds = 35;
 // A plan is dropped if its first timed step takes more than this many times the fastest one's.
 constexpr double kHopelessStep = 1.5;
 // The mixture of a family is dropped if its estimated step takes more than this many times the
@@ -45,7 +49,7 @@ using VariantsByPass = std::map<std::string, VariantNames>;  // by LayerOfPass::
 // Variants of one family write their results in the same layouts, so a plan can mix them without
 // reorders.
 const std::vector<std::vector<VariantNames>> kFamilies = {
-    {{}, {"onednn-winograd", "onednn-loops"}, {"onednn-tiles"}},
+    {{}, {"onednn-winograd", "onednn-loops"}, {"onednn-f32"}, {"onednn-tiles", "onednn-f32"}},
     {{"onednn-blocked"},
      {"onednn-winograd", "onednn-loops", "onednn-blocked"},
      {"onednn-tiles", "onednn-blocked"}},
@@ -334,7 +338,9 @@ class NetworkRace {
   void Race() {
     const ThreadWidth width(contenders_.front()->plan().threads());
     std::vector<bool> in_race(contenders_.size(), true);
-    for (int round = 0; round < kRounds; ++round) {
+    int rounds = kRounds;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int round = 0; round < rounds; ++round) {
       if (Interrupted()) throw std::runtime_error("interrupted");
       for (std::size_t i = 0; i < contenders_.size(); ++i) {
         // The order alternates, so that no plan always follows the same other plan.
@@ -342,6 +348,9 @@ class NetworkRace {
         if (in_race[at]) contenders_[at]->Step(by_name_, clock_);
       }
       if (round > 0) continue;
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+      rounds = static_cast<int>(
+          std::clamp<double>(kSecondsOfShortRace / took.count(), kRounds, kMostRounds));
       double least = contenders_.front()->times().step.back();
       for (const auto& one : contenders_) least = std::min(least, one->times().step.back());
       for (std::size_t i = 1; i < contenders_.size(); ++i) {

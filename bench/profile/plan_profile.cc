@@ -158,7 +158,8 @@ class Profiler {
 
 // The ceiling for the ISA that the stage's code really uses, in its type and at the plan's width.
 const Ceiling* CeilingOf(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings) {
-  return CeilingOfKernel(ceilings, stage.kernel->isa(), stage.execution.type, threads);
+  const DataType type = stage.kernel->converts_to().value_or(stage.execution.type);
+  return CeilingOfKernel(ceilings, stage.kernel->isa(), type, threads);
 }
 
 void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& ceilings,

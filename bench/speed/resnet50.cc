@@ -27,6 +27,7 @@ namespace {
 struct TimedChoice {
   double seconds = 0;
   std::string isa;
+  DataType type;  // in which it multiplies
   double gain = 1;
   bool winograd = false;
 };
@@ -39,8 +40,9 @@ TimedChoice TimeChosen(const std::shared_ptr<const Op>& op, const Execution& exe
   const auto kernel = MakeSpeedCase(selected.variant->name, problem, threads);
   auto run = [&]() noexcept { kernel->Run(); };
   const std::vector<double> seconds = SecondsOfRuns(threads, Action::Of(run), 0.2, 0.1);
-  return {Median(seconds), kernel->kernel().isa(), selected.gain,
-          selected.variant->algorithm == "winograd"};
+  return {Median(seconds), kernel->kernel().isa(),
+          kernel->kernel().converts_to().value_or(execution.type), selected.gain,
+          selected.variant->algorithm.starts_with("winograd")};
 }
 
 // ResNet-50's convolutions in one pass and type, each as often as it occurs.
@@ -58,7 +60,7 @@ Findings ResNetConvolutions(Pass pass, DataType type, int threads) {
     const TimedChoice chosen = TimeChosen(problem.op, {pass, true, type}, threads);
     const Work defined = problem.op->WorkOf(pass, type);
     const double work = times * static_cast<double>(defined.flops);
-    const Ceiling* ceiling = CeilingOfKernel(chosen.isa, type, threads);
+    const Ceiling* ceiling = CeilingOfKernel(chosen.isa, chosen.type, threads);
     if (ceiling == nullptr) throw Skipped("there is no ceiling for " + chosen.isa);
     if (ceiling->verdict.status >= Status::kInvalid) {
       throw Skipped(

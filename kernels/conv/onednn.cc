@@ -6,6 +6,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd_tiles.h"
+#include "kernels/in_f32.h"
 #include "kernels/registry.h"
 #include "kernels/variant.h"
 
@@ -27,6 +28,9 @@ Geometry GeometryOf(const ConvExtents& e) {
           {e.pad_top, e.pad_left},
           {e.pad_bottom, e.pad_right}};
 }
+
+// The algorithm of the variant onednn-f32: bf16 tensors, which are converted to f32.
+constexpr const char* kInF32 = "in-f32";
 
 dnnl::algorithm AlgorithmOf(const KernelRequest& request) {
   return request.algorithm == "winograd" ? dnnl::algorithm::convolution_winograd
@@ -107,12 +111,16 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
 
 KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
-  if (request.algorithm == kWinogradTiles) return MakeWinogradTiles(request);
+  if (request.algorithm == kWinogradTiles) {
+    return request.execution.type == DataType::kBF16 ? MakeInF32(request, kWinogradTiles)
+                                                     : MakeWinogradTiles(request);
+  }
+  if (request.algorithm == kInF32) return MakeInF32(request, "");
   if (!request.algorithm.empty() && request.algorithm != "direct" &&
       request.algorithm != "winograd") {
     return Refusal{
-        fmt::format("oneDNN's convolution has the algorithms direct, winograd and {}, not {}",
-                    kWinogradTiles, request.algorithm)};
+        fmt::format("oneDNN's convolution has the algorithms direct, winograd, {} and {}, not {}",
+                    kWinogradTiles, kInF32, request.algorithm)};
   }
   return onednn::Offer(request, [&] {
     switch (request.execution.pass) {
@@ -141,8 +149,16 @@ const VariantRegistration kBlocked({.name = "onednn-blocked",
                                     .activations = BlockedImages});
 const VariantRegistration kWinograd(
     {.name = "onednn-winograd", .backend = "onednn", .algorithm = "winograd", .kinds = {"conv"}});
-const VariantRegistration kTiles(
-    {.name = "onednn-tiles", .backend = "onednn", .algorithm = kWinogradTiles, .kinds = {"conv"}});
+const VariantRegistration kTiles({.name = "onednn-tiles",
+                                  .backend = "onednn",
+                                  .algorithm = kWinogradTiles,
+                                  .kinds = {"conv"},
+                                  .types = {DataType::kF32, DataType::kBF16}});
+const VariantRegistration kConverted({.name = "onednn-f32",
+                                      .backend = "onednn",
+                                      .algorithm = kInF32,
+                                      .kinds = {"conv"},
+                                      .types = {DataType::kBF16}});
 
 }  // namespace
 

@@ -11,7 +11,7 @@
 
 namespace topdnn {
 
-// The most vectors of columns.
+// The most vectors of columns of the right factor.
 inline constexpr int kMostVectors = 2;
 
 // The factors of a product: (rows, terms) and (terms, vectors).
@@ -23,7 +23,7 @@ struct ProductFactors {
 // sums (kRows, kVectors) = left * right, in registers; with `adds`: +=. The terms of a row of
 // `left` are next to each other, and rows `stride` apart; kTransposed: the rows are next to each
 // other. Fetches the factors of the next product into the caches: a hardware prefetcher does not
-// follow the short rows of several tiles.
+// follow several short rows.
 template <int kLanes, int kVectors, bool kTransposed, int kRows>
 void MultiplyRows(const ProductFactors& factors, const ProductFactors& next, std::int64_t terms,
                   std::int64_t stride, bool adds, float* sums) {

@@ -1,4 +1,4 @@
-// Convolution by Winograd's F(4x4, 3x3), tile by tile: the variant onednn-tiles.
+// Convolution by Winograd's algorithm, tile by tile: the variant onednn-tiles.
 
 #ifndef TOPDNN_KERNELS_CONV_WINOGRAD_TILES_H_
 #define TOPDNN_KERNELS_CONV_WINOGRAD_TILES_H_
@@ -10,9 +10,10 @@ namespace topdnn {
 // The algorithm of the variant onednn-tiles.
 inline constexpr const char* kWinogradTiles = "winograd-tiles";
 
-// Forward and backward_data of convolutions of 3x3 with strides of 1, in f32, on images whose
-// channels are next to each other: all of them, or a block that is a vector. It executes 4 of 16
-// multiplications, and loses about one digit (kernels/tolerance.h).
+// All passes of convolutions of 3x3 with strides of 1, in f32, on images whose channels are next to
+// each other: all of them, or a block that is a vector. F(4x4, 3x3) multiplies 36 times where the
+// definition does 144 times, and loses about one digit (kernels/tolerance.h). A NaN or an infinity
+// in the source makes all results of its tiles NaN.
 //
 // oneDNN 2.6 transforms all tiles of a tensor, then multiplies, then transforms the sums. Here a
 // thread does all three for a few tiles, so that the points stay in its L2 cache.

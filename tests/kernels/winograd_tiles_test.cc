@@ -108,8 +108,6 @@ TEST(WinogradTilesTest, WhatTheyDoNotComputeIsRefused) {
   EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1", forward, "abcd"), HasSubstr("channels last"));
   EXPECT_THAT(refusal("n1c6h5w5k16r3s3u1v1p1q1", forward, "acdb"), HasSubstr("fill vectors"));
   EXPECT_THAT(refusal("n1c16h5w5k24r3s3u1v1p1q1", forward, "aBcd16b"), HasSubstr("fill vectors"));
-  EXPECT_THAT(refusal("n1c16h5w5k16r3s3u1v1p1q1", {Pass::kForward, false, DataType::kBF16}, "acdb"),
-              HasSubstr("f32"));
 }
 
 }  // namespace
