@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "kernels/adjacent_channels.h"
 #include "kernels/conv/conv.h"
@@ -46,6 +47,10 @@ std::vector<LaneSteps> WinogradStepsOfThisCpu() {
   return steps;
 }
 
+bool IsImage(Arg arg) {
+  return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst;
+}
+
 WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
     : BoundKernel(request, "winograd:tiles", std::string(layouts.steps.isa)),
       steps_(layouts.steps.steps()),
@@ -55,10 +60,10 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const ConvExtents& e = op.extents();
   for (KernelOperand& operand : operands_) {
-    if (operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights) {
-      operand.desc.layout = layouts.weights;
-    } else if (operand.arg != Arg::kBias && operand.arg != Arg::kDiffBias) {
+    if (IsImage(operand.arg)) {
       operand.desc.layout = layouts.images;
+    } else if (operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights) {
+      operand.desc.layout = layouts.weights;
     }
   }
   const bool reverse = pass_ == Pass::kBackwardData;

@@ -135,7 +135,7 @@ class WinogradTiles : public WinogradKernel {
 Layout LayoutOfImages(const KernelRequest& request) {
   Layout images;
   for (const Operand& operand : request.op->Operands(request.execution)) {
-    if (!IsActivation(operand.arg)) continue;
+    if (!IsImage(operand.arg)) continue;
     const Layout asked = request.LayoutOf(operand.arg);
     if (asked.is_any()) continue;
     if (!images.is_any() && !(images == asked)) return Layout::Any();
