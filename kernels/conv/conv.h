@@ -31,6 +31,12 @@ struct ConvExtents {
   bool operator==(const ConvExtents&) const = default;
 };
 
+// The images of a convolution and of its gradients; its weights and their gradient.
+inline bool IsActivation(Arg arg) {
+  return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst;
+}
+inline bool IsWeights(Arg arg) { return arg == Arg::kWeights || arg == Arg::kDiffWeights; }
+
 // Applied to the sums of a convolution in the forward pass, in this order. In backward_weights
 // `bias` adds the operand diff_bias; the other fields have no effect in the backward passes.
 struct ConvEpilogue {

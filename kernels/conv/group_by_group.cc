@@ -15,11 +15,6 @@ constexpr std::string_view kActivations = "acdb";
 constexpr std::string_view kGroupedWeights = "adecb";
 constexpr std::string_view kWeights = "cdba";
 
-bool IsActivation(Arg arg) {
-  return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst;
-}
-bool IsWeights(Arg arg) { return arg == Arg::kWeights || arg == Arg::kDiffWeights; }
-
 class GroupByGroup : public Kernel {
  public:
   GroupByGroup(const KernelRequest& request, std::vector<std::unique_ptr<Kernel>> groups,

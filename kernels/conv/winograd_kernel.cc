@@ -47,10 +47,6 @@ std::vector<LaneSteps> WinogradStepsOfThisCpu() {
   return steps;
 }
 
-bool IsImage(Arg arg) {
-  return arg == Arg::kSrc || arg == Arg::kDst || arg == Arg::kDiffSrc || arg == Arg::kDiffDst;
-}
-
 WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
     : BoundKernel(request, "winograd:tiles", std::string(layouts.steps.isa)),
       steps_(layouts.steps.steps()),
@@ -60,9 +56,9 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const ConvExtents& e = op.extents();
   for (KernelOperand& operand : operands_) {
-    if (IsImage(operand.arg)) {
+    if (IsActivation(operand.arg)) {
       operand.desc.layout = layouts.images;
-    } else if (operand.arg == Arg::kWeights || operand.arg == Arg::kDiffWeights) {
+    } else if (IsWeights(operand.arg)) {
       operand.desc.layout = layouts.weights;
     }
   }

@@ -29,9 +29,6 @@ struct WinogradLayouts {
   LaneSteps steps;
 };
 
-// Whether the operand is neither weights nor a bias, nor the gradient of one.
-bool IsImage(Arg arg);
-
 class WinogradKernel : public BoundKernel {
  public:
   void Prepare(const std::map<Arg, void*>& memory) override;

@@ -64,7 +64,7 @@ struct WinogradBlock {
   std::int64_t sums_plane = 0;
   // backward_weights: `copies` arrays of sums, at this distance, are added.
   std::int64_t copies = 1, copy = 0;
-  float* bias_sums = nullptr;  // (vectors), to which the gradients are added; nullptr: none
+  float* bias_sums = nullptr;  // backward_weights: (vectors), to which the gradients are added
 };
 
 struct WinogradSteps {
@@ -97,18 +97,17 @@ inline void SourceAxis(const Floats (&d)[kTileSource], Floats (&t)[kTileSource])
 
 // One axis of the weights: G g.
 template <typename Floats>
-inline void WeightsAxis(const Floats& g0, const Floats& g1, const Floats& g2,
-                        Floats (&u)[kTileSource]) {
-  const Floats outer = (g0 + g2) * (-1.0F / 6);
-  const Floats inner = g1 * (-1.0F / 6);
-  const Floats outer_far = g0 * (1.0F / 24) + g2 * (1.0F / 6);
-  const Floats inner_far = g1 * (1.0F / 12);
-  u[0] = g0 * 0.25F;
+inline void WeightsAxis(const Floats (&g)[3], Floats (&u)[kTileSource]) {
+  const Floats outer = (g[0] + g[2]) * (-1.0F / 6);
+  const Floats inner = g[1] * (-1.0F / 6);
+  const Floats outer_far = g[0] * (1.0F / 24) + g[2] * (1.0F / 6);
+  const Floats inner_far = g[1] * (1.0F / 12);
+  u[0] = g[0] * 0.25F;
   u[1] = outer + inner;
   u[2] = outer - inner;
   u[3] = outer_far + inner_far;
   u[4] = outer_far - inner_far;
-  u[5] = g2;
+  u[5] = g[2];
 }
 
 // One axis of the sums: A^T m.
@@ -150,6 +149,26 @@ inline void WeightsGradientAxis(const Floats (&m)[kTileSource], Floats (&y)[3]) 
   y[2] = sum + 4 * sum_far + m[5];
 }
 
+// The second axis of a transform to points, and their stores. `columns`: by column, then row of
+// points.
+template <int kColumns, typename Floats>
+inline void StorePoints(const Floats (&columns)[kColumns][kTileSource],
+                        void (*axis)(const Floats (&)[kColumns], Floats (&)[kTileSource]),
+                        float* points, std::int64_t plane) {
+#pragma GCC unroll 6
+  for (int y = 0; y < kTileSource; ++y) {
+    Floats row[kColumns];
+    Floats transformed[kTileSource];
+#pragma GCC unroll 6
+    for (int x = 0; x < kColumns; ++x) row[x] = columns[x][y];
+    axis(row, transformed);
+#pragma GCC unroll 6
+    for (int x = 0; x < kTileSource; ++x) {
+      StoreFloats(transformed[x], points + (y * kTileSource + x) * plane);
+    }
+  }
+}
+
 struct TilePlace {
   std::int64_t image, row, column;  // of the first result
 };
@@ -180,18 +199,7 @@ inline void TransformSourceTile(const TileImages& images, const float* image, st
     }
     SourceAxis(d, columns[x]);
   }
-#pragma GCC unroll 6
-  for (int y = 0; y < kTileSource; ++y) {
-    Floats d[kTileSource];
-    Floats t[kTileSource];
-#pragma GCC unroll 6
-    for (int x = 0; x < kTileSource; ++x) d[x] = columns[x][y];
-    SourceAxis(d, t);
-#pragma GCC unroll 6
-    for (int x = 0; x < kTileSource; ++x) {
-      StoreFloats(t[x], points + (y * kTileSource + x) * plane);
-    }
-  }
+  StorePoints(columns, SourceAxis<Floats>, points, plane);
 }
 
 template <int kLanes>
@@ -227,15 +235,16 @@ inline bool AreAdjacent(const std::int64_t* outputs) {
 
 // The weights of a vector of outputs.
 template <int kLanes>
-inline typename Vectors<kLanes>::Floats LoadWeights(const float* data,
-                                                    const std::int64_t* outputs) {
+inline typename Vectors<kLanes>::Floats LoadWeights(bool adjacent, const std::int64_t* outputs,
+                                                    const float* data) {
+  if (adjacent) return LoadFloats<kLanes>(data + outputs[0]);
   typename Vectors<kLanes>::Floats values;
   for (int lane = 0; lane < kLanes; ++lane) values[lane] = data[outputs[lane]];
   return values;
 }
 
-template <int kLanes, bool kAdjacent>
-inline void TransformWeightsOf(const WinogradWeights& w, const std::int64_t* outputs,
+template <int kLanes>
+inline void TransformWeightsOf(const WinogradWeights& w, bool adjacent, const std::int64_t* outputs,
                                std::int64_t input, float* points, std::int64_t plane) {
   using Floats = typename Vectors<kLanes>::Floats;
   const float* data = w.data + input;
@@ -245,24 +254,11 @@ inline void TransformWeightsOf(const WinogradWeights& w, const std::int64_t* out
     Floats g[3];
 #pragma GCC unroll 3
     for (int r = 0; r < 3; ++r) {
-      const float* tap = data + w.taps[3 * r + s];
-      if constexpr (kAdjacent) {
-        g[r] = LoadFloats<kLanes>(tap + outputs[0]);
-      } else {
-        g[r] = LoadWeights<kLanes>(tap, outputs);
-      }
+      g[r] = LoadWeights<kLanes>(adjacent, outputs, data + w.taps[3 * r + s]);
     }
-    WeightsAxis(g[0], g[1], g[2], columns[s]);
+    WeightsAxis(g, columns[s]);
   }
-#pragma GCC unroll 6
-  for (int y = 0; y < kTileSource; ++y) {
-    Floats u[kTileSource];
-    WeightsAxis(columns[0][y], columns[1][y], columns[2][y], u);
-#pragma GCC unroll 6
-    for (int x = 0; x < kTileSource; ++x) {
-      StoreFloats(u[x], points + (y * kTileSource + x) * plane);
-    }
-  }
+  StorePoints(columns, WeightsAxis<Floats>, points, plane);
 }
 
 template <int kLanes>
@@ -275,11 +271,7 @@ void TransformWeights(const WinogradProblem& problem, const WinogradWeights& wei
     const bool adjacent = AreAdjacent<kLanes>(outputs);
     float* points = b.weights + vector * kLanes;
     for (std::int64_t input = 0; input < problem.inputs; ++input) {
-      if (adjacent) {
-        TransformWeightsOf<kLanes, true>(w, outputs, w.inputs[input], points, b.weights_plane);
-      } else {
-        TransformWeightsOf<kLanes, false>(w, outputs, w.inputs[input], points, b.weights_plane);
-      }
+      TransformWeightsOf<kLanes>(w, adjacent, outputs, w.inputs[input], points, b.weights_plane);
       points += b.vectors * kLanes;
     }
   }
@@ -340,9 +332,8 @@ void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
   const WinogradBlock b = block;
   for (std::int64_t tile = 0; tile < b.tiles; ++tile) {
     const TilePlace place = PlaceOfTile<kLanes>(p, b.first_tile + tile);
-    const std::int64_t rows = p.dst.h - place.row < kTileSide ? p.dst.h - place.row : kTileSide;
-    const std::int64_t columns =
-        p.dst.w - place.column < kTileSide ? p.dst.w - place.column : kTileSide;
+    const std::int64_t rows = p.dst.h - place.row;
+    const std::int64_t columns = p.dst.w - place.column;
     for (std::int64_t vector = 0; vector < b.vectors; ++vector) {
       const std::int64_t output = b.first_vector + vector;
       const float* sums = b.sums + (tile * b.vectors + vector) * kLanes;
@@ -406,21 +397,10 @@ void TransformGradients(const WinogradProblem& problem, const WinogradBlock& blo
         GradientAxis(g, half[x]);
       }
       float* points = b.weights + (tile * b.vectors + vector) * kLanes;
-#pragma GCC unroll 6
-      for (int y = 0; y < kTileSource; ++y) {
-        const Floats g[kTileSide] = {half[0][y], half[1][y], half[2][y], half[3][y]};
-        Floats u[kTileSource];
-        GradientAxis(g, u);
-#pragma GCC unroll 6
-        for (int x = 0; x < kTileSource; ++x) {
-          StoreFloats(u[x], points + (y * kTileSource + x) * b.weights_plane);
-        }
-      }
+      StorePoints(half, GradientAxis<Floats>, points, b.weights_plane);
     }
-    if (b.bias_sums != nullptr) {
-      float* sum = b.bias_sums + vector * kLanes;
-      StoreFloats(LoadFloats<kLanes>(sum) + bias_sum, sum);
-    }
+    float* sum = b.bias_sums + vector * kLanes;
+    StoreFloats(LoadFloats<kLanes>(sum) + bias_sum, sum);
   }
 }
 

@@ -135,7 +135,7 @@ class WinogradTiles : public WinogradKernel {
 Layout LayoutOfImages(const KernelRequest& request) {
   Layout images;
   for (const Operand& operand : request.op->Operands(request.execution)) {
-    if (!IsImage(operand.arg)) continue;
+    if (!IsActivation(operand.arg)) continue;
     const Layout asked = request.LayoutOf(operand.arg);
     if (asked.is_any()) continue;
     if (!images.is_any() && !(images == asked)) return Layout::Any();

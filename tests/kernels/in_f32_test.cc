@@ -42,8 +42,9 @@ TEST(InF32Test, AgreesWithTheReference) {
 
 TEST(InF32Test, ConvertsForTheWinogradTiles) {
   for (const Pass pass : {Pass::kForward, Pass::kBackwardData, Pass::kBackwardWeights}) {
-    KernelRequest request = InF32("n2c16h9w7k32r3s3u1v1p1q1_bias", pass, "winograd-tiles");
-    request.layouts[pass == Pass::kForward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse("acdb");
+    const KernelRequest request =
+        RequestOnImages("conv/n2c16h9w7k32r3s3u1v1p1q1_bias", "winograd-tiles",
+                        {pass, true, DataType::kBF16}, 2, "acdb");
     CheckOptions options;
     options.slack = 64;
     std::string implementation;

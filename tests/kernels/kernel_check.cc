@@ -13,6 +13,7 @@
 #include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
 #include "kernels/element.h"
+#include "kernels/problem.h"
 #include "kernels/reorder/store.h"
 #include "kernels/thread_width.h"
 #include "tests/kernels/case_count.h"
@@ -142,6 +143,15 @@ KernelRequest RequestFor(std::shared_ptr<const Op> op, const Execution& executio
   request.op = std::move(op);
   request.execution = execution;
   request.threads = threads;
+  return request;
+}
+
+KernelRequest RequestOnImages(const std::string& problem, const std::string& algorithm,
+                              const Execution& execution, int threads, const std::string& layout) {
+  KernelRequest request = RequestFor(ParseProblem(problem), execution, threads);
+  request.algorithm = algorithm;
+  const bool forward = execution.pass == Pass::kForward;
+  request.layouts[forward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(layout);
   return request;
 }
 

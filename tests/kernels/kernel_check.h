@@ -80,6 +80,11 @@ std::string Describe(const std::string& backend, const KernelRequest& request);
 // A request without settled layouts.
 KernelRequest RequestFor(std::shared_ptr<const Op> op, const Execution& execution, int threads);
 
+// A request for a problem's word by one algorithm, with the layout of src forward, of diff_dst
+// backward.
+KernelRequest RequestOnImages(const std::string& problem, const std::string& algorithm,
+                              const Execution& execution, int threads, const std::string& layout);
+
 // The same request for the reference in f64, row-major.
 KernelRequest ReferenceRequest(const KernelRequest& request);
 

@@ -25,11 +25,7 @@ using testing::HasSubstr;
 
 KernelRequest Loops(const std::string& problem, const Execution& execution, int threads,
                     const std::string& layout) {
-  KernelRequest request = RequestFor(ParseProblem("pool/" + problem), execution, threads);
-  request.algorithm = "loops";
-  const bool forward = execution.pass == Pass::kForward;
-  request.layouts[forward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(layout);
-  return request;
+  return RequestOnImages("pool/" + problem, "loops", execution, threads, layout);
 }
 
 // Strides, padding on some sides, windows beyond it, channels that fill no vector or part of a

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
-#include "kernels/problem.h"
 #include "kernels/vector_isa.h"
 #include "tests/kernels/kernel_check.h"
 
@@ -22,11 +21,7 @@ using testing::HasSubstr;
 
 KernelRequest Tiles(const std::string& problem, const Execution& execution, int threads,
                     const std::string& layout) {
-  KernelRequest request = RequestFor(ParseProblem("conv/" + problem), execution, threads);
-  request.algorithm = kWinogradTiles;
-  const bool forward = execution.pass == Pass::kForward;
-  request.layouts[forward ? Arg::kSrc : Arg::kDiffDst] = *Layout::Parse(layout);
-  return request;
+  return RequestOnImages("conv/" + problem, kWinogradTiles, execution, threads, layout);
 }
 
 // Their sums lose one digit, as those of oneDNN's Winograd (kernels/tolerance.h). The gradient of a
