@@ -1,5 +1,6 @@
 #include "kernels/in_f32.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -30,7 +31,8 @@ std::size_t Aligned(std::size_t bytes) {
 
 class InF32 : public Kernel {
  public:
-  // `converted_bytes`: of the converted operands. The kernel's own scratch memory comes after them.
+  // `converted_bytes`: of the converted operands. The scratch memory of the kernel and of the
+  // conversions comes after them.
   InF32(const KernelRequest& request, std::unique_ptr<Kernel> kernel,
         std::vector<Converted> converted, std::size_t converted_bytes)
       : Kernel(request),
@@ -44,20 +46,31 @@ class InF32 : public Kernel {
       operand.desc.layout = kernel_->Find(operand.arg)->desc.layout;
     }
     scratch_bytes_ = kernel_->scratch_bytes();
-    run_scratch_bytes_ = converted_bytes_ + kernel_->run_scratch_bytes();
+    std::size_t shared = kernel_->run_scratch_bytes();
+    for (const Converted& one : converted_) {
+      if (one.before) shared = std::max(shared, one.before->run_scratch_bytes());
+      if (one.after) shared = std::max(shared, one.after->run_scratch_bytes());
+    }
+    run_scratch_bytes_ = converted_bytes_ + shared;
   }
 
   void Prepare(const std::map<Arg, void*>& memory) override {
     const auto shared = memory.find(Arg::kScratch);
     if (shared == memory.end() && own_.bytes() == 0) own_ = AlignedMemory(run_scratch_bytes_);
     auto* scratch = shared == memory.end() ? own_.data() : static_cast<std::byte*>(shared->second);
+    void* rest = scratch + converted_bytes_;
     std::map<Arg, void*> inner = memory;
-    inner[Arg::kScratch] = scratch + converted_bytes_;
+    inner[Arg::kScratch] = rest;
     for (const Converted& one : converted_) {
       void* in_f32 = scratch + one.at;
       inner[one.arg] = in_f32;
-      if (one.before) one.before->Prepare({{Arg::kSrc, memory.at(one.arg)}, {Arg::kDst, in_f32}});
-      if (one.after) one.after->Prepare({{Arg::kSrc, in_f32}, {Arg::kDst, memory.at(one.arg)}});
+      void* given = memory.at(one.arg);
+      if (one.before) {
+        one.before->Prepare({{Arg::kSrc, given}, {Arg::kDst, in_f32}, {Arg::kScratch, rest}});
+      }
+      if (one.after) {
+        one.after->Prepare({{Arg::kSrc, in_f32}, {Arg::kDst, given}, {Arg::kScratch, rest}});
+      }
     }
     kernel_->Prepare(inner);
   }

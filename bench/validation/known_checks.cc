@@ -144,28 +144,27 @@ bool SameStages(const std::vector<CheckedStage>& a, const std::vector<CheckedSta
       });
 }
 
-std::optional<NetworkChecks> ReadKnownChecks(const CacheFolder& cache, const Json& key) {
+std::optional<std::vector<CheckedStage>> ReadKnownChecks(const CacheFolder& cache,
+                                                         const Json& key) {
   try {
     for (const Json& entry : EntriesIn(cache.Read(kChecksFile))) {
       if (!IsOf(entry, key)) continue;
-      NetworkChecks checks = {.batch = entry.at("batch").get<std::int64_t>(),
-                              .image = entry.at("image").get<std::string>(),
-                              .stages = {}};
+      std::vector<CheckedStage> stages;
       for (const Json& stage : entry.at("stages")) {
-        checks.stages.push_back({.name = stage.at(0).get<std::string>(),
-                                 .pass = stage.at(1).get<std::string>(),
-                                 .implementation = stage.at(2).get<std::string>(),
-                                 .check = {}});
+        stages.push_back({.name = stage.at(0).get<std::string>(),
+                          .pass = stage.at(1).get<std::string>(),
+                          .implementation = stage.at(2).get<std::string>(),
+                          .check = {}});
       }
-      return checks;
+      return stages;
     }
   } catch (const std::exception&) {  // a damaged entry: the checks are made again
   }
   return std::nullopt;
 }
 
-void WriteKnownChecks(const CacheFolder& cache, const Json& key, const NetworkChecks& checks) {
-  const auto& stages = checks.stages;
+void WriteKnownChecks(const CacheFolder& cache, const Json& key,
+                      const std::vector<CheckedStage>& stages) {
   const bool good = std::all_of(stages.begin(), stages.end(), [](const auto& s) {
     return s.check.agrees && !s.check.mostly_zero;
   });
@@ -174,10 +173,7 @@ void WriteKnownChecks(const CacheFolder& cache, const Json& key, const NetworkCh
   cache.Update(kChecksFile, [&](const std::optional<std::string>& text) {
     Json entries = Json::array();
     if (good) {
-      Json entry = {{"key", key},
-                    {"batch", checks.batch},
-                    {"image", checks.image},
-                    {"stages", Json::array()}};
+      Json entry = {{"key", key}, {"stages", Json::array()}};
       for (const CheckedStage& stage : stages) {
         entry["stages"].push_back({stage.name, stage.pass, stage.implementation});
       }

@@ -28,12 +28,6 @@ struct CheckedStage {
   StageCheck check{};
 };
 
-struct NetworkChecks {
-  std::int64_t batch = 0;
-  std::string image;  // "3x64x64"
-  std::vector<CheckedStage> stages;
-};
-
 // `checks`: one per stage.
 std::vector<CheckedStage> StagesOf(const Plan& plan, std::vector<StageCheck> checks);
 
@@ -50,15 +44,16 @@ std::set<std::string> SampleOfLayers(const std::vector<CheckedStage>& stages, st
 // decides them, too: an ONNX network, weights, a plug-in.
 nlohmann::ordered_json KeyOfChecks(const WorkloadOptions& options, bool training);
 
-// The checks under this key; absent if there are none, or the file is damaged.
-std::optional<NetworkChecks> ReadKnownChecks(const CacheFolder& cache,
-                                             const nlohmann::ordered_json& key);
+// The stages under this key, whose checks all agreed; absent if there are none, or the file is
+// damaged.
+std::optional<std::vector<CheckedStage>> ReadKnownChecks(const CacheFolder& cache,
+                                                         const nlohmann::ordered_json& key);
 
 // Adds checks of stages that all agree, on results that are not mostly zero, and keeps those of the
 // latest 32 keys. Other checks only remove the key, so that the next run checks again. Does nothing
 // if the cache cannot be written.
 void WriteKnownChecks(const CacheFolder& cache, const nlohmann::ordered_json& key,
-                      const NetworkChecks& checks);
+                      const std::vector<CheckedStage>& stages);
 
 }  // namespace topdnn
 

@@ -67,11 +67,11 @@ struct KnownChecks {
   const CacheFolder& cache;
   nlohmann::ordered_json key;  // null: none
 
-  std::optional<NetworkChecks> Read() const {
+  std::optional<std::vector<CheckedStage>> Read() const {
     return key.is_null() ? std::nullopt : ReadKnownChecks(cache, key);
   }
-  void Write(const NetworkChecks& checks) const {
-    if (!key.is_null()) WriteKnownChecks(cache, key, checks);
+  void Write(const std::vector<CheckedStage>& stages) const {
+    if (!key.is_null()) WriteKnownChecks(cache, key, stages);
   }
 };
 
@@ -81,8 +81,13 @@ bool AllAgree(const std::vector<StageCheck>& checks) {
 
 // Checks of all wanted stages of a plan, made now or by an earlier run.
 struct MadeChecks {
-  NetworkChecks network;
+  std::vector<CheckedStage> stages;
   std::optional<std::size_t> sampled;  // of an earlier run: how many were made again now
+};
+
+struct SmallChecks {
+  MadeChecks made;
+  std::string images;  // "2 images of 3x64x64"
 };
 
 using WantedStages = std::function<bool(const Stage&)>;
@@ -108,45 +113,42 @@ std::optional<std::size_t> CheckSample(Plan& plan, const WantedStages& wanted) {
 
 // Checks the wanted stages of the plan, or only a sample of them if an earlier run checked an equal
 // plan.
-MadeChecks CheckPlan(Plan& plan, const WantedStages& wanted, const Shape& image, std::int64_t batch,
-                     const KnownChecks& known) {
-  MadeChecks made = {.network = {.batch = batch, .image = image.ToString(), .stages = {}},
-                     .sampled = {}};
-  const std::optional<NetworkChecks> earlier = known.Read();
+MadeChecks CheckPlan(Plan& plan, const WantedStages& wanted, const KnownChecks& known) {
+  MadeChecks made;
+  const std::optional<std::vector<CheckedStage>> earlier = known.Read();
   std::vector<StageCheck> agreeing(plan.stages().size());
-  if (earlier && SameStages(earlier->stages, StagesOf(plan, agreeing))) {
+  if (earlier && SameStages(*earlier, StagesOf(plan, agreeing))) {
     made.sampled = CheckSample(plan, wanted);
   }
-  made.network.stages =
-      StagesOf(plan, made.sampled ? std::move(agreeing) : CheckStages(plan, wanted));
-  if (!made.sampled) known.Write(made.network);
+  made.stages = StagesOf(plan, made.sampled ? std::move(agreeing) : CheckStages(plan, wanted));
+  if (!made.sampled) known.Write(made.stages);
   return made;
 }
 
 // Checks the smaller network.
-MadeChecks CheckSmall(const WorkloadOptions& options, bool training, const KnownChecks& known) {
+SmallChecks CheckSmall(const WorkloadOptions& options, bool training, const KnownChecks& known) {
   WorkloadOptions small_options = SmallOptions(options);
   Workload small = MakeSmall(options, training, small_options);
   TrainingImages images(small_options, small);
   images.FillNext(*small.plan);
   RequireMemory(BytesToCheck(*small.plan) + kLibraryBytes, "the check against the reference",
                 "free memory");
-  return CheckPlan(
-      *small.plan, [](const Stage&) { return true; }, small.image, small.batch, known);
+  return {.made = CheckPlan(
+              *small.plan, [](const Stage&) { return true; }, known),
+          .images = fmt::format("{} images of {}", small.batch, small.image.ToString())};
 }
 
 // "in an earlier run of this program; 9 of 395 stages were checked again". `made` has a sample.
 std::string NoteOfSample(const MadeChecks& made) {
   return fmt::format("in an earlier run of this program; {} of {} stages were checked again",
-                     *made.sampled, made.network.stages.size());
+                     *made.sampled, made.stages.size());
 }
 
 // The check of each stage of the plan, taken from the smaller network. `own`: the checks of the
 // plan's reorders.
-StepChecks Match(const Plan& plan, const std::vector<CheckedStage>& own, const MadeChecks& made) {
-  const NetworkChecks& small = made.network;
+StepChecks Match(const Plan& plan, const std::vector<CheckedStage>& own, const SmallChecks& small) {
   std::map<std::pair<std::string, std::string>, const CheckedStage*> twins;
-  for (const CheckedStage& stage : small.stages) twins[{stage.name, stage.pass}] = &stage;
+  for (const CheckedStage& stage : small.made.stages) twins[{stage.name, stage.pass}] = &stage;
   StepChecks matched;
   int others = 0;
   for (std::size_t i = 0; i < plan.stages().size(); ++i) {
@@ -170,11 +172,11 @@ StepChecks Match(const Plan& plan, const std::vector<CheckedStage>& own, const M
     }
   }
   matched.note = fmt::format(
-      "checked against the reference on {} images of {}, {}", small.batch, small.image,
+      "checked against the reference on {}, {}", small.images,
       others == 0 ? std::string("by the same implementations")
                   : fmt::format("{} of {} stages by another implementation than is timed", others,
                                 plan.stages().size()));
-  if (made.sampled) matched.note += ", " + NoteOfSample(made);
+  if (small.made.sampled) matched.note += ", " + NoteOfSample(small.made);
   return matched;
 }
 
@@ -206,21 +208,19 @@ StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
     of_plan.key["plan"] = {
         {"input", input.ToString()}, {"data", options.data}, {"reorders", !in_plan}};
   }
-  const auto check = [&](const WantedStages& wanted) {
-    return CheckPlan(plan, wanted, input, input[0], of_plan);
-  };
+  const auto check = [&](const WantedStages& wanted) { return CheckPlan(plan, wanted, of_plan); };
   if (in_plan) {
     RequireMemory(BytesToCheck(plan) + kLibraryBytes, "the check against the reference",
                   "take a smaller --batch");
     const MadeChecks made = check([](const Stage&) { return true; });
     StepChecks checks;
-    for (const CheckedStage& stage : made.network.stages) checks.stages.push_back(stage.check);
+    for (const CheckedStage& stage : made.stages) checks.stages.push_back(stage.check);
     checks.note = made.sampled ? "checked against the reference " + NoteOfSample(made)
                                : NoteOfZeros(plan, checks.stages);
     return checks;
   }
   const MadeChecks own = check([](const Stage& s) { return s.pass == StagePass::kReorder; });
-  StepChecks checks = Match(plan, own.network.stages, CheckSmall(options, training, of_network));
+  StepChecks checks = Match(plan, own.stages, CheckSmall(options, training, of_network));
   if (const std::string zeros = NoteOfZeros(plan, checks.stages); !zeros.empty()) {
     checks.note += "; " + zeros;
   }

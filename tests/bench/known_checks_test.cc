@@ -60,12 +60,10 @@ class ChecksFile {
   CacheFolder cache_{folder_.path() / "topdnn"};
 };
 
-NetworkChecks OneCheck(bool agrees) {
-  NetworkChecks checks = {.batch = 2, .image = "3x8x8", .stages = {}};
-  checks.stages.push_back(
-      {.name = "conv1", .pass = "forward", .implementation = "jit", .check = {}});
-  checks.stages[0].check.agrees = agrees;
-  return checks;
+std::vector<CheckedStage> OneCheck(bool agrees) {
+  CheckedStage stage = {.name = "conv1", .pass = "forward", .implementation = "jit", .check = {}};
+  stage.check.agrees = agrees;
+  return {stage};
 }
 
 TEST(KnownChecksTest, OnlyChecksThatAgreeAreKept) {
@@ -76,13 +74,11 @@ TEST(KnownChecksTest, OnlyChecksThatAgreeAreKept) {
   WriteKnownChecks(file.cache(), key, OneCheck(true));
   const auto read = ReadKnownChecks(file.cache(), key);
   ASSERT_TRUE(read);
-  EXPECT_EQ(read->batch, 2);
-  EXPECT_EQ(read->image, "3x8x8");
-  ASSERT_EQ(read->stages.size(), 1u);
-  EXPECT_EQ(read->stages[0].name, "conv1");
-  EXPECT_EQ(read->stages[0].pass, "forward");
-  EXPECT_EQ(read->stages[0].implementation, "jit");
-  EXPECT_TRUE(read->stages[0].check.agrees);
+  ASSERT_EQ(read->size(), 1u);
+  EXPECT_EQ(read->at(0).name, "conv1");
+  EXPECT_EQ(read->at(0).pass, "forward");
+  EXPECT_EQ(read->at(0).implementation, "jit");
+  EXPECT_TRUE(read->at(0).check.agrees);
   EXPECT_FALSE(ReadKnownChecks(file.cache(), {{"network", "m"}}));
   // What disagrees later is no longer known.
   WriteKnownChecks(file.cache(), key, OneCheck(false));
