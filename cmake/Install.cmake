@@ -42,7 +42,7 @@ install(CODE "
 # The harness measures any callable. Counter sources and probes register themselves, so a program
 # links the whole archive: the target topdnn::harness, and topdnn-harness.pc, have the flags.
 add_library(topdnn_harness_archive STATIC $<TARGET_OBJECTS:topdnn_harness>
-            $<TARGET_OBJECTS:topdnn_harness_reports>)
+            $<TARGET_OBJECTS:topdnn_harness_reports> $<TARGET_OBJECTS:topdnn_harness_sharing>)
 set_target_properties(topdnn_harness_archive PROPERTIES OUTPUT_NAME topdnn_harness LINKER_LANGUAGE CXX)
 install(TARGETS topdnn_harness_archive
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT harness)

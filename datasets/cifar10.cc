@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::size_t kRecord = 1 + kPixels;
-constexpr int kClasses = 10;
+constexpr int kCifarClasses = 10;
 // Each file has 10,000 records. Up to ten times as many are accepted.
-constexpr std::size_t kMax = kRecord * 100000;
+constexpr std::size_t kMostCifarBytes = kRecord * 100000;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ std::unique_ptr<Dataset> ReadCifar10(std::string name,
   std::vector<unsigned char> pixels;
   std::vector<std::uint8_t> labels;
   for (const std::filesystem::path& path : files) {
-    const std::vector<unsigned char> bytes = ReadFile(path, [](auto) { return kMax; });
+    const std::vector<unsigned char> bytes = ReadFile(path, [](auto) { return kMostCifarBytes; });
     if (bytes.empty() || bytes.size() % kRecord != 0) {
       throw DatasetError(
           fmt::format("{}: offset {}: truncated or too long, {} bytes of a record of {}; "
@@ -35,18 +35,18 @@ std::unique_ptr<Dataset> ReadCifar10(std::string name,
                       path.string(), bytes.size(), bytes.size() % kRecord, kRecord));
     }
     for (std::size_t at = 0; at < bytes.size(); at += kRecord) {
-      if (bytes[at] >= kClasses) {
+      if (bytes[at] >= kCifarClasses) {
         throw DatasetError(
             fmt::format("{}: offset {}: label {} is out of range, 0 to {}; is it "
                         "CIFAR-10's binary version?",
-                        path.string(), at, bytes[at], kClasses - 1));
+                        path.string(), at, bytes[at], kCifarClasses - 1));
       }
       labels.push_back(bytes[at]);
       const auto first = bytes.begin() + static_cast<std::ptrdiff_t>(at + 1);
       pixels.insert(pixels.end(), first, first + kPixels);
     }
   }
-  return std::make_unique<PixelDataset>(std::move(name), kClasses, Shape{3, 32, 32},
+  return std::make_unique<PixelDataset>(std::move(name), kCifarClasses, Shape{3, 32, 32},
                                         std::move(pixels), std::move(labels));
 }
 
@@ -69,7 +69,7 @@ const DatasetFormatRegistration kCifar10({.name = "CIFAR-10's binary version",
                                           .file = "data_batch_1.bin",
                                           .recognises = IsCifar10,
                                           .open = OpenCifar10,
-                                          .classes = kClasses});
+                                          .classes = kCifarClasses});
 
 }  // namespace
 

@@ -59,7 +59,7 @@ elif [ -n "$BUILD_FAILS" ]; then
 else
   echo '[1/1] Linking topdnn'
   program=$2/topdnn
-  if [ "${!#}" = topdnn_without_eigen ]; then program=$2/without_eigen/topdnn; fi
+  if [ "${!#}" = topdnn_only_profile ]; then program=$2/only_profile/topdnn; fi
   mkdir -p "${program%/*}"
   printf '#!/bin/bash\necho "in $PWD:"\nprintf "[%%s]" "$@"\nexit 7\n' >"$program"
   chmod +x "$program"
@@ -275,10 +275,10 @@ TEST_F(RunScriptsTest, BenchRunWithoutArgumentsProfiles) {
   EXPECT_THAT(outcome.output, testing::EndsWith("[profile][cnn][--train][--html][" + report + "]"));
 }
 
-TEST_F(RunScriptsTest, TheFirstTableDoesNotWaitForEigen) {
+TEST_F(RunScriptsTest, TheFirstTableDoesNotWaitForOtherCommands) {
   const std::string output = Run("bench/run").output;
   const auto table = output.find("[profile][cnn][--train]");
-  EXPECT_LT(output.find("Building topdnn_without_eigen"), table) << output;
+  EXPECT_LT(output.find("Building topdnn_only_profile"), table) << output;
   EXPECT_LT(table, output.find("Building topdnn in")) << output;
   EXPECT_THAT(output, HasSubstr("Building topdnn in"));
 }
