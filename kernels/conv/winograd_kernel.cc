@@ -49,7 +49,8 @@ std::vector<LaneSteps> WinogradStepsOfThisCpu() {
 
 WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
     : BoundKernel(request, "winograd:tiles", std::string(layouts.steps.isa)),
-      steps_(layouts.steps.steps()),
+      steps_(layouts.steps.steps(
+          static_cast<int>(dynamic_cast<const ConvOp&>(*request.op).extents().r))),
       pass_(request.execution.pass),
       threads_(request.threads),
       lanes_(layouts.steps.lanes) {
@@ -74,8 +75,9 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
     problem_.pad_left = e.s - 1 - e.pad_left;
     problem_.inputs = e.k;
   }
-  problem_.tile_rows = CeilDiv(problem_.dst.h, kTileSide);
-  problem_.tile_columns = CeilDiv(problem_.dst.w, kTileSide);
+  const std::int64_t side = TileSideFor(static_cast<int>(e.r));
+  problem_.tile_rows = CeilDiv(problem_.dst.h, side);
+  problem_.tile_columns = CeilDiv(problem_.dst.w, side);
   tiles_ = e.n * problem_.tile_rows * problem_.tile_columns;
   if (pass_ == Pass::kForward) {
     problem_.sum = op.epilogue().sum;
@@ -107,9 +109,10 @@ void WinogradKernel::FindWeights(const Shape& shape, const Layout& layout) {
   auto& of_c = reverse ? outputs_ : inputs_;
   for (std::int64_t k = 0; k < shape[0]; ++k) of_k.push_back(offset(k, 0, 0, 0));
   for (std::int64_t c = 0; c < shape[1]; ++c) of_c.push_back(offset(0, c, 0, 0));
-  for (std::int64_t tap = 0; tap < 9; ++tap) {
-    const std::int64_t at = reverse ? 8 - tap : tap;
-    weights_.taps[tap] = offset(0, 0, at / 3, at % 3);
+  const std::int64_t taps = shape[2] * shape[3];
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    const std::int64_t at = reverse ? taps - 1 - tap : tap;
+    weights_.taps[tap] = offset(0, 0, at / shape[3], at % shape[3]);
   }
 }
 

@@ -17,7 +17,7 @@ namespace topdnn {
 struct LaneSteps {
   std::string_view isa;  // empty: of every CPU
   std::int64_t lanes;
-  WinogradSteps (*steps)();
+  WinogradSteps (*steps)(int window);
 };
 
 // In order of preference.

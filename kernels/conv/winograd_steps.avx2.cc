@@ -2,6 +2,6 @@
 
 namespace topdnn {
 
-WinogradSteps WinogradStepsAvx2() { return WinogradStepsOf<8>(); }
+WinogradSteps WinogradStepsAvx2(int window) { return WinogradStepsOf<8>(window); }
 
 }  // namespace topdnn

@@ -2,6 +2,6 @@
 
 namespace topdnn {
 
-WinogradSteps WinogradStepsAvx512() { return WinogradStepsOf<16>(); }
+WinogradSteps WinogradStepsAvx512(int window) { return WinogradStepsOf<16>(window); }
 
 }  // namespace topdnn

@@ -1,6 +1,7 @@
-// The steps of a convolution by Winograd's F(4x4, 3x3), by vectors of channels, compiled for
-// several ISAs: see winograd_tiles.cc. The matrices are those of Lavin and Gray (CVPR 2016,
-// section 4.3).
+// The steps of a convolution by Winograd's F(4x4, 3x3) or F(2x2, 5x5), by vectors of channels,
+// compiled for several ISAs: see winograd_tiles.cc. The matrices for 3x3 are those of Lavin and
+// Gray (CVPR 2016, section 4.3). Those for other sizes have the same interpolation points: 0, 1,
+// -1, 2, -2 and infinity.
 
 #ifndef TOPDNN_KERNELS_CONV_WINOGRAD_STEPS_H_
 #define TOPDNN_KERNELS_CONV_WINOGRAD_STEPS_H_
@@ -12,11 +13,11 @@
 
 namespace topdnn {
 
-// A tile is 4x4 pixels of the result, or of its gradient. It needs 6x6 pixels of the source, which
-// become 36 points.
-inline constexpr int kTileSide = 4;
+// A tile of the source is 6x6 pixels, which become 36 points. The tile of the result, or of its
+// gradient, is 4x4 pixels for windows of 3x3, and 2x2 pixels for windows of 5x5.
 inline constexpr int kTileSource = 6;
 inline constexpr int kTilePoints = kTileSource * kTileSource;
+inline constexpr int TileSideFor(int window) { return kTileSource + 1 - window; }
 
 // The extents of images, and the distances between their pixels, vectors of channels and images, in
 // elements.
@@ -39,14 +40,14 @@ struct WinogradProblem {
   float bound = 0;  // of the ReLU; 0: none
 };
 
-// Positions of weights, in elements: the sum of one value of each list. `taps` has the 3x3 taps in
-// row-major order, as a correlation uses them.
+// Positions of weights, in elements: the sum of one value of each list. `taps` has the taps of the
+// window in row-major order, as a correlation uses them.
 struct WinogradWeights {
   const float* data = nullptr;
   float* gradient = nullptr;  // backward_weights
   const std::int64_t* outputs = nullptr;
   const std::int64_t* inputs = nullptr;
-  std::int64_t taps[9] = {};
+  std::int64_t taps[25] = {};
 };
 
 // Consecutive tiles, and `vectors` (at most kMostVectors) vectors of their outputs, from
@@ -95,58 +96,48 @@ inline void SourceAxis(const Floats (&d)[kTileSource], Floats (&t)[kTileSource])
   t[5] = 4 * d[1] - 5 * d[3] + d[5];
 }
 
-// One axis of the weights: G g.
-template <typename Floats>
-inline void WeightsAxis(const Floats (&g)[3], Floats (&u)[kTileSource]) {
-  const Floats outer = (g[0] + g[2]) * (-1.0F / 6);
-  const Floats inner = g[1] * (-1.0F / 6);
-  const Floats outer_far = g[0] * (1.0F / 24) + g[2] * (1.0F / 6);
-  const Floats inner_far = g[1] * (1.0F / 12);
+// One axis of what multiplies the source, weights or a gradient of the result: G g.
+template <int kValues, typename Floats>
+inline void FactorAxis(const Floats (&g)[kValues], Floats (&u)[kTileSource]) {
+  Floats even = g[0];
+  Floats odd = g[1];
+  Floats even_far = g[0] * (1.0F / 24);
+  Floats odd_far = g[1] * (1.0F / 12);
+  if constexpr (kValues > 2) {
+    even += g[2];
+    even_far += g[2] * (1.0F / 6);
+  }
+  if constexpr (kValues > 3) {
+    odd += g[3];
+    odd_far += g[3] * (1.0F / 3);
+  }
+  if constexpr (kValues > 4) {
+    even += g[4];
+    even_far += g[4] * (2.0F / 3);
+  }
+  even *= -1.0F / 6;
+  odd *= -1.0F / 6;
   u[0] = g[0] * 0.25F;
-  u[1] = outer + inner;
-  u[2] = outer - inner;
-  u[3] = outer_far + inner_far;
-  u[4] = outer_far - inner_far;
-  u[5] = g[2];
+  u[1] = even + odd;
+  u[2] = even - odd;
+  u[3] = even_far + odd_far;
+  u[4] = even_far - odd_far;
+  u[5] = g[kValues - 1];
 }
 
 // One axis of the sums: A^T m.
-template <typename Floats>
-inline void SumsAxis(const Floats (&m)[kTileSource], Floats (&y)[kTileSide]) {
+template <int kResults, typename Floats>
+inline void SumsAxis(const Floats (&m)[kTileSource], Floats (&y)[kResults]) {
   const Floats sum = m[1] + m[2];
   const Floats difference = m[1] - m[2];
   const Floats sum_far = m[3] + m[4];
   const Floats difference_far = m[3] - m[4];
   y[0] = m[0] + sum + sum_far;
   y[1] = difference + 2 * difference_far;
-  y[2] = sum + 4 * sum_far;
-  y[3] = difference + 8 * difference_far + m[5];
-}
-
-// F(3x3, 4x4) has the same points. One axis of a tile of the gradient of the result: G g for four
-// values.
-template <typename Floats>
-inline void GradientAxis(const Floats (&g)[kTileSide], Floats (&u)[kTileSource]) {
-  const Floats even = (g[0] + g[2]) * (-1.0F / 6);
-  const Floats odd = (g[1] + g[3]) * (-1.0F / 6);
-  const Floats even_far = g[0] * (1.0F / 24) + g[2] * (1.0F / 6);
-  const Floats odd_far = g[1] * (1.0F / 12) + g[3] * (1.0F / 3);
-  u[0] = g[0] * 0.25F;
-  u[1] = even + odd;
-  u[2] = even - odd;
-  u[3] = even_far + odd_far;
-  u[4] = even_far - odd_far;
-  u[5] = g[3];
-}
-
-// One axis of the sums: A^T m for three results.
-template <typename Floats>
-inline void WeightsGradientAxis(const Floats (&m)[kTileSource], Floats (&y)[3]) {
-  const Floats sum = m[1] + m[2];
-  const Floats sum_far = m[3] + m[4];
-  y[0] = m[0] + sum + sum_far;
-  y[1] = m[1] - m[2] + 2 * (m[3] - m[4]);
-  y[2] = sum + 4 * sum_far + m[5];
+  if constexpr (kResults > 2) y[2] = sum + 4 * sum_far;
+  if constexpr (kResults > 3) y[3] = difference + 8 * difference_far;
+  if constexpr (kResults > 4) y[4] = sum + 16 * sum_far;
+  y[kResults - 1] += m[5];
 }
 
 // The second axis of a transform to points, and their stores. `columns`: by column, then row of
@@ -173,11 +164,11 @@ struct TilePlace {
   std::int64_t image, row, column;  // of the first result
 };
 
-template <int kLanes>
+template <int kLanes, int kSide>
 inline TilePlace PlaceOfTile(const WinogradProblem& p, std::int64_t tile) {
   const std::int64_t in_image = p.tile_rows * p.tile_columns;
   const std::int64_t at = tile % in_image;
-  return {tile / in_image, at / p.tile_columns * kTileSide, at % p.tile_columns * kTileSide};
+  return {tile / in_image, at / p.tile_columns * kSide, at % p.tile_columns * kSide};
 }
 
 // Transforms the tile of a vector of channels that starts at `image`; the element (0, 0) of the
@@ -202,12 +193,12 @@ inline void TransformSourceTile(const TileImages& images, const float* image, st
   StorePoints(columns, SourceAxis<Floats>, points, plane);
 }
 
-template <int kLanes>
+template <int kLanes, int kSide>
 void TransformSources(const WinogradProblem& problem, const WinogradBlock& block) {
   const WinogradProblem p = problem;  // local copies: stores cannot change them
   const WinogradBlock b = block;
   for (std::int64_t tile = 0; tile < b.tiles; ++tile) {
-    const TilePlace place = PlaceOfTile<kLanes>(p, b.first_tile + tile);
+    const TilePlace place = PlaceOfTile<kLanes, kSide>(p, b.first_tile + tile);
     const std::int64_t top = place.row - p.pad_top;
     const std::int64_t left = place.column - p.pad_left;
     const bool inside =
@@ -243,25 +234,25 @@ inline typename Vectors<kLanes>::Floats LoadWeights(bool adjacent, const std::in
   return values;
 }
 
-template <int kLanes>
+template <int kLanes, int kWindow>
 inline void TransformWeightsOf(const WinogradWeights& w, bool adjacent, const std::int64_t* outputs,
                                std::int64_t input, float* points, std::int64_t plane) {
   using Floats = typename Vectors<kLanes>::Floats;
   const float* data = w.data + input;
-  Floats columns[3][kTileSource];
-#pragma GCC unroll 3
-  for (int s = 0; s < 3; ++s) {
-    Floats g[3];
-#pragma GCC unroll 3
-    for (int r = 0; r < 3; ++r) {
-      g[r] = LoadWeights<kLanes>(adjacent, outputs, data + w.taps[3 * r + s]);
+  Floats columns[kWindow][kTileSource];
+#pragma GCC unroll 5
+  for (int s = 0; s < kWindow; ++s) {
+    Floats g[kWindow];
+#pragma GCC unroll 5
+    for (int r = 0; r < kWindow; ++r) {
+      g[r] = LoadWeights<kLanes>(adjacent, outputs, data + w.taps[kWindow * r + s]);
     }
-    WeightsAxis(g, columns[s]);
+    FactorAxis(g, columns[s]);
   }
-  StorePoints(columns, WeightsAxis<Floats>, points, plane);
+  StorePoints(columns, FactorAxis<kWindow, Floats>, points, plane);
 }
 
-template <int kLanes>
+template <int kLanes, int kWindow>
 void TransformWeights(const WinogradProblem& problem, const WinogradWeights& weights,
                       const WinogradBlock& block) {
   const WinogradWeights w = weights;  // local copies: stores cannot change them
@@ -271,7 +262,8 @@ void TransformWeights(const WinogradProblem& problem, const WinogradWeights& wei
     const bool adjacent = AreAdjacent<kLanes>(outputs);
     float* points = b.weights + vector * kLanes;
     for (std::int64_t input = 0; input < problem.inputs; ++input) {
-      TransformWeightsOf<kLanes>(w, adjacent, outputs, w.inputs[input], points, b.weights_plane);
+      TransformWeightsOf<kLanes, kWindow>(w, adjacent, outputs, w.inputs[input], points,
+                                          b.weights_plane);
       points += b.vectors * kLanes;
     }
   }
@@ -325,19 +317,19 @@ inline void StoreResult(const WinogradProblem& p, typename Vectors<kLanes>::Floa
   StoreFloats(value, to);
 }
 
-template <int kLanes>
+template <int kLanes, int kSide>
 void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
   using Floats = typename Vectors<kLanes>::Floats;
   const WinogradProblem p = problem;  // local copies: stores cannot change them
   const WinogradBlock b = block;
   for (std::int64_t tile = 0; tile < b.tiles; ++tile) {
-    const TilePlace place = PlaceOfTile<kLanes>(p, b.first_tile + tile);
+    const TilePlace place = PlaceOfTile<kLanes, kSide>(p, b.first_tile + tile);
     const std::int64_t rows = p.dst.h - place.row;
     const std::int64_t columns = p.dst.w - place.column;
     for (std::int64_t vector = 0; vector < b.vectors; ++vector) {
       const std::int64_t output = b.first_vector + vector;
       const float* sums = b.sums + (tile * b.vectors + vector) * kLanes;
-      Floats half[kTileSource][kTileSide];  // by column of points, then row of results
+      Floats half[kTileSource][kSide];  // by column of points, then row of results
 #pragma GCC unroll 6
       for (int x = 0; x < kTileSource; ++x) {
         Floats m[kTileSource];
@@ -352,15 +344,15 @@ void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
       float* dst = p.dst_data + place.image * p.dst.image + output * p.dst.vector +
                    (place.row * p.dst.w + place.column) * p.dst.pixel;
 #pragma GCC unroll 4
-      for (int y = 0; y < kTileSide; ++y) {
+      for (int y = 0; y < kSide; ++y) {
         if (y >= rows) break;
         Floats m[kTileSource];
-        Floats results[kTileSide];
+        Floats results[kSide];
 #pragma GCC unroll 6
         for (int x = 0; x < kTileSource; ++x) m[x] = half[x][y];
         SumsAxis(m, results);
 #pragma GCC unroll 4
-        for (int x = 0; x < kTileSide; ++x) {
+        for (int x = 0; x < kSide; ++x) {
           if (x >= columns) break;
           StoreResult<kLanes>(p, results[x] + bias, dst + (y * p.dst.w + x) * p.dst.pixel);
         }
@@ -369,7 +361,7 @@ void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
   }
 }
 
-template <int kLanes>
+template <int kLanes, int kSide>
 void TransformGradients(const WinogradProblem& problem, const WinogradBlock& block) {
   using Floats = typename Vectors<kLanes>::Floats;
   const WinogradProblem p = problem;  // local copies: stores cannot change them
@@ -377,27 +369,28 @@ void TransformGradients(const WinogradProblem& problem, const WinogradBlock& blo
   for (std::int64_t vector = 0; vector < b.vectors; ++vector) {
     Floats bias_sum = {};
     for (std::int64_t tile = 0; tile < b.tiles; ++tile) {
-      const TilePlace place = PlaceOfTile<kLanes>(p, b.first_tile + tile);
+      const TilePlace place = PlaceOfTile<kLanes, kSide>(p, b.first_tile + tile);
       const std::int64_t rows = p.dst.h - place.row;
       const std::int64_t columns = p.dst.w - place.column;
       const float* from = p.diff_dst_data + place.image * p.dst.image +
                           (b.first_vector + vector) * p.dst.vector +
                           (place.row * p.dst.w + place.column) * p.dst.pixel;
-      Floats half[kTileSide][kTileSource];  // by column of the gradient, then row of points
+      Floats half[kSide][kTileSource];  // by column of the gradient, then row of points
 #pragma GCC unroll 4
-      for (int x = 0; x < kTileSide; ++x) {
-        Floats g[kTileSide];
+      for (int x = 0; x < kSide; ++x) {
+        Floats g[kSide];
 #pragma GCC unroll 4
-        for (int y = 0; y < kTileSide; ++y) {
+        for (int y = 0; y < kSide; ++y) {
           g[y] = y < rows && x < columns
                      ? LoadFloats<kLanes>(from + (y * p.dst.w + x) * p.dst.pixel)
                      : Floats{};
         }
-        bias_sum += (g[0] + g[1]) + (g[2] + g[3]);
-        GradientAxis(g, half[x]);
+        bias_sum += g[0] + g[1];
+        if constexpr (kSide == 4) bias_sum += g[2] + g[3];
+        FactorAxis(g, half[x]);
       }
       float* points = b.weights + (tile * b.vectors + vector) * kLanes;
-      StorePoints(half, GradientAxis<Floats>, points, b.weights_plane);
+      StorePoints(half, FactorAxis<kSide, Floats>, points, b.weights_plane);
     }
     float* sum = b.bias_sums + vector * kLanes;
     StoreFloats(LoadFloats<kLanes>(sum) + bias_sum, sum);
@@ -415,7 +408,7 @@ inline void StoreWeights(const typename Vectors<kLanes>::Floats& values, bool ad
   }
 }
 
-template <int kLanes>
+template <int kLanes, int kWindow>
 void TransformWeightsGradient(const WinogradProblem& problem, const WinogradWeights& weights,
                               const WinogradBlock& block) {
   using Floats = typename Vectors<kLanes>::Floats;
@@ -426,7 +419,7 @@ void TransformWeightsGradient(const WinogradProblem& problem, const WinogradWeig
     const bool adjacent = AreAdjacent<kLanes>(outputs);
     for (std::int64_t input = 0; input < problem.inputs; ++input) {
       const float* sums = b.sums + (input * b.vectors + vector) * kLanes;
-      Floats half[kTileSource][3];  // by column of points, then row of taps
+      Floats half[kTileSource][kWindow];  // by column of points, then row of taps
 #pragma GCC unroll 6
       for (int x = 0; x < kTileSource; ++x) {
         Floats m[kTileSource];
@@ -438,35 +431,46 @@ void TransformWeightsGradient(const WinogradProblem& problem, const WinogradWeig
             m[y] += LoadFloats<kLanes>(sum + copy * b.copy);
           }
         }
-        WeightsGradientAxis(m, half[x]);
+        SumsAxis(m, half[x]);
       }
       float* to = w.gradient + w.inputs[input];
-#pragma GCC unroll 3
-      for (int r = 0; r < 3; ++r) {
+#pragma GCC unroll 5
+      for (int r = 0; r < kWindow; ++r) {
         Floats m[kTileSource];
-        Floats taps[3];
+        Floats taps[kWindow];
 #pragma GCC unroll 6
         for (int x = 0; x < kTileSource; ++x) m[x] = half[x][r];
-        WeightsGradientAxis(m, taps);
-#pragma GCC unroll 3
-        for (int t = 0; t < 3; ++t) {
-          StoreWeights<kLanes>(taps[t], adjacent, outputs, to + w.taps[3 * r + t]);
+        SumsAxis(m, taps);
+#pragma GCC unroll 5
+        for (int s = 0; s < kWindow; ++s) {
+          StoreWeights<kLanes>(taps[s], adjacent, outputs, to + w.taps[kWindow * r + s]);
         }
       }
     }
   }
 }
 
+template <int kLanes, int kWindow>
+WinogradSteps WinogradStepsForWindow() {
+  constexpr int kSide = TileSideFor(kWindow);
+  return {TransformSources<kLanes, kSide>,
+          TransformWeights<kLanes, kWindow>,
+          Multiply<kLanes>,
+          TransformSums<kLanes, kSide>,
+          TransformGradients<kLanes, kSide>,
+          MultiplyGradients<kLanes>,
+          TransformWeightsGradient<kLanes, kWindow>};
+}
+
+// `window`: 3 or 5.
 template <int kLanes>
-WinogradSteps WinogradStepsOf() {
-  return {TransformSources<kLanes>,        TransformWeights<kLanes>,   Multiply<kLanes>,
-          TransformSums<kLanes>,           TransformGradients<kLanes>, MultiplyGradients<kLanes>,
-          TransformWeightsGradient<kLanes>};
+WinogradSteps WinogradStepsOf(int window) {
+  return window == 3 ? WinogradStepsForWindow<kLanes, 3>() : WinogradStepsForWindow<kLanes, 5>();
 }
 
 // Need the ISA of their file.
-WinogradSteps WinogradStepsAvx2();
-WinogradSteps WinogradStepsAvx512();
+WinogradSteps WinogradStepsAvx2(int window);
+WinogradSteps WinogradStepsAvx512(int window);
 
 }  // namespace topdnn
 

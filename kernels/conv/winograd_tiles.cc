@@ -158,9 +158,11 @@ KernelOrRefusal MakeWinogradTiles(const KernelRequest& request) {
   if (request.execution.type != DataType::kF32) {
     return Refusal{"the Winograd tiles compute in f32"};
   }
-  if (e.r != 3 || e.s != 3 || e.stride_h != 1 || e.stride_w != 1 || e.dilation_h != 1 ||
-      e.dilation_w != 1 || e.groups != 1) {
-    return Refusal{"the Winograd tiles need dense windows of 3x3 with strides of 1, in one group"};
+  if ((e.r != 3 && e.r != 5) || e.s != e.r || e.stride_h != 1 || e.stride_w != 1 ||
+      e.dilation_h != 1 || e.dilation_w != 1 || e.groups != 1) {
+    return Refusal{
+        "the Winograd tiles need dense windows of 3x3 or 5x5 with strides of 1, in one "
+        "group"};
   }
   const Layout images = LayoutOfImages(request);
   const std::int64_t adjacent = images.is_any() ? 0 : AdjacentChannels(images, op.src_shape());
