@@ -140,6 +140,17 @@ inline void SumsAxis(const Floats (&m)[kTileSource], Floats (&y)[kResults]) {
   y[kResults - 1] += m[5];
 }
 
+// The second axis of the sums, for one row of results. `columns`: by column of points, then row of
+// results.
+template <int kResults, typename Floats>
+inline void SumsOfRow(const Floats (&columns)[kTileSource][kResults], int row,
+                      Floats (&results)[kResults]) {
+  Floats m[kTileSource];
+#pragma GCC unroll 6
+  for (int x = 0; x < kTileSource; ++x) m[x] = columns[x][row];
+  SumsAxis(m, results);
+}
+
 // The second axis of a transform to points, and their stores. `columns`: by column, then row of
 // points.
 template <int kColumns, typename Floats>
@@ -346,11 +357,8 @@ void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
 #pragma GCC unroll 4
       for (int y = 0; y < kSide; ++y) {
         if (y >= rows) break;
-        Floats m[kTileSource];
         Floats results[kSide];
-#pragma GCC unroll 6
-        for (int x = 0; x < kTileSource; ++x) m[x] = half[x][y];
-        SumsAxis(m, results);
+        SumsOfRow(half, y, results);
 #pragma GCC unroll 4
         for (int x = 0; x < kSide; ++x) {
           if (x >= columns) break;
@@ -436,11 +444,8 @@ void TransformWeightsGradient(const WinogradProblem& problem, const WinogradWeig
       float* to = w.gradient + w.inputs[input];
 #pragma GCC unroll 5
       for (int r = 0; r < kWindow; ++r) {
-        Floats m[kTileSource];
         Floats taps[kWindow];
-#pragma GCC unroll 6
-        for (int x = 0; x < kTileSource; ++x) m[x] = half[x][r];
-        SumsAxis(m, taps);
+        SumsOfRow(half, r, taps);
 #pragma GCC unroll 5
         for (int s = 0; s < kWindow; ++s) {
           StoreWeights<kLanes>(taps[s], adjacent, outputs, to + w.taps[kWindow * r + s]);
