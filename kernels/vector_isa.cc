@@ -36,4 +36,20 @@ std::string_view WidestVectorIsa() { return ""; }
 
 #endif
 
+std::vector<VectorLanes> VectorsOfThisCpu() {
+  const std::string_view widest = WidestVectorIsa();
+  std::vector<VectorLanes> vectors;
+  if (widest == "avx512") vectors.push_back({"avx512", 16});
+  if (!widest.empty()) vectors.push_back({"avx2", 8});
+  vectors.push_back({"", 4});
+  return vectors;
+}
+
+VectorLanes WidestVectors(const std::function<bool(std::int64_t lanes)>& fits) {
+  for (const VectorLanes& vectors : VectorsOfThisCpu()) {
+    if (fits(vectors.lanes)) return vectors;
+  }
+  return {};
+}
+
 }  // namespace topdnn

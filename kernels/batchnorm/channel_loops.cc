@@ -35,16 +35,19 @@ struct IsaFunctions {
   ChannelRowFunctions functions;
 };
 
-// The widest that this CPU has and whose vectors the channels fill.
-IsaFunctions FunctionsForChannels([[maybe_unused]] std::int64_t channels, bool masked) {
+ChannelRowFunctions FunctionsOf([[maybe_unused]] std::int64_t lanes, bool masked) {
 #if defined(__x86_64__)
-  const std::string_view widest = WidestVectorIsa();
-  if (widest == "avx512" && channels % 16 == 0) {
-    return {"avx512", ChannelRowFunctionsAvx512(masked)};
-  }
-  if (!widest.empty() && channels % 8 == 0) return {"avx2", ChannelRowFunctionsAvx2(masked)};
+  if (lanes == 16) return ChannelRowFunctionsAvx512(masked);
+  if (lanes == 8) return ChannelRowFunctionsAvx2(masked);
 #endif
-  return {"", ChannelRowFunctionsOf<4>(masked)};
+  return ChannelRowFunctionsOf<4>(masked);
+}
+
+// The widest that this CPU has and whose vectors the channels fill; of 4 lanes if they fill none.
+IsaFunctions FunctionsForChannels(std::int64_t channels, bool masked) {
+  const VectorLanes vectors =
+      WidestVectors([channels](std::int64_t lanes) { return channels % lanes == 0; });
+  return {vectors.isa, FunctionsOf(vectors.lanes, masked)};
 }
 
 // A piece of an image is (H * W, channels), with the channels next to each other: all of them, or a

@@ -8,7 +8,6 @@
 
 #include "kernels/adjacent_channels.h"
 #include "kernels/conv/conv.h"
-#include "kernels/vector_isa.h"
 
 namespace topdnn {
 
@@ -34,26 +33,23 @@ TileImages ImagesOf(const Shape& shape, const Layout& layout, std::int64_t lanes
           .image = pixels * shape[1]};
 }
 
-}  // namespace
-
-std::vector<LaneSteps> WinogradStepsOfThisCpu() {
-  std::vector<LaneSteps> steps;
+WinogradSteps StepsOf([[maybe_unused]] std::int64_t lanes, int window) {
 #if defined(__x86_64__)
-  const std::string_view widest = WidestVectorIsa();
-  if (widest == "avx512") steps.push_back({"avx512", 16, WinogradStepsAvx512});
-  if (!widest.empty()) steps.push_back({"avx2", 8, WinogradStepsAvx2});
+  if (lanes == 16) return WinogradStepsAvx512(window);
+  if (lanes == 8) return WinogradStepsAvx2(window);
 #endif
-  steps.push_back({"", 4, WinogradStepsOf<4>});
-  return steps;
+  return WinogradStepsOf<4>(window);
 }
 
+}  // namespace
+
 WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayouts& layouts)
-    : BoundKernel(request, "winograd:tiles", std::string(layouts.steps.isa)),
-      steps_(layouts.steps.steps(
-          static_cast<int>(dynamic_cast<const ConvOp&>(*request.op).extents().r))),
+    : BoundKernel(request, "winograd:tiles", std::string(layouts.vectors.isa)),
+      steps_(StepsOf(layouts.vectors.lanes,
+                     static_cast<int>(dynamic_cast<const ConvOp&>(*request.op).extents().r))),
       pass_(request.execution.pass),
       threads_(request.threads),
-      lanes_(layouts.steps.lanes) {
+      lanes_(layouts.vectors.lanes) {
   const auto& op = dynamic_cast<const ConvOp&>(*request.op);
   const ConvExtents& e = op.extents();
   for (KernelOperand& operand : operands_) {
@@ -80,9 +76,8 @@ WinogradKernel::WinogradKernel(const KernelRequest& request, const WinogradLayou
   problem_.tile_columns = CeilDiv(problem_.dst.w, side);
   tiles_ = e.n * problem_.tile_rows * problem_.tile_columns;
   if (pass_ == Pass::kForward) {
-    problem_.sum = op.epilogue().sum;
-    problem_.relu = op.epilogue().relu;
-    problem_.bound = op.epilogue().bound;
+    const ConvEpilogue& epilogue = op.epilogue();
+    problem_.epilogue = LaneEpilogueOf(epilogue.sum, epilogue.relu, epilogue.bound);
   }
   FindWeights(op.weights_shape(), layouts.weights);
 }

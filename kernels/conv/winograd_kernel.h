@@ -6,27 +6,18 @@
 
 #include <cstdint>
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "kernels/bound_kernel.h"
 #include "kernels/conv/winograd_steps.h"
+#include "kernels/vector_isa.h"
 
 namespace topdnn {
 
-struct LaneSteps {
-  std::string_view isa;  // empty: of every CPU
-  std::int64_t lanes;
-  WinogradSteps (*steps)(int window);
-};
-
-// In order of preference.
-std::vector<LaneSteps> WinogradStepsOfThisCpu();
-
-// The settled layouts, and the steps for vectors of channels in them.
+// The settled layouts, and the vectors of channels in them.
 struct WinogradLayouts {
   Layout images, weights;
-  LaneSteps steps;
+  VectorLanes vectors;
 };
 
 class WinogradKernel : public BoundKernel {

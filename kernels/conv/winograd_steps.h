@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+#include "kernels/conv/lane_epilogue.h"
 #include "kernels/conv/register_product.h"
 #include "kernels/lane_vectors.h"
 
@@ -36,8 +37,7 @@ struct WinogradProblem {
   float* dst_data = nullptr;
   const float* diff_dst_data = nullptr;  // backward_weights
   const float* bias = nullptr;           // nullptr: none
-  bool sum = false, relu = false;
-  float bound = 0;  // of the ReLU; 0: none
+  LaneEpilogue epilogue;
 };
 
 // Positions of weights, in elements: the sum of one value of each list. `taps` has the taps of the
@@ -315,19 +315,6 @@ void MultiplyGradients(const WinogradProblem& problem, const WinogradBlock& bloc
   MultiplyPoints<kLanes, true>(block, problem.inputs, problem.inputs, block.tiles, adds);
 }
 
-// Bias, addition and ReLU for a vector of results at `to`. A NaN stays.
-template <int kLanes>
-inline void StoreResult(const WinogradProblem& p, typename Vectors<kLanes>::Floats value,
-                        float* to) {
-  using Floats = typename Vectors<kLanes>::Floats;
-  if (p.sum) value += LoadFloats<kLanes>(to);
-  if (p.relu) {
-    value = value < Floats{} ? Floats{} : value;
-    if (p.bound != 0) value = value > Floats{} + p.bound ? Floats{} + p.bound : value;
-  }
-  StoreFloats(value, to);
-}
-
 template <int kLanes, int kSide>
 void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
   using Floats = typename Vectors<kLanes>::Floats;
@@ -362,7 +349,7 @@ void TransformSums(const WinogradProblem& problem, const WinogradBlock& block) {
 #pragma GCC unroll 4
         for (int x = 0; x < kSide; ++x) {
           if (x >= columns) break;
-          StoreResult<kLanes>(p, results[x] + bias, dst + (y * p.dst.w + x) * p.dst.pixel);
+          StoreResult<kLanes>(p.epilogue, results[x] + bias, dst + (y * p.dst.w + x) * p.dst.pixel);
         }
       }
     }

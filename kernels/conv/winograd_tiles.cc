@@ -175,12 +175,13 @@ KernelOrRefusal MakeWinogradTiles(const KernelRequest& request) {
     return Refusal{"the Winograd tiles cannot address the opaque layout of another backend"};
   }
   const bool all = images == Layout::ChannelsLast(4);
-  for (const LaneSteps& steps : WinogradStepsOfThisCpu()) {
-    const bool fits = all ? e.c % steps.lanes == 0 && e.k % steps.lanes == 0
-                          : adjacent == steps.lanes && e.c % adjacent == 0 && e.k % adjacent == 0;
+  for (const VectorLanes& vectors : VectorsOfThisCpu()) {
+    const std::int64_t lanes = vectors.lanes;
+    const bool fits = all ? e.c % lanes == 0 && e.k % lanes == 0
+                          : adjacent == lanes && e.c % adjacent == 0 && e.k % adjacent == 0;
     if (!fits) continue;
-    if (weights.is_any()) weights = WeightsFor(steps.lanes);
-    const WinogradLayouts layouts = {images, weights, steps};
+    if (weights.is_any()) weights = WeightsFor(lanes);
+    const WinogradLayouts layouts = {images, weights, vectors};
     if (gradient) return MakeWinogradGradient(request, layouts);
     return std::make_unique<WinogradTiles>(request, layouts);
   }

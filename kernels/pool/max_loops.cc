@@ -21,22 +21,20 @@ namespace topdnn {
 namespace {
 
 struct RowFunctions {
-  std::string_view isa;  // empty: of every CPU
-  std::int64_t lanes;
+  VectorLanes vectors;
   MaxRowFunction forward;
   MaxRowFunction (*backward)(const MaxRows& rows);
 };
 
-// The widest that this CPU has and the channels fill.
-RowFunctions FunctionsFor([[maybe_unused]] std::int64_t channels) {
+// The widest that this CPU has and the channels fill; of 4 lanes if they fill none.
+RowFunctions FunctionsFor(std::int64_t channels) {
+  const VectorLanes vectors =
+      WidestVectors([channels](std::int64_t lanes) { return channels >= lanes; });
 #if defined(__x86_64__)
-  const std::string_view widest = WidestVectorIsa();
-  if (widest == "avx512" && channels >= 16) {
-    return {"avx512", 16, MaxRowAvx512, MaxGradientRowAvx512};
-  }
-  if (!widest.empty() && channels >= 8) return {"avx2", 8, MaxRowAvx2, MaxGradientRowAvx2};
+  if (vectors.lanes == 16) return {vectors, MaxRowAvx512, MaxGradientRowAvx512};
+  if (vectors.lanes == 8) return {vectors, MaxRowAvx2, MaxGradientRowAvx2};
 #endif
-  return {"", 4, MaxRowOf<4>, MaxGradientRowOf<4>};
+  return {vectors, MaxRowOf<4>, MaxGradientRowOf<4>};
 }
 
 MaxRows RowsOf(const PoolExtents& e, std::int64_t channels) {
@@ -117,7 +115,7 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
   const Layout layout = common->is_any() ? Layout::ChannelsLast(4) : *common;
   const std::int64_t channels = AdjacentChannels(layout, op.src_shape());
   const RowFunctions functions = FunctionsFor(channels);
-  if (channels < functions.lanes) {
+  if (channels < functions.vectors.lanes) {
     return Refusal{
         fmt::format("the channel loops need four channels next to each other, and {} "
                     "of {} channels has fewer",
@@ -126,8 +124,8 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
   const PoolExtents& e = op.extents();
   const MaxRows rows = RowsOf(e, channels);
   if (request.execution.pass == Pass::kForward) {
-    return std::make_unique<MaxLoops>(request, layout, functions.isa, functions.forward, rows, 0,
-                                      rows.oh);
+    return std::make_unique<MaxLoops>(request, layout, functions.vectors.isa, functions.forward,
+                                      rows, 0, rows.oh);
   }
   const MaxRowFunction backward = functions.backward(rows);
   if (backward == nullptr) {
@@ -135,7 +133,7 @@ KernelOrRefusal MakeMaxLoops(const KernelRequest& request) {
         "the channel loops have gradients for windows of 2x2 with strides of 2, and for "
         "windows of 3x3 with strides of 1 or 2"};
   }
-  return std::make_unique<MaxLoops>(request, layout, functions.isa, backward, rows,
+  return std::make_unique<MaxLoops>(request, layout, functions.vectors.isa, backward, rows,
                                     e.pad_top / e.stride_h, (e.h - 1 + e.pad_top) / e.stride_h + 1);
 }
 
