@@ -2,7 +2,8 @@ option(TOPDNN_BATCHES "Compile several files of a folder at once, which takes a 
 
 # topdnn_batches(TARGET [EXCEPT REGEX]): compiles up to 16 files of a folder as one, so that the
 # compiler reads their headers once. Names with internal linkage must therefore differ within a folder.
-# Files with options of their own are compiled separately, and so are those whose path matches REGEX.
+# Files with options of their own are compiled separately, and so are those whose path in the list
+# of the target matches REGEX.
 # The preset dev compiles each file separately, so files include what they use.
 function(topdnn_batches target)
   cmake_parse_arguments(PARSE_ARGV 1 batches "" "EXCEPT" "")
@@ -16,7 +17,8 @@ function(topdnn_batches target)
   endif()
   list(SORT sources)
   foreach(source IN LISTS sources)
-    get_filename_component(folder ${source} DIRECTORY)
+    get_filename_component(folder ${source} ABSOLUTE)
+    get_filename_component(folder ${folder} DIRECTORY)
     file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${folder})
     string(MAKE_C_IDENTIFIER "${folder}" folder)
     math(EXPR count_${folder} "0${count_${folder}} + 1")

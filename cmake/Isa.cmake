@@ -23,9 +23,10 @@ function(topdnn_apply_isa_flags)
 endfunction()
 
 # An OBJECT library of every .cc file below the current folder, except those in folders named per_isa,
-# which are compiled once per ISA into separate libraries.
+# which are compiled once per ISA into separate libraries. The paths are relative to the folder, so
+# that the folders above it do not change which files a list has.
 function(topdnn_floor name)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  file(GLOB_RECURSE sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cc)
   list(FILTER sources EXCLUDE REGEX "/per_isa/")
   if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL x86_64)
     list(FILTER sources EXCLUDE REGEX "\\.(avx|amx)[0-9a-z]*\\.cc$")
