@@ -40,18 +40,10 @@ std::vector<int> AxesFrom(int first, const Shape& shape) {
   return axes;
 }
 
-// Before opset 13 all dimensions from the axis on are one row.
 void ImportLogSoftmax(NodeImport& node) {
   ImportedValue value = node.SourceAt(0);
   const Shape shape = value.shape;
-  const bool along_axis = node.opset() >= 13;
-  int axis = AxisOf(node, shape, along_axis ? -1 : 1);
-  if (!along_axis) {
-    std::int64_t rows = 1;
-    for (int d = 0; d < axis; ++d) rows *= shape[d];
-    value.shape = Shape{rows, shape.elements() / rows};
-    axis = 1;
-  }
+  const int axis = SoftmaxAxisOf(node, value);
   ImportedValue result = AddLogSoftmax(node, value, axis);
   result.shape = shape;
   node.Produce(std::move(result));

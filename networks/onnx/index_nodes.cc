@@ -23,6 +23,15 @@ int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise) {
   return static_cast<int>(axis < 0 ? axis + shape.rank() : axis);
 }
 
+int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value) {
+  if (node.opset() >= 13) return AxisOf(node, value.shape, -1);
+  const int axis = AxisOf(node, value.shape, 1);
+  std::int64_t rows = 1;
+  for (int d = 0; d < axis; ++d) rows *= value.shape[d];
+  value.shape = Shape{rows, value.shape.elements() / rows};
+  return 1;
+}
+
 std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
   if (index < -extent || index >= extent) {
     throw UnsupportedNode(fmt::format("index {} of {} elements", index, extent));
@@ -111,19 +120,11 @@ void ImportTopK(NodeImport& node) {
   }
 }
 
-// 1 at the first maximum along the axis, and 0 elsewhere. Before opset 13 all dimensions from the
-// axis on are one row.
+// 1 at the first maximum along the axis, and 0 elsewhere.
 void ImportHardmax(NodeImport& node) {
   ImportedValue value = node.SourceAt(0);
   const Shape shape = value.shape;
-  const bool along_axis = node.opset() >= 13;
-  int axis = AxisOf(node, shape, along_axis ? -1 : 1);
-  if (!along_axis) {
-    std::int64_t rows = 1;
-    for (int d = 0; d < axis; ++d) rows *= shape[d];
-    value.shape = Shape{rows, shape.elements() / rows};
-    axis = 1;
-  }
+  const int axis = SoftmaxAxisOf(node, value);
   const ImportedValue winners = AddTopK(node, value, {axis, 1, true, true});
   ImportedValue result = AddBinary(node, "equal", winners,
                                    CountAlong(node, value.shape[axis], axis, value.shape.rank()));

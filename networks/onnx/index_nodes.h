@@ -14,6 +14,10 @@ namespace topdnn {
 // values count from the last dimension. Throws UnsupportedNode if the shape has no such dimension.
 int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
 
+// The axis along which a softmax, log-softmax or hardmax runs. Before opset 13 all dimensions from
+// the node's axis on are one row: the value gets the shape of a matrix, and the axis is 1.
+int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value);
+
 // An index along a dimension as a position from its start. Negative values count from the end.
 // Throws UnsupportedNode if the index is outside the dimension.
 std::int64_t PositionOf(std::int64_t index, std::int64_t extent);

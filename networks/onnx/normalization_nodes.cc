@@ -1,7 +1,5 @@
 // BatchNormalization, LRN and Softmax.
 
-#include <fmt/format.h>
-
 #include <memory>
 
 #include "kernels/batchnorm/batchnorm.h"
@@ -9,6 +7,7 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/transpose/transpose.h"
 #include "networks/onnx/composed_nodes.h"
+#include "networks/onnx/index_nodes.h"
 #include "networks/onnx/node_import.h"
 
 namespace topdnn {
@@ -48,23 +47,16 @@ void ImportLrn(NodeImport& node) {
   node.Produce({result, node.ShapeOf(result)});
 }
 
-// Before opset 13 a softmax runs over all dimensions from its axis on: the rows of a matrix. Since
-// opset 13 it runs along the axis. If the dimensions after the axis have more than one element, a
-// transposition makes the axis the last dimension, and another one moves it back.
+// If the dimensions after the axis have more than one element, a transposition makes the axis the
+// last dimension, and another one moves it back.
 void ImportSoftmax(NodeImport& node) {
   ImportedValue source = node.SourceAt(0);
   const Shape shape = source.shape;
-  const bool along_axis = node.opset() >= 13;
-  std::int64_t axis = node.node().Int("axis", along_axis ? -1 : 1);
-  if (axis < -shape.rank() || axis >= shape.rank()) {
-    throw UnsupportedNode(fmt::format("axis {} of {}", axis, shape.ToString()));
-  }
-  if (axis < 0) axis += shape.rank();
-  std::int64_t rows = 1, columns = 1;
-  std::int64_t after = 1;
-  for (int d = 0; d < shape.rank(); ++d) {
-    (d < axis ? rows : along_axis && d > axis ? after : columns) *= shape[d];
-  }
+  const int axis = SoftmaxAxisOf(node, source);
+  const std::int64_t columns = source.shape[axis];
+  std::int64_t rows = 1, after = 1;
+  for (int d = 0; d < axis; ++d) rows *= source.shape[d];
+  for (int d = axis + 1; d < source.shape.rank(); ++d) after *= source.shape[d];
   if (after > 1) {
     const auto swapped = [&](ValueId value) {
       const std::vector<int> order = {0, 2, 1};
