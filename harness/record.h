@@ -40,6 +40,7 @@ struct Record {
   // For every measured regime, including this record's own; empty unless requested.
   std::map<std::string, Summary> seconds_by_regime;
   std::optional<double> flops;                     // analytic
+  std::optional<double> flops_without_padding;     // of these, without those on padding
   std::optional<double> flops_counted;             // executed, as counted
   std::optional<double> bytes;                     // compulsory traffic
   std::optional<double> ceiling_flops_per_second;  // measured, of the ISA that ran
@@ -47,7 +48,7 @@ struct Record {
   Verdict ceiling_verdict;                         // INVALID: the ceiling has a name, but no value
 
   std::map<std::string, std::optional<double>> events;  // per iteration
-  std::optional<double> running_fraction;               // least of the events'
+  std::optional<double> running_fraction;               // the lowest of all events
   // The events by thread, if a source counts threads separately; 0 is the thread that calls the
   // stage.
   std::map<int, std::map<std::string, std::optional<double>>> thread_events;

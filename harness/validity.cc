@@ -49,12 +49,16 @@ bool StepExecutesFewer(const Report& report) {
 }
 
 // The share of the ceiling, if it shows that the ceiling is too low. `executes_fewer`: than the
-// definition.
+// definition. Any direct algorithm may skip the operations on padding, so without a count they do
+// not show it.
 std::optional<double> ExcessiveShare(const Record& record, bool executes_fewer) {
-  const std::optional<double> share = record.PeakFraction();
-  if (!share || *share <= kMaxPeakFraction) return std::nullopt;
-  if (!record.flops_counted && executes_fewer) return std::nullopt;
-  return share;
+  std::optional<double> share = record.PeakFraction();
+  if (!share) return std::nullopt;
+  if (!record.flops_counted) {
+    if (executes_fewer) return std::nullopt;
+    *share *= record.flops_without_padding.value_or(*record.flops) / *record.flops;
+  }
+  return *share > kMaxPeakFraction ? share : std::nullopt;
 }
 
 void JudgeCeiling(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {

@@ -35,7 +35,10 @@ MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
   record.implementation = kernel.kernel().implementation();
   record.isa = kernel.kernel().isa();
   const Work work = kernel.work();
-  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  if (work.flops > 0) {
+    record.flops = static_cast<double>(work.flops);
+    record.flops_without_padding = static_cast<double>(work.flops_without_padding);
+  }
   record.bytes = static_cast<double>(work.bytes);
   return {std::move(record), std::move(measured)};
 }

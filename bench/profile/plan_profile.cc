@@ -171,7 +171,10 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
   record.isa = stage.kernel->isa();
   const Work work = stage.work();
-  if (work.flops > 0) record.flops = static_cast<double>(work.flops);
+  if (work.flops > 0) {
+    record.flops = static_cast<double>(work.flops);
+    record.flops_without_padding = static_cast<double>(work.flops_without_padding);
+  }
   record.bytes = static_cast<double>(work.bytes);
   if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);
 }
@@ -356,7 +359,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
   Report report;
   const Verdict verdict = JudgeDisturbance(profile.in_network.disturbance);
   const auto& stages = plan.stages();
-  double flops = 0;
+  double flops = 0, without_padding = 0;
   const Ceiling* step_ceiling = nullptr;
   double most_flops = 0;
   for (std::size_t i = 0; i < stages.size(); ++i) {
@@ -383,6 +386,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
     DescribeStage(stages[i], plan.threads(), ceilings, record);
     if (i < profile.checks.stages.size()) ApplyCheck(profile.checks.stages[i], record);
     flops += record.flops.value_or(0);
+    without_padding += record.flops_without_padding.value_or(0);
     if (record.flops.value_or(0) > most_flops && !record.ceiling_name.empty()) {
       most_flops = *record.flops;
       step_ceiling = CeilingOf(stages[i], plan.threads(), ceilings);
@@ -393,6 +397,7 @@ Report ReportOf(const Plan& plan, const PlanProfile& profile, const std::vector<
                          NameOf(Regime::kInNetwork));
   AddRunCounts(profile.in_network.step, profile.in_network.run_events, report.step);
   report.step.flops = flops;
+  report.step.flops_without_padding = without_padding;
   HoldTo(step_ceiling, report.step);
   const bool failed = std::any_of(report.stages.begin(), report.stages.end(),
                                   [](const Record& r) { return r.status == Status::kFailed; });

@@ -81,6 +81,24 @@ TEST(ValidityTest, AnUncountedWinogradAboveTheCeilingHasNoShare) {
   EXPECT_FALSE(record.PeakFraction());
 }
 
+// 1.33 x as defined. Without the operations on padding it is 0.93 x: the ceiling may be right, but
+// the share is not known.
+TEST(ValidityTest, AnUncountedStageThatMaySkipPaddingIsNotAboveTheCeiling) {
+  Record record = RecordUnder(150e9);
+  record.flops_without_padding = 1.4e9;
+  Report report;
+  report.stages = {record, RecordUnder(250e9)};
+  JudgeReport({.ceilings = {CeilingNamed(kFma, 150e9)}, .isolated = {}}, report);
+  EXPECT_EQ(report.stages[0].status, Status::kOk);
+  EXPECT_FALSE(report.stages[0].PeakFraction());
+  EXPECT_TRUE(report.stages[1].PeakFraction());
+
+  record.flops_without_padding = 1.6e9;  // 1.07 x
+  JudgeRecord(std::vector{CeilingNamed(kFma, 150e9)}, record);
+  EXPECT_EQ(record.status, Status::kInvalid);
+  EXPECT_THAT(record.reason, HasSubstr("1.07 x its ceiling"));
+}
+
 TEST(ValidityTest, ACountedWinogradAboveTheCeilingIsInvalid) {
   Record record = RecordUnder(150e9);
   record.implementation = "jit_wino_4x3:avx512_core";
