@@ -53,7 +53,7 @@ class BatchLoader {
 
   // Returns the next batch, epoch after epoch without end. It is valid until the following call.
   // The same seed gives the same batches, for every prefetch and number of threads. Throws the
-  // exceptions of reading an image. After that of a loader thread, each call throws it again.
+  // exceptions of reading an image. After an exception in a loader thread, each call throws it.
   const Batch& Next();
   std::int64_t batches_per_epoch() const;
 

@@ -50,10 +50,10 @@ class ForwardPlanner {
     return IsQuantizedType(type) ? type : draft_.request.type;
   }
 
-  // Whether integers have integer types in the plan. False for the reference backend. Also false if
-  // the reference is a fallback and no backend has a kernel for the first integer layer (or, if
-  // there is no integer layer, for the first quantization).
+  // Whether integers have integer types in the plan: not on the reference backend, and not if it is
+  // the only one for the first integer layer (or, without integer layers, the first quantization).
   bool HasIntegerKernels() const {
+    if (draft_.request.backend == "reference") return false;
     const auto& units = draft_.fused.units;
     auto layer = std::find_if(units.begin(), units.end(), [](const ForwardUnit& unit) {
       return dynamic_cast<const QuantizedLayerOp*>(unit.op.get()) != nullptr;
@@ -63,17 +63,16 @@ class ForwardPlanner {
         return dynamic_cast<const QuantizeOp*>(unit.op.get()) != nullptr;
       });
     }
-    if (draft_.request.backend == "reference") return false;
     if (layer == units.end()) return true;
     const auto* quantize = dynamic_cast<const QuantizeOp*>(layer->op.get());
     const DataType type = quantize != nullptr ? quantize->quantization().type : DataType::kU8;
+    const Execution integers{Pass::kForward, false, type};
     const std::vector<std::string> backends = draft_.Backends();
-    return std::none_of(backends.begin(), backends.end(),
-                        [](const auto& backend) { return backend == "reference"; }) ||
-           std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
-             const Execution integers{Pass::kForward, false, type};
-             return !std::holds_alternative<Refusal>(draft_.Ask(backend, layer->op, integers, {}));
-           });
+    const bool has_kernel =
+        std::any_of(backends.begin(), backends.end(), [&](const std::string& backend) {
+          return !std::holds_alternative<Refusal>(draft_.Ask(backend, layer->op, integers, {}));
+        });
+    return has_kernel || std::find(backends.begin(), backends.end(), "reference") == backends.end();
   }
 
   void PlanUnit(std::size_t index) {

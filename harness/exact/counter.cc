@@ -156,7 +156,7 @@ ExactCounts CountRegion(void (*function)(void*), void* argument, ExactCounter::W
     const Counting counting(c, width);
     RunTranslated(c, AddressOf(function), AddressOf(argument));
   }
-  NoteStrangers(c, before);
+  NoteOtherThreads(c, before);
   std::vector<Context*> contexts = EndTeam();
   contexts.insert(contexts.begin(), c);
   ExactCounts counts = SumOf(contexts);

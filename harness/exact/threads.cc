@@ -167,26 +167,26 @@ std::vector<Context*> EndTeam() {
   return team;
 }
 
-void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before) {
+void NoteOtherThreads(Context* master, const std::map<int, std::uint64_t>& before) {
   const auto after = ThreadTimes();
-  std::set<int> strangers;
+  std::set<int> others;
   std::uint64_t started = 0;
   for (const auto& [id, time] : after) {
     const auto was = before.find(id);
     started += was == before.end();
     const std::uint64_t worked = time - (was == before.end() ? 0 : was->second);
-    if (id != ThreadId() && worked > 0 && !pool.contains(id)) strangers.insert(id);
+    if (id != ThreadId() && worked > 0 && !pool.contains(id)) others.insert(id);
   }
-  if (!strangers.empty()) {
+  if (!others.empty()) {
     // Idle workers of libgomp spin. An empty team shows which threads these are.
-#pragma omp parallel num_threads(static_cast <int>(strangers.size()) + 1)
+#pragma omp parallel num_threads(static_cast <int>(others.size()) + 1)
     {
       const std::lock_guard lock(mutex);
       pool.insert(ThreadId());
-      strangers.erase(ThreadId());
+      others.erase(ThreadId());
     }
   }
-  if (!strangers.empty()) {
+  if (!others.empty()) {
     Miss(master, "a thread outside the region's team used the CPU", 0);
   }
   if (master->children > started)

@@ -35,7 +35,7 @@ void BeginTeam();
 std::vector<Context*> EndTeam();
 
 // Marks `master` as incomplete if threads outside the team used the CPU since `before`.
-void NoteStrangers(Context* master, const std::map<int, std::uint64_t>& before);
+void NoteOtherThreads(Context* master, const std::map<int, std::uint64_t>& before);
 
 }  // namespace topdnn
 

@@ -446,7 +446,7 @@ TEST(ExactCounter, WidthOne) {
 TEST(ExactCounter, WorkOfAnotherThreadMakesItIncomplete) {
   std::atomic<bool> stop{false};
   std::atomic<int> rounds{0};
-  std::thread stranger([&] {
+  std::thread other([&] {
     while (!stop) {
       sink = Chain(100);
       ++rounds;
@@ -459,7 +459,7 @@ TEST(ExactCounter, WorkOfAnotherThreadMakesItIncomplete) {
   };
   const ExactCounts counts = ExactCounter::Count(region);
   stop = true;
-  stranger.join();
+  other.join();
   EXPECT_FALSE(counts.complete);
   EXPECT_NE(counts.incomplete_reason.find("a thread outside"), std::string::npos)
       << counts.incomplete_reason;

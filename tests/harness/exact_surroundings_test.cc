@@ -149,7 +149,7 @@ bool AWorkerBeyondTheLimitIsMissed() {
   TeamCall call = {[](void* flag) { *static_cast<bool*>(flag) = true; }, &ran};
   RunTeamCall(&call);
   static Context master;
-  NoteStrangers(&master, ThreadTimes());
+  NoteOtherThreads(&master, ThreadTimes());
   return ran && EndTeam().empty() && master.incomplete != nullptr &&
          std::string(master.incomplete).find("1024 threads") != std::string::npos;
 }
