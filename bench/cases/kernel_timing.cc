@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "bench/command_line/interrupt.h"
+#include "bench/workload/record_work.h"
 #include "harness/disturbance.h"
 #include "harness/machine/clock.h"
 #include "harness/measure.h"
@@ -34,12 +35,7 @@ MeasuredKernel MeasureKernel(const std::string& name, KernelCase& kernel,
   AddRunCounts(measured.stages.front(), measured.run_events, record);
   record.implementation = kernel.kernel().implementation();
   record.isa = kernel.kernel().isa();
-  const Work work = kernel.work();
-  if (work.flops > 0) {
-    record.flops = static_cast<double>(work.flops);
-    record.flops_without_padding = static_cast<double>(work.flops_without_padding);
-  }
-  record.bytes = static_cast<double>(work.bytes);
+  SetWork(kernel.work(), record);
   return {std::move(record), std::move(measured)};
 }
 

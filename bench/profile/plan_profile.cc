@@ -11,6 +11,7 @@
 
 #include "bench/profile/convolution_account.h"
 #include "bench/workload/measured_ceilings.h"
+#include "bench/workload/record_work.h"
 #include "harness/flush.h"
 #include "harness/groups.h"
 #include "harness/machine/clock.h"
@@ -170,12 +171,7 @@ void DescribeStage(const Stage& stage, int threads, const std::vector<Ceiling>& 
   record.implementation = stage.kernel->implementation();
   for (const std::string& layer : stage.fused) record.implementation += "+" + layer;
   record.isa = stage.kernel->isa();
-  const Work work = stage.work();
-  if (work.flops > 0) {
-    record.flops = static_cast<double>(work.flops);
-    record.flops_without_padding = static_cast<double>(work.flops_without_padding);
-  }
-  record.bytes = static_cast<double>(work.bytes);
+  SetWork(stage.work(), record);
   if (record.flops) HoldTo(CeilingOf(stage, threads, ceilings), record);
 }
 
