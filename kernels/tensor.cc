@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -332,20 +331,6 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
 
 void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data) {
   FromValues(values, desc, data);
-}
-
-void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst) {
-  if (from.shape.elements() != to.shape.elements()) {
-    throw std::invalid_argument(fmt::format("a tensor of {} does not fill one of {}",
-                                            from.shape.ToString(), to.shape.ToString()));
-  }
-  if (from.type == to.type && IsRowMajor(from) && IsRowMajor(to)) {
-    std::memcpy(dst, src, from.bytes());
-  } else if (from.type == DataType::kF32) {
-    FromFloat(ToFloat(from, src), to, dst);
-  } else {
-    FromDouble(ToDouble(from, src), to, dst);
-  }
 }
 
 void CopyElements(DataType src_type, const void* src, std::span<const std::int64_t> src_offsets,

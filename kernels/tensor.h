@@ -181,10 +181,6 @@ void FromDouble(std::span<const double> values, const TensorDesc& desc, void* da
 void FromFloat(std::span<const float> values, const TensorDesc& desc, void* data);
 // Reads the logical tensor as float, rounded.
 std::vector<float> ToFloat(const TensorDesc& desc, const void* data);
-// Copies a logical tensor, in row-major order, into one of another type or layout. The shapes may
-// differ, as (K, C) and (K, C, 1, 1) do. Throws std::invalid_argument for another number of
-// elements.
-void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst);
 
 // For every i, copies the element at src_offsets[i] to dst_offsets[i] and rounds it to the type of
 // dst. Does not allocate, lock or throw.

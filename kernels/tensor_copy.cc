@@ -54,4 +54,22 @@ void TensorCopy::Run(const void* src, void* dst) const noexcept {
   });
 }
 
+void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst) {
+  if (from.shape.elements() != to.shape.elements()) {
+    throw std::invalid_argument(fmt::format("a tensor of {} does not fill one of {}",
+                                            from.shape.ToString(), to.shape.ToString()));
+  }
+  const Layout row_major = Layout::Plain(from.shape.rank());
+  if (from.layout == row_major || from.shape == to.shape) {
+    const TensorDesc reshaped = {
+        to.shape, from.type,
+        from.layout == row_major ? Layout::Plain(to.shape.rank()) : from.layout};
+    TensorCopy(reshaped, to).Run(src, dst);
+  } else if (from.type == DataType::kF32) {
+    FromFloat(ToFloat(from, src), to, dst);
+  } else {
+    FromDouble(ToDouble(from, src), to, dst);
+  }
+}
+
 }  // namespace topdnn

@@ -33,6 +33,11 @@ class TensorCopy {
   std::size_t padded_bytes_ = 0;  // of dst; 0: no padding
 };
 
+// Copies a logical tensor, in row-major order, into one of another type or layout. The shapes may
+// differ, as (K, C) and (K, C, 1, 1) do. Throws std::invalid_argument for another number of
+// elements, and for an opaque layout.
+void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, void* dst);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_KERNELS_TENSOR_COPY_H_

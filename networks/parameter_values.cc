@@ -201,17 +201,19 @@ void PrepareOnly(Plan& plan, ParameterValues values) {
                                     : std::span<const float>();
   };
   std::size_t freed = 0;
-  for (const PreparedParameters& layer : plan.prepared()) {
-    plan.Prepare(layer, given);
+  plan.PrepareLayers(given, [&](const PreparedParameters& layer) {
     for (const BufferId source : SourcesOf(layer)) {
       if (!omitted.contains(source)) continue;
-      freed += values.extract(keys.at(source)).mapped().desc().bytes();
+      // (The map itself stays as it is, because other threads search it.)
+      Tensor& value = values.at(keys.at(source));
+      freed += value.desc().bytes();
+      value = Tensor();
     }
     constexpr std::size_t kTrimmed = std::size_t{8} << 20;
-    if (freed < kTrimmed) continue;
+    if (freed < kTrimmed) return;
     malloc_trim(0);  // without it, glibc keeps what was freed between other blocks
     freed = 0;
-  }
+  });
   plan.LoadPluginWeights();
 }
 

@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <exception>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/reorder/store.h"
+#include "kernels/tensor_copy.h"
 #include "kernels/thread_width.h"
 #include "kernels/traffic.h"
 #include "networks/memory.h"
@@ -97,7 +100,8 @@ void Plan::Allocate() {
   }
 }
 
-FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues& given) const {
+FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues& given,
+                             FoldedWeights reused) const {
   // (A copy of row-major f32 would take as long as the folding.)
   std::deque<std::vector<float>> converted;
   const auto floats = [&](BufferId buffer) -> std::span<const float> {
@@ -113,19 +117,46 @@ FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues&
     return {DataAs<float>(buffer), static_cast<std::size_t>(desc.shape.elements())};
   };
   const std::span<const float> weights = floats(layer.weights), bias = floats(layer.bias);
-  if (!layer.norm) return {{weights.begin(), weights.end()}, {bias.begin(), bias.end()}};
+  if (!layer.norm) {
+    reused.weights.assign(weights.begin(), weights.end());
+    reused.bias.assign(bias.begin(), bias.end());
+    return reused;
+  }
   return FoldBatchNorm(weights, bias,
                        {floats(layer.norm->mean), floats(layer.norm->variance),
-                        floats(layer.norm->scale), floats(layer.norm->shift), layer.norm->epsilon});
+                        floats(layer.norm->scale), floats(layer.norm->shift), layer.norm->epsilon},
+                       std::move(reused));
 }
 
-void Plan::Prepare(const PreparedParameters& layer, const GivenValues& given) const {
-  const FoldedWeights values = ValuesOf(layer, given);
+FoldedWeights Plan::Prepare(const PreparedParameters& layer, const GivenValues& given,
+                            FoldedWeights reused) const {
+  FoldedWeights values = ValuesOf(layer, given, std::move(reused));
   const auto store = [&](BufferId buffer, const std::vector<float>& stored) {
     StoreValues(stored, contents_.buffers[buffer].desc, Data(buffer), layer.backend);
   };
   store(layer.prepared_weights, values.weights);
   if (layer.prepared_bias >= 0) store(layer.prepared_bias, values.bias);
+  return values;
+}
+
+void Plan::PrepareLayers(const GivenValues& given, const LayerPrepared& done) const {
+  std::exception_ptr failure;
+#pragma omp parallel num_threads(contents_.threads)
+  {
+    FoldedWeights values;
+#pragma omp for schedule(dynamic)
+    for (const PreparedParameters& layer : contents_.prepared) {
+      try {
+        values = Prepare(layer, given, std::move(values));
+#pragma omp critical
+        if (done) done(layer);
+      } catch (...) {
+#pragma omp critical
+        failure = std::current_exception();
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
 }
 
 void Plan::LoadPluginWeights() const {
@@ -135,7 +166,7 @@ void Plan::LoadPluginWeights() const {
 }
 
 void Plan::PrepareParameters() const {
-  for (const PreparedParameters& layer : contents_.prepared) Prepare(layer, {});
+  PrepareLayers({}, {});
   LoadPluginWeights();
   persistent_memory_.TouchPages();
 }
@@ -225,6 +256,7 @@ void Plan::Write(BufferId buffer, std::span<const double> values) const {
 }
 
 void Plan::Write(BufferId buffer, const Tensor& values) const {
+  const ThreadWidth width(contents_.threads);
   CopyTensor(values.desc(), values.data(), contents_.buffers[buffer].desc, Data(buffer));
 }
 

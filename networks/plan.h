@@ -173,12 +173,15 @@ class Plan {
   // all pages that have none. Call it after Allocate, and whenever parameters or running statistics
   // have been written. (A training plan has no PreparedParameters.)
   void PrepareParameters() const;
-  // For a plan whose parameters are written once (PrepareOnly in parameter_values.h): computes one
-  // of prepared(). `given` returns values that are not in the plan; none: they are. Omit says that
-  // a buffer stays without its values: Read throws std::logic_error.
+  // For a plan whose parameters are written once (PrepareOnly in parameter_values.h): computes all
+  // of prepared(), each layer by one of the plan's threads. `given` returns values that are not in
+  // the plan (none: they are), and several threads call it at once. `done` is called after each
+  // layer, by one thread at a time. Omit says that a buffer stays without its values: Read throws
+  // std::logic_error.
   using GivenValues = std::function<std::span<const float>(BufferId)>;
+  using LayerPrepared = std::function<void(const PreparedParameters&)>;
   const std::vector<PreparedParameters>& prepared() const { return contents_.prepared; }
-  void Prepare(const PreparedParameters& layer, const GivenValues& given) const;
+  void PrepareLayers(const GivenValues& given, const LayerPrepared& done) const;
   void Omit(BufferId buffer) { omitted_.insert(buffer); }
   void LoadPluginWeights() const;
 
@@ -228,8 +231,13 @@ class Plan {
   const std::string& BackendOf(BufferId buffer) const;
   // Throws std::logic_error for a buffer that was omitted.
   void RequireValues(BufferId buffer) const;
-  // The values of weights and bias, row-major, that the layer's kernel must read.
-  FoldedWeights ValuesOf(const PreparedParameters& layer, const GivenValues& given = {}) const;
+  // The values of weights and bias, row-major, that the layer's kernel must read, in the memory of
+  // `reused`.
+  FoldedWeights ValuesOf(const PreparedParameters& layer, const GivenValues& given = {},
+                         FoldedWeights reused = {}) const;
+  // Writes the layer's values, and returns them.
+  FoldedWeights Prepare(const PreparedParameters& layer, const GivenValues& given,
+                        FoldedWeights reused) const;
 };
 
 }  // namespace topdnn

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace topdnn {
 
@@ -25,13 +26,13 @@ void Check(std::size_t weights, std::size_t bias, const BatchNormValues& norm) {
 }  // namespace
 
 FoldedWeights FoldBatchNorm(std::span<const float> weights, std::span<const float> bias,
-                            const BatchNormValues& norm) {
+                            const BatchNormValues& norm, FoldedWeights reused) {
   Check(weights.size(), bias.size(), norm);
   const std::size_t channels = norm.mean.size();
   const std::size_t per_channel = weights.size() / channels;
-  FoldedWeights folded;
+  FoldedWeights folded = std::move(reused);
   folded.weights.resize(weights.size());
-  folded.bias.reserve(channels);
+  folded.bias.resize(channels);
   for (std::size_t k = 0; k < channels; ++k) {
     const double spread = static_cast<double>(norm.variance[k]) + static_cast<double>(norm.epsilon);
     if (!(spread > 0)) {
@@ -45,8 +46,8 @@ FoldedWeights FoldBatchNorm(std::span<const float> weights, std::span<const floa
       folded.weights[i] = static_cast<float>(static_cast<double>(weights[i]) * factor);
     }
     const double before = bias.empty() ? 0.0 : static_cast<double>(bias[k]);
-    folded.bias.push_back(static_cast<float>((before - static_cast<double>(norm.mean[k])) * factor +
-                                             static_cast<double>(norm.shift[k])));
+    folded.bias[k] = static_cast<float>((before - static_cast<double>(norm.mean[k])) * factor +
+                                        static_cast<double>(norm.shift[k]));
   }
   return folded;
 }

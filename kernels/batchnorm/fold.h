@@ -25,9 +25,10 @@ struct FoldedWeights {
 // Returns weights and bias such that conv(src, folded) = batchnorm(conv(src, given)). `weights` are
 // (K, ...), of a convolution with any number of groups or of an inner product; `bias` is (K) or
 // empty. Computes in double. Throws std::invalid_argument when lengths do not match or variance +
-// epsilon is not above 0.
+// epsilon is not above 0. Uses the memory of `reused`: pages that are new take longer than the
+// arithmetic.
 FoldedWeights FoldBatchNorm(std::span<const float> weights, std::span<const float> bias,
-                            const BatchNormValues& norm);
+                            const BatchNormValues& norm, FoldedWeights reused = {});
 
 }  // namespace topdnn
 

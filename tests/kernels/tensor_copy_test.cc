@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -52,6 +54,39 @@ TEST(TensorCopyTest, OfTwoShapesThrows) {
   const TensorDesc other = {{3, 2}, DataType::kF32, Layout::Plain(2)};
   EXPECT_THROW(TensorCopy(one, other), std::invalid_argument);
   EXPECT_THROW(DifferenceOf(one, nullptr, other, nullptr, 0), std::invalid_argument);
+}
+
+// Two channels of two pixels: the orders are written by hand.
+TEST(CopyTensorTest, CopiesIntoOtherLayoutsAndTypes) {
+  const Shape shape{1, 2, 1, 2};
+  Tensor planes(shape);
+  FromFloat(std::array<float, 4>{1, 2, 30, 40}, planes.desc(), planes.data());
+  Tensor same(shape);
+  CopyTensor(planes.desc(), planes.data(), same.desc(), same.data());
+  EXPECT_EQ(ToFloat(same.desc(), same.data()), (std::vector<float>{1, 2, 30, 40}));
+  Tensor pixels(TensorDesc{shape, DataType::kF32, Layout::ChannelsLast(4)});
+  CopyTensor(planes.desc(), planes.data(), pixels.desc(), pixels.data());
+  const auto* stored = pixels.as<float>();
+  EXPECT_EQ(std::vector<float>(stored, stored + 4), (std::vector<float>{1, 30, 2, 40}));
+  EXPECT_EQ(ToFloat(pixels.desc(), pixels.data()), (std::vector<float>{1, 2, 30, 40}));
+  Tensor integers(TensorDesc{shape, DataType::kS32, Layout::Plain(4)});
+  CopyTensor(pixels.desc(), pixels.data(), integers.desc(), integers.data());
+  EXPECT_EQ(integers.as<std::int32_t>()[2], 30);
+  const Tensor other(Shape{1, 2, 2, 2});
+  EXPECT_THROW(CopyTensor(planes.desc(), planes.data(), other.desc(), other.data()),
+               std::invalid_argument);
+}
+
+// Three outputs of two inputs, as (K, C) and as (K, C, 1, 1), rows and columns exchanged on either
+// side: the orders are written by hand.
+TEST(CopyTensorTest, CopiesIntoAnotherShape) {
+  const std::array<float, 6> stored = {1, 2, 3, 4, 5, 6};
+  const TensorDesc to = {{3, 2, 1, 1}, DataType::kF32, *Layout::Parse("bacd")};
+  std::array<float, 6> copy{};
+  CopyTensor({{3, 2}, DataType::kF32, Layout::Plain(2)}, stored.data(), to, copy.data());
+  EXPECT_EQ(copy, (std::array<float, 6>{1, 3, 5, 2, 4, 6}));
+  CopyTensor({{3, 2}, DataType::kF32, *Layout::Parse("ba")}, stored.data(), to, copy.data());
+  EXPECT_EQ(copy, stored);
 }
 
 // The largest difference and the largest entry, by the definition in tolerance.h.

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
-#include <stdexcept>
 #include <vector>
 
 namespace topdnn {
@@ -90,27 +89,6 @@ TEST(TensorTest, Bf16RoundsToNearestEvenAndKeepsNan) {
   EXPECT_EQ(read[1], 1.015625);  // a tie: the even neighbour is above
   EXPECT_TRUE(std::isnan(read[2]));
   EXPECT_TRUE(std::isinf(read[3]));
-}
-
-// Two channels of two pixels: the orders are written by hand.
-TEST(TensorTest, CopiesIntoOtherLayoutsAndTypes) {
-  const Shape shape{1, 2, 1, 2};
-  Tensor planes(shape);
-  FromFloat(std::array<float, 4>{1, 2, 30, 40}, planes.desc(), planes.data());
-  Tensor same(shape);
-  CopyTensor(planes.desc(), planes.data(), same.desc(), same.data());
-  EXPECT_EQ(ToFloat(same.desc(), same.data()), (std::vector<float>{1, 2, 30, 40}));
-  Tensor pixels(TensorDesc{shape, DataType::kF32, Layout::ChannelsLast(4)});
-  CopyTensor(planes.desc(), planes.data(), pixels.desc(), pixels.data());
-  const auto* stored = pixels.as<float>();
-  EXPECT_EQ(std::vector<float>(stored, stored + 4), (std::vector<float>{1, 30, 2, 40}));
-  EXPECT_EQ(ToFloat(pixels.desc(), pixels.data()), (std::vector<float>{1, 2, 30, 40}));
-  Tensor integers(TensorDesc{shape, DataType::kS32, Layout::Plain(4)});
-  CopyTensor(pixels.desc(), pixels.data(), integers.desc(), integers.data());
-  EXPECT_EQ(integers.as<std::int32_t>()[2], 30);
-  const Tensor other(Shape{1, 2, 2, 2});
-  EXPECT_THROW(CopyTensor(planes.desc(), planes.data(), other.desc(), other.data()),
-               std::invalid_argument);
 }
 
 TEST(TensorTest, MemoryIsAlignedAndZero) {

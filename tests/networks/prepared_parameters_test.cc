@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "networks/builder.h"
@@ -102,6 +103,18 @@ TEST(PrepareOnlyTest, ReadingAnOmittedValueIsAnError) {
     ++omitted;
   }
   EXPECT_EQ(omitted, 7);  // two weights, one bias, two scales and two shifts
+}
+
+// The layers are prepared by several threads.
+TEST(PrepareOnlyTest, AFailureInAnyLayerIsThrown) {
+  const Graph graph = MakeGraph();
+  for (const char* layer : {"conv1.bn", "norm2"}) {
+    const auto plan = MakeInference(graph, "onednn", DataType::kF32);
+    ParameterValues values = Values(graph);
+    values.at(ParameterKey(layer, "variance")).as<float>()[1] = -1;
+    EXPECT_THROW(WriteParameters(*plan, values), std::invalid_argument) << layer;
+    EXPECT_THROW(PrepareOnly(*plan, std::move(values)), std::invalid_argument) << layer;
+  }
 }
 
 }  // namespace
