@@ -148,12 +148,36 @@ dnnl::primitive_attr Attributes() {
   return attributes;
 }
 
+dnnl::prop_kind ForwardKind(const KernelRequest& request) {
+  const bool infers = request.execution.pass == Pass::kForward && !request.execution.training;
+  return infers ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
+}
+
 Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error) {
   const dnnl_version_t* version = dnnl_version();
   return {fmt::format("oneDNN {}.{}.{} has no such {} {} in {} ({})", version->major,
                       version->minor, version->patch, request.op->kind(),
                       NameOf(request.execution.pass), NameOf(request.execution.type),
                       error.message)};
+}
+
+std::vector<PrimitiveOperand> OperandsByName(const KernelRequest& request,
+                                             const dnnl::primitive_desc_base& pd) {
+  static const std::map<Arg, int> kRoles = {{Arg::kSrc, DNNL_ARG_SRC},
+                                            {Arg::kWeights, DNNL_ARG_WEIGHTS},
+                                            {Arg::kBias, DNNL_ARG_BIAS},
+                                            {Arg::kDst, DNNL_ARG_DST},
+                                            {Arg::kDiffSrc, DNNL_ARG_DIFF_SRC},
+                                            {Arg::kDiffWeights, DNNL_ARG_DIFF_WEIGHTS},
+                                            {Arg::kDiffBias, DNNL_ARG_DIFF_BIAS},
+                                            {Arg::kDiffDst, DNNL_ARG_DIFF_DST}};
+  std::vector<PrimitiveOperand> operands;
+  for (const Operand& operand : request.op->Operands(request.execution)) {
+    const int argument = kRoles.at(operand.arg);
+    operands.push_back({operand.arg, operand.direction, argument,
+                        pd.query_md(dnnl::query::exec_arg_md, argument)});
+  }
+  return operands;
 }
 
 PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc) {

@@ -53,6 +53,9 @@ Layout BlockedActivations();
 // allocate.
 dnnl::primitive_attr Attributes();
 
+// The kind of a forward primitive, and of the hint of a backward one.
+dnnl::prop_kind ForwardKind(const KernelRequest& request);
+
 // An operand of a primitive: its role in topdnn and in oneDNN (DNNL_ARG_SRC, ...). When the rank of
 // `desc` differs from the operation's operand (a bias as (1, C, 1, 1), a matrix as an image),
 // `desc` must be row-major, and the operand is row-major too.
@@ -78,6 +81,11 @@ PrimitiveOperand WrittenWorkspace(const dnnl::memory::desc& desc);
 // workspace. Returns a refusal when the request settles a layout that the primitive cannot read.
 std::optional<Refusal> ReadWorkspace(const KernelRequest& request, const dnnl::memory::desc& desc,
                                      std::vector<PrimitiveOperand>& operands);
+
+// The operands of the operation in the request's pass, each in the role of the same name (kSrc:
+// DNNL_ARG_SRC). Throws std::out_of_range for an operand that has no such role.
+std::vector<PrimitiveOperand> OperandsByName(const KernelRequest& request,
+                                             const dnnl::primitive_desc_base& pd);
 
 // A kernel that executes one primitive.
 class PrimitiveKernel : public Kernel {
@@ -114,6 +122,12 @@ std::unique_ptr<Kernel> MakePrimitiveKernel(const KernelRequest& request, const 
                                            [pd]() -> dnnl::primitive { return Primitive(pd); });
 }
 
+// The same for a primitive that has the operands of the operation (OperandsByName).
+template <typename Primitive, typename PrimitiveDesc>
+std::unique_ptr<Kernel> MakePrimitiveKernel(const KernelRequest& request, const PrimitiveDesc& pd) {
+  return MakePrimitiveKernel<Primitive>(request, pd, OperandsByName(request, pd));
+}
+
 // "oneDNN 2.6.3 has no such conv forward in bf16 (could not create a primitive descriptor ...)".
 Refusal RefusalOf(const KernelRequest& request, const dnnl::error& error);
 
@@ -129,6 +143,25 @@ KernelOrRefusal Offer(const KernelRequest& request, Body body) {
   } catch (const dnnl::error& error) {
     return RefusalOf(request, error);
   }
+}
+
+// Offers the kernel of the request's pass. A maker takes the request and the operation.
+template <typename OpType, typename Result>
+KernelOrRefusal OfferPass(const KernelRequest& request, const OpType& op,
+                          Result (*forward)(const KernelRequest&, const OpType&),
+                          Result (*backward_data)(const KernelRequest&, const OpType&),
+                          Result (*backward_weights)(const KernelRequest&, const OpType&)) {
+  return Offer(request, [&] {
+    switch (request.execution.pass) {
+      case Pass::kBackwardData:
+        return backward_data(request, op);
+      case Pass::kBackwardWeights:
+        return backward_weights(request, op);
+      case Pass::kForward:
+        break;
+    }
+    return forward(request, op);
+  });
 }
 
 }  // namespace topdnn::onednn

@@ -14,22 +14,14 @@ KernelOrRefusal MakeResampling(const KernelRequest& request, dnnl::algorithm alg
     const auto src = ToMemoryDesc({src_shape, type, *layout});
     const auto dst = ToMemoryDesc({dst_shape, type, *layout});
     const bool forward = request.execution.pass == Pass::kForward;
-    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
-                                                             : dnnl::prop_kind::forward_inference;
     const auto forward_pd =
-        Describe<dnnl::resampling_forward>(Attributes(), prop, algorithm, src, dst);
+        Describe<dnnl::resampling_forward>(Attributes(), ForwardKind(request), algorithm, src, dst);
     if (forward) {
-      return MakePrimitiveKernel<dnnl::resampling_forward>(
-          request, forward_pd,
-          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, src},
-           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, dst}});
+      return MakePrimitiveKernel<dnnl::resampling_forward>(request, forward_pd);
     }
     const auto pd =
         DescribeBackward<dnnl::resampling_backward>(Attributes(), forward_pd, algorithm, src, dst);
-    return MakePrimitiveKernel<dnnl::resampling_backward>(
-        request, pd,
-        {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, dst},
-         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, src}});
+    return MakePrimitiveKernel<dnnl::resampling_backward>(request, pd);
   });
 }
 

@@ -29,13 +29,11 @@ dnnl::memory::desc DescOfDepthwise(const dnnl::convolution_forward::primitive_de
 }
 
 KernelOrRefusal MakeFused(const KernelRequest& request, const ConvDepthwiseOp& op) {
-  const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
-                                               : dnnl::prop_kind::forward_inference;
   const auto between = onednn::ToMemoryDesc(
       {op.pointwise().dst_shape(), request.execution.type, request.LayoutOf(Arg::kDst)});
   const dnnl::memory::dims ones{1, 1}, zeros{0, 0};
   const auto pd = onednn::Describe<dnnl::convolution_forward>(
-      AttributesOfBoth(op), prop, dnnl::algorithm::convolution_direct,
+      AttributesOfBoth(op), onednn::ForwardKind(request), dnnl::algorithm::convolution_direct,
       onednn::DescOf(request, Arg::kSrc), onednn::DescOf(request, Arg::kWeights),
       onednn::DescOf(request, Arg::kBias), between, ones, zeros, zeros, zeros);
   // Where the tensor between fits in the caches, oneDNN runs two kernels, one after the other. As

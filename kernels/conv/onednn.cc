@@ -60,22 +60,12 @@ Forward::primitive_desc ForwardHint(const KernelRequest& request, const ConvOp& 
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvOp& op) {
   const Geometry g = GeometryOf(op.extents());
-  const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
-                                               : dnnl::prop_kind::forward_inference;
   // A descriptor of zeros means no bias.
   const auto pd = onednn::Describe<Forward>(
-      AttributesOf(op.epilogue()), prop, AlgorithmOf(request), DescOf(request, Arg::kSrc),
-      DescOf(request, Arg::kWeights), DescOf(request, Arg::kBias), DescOf(request, Arg::kDst),
-      g.strides, g.dilates, g.pad_before, g.pad_after);
-  std::vector<onednn::PrimitiveOperand> operands = {
-      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-      {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()}};
-  if (op.epilogue().bias) {
-    operands.push_back({Arg::kBias, Direction::kIn, DNNL_ARG_BIAS, pd.bias_desc()});
-  }
-  operands.push_back({Arg::kDst, op.epilogue().sum ? Direction::kInOut : Direction::kOut,
-                      DNNL_ARG_DST, pd.dst_desc()});
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+      AttributesOf(op.epilogue()), onednn::ForwardKind(request), AlgorithmOf(request),
+      DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights), DescOf(request, Arg::kBias),
+      DescOf(request, Arg::kDst), g.strides, g.dilates, g.pad_before, g.pad_after);
+  return onednn::MakePrimitiveKernel<Forward>(request, pd);
 }
 
 std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvOp& op) {
@@ -84,11 +74,7 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Con
       onednn::Attributes(), ForwardHint(request, op, g), AlgorithmOf(request),
       DescOf(request, Arg::kDiffSrc), DescOf(request, Arg::kWeights),
       DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
-      request, pd,
-      {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
-       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(request, pd);
 }
 
 std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvOp& op) {
@@ -98,15 +84,7 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
       DescOf(request, Arg::kSrc), DescOf(request, Arg::kDiffWeights),
       DescOf(request, Arg::kDiffBias), DescOf(request, Arg::kDiffDst), g.strides, g.dilates,
       g.pad_before, g.pad_after);
-  std::vector<onednn::PrimitiveOperand> operands = {
-      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-      {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}};
-  if (op.epilogue().bias) {
-    operands.push_back({Arg::kDiffBias, Direction::kOut, DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc()});
-  }
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd,
-                                                                         std::move(operands));
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd);
 }
 
 KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
@@ -122,17 +100,7 @@ KernelOrRefusal MakeOneDnnConv(const KernelRequest& request) {
         fmt::format("oneDNN's convolution has the algorithms direct, winograd, {} and {}, not {}",
                     kWinogradTiles, kInF32, request.algorithm)};
   }
-  return onednn::Offer(request, [&] {
-    switch (request.execution.pass) {
-      case Pass::kBackwardData:
-        return MakeBackwardData(request, op);
-      case Pass::kBackwardWeights:
-        return MakeBackwardWeights(request, op);
-      case Pass::kForward:
-        break;
-    }
-    return MakeForward(request, op);
-  });
+  return onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights);
 }
 
 // Blocked images. oneDNN chooses the layout of images with few channels, which blocks would pad.

@@ -51,11 +51,8 @@ Forward::primitive_desc ForwardDesc(const KernelRequest& request, const Geometry
                                     const dnnl::memory::desc& src,
                                     const dnnl::memory::desc& weights,
                                     const dnnl::memory::desc& dst) {
-  const bool training = request.execution.training || request.execution.pass != Pass::kForward;
-  return onednn::Describe<Forward>(
-      onednn::Attributes(),
-      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kDirect,
-      src, weights, dst, g.strides, g.dilates, g.pad_before, g.pad_after);
+  return onednn::Describe<Forward>(onednn::Attributes(), onednn::ForwardKind(request), kDirect, src,
+                                   weights, dst, g.strides, g.dilates, g.pad_before, g.pad_after);
 }
 
 // The forward descriptor that a backward one needs as a hint: the same geometry, free layouts. Its
@@ -72,11 +69,7 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const ConvNdOp
   const Geometry g(op.extents().axes);
   const auto pd = ForwardDesc(request, g, DescOf(request, Arg::kSrc),
                               WeightsDesc(request, op, Arg::kWeights), DescOf(request, Arg::kDst));
-  return onednn::MakePrimitiveKernel<Forward>(
-      request, pd,
-      {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
-       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+  return onednn::MakePrimitiveKernel<Forward>(request, pd);
 }
 
 std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const ConvNdOp& op) {
@@ -85,11 +78,7 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Con
   const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_data>(
       onednn::Attributes(), Hint(request, op, g), kDirect, DescOf(request, Arg::kDiffSrc), weights,
       DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(
-      request, pd,
-      {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
-       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_data>(request, pd);
 }
 
 std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const ConvNdOp& op) {
@@ -98,11 +87,7 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request, const 
   const auto pd = onednn::DescribeBackward<dnnl::convolution_backward_weights>(
       onednn::Attributes(), Hint(request, op, g), kDirect, DescOf(request, Arg::kSrc), weights,
       DescOf(request, Arg::kDiffDst), g.strides, g.dilates, g.pad_before, g.pad_after);
-  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(
-      request, pd,
-      {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-       {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}});
+  return onednn::MakePrimitiveKernel<dnnl::convolution_backward_weights>(request, pd);
 }
 
 KernelOrRefusal MakeConvNd(const KernelRequest& request) {
@@ -114,17 +99,7 @@ KernelOrRefusal MakeConvNd(const KernelRequest& request) {
                      layout.tag()};
     }
   }
-  return onednn::Offer(request, [&] {
-    switch (request.execution.pass) {
-      case Pass::kBackwardData:
-        return MakeBackwardData(request, op);
-      case Pass::kBackwardWeights:
-        return MakeBackwardWeights(request, op);
-      case Pass::kForward:
-        break;
-    }
-    return MakeForward(request, op);
-  });
+  return onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights);
 }
 
 const KernelRegistration kOneDnn("conv_nd", "onednn", MakeConvNd);

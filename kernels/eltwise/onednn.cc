@@ -79,23 +79,15 @@ KernelOrRefusal MakeUnary(const KernelRequest& request) {
   if (!layout) return Refusal{"oneDNN's functions need one layout for all tensors"};
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({op.shape(), request.execution.type, *layout});
-    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
-                                                             : dnnl::prop_kind::forward_inference;
-    const auto forward_pd = onednn::Describe<dnnl::eltwise_forward>(
-        onednn::Attributes(), prop, *algorithm, desc, desc, op.alpha(), op.beta());
+    const auto forward_pd =
+        onednn::Describe<dnnl::eltwise_forward>(onednn::Attributes(), onednn::ForwardKind(request),
+                                                *algorithm, desc, desc, op.alpha(), op.beta());
     if (forward) {
-      return onednn::MakePrimitiveKernel<dnnl::eltwise_forward>(
-          request, forward_pd,
-          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
-           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
+      return onednn::MakePrimitiveKernel<dnnl::eltwise_forward>(request, forward_pd);
     }
     const auto pd = onednn::DescribeBackward<dnnl::eltwise_backward>(
         onednn::Attributes(), forward_pd, *algorithm, desc, desc, desc, op.alpha(), op.beta());
-    return onednn::MakePrimitiveKernel<dnnl::eltwise_backward>(
-        request, pd,
-        {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-         {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+    return onednn::MakePrimitiveKernel<dnnl::eltwise_backward>(request, pd);
   });
 }
 

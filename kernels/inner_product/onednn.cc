@@ -13,8 +13,6 @@ using onednn::DescOf;
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const InnerProductOp& op) {
   using Forward = dnnl::inner_product_forward;
-  const auto prop = request.execution.training ? dnnl::prop_kind::forward_training
-                                               : dnnl::prop_kind::forward_inference;
   dnnl::primitive_attr attributes = onednn::Attributes();
   if (op.epilogue().relu) {
     dnnl::post_ops post_ops;
@@ -23,16 +21,9 @@ std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const InnerPro
   }
   // A descriptor of zeros means no bias.
   const auto pd = onednn::Describe<Forward>(
-      attributes, prop, DescOf(request, Arg::kSrc), DescOf(request, Arg::kWeights),
-      DescOf(request, Arg::kBias), DescOf(request, Arg::kDst));
-  std::vector<onednn::PrimitiveOperand> operands = {
-      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-      {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()}};
-  if (op.epilogue().bias) {
-    operands.push_back({Arg::kBias, Direction::kIn, DNNL_ARG_BIAS, pd.bias_desc()});
-  }
-  operands.push_back({Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()});
-  return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
+      attributes, onednn::ForwardKind(request), DescOf(request, Arg::kSrc),
+      DescOf(request, Arg::kWeights), DescOf(request, Arg::kBias), DescOf(request, Arg::kDst));
+  return onednn::MakePrimitiveKernel<Forward>(request, pd);
 }
 
 // The forward descriptor that a backward one needs as a hint: the same extents, free layouts.
@@ -51,11 +42,7 @@ std::unique_ptr<Kernel> MakeBackwardData(const KernelRequest& request, const Inn
   const auto pd = onednn::DescribeBackward<BackwardData>(
       onednn::Attributes(), ForwardHint(request, op), DescOf(request, Arg::kDiffSrc),
       DescOf(request, Arg::kWeights), DescOf(request, Arg::kDiffDst));
-  return onednn::MakePrimitiveKernel<BackwardData>(
-      request, pd,
-      {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-       {Arg::kWeights, Direction::kIn, DNNL_ARG_WEIGHTS, pd.weights_desc()},
-       {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+  return onednn::MakePrimitiveKernel<BackwardData>(request, pd);
 }
 
 std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request,
@@ -65,29 +52,12 @@ std::unique_ptr<Kernel> MakeBackwardWeights(const KernelRequest& request,
       onednn::Attributes(), ForwardHint(request, op), DescOf(request, Arg::kSrc),
       DescOf(request, Arg::kDiffWeights), DescOf(request, Arg::kDiffBias),
       DescOf(request, Arg::kDiffDst));
-  std::vector<onednn::PrimitiveOperand> operands = {
-      {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-      {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-      {Arg::kDiffWeights, Direction::kOut, DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc()}};
-  if (op.epilogue().bias) {
-    operands.push_back({Arg::kDiffBias, Direction::kOut, DNNL_ARG_DIFF_BIAS, pd.diff_bias_desc()});
-  }
-  return onednn::MakePrimitiveKernel<BackwardWeights>(request, pd, std::move(operands));
+  return onednn::MakePrimitiveKernel<BackwardWeights>(request, pd);
 }
 
 KernelOrRefusal MakeOneDnnInnerProduct(const KernelRequest& request) {
   const auto& op = dynamic_cast<const InnerProductOp&>(*request.op);
-  return onednn::Offer(request, [&] {
-    switch (request.execution.pass) {
-      case Pass::kBackwardData:
-        return MakeBackwardData(request, op);
-      case Pass::kBackwardWeights:
-        return MakeBackwardWeights(request, op);
-      case Pass::kForward:
-        break;
-    }
-    return MakeForward(request, op);
-  });
+  return onednn::OfferPass(request, op, MakeForward, MakeBackwardData, MakeBackwardWeights);
 }
 
 const KernelRegistration kOneDnn("inner_product", "onednn", MakeOneDnnInnerProduct);

@@ -57,11 +57,9 @@ Forward::primitive_desc ForwardDesc(const PoolOp& op, dnnl::prop_kind prop,
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const PoolOp& op) {
   const bool workspace = op.Find(request.execution, Arg::kWorkspace).has_value();
   const Layout layout = FirstSettledLayout(request, 4);
-  const auto pd = ForwardDesc(op,
-                              request.execution.training ? dnnl::prop_kind::forward_training
-                                                         : dnnl::prop_kind::forward_inference,
-                              onednn::DescOf(request, Arg::kSrc, layout),
-                              onednn::DescOf(request, Arg::kDst, layout));
+  const auto pd =
+      ForwardDesc(op, onednn::ForwardKind(request), onednn::DescOf(request, Arg::kSrc, layout),
+                  onednn::DescOf(request, Arg::kDst, layout));
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};

@@ -61,10 +61,7 @@ KernelOrRefusal MakePoolNd(const KernelRequest& request) {
         onednn::Attributes(), dnnl::prop_kind::forward_inference, AlgorithmOf(op.algorithm()),
         onednn::DescOf(request, Arg::kSrc, layout), onednn::DescOf(request, Arg::kDst, layout),
         g.strides, g.kernel, g.dilation, g.pad_before, g.pad_after);
-    return onednn::MakePrimitiveKernel<Forward>(
-        request, pd,
-        {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
-         {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}});
+    return onednn::MakePrimitiveKernel<Forward>(request, pd);
   });
 }
 

@@ -23,24 +23,16 @@ KernelOrRefusal MakeOneDnnSoftmax(const KernelRequest& request) {
   return onednn::Offer(request, [&]() -> KernelOrRefusal {
     const auto desc = onednn::ToMemoryDesc({shape, request.execution.type, Layout::Plain(2)});
     const bool forward = request.execution.pass == Pass::kForward;
-    const auto prop = request.execution.training || !forward ? dnnl::prop_kind::forward_training
-                                                             : dnnl::prop_kind::forward_inference;
     const auto forward_pd = onednn::Describe<dnnl::softmax_forward>(
-        onednn::Attributes(), prop, dnnl::algorithm::softmax_accurate, desc, desc, kClassAxis);
+        onednn::Attributes(), onednn::ForwardKind(request), dnnl::algorithm::softmax_accurate, desc,
+        desc, kClassAxis);
     if (forward) {
-      return onednn::MakePrimitiveKernel<dnnl::softmax_forward>(
-          request, forward_pd,
-          {{Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, forward_pd.src_desc()},
-           {Arg::kDst, Direction::kOut, DNNL_ARG_DST, forward_pd.dst_desc()}});
+      return onednn::MakePrimitiveKernel<dnnl::softmax_forward>(request, forward_pd);
     }
     const auto pd = onednn::DescribeBackward<dnnl::softmax_backward>(
         onednn::Attributes(), forward_pd, dnnl::algorithm::softmax_accurate, desc, desc, desc,
         kClassAxis);
-    return onednn::MakePrimitiveKernel<dnnl::softmax_backward>(
-        request, pd,
-        {{Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
-         {Arg::kDst, Direction::kIn, DNNL_ARG_DST, pd.dst_desc()},
-         {Arg::kDiffSrc, Direction::kOut, DNNL_ARG_DIFF_SRC, pd.diff_src_desc()}});
+    return onednn::MakePrimitiveKernel<dnnl::softmax_backward>(request, pd);
   });
 }
 
