@@ -21,7 +21,7 @@ constexpr std::uint32_t kImages = 0x00000803;
 constexpr std::uint32_t kLabels = 0x00000801;
 constexpr int kClasses = 10;
 // Far more bytes than any data set of this format has. Limits the memory for a damaged header.
-constexpr std::size_t kMax = std::size_t{4} << 30;
+constexpr std::size_t kMaxValues = std::size_t{4} << 30;
 
 std::uint32_t BigEndian(std::span<const unsigned char> bytes, std::size_t at) {
   return static_cast<std::uint32_t>(bytes[at]) << 24 |
@@ -43,7 +43,7 @@ struct Idx {
 constexpr std::size_t HeaderBytes(int rank) { return 4 + 4 * static_cast<std::size_t>(rank); }
 
 // Returns the extents in the header. Throws DatasetError for another header, and if the product of
-// the extents is 0 or above kMax.
+// the extents is 0 or above kMaxValues.
 std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
                                      std::span<const unsigned char> head, std::uint32_t magic,
                                      int rank) {
@@ -60,8 +60,9 @@ std::vector<std::int64_t> ReadHeader(const std::filesystem::path& path,
   for (int d = 0; d < rank; ++d) {
     const std::size_t at = HeaderBytes(d);
     const std::uint32_t extent = BigEndian(head, at);
-    if (extent == 0 || size > kMax / extent) {
-      Fail(path, at, fmt::format("invalid extent {}", extent));
+    if (extent == 0 || size > kMaxValues / extent) {
+      Fail(path, at,
+           fmt::format("extent {} leaves no data, or more than {} GiB", extent, kMaxValues >> 30));
     }
     size *= extent;
     extents.push_back(extent);
@@ -98,13 +99,12 @@ std::unique_ptr<Dataset> ReadIdx(std::string name, const std::filesystem::path& 
                     "files from the same download",
                     labels.string(), classes.extents[0], pixels.extents[0], images.string()));
   }
-  constexpr std::size_t kLabelHeader = 8;
   for (std::size_t i = 0; i < classes.values.size(); ++i) {
     if (classes.values[i] < kClasses) continue;
-    throw DatasetError(
-        fmt::format("{}: offset {}: label {} is out of range, 0 to {}; download it "
-                    "again, or give a data set of {} classes",
-                    labels.string(), kLabelHeader + i, classes.values[i], kClasses - 1, kClasses));
+    throw DatasetError(fmt::format(
+        "{}: offset {}: label {} is out of range, 0 to {}; download it "
+        "again, or give a data set of {} classes",
+        labels.string(), HeaderBytes(1) + i, classes.values[i], kClasses - 1, kClasses));
   }
   return std::make_unique<PixelDataset>(std::move(name), kClasses,
                                         Shape{1, pixels.extents[1], pixels.extents[2]},

@@ -16,6 +16,9 @@ BatchLoader::BatchLoader(const Dataset& dataset, LoaderOptions options)
         fmt::format("a batch of {} images is empty; take a --batch of 1 or more", options_.batch));
   }
   CheckPlaceable(dataset_.image_shape(), options_.image);
+  if (dataset_.size() == 0) {
+    throw DatasetError(fmt::format("{} has no images; give another data set", dataset_.name()));
+  }
   const std::int64_t usable = options_.drop_last ? options_.batch : 1;
   if (dataset_.size() < usable) {
     throw DatasetError(

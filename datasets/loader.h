@@ -53,7 +53,8 @@ class BatchLoader {
 
   // Returns the next batch, epoch after epoch without end. It is valid until the following call.
   // The same seed gives the same batches, for every prefetch and number of threads. Throws the
-  // exceptions of reading an image. After an exception in a loader thread, each call throws it.
+  // exceptions of reading an image. After an exception in a loader thread, the batches before
+  // it are returned, and each later call throws it.
   const Batch& Next();
   std::int64_t batches_per_epoch() const;
 
@@ -85,7 +86,10 @@ class BatchLoader {
   std::vector<std::int64_t> order_;
   std::size_t position_ = 0;
 
-  std::mutex mutex_;  // guards all members while loader threads run
+  // While loader threads run: guards the members below and the plan of the epoch (random_, order_,
+  // position_). A slot's batch belongs to the loader thread that makes it until `ready`, then to
+  // the caller of Next.
+  std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Slot> slots_;   // one for the batch in use, and one for each that is prepared ahead
   std::int64_t started_ = 0;  // batches given to loader threads

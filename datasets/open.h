@@ -14,12 +14,13 @@ namespace topdnn {
 
 // The folder where Debian's package dataset-fashion-mnist installs its files.
 inline constexpr const char* kFashionMnistFolder = "/usr/share/datasets/fashion-mnist";
-// Also with a slash at its end, or with "." or ".." in the path. Links are not followed.
+// Whether `folder` is that folder, also with a slash at its end, or with "." or ".." in the path.
+// Links are not followed.
 bool IsFashionMnistFolder(const std::filesystem::path& folder);
 
-// Opens a folder of one of the registered formats: of CIFAR-10's binary version (data_batch_1.bin
-// to data_batch_5.bin, test_batch.bin) or with MNIST's files (train-images-idx3-ubyte, ..., plain
-// or .gz). Throws DatasetError.
+// Opens a folder of any registered format (format.h), such as CIFAR-10's binary version
+// (data_batch_1.bin to data_batch_5.bin, test_batch.bin) or MNIST's files (train-images-idx3-ubyte,
+// ..., plain or .gz). Throws DatasetError.
 DatasetPair OpenFolder(const std::filesystem::path& folder);
 
 // The number of classes of such a folder. No file is read if the format fixes the number. Throws

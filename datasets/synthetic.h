@@ -14,7 +14,8 @@
 namespace topdnn {
 
 // `size` images of `image_shape` (C, H, W), the same on every machine. Each access computes its
-// image; nothing is stored. Sets with different `part` have the same patterns and different noise.
+// image; nothing is stored. `classes` is 1 or more. Sets with different `part` (0: training, 1:
+// test) have the same patterns and different noise.
 std::unique_ptr<Dataset> MakeSynthetic(Shape image_shape, int classes, std::int64_t size,
                                        std::uint64_t seed, std::uint64_t part);
 

@@ -123,10 +123,10 @@ class PassCounter {
     for (std::size_t i = 0; i < static_cast<std::size_t>(loop.done()); ++i) {
       const std::uint64_t* at = &raw[i * numbers];
       for (std::size_t s = 0; s < stages_.size(); ++s) {
-        Fold(active, pass, i, at + s * slots, at + (s + 1) * slots, 1, samples_.stages[s]);
+        AddCounts(active, pass, i, at + s * slots, at + (s + 1) * slots, 1, samples_.stages[s]);
       }
-      Fold(active, pass, i, at, at + stages_.size() * slots, static_cast<double>(stages_.size()),
-           samples_.step);
+      AddCounts(active, pass, i, at, at + stages_.size() * slots,
+                static_cast<double>(stages_.size()), samples_.step);
     }
     for (StageSamples& stage : samples_.stages) FinishThreads(active, pass, stage);
     FinishThreads(active, pass, samples_.step);
@@ -136,10 +136,11 @@ class PassCounter {
     samples.counts.resize(static_cast<std::size_t>(rows_) * samples_.events.size(), AbsentCount());
   }
 
-  // Stores the counts of one region in iteration `row`, without those of its `readings` readings.
-  void Fold(const std::vector<Reader>& active, std::size_t pass, std::size_t row,
-            const std::uint64_t* before, const std::uint64_t* after, double readings,
-            StageSamples& into) {
+  // Stores the counts of one region in iteration `row`, and adds them to the sums of the threads:
+  // both without those of its `readings` readings.
+  void AddCounts(const std::vector<Reader>& active, std::size_t pass, std::size_t row,
+                 const std::uint64_t* before, const std::uint64_t* after, double readings,
+                 StageSamples& into) {
     for (const Reader& reader : active) {
       const CounterSource& source = *reader.source;
       const std::size_t n = source.slots();

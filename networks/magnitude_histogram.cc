@@ -16,7 +16,8 @@ namespace {
 constexpr std::size_t kBins = 4096;
 
 // The relative entropy of the first `kept` bins, as BinsOfLeastEntropy describes it. `beyond`: the
-// sum of the other bins. Infinite if a bin has elements and its merged group has none.
+// sum of the other bins. Infinite if a bin has elements and its merged group has none; NaN if all
+// elements are beyond. Neither is below any other entropy.
 double RelativeEntropy(std::span<const double> counts, double beyond, std::size_t levels) {
   const std::size_t kept = counts.size();
   const double inside = std::accumulate(counts.begin(), counts.end(), 0.0);

@@ -56,7 +56,8 @@ void Plan::PlaceAll() {
       persistent_bytes_ += (buffer.desc.bytes() + kBufferAlignment - 1) & -kBufferAlignment;
     }
   };
-  // Initial values are written early. Among the others, they would give memory to many huge pages.
+  // Allocate writes the initial values, and a write gives memory to a whole huge page. So these
+  // buffers lie together.
   place_persistent(true);
   place_persistent(false);
   std::vector<BufferLife> transient;
@@ -102,7 +103,7 @@ void Plan::Allocate() {
 
 FoldedWeights Plan::ValuesOf(const PreparedParameters& layer, const GivenValues& given,
                              FoldedWeights reused) const {
-  // (A copy of row-major f32 would take as long as the folding.)
+  // Row-major f32 is read in place: a copy takes as long as the folding.
   std::deque<std::vector<float>> converted;
   const auto floats = [&](BufferId buffer) -> std::span<const float> {
     if (buffer < 0) return {};
@@ -173,8 +174,9 @@ void Plan::PrepareParameters() const {
 
 void Plan::RequireValues(BufferId buffer) const {
   if (!omitted_.contains(buffer)) return;
-  throw std::logic_error(fmt::format("{} has the values of {} only as its kernel reads them",
-                                     contents_.network, contents_.buffers[buffer].name));
+  throw std::logic_error(
+      fmt::format("{}: {} was not kept, only what its kernel reads; read it from the weights' file",
+                  contents_.network, contents_.buffers[buffer].name));
 }
 
 void Plan::Run() noexcept {
@@ -202,7 +204,9 @@ std::vector<std::byte> Plan::SaveState() const {
 
 void Plan::RestoreState(std::span<const std::byte> state) const {
   if (state.size() != persistent_memory_.bytes()) {
-    throw std::invalid_argument("the state is that of another plan");
+    throw std::invalid_argument(
+        fmt::format("a state of {} bytes, but {} has {}; restore a state of the same plan",
+                    state.size(), contents_.network, persistent_memory_.bytes()));
   }
   std::copy(state.begin(), state.end(), persistent_memory_.data());
 }

@@ -176,8 +176,8 @@ class Plan {
   // For a plan whose parameters are written once (PrepareOnly in parameter_values.h): computes all
   // of prepared(), each layer by one of the plan's threads. `given` returns values that are not in
   // the plan (none: they are), and several threads call it at once. `done` is called after each
-  // layer, by one thread at a time. Omit says that a buffer stays without its values: Read throws
-  // std::logic_error.
+  // layer, by one thread at a time, and must not throw. Omit says that a buffer stays without its
+  // values: Read throws std::logic_error.
   using GivenValues = std::function<std::span<const float>(BufferId)>;
   using LayerPrepared = std::function<void(const PreparedParameters&)>;
   const std::vector<PreparedParameters>& prepared() const { return contents_.prepared; }

@@ -29,7 +29,9 @@ int EditDistance(std::string_view a, std::string_view b) {
 
 std::string NearestName(std::string_view given, std::span<const std::string> names) {
   std::string nearest;
-  int least = std::max(2, static_cast<int>(given.size()) / 3) + 1;
+  // At least one letter is the same.
+  const int length = static_cast<int>(given.size());
+  int least = std::min(std::max(2, length / 3), length - 1) + 1;
   for (const std::string& name : names) {
     const int distance = EditDistance(given, name);
     if (distance < least) {

@@ -12,7 +12,7 @@
 namespace topdnn {
 
 // The version of this table. A library of another version is not used.
-inline constexpr int kMpiTable = 1;
+inline constexpr int kMpiTableVersion = 1;
 
 // A non-blocking collective operation.
 enum MpiOperation : int {
@@ -31,13 +31,15 @@ enum MpiGroup : int {
 
 inline constexpr int kMpiRequests = 4096;  // operations that can be in progress at once
 
-// Functions that return int return 0, or an error code of MPI.
+// `rank` and `ranks` return a number. The other functions that return int return 0, or an error
+// code of MPI. `library` and `explain` write a text of at most `bytes` bytes, with the zero at its
+// end.
 struct MpiFunctions {
-  int table;
+  int table_version;
   int (*start)();  // MPI_Init_thread
   int (*rank)();
   int (*ranks)();
-  void (*library)(char* text, int bytes);
+  void (*library)(char* text, int bytes);  // name and version of the MPI library
   void (*explain)(int error, char* text, int bytes);
   // Makes kMpiFirst the first `ranks` ranks. All ranks call it.
   int (*choose_first)(int ranks);
@@ -46,9 +48,10 @@ struct MpiFunctions {
                void* out);
   // Lets the operations make progress. Sets `*finished` and frees the number if this one is done.
   int (*test)(int request, int* finished);
-  // Tells the other ranks that this one waits. Then receives the same message from other ranks, for
-  // at most `seconds`. Sets `waits[rank]` to 1 for this rank and for each sender.
-  int (*ask)(double seconds, char* waits);
+  // Finds the ranks that wait. Sends the other ranks a message that this one waits, then receives
+  // the same message from other ranks, for at most `seconds`. `waits` has an element per rank, all
+  // 0: sets those of this rank and of each sender to 1.
+  int (*find_waiting)(double seconds, char* waits);
   int (*finish)();            // MPI_Finalize
   void (*abort)(int status);  // MPI_Abort: ends every rank
 };

@@ -104,7 +104,7 @@ int Test(int number, int* finished) {
   return MPI_Test(&requests[static_cast<std::size_t>(number)], finished, MPI_STATUS_IGNORE);
 }
 
-int Ask(double seconds, char* waits) {
+int FindWaiting(double seconds, char* waits) {
   constexpr int kTag = 1;
   static char message = 1;  // (a rank that hangs never receives it)
   const int ranks = Ranks();
@@ -144,7 +144,7 @@ void Abort(int status) { MPI_Abort(MPI_COMM_WORLD, status); }
 extern "C" __attribute__((visibility("default"))) const topdnn::MpiFunctions*
 topdnn_mpi_functions() {
   static const topdnn::MpiFunctions table = {
-      .table = topdnn::kMpiTable,
+      .table_version = topdnn::kMpiTableVersion,
       .start = Start,
       .rank = Rank,
       .ranks = Ranks,
@@ -153,7 +153,7 @@ topdnn_mpi_functions() {
       .choose_first = ChooseFirst,
       .begin = Begin,
       .test = Test,
-      .ask = Ask,
+      .find_waiting = FindWaiting,
       .finish = Finish,
       .abort = Abort,
   };

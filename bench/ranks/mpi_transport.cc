@@ -96,7 +96,7 @@ class MpiTransport final : public Transport {
   std::vector<int> Absent() override {
     constexpr double kSeconds = 2;
     std::vector<char> waits(static_cast<std::size_t>(ranks()));
-    Check(mpi_.ask(kSeconds, waits.data()), "MPI_Iprobe");
+    Check(mpi_.find_waiting(kSeconds, waits.data()), "MPI_Iprobe");
     std::vector<int> absent;
     for (int rank = 0; rank < group_; ++rank) {
       if (waits[static_cast<std::size_t>(rank)] == 0) absent.push_back(rank);
@@ -137,7 +137,7 @@ const MpiFunctions& LoadMpi() {
   void* const symbol = library == nullptr ? nullptr : dlsym(library, "topdnn_mpi_functions");
   const MpiFunctions* functions =
       symbol == nullptr ? nullptr : reinterpret_cast<decltype(&topdnn_mpi_functions)>(symbol)();
-  if (functions != nullptr && functions->table == kMpiTable) return *functions;
+  if (functions != nullptr && functions->table_version == kMpiTableVersion) return *functions;
   if (!exists) {
     throw UsageError(
         "scale: no MPI here: install Debian's package topdnn-mpi; or, for a build, install "

@@ -1,5 +1,6 @@
 // The partitions of `topdnn corun`: a part of the cache and of the bandwidth for each workload, by
-// resctrl. Nothing is left when the object ends; what a crash leaves is removed by the next one.
+// resctrl. Nothing is left when the object ends; the next Partitions
+// object removes what a crash has left.
 
 #ifndef TOPDNN_BENCH_STUDIES_CORUN_PARTITIONS_H_
 #define TOPDNN_BENCH_STUDIES_CORUN_PARTITIONS_H_
@@ -35,7 +36,7 @@ struct PartitionPlan {
   std::vector<std::string> notes;  // for the output: masks that overlap, a value that is rounded
 };
 
-// Throws UsageError for what this machine cannot do. Pure.
+// Throws UsageError for what this machine cannot do. No side effects.
 PartitionPlan PlanPartitions(const PartitionOptions& options, std::size_t workloads,
                              const ResctrlCapabilities& machine);
 
@@ -44,15 +45,15 @@ struct WaysStep {
   int ways = 0;
   std::uint64_t mask = 0, rest = 0;
 };
-// From the smallest part to the largest that leaves a part for the others; to all ways if there are
-// no others. Pure.
+// One step for each number of ways, from the fewest that are allowed. With `others`, these keep at
+// least the fewest. No side effects.
 std::vector<WaysStep> StepsOfWays(const CacheControl& cache, bool others);
 
 // The medians over windows. Absent if the machine does not count it.
 struct PartitionReadings {
-  std::optional<double> occupancy;               // bytes of the last cache at the end of a window
+  std::optional<double> occupancy;               // bytes of the last-level cache, at a window's end
   std::optional<double> bytes_per_second;        // between the caches and memory
-  std::optional<double> local_bytes_per_second;  // of them, of this socket's memory
+  std::optional<double> local_bytes_per_second;  // the part from this socket's memory
 };
 
 class Partitions {
@@ -72,7 +73,8 @@ class Partitions {
   // Gives the workload these ways of every domain. Throws ResctrlError.
   void SetWays(std::size_t workload, std::uint64_t mask);
 
-  // Call them around a window of this kind, for the readings.
+  // Call them around a window, for the readings. `kind`: an index from 0, chosen by the caller, for
+  // windows that are compared.
   void BeginWindow();
   void EndWindow(std::size_t kind);
   PartitionReadings ReadingsOf(std::size_t kind, std::size_t workload) const;

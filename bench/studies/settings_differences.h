@@ -23,8 +23,9 @@ std::vector<std::string> CeilingDifferences(const nlohmann::ordered_json& a,
 // are.
 std::string WhyNotComparable(const nlohmann::ordered_json& a, const nlohmann::ordered_json& b);
 
-// The machine's slowdown from A to B, as logarithms, from the ceilings that are OK in both: the
-// median of the arithmetic ones, and that of the memory's. Empty if no ceiling is OK in both.
+// Natural logarithms of the machine's slowdown from A to B (positive: B is slower): the median over
+// the ceilings of arithmetic, then that over the others. A group has none if no ceiling of it is OK
+// in both.
 std::vector<double> CeilingChanges(const nlohmann::ordered_json& a,
                                    const nlohmann::ordered_json& b);
 

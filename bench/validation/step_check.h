@@ -23,12 +23,16 @@ struct StepChecks {
 // How many checks compared mostly zeros, in one line; empty if none did.
 std::string NoteOfZeros(const Plan& plan, const std::vector<StageCheck>& checks);
 
-// Checks every stage of the plan against the reference, on the data in the plan. A step of more
-// than kMaxCheckedMacs would take the reference too long. It is checked as the same network on
-// NetworkOffer::small, with a batch of two and ten classes: stages are matched by name and pass,
-// and the note says how many use another implementation there. Reorders are always checked in the
-// plan itself. Checks that `cache` has from an earlier run (known_checks.h) are used, after those
-// of some layers, chosen at random, are made again and agree; the note says so. Others are added.
+// Checks every stage of the plan against the reference, on the data in the plan. A stage that
+// disagrees is returned.
+//
+// A step of more than kMaxCheckedMacs takes the reference too long. A network of the zoo is then
+// checked on NetworkOffer::small, with a batch of two and ten classes; an ONNX file with a batch of
+// one, unless its shapes fix the batch. Stages are matched by name and pass, and the note says how
+// many use another implementation there. Reorders are always checked in the plan itself.
+//
+// Results of an earlier run in `cache` (known_checks.h) are used if a random sample of layers still
+// agrees; the note says so. If not, all stages are checked. New results are stored there.
 StepChecks CheckStep(const WorkloadOptions& options, bool training, Plan& plan,
                      const CacheFolder& cache = CacheFolder::OfUser());
 

@@ -26,11 +26,12 @@ constexpr int kMaxSveBytes = 64;
 #define EACH_ACCUMULATOR(body) \
   ".irp r,0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15\n\t" body "\n\t.endr\n\t"
 
-// The compiler knows only the low 16 bytes of SVE's registers, and keeps nothing in the rest.
+// A clobbered v register is the whole z register to a compiler for SVE. Another one keeps nothing
+// in the rest of it.
 #define VECTOR_CLOBBERS                                                                       \
   "x9", "x10", "x11", "x12", "x13", "cc", "memory", "v0", "v1", "v2", "v3", "v4", "v5", "v6", \
       "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", \
-      "v20", "v21"
+      "v20", "v21", "p0"
 
 #define LOOP(addresses, step)                                    \
   "mov x9, #0\n\t"                                               \
@@ -83,6 +84,7 @@ STREAM(StreamNeonF32, 32,
   "]\n\t"                                     \
   "fmla v" #d ".2d, v19.2d, v" #v ".d[" #lane "]\n\t"
 
+// (Rows have the same step as the columns, and use half of it.)
 STREAM(StreamNeonF64, 64,
        NEON("add x11, %[columns], x9\n\t",
             "ldr q16, [x11, #(64*\\k)]\n\t"
@@ -96,8 +98,13 @@ STREAM(StreamNeonF64, 64,
 
 // ---- SVE ---------------------------------------------------------------------------------------
 
+#if defined(__ARM_FEATURE_SVE)  // the rest of the file may have instructions of SVE, too
+#define SVE_ON ""
+#define SVE_OFF ""
+#else
 #define SVE_ON ".arch_extension sve\n\t"
 #define SVE_OFF ".arch_extension nosve\n\t"
+#endif
 
 #define SVE(shift, step)                                                                \
   SVE_ON                                                                                \

@@ -10,7 +10,8 @@
 
 namespace topdnn {
 
-// Empty without the experiment.
+// The speedup by the number of threads, and the bandwidth by the resource. Empty if the report has
+// no such experiment.
 std::string WidthTable(const Report& report, const Style& style);
 std::string BandwidthTable(const Report& report, const Style& style);
 

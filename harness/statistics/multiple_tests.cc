@@ -8,7 +8,7 @@ namespace topdnn {
 
 namespace {
 
-// The places of the p-values, smallest first.
+// The indices of the p-values, smallest first. None is NaN.
 std::vector<std::size_t> Ascending(std::span<const double> p) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -34,10 +34,10 @@ std::vector<double> HolmAdjusted(std::span<const double> p) {
 std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p) {
   std::vector<double> adjusted(p.size());
   const std::vector<std::size_t> order = Ascending(p);
+  const auto tests = static_cast<double>(p.size());
   double smallest = 1;
   for (std::size_t i = order.size(); i-- > 0;) {
-    const auto all = static_cast<double>(p.size());
-    smallest = std::min(smallest, all / static_cast<double>(i + 1) * p[order[i]]);
+    smallest = std::min(smallest, tests / static_cast<double>(i + 1) * p[order[i]]);
     adjusted[order[i]] = smallest;
   }
   return adjusted;

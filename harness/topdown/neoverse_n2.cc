@@ -1,4 +1,5 @@
-// Neoverse N2: five slots per cycle. Its stall events are correct since revision r0p3.
+// Neoverse N2: five slots per cycle. Before revision r0p3, STALL_SLOT and STALL_SLOT_FRONTEND count
+// one slot too many per cycle.
 
 #include "harness/topdown/metric.h"
 #include "harness/topdown/neoverse.h"

@@ -4,8 +4,8 @@
 //   dst = scale * (src - mean) / sqrt(variance + epsilon) + shift, then a ReLU if it is fused
 //
 // In training, mean and variance are those of the batch. The variance is divided by the number of
-// elements, as in ONNX and oneDNN (frameworks that keep the unbiased variance correct their running
-// variance).
+// elements (n), as in ONNX and oneDNN. A framework whose running variance is unbiased multiplies it
+// by n / (n - 1).
 
 #ifndef TOPDNN_KERNELS_BATCHNORM_BATCHNORM_H_
 #define TOPDNN_KERNELS_BATCHNORM_BATCHNORM_H_
@@ -27,9 +27,10 @@ namespace topdnn {
 //                       -> diff_src, diff_scale (C), diff_shift (C)
 // The gradients of the parameters are computed together with that of src, because all three need
 // the same two sums per channel. Therefore there is no pass backward_weights. Statistics,
-// parameters and their gradients stay f32 in bf16. Only a fused ReLU needs the workspace: it
-// records which elements were above 0 (and below the bound); its type and layout are the kernel's
-// own. In training, a NaN or infinity makes the whole channel NaN, and no other channel.
+// parameters and their gradients are f32 even if src is bf16. Only a fused ReLU needs the
+// workspace: it records which elements were above 0 (and below the bound); its type and layout are
+// the kernel's own. In training, a NaN or infinity makes the whole channel NaN, and no other
+// channel.
 class BatchNormOp : public Op {
  public:
   static constexpr float kDefaultEpsilon = 1e-5F;  // ONNX's, PyTorch's
@@ -37,7 +38,7 @@ class BatchNormOp : public Op {
   // `shape` is (N, C) to (N, C, D, H, W). Throws std::invalid_argument for another rank, extents
   // below 1, a tensor that is too large, an epsilon that is not finite and above 0, or a bound that
   // is negative, not finite, or of no ReLU.
-  // `relu_bound`: of the ReLU; 0: no bound.
+  // `relu_bound`: upper bound of the ReLU; 0: none.
   explicit BatchNormOp(Shape shape, float epsilon = kDefaultEpsilon, bool relu = false,
                        float relu_bound = 0.0F);
 
@@ -75,7 +76,7 @@ class BatchNormOp : public Op {
   bool WorkspaceIsReluMask() const override { return relu_; }
   // In training, the largest value over the channels of |scale| * (root mean square of src) /
   // deviation: the operation subtracts the mean, so the rounding errors are relative to src, not to
-  // the difference. In inference 0.
+  // the difference. 0 in inference.
   double MagnitudeOfDst(const Execution& execution,
                         const std::function<std::vector<double>(Arg)>& values) const override;
   bool RunsInPlace(Pass pass) const override { return pass != Pass::kBackwardWeights; }

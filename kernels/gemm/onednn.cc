@@ -12,8 +12,8 @@ namespace topdnn {
 
 namespace {
 
-// Describes a stored matrix as (rows, columns) for the primitive. Either of the two may be
-// innermost.
+// The descriptor of (rows, columns), or of (batch, rows, columns). `transposed`: the rows are
+// innermost in memory.
 dnnl::memory::desc MatrixDesc(const GemmExtents& e, DataType type, std::int64_t rows,
                               std::int64_t columns, bool transposed) {
   const Shape shape = e.batch == 1 ? Shape{rows, columns} : Shape{e.batch, rows, columns};
@@ -48,8 +48,8 @@ KernelOrRefusal MakeOneDnnGemm(const KernelRequest& request) {
   for (const Operand& operand : request.op->Operands(request.execution)) {
     const Layout layout = request.LayoutOf(operand.arg);
     if (!layout.is_any() && !layout.IsPlainFor(operand.shape)) {
-      return Refusal{fmt::format("the operands of a gemm must be row-major as stored, not {} as {}",
-                                 layout.tag(), NameOf(operand.arg))};
+      return Refusal{fmt::format("oneDNN's gemm needs row-major operands, but {} has layout {}",
+                                 NameOf(operand.arg), layout.tag())};
     }
   }
   return onednn::Offer(

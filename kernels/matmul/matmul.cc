@@ -25,8 +25,10 @@ Shape ProductShape(const Shape& first, const Shape& second) {
     extents.push_back(std::max(first[d], second[d]));
   }
   if (!fits) {
-    throw std::invalid_argument(fmt::format("matmul of {} by {}: the extents do not match",
-                                            first.ToString(), second.ToString()));
+    throw std::invalid_argument(fmt::format(
+        "matmul of {} by {}: needs equal ranks of 2 or more, equal inner extents, and batches that "
+        "are equal or 1",
+        first.ToString(), second.ToString()));
   }
   extents.push_back(first[rank - 2]);
   extents.push_back(second[rank - 1]);

@@ -15,9 +15,16 @@ namespace {
 // ONNX 1.8, which introduced opset 13. Readers of that time accept no newer version.
 constexpr std::int64_t kIrVersion = 7;
 
-// Whether the value has a row for each of the images. A single number applies to all of them.
+// Whether the first extent may be the number of images.
+bool CountsImages(const Shape& shape, const Shape& images) {
+  return shape.rank() > 0 && shape[0] == images[0];
+}
+
+// Whether an input has a row for each image. A guess: beside one image, a tensor of one element and
+// of another rank is a number that applies to any number of images.
 bool HasRows(const Shape& shape, const Shape& images) {
-  return shape[0] == images[0] && (shape.rank() == images.rank() || shape.elements() > shape[0]);
+  const bool is_number = shape.elements() == 1 && shape.rank() != images.rank();
+  return CountsImages(shape, images) && !is_number;
 }
 
 // Describes an f32 tensor, whose first extent may be open.
@@ -68,7 +75,7 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
     try {
       (*write)(work);
     } catch (const std::invalid_argument& error) {
-      throw OnnxError(fmt::format("layer {} ({}) has no counterpart in ONNX: {}", layer.name,
+      throw OnnxError(fmt::format("layer {} ({}) cannot be exported to ONNX: {}", layer.name,
                                   layer.op->kind(), error.what()));
     }
   }
@@ -76,7 +83,7 @@ std::string ExportOnnx(const Graph& graph, const ParameterValues& values,
   for (const ValueId output : graph.outputs()) {
     if (!described.insert(output).second) continue;
     Describe(*proto.add_output(), names[static_cast<std::size_t>(output)], graph.shape(output),
-             true);
+             CountsImages(graph.shape(output), graph.shape(0)));
   }
   std::string bytes;
   if (!model.SerializeToString(&bytes)) {

@@ -39,7 +39,7 @@ std::int64_t PositionOf(std::int64_t index, std::int64_t extent) {
   return index < 0 ? index + extent : index;
 }
 
-ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank) {
+ModelTensor IndicesAlong(NodeImport& node, std::int64_t count, int axis, int rank) {
   node.ReserveMemory(Shape{count}, DataType::kF64);
   std::vector<double> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i);
@@ -127,7 +127,7 @@ void ImportHardmax(NodeImport& node) {
   const int axis = SoftmaxAxisOf(node, value);
   const ImportedValue winners = AddTopK(node, value, {axis, 1, true, true});
   ImportedValue result = AddBinary(node, "equal", winners,
-                                   CountAlong(node, value.shape[axis], axis, value.shape.rank()));
+                                   IndicesAlong(node, value.shape[axis], axis, value.shape.rank()));
   result.shape = shape;
   node.Produce(std::move(result));
 }
@@ -151,7 +151,7 @@ void ImportOneHot(NodeImport& node) {
   std::vector<std::int64_t> extents = indices.shape.extents();
   extents.insert(extents.begin() + axis, 1);
   indices.shape = Shape(std::move(extents));
-  const ModelTensor numbers = CountAlong(node, depth, axis, rank);
+  const ModelTensor numbers = IndicesAlong(node, depth, axis, rank);
   std::vector<double> from_end = ValuesOf(numbers);
   for (double& number : from_end) number -= static_cast<double>(depth);
   const ImportedValue on =

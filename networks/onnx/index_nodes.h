@@ -15,7 +15,8 @@ namespace topdnn {
 int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
 
 // The axis along which a softmax, log-softmax or hardmax runs. Before opset 13 all dimensions from
-// the node's axis on are one row: the value gets the shape of a matrix, and the axis is 1.
+// the node's axis on are one row: `value` is reshaped to (rows, columns), and the axis is 1. The
+// caller gives the result its shape.
 int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value);
 
 // An index along a dimension as a position from its start. Negative values count from the end.
@@ -24,10 +25,10 @@ std::int64_t PositionOf(std::int64_t index, std::int64_t extent);
 
 // The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
 // the extent 1 in all others.
-ModelTensor CountAlong(NodeImport& node, std::int64_t count, int axis, int rank);
+ModelTensor IndicesAlong(NodeImport& node, std::int64_t count, int axis, int rank);
 
-// A layer that selects the elements of the value at these row-major positions. Throws
-// UnsupportedNode for a value of more than 2^24 elements.
+// A layer that selects the elements of the value at these row-major positions. `shape`: of the
+// result. Throws std::invalid_argument for a value of more than 2^24 elements (GatherOp).
 ImportedValue AddGather(NodeImport& node, const ImportedValue& value,
                         const std::vector<std::int64_t>& positions, const Shape& shape);
 

@@ -83,7 +83,7 @@ Labels ComputedLabels(NodeImport& node, const Shape& scores) {
         fmt::format("labels of {} for scores of {}", labels.shape.ToString(), scores.ToString()));
   }
   labels.shape = Shape{scores[0], 1, scores[2]};
-  std::vector<double> numbers = ValuesOf(CountAlong(node, scores[1], 1, 3));
+  std::vector<double> numbers = ValuesOf(IndicesAlong(node, scores[1], 1, 3));
   const std::optional<std::int64_t> ignored = IgnoredLabel(node);
   if (ignored && *ignored >= 0 && *ignored < scores[1]) {
     numbers[static_cast<std::size_t>(*ignored)] = -0.5;

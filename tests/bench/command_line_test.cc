@@ -400,6 +400,7 @@ TEST(NearestNameTest, SuggestsOnlySimilarNames) {
   EXPECT_EQ(NearestName("onedn", names), "onednn");
   EXPECT_EQ(NearestName("eigne", names), "eigen");
   EXPECT_EQ(NearestName("cudnn-on-gpu", names), "");
+  EXPECT_EQ(NearestName("xy", std::vector<std::string>{"l2"}), "");  // no letter is the same
   EXPECT_EQ(EditDistance("kitten", "sitting"), 3);
   EXPECT_EQ(EditDistance("ab", "ba"), 1);
 }

@@ -68,7 +68,7 @@ TEST_F(IdxTest, EachDefectIsOneLineWithFileOffsetAndFix) {
   EXPECT_THAT(Refusal(BigEndian(0x803) + BigEndian(0xffffffff) + BigEndian(0xffffffff) +
                           BigEndian(0xffffffff),
                       kLabels),
-              HasSubstr("images: offset 8: invalid extent 4294967295"));
+              HasSubstr("images: offset 8: extent 4294967295 leaves no data, or more than 4 GiB"));
   EXPECT_THAT(Refusal("", kLabels), HasSubstr("truncated"));
 }
 

@@ -179,6 +179,18 @@ TEST(LoaderTest, APrefetchErrorIsThrownWithItsBatch) {
   EXPECT_THROW(loader.Next(), DatasetError);
 }
 
+TEST(LoaderTest, ADataSetWithoutImagesIsRefused) {
+  const auto data = MakeSynthetic(kImage, 4, 0, 1, 0);
+  LoaderOptions options = Options(0);
+  options.drop_last = false;
+  try {
+    BatchLoader(*data, options);
+    FAIL() << "a loader without images";
+  } catch (const DatasetError& error) {
+    EXPECT_NE(std::string(error.what()).find("has no images"), std::string::npos) << error.what();
+  }
+}
+
 TEST(LoaderTest, ASlowSourceDelaysTheBatches) {
   constexpr double kRate = 200;  // images per second
   const ThrottledDataset data(MakeSynthetic(kImage, 4, 50, 1, 0), kRate);

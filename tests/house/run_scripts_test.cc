@@ -1,6 +1,6 @@
-// Tests copies of setup/install, setup/build, bench/run and tests/run in a folder whose path has a
-// space. Scripts replace every outside program (dpkg, apt-get, sudo, cmake, ctest) and log their
-// calls. So the tests also cover other systems: without root, without sudo, without Debian.
+// Tests the shell scripts, most of them as copies in a folder whose path has a space. Other scripts
+// take the places of dpkg-query, apt-get, sudo, id, cmake and ctest, and log their calls. So the
+// tests also cover other systems: without root, without sudo, without Debian.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,10 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/activation/relu.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/reorder/reorder.h"
 #include "kernels/slice/slice.h"
+#include "kernels/transpose/transpose.h"
 #include "networks/onnx/exporter.h"
 #include "networks/onnx/importer.h"
 #include "networks/parameters.h"
@@ -64,6 +66,33 @@ TEST(RoundTripTest, ASliceOfChannelsKeepsTheBatchOpen) {
   graph.SetOutputs({graph.Add("slice", std::make_shared<SliceOp>(image, axes), {input})});
   const ImportedNetwork network = ImportOnnx(ExportOnnx(graph, {}), {.batch = 3});
   EXPECT_EQ(network.outputs.at(0).shape, (Shape{3, 2, 2, 2}));
+}
+
+// The first extent of the result is the number of channels.
+TEST(RoundTripTest, ATransposedResultKeepsItsFirstExtent) {
+  const Shape image{2, 4, 1, 1};
+  Graph graph("transposed");
+  const ValueId input = graph.AddInput(image, "input");
+  const auto op = std::make_shared<TransposeOp>(image, std::vector<int>{1, 0, 2, 3});
+  graph.SetOutputs({graph.Add("transpose", op, {input})});
+  onnx::ModelProto exported;
+  ASSERT_TRUE(exported.ParseFromString(ExportOnnx(graph, {})));
+  const auto first = [](const onnx::ValueInfoProto& value) {
+    return value.type().tensor_type().shape().dim(0);
+  };
+  EXPECT_EQ(first(exported.graph().input(0)).dim_param(), "N");
+  EXPECT_EQ(first(exported.graph().output(0)).dim_value(), 4);
+}
+
+TEST(RoundTripTest, ARowOfEachImageIsOpenInEachInput) {
+  const Shape image{4, 3, 8, 8};
+  Graph graph("rows");
+  graph.AddInput(image, "input");
+  const ValueId row = graph.AddInput(Shape{4}, "row");
+  graph.SetOutputs({graph.Add("relu", std::make_shared<ReluOp>(Shape{4}), {row})});
+  onnx::ModelProto exported;
+  ASSERT_TRUE(exported.ParseFromString(ExportOnnx(graph, {})));
+  EXPECT_EQ(exported.graph().input(1).type().tensor_type().shape().dim(0).dim_param(), "N");
 }
 
 TEST(RoundTripTest, AResizeToSizesKeepsTheBatchOpen) {
