@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <filesystem>
 #include <map>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "bench/command_line/command.h"
-#include "bench/formats/whole_file.h"
 #include "kernels/problem.h"
 #include "kernels/registrations.h"
 #include "networks/zoo/zoo.h"
@@ -215,11 +213,6 @@ ProblemSet ParseProblemSet(std::string name, std::string_view text, std::string_
   std::istringstream lines{std::string(text)};
   for (std::string line; std::getline(lines, line);) reader.ReadLine(std::move(line));
   return reader.Take();
-}
-
-ProblemSet ReadProblemSet(const std::string& path) {
-  constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-  return ParseProblemSet(std::filesystem::path(path).stem(), ReadWholeFile(path, kMaxBytes), path);
 }
 
 std::vector<ProblemSet> ProblemSets() {

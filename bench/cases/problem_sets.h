@@ -77,8 +77,6 @@ ProblemSet ProblemSetNamed(std::string_view name);
 // Reads a set. `origin` names the text in errors. Throws UsageError with the line number of an
 // error.
 ProblemSet ParseProblemSet(std::string name, std::string_view text, std::string_view origin);
-// The set in a file, named after it. Throws UsageError.
-ProblemSet ReadProblemSet(const std::string& path);
 
 }  // namespace topdnn
 

@@ -1,4 +1,4 @@
-#include "bench/commands/topdown.h"
+// `topdnn topdown --cpu NAME --events FILE`: Top-Down from counts recorded elsewhere.
 
 #include <fmt/format.h>
 
@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "harness/report/table.h"
 #include "harness/report/text.h"
 #include "harness/topdown/advice.h"
+#include "harness/topdown/event_file.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {
@@ -97,12 +99,8 @@ void Print(const std::string& cpu, const Evaluated& report) {
   fmt::print("{}", text);
 }
 
-}  // namespace
-
-nlohmann::ordered_json TopdownJson(const std::string& cpu, const RecordedCounts& recorded) {
-  return ToJson(cpu, Evaluate(cpu, recorded));
-}
-
+// Prints the table, and writes the JSON if a file is given ("-": to standard output, instead of the
+// table). Throws TopdownError for an unknown CPU or bad input.
 int RunTopdown(const std::string& cpu, const std::string& events_file,
                const std::optional<std::string>& json_file) {
   FindTopdownTable(cpu);  // reports an unknown CPU before a long file is read
@@ -112,8 +110,6 @@ int RunTopdown(const std::string& cpu, const std::string& events_file,
   if (json_file != kStandardOutput) Print(cpu, report);
   return 0;
 }
-
-namespace {
 
 struct TopdownOptions {
   std::string cpu, events;

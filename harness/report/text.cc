@@ -78,10 +78,6 @@ std::string Wrap(std::string_view text, int columns, std::size_t indent) {
   return wrapped + line + "\n";
 }
 
-std::string PadLeft(std::string_view text, std::size_t columns) {
-  return std::string(columns - std::min(columns, ColumnsOfText(text)), ' ') + std::string(text);
-}
-
 std::string PadRight(std::string_view text, std::size_t columns) {
   return std::string(text) + std::string(columns - std::min(columns, ColumnsOfText(text)), ' ');
 }

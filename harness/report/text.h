@@ -31,7 +31,6 @@ std::string CutMiddle(std::string_view text, std::size_t columns, bool unicode);
 // number is not separated from its "%".
 std::string Wrap(std::string_view text, int columns, std::size_t indent);
 
-std::string PadLeft(std::string_view text, std::size_t columns);   // right-aligned
 std::string PadRight(std::string_view text, std::size_t columns);  // left-aligned
 
 // The value in another unit; absent if it is absent.

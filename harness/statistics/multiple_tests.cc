@@ -31,16 +31,4 @@ std::vector<double> HolmAdjusted(std::span<const double> p) {
   return adjusted;
 }
 
-std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p) {
-  std::vector<double> adjusted(p.size());
-  const std::vector<std::size_t> order = Ascending(p);
-  const auto tests = static_cast<double>(p.size());
-  double smallest = 1;
-  for (std::size_t i = order.size(); i-- > 0;) {
-    smallest = std::min(smallest, tests / static_cast<double>(i + 1) * p[order[i]]);
-    adjusted[order[i]] = smallest;
-  }
-  return adjusted;
-}
-
 }  // namespace topdnn

@@ -1,5 +1,5 @@
-// Corrections of p-values when many tests are made at once: among 30 stages without a difference,
-// one or two fall below 5 % by chance.
+// The correction of p-values when many tests are made at once: among 30 stages without a
+// difference, one or two fall below 5 % by chance.
 
 #ifndef TOPDNN_HARNESS_STATISTICS_MULTIPLE_TESTS_H_
 #define TOPDNN_HARNESS_STATISTICS_MULTIPLE_TESTS_H_
@@ -12,10 +12,6 @@ namespace topdnn {
 // Holm's step-down correction (1979), in the order of `p`. Below 5 %: the probability of one false
 // difference or more among all tests is below 5 %, however the tests depend on each other.
 std::vector<double> HolmAdjusted(std::span<const double> p);
-
-// Benjamini and Hochberg's step-up correction (1995), in the order of `p`. Below 5 %: of the
-// differences found, at most 5 % are false on average.
-std::vector<double> BenjaminiHochbergAdjusted(std::span<const double> p);
 
 }  // namespace topdnn
 

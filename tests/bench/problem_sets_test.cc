@@ -98,7 +98,6 @@ TEST(ProblemSetsTest, AMalformedLineIsRefusedWithItsNumber) {
   EXPECT_THAT(ErrorOf("gemm/m2n2k2 3\n"), HasSubstr("is not a count"));
   EXPECT_THAT(ErrorOf("gemm/m2n2k2 x0\n"), HasSubstr("is not a count"));
   EXPECT_THAT(ErrorOf("gemm/m2n2k2 x3 x4\n"), HasSubstr("unexpected word 'x4'"));
-  EXPECT_THROW(ReadProblemSet("/nonexistent/problems.txt"), UsageError);
 }
 
 // The words of a trace: the execution and the layouts.

