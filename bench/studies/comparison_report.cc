@@ -52,6 +52,14 @@ std::string Named(const std::vector<const ComparisonRow*>& rows, std::size_t sig
   return text;
 }
 
+// "slower"; or "the stages that differ are slower in all" if the step itself does not differ.
+std::string VerdictWords(const Comparison& comparison) {
+  const std::string verdict = comparison.Verdict();
+  const bool is_of_step = !comparison.step || comparison.step->difference.significant;
+  if (is_of_step || comparison.Significant() == 0) return verdict;
+  return fmt::format("the {}s that differ are {} in all", RowNoun(comparison), verdict);
+}
+
 std::string StepText(const Comparison& comparison) {
   if (!comparison.step) return "";
   const TimeDifference& step = comparison.step->difference;
@@ -144,17 +152,17 @@ std::string RatioIntervalText(const std::optional<Interval>& interval) {
 }
 
 std::string VerdictLine(const Comparison& comparison) {
-  const std::string verdict = comparison.Verdict();
   if (!comparison.not_comparable.empty()) {
-    return fmt::format("{}: {}; the times of what both have are listed without a test", verdict,
-                       comparison.not_comparable);
+    return fmt::format("{}: {}; the times of what both have are listed without a test",
+                       comparison.Verdict(), comparison.not_comparable);
   }
   const std::vector<const ComparisonRow*> rows = Sorted(comparison);
   const std::size_t significant = comparison.Significant();
   const std::string noun = RowNoun(comparison) + (significant > 1 ? "s" : "");
-  return fmt::format("{}: {}{} {} of {} {} (Holm, 5 %){}", verdict, StepText(comparison),
-                     significant == 0 ? "no" : std::to_string(significant), noun, rows.size(),
-                     significant > 1 ? "differ" : "differs", Named(rows, significant));
+  return fmt::format("{}: {}{} {} of {} {} (Holm, 5 %){}", VerdictWords(comparison),
+                     StepText(comparison), significant == 0 ? "no" : std::to_string(significant),
+                     noun, rows.size(), significant > 1 ? "differ" : "differs",
+                     Named(rows, significant));
 }
 
 std::string ComparisonText(const Comparison& comparison, bool all, const Style& style) {

@@ -73,6 +73,7 @@ TEST_F(CompareTest, AStageSlowedByFivePercentIsNamed) {
   const nlohmann::json result = Compare(ProfileJson({.seed = 1}), slow, {"--fail-above", "2%"});
   EXPECT_EQ(outcome_.exit_status, kExitWrong) << outcome_.output;
   EXPECT_EQ(result["verdict"], "slower");
+  EXPECT_THAT(FirstLine(), testing::StartsWith("slower: the step takes "));
   EXPECT_THAT(FirstLine(), HasSubstr("1 stage of 16 differs (Holm, 5 %): conv14 forward 1.0"));
   for (const nlohmann::json& row : result["rows"]) {
     EXPECT_EQ(row["significant"], row["name"] == "conv14") << row;
@@ -84,6 +85,16 @@ TEST_F(CompareTest, AStageSlowedByFivePercentIsNamed) {
   EXPECT_EQ(faster["verdict"], "faster");
 }
 
+// The stage is 1.7 % of the step.
+TEST_F(CompareTest, AShortStageIsNotAVerdictOnTheStep) {
+  const nlohmann::json slow = ProfileJson({.seed = 2, .slow_stage = "conv1", .slowdown = 1.05});
+  const nlohmann::json result = Compare(ProfileJson({.seed = 1}), slow);
+  EXPECT_EQ(result["verdict"], "slower");
+  EXPECT_EQ(result["step"]["significant"], false);
+  EXPECT_THAT(FirstLine(),
+              testing::StartsWith("the stages that differ are slower in all: the step takes "));
+}
+
 // The ceilings did not change, so the program did.
 TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
   const nlohmann::json slow = ProfileJson({.seed = 2, .all = 2});
@@ -92,6 +103,7 @@ TEST_F(CompareTest, AStepThatIsTwiceAsSlowIsSlower) {
   EXPECT_EQ(result["verdict"], "slower");
   EXPECT_EQ(result["step"]["significant"], true);
   EXPECT_NEAR(result["step"]["ratio"], 2, 0.02);
+  EXPECT_THAT(FirstLine(), testing::StartsWith("slower: the step takes "));
   // A machine that became half as fast explains it.
   nlohmann::json machine = slow;
   machine["machine"]["ceilings"][0]["value"] = 5e10;
