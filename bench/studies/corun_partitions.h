@@ -1,6 +1,6 @@
 // The partitions of `topdnn corun`: a part of the cache and of the bandwidth for each workload, by
-// resctrl. Nothing is left when the object ends; the next Partitions
-// object removes what a crash has left.
+// resctrl. Nothing is left when the object ends. The next Partitions object removes what a crash
+// has left.
 
 #ifndef TOPDNN_BENCH_STUDIES_CORUN_PARTITIONS_H_
 #define TOPDNN_BENCH_STUDIES_CORUN_PARTITIONS_H_
