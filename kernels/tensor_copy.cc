@@ -59,12 +59,12 @@ void CopyTensor(const TensorDesc& from, const void* src, const TensorDesc& to, v
     throw std::invalid_argument(fmt::format("a tensor of {} does not fill one of {}",
                                             from.shape.ToString(), to.shape.ToString()));
   }
-  const Layout row_major = Layout::Plain(from.shape.rank());
-  if (from.layout == row_major || from.shape == to.shape) {
-    const TensorDesc reshaped = {
-        to.shape, from.type,
-        from.layout == row_major ? Layout::Plain(to.shape.rank()) : from.layout};
-    TensorCopy(reshaped, to).Run(src, dst);
+  TensorDesc given = from;
+  if (from.layout == Layout::Plain(from.shape.rank())) {  // of any shape: the order is the same
+    given = {to.shape, from.type, Layout::Plain(to.shape.rank())};
+  }
+  if (given.shape == to.shape) {
+    TensorCopy(given, to).Run(src, dst);
   } else if (from.type == DataType::kF32) {
     FromFloat(ToFloat(from, src), to, dst);
   } else {

@@ -16,30 +16,29 @@ using Backward = dnnl::lrn_backward;
 
 constexpr auto kAcross = dnnl::algorithm::lrn_across_channels;
 
-Forward::primitive_desc ForwardDesc(const LrnSettings& s, const dnnl::memory::desc& data,
-                                    bool training) {
-  return onednn::Describe<Forward>(
-      onednn::Attributes(),
-      training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference, kAcross,
-      data, data, s.size, s.alpha, s.beta, s.k);
+Forward::primitive_desc ForwardDesc(const KernelRequest& request, const LrnSettings& s,
+                                    const dnnl::memory::desc& data) {
+  return onednn::Describe<Forward>(onednn::Attributes(), onednn::ForwardKind(request), kAcross,
+                                   data, data, s.size, s.alpha, s.beta, s.k);
 }
 
 std::unique_ptr<Kernel> MakeForward(const KernelRequest& request, const LrnSettings& settings,
                                     const dnnl::memory::desc& data) {
-  const bool training = request.execution.training;
-  const Forward::primitive_desc pd = ForwardDesc(settings, data, training);
+  const Forward::primitive_desc pd = ForwardDesc(request, settings, data);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, pd.src_desc()},
       {Arg::kDst, Direction::kOut, DNNL_ARG_DST, pd.dst_desc()}};
-  if (training) operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
+  if (request.execution.training) {
+    operands.push_back(onednn::WrittenWorkspace(pd.workspace_desc()));
+  }
   return onednn::MakePrimitiveKernel<Forward>(request, pd, std::move(operands));
 }
 
 KernelOrRefusal MakeBackward(const KernelRequest& request, const LrnSettings& s,
                              const dnnl::memory::desc& data) {
   const auto pd =
-      onednn::DescribeBackward<Backward>(onednn::Attributes(), ForwardDesc(s, data, true), kAcross,
-                                         data, data, data, s.size, s.alpha, s.beta, s.k);
+      onednn::DescribeBackward<Backward>(onednn::Attributes(), ForwardDesc(request, s, data),
+                                         kAcross, data, data, data, s.size, s.alpha, s.beta, s.k);
   std::vector<onednn::PrimitiveOperand> operands = {
       {Arg::kSrc, Direction::kIn, DNNL_ARG_SRC, data},
       {Arg::kDiffDst, Direction::kIn, DNNL_ARG_DIFF_DST, pd.diff_dst_desc()},
