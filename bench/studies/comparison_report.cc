@@ -54,7 +54,7 @@ std::string Named(const std::vector<const ComparisonRow*>& rows, std::size_t sig
 
 // "slower"; or "the stages that differ are slower in all" if the step itself does not differ.
 std::string VerdictWords(const Comparison& comparison) {
-  const std::string verdict = comparison.Verdict();
+  std::string verdict = comparison.Verdict();
   const bool is_of_step = !comparison.step || comparison.step->difference.significant;
   if (is_of_step || comparison.Significant() == 0) return verdict;
   return fmt::format("the {}s that differ are {} in all", RowNoun(comparison), verdict);
