@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

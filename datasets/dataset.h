@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <string>
 
-#include "harness/record.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/cases/problem_sets.h"
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

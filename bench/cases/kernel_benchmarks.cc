@@ -11,10 +11,10 @@
 #include "bench/cases/benchmark_rows.h"
 #include "bench/cases/kernel_timing.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/workload/measured_ceilings.h"
-#include "harness/validity.h"
-#include "kernels/run_failure.h"
-#include "kernels/variant.h"
+#include "bench/machine/measured_ceilings.h"
+#include "harness/results/validity.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

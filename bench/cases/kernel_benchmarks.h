@@ -12,8 +12,8 @@
 #include "bench/cases/cases.h"
 #include "bench/cases/kernel_case.h"
 #include "bench/cases/problem_sets.h"
-#include "kernels/op.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "bench/workload/workload.h"
-#include "harness/flush.h"
-#include "kernels/registry.h"
+#include "harness/measure/flush.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/kernel/traffic.h"
 #include "kernels/reorder/store.h"
-#include "kernels/thread_width.h"
-#include "kernels/traffic.h"
 
 namespace topdnn {
 

@@ -12,11 +12,11 @@
 #include <variant>
 #include <vector>
 
-#include "harness/measure.h"
-#include "harness/record.h"
-#include "kernels/kernel.h"
-#include "kernels/kernel_problem.h"
-#include "kernels/variant.h"
+#include "harness/measure/measure.h"
+#include "harness/results/record.h"
+#include "kernels/check/kernel_problem.h"
+#include "kernels/kernel/kernel.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

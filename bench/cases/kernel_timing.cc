@@ -4,11 +4,11 @@
 
 #include "bench/command_line/interrupt.h"
 #include "bench/workload/record_work.h"
-#include "harness/disturbance.h"
 #include "harness/machine/clock.h"
-#include "harness/measure.h"
-#include "harness/stage_record.h"
-#include "kernels/thread_width.h"
+#include "harness/measure/disturbance.h"
+#include "harness/measure/measure.h"
+#include "harness/results/stage_record.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 

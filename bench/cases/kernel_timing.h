@@ -10,8 +10,8 @@
 
 #include "bench/cases/kernel_case.h"
 #include "harness/counters/source.h"
-#include "harness/measure.h"
-#include "harness/record.h"
+#include "harness/measure/measure.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 

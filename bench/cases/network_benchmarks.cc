@@ -14,14 +14,14 @@
 #include "bench/cases/benchmark_rows.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/machine/measured_ceilings.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/workload/images.h"
-#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
-#include "harness/validity.h"
-#include "kernels/registry.h"
-#include "networks/zoo/zoo.h"
+#include "harness/results/validity.h"
+#include "kernels/kernel/registry.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "bench/command_line/command.h"
-#include "kernels/problem.h"
-#include "kernels/registrations.h"
-#include "networks/zoo/zoo.h"
+#include "kernels/op/problem.h"
+#include "kernels/op/registrations.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 //   passes: forward backward_data backward_weights
 //   conv/n8c64h56w56k64r3s3u1v1p1q1 x3
 //
-// A line is a problem (kernels/problem.h), followed by its number of occurrences if there are
+// A line is a problem (kernels/op/problem.h), followed by its number of occurrences if there are
 // several. `passes:` names the passes to run for the problems below it. If it names one pass, a
 // line may also settle how the problem runs, as a trace does. The problem then runs only in this
 // way, and only on oneDNN:
@@ -24,8 +24,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/kernel.h"
-#include "kernels/op.h"
+#include "kernels/kernel/kernel.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

@@ -14,7 +14,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
-#include "harness/report/csv.h"
+#include "harness/report/exports/csv.h"
 
 namespace topdnn {
 

@@ -17,10 +17,10 @@
 #include "bench/command_line/plugin_words.h"
 #include "bench/command_line/process_setup.h"
 #include "bench/command_line/program_parser.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/failed_kernel.h"
-#include "kernels/registrations.h"
+#include "harness/files/atomic_file.h"
+#include "harness/text/one_line.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "kernels/op/registrations.h"
 
 namespace topdnn {
 

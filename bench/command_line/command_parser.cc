@@ -14,9 +14,9 @@
 #include <type_traits>
 
 #include "bench/command_line/command.h"
-#include "harness/report/style.h"
-#include "harness/report/text.h"
-#include "networks/zoo/zoo.h"
+#include "harness/text/style.h"
+#include "harness/text/text.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

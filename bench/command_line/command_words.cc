@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "harness/split_text.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 

@@ -13,8 +13,8 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/environment.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/plugin/plugins.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -9,8 +9,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_info.h"
-#include "harness/report/style.h"
-#include "harness/report/text.h"
+#include "harness/text/style.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 

@@ -22,24 +22,24 @@
 #include <system_error>
 #include <vector>
 
+#include "bench/benchdnn/benchdnn_batch.h"
+#include "bench/benchdnn/benchdnn_line.h"
+#include "bench/benchdnn/benchdnn_problem_set.h"
 #include "bench/cases/cases.h"
 #include "bench/cases/kernel_benchmarks.h"
 #include "bench/cases/network_benchmarks.h"
 #include "bench/cases/problem_sets.h"
-#include "bench/choice/selection.h"
+#include "bench/choice/kernels/selection.h"
 #include "bench/command_line/benchmark_flags.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/machine/libraries.h"
 #include "bench/speed/speed.h"
-#include "bench/traces/benchdnn_batch.h"
-#include "bench/traces/benchdnn_line.h"
-#include "bench/traces/benchdnn_problem_set.h"
-#include "bench/workload/libraries.h"
 #include "bench/workload/workload.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/problem.h"
+#include "harness/files/atomic_file.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 

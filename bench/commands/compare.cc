@@ -14,14 +14,14 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/studies/compared_results.h"
-#include "bench/studies/comparison.h"
-#include "bench/studies/comparison_report.h"
-#include "bench/studies/rerun.h"
-#include "bench/studies/result_file.h"
-#include "harness/report/atomic_file.h"
+#include "bench/studies/compare/compared_results.h"
+#include "bench/studies/compare/comparison.h"
+#include "bench/studies/compare/comparison_report.h"
+#include "bench/studies/compare/rerun.h"
+#include "bench/studies/results/result_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

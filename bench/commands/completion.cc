@@ -13,7 +13,7 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/man_page.h"
 #include "bench/command_line/nearest.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // `topdnn corun`: runs several workloads at once, each in a separate process with its own CPUs, and
 // measures what each stage loses to its neighbours.
 
-#include "bench/studies/corun.h"
+#include "bench/studies/corun/corun.h"
 
 #include <fmt/format.h>
 
@@ -18,16 +18,16 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/studies/cache_curve.h"
-#include "bench/studies/corun_partitions.h"
-#include "bench/studies/corun_table.h"
-#include "bench/studies/corun_words.h"
+#include "bench/studies/corun/cache_curve.h"
+#include "bench/studies/corun/corun_partitions.h"
+#include "bench/studies/corun/corun_table.h"
+#include "bench/studies/corun/corun_words.h"
+#include "harness/files/atomic_file.h"
 #include "harness/machine/topology.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
 #include "harness/sharing/group.h"
+#include "harness/text/one_line.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // `topdnn cosched`: runs a trace of jobs on this machine's CPUs under several policies, or
 // simulates it.
 
-#include "bench/studies/cosched.h"
+#include "bench/studies/cosched/cosched.h"
 
 #include <fmt/format.h>
 
@@ -22,20 +22,20 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/studies/child_program.h"
-#include "bench/studies/cosched_check.h"
-#include "bench/studies/cosched_compare.h"
-#include "bench/studies/cosched_measure.h"
-#include "bench/studies/cosched_run.h"
-#include "bench/studies/temporary_folder.h"
+#include "bench/studies/cosched/cosched_check.h"
+#include "bench/studies/cosched/cosched_compare.h"
+#include "bench/studies/cosched/cosched_measure.h"
+#include "bench/studies/cosched/cosched_run.h"
+#include "bench/studies/process/child_program.h"
+#include "bench/studies/process/temporary_folder.h"
 #include "bench/workload/network_source.h"
-#include "harness/input_file.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
+#include "harness/files/input_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
 #include "harness/scheduling/machine_speed.h"
 #include "harness/scheduling/simulator.h"
+#include "harness/text/one_line.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

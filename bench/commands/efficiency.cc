@@ -14,22 +14,22 @@
 #include <string>
 #include <vector>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
+#include "bench/machine/measured_ceilings.h"
 #include "bench/profile/plan_profile.h"
 #include "bench/workload/images.h"
-#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/workload.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
-#include "harness/report/table.h"
-#include "harness/report/text.h"
-#include "harness/validity.h"
-#include "kernels/registry.h"
+#include "harness/results/validity.h"
+#include "harness/text/style.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -11,9 +11,9 @@
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/workload.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
-#include "networks/onnx/exporter.h"
+#include "harness/files/atomic_file.h"
+#include "harness/text/one_line.h"
+#include "networks/onnx/export/exporter.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 // `topdnn fleet`: a sweep on the nodes of a cluster, by Slurm.
 
-#include "bench/studies/fleet.h"
+#include "bench/studies/fleet/fleet.h"
 
 #include <fmt/format.h>
 
@@ -16,17 +16,17 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/nearest.h"
-#include "bench/studies/fleet_collection.h"
-#include "bench/studies/fleet_comparison.h"
-#include "bench/studies/fleet_report.h"
-#include "bench/studies/fleet_submission.h"
-#include "bench/studies/result_store.h"
-#include "bench/studies/study.h"
-#include "bench/studies/sweep_options.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
+#include "bench/studies/fleet/fleet_collection.h"
+#include "bench/studies/fleet/fleet_comparison.h"
+#include "bench/studies/fleet/fleet_report.h"
+#include "bench/studies/fleet/fleet_submission.h"
+#include "bench/studies/results/result_store.h"
+#include "bench/studies/sweep/study.h"
+#include "bench/studies/sweep/sweep_options.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
+#include "harness/text/one_line.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

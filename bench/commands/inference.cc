@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/formats/npz.h"
 #include "bench/formats/whole_file.h"
 #include "bench/workload/workload.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/run_failure.h"
+#include "harness/files/atomic_file.h"
+#include "kernels/kernel/run_failure.h"
 
 namespace topdnn {
 

@@ -17,10 +17,10 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/plugin_words.h"
-#include "kernels/failed_kernel.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

@@ -14,19 +14,19 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/commands/ceiling_table.h"
-#include "bench/workload/libraries.h"
-#include "bench/workload/measured_ceilings.h"
+#include "bench/machine/libraries.h"
+#include "bench/machine/measured_ceilings.h"
 #include "bench/workload/workload.h"
 #include "harness/counters/source.h"
+#include "harness/files/atomic_file.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/probes/ceiling_verdict.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
-#include "harness/report/table.h"
-#include "harness/report/text.h"
-#include "kernels/openblas.h"
+#include "harness/report/tables/ceiling_table.h"
+#include "harness/text/style.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
+#include "kernels/library/openblas.h"
 
 namespace topdnn {
 

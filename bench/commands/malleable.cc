@@ -1,14 +1,14 @@
 // `topdnn malleable NET`: changes the number of threads of a running network, and measures what it
 // costs; with --steps it runs as a job whose number of threads others change.
 
-#include "bench/studies/malleable.h"
+#include "bench/studies/malleable/malleable.h"
 
 #include <memory>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/studies/malleable_job.h"
-#include "bench/studies/malleable_setup.h"
+#include "bench/studies/malleable/malleable_job.h"
+#include "bench/studies/malleable/malleable_setup.h"
 
 namespace topdnn {
 

@@ -9,12 +9,12 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
-#include "harness/report/table.h"
-#include "networks/graph.h"
-#include "networks/zoo/zoo.h"
+#include "harness/text/style.h"
+#include "harness/text/table.h"
+#include "networks/graph/graph.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/choice/network_choice.h"
+#include "bench/benchdnn/benchdnn_line.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/traces/benchdnn_line.h"
 #include "bench/workload/workload.h"
-#include "harness/report/style.h"
-#include "harness/report/table.h"
-#include "harness/report/text.h"
-#include "kernels/failed_kernel.h"
+#include "harness/text/style.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
+#include "kernels/kernel/failed_kernel.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
@@ -15,7 +15,7 @@
 #include "bench/profile/profile_report.h"
 #include "harness/report/registry.h"
 #include "harness/report/stage_table.h"
-#include "harness/report/style.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -17,13 +17,13 @@
 #include "bench/workload/network_source.h"
 #include "bench/workload/workload.h"
 #include "datasets/loader.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/run_failure.h"
-#include "networks/calibration.h"
-#include "networks/onnx/exporter.h"
-#include "networks/onnx/importer.h"
-#include "networks/quantized_graph.h"
+#include "harness/files/atomic_file.h"
+#include "harness/text/one_line.h"
+#include "kernels/kernel/run_failure.h"
+#include "networks/onnx/export/exporter.h"
+#include "networks/onnx/import/importer.h"
+#include "networks/quantization/calibration.h"
+#include "networks/quantization/quantized_graph.h"
 
 namespace topdnn {
 

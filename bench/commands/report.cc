@@ -11,8 +11,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
-#include "bench/studies/result_file.h"
-#include "harness/report/atomic_file.h"
+#include "bench/studies/results/result_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/html/page.h"
 
 namespace topdnn {

@@ -13,11 +13,11 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/nearest.h"
-#include "bench/studies/result_index.h"
-#include "bench/studies/result_store.h"
-#include "harness/one_line.h"
-#include "harness/report/style.h"
-#include "harness/report/table.h"
+#include "bench/studies/results/result_index.h"
+#include "bench/studies/results/result_store.h"
+#include "harness/text/one_line.h"
+#include "harness/text/style.h"
+#include "harness/text/table.h"
 
 namespace topdnn {
 

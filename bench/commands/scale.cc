@@ -1,6 +1,6 @@
 // `topdnn scale NET`: data-parallel training over the ranks of mpirun or srun.
 
-#include "bench/studies/scale.h"
+#include "bench/studies/scale/scale.h"
 
 #include <memory>
 

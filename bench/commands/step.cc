@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/formats/npz.h"
@@ -19,10 +19,10 @@
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/workload.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/run_failure.h"
-#include "kernels/thread_width.h"
+#include "harness/files/atomic_file.h"
+#include "harness/text/one_line.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 

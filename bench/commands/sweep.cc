@@ -1,7 +1,7 @@
 // `topdnn sweep`: profiles every combination of networks, batch sizes, types, ..., each in a
 // separate process.
 
-#include "bench/studies/sweep.h"
+#include "bench/studies/sweep/sweep.h"
 
 #include <fmt/format.h>
 
@@ -14,11 +14,11 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/duration.h"
 #include "bench/command_line/interrupt.h"
-#include "bench/studies/child_program.h"
-#include "bench/studies/sweep_folder.h"
-#include "bench/studies/sweep_options.h"
-#include "bench/studies/sweep_table.h"
-#include "harness/report/style.h"
+#include "bench/studies/process/child_program.h"
+#include "bench/studies/sweep/sweep_folder.h"
+#include "bench/studies/sweep/sweep_options.h"
+#include "bench/studies/sweep/sweep_table.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // `topdnn trace LOG|-` and `topdnn trace --run -- COMMAND...`: what a framework really ran, read
 // from oneDNN's log, and measured here.
 
-#include "bench/traces/trace.h"
+#include "bench/log/read/trace.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -17,16 +17,16 @@
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
 #include "bench/command_line/plugin_words.h"
-#include "bench/traces/measured_trace.h"
-#include "bench/traces/trace_problem_set.h"
-#include "bench/traces/trace_report.h"
-#include "bench/traces/traced_command.h"
+#include "bench/log/read/traced_command.h"
+#include "bench/replay/measured_trace.h"
+#include "bench/replay/trace_problem_set.h"
+#include "bench/replay/trace_report.h"
 #include "bench/workload/sources.h"
 #include "bench/workload/workload.h"
-#include "harness/input_file.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
+#include "harness/files/input_file.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

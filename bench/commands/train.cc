@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/command_line/interrupt.h"
@@ -24,11 +24,11 @@
 #include "bench/workload/input_options.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/workload.h"
-#include "harness/report/atomic_file.h"
-#include "kernels/run_failure.h"
-#include "networks/learning_rate.h"
-#include "networks/onnx/exporter.h"
-#include "networks/parameters.h"
+#include "harness/files/atomic_file.h"
+#include "kernels/kernel/run_failure.h"
+#include "networks/onnx/export/exporter.h"
+#include "networks/parameters/learning_rate.h"
+#include "networks/parameters/parameters.h"
 
 namespace topdnn {
 

@@ -19,14 +19,14 @@
 #include "bench/workload/workload.h"
 #include "harness/counters/source.h"
 #include "harness/experiments/known_mixes.h"
+#include "harness/files/atomic_file.h"
 #include "harness/machine/machine.h"
 #include "harness/probes/probe.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/report/known_mixes_table.h"
-#include "harness/report/style.h"
+#include "harness/report/tables/known_mixes_table.h"
 #include "harness/report/validation.h"
-#include "kernels/registry.h"
+#include "harness/text/style.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -14,7 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 
 namespace topdnn {
 

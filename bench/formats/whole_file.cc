@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "bench/command_line/command.h"
-#include "harness/input_file.h"
+#include "harness/files/input_file.h"
 
 namespace topdnn {
 

@@ -9,9 +9,9 @@
 
 namespace topdnn {
 
-// The bytes of a file, or of a pipe of the shell (harness/input_file.h). Throws UsageError, in one
-// line, if the path is something else, cannot be read, or has more than `memory_limit` bytes (0: no
-// limit).
+// The bytes of a file, or of a pipe of the shell (harness/files/input_file.h). Throws UsageError,
+// in one line, if the path is something else, cannot be read, or has more than `memory_limit` bytes
+// (0: no limit).
 std::string ReadWholeFile(const std::filesystem::path& path, std::size_t memory_limit);
 
 }  // namespace topdnn

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/record.h"
-#include "networks/plan.h"
+#include "harness/results/record.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

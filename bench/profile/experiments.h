@@ -13,8 +13,8 @@
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/machine/topology.h"
-#include "harness/record.h"
-#include "networks/plan.h"
+#include "harness/results/record.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

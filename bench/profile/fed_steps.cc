@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "bench/workload/images.h"
-#include "kernels/run_failure.h"
-#include "kernels/thread_width.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 

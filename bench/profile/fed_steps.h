@@ -10,7 +10,7 @@
 
 #include "bench/workload/input_options.h"
 #include "bench/workload/workload.h"
-#include "harness/fed_step.h"
+#include "harness/results/fed_step.h"
 
 namespace topdnn {
 
@@ -34,7 +34,7 @@ struct FedStepSettings {
 
 // Warms up, then times `iterations` steps, or, without them, at least three steps for `seconds`. A
 // cancellation leaves fewer steps; absent if it leaves none. Throws DatasetError, and
-// std::runtime_error if a library's call failed in a kernel (kernels/run_failure.h).
+// std::runtime_error if a library's call failed in a kernel (kernels/kernel/run_failure.h).
 std::optional<FedStep> MeasureFedSteps(const WorkloadOptions& options, const InputOptions& input,
                                        const Placement& placement, const Workload& workload,
                                        const FedStepSettings& settings);

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string_view>
 
-#include "kernels/thread_width.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "networks/plan.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

@@ -11,20 +11,20 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/machine/libraries.h"
+#include "bench/machine/measured_ceilings.h"
 #include "bench/profile/fed_steps.h"
 #include "bench/profile/width_one_count.h"
 #include "bench/workload/images.h"
-#include "bench/workload/libraries.h"
-#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/sources.h"
-#include "harness/counting.h"
 #include "harness/experiments/experiment_error.h"
+#include "harness/files/atomic_file.h"
 #include "harness/machine/machine.h"
-#include "harness/report/atomic_file.h"
 #include "harness/report/json.h"
-#include "harness/stage_record.h"
+#include "harness/results/stage_record.h"
+#include "harness/results/validity.h"
+#include "harness/statistics/counting.h"
 #include "harness/topdown/perf_events.h"
-#include "harness/validity.h"
 
 namespace topdnn {
 

@@ -18,7 +18,7 @@
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
-#include "harness/report/style.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -9,17 +9,17 @@
 #include <set>
 #include <span>
 
+#include "bench/machine/measured_ceilings.h"
 #include "bench/profile/convolution_account.h"
-#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/record_work.h"
-#include "harness/flush.h"
-#include "harness/groups.h"
 #include "harness/machine/clock.h"
+#include "harness/measure/flush.h"
 #include "harness/probes/quiet.h"
-#include "harness/stage_record.h"
-#include "kernels/openblas.h"
-#include "kernels/run_failure.h"
-#include "kernels/thread_width.h"
+#include "harness/results/groups.h"
+#include "harness/results/stage_record.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/library/openblas.h"
 
 namespace topdnn {
 

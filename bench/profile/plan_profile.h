@@ -14,11 +14,11 @@
 #include "bench/workload/images.h"
 #include "bench/workload/stage_calls.h"
 #include "bench/workload/workload.h"
-#include "harness/mark_overhead.h"
-#include "harness/measure.h"
+#include "harness/measure/mark_overhead.h"
+#include "harness/measure/measure.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/quiet.h"
-#include "harness/record.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 
@@ -62,7 +62,7 @@ struct PlanProfile {
 std::vector<std::string> CeilingNamesOf(const Plan& plan, const std::vector<Ceiling>& ceilings);
 
 // Checks as CheckStep does, then measures. The plan is the one of `options`, ready to run. Throws
-// std::runtime_error if a library's call failed in a kernel (kernels/run_failure.h).
+// std::runtime_error if a library's call failed in a kernel (kernels/kernel/run_failure.h).
 PlanProfile ProfilePlan(const WorkloadOptions& options, bool training, Plan& plan,
                         TrainingImages& images, const ProfileSettings& settings);
 

@@ -10,7 +10,7 @@
 #include "bench/command_line/nearest.h"
 #include "bench/profile/experiments.h"
 #include "bench/workload/network_source.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 
 namespace topdnn {
 

@@ -14,15 +14,15 @@
 #include "bench/profile/efficiency.h"
 #include "bench/profile/stage_bounds.h"
 #include "bench/profile/stage_topdown.h"
-#include "harness/groups.h"
-#include "harness/one_line.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/console.h"
 #include "harness/report/evolution.h"
 #include "harness/report/registry.h"
-#include "harness/report/style.h"
+#include "harness/results/groups.h"
+#include "harness/results/validity.h"
+#include "harness/text/one_line.h"
+#include "harness/text/style.h"
 #include "harness/topdown/perf_events.h"
-#include "harness/validity.h"
 
 namespace topdnn {
 

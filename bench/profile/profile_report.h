@@ -5,7 +5,7 @@
 
 #include "bench/profile/measured_profile.h"
 #include "bench/profile/profile_options.h"
-#include "harness/record.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 

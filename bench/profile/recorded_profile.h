@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "bench/profile/plan_profile.h"
-#include "harness/fed_step.h"
 #include "harness/machine/topology.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
-#include "harness/recording.h"
-#include "networks/planner.h"
+#include "harness/results/fed_step.h"
+#include "harness/results/recording.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 

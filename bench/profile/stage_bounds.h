@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/disturbance.h"
 #include "harness/machine/topology.h"
+#include "harness/measure/disturbance.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
-#include "harness/record.h"
+#include "harness/results/record.h"
 #include "harness/topdown/pipeline.h"
 
 namespace topdnn {

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "harness/counters/core_types.h"
-#include "harness/report/text.h"
+#include "harness/text/text.h"
 #include "harness/topdown/advice.h"
 
 namespace topdnn {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/measure.h"
-#include "harness/record.h"
+#include "harness/measure/measure.h"
+#include "harness/results/record.h"
 #include "harness/topdown/metric.h"
 
 namespace topdnn {

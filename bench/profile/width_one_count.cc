@@ -10,7 +10,7 @@
 #include "bench/validation/kernel_validation.h"
 #include "bench/workload/images.h"
 #include "bench/workload/stage_calls.h"
-#include "kernels/thread_width.h"
+#include "kernels/kernel/thread_width.h"
 
 namespace topdnn {
 

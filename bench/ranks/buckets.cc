@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "kernels/bf16.h"
+#include "kernels/tensor/bf16.h"
 
 namespace topdnn {
 

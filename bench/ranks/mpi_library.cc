@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "bench/ranks/mpi_functions.h"
-#include "kernels/bf16.h"
+#include "kernels/tensor/bf16.h"
 
 namespace {
 

@@ -13,7 +13,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/ranks/mpi_functions.h"
-#include "harness/split_text.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/command_line/interrupt.h"
-#include "kernels/thread_width.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

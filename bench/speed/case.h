@@ -14,8 +14,8 @@
 #include "bench/cases/cases.h"
 #include "bench/cases/kernel_case.h"
 #include "harness/counters/clock.h"
-#include "harness/mark_overhead.h"
-#include "harness/measure.h"
+#include "harness/measure/mark_overhead.h"
+#include "harness/measure/measure.h"
 
 namespace topdnn {
 

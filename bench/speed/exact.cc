@@ -12,8 +12,8 @@
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/exact/counter.h"
-#include "kernels/problem.h"
-#include "kernels/thread_width.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/command.h"
 #include "bench/speed/case.h"
 #include "bench/workload/images.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/cases/cases.h"
-#include "networks/plan.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "bench/cases/problem_sets.h"
-#include "bench/choice/network_choice.h"
-#include "bench/choice/selection.h"
+#include "bench/choice/kernels/selection.h"
+#include "bench/choice/networks/network_choice.h"
 #include "bench/command_line/interrupt.h"
+#include "bench/machine/measured_ceilings.h"
 #include "bench/speed/case.h"
 #include "bench/speed/networks.h"
 #include "bench/workload/images.h"
-#include "bench/workload/measured_ceilings.h"
 #include "bench/workload/workload.h"
 #include "kernels/conv/conv.h"
 

@@ -17,14 +17,14 @@
 #include "bench/command_line/command_words.h"
 #include "bench/command_line/interrupt.h"
 #include "harness/machine/isa.h"
+#include "kernels/check/random_inputs.h"
 #include "kernels/conv/conv.h"
-#include "kernels/failed_kernel.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/thread_width.h"
 #include "kernels/plugin/plugins.h"
-#include "kernels/random_inputs.h"
-#include "kernels/registry.h"
 #include "kernels/reorder/store.h"
-#include "kernels/thread_width.h"
 
 namespace topdnn {
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <utility>
 
-#include "bench/workload/libraries.h"
+#include "bench/machine/libraries.h"
 #include "bench/workload/network_source.h"
 #include "harness/user_cache/remembered_best.h"
 #include "kernels/plugin/plugins.h"

@@ -14,8 +14,8 @@
 
 #include "bench/workload/workload.h"
 #include "harness/user_cache/cache_folder.h"
-#include "networks/check.h"
-#include "networks/plan.h"
+#include "networks/plan/check.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "networks/plan.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

@@ -16,8 +16,8 @@
 #include "bench/workload/memory_needs.h"
 #include "bench/workload/network_source.h"
 #include "bench/workload/stage_calls.h"
-#include "kernels/failed_kernel.h"
-#include "networks/zoo/zoo.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

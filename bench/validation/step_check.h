@@ -10,7 +10,7 @@
 #include "bench/workload/images.h"
 #include "bench/workload/workload.h"
 #include "harness/user_cache/cache_folder.h"
-#include "networks/check.h"
+#include "networks/plan/check.h"
 
 namespace topdnn {
 

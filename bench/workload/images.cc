@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/workload/folder_images.h"
-#include "networks/parameters.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
+#include "networks/parameters/parameters.h"
 
 namespace topdnn {
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include "networks/graph.h"
-#include "networks/plan.h"
+#include "networks/graph/graph.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

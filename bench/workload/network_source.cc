@@ -14,11 +14,11 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
 #include "bench/workload/weights.h"
-#include "harness/input_file.h"
-#include "harness/one_line.h"
-#include "networks/onnx/importer.h"
-#include "networks/quantized_graph.h"
-#include "networks/zoo/zoo.h"
+#include "harness/files/input_file.h"
+#include "harness/text/one_line.h"
+#include "networks/graph/zoo.h"
+#include "networks/onnx/import/importer.h"
+#include "networks/quantization/quantized_graph.h"
 
 namespace topdnn {
 

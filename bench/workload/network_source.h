@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "networks/graph.h"
-#include "networks/parameter_values.h"
+#include "networks/graph/graph.h"
+#include "networks/parameters/parameter_values.h"
 
 namespace topdnn {
 

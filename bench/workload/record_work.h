@@ -3,8 +3,8 @@
 #ifndef TOPDNN_BENCH_WORKLOAD_RECORD_WORK_H_
 #define TOPDNN_BENCH_WORKLOAD_RECORD_WORK_H_
 
-#include "harness/record.h"
-#include "kernels/op.h"
+#include "harness/results/record.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

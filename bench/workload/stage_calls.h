@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/measure.h"
-#include "networks/plan.h"
+#include "harness/measure/measure.h"
+#include "networks/plan/plan.h"
 
 namespace topdnn {
 

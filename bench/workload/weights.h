@@ -7,7 +7,7 @@
 #include <string>
 
 #include "bench/formats/npz.h"
-#include "networks/parameter_values.h"
+#include "networks/parameters/parameter_values.h"
 
 namespace topdnn {
 

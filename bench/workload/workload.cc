@@ -17,8 +17,8 @@
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu_set.h"
 #include "harness/machine/machine.h"
-#include "kernels/failed_kernel.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -13,10 +13,10 @@
 
 #include "bench/workload/network_source.h"
 #include "datasets/dataset.h"
-#include "networks/parameter_values.h"
-#include "networks/parameters.h"
-#include "networks/plan.h"
-#include "networks/planner.h"
+#include "networks/parameters/parameter_values.h"
+#include "networks/parameters/parameters.h"
+#include "networks/plan/plan.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 
@@ -45,8 +45,8 @@ struct WorkloadOptions {
   // The plan is made but not run, for a replay: the recording's machine may have had other CPUs.
   bool planned_only = false;
   std::string fallback;  // PlanRequest::fallback: a backend, or kAnyFallback; empty: none
-  // The command reports a kernel that failed its check (kernels/failed_kernel.h). Otherwise such a
-  // kernel is an error.
+  // The command reports a kernel that failed its check (kernels/kernel/failed_kernel.h). Otherwise
+  // such a kernel is an error.
   bool reports_failures = false;
   // The plan is for one step alone: it need not have its parameters as they were given.
   bool runs_once = false;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/counters/source.h"
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 #include "harness/statistics/summary.h"
 
 int main() {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/exact/counts.h"
+#include "harness/exact/instructions/counts.h"
 
 namespace topdnn {
 

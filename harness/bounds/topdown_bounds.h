@@ -57,7 +57,7 @@
 
 #include "harness/bounds/core_work.h"
 #include "harness/probes/core_rates.h"
-#include "harness/status.h"
+#include "harness/statistics/status.h"
 #include "harness/topdown/pipeline.h"
 
 namespace topdnn {

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "harness/counters/source.h"
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

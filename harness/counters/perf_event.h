@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "harness/counters/perf_event.h"
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

@@ -7,7 +7,7 @@
 #include "harness/counters/open_error.h"
 #include "harness/counters/perf_source.h"
 #include "harness/counters/source.h"
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/registered_list.h"
+#include "harness/text/registered_list.h"
 
 namespace topdnn {
 

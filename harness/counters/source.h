@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

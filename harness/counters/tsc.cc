@@ -2,8 +2,8 @@
 
 #include "harness/counters/clock.h"
 #include "harness/counters/source.h"
-#include "harness/counting.h"
 #include "harness/machine/clock.h"
+#include "harness/statistics/counting.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <span>
 
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/exact/counts.h"
-#include "harness/exact/decode.h"
+#include "harness/exact/instructions/counts.h"
+#include "harness/exact/instructions/decode.h"
 
 extern "C" void TopdnnExactStop();  // return address of translated code
 

@@ -15,7 +15,7 @@
 #include <memory>
 
 #include "harness/counters/source.h"
-#include "harness/exact/counts.h"
+#include "harness/exact/instructions/counts.h"
 
 namespace topdnn {
 

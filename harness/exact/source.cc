@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/counting.h"
 #include "harness/exact/counter.h"
+#include "harness/statistics/counting.h"
 
 namespace topdnn {
 

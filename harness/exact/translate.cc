@@ -13,8 +13,8 @@
 
 #include "harness/exact/context.h"
 #include "harness/exact/emitter.h"
+#include "harness/exact/instructions/restartable.h"
 #include "harness/exact/mappings.h"
-#include "harness/exact/restartable.h"
 #include "harness/exact/threads.h"
 
 namespace topdnn {

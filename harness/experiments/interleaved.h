@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 
 namespace topdnn {
 

@@ -17,7 +17,7 @@
 
 #include "harness/machine/topology.h"
 #include "harness/statistics/interval.h"
-#include "harness/status.h"
+#include "harness/statistics/status.h"
 
 namespace topdnn {
 

@@ -24,7 +24,7 @@
 #include "harness/experiments/memory_times.h"
 #include "harness/experiments/remapped_memory.h"
 #include "harness/machine/topology.h"
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 
 namespace topdnn {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/experiment_results.h"
+#include "harness/results/experiment_results.h"
 
 namespace topdnn {
 

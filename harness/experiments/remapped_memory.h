@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "harness/experiments/footprint.h"
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <utility>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 namespace {

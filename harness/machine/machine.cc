@@ -7,7 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "harness/machine/topology.h"
 #include "harness/probes/probe.h"
-#include "harness/status.h"
+#include "harness/statistics/status.h"
 
 namespace topdnn {
 

@@ -6,7 +6,7 @@
 
 #include "harness/report/opening.h"
 #include "harness/report/registry.h"
-#include "harness/report/text.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 

@@ -6,9 +6,9 @@
 
 #include <string>
 
-#include "harness/record.h"
 #include "harness/report/stage_table.h"
-#include "harness/report/style.h"
+#include "harness/results/record.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "harness/groups.h"
 #include "harness/report/json.h"
 #include "harness/report/registry.h"
-#include "harness/report/table.h"
-#include "harness/stage_record.h"
+#include "harness/results/groups.h"
+#include "harness/results/stage_record.h"
 #include "harness/statistics/summary.h"
+#include "harness/text/table.h"
 
 namespace topdnn {
 

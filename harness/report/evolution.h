@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/measure.h"
-#include "harness/report/style.h"
+#include "harness/measure/measure.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "harness/report/text.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/record.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/registry.h"
 
 namespace topdnn {

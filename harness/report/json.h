@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/record.h"
+#include "harness/results/record.h"
 #include "harness/statistics/interval.h"
 
 namespace topdnn {

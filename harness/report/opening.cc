@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/report/grouped_names.h"
-#include "harness/report/text.h"
-#include "harness/validity.h"
+#include "harness/results/validity.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "harness/record.h"
-#include "harness/report/style.h"
+#include "harness/results/record.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "harness/registered_list.h"
+#include "harness/text/registered_list.h"
 
 namespace topdnn {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/record.h"
 #include "harness/report/console.h"
-#include "harness/report/style.h"
+#include "harness/results/record.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "harness/report/opening.h"
-#include "harness/report/table.h"
-#include "harness/report/text.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/record.h"
-#include "harness/report/style.h"
+#include "harness/results/record.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

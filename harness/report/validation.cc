@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/report/json.h"
-#include "harness/report/table.h"
+#include "harness/text/table.h"
 
 namespace topdnn {
 

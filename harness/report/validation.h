@@ -15,8 +15,8 @@
 
 #include "harness/counters/source.h"
 #include "harness/probes/probe.h"
-#include "harness/record.h"
-#include "harness/report/style.h"
+#include "harness/results/record.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 

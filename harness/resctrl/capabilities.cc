@@ -10,8 +10,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "harness/machine/small_file.h"
-#include "harness/one_line.h"
+#include "harness/files/small_file.h"
+#include "harness/text/one_line.h"
 
 namespace topdnn {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/one_line.h"
+#include "harness/text/one_line.h"
 
 namespace topdnn {
 

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "harness/counters/clock.h"
-#include "harness/flush.h"
 #include "harness/machine/machine.h"
+#include "harness/measure/flush.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/input_file.h"
+#include "harness/files/input_file.h"
 #include "harness/topdown/perf_stat.h"
 
 namespace topdnn {

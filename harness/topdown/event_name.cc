@@ -5,7 +5,7 @@
 #include <charconv>
 #include <vector>
 
-#include "harness/split_text.h"
+#include "harness/text/split_text.h"
 
 namespace topdnn {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/registered_list.h"
+#include "harness/text/registered_list.h"
 
 namespace topdnn {
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 namespace topdnn {
 namespace {

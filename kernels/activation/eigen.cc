@@ -4,7 +4,7 @@
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 // The activations on oneDNN's eltwise primitive; backward computes from dst.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <algorithm>
 #include <map>
@@ -11,7 +11,7 @@
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

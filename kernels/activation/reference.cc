@@ -1,6 +1,6 @@
 // The activations by their definitions. A NaN stays a NaN.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <cmath>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "kernels/activation/clip.h"
 #include "kernels/activation/relu.h"
 #include "kernels/activation/sigmoid.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <stdexcept>
 
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

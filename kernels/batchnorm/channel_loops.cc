@@ -12,12 +12,12 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/adjacent_channels.h"
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/channel_rows.h"
-#include "kernels/bound_kernel.h"
-#include "kernels/omp_loops.h"
-#include "kernels/vector_isa.h"
+#include "kernels/kernel/adjacent_channels.h"
+#include "kernels/kernel/bound_kernel.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 

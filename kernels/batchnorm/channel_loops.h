@@ -5,7 +5,7 @@
 #ifndef TOPDNN_KERNELS_BATCHNORM_CHANNEL_LOOPS_H_
 #define TOPDNN_KERNELS_BATCHNORM_CHANNEL_LOOPS_H_
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

@@ -3,7 +3,7 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/moving_average.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

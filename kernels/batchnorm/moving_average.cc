@@ -4,12 +4,12 @@
 
 #include <stdexcept>
 
-#include "kernels/extents.h"
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/problem.h"
-#include "kernels/reference.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/reference.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

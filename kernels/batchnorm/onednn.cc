@@ -1,11 +1,11 @@
 // Batch normalization on oneDNN, with scale and shift as separate operands.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/batchnorm/channel_loops.h"
-#include "kernels/registry.h"
-#include "kernels/vector_isa.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 

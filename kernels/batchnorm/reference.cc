@@ -1,11 +1,11 @@
 // Batch normalization by its definition: plain loops over row-major tensors, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <cmath>
 
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

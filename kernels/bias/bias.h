@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

@@ -2,7 +2,7 @@
 
 #include "kernels/bias/bias.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

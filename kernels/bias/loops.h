@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "kernels/bias/bias.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

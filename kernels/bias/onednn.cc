@@ -3,13 +3,13 @@
 // channels). There topdnn's vectorised loops compute in the same layout: forward when the primitive
 // is reference code, the gradient always.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <string_view>
 
 #include "kernels/bias/bias.h"
 #include "kernels/bias/loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -1,9 +1,9 @@
 // Bias by its definition over row-major tensors, sums in double. A NaN stays a NaN.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include "kernels/bias/bias.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

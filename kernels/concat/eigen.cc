@@ -5,8 +5,8 @@
 
 #include "kernels/concat/concat.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
-#include "kernels/permutation.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/tensor/permutation.h"
 
 namespace topdnn {
 

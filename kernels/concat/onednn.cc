@@ -1,13 +1,13 @@
 // Concatenation on oneDNN. Forward: its concat primitive. Backward: oneDNN has none, so a reorder
 // copies each part of diff_dst.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <algorithm>
 #include <span>
 
 #include "kernels/concat/concat.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

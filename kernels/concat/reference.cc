@@ -1,9 +1,9 @@
 // Concatenation by its definition: element by element over row-major tensors.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include "kernels/concat/concat.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

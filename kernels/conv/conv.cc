@@ -10,10 +10,10 @@
 #include "kernels/batchnorm/batchnorm.h"
 #include "kernels/conv/conv_depthwise.h"
 #include "kernels/eltwise/add.h"
-#include "kernels/extents.h"
-#include "kernels/problem.h"
-#include "kernels/window.h"
-#include "kernels/window_problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/op/window.h"
+#include "kernels/op/window_problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

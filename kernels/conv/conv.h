@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 
@@ -51,11 +51,11 @@ struct ConvEpilogue {
 // Operands: forward src, weights, [bias (K)] -> dst, which is also an input with a fused addition;
 // backward_data diff_dst, weights -> diff_src; backward_weights src, diff_dst -> diff_weights,
 // [diff_bias (K)]. With groups, weights have the shape (G, K/G, C/G, R, S), which is (K, C/G, R, S)
-// in row-major memory. TypesOf (kernels/op.h) gives the element types.
+// in row-major memory. TypesOf (kernels/op/op.h) gives the element types.
 class ConvOp : public Op {
  public:
   // Throws std::invalid_argument, in one line, for an impossible geometry, sizes above the limits
-  // of kernels/extents.h, or a bound that is negative, NaN or without a ReLU.
+  // of kernels/tensor/extents.h, or a bound that is negative, NaN or without a ReLU.
   explicit ConvOp(const ConvExtents& extents, ConvEpilogue epilogue = {});
 
   const ConvExtents& extents() const { return extents_; }

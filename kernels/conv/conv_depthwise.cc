@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/activation/fused_relu.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 

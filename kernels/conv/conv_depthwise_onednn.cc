@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/conv/conv_depthwise.h"
-#include "kernels/onednn.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/library/onednn.h"
 
 namespace topdnn {
 

@@ -6,9 +6,9 @@
 #include <variant>
 
 #include "kernels/conv/conv_depthwise.h"
-#include "kernels/reference.h"
-#include "kernels/registry.h"
-#include "kernels/tensor.h"
+#include "kernels/kernel/reference.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

@@ -11,8 +11,8 @@
 #include "kernels/conv/group_by_group.h"
 #include "kernels/conv/im2col.h"
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

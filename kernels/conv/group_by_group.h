@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "kernels/conv/conv.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/window.h"
+#include "kernels/op/window.h"
 
 namespace topdnn {
 

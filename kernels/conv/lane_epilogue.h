@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "kernels/lane_vectors.h"
+#include "kernels/simd/lane_vectors.h"
 
 namespace topdnn {
 

@@ -1,14 +1,14 @@
 // Convolution on oneDNN: the direct algorithm, unless the request names another one.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <fmt/format.h>
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd_tiles.h"
-#include "kernels/in_f32.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/reorder/in_f32.h"
 
 namespace topdnn {
 

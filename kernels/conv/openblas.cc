@@ -4,7 +4,7 @@
 // layers by themselves there. The variant openblas-parallel shares im2col, col2im and the sums of
 // the bias among the threads, and fuses what follows.
 
-#include "kernels/openblas.h"
+#include "kernels/library/openblas.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/im2col.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
 
 namespace topdnn {
 

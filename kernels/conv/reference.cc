@@ -1,7 +1,7 @@
 // Convolution by its definition: plain loops over row-major tensors, sums in double. All other
 // backends are compared with it.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/sums.h"
-#include "kernels/element.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/element.h"
 
 namespace topdnn {
 

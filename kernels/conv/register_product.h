@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/lane_vectors.h"
+#include "kernels/simd/lane_vectors.h"
 
 namespace topdnn {
 

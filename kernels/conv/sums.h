@@ -11,7 +11,7 @@
 #include <span>
 
 #include "kernels/conv/conv.h"
-#include "kernels/window.h"
+#include "kernels/op/window.h"
 
 namespace topdnn {
 

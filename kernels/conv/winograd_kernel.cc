@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "kernels/adjacent_channels.h"
 #include "kernels/conv/conv.h"
+#include "kernels/kernel/adjacent_channels.h"
 
 namespace topdnn {
 

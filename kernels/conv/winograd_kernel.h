@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
-#include "kernels/bound_kernel.h"
 #include "kernels/conv/winograd_steps.h"
-#include "kernels/vector_isa.h"
+#include "kernels/kernel/bound_kernel.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 

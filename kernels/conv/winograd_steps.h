@@ -10,7 +10,7 @@
 
 #include "kernels/conv/lane_epilogue.h"
 #include "kernels/conv/register_product.h"
-#include "kernels/lane_vectors.h"
+#include "kernels/simd/lane_vectors.h"
 
 namespace topdnn {
 

@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/adjacent_channels.h"
 #include "kernels/conv/conv.h"
 #include "kernels/conv/winograd_gradient.h"
 #include "kernels/conv/winograd_kernel.h"
-#include "kernels/onednn.h"
+#include "kernels/kernel/adjacent_channels.h"
+#include "kernels/library/onednn.h"
 
 namespace topdnn {
 

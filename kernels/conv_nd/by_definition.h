@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "kernels/conv_nd/conv_nd.h"
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 namespace topdnn {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
-#include "kernels/op.h"
-#include "kernels/spatial_axis.h"
+#include "kernels/op/op.h"
+#include "kernels/op/spatial_axis.h"
 
 namespace topdnn {
 
@@ -34,7 +34,7 @@ class ConvNdOp : public Op {
   const ConvNdExtents& extents() const { return extents_; }
 
   std::string_view kind() const override { return "conv_nd"; }
-  // "1x3x8x8x8_to4_groups1", followed by the axes (kernels/spatial_axis.h).
+  // "1x3x8x8x8_to4_groups1", followed by the axes (kernels/op/spatial_axis.h).
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // Multiply-accumulates N*K*(outputs)*(C/G)*(taps) in each pass.

@@ -7,8 +7,8 @@
 
 #include "kernels/conv_nd/conv_nd.h"
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

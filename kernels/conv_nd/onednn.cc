@@ -1,13 +1,13 @@
 // Convolution over one to three spatial dimensions on oneDNN.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "kernels/conv_nd/conv_nd.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -1,5 +1,5 @@
 #include "kernels/conv_nd/by_definition.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

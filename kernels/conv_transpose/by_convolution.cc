@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "kernels/conv_transpose/conv_transpose.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

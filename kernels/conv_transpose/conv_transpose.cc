@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kernels/conv/conv.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 

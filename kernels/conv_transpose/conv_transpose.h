@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/conv_nd/conv_nd.h"
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 #include "kernels/conv_nd/by_definition.h"
 #include "kernels/conv_transpose/conv_transpose.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

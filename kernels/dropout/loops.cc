@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/bf16.h"
 #include "kernels/dropout/dropout.h"
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/tensor/bf16.h"
 
 namespace topdnn {
 

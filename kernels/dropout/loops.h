@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

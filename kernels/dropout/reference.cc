@@ -1,9 +1,9 @@
 // Dropout by its definition: plain loops over row-major tensors.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include "kernels/dropout/dropout.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -22,9 +22,9 @@ struct Functions {
   const char* contraction;  // the code that multiplies packed panels: "gebp", "sgemm"
   const char* version;      // version of Eigen
 
-  // Sets the function that records a call which fails while a kernel runs (kernels/run_failure.h).
-  // The library cannot link to that function, because the program is not a library. Call it before
-  // any kernel runs.
+  // Sets the function that records a call which fails while a kernel runs
+  // (kernels/kernel/run_failure.h). The library cannot link to that function, because the program
+  // is not a library. Call it before any kernel runs.
   void (*set_failure_recorder)(FailureRecorder record);
 
   // Makes a pool of `threads` threads in addition to the caller's, like TensorFlow's intra-op pool.

@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "kernels/permutation.h"
-#include "kernels/registry.h"
-#include "kernels/thread_width.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/tensor/permutation.h"
 
 namespace topdnn::eigen {
 

@@ -21,8 +21,8 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/bound_kernel.h"
 #include "kernels/eigen/library.h"
+#include "kernels/kernel/bound_kernel.h"
 
 namespace topdnn::eigen {
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/run_failure.h"
-#include "kernels/vector_isa.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn::eigen {
 

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "kernels/eigen/functions.h"
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn::eigen {
 

@@ -1,4 +1,5 @@
-// A loop whose iterations are independent (kernels/range_loop.h) on the threads of Eigen's pool.
+// A loop whose iterations are independent (kernels/kernel/range_loop.h) on the threads of Eigen's
+// pool.
 
 #ifndef TOPDNN_KERNELS_EIGEN_RANGE_LOOP_H_
 #define TOPDNN_KERNELS_EIGEN_RANGE_LOOP_H_
@@ -8,7 +9,7 @@
 #include <utility>
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/range_loop.h"
+#include "kernels/kernel/range_loop.h"
 
 namespace topdnn::eigen {
 

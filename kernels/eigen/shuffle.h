@@ -5,7 +5,7 @@
 #define TOPDNN_KERNELS_EIGEN_SHUFFLE_H_
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/permutation.h"
+#include "kernels/tensor/permutation.h"
 
 namespace topdnn::eigen {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "kernels/activation/relu.h"
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

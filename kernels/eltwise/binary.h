@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

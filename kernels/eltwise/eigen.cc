@@ -6,7 +6,7 @@
 #include "kernels/eigen/range_loop.h"
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/loops.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

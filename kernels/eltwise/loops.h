@@ -5,7 +5,7 @@
 
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/range_loop.h"
+#include "kernels/kernel/range_loop.h"
 
 namespace topdnn {
 

@@ -6,14 +6,14 @@
 // took 1.3 times as long with two sources and 2 times as long with four; in bf16 it took 0.7 to 1.1
 // times as long.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <map>
 #include <string_view>
 
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -1,11 +1,11 @@
 // Addition and functions of one or two tensors by their definitions, in double. A NaN stays a NaN.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include "kernels/eltwise/add.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -8,8 +8,8 @@
 #include <stdexcept>
 #include <type_traits>
 
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

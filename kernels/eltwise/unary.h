@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

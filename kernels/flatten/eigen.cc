@@ -2,8 +2,8 @@
 // row-major image it is a copy.
 
 #include "kernels/eigen/shuffle.h"
-#include "kernels/fidelity.h"
 #include "kernels/flatten/flatten.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

@@ -1,9 +1,9 @@
 // Flatten of a row-major tensor in f32 as a copy, for backends whose libraries have none.
 
-#include "kernels/fidelity.h"
 #include "kernels/flatten/flatten.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

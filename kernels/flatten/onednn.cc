@@ -1,9 +1,9 @@
 // Flatten on oneDNN: a reorder of the image to row-major, which is also the layout of the rows.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include "kernels/flatten/flatten.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

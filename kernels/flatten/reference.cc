@@ -1,11 +1,11 @@
 // Flatten of a row-major tensor: the same elements in the same order.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <algorithm>
 
 #include "kernels/flatten/flatten.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

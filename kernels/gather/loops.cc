@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
 #include "kernels/gather/gather.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

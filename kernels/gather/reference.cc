@@ -1,11 +1,11 @@
 // A gather by its definition, element by element.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <limits>
 
 #include "kernels/gather/gather.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

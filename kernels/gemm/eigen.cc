@@ -1,8 +1,8 @@
 // General matrix multiplication as an Eigen contraction, one per matrix of the batch.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
 #include "kernels/gemm/gemm.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

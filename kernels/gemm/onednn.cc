@@ -1,12 +1,12 @@
 // General matrix multiplication on oneDNN: its matmul primitive, with each operand in its stored
 // order.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <fmt/format.h>
 
 #include "kernels/gemm/gemm.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -1,10 +1,10 @@
 // General matrix multiplication on OpenBLAS: one sgemm per matrix of the batch.
 
-#include "kernels/openblas.h"
+#include "kernels/library/openblas.h"
 
-#include "kernels/fidelity.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

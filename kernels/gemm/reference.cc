@@ -1,10 +1,10 @@
 // General matrix multiplication by its definition: plain loops, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
-#include "kernels/element.h"
 #include "kernels/gemm/gemm.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/element.h"
 
 namespace topdnn {
 

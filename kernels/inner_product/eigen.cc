@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/kernel/fidelity.h"
 
 namespace topdnn {
 

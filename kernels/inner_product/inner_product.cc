@@ -8,8 +8,8 @@
 #include "kernels/activation/fused_relu.h"
 #include "kernels/activation/relu.h"
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

@@ -1,9 +1,9 @@
 // Inner product on oneDNN.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

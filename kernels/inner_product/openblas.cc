@@ -2,13 +2,13 @@
 // of ones (BVLC Caffe 1.0, src/caffe/layers/inner_product_layer.cpp). A ReLU is a layer by itself
 // there.
 
-#include "kernels/openblas.h"
+#include "kernels/library/openblas.h"
 
 #include <vector>
 
-#include "kernels/fidelity.h"
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

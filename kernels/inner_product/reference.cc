@@ -1,9 +1,9 @@
 // Inner product by its definition: plain loops, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

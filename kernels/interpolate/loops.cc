@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
 #include "kernels/interpolate/interpolate.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

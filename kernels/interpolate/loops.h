@@ -3,7 +3,7 @@
 #ifndef TOPDNN_KERNELS_INTERPOLATE_LOOPS_H_
 #define TOPDNN_KERNELS_INTERPOLATE_LOOPS_H_
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

@@ -2,8 +2,8 @@
 
 #include "kernels/interpolate/interpolate.h"
 #include "kernels/interpolate/loops.h"
-#include "kernels/onednn_resampling.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/library/onednn_resampling.h"
 
 namespace topdnn {
 

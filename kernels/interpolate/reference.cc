@@ -1,11 +1,11 @@
 // Interpolation by its definition: each element is the sum over all weights of all axes, in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <vector>
 
 #include "kernels/interpolate/interpolate.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 

@@ -3,7 +3,7 @@
 // workspace holds `scale`.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/lrn/lrn.h"
 
 namespace topdnn {

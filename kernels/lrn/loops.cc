@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/lrn/lrn.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,11 +1,11 @@
 // Local response normalization on oneDNN.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <optional>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/lrn/lrn.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,12 +1,12 @@
 // Local response normalization by its definition: plain loops over row-major tensors, sums in
 // double. The workspace holds `scale`.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <cmath>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/lrn/lrn.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // Products of matrices as Eigen contractions, one per matrix of the result.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/matmul/matmul.h"
 
 namespace topdnn {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/eltwise/binary.h"
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

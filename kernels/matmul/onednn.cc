@@ -1,10 +1,10 @@
 // Products of matrices on oneDNN: its matmul primitive, which broadcasts the batches.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
-#include "kernels/bound_kernel.h"
+#include "kernels/kernel/bound_kernel.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,10 +1,10 @@
 // Products of matrices on OpenBLAS: one sgemm per matrix of the result.
 
-#include "kernels/openblas.h"
+#include "kernels/library/openblas.h"
 
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,9 +1,9 @@
 // Products of matrices by their definition: plain loops, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
+#include "kernels/kernel/registry.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/addressing.h"
+#include "kernels/kernel/run_failure.h"
 #include "kernels/plugin/request_numbers.h"
-#include "kernels/run_failure.h"
+#include "kernels/tensor/addressing.h"
 
 namespace topdnn {
 

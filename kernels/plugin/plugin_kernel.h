@@ -9,7 +9,7 @@
 #include <string>
 #include <variant>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 #include "kernels/plugin/library.h"
 
 namespace topdnn {

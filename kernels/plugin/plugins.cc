@@ -10,11 +10,11 @@
 #include <utility>
 #include <variant>
 
-#include "kernels/failed_kernel.h"
+#include "kernels/kernel/failed_kernel.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
 #include "kernels/plugin/plugin_kernel.h"
 #include "kernels/plugin/trial_process.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
 
 namespace topdnn {
 

@@ -18,14 +18,14 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/kernel_problem.h"
+#include "kernels/check/kernel_problem.h"
+#include "kernels/kernel/run_failure.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/op/problem.h"
 #include "kernels/plugin/fenced_memory.h"
 #include "kernels/plugin/library.h"
 #include "kernels/plugin/plugin_kernel.h"
-#include "kernels/problem.h"
 #include "kernels/reorder/store.h"
-#include "kernels/run_failure.h"
-#include "kernels/thread_width.h"
 
 namespace topdnn {
 

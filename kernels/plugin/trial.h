@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/op/window.h"
 #include "kernels/pool/pool.h"
-#include "kernels/window.h"
 
 namespace topdnn {
 

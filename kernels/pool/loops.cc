@@ -10,11 +10,11 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/window.h"
 #include "kernels/pool/pool.h"
-#include "kernels/registry.h"
-#include "kernels/window.h"
 
 namespace topdnn {
 

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/adjacent_channels.h"
-#include "kernels/bound_kernel.h"
-#include "kernels/omp_loops.h"
+#include "kernels/kernel/adjacent_channels.h"
+#include "kernels/kernel/bound_kernel.h"
+#include "kernels/kernel/omp_loops.h"
 #include "kernels/pool/max_row.h"
 #include "kernels/pool/pool.h"
-#include "kernels/vector_isa.h"
+#include "kernels/simd/vector_isa.h"
 
 namespace topdnn {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/lane_vectors.h"
+#include "kernels/simd/lane_vectors.h"
 
 namespace topdnn {
 

@@ -1,13 +1,13 @@
 // Pooling on oneDNN.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <algorithm>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/pool/loops.h"
 #include "kernels/pool/max_loops.h"
 #include "kernels/pool/pool.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -6,10 +6,10 @@
 #include <array>
 #include <stdexcept>
 
-#include "kernels/extents.h"
-#include "kernels/problem.h"
-#include "kernels/window.h"
-#include "kernels/window_problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/op/window.h"
+#include "kernels/op/window_problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

@@ -1,13 +1,13 @@
 // Pooling by its definition: plain loops over row-major tensors, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/kernel/registry.h"
+#include "kernels/op/window.h"
 #include "kernels/pool/pool.h"
-#include "kernels/registry.h"
-#include "kernels/window.h"
 
 namespace topdnn {
 

@@ -9,9 +9,9 @@
 #include <limits>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/pool_nd/pool_nd.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

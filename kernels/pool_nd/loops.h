@@ -4,7 +4,7 @@
 #ifndef TOPDNN_KERNELS_POOL_ND_LOOPS_H_
 #define TOPDNN_KERNELS_POOL_ND_LOOPS_H_
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

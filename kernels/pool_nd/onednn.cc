@@ -1,13 +1,13 @@
 // Pooling over one to three spatial dimensions on oneDNN, where it computes the same.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/pool_nd/loops.h"
 #include "kernels/pool_nd/pool_nd.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

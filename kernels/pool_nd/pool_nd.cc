@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/extents.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

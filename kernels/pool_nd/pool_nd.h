@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/op.h"
-#include "kernels/spatial_axis.h"
+#include "kernels/op/op.h"
+#include "kernels/op/spatial_axis.h"
 
 namespace topdnn {
 
@@ -56,7 +56,7 @@ class PoolNdOp : public Op {
   const PoolNdExtents& extents() const { return extents_; }
 
   std::string_view kind() const override { return "pool_nd"; }
-  // "max1x3x8x8", followed by the axes (kernels/spatial_axis.h), "_p2" and "_ceil".
+  // "max1x3x8x8", followed by the axes (kernels/op/spatial_axis.h), "_p2" and "_ceil".
   std::string Problem() const override;
   std::vector<Operand> Operands(const Execution& execution) const override;
   // One operation per element of every window (two for a norm, which takes powers), and one per

@@ -1,15 +1,15 @@
 // Pooling over one to three spatial dimensions by its definition: all elements of each window, one
 // after the other, with sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/pool_nd/pool_nd.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "kernels/problem.h"
-#include "kernels/tensor.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 // Quantized convolution and inner product on oneDNN, with the requantization in the same primitive.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/omp_loops.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/quantization/integer_types.h"
 #include "kernels/quantization/quantized_layer.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

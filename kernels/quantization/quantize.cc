@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "kernels/extents.h"
-#include "kernels/omp_loops.h"
-#include "kernels/problem.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/reference.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/problem.h"
 #include "kernels/quantization/integer_types.h"
-#include "kernels/reference.h"
-#include "kernels/registry.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

@@ -9,7 +9,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/inner_product/inner_product.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "kernels/quantization/integer_types.h"
 
 namespace topdnn {

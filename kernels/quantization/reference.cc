@@ -1,16 +1,16 @@
 // Quantized layers by their definition: exact sums by the layer's own reference, and the
 // requantization in f32, in the order of its definition.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <variant>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/quantization/integer_types.h"
 #include "kernels/quantization/quantized_layer.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
-#include "kernels/permutation.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/reduce/loops.h"
+#include "kernels/tensor/permutation.h"
 
 namespace topdnn {
 

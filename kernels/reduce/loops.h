@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/range_loop.h"
+#include "kernels/kernel/range_loop.h"
 #include "kernels/reduce/reduce.h"
 
 namespace topdnn {

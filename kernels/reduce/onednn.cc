@@ -1,13 +1,13 @@
 // Reduction on oneDNN. It has no backward pass; loops broadcast the gradient. Loops also compute
 // the algorithms that it lacks.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <optional>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/reduce/loops.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,13 +1,13 @@
 // Reduction by its definition: plain loops over row-major tensors, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <cmath>
 #include <map>
 #include <vector>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/reduce/reduce.h"
-#include "kernels/registry.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // Reorder between unblocked layouts as an Eigen shuffle: NCHW to NHWC, OIHW to HWIO and back.
 
 #include "kernels/eigen/shuffle.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/reorder/reorder.h"
 
 namespace topdnn {

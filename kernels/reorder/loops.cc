@@ -2,11 +2,11 @@
 // same, and otherwise uses tables of offsets, from any layout with a letter tag to any other.
 // Padding inside blocks is zeroed.
 
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/tensor_copy.h"
+#include "kernels/tensor/tensor_copy.h"
 
 namespace topdnn {
 

@@ -1,8 +1,8 @@
 // Reorder on oneDNN.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/reorder/reorder.h"
 
 namespace topdnn {

@@ -1,11 +1,11 @@
 // Reorder by tables of offsets: from any layout with a letter tag to any other, rounded to the
 // result's type. Padding inside blocks is zeroed, as every reader of a blocked layout expects.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/tensor_copy.h"
+#include "kernels/tensor/tensor_copy.h"
 
 namespace topdnn {
 

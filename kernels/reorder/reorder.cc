@@ -10,8 +10,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

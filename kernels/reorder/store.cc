@@ -7,10 +7,10 @@
 #include <utility>
 #include <variant>
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/thread_width.h"
 #include "kernels/reorder/reorder.h"
-#include "kernels/tensor_copy.h"
-#include "kernels/thread_width.h"
+#include "kernels/tensor/tensor_copy.h"
 
 namespace topdnn {
 

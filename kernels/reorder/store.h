@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // Resize on Eigen, all channels of a pixel at a time.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {

@@ -2,9 +2,9 @@
 
 #include <cstring>
 
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {

@@ -1,7 +1,7 @@
 // Resize on oneDNN's resampling primitive.
 
-#include "kernels/onednn_resampling.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/library/onednn_resampling.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {

@@ -1,8 +1,8 @@
 // Resize by its definition; the gradient is summed in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/resize/resize.h"
 
 namespace topdnn {

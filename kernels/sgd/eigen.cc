@@ -1,7 +1,7 @@
 // Updates of parameters as Eigen device expressions.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/sgd/adam.h"
 #include "kernels/sgd/sgd.h"
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/slice/slice.h"
 
 namespace topdnn {

@@ -1,11 +1,11 @@
 // A slice by its definition: element by element over row-major tensors, sums in double.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <map>
 #include <vector>
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/slice/slice.h"
 
 namespace topdnn {

@@ -1,7 +1,7 @@
 // Softmax cross-entropy with Eigen's arrays, row-major. The pool's threads share the rows.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/softmax/cross_entropy.h"
 
 namespace topdnn {

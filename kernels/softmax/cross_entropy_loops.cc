@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/softmax/cross_entropy.h"
 
 namespace topdnn {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "kernels/extents.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

@@ -1,7 +1,7 @@
 // Softmax as Eigen device expressions, row-major.
 
 #include "kernels/eigen/kernel.h"
-#include "kernels/fidelity.h"
+#include "kernels/kernel/fidelity.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {

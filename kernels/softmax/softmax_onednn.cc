@@ -1,7 +1,7 @@
 // Softmax on oneDNN, row-major.
 
-#include "kernels/onednn.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/library/onednn.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/reference.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/reference.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/softmax/softmax.h"
 
 namespace topdnn {

@@ -7,8 +7,8 @@
 #include <cstdint>
 
 #include "kernels/eigen/range_loop.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/topk/topk.h"
 
 namespace topdnn {

@@ -1,13 +1,13 @@
 // The largest or smallest elements by their definition: a stable sort of each row.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <vector>
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/topk/topk.h"
 
 namespace topdnn {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 
 namespace topdnn {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "kernels/fidelity.h"
-#include "kernels/omp_loops.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/omp_loops.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/transpose/transpose.h"
 
 namespace topdnn {

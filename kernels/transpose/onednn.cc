@@ -1,11 +1,11 @@
 // Transposition on oneDNN: a reorder of the source, described with its dimensions in the order of
 // the result.
 
-#include "kernels/onednn.h"
+#include "kernels/library/onednn.h"
 
 #include <vector>
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/transpose/transpose.h"
 
 namespace topdnn {

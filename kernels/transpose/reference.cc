@@ -1,8 +1,8 @@
 // Transposition by its definition: element by element over row-major tensors.
 
-#include "kernels/reference.h"
+#include "kernels/kernel/reference.h"
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 #include "kernels/transpose/transpose.h"
 
 namespace topdnn {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/op.h"
-#include "kernels/permutation.h"
+#include "kernels/op/op.h"
+#include "kernels/tensor/permutation.h"
 
 namespace topdnn {
 

@@ -7,8 +7,8 @@
 // neural networks", in torchvision's form: conv4 has 256 filters and not 384, there is no response
 // normalization, and the dropouts are before the hidden layers.
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

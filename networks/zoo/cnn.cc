@@ -2,8 +2,8 @@
 // filters, 2x2 max pooling after the first two, dense layers of 64 and of the classes.
 // https://www.tensorflow.org/tutorials/images/cnn
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -4,8 +4,8 @@
 // windows in the last pooling that halves.
 // https://github.com/BVLC/caffe/blob/master/models/bvlc_googlenet/train_val.prototxt
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -1,8 +1,8 @@
 // LeNet as Caffe trains it on MNIST: wider than LeNet-5, with max pooling and one hidden layer.
 // https://github.com/BVLC/caffe/blob/master/examples/mnist/lenet_train_test.prototxt
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

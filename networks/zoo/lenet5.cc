@@ -2,8 +2,8 @@
 // Recognition", figure 2, in today's form: C3 reads all maps, the poolings have no parameters, and
 // ReLU replaces the scaled hyperbolic tangent.
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "networks/builder.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 

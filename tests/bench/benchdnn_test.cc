@@ -14,11 +14,11 @@
 #include <variant>
 #include <vector>
 
+#include "bench/benchdnn/benchdnn_batch.h"
+#include "bench/benchdnn/benchdnn_line.h"
 #include "bench/cases/problem_sets.h"
 #include "bench/command_line/command.h"
-#include "bench/traces/benchdnn_batch.h"
-#include "bench/traces/benchdnn_line.h"
-#include "bench/traces/traced_problem.h"
+#include "bench/log/translate/traced_problem.h"
 #include "kernels/reduce/reduce.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/studies/cache_curve.h"
+#include "bench/studies/corun/cache_curve.h"
 #include "harness/machine/topology.h"
 #include "harness/sharing/occupant_member.h"
 #include "tests/bench/program.h"

@@ -1,4 +1,4 @@
-#include "bench/commands/ceiling_table.h"
+#include "harness/report/tables/ceiling_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

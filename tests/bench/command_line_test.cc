@@ -17,7 +17,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/nearest.h"
 #include "bench/formats/npz.h"
-#include "kernels/tolerance.h"
+#include "kernels/check/tolerance.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/reserved_cpu.h"

@@ -10,8 +10,8 @@
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_words.h"
-#include "bench/studies/compared_results.h"
-#include "bench/studies/rerun.h"
+#include "bench/studies/compare/compared_results.h"
+#include "bench/studies/compare/rerun.h"
 #include "tests/bench/profile_json.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/studies/corun.h"
-#include "bench/studies/corun_counts.h"
-#include "bench/studies/corun_table.h"
-#include "bench/studies/corun_topdown.h"
+#include "bench/studies/corun/corun.h"
+#include "bench/studies/corun/corun_counts.h"
+#include "bench/studies/corun/corun_table.h"
+#include "bench/studies/corun/corun_topdown.h"
 #include "harness/exact/counter.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/bench/program.h"

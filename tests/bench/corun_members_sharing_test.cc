@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/studies/corun.h"
-#include "bench/studies/corun_table.h"
+#include "bench/studies/corun/corun.h"
+#include "bench/studies/corun/corun_table.h"
 
 namespace topdnn {
 namespace {

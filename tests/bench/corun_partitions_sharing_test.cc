@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/studies/cache_curve.h"
-#include "bench/studies/corun.h"
-#include "bench/studies/corun_partitions.h"
-#include "bench/studies/corun_table.h"
+#include "bench/studies/corun/cache_curve.h"
+#include "bench/studies/corun/corun.h"
+#include "bench/studies/corun/corun_partitions.h"
+#include "bench/studies/corun/corun_table.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/resctrl/fake_resctrl.h"
 

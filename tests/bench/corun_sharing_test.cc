@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "bench/studies/corun_words.h"
+#include "bench/studies/corun/corun_words.h"
+#include "harness/files/small_file.h"
 #include "harness/machine/cpu_set.h"
-#include "harness/machine/small_file.h"
 #include "tests/bench/offline_cpu.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "bench/studies/cosched_check.h"
-#include "bench/studies/cosched_compare.h"
+#include "bench/studies/cosched/cosched_check.h"
+#include "bench/studies/cosched/cosched_compare.h"
 
 namespace topdnn {
 namespace {

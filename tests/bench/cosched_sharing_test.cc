@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/studies/control_client.h"
+#include "bench/studies/malleable/control_client.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/bench/offline_cpu.h"
 #include "tests/bench/program.h"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "harness/statistics/summary.h"
-#include "networks/planner.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

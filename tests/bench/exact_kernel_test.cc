@@ -17,14 +17,14 @@
 #include "bench/command_line/command.h"
 #include "bench/validation/kernel_validation.h"
 #include "harness/exact/counter.h"
+#include "kernels/check/random_inputs.h"
 #include "kernels/conv/conv.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/inner_product/inner_product.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/thread_width.h"
 #include "kernels/pool/pool.h"
-#include "kernels/random_inputs.h"
-#include "kernels/registry.h"
 #include "kernels/reorder/store.h"
-#include "kernels/thread_width.h"
 
 namespace topdnn {
 namespace {

@@ -13,9 +13,9 @@
 
 #include "bench/cases/kernel_case.h"
 #include "harness/exact/counter.h"
-#include "kernels/problem.h"
-#include "kernels/thread_width.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 #include "tests/process/child_process.h"
 
 namespace topdnn {

@@ -19,9 +19,9 @@
 #include <sstream>
 #include <thread>
 
-#include "bench/studies/fleet_collection.h"
-#include "bench/studies/slurm.h"
-#include "bench/studies/sweep.h"
+#include "bench/studies/fleet/fleet_collection.h"
+#include "bench/studies/fleet/slurm.h"
+#include "bench/studies/sweep/sweep.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 

@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/problem.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 namespace {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/machine/clock.h"
-#include "kernels/problem.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bench/cases/problem_sets.h"
-#include "kernels/fidelity.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/fidelity.h"
+#include "kernels/kernel/registry.h"
 #include "tests/process/child_process.h"
 
 namespace topdnn {

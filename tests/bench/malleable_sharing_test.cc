@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "bench/studies/malleable_figures.h"
+#include "bench/studies/malleable/malleable_figures.h"
 #include "harness/machine/cpu_set.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"

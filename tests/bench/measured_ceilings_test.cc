@@ -1,4 +1,4 @@
-#include "bench/workload/measured_ceilings.h"
+#include "bench/machine/measured_ceilings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

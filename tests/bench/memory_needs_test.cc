@@ -10,7 +10,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/workload/workload.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
 #include "tests/bench/program.h"
 #include "tests/process/test_folder.h"
 

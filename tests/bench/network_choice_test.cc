@@ -1,9 +1,9 @@
-#include "bench/choice/network_choice.h"
+#include "bench/choice/networks/network_choice.h"
 
 #include <gtest/gtest.h>
 
 #include "bench/workload/images.h"
-#include "networks/check.h"
+#include "networks/plan/check.h"
 
 namespace topdnn {
 namespace {

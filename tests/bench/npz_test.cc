@@ -13,7 +13,7 @@
 #include <string>
 #include <tuple>
 
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "tests/datasets/files.h"
 
 namespace topdnn {

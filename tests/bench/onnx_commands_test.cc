@@ -14,7 +14,7 @@
 
 #include "bench/command_line/command.h"
 #include "bench/formats/npz.h"
-#include "networks/parameters.h"
+#include "networks/parameters/parameters.h"
 #include "tests/bench/program.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/process/test_folder.h"

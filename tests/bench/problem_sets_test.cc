@@ -9,7 +9,7 @@
 
 #include "bench/command_line/command.h"
 #include "kernels/conv/conv.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 namespace topdnn {
 namespace {

@@ -1,7 +1,7 @@
 // What limits a row of a trace: its Top-Down on a simulated PMU, and bounds from counts that are
 // given.
 
-#include "bench/traces/row_topdown.h"
+#include "bench/replay/row_topdown.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,10 +11,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "bench/log/read/trace.h"
 #include "bench/profile/stage_bounds.h"
-#include "bench/traces/measured_trace.h"
-#include "bench/traces/trace.h"
-#include "bench/traces/trace_report.h"
+#include "bench/replay/measured_trace.h"
+#include "bench/replay/trace_report.h"
 #include "harness/exact/counter.h"
 #include "tests/bench/timed_pmu.h"
 

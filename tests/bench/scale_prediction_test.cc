@@ -1,13 +1,13 @@
 // `topdnn scale --predict`: what it predicts from measured steps, and what bounds it. The numbers
 // are computed by hand.
 
-#include "bench/studies/scale_prediction.h"
+#include "bench/studies/scale/scale_prediction.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/studies/scale_prediction_report.h"
-#include "harness/report/style.h"
+#include "bench/studies/scale/scale_prediction_report.h"
+#include "harness/text/style.h"
 
 namespace topdnn {
 namespace {

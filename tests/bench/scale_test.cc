@@ -17,10 +17,10 @@
 #include "bench/ranks/buckets.h"
 #include "bench/ranks/mpi_transport.h"
 #include "bench/ranks/parallel_step.h"
-#include "bench/studies/scale_agreement.h"
-#include "bench/studies/scale_figures.h"
-#include "bench/studies/scale_run.h"
-#include "kernels/bf16.h"
+#include "bench/studies/scale/scale_agreement.h"
+#include "bench/studies/scale/scale_figures.h"
+#include "bench/studies/scale/scale_run.h"
+#include "kernels/tensor/bf16.h"
 
 namespace topdnn {
 namespace {

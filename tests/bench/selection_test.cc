@@ -1,4 +1,4 @@
-#include "bench/choice/selection.h"
+#include "bench/choice/kernels/selection.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "bench/choice/selection_cache.h"
-#include "kernels/problem.h"
+#include "bench/choice/races/selection_cache.h"
+#include "kernels/op/problem.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

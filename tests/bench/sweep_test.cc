@@ -17,9 +17,9 @@
 #include <set>
 #include <thread>
 
-#include "bench/studies/child_program.h"
-#include "bench/studies/sweep_axes.h"
-#include "bench/studies/sweep_case.h"
+#include "bench/studies/process/child_program.h"
+#include "bench/studies/sweep/sweep_axes.h"
+#include "bench/studies/sweep/sweep_case.h"
 #include "tests/bench/program.h"
 #include "tests/bench/refused.h"
 #include "tests/process/test_folder.h"

@@ -1,4 +1,4 @@
-#include "bench/studies/temporary_folder.h"
+#include "bench/studies/process/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

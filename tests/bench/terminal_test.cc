@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/command_line/command.h"
-#include "harness/report/text.h"
+#include "harness/text/text.h"
 #include "tests/bench/program.h"
 #include "tests/process/child_process.h"
 #include "tests/process/test_folder.h"

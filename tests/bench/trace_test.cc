@@ -1,6 +1,6 @@
 // Reading oneDNN's log: folding, counting, stamps, and real logs.
 
-#include "bench/traces/trace.h"
+#include "bench/log/read/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // Rows of a trace as problems of topdnn's kernels.
 
-#include "bench/traces/traced_problem.h"
+#include "bench/log/translate/traced_problem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "bench/cases/problem_sets.h"
-#include "bench/traces/measured_trace.h"
-#include "bench/traces/trace_problem_set.h"
+#include "bench/replay/measured_trace.h"
+#include "bench/replay/trace_problem_set.h"
 #include "tests/bench/translated_case.h"
 
 namespace topdnn {

@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "bench/traces/traced_tensor.h"
+#include "bench/log/read/traced_tensor.h"
 #include "tests/bench/translated_case.h"
 
 namespace topdnn {

@@ -5,7 +5,7 @@
 #include <ostream>
 
 #include "bench/cases/problem_sets.h"
-#include "bench/traces/traced_problem.h"
+#include "bench/log/translate/traced_problem.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 // Lines of oneDNN's log in every dialect, and lines that are damaged.
 
-#include "bench/traces/verbose_line.h"
+#include "bench/log/read/verbose_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

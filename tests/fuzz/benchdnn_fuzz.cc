@@ -11,10 +11,10 @@
 #include <variant>
 #include <vector>
 
+#include "bench/benchdnn/benchdnn_batch.h"
+#include "bench/benchdnn/benchdnn_line.h"
 #include "bench/command_line/command.h"
-#include "bench/traces/benchdnn_batch.h"
-#include "bench/traces/benchdnn_line.h"
-#include "bench/traces/traced_problem.h"
+#include "bench/log/translate/traced_problem.h"
 
 namespace {
 

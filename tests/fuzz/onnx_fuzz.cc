@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   topdnn::ImportOptions options;

@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
-#include "bench/traces/trace.h"
-#include "bench/traces/traced_problem.h"
+#include "bench/log/read/trace.h"
+#include "bench/log/translate/traced_problem.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   constexpr std::size_t kPiece = 1000;

@@ -1,6 +1,6 @@
 // Atomic writing keeps links, permissions, other files, and the last complete content.
 
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

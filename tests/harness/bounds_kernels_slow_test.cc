@@ -25,11 +25,11 @@
 #include "harness/counters/source.h"
 #include "harness/machine/clock.h"
 #include "harness/machine/machine.h"
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 #include "harness/probes/ceilings.h"
 #include "harness/probes/core_rates.h"
 #include "harness/probes/quiet.h"
-#include "harness/stage_record.h"
+#include "harness/results/stage_record.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_events.h"
 

@@ -1,4 +1,4 @@
-#include "harness/report/bounds_table.h"
+#include "harness/report/tables/bounds_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

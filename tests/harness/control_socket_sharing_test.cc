@@ -18,8 +18,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/sharing/control_socket.h"
-#include "harness/sharing/width_watcher.h"
+#include "harness/width/control_socket.h"
+#include "harness/width/width_watcher.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

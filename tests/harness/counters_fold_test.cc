@@ -10,8 +10,8 @@
 #include "harness/counters/clock.h"
 #include "harness/counters/open_error.h"
 #include "harness/counters/source.h"
-#include "harness/counting.h"
 #include "harness/machine/clock.h"
+#include "harness/statistics/counting.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -1,6 +1,6 @@
 // The comments compute each expected value by hand.
 
-#include "harness/counting.h"
+#include "harness/statistics/counting.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Reads the kernel's accounts, and decides which disturbances change a median.
 
-#include "harness/disturbance.h"
+#include "harness/measure/disturbance.h"
 
 #include <gtest/gtest.h>
 

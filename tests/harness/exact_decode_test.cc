@@ -2,14 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/exact/counts.h"
+#include "harness/exact/instructions/counts.h"
 
 #if defined(__x86_64__)
 
 #include <cstdint>
 #include <vector>
 
-#include "harness/exact/decode.h"
+#include "harness/exact/instructions/decode.h"
 
 namespace topdnn {
 namespace {

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "harness/counters/source.h"
-#include "harness/measure.h"
+#include "harness/measure/measure.h"
 #include "harness/report/json.h"
-#include "harness/stage_record.h"
+#include "harness/results/stage_record.h"
 
 namespace topdnn {
 namespace {

@@ -1,6 +1,6 @@
 // The tables of the three experiments, from records made by hand.
 
-#include "harness/report/experiment_table.h"
+#include "harness/report/tables/experiment_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "harness/report/json.h"
-#include "harness/report/scaling_tables.h"
+#include "harness/report/tables/scaling_tables.h"
 
 namespace topdnn {
 namespace {

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "harness/groups.h"
 #include "harness/report/evolution.h"
 #include "harness/report/registry.h"
+#include "harness/results/groups.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

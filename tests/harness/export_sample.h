@@ -7,7 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "harness/record.h"
+#include "harness/results/record.h"
 #include "tests/process/child_process.h"
 
 namespace topdnn {
@@ -16,7 +16,7 @@ namespace topdnn {
 // are not UTF-8.
 inline constexpr const char* kHostile =
     "a\"b'\\|`c`,\n# <b></script> *x* [l](u) @you\x1b[31m \xff\xfe";
-// The same as one line: the escapes of harness/one_line.h.
+// The same as one line: the escapes of harness/text/one_line.h.
 inline constexpr const char* kHostileLine =
     "a\"b'\\|`c`,\\n# <b></script> *x* [l](u) @you\\u{1b}[31m \\xff\\xfe";
 

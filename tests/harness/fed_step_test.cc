@@ -1,4 +1,4 @@
-#include "harness/fed_step.h"
+#include "harness/results/fed_step.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Flushes memory from the caches, and checks that reading it then takes longer.
 
-#include "harness/flush.h"
+#include "harness/measure/flush.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/groups.h"
+#include "harness/results/groups.h"
 
 #include <gtest/gtest.h>
 

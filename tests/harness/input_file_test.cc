@@ -1,6 +1,6 @@
 // Files given by the user: which are read, which are refused, and that nothing blocks.
 
-#include "harness/input_file.h"
+#include "harness/files/input_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -6,9 +6,9 @@
 #include <new>
 #include <vector>
 
-#include "harness/mark_overhead.h"
-#include "harness/measure.h"
-#include "harness/stage_record.h"
+#include "harness/measure/mark_overhead.h"
+#include "harness/measure/measure.h"
+#include "harness/results/stage_record.h"
 
 namespace {
 

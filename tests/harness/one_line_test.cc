@@ -1,6 +1,6 @@
 // Text from outside becomes one line and cannot control the terminal.
 
-#include "harness/one_line.h"
+#include "harness/text/one_line.h"
 
 #include <gtest/gtest.h>
 

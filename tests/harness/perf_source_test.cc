@@ -10,8 +10,8 @@
 #include <tuple>
 
 #include "harness/counters/core_types.h"
-#include "harness/measure.h"
-#include "harness/stage_record.h"
+#include "harness/measure/measure.h"
+#include "harness/results/stage_record.h"
 #include "harness/topdown/metric.h"
 #include "harness/topdown/perf_events.h"
 #include "harness/topdown/requests.h"

@@ -1,4 +1,4 @@
-#include "harness/recording.h"
+#include "harness/results/recording.h"
 
 #include <gtest/gtest.h>
 

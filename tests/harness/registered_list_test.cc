@@ -1,4 +1,4 @@
-#include "harness/registered_list.h"
+#include "harness/text/registered_list.h"
 
 #include <gtest/gtest.h>
 

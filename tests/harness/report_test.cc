@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "harness/groups.h"
-#include "harness/report/atomic_file.h"
+#include "harness/files/atomic_file.h"
 #include "harness/report/console.h"
-#include "harness/report/context_gap.h"
-#include "harness/report/csv.h"
-#include "harness/report/dram_table.h"
+#include "harness/report/exports/csv.h"
 #include "harness/report/json.h"
-#include "harness/report/style.h"
-#include "harness/report/text.h"
+#include "harness/report/tables/context_gap.h"
+#include "harness/report/tables/dram_table.h"
+#include "harness/results/groups.h"
+#include "harness/text/style.h"
+#include "harness/text/text.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 #include "harness/resctrl/control_group.h"
 #include "tests/process/test_folder.h"
 #include "tests/resctrl/fake_resctrl.h"

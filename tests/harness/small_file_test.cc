@@ -1,4 +1,4 @@
-#include "harness/machine/small_file.h"
+#include "harness/files/small_file.h"
 
 #include <gtest/gtest.h>
 

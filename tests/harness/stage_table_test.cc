@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/groups.h"
 #include "harness/report/opening.h"
+#include "harness/results/groups.h"
 
 namespace topdnn {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/report/table.h"
+#include "harness/text/table.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/report/table_widths.h"
-#include "harness/report/text.h"
+#include "harness/text/table_widths.h"
+#include "harness/text/text.h"
 
 namespace topdnn {
 namespace {

@@ -11,8 +11,8 @@
 #include <map>
 #include <set>
 
-#include "harness/measure.h"
-#include "harness/stage_record.h"
+#include "harness/measure/measure.h"
+#include "harness/results/stage_record.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -1,6 +1,6 @@
 // Which figures the validity pass removes or marks. The expected values are computed by hand.
 
-#include "harness/validity.h"
+#include "harness/results/validity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,10 +20,10 @@
 
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu_set.h"
-#include "harness/sharing/width_control.h"
-#include "harness/sharing/width_limits.h"
-#include "harness/sharing/width_signals.h"
-#include "harness/sharing/width_watcher.h"
+#include "harness/width/width_control.h"
+#include "harness/width/width_limits.h"
+#include "harness/width/width_signals.h"
+#include "harness/width/width_watcher.h"
 #include "tests/process/test_folder.h"
 
 namespace topdnn {

@@ -19,9 +19,14 @@ constexpr std::size_t kMaxLinesInAll = 3000;  // of the folder
 // The translator: decode and classify, translate and relocate, dispatch and link, count and fold,
 // and what they share. The other files of the folder map memory, follow mappings, signals, system
 // calls and threads, or are the counter source.
-constexpr std::string_view kTranslator[] = {"decode.h",     "decode.cc",    "emitter.h",
-                                            "translate.cc", "dispatch.cc",  "fold.cc",
-                                            "context.h",    "fixed_code.cc"};
+constexpr std::string_view kTranslator[] = {"instructions/decode.h",
+                                            "instructions/decode.cc",
+                                            "emitter.h",
+                                            "translate.cc",
+                                            "dispatch.cc",
+                                            "fold.cc",
+                                            "context.h",
+                                            "fixed_code.cc"};
 
 // Lines other than blank lines and comments.
 std::size_t CodeLines(std::string_view text) {

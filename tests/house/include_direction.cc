@@ -16,7 +16,7 @@ const std::map<std::string, std::vector<std::string>>& Allowed() {
       {"kernels", {"kernels/"}},
       {"harness", {"harness/"}},
       {"networks", {"kernels/", "networks/"}},
-      {"datasets", {"kernels/tensor.h", "datasets/"}},
+      {"datasets", {"kernels/tensor/tensor.h", "datasets/"}},
       {"bench", {"bench/", "datasets/", "harness/", "kernels/", "networks/"}},
       {"tests", {"bench/", "datasets/", "harness/", "kernels/", "networks/", "tests/"}},
   };

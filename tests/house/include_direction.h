@@ -13,14 +13,14 @@ namespace topdnn {
 
 // An #include line of a file.
 struct Include {
-  std::string target;  // "kernels/op.h"
+  std::string target;  // "kernels/op/op.h"
   int line = 0;        // from 1
   bool quoted = false;
 };
 
 std::vector<Include> IncludesOf(std::string_view text);
 
-// Every breach, one line each ("harness/a.cc:3: includes kernels/op.h, ..."): an upward
+// Every breach, one line each ("harness/a.cc:3: includes kernels/op/op.h, ..."): an upward
 // include between floors or between the rooms of a floor, an include of an unknown floor or a
 // missing file, an own header in angle brackets, and a circle of includes between files. Empty: no
 // breach.

@@ -27,12 +27,12 @@ TEST(IncludeDirectionTest, TheRepositoryHasNoBreach) {
 
 TEST(IncludeDirectionTest, ReadsOnlyIncludes) {
   const std::vector<Include> includes = IncludesOf(
-      "#include \"kernels/op.h\"\n"
-      "// #include \"kernels/kernel.h\"\n"
+      "#include \"kernels/op/op.h\"\n"
+      "// #include \"kernels/kernel/kernel.h\"\n"
       "  # include <vector>\n"
       "const char* text = \"#include\";\n");
   ASSERT_EQ(includes.size(), 2u);
-  EXPECT_EQ(includes[0].target, "kernels/op.h");
+  EXPECT_EQ(includes[0].target, "kernels/op/op.h");
   EXPECT_EQ(includes[0].line, 1);
   EXPECT_TRUE(includes[0].quoted);
   EXPECT_EQ(includes[1].target, "vector");
@@ -41,37 +41,34 @@ TEST(IncludeDirectionTest, ReadsOnlyIncludes) {
 }
 
 TEST(IncludeDirectionTest, DownwardIsAllowed) {
-  EXPECT_THAT(IncludeBreaches({{"kernels/tensor.h", "#include <vector>\n"},
-                               {"kernels/op.h", "#include \"kernels/tensor.h\"\n"},
-                               {"networks/graph.h", "#include \"kernels/op.h\"\n"},
-                               {"datasets/dataset.h", "#include \"kernels/tensor.h\"\n"},
-                               {"harness/record.h", ""},
+  EXPECT_THAT(IncludeBreaches({{"kernels/tensor/tensor.h", "#include <vector>\n"},
+                               {"kernels/op/op.h", "#include \"kernels/tensor/tensor.h\"\n"},
+                               {"networks/graph/graph.h", "#include \"kernels/op/op.h\"\n"},
+                               {"datasets/dataset.h", "#include \"kernels/tensor/tensor.h\"\n"},
+                               {"harness/results/record.h", ""},
                                {"bench/main.cc",
-                                "#include \"harness/record.h\"\n"
-                                "#include \"networks/graph.h\"\n"}}),
+                                "#include \"harness/results/record.h\"\n"
+                                "#include \"networks/graph/graph.h\"\n"}}),
               IsEmpty());
 }
 
 TEST(IncludeDirectionTest, EveryForbiddenDirectionIsFound) {
-  const std::vector<SourceFile> whole = {{"kernels/op.h", ""},
-                                         {"networks/graph.h", ""},
-                                         {"harness/r.h", ""},
-                                         {"datasets/d.h", ""},
-                                         {"bench/command_line/nearest.h", ""},
-                                         {"tests/t.h", ""}};
+  const std::vector<SourceFile> whole = {
+      {"kernels/op/op.h", ""}, {"networks/graph/graph.h", ""},       {"harness/r.h", ""},
+      {"datasets/d.h", ""},    {"bench/command_line/nearest.h", ""}, {"tests/t.h", ""}};
   const std::vector<std::pair<std::string, std::string>> forbidden = {
-      {"kernels/x.cc", "networks/graph.h"},
+      {"kernels/x.cc", "networks/graph/graph.h"},
       {"kernels/x.cc", "harness/r.h"},
       {"kernels/x.cc", "bench/command_line/nearest.h"},
       {"kernels/x.cc", "datasets/d.h"},
-      {"harness/x.cc", "kernels/op.h"},
-      {"harness/x.cc", "networks/graph.h"},
+      {"harness/x.cc", "kernels/op/op.h"},
+      {"harness/x.cc", "networks/graph/graph.h"},
       {"harness/x.cc", "bench/command_line/nearest.h"},
       {"networks/x.cc", "harness/r.h"},
       {"networks/x.cc", "datasets/d.h"},
       {"networks/x.cc", "bench/command_line/nearest.h"},
-      {"datasets/x.cc", "kernels/op.h"},
-      {"datasets/x.cc", "networks/graph.h"},
+      {"datasets/x.cc", "kernels/op/op.h"},
+      {"datasets/x.cc", "networks/graph/graph.h"},
       {"bench/x.cc", "tests/t.h"}};
   for (const auto& [from, to] : forbidden) {
     std::vector<SourceFile> files = whole;
@@ -88,16 +85,17 @@ TEST(IncludeDirectionTest, UnknownFloorsFilesAndBracketsAreFound) {
               ElementsAre(HasSubstr("no known floor")));
   EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include \"kernels/gone.h\"\n"}}),
               ElementsAre(HasSubstr("does not exist")));
-  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include <kernels/op.h>\n"}}),
+  EXPECT_THAT(IncludeBreaches({{"kernels/x.cc", "#include <kernels/op/op.h>\n"}}),
               ElementsAre(HasSubstr("angle brackets")));
   EXPECT_THAT(IncludeBreaches({{"attic/x.cc", ""}}), ElementsAre(HasSubstr("no known floor")));
 }
 
 TEST(IncludeDirectionTest, RoomsIncludeTheRoomsBelow) {
-  const std::vector<SourceFile> house = {{"bench/commands/a.h", ""}, {"bench/choice/a.h", ""},
-                                         {"bench/formats/a.h", ""},  {"harness/measure.h", ""},
-                                         {"harness/status.h", ""},   {"harness/report/a.h", ""},
-                                         {"harness/probes/a.h", ""}};
+  const std::vector<SourceFile> house = {
+      {"bench/commands/a.h", ""},          {"bench/choice/a.h", ""},
+      {"bench/formats/a.h", ""},           {"harness/measure/measure.h", ""},
+      {"harness/statistics/status.h", ""}, {"harness/report/a.h", ""},
+      {"harness/probes/a.h", ""}};
   const auto breaches = [&](const std::string& from, const std::string& to) {
     std::vector<SourceFile> files = house;
     files.push_back({from, "#include \"" + to + "\"\n"});
@@ -107,15 +105,15 @@ TEST(IncludeDirectionTest, RoomsIncludeTheRoomsBelow) {
   EXPECT_THAT(breaches("bench/commands/b.cc", "bench/choice/a.h"), IsEmpty());
   EXPECT_THAT(breaches("bench/choice/b.cc", "bench/choice/a.h"), IsEmpty());
   EXPECT_THAT(breaches("bench/formats/b.cc", "harness/report/a.h"), IsEmpty());
-  EXPECT_THAT(breaches("harness/probes/b.cc", "harness/status.h"), IsEmpty());
-  EXPECT_THAT(breaches("harness/report/b.cc", "harness/measure.h"), IsEmpty());
+  EXPECT_THAT(breaches("harness/probes/b.cc", "harness/statistics/status.h"), IsEmpty());
+  EXPECT_THAT(breaches("harness/report/b.cc", "harness/measure/measure.h"), IsEmpty());
   EXPECT_THAT(breaches("bench/formats/b.cc", "bench/choice/a.h"),
               ElementsAre(HasSubstr("a room above bench/formats/")));
   EXPECT_THAT(breaches("bench/cases/b.cc", "bench/choice/a.h"),
               ElementsAre(HasSubstr("a room above bench/cases/")));
-  EXPECT_THAT(breaches("harness/probes/b.cc", "harness/measure.h"),
+  EXPECT_THAT(breaches("harness/probes/b.cc", "harness/measure/measure.h"),
               ElementsAre(HasSubstr("a room above harness/probes/")));
-  EXPECT_THAT(breaches("harness/measure.cc", "harness/report/a.h"),
+  EXPECT_THAT(breaches("harness/measure/measure.cc", "harness/report/a.h"),
               ElementsAre(HasSubstr("a room above harness/")));
   EXPECT_THAT(breaches("bench/attic/b.cc", "bench/formats/a.h"),
               ElementsAre(HasSubstr("not a known room")));

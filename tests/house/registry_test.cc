@@ -1,7 +1,7 @@
 // Everything that registers itself is present. If the linker drops a registration object, its
 // operation, network or counter source is missing without any message.
 
-#include "kernels/registry.h"
+#include "kernels/kernel/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 namespace topdnn {
 
 struct SourceFile {
-  std::string path;  // relative to the repository root: "kernels/op.h"
+  std::string path;  // relative to the repository root: "kernels/op/op.h"
   std::string text;
 };
 

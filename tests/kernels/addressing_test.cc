@@ -1,4 +1,4 @@
-#include "kernels/addressing.h"
+#include "kernels/tensor/addressing.h"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/batchnorm/batchnorm.h"
-#include "kernels/vector_isa.h"
+#include "kernels/simd/vector_isa.h"
 #include "tests/kernels/batchnorm_check.h"
 #include "tests/kernels/kernel_check.h"
 

@@ -15,7 +15,7 @@
 #include "kernels/activation/relu.h"
 #include "kernels/batchnorm/fold.h"
 #include "kernels/conv/conv.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/batchnorm_check.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"

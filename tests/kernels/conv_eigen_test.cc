@@ -12,8 +12,8 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/conv/group_by_group.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

@@ -8,8 +8,8 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/eltwise/add.h"
-#include "kernels/variant.h"
-#include "kernels/window.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/window.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/kernels/random_extents.h"
@@ -134,7 +134,7 @@ TEST(ConvOpTest, ImpossibleGeometryIsRefused) {
   EXPECT_THROW(ConvOp({.h = 4, .w = 4}, {.relu = true, .bound = -1}), std::invalid_argument);
 }
 
-// A variant (kernels/variant.h) against the reference.
+// A variant (kernels/kernel/variant.h) against the reference.
 class ConvBackendTest : public testing::TestWithParam<std::string> {
  protected:
   static Verdict Check(const std::shared_ptr<const Op>& op, Pass pass, int threads,

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/conv_nd/conv_nd.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 

@@ -14,8 +14,8 @@
 #include <variant>
 #include <vector>
 
-#include "kernels/problem.h"
-#include "kernels/thread_width.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 

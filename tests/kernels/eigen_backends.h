@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "kernels/activation/relu.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/variant.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

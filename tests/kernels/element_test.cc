@@ -1,8 +1,8 @@
-#include "kernels/element.h"
+#include "kernels/op/element.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

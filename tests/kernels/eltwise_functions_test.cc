@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/check/tolerance.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/unary.h"
-#include "kernels/problem.h"
-#include "kernels/tolerance.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/extents.h"
+#include "kernels/tensor/extents.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 
 namespace topdnn {
 namespace {

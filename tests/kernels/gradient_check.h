@@ -9,7 +9,7 @@
 #include <memory>
 #include <utility>
 
-#include "kernels/kernel.h"
+#include "kernels/kernel/kernel.h"
 
 namespace topdnn {
 

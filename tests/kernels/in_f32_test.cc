@@ -1,6 +1,6 @@
 // The variants of oneDNN's convolution that convert bf16 tensors to f32.
 
-#include "kernels/in_f32.h"
+#include "kernels/reorder/in_f32.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/conv/conv.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

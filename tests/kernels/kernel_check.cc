@@ -12,10 +12,10 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/conv/conv.h"
-#include "kernels/element.h"
-#include "kernels/problem.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/op/element.h"
+#include "kernels/op/problem.h"
 #include "kernels/reorder/store.h"
-#include "kernels/thread_width.h"
 #include "tests/kernels/case_count.h"
 
 namespace topdnn {

@@ -18,10 +18,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/kernel.h"
-#include "kernels/random_inputs.h"
-#include "kernels/registry.h"
-#include "kernels/tensor.h"
+#include "kernels/check/random_inputs.h"
+#include "kernels/kernel/kernel.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

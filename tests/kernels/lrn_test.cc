@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/problem.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/check/random_inputs.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/problem.h"
 #include "kernels/pool/pool.h"
-#include "kernels/problem.h"
-#include "kernels/random_inputs.h"
-#include "kernels/variant.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

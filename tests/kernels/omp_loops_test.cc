@@ -1,6 +1,6 @@
 // The vectorised loops for operations that OpenBLAS does not have, compared with the reference.
 
-#include "kernels/omp_loops.h"
+#include "kernels/kernel/omp_loops.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kernels/openblas.h"
+#include "kernels/library/openblas.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "kernels/permutation.h"
+#include "kernels/tensor/permutation.h"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

@@ -1,4 +1,4 @@
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/conv/conv.h"
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "kernels/quantization/integer_types.h"
 #include "kernels/quantization/quantize.h"
 #include "kernels/quantization/quantized_layer.h"

@@ -1,4 +1,4 @@
-#include "kernels/range_loop.h"
+#include "kernels/kernel/range_loop.h"
 
 #include <gtest/gtest.h>
 

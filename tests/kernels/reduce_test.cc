@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/problem.h"
-#include "kernels/tolerance.h"
+#include "kernels/check/tolerance.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 

@@ -7,11 +7,11 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/element.h"
-#include "kernels/problem.h"
-#include "kernels/registrations.h"
-#include "kernels/registry.h"
-#include "kernels/variant.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/kernel/variant.h"
+#include "kernels/op/element.h"
+#include "kernels/op/problem.h"
+#include "kernels/op/registrations.h"
 
 namespace topdnn {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/problem.h"
+#include "kernels/op/problem.h"
 #include "tests/kernels/gradient_check.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/kernels/random_extents.h"

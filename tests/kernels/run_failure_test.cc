@@ -1,4 +1,4 @@
-#include "kernels/run_failure.h"
+#include "kernels/kernel/run_failure.h"
 
 #include <gtest/gtest.h>
 

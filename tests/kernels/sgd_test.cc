@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/extents.h"
-#include "kernels/omp_loops.h"
+#include "kernels/kernel/omp_loops.h"
 #include "kernels/sgd/adam.h"
+#include "kernels/tensor/extents.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {

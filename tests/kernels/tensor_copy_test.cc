@@ -1,6 +1,6 @@
 // Copies and comparisons by tables of positions, against the same by Layout::Offsets.
 
-#include "kernels/tensor_copy.h"
+#include "kernels/tensor/tensor_copy.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/difference.h"
+#include "kernels/check/difference.h"
 
 namespace topdnn {
 namespace {

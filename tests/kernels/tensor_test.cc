@@ -1,4 +1,4 @@
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 #include <gtest/gtest.h>
 

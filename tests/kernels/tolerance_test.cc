@@ -1,6 +1,6 @@
 // The allowed difference of results, computed by hand from the formula's source.
 
-#include "kernels/tolerance.h"
+#include "kernels/check/tolerance.h"
 
 #include <gtest/gtest.h>
 

@@ -1,15 +1,15 @@
 // Compulsory bytes, computed by hand.
 
-#include "kernels/traffic.h"
+#include "kernels/kernel/traffic.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <utility>
 
+#include "kernels/kernel/registry.h"
 #include "kernels/lrn/lrn.h"
 #include "kernels/pool/pool.h"
-#include "kernels/registry.h"
 #include "kernels/softmax/cross_entropy.h"
 
 namespace topdnn {

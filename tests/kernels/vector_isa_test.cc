@@ -1,4 +1,4 @@
-#include "kernels/vector_isa.h"
+#include "kernels/simd/vector_isa.h"
 
 #include <gtest/gtest.h>
 

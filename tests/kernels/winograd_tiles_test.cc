@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "kernels/conv/conv.h"
-#include "kernels/vector_isa.h"
+#include "kernels/simd/vector_isa.h"
 #include "tests/kernels/kernel_check.h"
 
 namespace topdnn {
@@ -24,9 +24,9 @@ KernelRequest Tiles(const std::string& problem, const Execution& execution, int 
   return RequestOnImages("conv/" + problem, kWinogradTiles, execution, threads, layout);
 }
 
-// Their sums lose one digit, as those of oneDNN's Winograd (kernels/tolerance.h). The gradient of a
-// tap has the rounding errors of its neighbours, too, which may be sums of many more terms. For 5x5
-// taps the largest row of A^T adds up to 35 per axis, for 3x3 taps to 11.
+// Their sums lose one digit, as those of oneDNN's Winograd (kernels/check/tolerance.h). The
+// gradient of a tap has the rounding errors of its neighbours, too, which may be sums of many more
+// terms. For 5x5 taps the largest row of A^T adds up to 35 per axis, for 3x3 taps to 11.
 Verdict Check(const KernelRequest& request, std::uint64_t seed) {
   CheckOptions options;
   options.slack = 16;

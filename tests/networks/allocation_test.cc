@@ -11,10 +11,10 @@
 #include <cstring>
 #include <new>
 
-#include "kernels/thread_width.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
-#include "networks/zoo/zoo.h"
+#include "kernels/kernel/thread_width.h"
+#include "networks/graph/zoo.h"
+#include "networks/parameters/parameters.h"
+#include "networks/planning/planner.h"
 
 namespace {
 

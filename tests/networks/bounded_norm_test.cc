@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/vector_isa.h"
-#include "networks/builder.h"
-#include "networks/check.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
+#include "kernels/simd/vector_isa.h"
+#include "networks/graph/builder.h"
+#include "networks/parameters/parameters.h"
+#include "networks/plan/check.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

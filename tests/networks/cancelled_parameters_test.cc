@@ -1,4 +1,4 @@
-#include "networks/cancelled_parameters.h"
+#include "networks/parameters/cancelled_parameters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/builder.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
+#include "networks/graph/builder.h"
+#include "networks/parameters/parameters.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

@@ -5,12 +5,12 @@
 #include <map>
 #include <string>
 
-#include "kernels/tolerance.h"
-#include "networks/builder.h"
-#include "networks/check.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
-#include "networks/zoo/zoo.h"
+#include "kernels/check/tolerance.h"
+#include "networks/graph/builder.h"
+#include "networks/graph/zoo.h"
+#include "networks/parameters/parameters.h"
+#include "networks/plan/check.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/builder.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
+#include "networks/graph/builder.h"
+#include "networks/parameters/parameters.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

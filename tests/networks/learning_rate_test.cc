@@ -1,4 +1,4 @@
-#include "networks/learning_rate.h"
+#include "networks/parameters/learning_rate.h"
 
 #include <gtest/gtest.h>
 

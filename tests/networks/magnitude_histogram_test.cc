@@ -1,6 +1,6 @@
 // The clipping limit by relative entropy, compared with values worked out by hand.
 
-#include "networks/magnitude_histogram.h"
+#include "networks/quantization/magnitude_histogram.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "networks/memory.h"
+#include "networks/plan/memory.h"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/parameters.h"
-#include "networks/planner.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
+#include "networks/parameters/parameters.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "networks/builder.h"
-#include "networks/parameter_values.h"
-#include "networks/planner.h"
+#include "networks/graph/builder.h"
+#include "networks/parameters/parameter_values.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 namespace {

@@ -6,10 +6,10 @@
 #include <map>
 #include <vector>
 
-#include "kernels/tolerance.h"
-#include "networks/check.h"
-#include "networks/parameters.h"
-#include "networks/zoo/zoo.h"
+#include "kernels/check/tolerance.h"
+#include "networks/graph/zoo.h"
+#include "networks/parameters/parameters.h"
+#include "networks/plan/check.h"
 
 namespace topdnn {
 

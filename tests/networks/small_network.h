@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/parameters.h"
-#include "networks/plan.h"
-#include "networks/planner.h"
+#include "networks/parameters/parameters.h"
+#include "networks/plan/plan.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 

@@ -10,15 +10,15 @@
 
 #include "kernels/activation/relu.h"
 #include "kernels/bias/bias.h"
+#include "kernels/check/tolerance.h"
 #include "kernels/conv_nd/conv_nd.h"
 #include "kernels/conv_transpose/conv_transpose.h"
 #include "kernels/flatten/flatten.h"
 #include "kernels/inner_product/inner_product.h"
 #include "kernels/interpolate/interpolate.h"
-#include "kernels/tolerance.h"
-#include "networks/graph.h"
-#include "networks/parameters.h"
-#include "networks/planner.h"
+#include "networks/graph/graph.h"
+#include "networks/parameters/parameters.h"
+#include "networks/planning/planner.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {

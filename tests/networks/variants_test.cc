@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/check.h"
-#include "networks/planner.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
+#include "networks/plan/check.h"
+#include "networks/planning/planner.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/thread_width.h"
-#include "networks/width_kernels.h"
+#include "kernels/kernel/thread_width.h"
+#include "networks/plan/width_kernels.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {

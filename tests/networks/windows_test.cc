@@ -12,7 +12,7 @@
 
 #include "kernels/conv/conv.h"
 #include "kernels/pool/pool.h"
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
 
 namespace topdnn {
 namespace {

@@ -1,7 +1,7 @@
 // The zoo: published totals, and each stage of a training step and an inference step against the
 // reference. The large networks are in zoo_slow_test.cc.
 
-#include "networks/zoo/zoo.h"
+#include "networks/graph/zoo.h"
 
 #include <gtest/gtest.h>
 
@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/thread_width.h"
-#include "kernels/vector_isa.h"
-#include "networks/builder.h"
+#include "kernels/kernel/thread_width.h"
+#include "kernels/simd/vector_isa.h"
+#include "networks/graph/builder.h"
 #include "tests/networks/small_network.h"
 
 namespace topdnn {

@@ -9,7 +9,7 @@
 
 #include "datasets/format.h"
 #include "harness/topdown/metric.h"
-#include "networks/onnx/node_import.h"
+#include "networks/onnx/import/node_import.h"
 
 namespace topdnn {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/bound_kernel.h"
-#include "kernels/extents.h"
-#include "kernels/op.h"
-#include "kernels/problem.h"
-#include "kernels/reference.h"
-#include "kernels/registry.h"
+#include "kernels/kernel/bound_kernel.h"
+#include "kernels/kernel/reference.h"
+#include "kernels/kernel/registry.h"
+#include "kernels/op/op.h"
+#include "kernels/op/problem.h"
+#include "kernels/tensor/extents.h"
 
 namespace topdnn {
 

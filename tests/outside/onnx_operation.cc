@@ -1,6 +1,6 @@
 // Adds an operation to the ONNX import, `Outside`, which passes its input on.
 
-#include "networks/onnx/node_import.h"
+#include "networks/onnx/import/node_import.h"
 
 namespace topdnn {
 

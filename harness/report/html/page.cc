@@ -5,10 +5,10 @@
 #include <map>
 #include <stdexcept>
 
-#include "harness/record.h"
 #include "harness/report/html/page_texts.h"
 #include "harness/report/json.h"
 #include "harness/report/registry.h"
+#include "harness/results/record.h"
 
 namespace topdnn {
 

@@ -1,6 +1,6 @@
 // Weights in other files than the model's.
 
-#include "networks/onnx/external_data.h"
+#include "networks/onnx/model/external_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 #include "tests/process/test_folder.h"

@@ -10,8 +10,8 @@
 #include <random>
 #include <string>
 
-#include "networks/onnx/importer.h"
-#include "networks/onnx/parsed_size.h"
+#include "networks/onnx/import/importer.h"
+#include "networks/onnx/model/parsed_size.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 #include "tests/networks/onnx/sample_graphs.h"

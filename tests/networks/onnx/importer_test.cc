@@ -1,7 +1,7 @@
 // Networks that exporters write with more nodes than topdnn needs layers, and networks that must be
 // refused.
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "kernels/conv/conv.h"
 #include "kernels/dropout/dropout.h"
 #include "kernels/pool/pool.h"
-#include "networks/planner.h"
+#include "networks/planning/planner.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "networks/onnx/model.h"
+#include "networks/onnx/model/model.h"
 
 namespace topdnn {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/tensor.h"
+#include "kernels/tensor/tensor.h"
 
 namespace topdnn {
 

@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/registry.h"
-#include "networks/onnx/node_import.h"
+#include "kernels/kernel/registry.h"
+#include "networks/onnx/import/node_import.h"
 #include "tests/kernels/case_count.h"
 #include "tests/networks/onnx/node_case.h"
 #include "tests/networks/onnx/node_translation.h"
@@ -148,7 +148,7 @@ bool Count(const NodeOutcome& outcome, const std::string& kind, const std::strin
     return false;
   }
   CountCase(kind + target.name());
-  const std::string bound = "ONNX results within the bound of kernels/tolerance.h";
+  const std::string bound = "ONNX results within the bound of kernels/check/tolerance.h";
   if (outcome.verdict == NodeVerdict::kWithinTolerance) {
     CountCase(bound);
   } else {

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/op.h"
+#include "kernels/op/op.h"
 #include "tests/kernels/kernel_check.h"
 #include "tests/networks/onnx/node_case.h"
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/registry.h"
-#include "kernels/tolerance.h"
-#include "networks/parameter_values.h"
-#include "networks/planner.h"
+#include "kernels/check/tolerance.h"
+#include "kernels/kernel/registry.h"
+#include "networks/parameters/parameter_values.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 #include "tests/networks/onnx/node_translation.h"
 
 namespace topdnn {
@@ -19,7 +19,7 @@ inline constexpr double kOnnxRelative = 1e-3;
 inline constexpr double kOnnxAbsolute = 1e-7;
 
 enum class NodeVerdict {
-  kWithinTolerance,  // within the bound of kernels/tolerance.h
+  kWithinTolerance,  // within the bound of kernels/check/tolerance.h
   kWithinOnnx,       // only within ONNX's own bound
   kRefused,          // `why` is the backend's reason
   kDiffers,          // `why` names the operand, the first element that differs, and both values

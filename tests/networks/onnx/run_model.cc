@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "networks/planner.h"
+#include "networks/planning/planner.h"
 
 namespace topdnn {
 

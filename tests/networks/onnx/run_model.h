@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 
 namespace topdnn {
 

@@ -30,7 +30,7 @@
 #include "kernels/softmax/softmax.h"
 #include "kernels/topk/topk.h"
 #include "kernels/transpose/transpose.h"
-#include "networks/onnx/exporter.h"
+#include "networks/onnx/export/exporter.h"
 #include "tests/networks/onnx/model_builder.h"
 
 namespace topdnn {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "networks/graph.h"
+#include "networks/graph/graph.h"
 
 namespace topdnn {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 

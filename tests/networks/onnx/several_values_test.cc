@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "networks/onnx/exporter.h"
-#include "networks/onnx/importer.h"
-#include "networks/planner.h"
+#include "networks/onnx/export/exporter.h"
+#include "networks/onnx/import/importer.h"
+#include "networks/planning/planner.h"
 #include "tests/networks/onnx/model_builder.h"
 #include "tests/networks/onnx/run_model.h"
 #include "tests/networks/onnx/sample_graphs.h"

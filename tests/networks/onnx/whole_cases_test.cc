@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "networks/onnx/importer.h"
+#include "networks/onnx/import/importer.h"
 #include "tests/kernels/case_count.h"
 #include "tests/networks/onnx/node_case.h"
 #include "tests/networks/onnx/node_verdict.h"

@@ -1,0 +1,66 @@
+#include "bench/benchdnn/benchdnn_problem_set.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "bench/benchdnn/benchdnn_batch.h"
+#include "bench/command_line/command.h"
+#include "bench/formats/whole_file.h"
+#include "bench/log/translate/traced_problem.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
+
+std::string ReadText(const std::string& path) { return ReadWholeFile(path, kMaxBytes); }
+
+void AddRows(const std::vector<TraceRow>& rows, ProblemSet& set) {
+  for (const TraceRow& row : rows) {
+    std::variant<TracedProblem, NoProblem> found = ProblemOf(row);
+    if (auto* none = std::get_if<NoProblem>(&found)) {
+      std::string name = fmt::format("{}/{}/{}", row.primitive, row.problem, row.prop_kind);
+      if (!row.tensors.empty()) name += "/" + row.tensors.front().type;
+      set.refused.push_back({std::move(name), std::move(none->reason)});
+      continue;
+    }
+    TracedProblem& problem = std::get<TracedProblem>(found);
+    set.training |= problem.execution.training;
+    const Execution execution = problem.execution;
+    set.problems.push_back(
+        {.op = std::move(problem.op),
+         .count = row.count,
+         .passes = {execution.pass},
+         .settled = SettledProblem{execution, std::move(problem.layouts), problem.algorithm}});
+  }
+}
+
+}  // namespace
+
+void AddBenchdnnProblems(std::string_view text, const std::string& origin, ProblemSet& set) {
+  const std::size_t before = set.problems.size() + set.refused.size();
+  AddRows(ParseBenchdnnText(text, origin, /*is_file=*/false, ReadText), set);
+  if (set.problems.size() + set.refused.size() == before) {
+    throw UsageError(fmt::format("{}: it names no problem", origin));
+  }
+}
+
+ProblemSet ReadAnyProblemSet(const std::string& path) {
+  const std::string name = std::filesystem::path(path).stem();
+  const std::string text = ReadText(path);
+  if (!IsBenchdnnText(text)) return ParseProblemSet(name, text, path);
+  ProblemSet set{.name = name, .problems = {}};
+  AddRows(ParseBenchdnnText(text, path, /*is_file=*/true, ReadText), set);
+  if (set.problems.empty() && set.refused.empty()) {
+    throw UsageError(fmt::format("{}: it names no problem", path));
+  }
+  return set;
+}
+
+}  // namespace topdnn

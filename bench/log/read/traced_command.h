@@ -1,0 +1,27 @@
+// Runs a program with oneDNN's log switched on, and reads the log from its standard output.
+
+#ifndef TOPDNN_BENCH_LOG_READ_TRACED_COMMAND_H_
+#define TOPDNN_BENCH_LOG_READ_TRACED_COMMAND_H_
+
+#include <string>
+#include <vector>
+
+#include "bench/log/read/trace.h"
+
+namespace topdnn {
+
+struct TracedCommand {
+  Trace trace;
+  int status = 0;   // of the program; 128 + its signal if one ended it
+  std::string end;  // "ended with status 3", "was ended by signal 9"; empty for status 0
+};
+
+// Runs the program in `arguments` (found as the shell finds it) with ONEDNN_VERBOSE, DNNL_VERBOSE
+// and the time stamps switched on, unless the environment sets them to another level than 0. Its
+// own lines are written to the descriptor `output` as they come; those of oneDNN are read. Waits
+// for its end. Throws UsageError if it cannot be started.
+TracedCommand RunTraced(const std::vector<std::string>& arguments, int output);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_LOG_READ_TRACED_COMMAND_H_

@@ -1,0 +1,61 @@
+// Measures the speed model of the jobs of a trace (harness/scheduling/speed_model.h): real jobs run
+// alone at each width in turn, then several at once. And the model as JSON.
+
+#ifndef TOPDNN_BENCH_STUDIES_COSCHED_COSCHED_MEASURE_H_
+#define TOPDNN_BENCH_STUDIES_COSCHED_COSCHED_MEASURE_H_
+
+#include <atomic>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/studies/cosched/cosched_job.h"
+#include "harness/scheduling/speed_model.h"
+#include "harness/scheduling/trace.h"
+
+namespace topdnn {
+
+// Thrown if a job fails while it is measured. The message is one line.
+class CoschedError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct SpeedSettings {
+  JobLaunch launch;
+  std::vector<int> cpus;  // that the jobs may use
+  double window_seconds = 0.25;
+  int rounds = 3;  // windows at each width; the median counts
+  const std::atomic<bool>* cancel = nullptr;
+  std::function<void(const std::string& what, double share)> progress;
+};
+
+// The kinds of jobs of the trace, in the order of their first jobs.
+std::vector<TraceJob> KindsOf(std::span<const TraceJob> jobs);
+
+// 1, 2, 4, ... and `cpus`.
+std::vector<int> WidthsToMeasure(int cpus);
+
+struct MeasuredSpeed {
+  SpeedModel model;
+  // The share of the CPUs' time that other programs had meanwhile; absent if it is not known.
+  std::optional<double> others;
+};
+
+// Throws CoschedError. Incomplete if cancelled.
+MeasuredSpeed MeasureSpeed(std::span<const TraceJob> kinds, const SpeedSettings& settings);
+
+// {"curves": [{"network", "mode", "batch", "startup_seconds", "change_seconds", "steps": [{"width",
+// "seconds"}], "serial_share"}], "losses": [{"load", "efficiency"}]}
+nlohmann::ordered_json SpeedModelJson(const SpeedModel& model);
+
+// Reads it again. Throws UsageError, in one line.
+SpeedModel ReadSpeedModel(const std::string& path);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_BENCH_STUDIES_COSCHED_COSCHED_MEASURE_H_

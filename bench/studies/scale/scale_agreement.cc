@@ -1,0 +1,174 @@
+#include "bench/studies/scale/scale_agreement.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/command_line/command.h"
+#include "bench/machine/libraries.h"
+#include "harness/machine/cpu.h"
+#include "harness/machine/machine.h"
+
+namespace topdnn {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The linker's identification of the program (the note GNU build-id), in hexadecimal; empty if it
+// has none.
+std::string BuildId() {
+  std::string id;
+  const auto visit = [](dl_phdr_info* info, std::size_t, void* out) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& part = info->dlpi_phdr[i];
+      if (part.p_type != PT_NOTE) continue;
+      // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as integers
+      const char* note = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+      const char* const end = note + part.p_memsz;
+      while (note + sizeof(ElfW(Nhdr)) <= end) {
+        ElfW(Nhdr) head;
+        std::memcpy(&head, note, sizeof head);
+        const auto padded = [](std::size_t bytes) { return (bytes + 3) / 4 * 4; };
+        const char* const name = note + sizeof head;
+        const char* const value = name + padded(head.n_namesz);
+        if (head.n_type == NT_GNU_BUILD_ID &&
+            std::string_view(name, head.n_namesz) == std::string_view("GNU\0", 4)) {
+          for (std::size_t b = 0; b < head.n_descsz; ++b) {
+            *static_cast<std::string*>(out) +=
+                fmt::format("{:02x}", static_cast<unsigned char>(value[b]));
+          }
+        }
+        note = value + padded(head.n_descsz);
+      }
+    }
+    return 1;  // the program is the first; stop
+  };
+  dl_iterate_phdr(visit, &id);
+  return id;
+}
+
+Json ToJson(const RankIdentity& rank) {
+  Json json = {{"host", rank.host}, {"cpus", rank.cpus}, {"threads", rank.threads}};
+  json["same"] = Json::array();
+  for (const auto& [name, value] : rank.same) json["same"].push_back({name, value});
+  return json;
+}
+
+RankIdentity IdentityOf(const Json& json) {
+  RankIdentity rank;
+  rank.host = json["host"];
+  rank.cpus = json["cpus"];
+  rank.threads = json["threads"];
+  for (const Json& pair : json["same"]) rank.same.emplace_back(pair[0], pair[1]);
+  return rank;
+}
+
+// The message and the exit status of a failed setup.
+std::pair<std::string, int> ExplainFailure(const std::exception_ptr& failure) {
+  if (failure == nullptr) return {"", kExitGood};
+  try {
+    std::rethrow_exception(failure);
+  } catch (const UsageError& error) {
+    return {error.what(), kExitUsage};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory: take a smaller --batch, or fewer ranks on a node", kExitWrong};
+  } catch (const std::exception& error) {
+    return {error.what(), typeid(error) == typeid(std::runtime_error) ? kExitWrong : kExitUsage};
+  }
+}
+
+}  // namespace
+
+int CpusOfNode() { return static_cast<int>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L)); }
+
+RankIdentity DescribeRank(int threads) {
+  RankIdentity rank;
+  rank.host = HostName();
+  rank.cpus = CpusOfNode();
+  rank.threads = threads;
+  const Cpu cpu = IdentifyCpu();
+  rank.same.emplace_back("CPU", fmt::format("{} (family {}, model {}, stepping {})", cpu.brand,
+                                            cpu.family, cpu.model, cpu.stepping));
+  const Json versions = LibraryVersions();
+  for (const auto& [library, value] : versions.items()) {
+    if (!value.is_object()) {
+      rank.same.emplace_back(library, value.dump());
+      continue;
+    }
+    for (const auto& [name, text] : value.items()) {
+      rank.same.emplace_back(fmt::format("{} {}", library, name),
+                             text.is_string() ? text.get<std::string>() : text.dump());
+    }
+  }
+  rank.same.emplace_back("build", BuildId());
+  rank.same.emplace_back("command line", CommandLine());
+  rank.same.emplace_back("threads", fmt::format("{}", threads));
+  return rank;
+}
+
+std::string DifferenceOf(const std::vector<RankIdentity>& ranks) {
+  for (std::size_t rank = 1; rank < ranks.size(); ++rank) {
+    const auto& own = ranks[rank].same;
+    const auto& first = ranks[0].same;
+    for (std::size_t i = 0; i < std::max(own.size(), first.size()); ++i) {
+      if (i < own.size() && i < first.size() && own[i] == first[i]) continue;
+      const auto text = [i](const auto& same) {
+        return i < same.size() ? same[i].second : std::string("none");
+      };
+      return fmt::format(
+          "scale: rank {} on {} differs from rank 0 on {} in {}: '{}', not '{}'; start the same "
+          "program on equal nodes",
+          rank, ranks[rank].host, ranks[0].host, i < first.size() ? first[i].first : own[i].first,
+          text(own), text(first));
+    }
+  }
+  return "";
+}
+
+std::string OversubscriptionOf(const std::vector<RankIdentity>& ranks) {
+  std::map<std::string, int> threads;
+  for (const RankIdentity& rank : ranks) threads[rank.host] += rank.threads;
+  for (const RankIdentity& rank : ranks) {
+    if (threads[rank.host] <= rank.cpus) continue;
+    return fmt::format(
+        "{} threads of the ranks share {} CPU{} on {}: the times are not those of "
+        "ranks with their own CPUs",
+        threads[rank.host], rank.cpus, rank.cpus == 1 ? "" : "s", rank.host);
+  }
+  return "";
+}
+
+std::vector<RankIdentity> Agree(Transport& transport, const RankIdentity& own,
+                                const std::exception_ptr& failure) {
+  const auto [error, status] = ExplainFailure(failure);
+  transport.AwaitAll();
+  const std::vector<std::string> texts =
+      transport.Gather(Json{{"error", error}, {"status", status}, {"rank", ToJson(own)}}.dump(
+          -1, ' ', false, Json::error_handler_t::replace));
+  std::vector<RankIdentity> ranks;
+  std::string message;
+  int worst = kExitGood;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Json json = Json::parse(texts[i]);
+    ranks.push_back(IdentityOf(json["rank"]));
+    const std::string reason = json["error"];
+    if (reason.empty() || !message.empty()) continue;
+    worst = json["status"];
+    message = i == 0 ? reason : fmt::format("rank {} on {}: {}", i, ranks.back().host, reason);
+  }
+  if (message.empty()) {
+    message = DifferenceOf(ranks);
+    if (!message.empty()) worst = kExitUsage;
+  }
+  if (message.empty()) return ranks;
+  throw Refused{worst, transport.rank() == 0 ? message : ""};
+}
+
+}  // namespace topdnn

@@ -1,0 +1,76 @@
+// Writes a report's file completely or not at all: a reader never sees an incomplete result, and a
+// failed run does not change the previous file.
+
+#ifndef TOPDNN_HARNESS_FILES_ATOMIC_FILE_H_
+#define TOPDNN_HARNESS_FILES_ATOMIC_FILE_H_
+
+#include <sys/types.h>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace topdnn {
+
+// A file that cannot be written under its name: one line that says what is wrong, where, and how to
+// fix it.
+class ReportError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// The name is valid, but writing fails: a full disk, a limit of file sizes, a broken device.
+class WriteError : public ReportError {
+ public:
+  using ReportError::ReportError;
+};
+
+// The name of standard output.
+inline constexpr std::string_view kStandardOutput = "-";
+
+// A file that is written under a temporary name in the same folder, and renamed when it is
+// complete. A symbolic link is kept; the file that it names is written, even if it does not exist
+// yet. An existing file keeps its permissions; it is refused if it is read-only. The temporary file
+// has a short random name, is made with O_EXCL, and is removed unless it is published.
+class AtomicFile {
+ public:
+  // Throws ReportError if the path is not a regular file and cannot become one.
+  explicit AtomicFile(const std::string& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // The name of the temporary file; a library may write to it.
+  const std::string& temporary() const { return temporary_; }
+  // Throws WriteError.
+  void Write(std::string_view content);
+  // Writes the file to the disk and renames it. Throws WriteError.
+  void Publish();
+
+ private:
+  std::string path_;       // as given
+  std::string real_;       // with symbolic links followed
+  std::string temporary_;  // beside it; empty: published
+  bool exists_ = false;
+  mode_t mode_ = 0;  // of the existing file
+  uid_t owner_ = 0;
+  gid_t group_ = 0;
+  int fd_ = -1;
+};
+
+// Writes with an AtomicFile. Devices, pipes with a reader, and standard output (`-`) are written
+// directly. Throws ReportError.
+void WriteFileAtomically(const std::string& path, std::string_view content);
+
+// Checks that WriteFileAtomically can work, before the long run that computes the content. Leaves
+// no file. Throws ReportError if it cannot.
+void CheckWritable(const std::string& path);
+
+// Calls CheckWritable for all `outputs`. No output may be the same file as another output or an
+// input, even under another name. Empty names are ignored. Throws ReportError.
+void CheckOutputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_FILES_ATOMIC_FILE_H_

@@ -1,0 +1,121 @@
+#include "harness/report/exports/csv.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "harness/files/atomic_file.h"
+#include "harness/report/registry.h"
+
+namespace topdnn {
+
+namespace {
+
+std::string Number(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{}", *value) : "";
+}
+
+// The names of the additional columns.
+struct Columns {
+  std::set<std::string> events;
+  std::set<std::string> topdown;
+};
+
+Columns ColumnsOf(const Report& report) {
+  Columns columns;
+  for (const Record& stage : report.stages) {
+    for (const auto& [name, value] : stage.events) columns.events.insert(name);
+    if (!stage.topdown) continue;
+    for (const auto& [name, value] : *stage.topdown) columns.topdown.insert(name);
+  }
+  return columns;
+}
+
+std::string Joined(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (&field != &fields.front()) line += ',';
+    line += CsvField(field);
+  }
+  return line + "\n";
+}
+
+std::string Head(const Columns& columns) {
+  std::vector<std::string> fields = {"name",           "op",
+                                     "pass",           "regime",
+                                     "implementation", "isa",
+                                     "status",         "reason",
+                                     "seconds_median", "seconds_min",
+                                     "seconds_p90",    "n",
+                                     "flops",          "flops_counted",
+                                     "bytes",          "gflops",
+                                     "peak_fraction",  "running_fraction"};
+  for (const std::string& name : columns.events) fields.push_back("event:" + name);
+  for (const std::string& name : columns.topdown) fields.push_back("topdown:" + name);
+  return Joined(fields);
+}
+
+std::string Row(const Record& stage, const Columns& columns) {
+  const bool timed = stage.status != Status::kFailed && stage.seconds;
+  const Summary* const seconds = timed ? &*stage.seconds : nullptr;
+  std::vector<std::string> fields = {stage.name,
+                                     stage.op,
+                                     stage.pass,
+                                     stage.regime,
+                                     stage.implementation,
+                                     stage.isa,
+                                     std::string(NameOf(stage.status)),
+                                     stage.reason,
+                                     seconds != nullptr ? Number(seconds->median) : "",
+                                     seconds != nullptr ? Number(seconds->min) : "",
+                                     seconds != nullptr ? Number(seconds->p90) : "",
+                                     seconds != nullptr ? std::to_string(seconds->n) : "",
+                                     Number(stage.flops),
+                                     Number(stage.flops_counted),
+                                     Number(stage.bytes),
+                                     Number(stage.Gflops()),
+                                     Number(stage.PeakFraction()),
+                                     Number(stage.running_fraction)};
+  for (const std::string& name : columns.events) {
+    const auto event = stage.events.find(name);
+    fields.push_back(event == stage.events.end() ? "" : Number(event->second));
+  }
+  for (const std::string& name : columns.topdown) {
+    std::optional<double> value;
+    if (stage.topdown && stage.topdown->count(name) != 0) value = stage.topdown->at(name);
+    fields.push_back(Number(value));
+  }
+  return Joined(fields);
+}
+
+}  // namespace
+
+std::string CsvField(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
+std::string CsvText(const Report& report) {
+  const Columns columns = ColumnsOf(report);
+  std::string text = Head(columns);
+  for (const Record& stage : report.stages) text += Row(stage, columns);
+  return text;
+}
+
+void WriteCsv(const Report& report, const std::string& path) {
+  WriteFileAtomically(path, CsvText(report));
+}
+
+namespace {
+
+const ReportRegistration kCsv(FileReport{
+    .name = "csv", .help = "write one row per stage to this file as CSV", .text = CsvText});
+
+}  // namespace
+
+}  // namespace topdnn

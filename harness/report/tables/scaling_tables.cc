@@ -1,0 +1,149 @@
+#include "harness/report/tables/scaling_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "harness/report/grouped_names.h"
+#include "harness/report/registry.h"
+#include "harness/text/table.h"
+#include "harness/text/text.h"
+
+namespace topdnn {
+
+namespace {
+
+// "1.62-1.71", rounded outward.
+std::string FactorText(const Interval& interval) {
+  return fmt::format("{:.2f}-{:.2f}", std::floor(interval.low * 100) / 100,
+                     std::ceil(interval.high * 100) / 100);
+}
+
+// "12-38", in percent, rounded outward; "-3 to 2" with a negative end.
+std::string PercentText(const Interval& interval) {
+  const double low = std::floor(interval.low * 100);
+  const double high = std::ceil(interval.high * 100);
+  if (low < 0) return fmt::format("{:.0f} to {:.0f}", low, high);
+  return fmt::format("{:.0f}-{:.0f}", low, high);
+}
+
+std::string Explained(const std::string& line, const Style& style) {
+  return "\n" + Wrap(line, style.width, 2);
+}
+
+std::string DoubtsText(const GroupedNames& doubts, const Style& style) {
+  std::string text;
+  for (const NamesOfText& group : doubts.groups()) {
+    text += Wrap(fmt::format("{} ({})", group.text, group.NamesText()), style.width, 2);
+  }
+  return text;
+}
+
+void AddScaling(const Record& record, Table& table) {
+  if (!record.width_experiment) return;
+  const WidthResult& result = *record.width_experiment;
+  std::vector<Table::Cell> row = {record.name, WordsOf(record.pass)};
+  for (const double seconds : result.seconds) row.emplace_back(seconds);
+  row.emplace_back(FactorText(result.speedup));
+  row.emplace_back(PercentText(result.serial_share));
+  table.Add(std::move(row));
+}
+
+const BandwidthResult* Find(const Record& record, const std::string& resource) {
+  const auto& results = record.bandwidth_experiment;
+  const auto found =
+      std::find_if(results.begin(), results.end(),
+                   [&](const BandwidthResult& result) { return result.resource == resource; });
+  return found == results.end() ? nullptr : &*found;
+}
+
+void AddSensitivity(const Record& record, Table& table) {
+  if (record.bandwidth_experiment.empty()) return;
+  std::vector<Table::Cell> row = {
+      record.name, WordsOf(record.pass),
+      record.seconds ? std::optional(record.seconds->median) : std::nullopt};
+  for (const char* resource : {"llc", "dram"}) {
+    const BandwidthResult* result = Find(record, resource);
+    row.emplace_back(result == nullptr ? "" : FactorText(result->slowdown));
+    row.emplace_back(result == nullptr ? "" : PercentText(result->slope));
+  }
+  table.Add(std::move(row));
+}
+
+}  // namespace
+
+std::string WidthTable(const Report& report, const Style& style) {
+  constexpr Table::Kind kRight = Table::Kind::kRight;
+  if (!report.step.width_experiment) return "";
+  std::vector<Table::Column> columns = {{.name = "stage"}, {.name = "pass", .least = 9}};
+  for (const int threads : report.step.width_experiment->threads) {
+    columns.push_back({.name = threads == 1 ? "1 thread" : fmt::format("{} threads", threads),
+                       .kind = Table::Kind::kTime,
+                       .rank = 1});
+  }
+  columns.push_back({.name = "speed-up", .kind = kRight, .unit = "x"});
+  columns.push_back({.name = "serial", .kind = kRight, .unit = "%"});
+  Table table(std::move(columns));
+  GroupedNames doubts;
+  for (const Record& stage : report.stages) {
+    AddScaling(stage, table);
+    if (stage.width_experiment && !stage.width_experiment->doubt.empty()) {
+      doubts.Add(stage.width_experiment->doubt, LabelOf(stage));
+    }
+  }
+  AddScaling(report.step, table);
+  return Explained(
+             "Threads by experiment: the time on each number of threads, and the part of the work "
+             "that runs on one thread (95 % intervals)",
+             style) +
+         table.Text(style) + DoubtsText(doubts, style);
+}
+
+std::string BandwidthTable(const Report& report, const Style& style) {
+  constexpr Table::Kind kRight = Table::Kind::kRight;
+  if (report.step.bandwidth_experiment.empty()) return "";
+  Table table({{.name = "stage"},
+               {.name = "pass", .least = 9},
+               {.name = "time", .kind = Table::Kind::kTime},
+               {.name = "beside LLC", .kind = kRight, .unit = "x", .rank = 1},
+               {.name = "LLC slope", .kind = kRight, .unit = "%", .rank = 2},
+               {.name = "beside DRAM", .kind = kRight, .unit = "x"},
+               {.name = "DRAM slope", .kind = kRight, .unit = "%"}});
+  for (const Record& stage : report.stages) AddSensitivity(stage, table);
+  AddSensitivity(report.step, table);
+  std::string taken;
+  for (const BandwidthResult& result : report.step.bandwidth_experiment) {
+    taken += fmt::format("{}{:.0f} % of what they reach alone in {}", taken.empty() ? "" : ", ",
+                         result.taken * 100, result.resource == "llc" ? "the last cache" : "DRAM");
+  }
+  return Explained(
+             "Bandwidth by experiment: the time beside threads that read as fast as they can, over "
+             "the time without them, and how much the time grows if their whole rate is taken (95 "
+             "% intervals)",
+             style) +
+         table.Text(style) + Wrap("the readers took " + taken, style.width, 2);
+}
+
+namespace {
+
+const ReportRegistration kWidth(TableReport{
+    .name = "width",
+    .help = "",
+    .place = 3,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return WidthTable(report, style);
+    }});
+
+const ReportRegistration kBandwidth(TableReport{
+    .name = "bandwidth",
+    .help = "",
+    .place = 3,
+    .text = [](const Report& report, const Style& style, const ConsoleOptions&) {
+      return BandwidthTable(report, style);
+    }});
+
+}  // namespace
+
+}  // namespace topdnn

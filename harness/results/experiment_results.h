@@ -1,0 +1,35 @@
+// What the experiments on threads and on bandwidth (harness/experiments) found out about a region.
+
+#ifndef TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
+#define TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_
+
+#include <string>
+#include <vector>
+
+#include "harness/statistics/interval.h"
+
+namespace topdnn {
+
+// The same work on several numbers of threads.
+struct WidthResult {
+  std::vector<int> threads;     // ascending, from 1
+  std::vector<double> seconds;  // the median on each number of threads
+  Interval speedup;             // 95 %: the time on one thread over that on the most threads
+  // 95 %: the part of the work that runs on one thread, if all other work is divided evenly (Karp
+  // and Flatt, "Measuring Parallel Processor Performance", CACM 33(5), 1990). In [0, 1].
+  Interval serial_share;
+  std::string doubt;  // what else differs between the numbers of threads; empty: nothing
+};
+
+// The same work beside readers: threads on other CPUs that read from memory or from the last cache.
+struct BandwidthResult {
+  std::string resource;  // "dram" or "llc"
+  // The rate of the strongest readers, as a share of the rate that they reach alone.
+  double taken = 0;
+  Interval slowdown;  // 95 %: the time beside the strongest readers over the time without any
+  Interval slope;     // 95 %: the relative growth of the time, extrapolated to the whole rate taken
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_HARNESS_RESULTS_EXPERIMENT_RESULTS_H_

@@ -1,0 +1,102 @@
+#include "harness/results/groups.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/statistics/summary.h"
+
+namespace topdnn {
+
+namespace {
+
+std::optional<double> MedianOf(const Record& record) {
+  if (record.status == Status::kFailed || !record.seconds) return std::nullopt;
+  return record.seconds->median;
+}
+
+std::optional<double> Plus(std::optional<double> a, std::optional<double> b) {
+  return a && b ? std::optional(*a + *b) : std::nullopt;
+}
+
+// Whether each of the report's stages has samples, all from the same number of iterations.
+bool AreOf(std::span<const StageSamples> samples, const Report& report) {
+  return samples.size() == report.stages.size() && !samples.empty() &&
+         std::all_of(samples.begin(), samples.end(), [&](const StageSamples& stage) {
+           return !stage.seconds.empty() && stage.seconds.size() == samples.front().seconds.size();
+         });
+}
+
+GroupSummary Summed(const std::string& name, std::span<const StageSamples> samples,
+                    const Report& report) {
+  GroupSummary group{.name = name, .seconds = 0.0};
+  const auto belongs = [&](std::size_t stage) {
+    return GroupOfPass(report.stages[stage].pass) == name;
+  };
+  std::optional<double> flops = 0.0;
+  double ceiling = 0;  // of all stages; 0: none, or several
+  for (std::size_t s = 0; s < report.stages.size(); ++s) {
+    if (!belongs(s)) continue;
+    const Record& stage = report.stages[s];
+    const double own = stage.ceiling_flops_per_second.value_or(0);
+    if (group.stages == 0) ceiling = own;
+    if (ceiling != own) ceiling = 0;
+    ++group.stages;
+    group.seconds = Plus(group.seconds, MedianOf(stage));
+    flops = Plus(flops, stage.flops);
+  }
+  if (group.seconds && AreOf(samples, report)) {
+    group.per_iteration = Summarize(
+        SumsPerIteration(samples, belongs, &StageSamples::seconds, samples.front().seconds.size()));
+    group.seconds = group.per_iteration->median;
+  }
+  if (!group.seconds || !flops || !(*group.seconds > 0)) return group;
+  group.gflops = *flops / *group.seconds * 1e-9;
+  if (ceiling > 0) group.peak_fraction = *flops / *group.seconds / ceiling;
+  return group;
+}
+
+}  // namespace
+
+std::string GroupOfPass(std::string_view pass) {
+  return std::string(pass.starts_with("backward") ? "backward" : pass);
+}
+
+std::vector<double> SumsPerIteration(std::span<const StageSamples> stages,
+                                     const std::function<bool(std::size_t stage)>& belongs,
+                                     std::vector<double> StageSamples::*series,
+                                     std::size_t iterations) {
+  std::vector<double> sums(iterations, 0);
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    if (!belongs(s)) continue;
+    const std::vector<double>& seconds = stages[s].*series;
+    for (std::size_t i = 0; i < std::min(iterations, seconds.size()); ++i) sums[i] += seconds[i];
+  }
+  return sums;
+}
+
+void AddGroups(std::span<const StageSamples> samples, Report& report) {
+  std::vector<std::string> names = {"forward", "backward", "update", "reorder", "loss"};
+  for (const Record& stage : report.stages) {
+    const std::string group = GroupOfPass(stage.pass);
+    if (std::find(names.begin(), names.end(), group) == names.end()) names.push_back(group);
+  }
+  report.groups.clear();
+  report.remainder_seconds = MedianOf(report.step);
+  for (const std::string& name : names) {
+    GroupSummary group = Summed(name, samples, report);
+    if (group.stages == 0) continue;
+    if (report.remainder_seconds) {
+      report.remainder_seconds =
+          group.seconds ? std::optional(*report.remainder_seconds - *group.seconds) : std::nullopt;
+    }
+    report.groups.push_back(std::move(group));
+  }
+  // A remainder below the rounding error of the sums is 0.
+  const double step = MedianOf(report.step).value_or(0);
+  if (report.remainder_seconds && std::abs(*report.remainder_seconds) < 1e-9 * step) {
+    report.remainder_seconds = 0;
+  }
+}
+
+}  // namespace topdnn

@@ -1,0 +1,207 @@
+#include "harness/results/validity.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "harness/results/groups.h"
+
+namespace topdnn {
+
+namespace {
+
+const Ceiling* FindCeiling(std::span<const Ceiling> ceilings, std::string_view name) {
+  const auto found = std::find_if(ceilings.begin(), ceilings.end(),
+                                  [&](const Ceiling& ceiling) { return ceiling.name == name; });
+  return found == ceilings.end() ? nullptr : &*found;
+}
+
+void Worsen(Record& record, Status status, std::string_view reason) {
+  Verdict verdict{record.status, record.reason};
+  Worsen(verdict, status, reason);
+  record.status = verdict.status;
+  record.reason = verdict.reason;
+}
+
+void RemoveTimes(Record& record) {
+  record.seconds.reset();
+  record.seconds_by_regime.clear();
+  record.topdown_bounds.reset();
+  record.roofline.reset();
+}
+
+void RemoveCeiling(const Verdict& verdict, Record& record) {
+  record.ceiling_flops_per_second.reset();
+  record.ceiling_verdict = verdict;
+  if (record.roofline) record.roofline->compute.reset();
+}
+
+// Whether the algorithm executes fewer operations than the definition: Winograd (Lavin and Gray,
+// CVPR 2016). Then the share of the ceiling is not known without a count.
+bool ExecutesFewer(const Record& record) {
+  return record.implementation.find("wino") != std::string::npos;
+}
+
+bool StepExecutesFewer(const Report& report) {
+  return std::any_of(report.stages.begin(), report.stages.end(), ExecutesFewer);
+}
+
+// The share of the ceiling, if it shows that the ceiling is too low. `executes_fewer`: than the
+// definition. Any direct algorithm may skip the operations on padding, so without a count they do
+// not show it.
+std::optional<double> ExcessiveShare(const Record& record, bool executes_fewer) {
+  std::optional<double> share = record.PeakFraction();
+  if (!share) return std::nullopt;
+  if (!record.flops_counted) {
+    if (executes_fewer) return std::nullopt;
+    *share *= record.flops_without_padding.value_or(*record.flops) / *record.flops;
+  }
+  return *share > kMaxPeakFraction ? share : std::nullopt;
+}
+
+void JudgeCeiling(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
+  if (!record.ceiling_flops_per_second) return;
+  const Ceiling* ceiling = FindCeiling(ceilings, record.ceiling_name);
+  const Verdict unknown{Status::kInvalid, "there is no such ceiling"};
+  const Verdict verdict = ceiling == nullptr ? unknown : ceiling->verdict;
+  if (const auto share = ExcessiveShare(record, executes_fewer)) {
+    Worsen(record, Status::kInvalid,
+           fmt::format("it ran at {:.2f} x its ceiling {}, which was measured too low: repeat the "
+                       "run on a quiet machine",
+                       *share, record.ceiling_name));
+    RemoveCeiling({Status::kInvalid, "a stage ran faster"}, record);
+  } else if (!(*record.ceiling_flops_per_second > 0) || verdict.status > Status::kDegraded ||
+             record.PeakFraction().value_or(0) > kMaxPeakFraction) {
+    RemoveCeiling(verdict, record);
+  } else if (verdict.status == Status::kDegraded) {
+    Worsen(record, Status::kDegraded,
+           fmt::format("the ceiling {}: {}", ceiling->name, verdict.reason));
+  }
+}
+
+bool IsOk(std::span<const Ceiling> ceilings, const std::optional<Roof>& roof) {
+  if (!roof) return false;
+  const Ceiling* ceiling = FindCeiling(ceilings, roof->name);
+  return ceiling != nullptr && ceiling->verdict.status == Status::kOk && roof->value > 0;
+}
+
+void JudgeRoofline(std::span<const Ceiling> ceilings, Record& record) {
+  if (!record.roofline) return;
+  Roofline& roofline = *record.roofline;
+  for (std::optional<Roof>* roof : {&roofline.compute, &roofline.l1, &roofline.dram}) {
+    if (!IsOk(ceilings, *roof)) roof->reset();
+  }
+  const auto over = [&roofline] {
+    const std::optional<Roof> lowest = roofline.attainable();
+    return lowest && roofline.flops_per_second() > kMaxPeakFraction * lowest->value;
+  };
+  // The caches keep part of a working set that is slightly larger than they are.
+  if (over()) roofline.dram_applies = false;
+  if (over() || record.status >= Status::kInvalid) record.roofline.reset();
+}
+
+// A group has a share of the ceiling if each of its computing stages has one.
+void JudgeGroups(Report& report) {
+  for (GroupSummary& group : report.groups) {
+    const bool has_ceilings =
+        std::all_of(report.stages.begin(), report.stages.end(), [&](const Record& stage) {
+          return GroupOfPass(stage.pass) != group.name || stage.ceiling_flops_per_second;
+        });
+    if (!has_ceilings || group.peak_fraction.value_or(0) > kMaxPeakFraction) {
+      group.peak_fraction.reset();
+    }
+  }
+}
+
+// The times by regime are compared with each other, so all of them must be undisturbed.
+void JudgeRegimes(const Evidence& evidence, Report& report) {
+  const Record& step = report.step;
+  if (step.status == Status::kOk && evidence.isolated.status == Status::kOk) return;
+  bool removed = false;
+  for (Record& stage : report.stages) {
+    removed = removed || !stage.seconds_by_regime.empty();
+    stage.seconds_by_regime.clear();
+  }
+  if (!removed) return;
+  report.notes.push_back(
+      {.text = fmt::format("the times by regime are omitted: {}",
+                           step.status == Status::kOk ? evidence.isolated.reason : step.reason),
+       .basis = Note::Basis::kFact,
+       .main = true});
+}
+
+bool Holds(Note::Basis basis, const Evidence& evidence, const Record& step) {
+  const bool timed = step.status == Status::kOk && step.seconds.has_value();
+  switch (basis) {
+    case Note::Basis::kFact:
+      return true;
+    case Note::Basis::kStep:
+      return timed;
+    case Note::Basis::kIsolated:
+      return timed && evidence.isolated.status == Status::kOk;
+    case Note::Basis::kCeiling:
+      return timed && step.PeakFraction().has_value();
+  }
+  return false;
+}
+
+void JudgeRecord(std::span<const Ceiling> ceilings, bool executes_fewer, Record& record) {
+  if (record.status == Status::kFailed) RemoveTimes(record);
+  JudgeCeiling(ceilings, executes_fewer, record);
+  JudgeRoofline(ceilings, record);
+  if (record.topdown_bounds && record.status != Status::kOk) {
+    record.topdown_bounds.reset();
+    record.bounds_reason = WhyNoBounds(record.status);
+  }
+}
+
+}  // namespace
+
+void JudgeRecord(std::span<const Ceiling> ceilings, Record& record) {
+  JudgeRecord(ceilings, ExecutesFewer(record), record);
+}
+
+std::vector<Ceiling> MarkExceeded(std::vector<Ceiling> ceilings, const Report& report) {
+  const auto mark = [&ceilings](const Record& record, bool executes_fewer) {
+    const std::optional<double> share = ExcessiveShare(record, executes_fewer);
+    if (!share) return;
+    for (Ceiling& ceiling : ceilings) {
+      if (ceiling.name != record.ceiling_name || ceiling.verdict.status >= Status::kInvalid) {
+        continue;
+      }
+      ceiling.verdict = {Status::kInvalid, fmt::format("{} {} ran at {:.2f} x of it", record.name,
+                                                       record.pass, *share)};
+    }
+  };
+  for (const Record& stage : report.stages) mark(stage, ExecutesFewer(stage));
+  mark(report.step, StepExecutesFewer(report));
+  return ceilings;
+}
+
+void JudgeReport(const Evidence& given, Report& report) {
+  const Evidence evidence = {.ceilings = MarkExceeded(given.ceilings, report),
+                             .isolated = given.isolated};
+  for (Record& stage : report.stages) JudgeRecord(evidence.ceilings, stage);
+  if (report.step.seconds && !(report.step.seconds->median > 0)) {
+    Worsen(report.step, Status::kInvalid,
+           "a step of 0 s is impossible: measure or record it again");
+    RemoveTimes(report.step);
+  }
+  JudgeRecord(evidence.ceilings, StepExecutesFewer(report), report.step);
+  JudgeGroups(report);
+  JudgeRegimes(evidence, report);
+  const std::size_t removed = std::erase_if(
+      report.notes, [&](const Note& note) { return !Holds(note.basis, evidence, report.step); });
+  if (removed == 0) return;
+  const std::string reason =
+      report.step.reason.empty() ? evidence.isolated.reason : report.step.reason;
+  report.notes.push_back(
+      {.text = fmt::format("{} note{} omitted: {}", removed, removed == 1 ? " is" : "s are",
+                           reason.empty() ? "the step has no valid ceiling" : reason),
+       .basis = Note::Basis::kFact,
+       .main = false});
+}
+
+}  // namespace topdnn

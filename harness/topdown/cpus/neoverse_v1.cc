@@ -1,0 +1,29 @@
+// Neoverse V1: eight slots per cycle.
+
+#include "harness/topdown/cpus/neoverse.h"
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr const char* kNote =
+    "level 2 is an estimate: Memory_Bound is Backend_Bound * STALL_BACKEND_MEM / STALL_BACKEND; "
+    "Arm does not define level 2 of this core in slots";
+
+using Formulas = NeoverseSlots<8, 4, 0, false>;
+
+const TopdownRegistration kNeoverseV1({
+    .cpu = "neoverse_v1",
+    .alias = {},
+    .source = "Linux pmu-events neoverse-v1/metrics.json",
+    .note = kNote,
+    .pipeline = {.slots = Formulas::kSlots, .source = "the same as the formulas"},
+    .events = Formulas::Events(),
+    .paths = Formulas::Paths(),
+    .extras = Formulas::Extras<2>(),
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,151 @@
+// Skylake-SP and Cascade Lake: four slots per cycle, no PERF_METRICS register.
+
+#include "harness/topdown/cpus/intel_events.h"
+#include "harness/topdown/cpus/intel_ports.h"
+#include "harness/topdown/metric.h"
+
+namespace topdnn {
+
+namespace {
+
+using C = const TopdownCounts&;
+
+constexpr int kSlots = 4;  // per cycle
+
+// If both hardware threads work, the count is per core, and each thread has half of the slots.
+MaybeValue Slots(C e) {
+  return e.smt() ? kSlots * e("CPU_CLK_UNHALTED.THREAD_ANY") / 2
+                 : kSlots * e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue RecoveryCycles(C e) {
+  return e.smt() ? e("INT_MISC.RECOVERY_CYCLES_ANY") / 2 : e("INT_MISC.RECOVERY_CYCLES");
+}
+
+MaybeValue BackendBound(C e) {
+  return 1 - e.Node("Frontend_Bound") -
+         (e("UOPS_ISSUED.ANY") + kSlots * RecoveryCycles(e)) / Slots(e);
+}
+
+MaybeValue BadSpeculation(C e) {
+  return (e("UOPS_ISSUED.ANY") - e("UOPS_RETIRED.RETIRE_SLOTS") + kSlots * RecoveryCycles(e)) /
+         Slots(e);
+}
+
+// Assumes that a mispredicted branch and a machine clear cost the same.
+MaybeValue BranchMispredicts(C e) {
+  return e.Node("Bad_Speculation") * e("BR_MISP_RETIRED.ALL_BRANCHES") /
+         (e("BR_MISP_RETIRED.ALL_BRANCHES") + e("MACHINE_CLEARS.COUNT"));
+}
+
+MaybeValue MemoryBound(C e) {
+  const MaybeValue stores = e("EXE_ACTIVITY.BOUND_ON_STORES");
+  return e.Node("Backend_Bound") * (e("CYCLE_ACTIVITY.STALLS_MEM_ANY") + stores) /
+         (e("CYCLE_ACTIVITY.STALLS_TOTAL") + e("EXE_ACTIVITY.1_PORTS_UTIL") +
+          e.Node("Retiring") * e("EXE_ACTIVITY.2_PORTS_UTIL") + stores);
+}
+
+constexpr EventLiteral kBuffersFull = "L1D_PEND_MISS.FB_FULL:c1";
+using Level3 = CycleActivityLevel3<kBuffersFull>;
+
+// Core_Bound's parts as in intel_ports.h. If both hardware threads work, uops and cycles are
+// counted per core.
+constexpr char kOneAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_1";
+constexpr char kTwoAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_2";
+constexpr char kThreeAndMore[] = "UOPS_EXECUTED.CORE_CYCLES_GE_3";
+
+MaybeValue Ports1(C e) {
+  return e.smt() ? (e(kOneAndMore) - e(kTwoAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+                 : e("EXE_ACTIVITY.1_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue Ports2(C e) {
+  return e.smt() ? (e(kTwoAndMore) - e(kThreeAndMore)) / e("CPU_CLK_UNHALTED.THREAD_ANY")
+                 : e("EXE_ACTIVITY.2_PORTS_UTIL") / e("CPU_CLK_UNHALTED.THREAD");
+}
+
+MaybeValue Ports3AndMore(C e) {
+  return e(kThreeAndMore) / e(e.smt() ? "CPU_CLK_UNHALTED.THREAD_ANY" : "CPU_CLK_UNHALTED.THREAD");
+}
+
+std::vector<TopdownNode> PortNodes() {
+  return {
+      {"Divider", 3, [](C e) { return e("ARITH.DIVIDER_ACTIVE") / e("CPU_CLK_UNHALTED.THREAD"); },
+       kRefinesCore},
+      {"Ports_Utilized_0", 3,
+       [](C e) { return e("EXE_ACTIVITY.EXE_BOUND_0_PORTS") / e("CPU_CLK_UNHALTED.THREAD"); },
+       kRefinesCore},
+      {"Ports_Utilized_1", 3, Ports1, kRefinesCore},
+      {"Ports_Utilized_2", 3, Ports2, kRefinesCore},
+      {"Ports_Utilized_3m", 3, Ports3AndMore, kRefinesCore}};
+}
+
+const TopdownRegistration kSkylakeX({
+    .cpu = "skylake_x",
+    .alias = {"cascade_lake", "cascade_lake_x", "cooper_lake_x"},
+    .source = "pmu-tools skx_server_ratios.py and clx_server_ratios.py; Intel perfmon SKX, CLX",
+    .note = "",
+    // Ports 0 and 1 multiply and add; with 512 bits, ports 0 and 5.
+    .pipeline = {.slots = kSlots,
+                 .reorder_buffer = 224,
+                 .op_cache = 1536,
+                 .fp_256 = 4,
+                 .fp_512 = 4,
+                 .loads = 2,
+                 .stores = 1,
+                 .source = "Intel Optimization Reference Manual (248966), chapter 2: Skylake"},
+    .events = Joined<TopdownEvent>({{"CPU_CLK_UNHALTED.THREAD", 0x3C, "cycles", "skx::UNHALTED_CORE_CYCLES", kFixedCounter},
+               {"CPU_CLK_UNHALTED.THREAD_ANY", 0x20003C, "", ""},
+               {"UOPS_ISSUED.ANY", 0x10E, "", "skx::UOPS_ISSUED:ANY"},
+               {"UOPS_RETIRED.RETIRE_SLOTS", 0x2C2, "", "skx::UOPS_RETIRED:RETIRE_SLOTS"},
+               {"UOPS_RETIRED.MACRO_FUSED", 0x4C2, "", ""},
+               {"INST_RETIRED.ANY", 0xC0, "instructions", "skx::INST_RETIRED:ANY_P", kFixedCounter},
+               {"INT_MISC.RECOVERY_CYCLES", 0x10D, "", "skx::INT_MISC:RECOVERY_CYCLES"},
+               {"INT_MISC.RECOVERY_CYCLES_ANY", 0x20010D, "", "skx::INT_MISC:RECOVERY_CYCLES_ANY"},
+               {"IDQ_UOPS_NOT_DELIVERED.CORE", 0x19C, "", "skx::IDQ_UOPS_NOT_DELIVERED:CORE"},
+               {"IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE", 0x400019C, "",
+                "skx::IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"},
+               {"BR_MISP_RETIRED.ALL_BRANCHES", 0xC5, "branch-misses",
+                "skx::BR_MISP_RETIRED:ALL_BRANCHES"},
+               {"MACHINE_CLEARS.COUNT", 0x10401C3, "", "skx::MACHINE_CLEARS:COUNT"},
+               {"CYCLE_ACTIVITY.STALLS_MEM_ANY", 0x140014A3, "",
+                "skx::CYCLE_ACTIVITY:STALLS_MEM_ANY"},
+               {"CYCLE_ACTIVITY.STALLS_TOTAL", 0x40004A3, "", "skx::CYCLE_ACTIVITY:STALLS_TOTAL"},
+               {"EXE_ACTIVITY.1_PORTS_UTIL", 0x2A6, "", "skx::EXE_ACTIVITY:1_PORTS_UTIL"},
+               {"EXE_ACTIVITY.2_PORTS_UTIL", 0x4A6, "", "skx::EXE_ACTIVITY:2_PORTS_UTIL"},
+               {"EXE_ACTIVITY.BOUND_ON_STORES", 0x40A6, "", "skx::EXE_ACTIVITY:BOUND_ON_STORES"},
+               {"ARITH.DIVIDER_ACTIVE", 0x1000114, "", "skx::ARITH:DIVIDER_ACTIVE"},
+               {"EXE_ACTIVITY.EXE_BOUND_0_PORTS", 0x1A6, "", "skx::EXE_ACTIVITY:EXE_BOUND_0_PORTS"},
+               {kOneAndMore, 0x10002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_1"},
+               {kTwoAndMore, 0x20002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_2"},
+               {kThreeAndMore, 0x30002B1, "", "skx::UOPS_EXECUTED:CORE_CYCLES_GE_3"}},
+        Level3::Events("skx", {kBuffersFull.text, 0x1000248, "", "skx::L1D_PEND_MISS:FB_FULL:c=1"})),
+    .paths =
+        {{"general counters",
+          Joined<TopdownNode>({{"Frontend_Bound", 1, [](C e) { return e("IDQ_UOPS_NOT_DELIVERED.CORE") / Slots(e); }},
+           {"Bad_Speculation", 1, BadSpeculation},
+           {"Backend_Bound", 1, BackendBound},
+           {"Retiring", 1, [](C e) { return e("UOPS_RETIRED.RETIRE_SLOTS") / Slots(e); }},
+           {"Fetch_Latency", 2,
+            [](C e) {
+              return kSlots * e("IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE") / Slots(e);
+            }},
+           {"Fetch_Bandwidth", 2, Level2Rest::FetchBandwidth},
+           {"Branch_Mispredicts", 2, BranchMispredicts},
+           {"Machine_Clears", 2, Level2Rest::MachineClears},
+           {"Memory_Bound", 2, MemoryBound},
+           {"Core_Bound", 2, Level2Rest::CoreBound},
+           {"Heavy_Operations", 2,
+            [](C e) {
+              return (e("UOPS_RETIRED.RETIRE_SLOTS") + e("UOPS_RETIRED.MACRO_FUSED") -
+                      e("INST_RETIRED.ANY")) /
+                     Slots(e);
+            }},
+           {"Light_Operations", 2, Level2Rest::LightOperations}},
+           Joined<TopdownNode>(Level3::Nodes(), PortNodes()))}},
+    .extras = IntelExtras("skx", false),
+});
+
+}  // namespace
+
+}  // namespace topdnn

@@ -1,0 +1,38 @@
+#include "kernels/check/tolerance.h"
+
+#include <cmath>
+#include <cstddef>
+
+#include "kernels/check/difference.h"
+
+namespace topdnn {
+
+double Tolerance(const Op& op, const Execution& execution, std::string_view algorithm) {
+  if (execution.type == DataType::kS8 || execution.type == DataType::kU8) return 0;
+  const auto length = static_cast<double>(op.AccumulationLength(execution.pass));
+  if (length == 0) return 0;
+  const bool wide = execution.type == DataType::kF64;
+  const double sums = UnitRoundoff(wide ? DataType::kF64 : DataType::kF32);
+  double tolerance = sums * 4 * (4 + std::sqrt(length));
+  if (algorithm.starts_with("winograd")) tolerance *= 16;
+  // oneDNN's pooling adds the gradients of overlapping windows in their own type.
+  if (op.kind() == "pool" && execution.pass == Pass::kBackwardData) {
+    tolerance += RoundingOfResults(op, execution);
+  }
+  return tolerance;
+}
+
+double RoundingOfResults(const Op& op, const Execution& execution) {
+  if (op.AccumulationLength(execution.pass) == 0) return 0;
+  const double own = UnitRoundoff(execution.type);
+  return own > UnitRoundoff(DataType::kF32) ? 2 * own : 0;
+}
+
+double RelativeError(std::span<const double> a, std::span<const double> b, double scale,
+                     double rounding) {
+  Difference difference(rounding);
+  for (std::size_t i = 0; i < b.size(); ++i) difference.Add(a[i], b[i]);
+  return difference.Relative(scale);
+}
+
+}  // namespace topdnn

@@ -1,0 +1,34 @@
+// Registry of kernel makers by (operation, backend). A backend's file registers its maker:
+//
+//   const KernelRegistration kConvOnOneDnn("conv", "onednn", MakeConv);
+//
+// To add a backend of an operation, add one file.
+
+#ifndef TOPDNN_KERNELS_KERNEL_REGISTRY_H_
+#define TOPDNN_KERNELS_KERNEL_REGISTRY_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "kernels/kernel/kernel.h"
+
+namespace topdnn {
+
+class KernelRegistration {
+ public:
+  KernelRegistration(std::string_view kind, std::string_view backend, KernelMaker maker);
+};
+
+// A kernel for the request, or a refusal: from the backend, or because nothing is registered.
+KernelOrRefusal MakeKernel(std::string_view backend, const KernelRequest& request);
+
+// All backends with at least one operation, sorted.
+std::vector<std::string> Backends();
+// All registered pairs (operation, backend), sorted.
+std::vector<std::pair<std::string, std::string>> RegisteredKernels();
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_KERNEL_REGISTRY_H_

@@ -1,0 +1,25 @@
+// bfloat16 stored as its bits, which are the upper half of an f32.
+
+#ifndef TOPDNN_KERNELS_TENSOR_BF16_H_
+#define TOPDNN_KERNELS_TENSOR_BF16_H_
+
+#include <bit>
+#include <cstdint>
+
+namespace topdnn {
+
+inline float Bf16ToFloat(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+}
+
+// Rounds to nearest, ties to even, as vcvtneps2bf16 does. A NaN becomes a quiet NaN.
+inline std::uint16_t Bf16FromFloat(float value) {
+  auto bits = std::bit_cast<std::uint32_t>(value);
+  if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
+  bits += 0x7fff + ((bits >> 16) & 1);
+  return static_cast<std::uint16_t>(bits >> 16);
+}
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_KERNELS_TENSOR_BF16_H_

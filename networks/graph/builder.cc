@@ -1,0 +1,133 @@
+#include "networks/graph/builder.h"
+
+#include <memory>
+#include <utility>
+
+#include "kernels/activation/relu.h"
+#include "kernels/concat/concat.h"
+#include "kernels/conv/conv.h"
+#include "kernels/dropout/dropout.h"
+#include "kernels/eltwise/add.h"
+#include "kernels/inner_product/inner_product.h"
+#include "kernels/pool/pool.h"
+
+namespace topdnn {
+
+namespace {
+
+PoolExtents ExtentsOf(const Shape& src, const PoolLayer& layer) {
+  return {.n = src[0],
+          .c = src[1],
+          .h = src[2],
+          .w = src[3],
+          .r = layer.kernel,
+          .s = layer.kernel,
+          .stride_h = layer.stride,
+          .stride_w = layer.stride,
+          .pad_top = layer.padding,
+          .pad_left = layer.padding,
+          .pad_bottom = layer.padding,
+          .pad_right = layer.padding,
+          .ceil_mode = layer.ceil_mode};
+}
+
+}  // namespace
+
+NetworkBuilder::NetworkBuilder(std::string name, const NetworkSize& size)
+    : graph_(std::move(name)) {
+  graph_.AddInput({size.batch, size.image[0], size.image[1], size.image[2]});
+}
+
+ValueId NetworkBuilder::Conv(std::string name, ValueId from, const ConvLayer& layer) {
+  const Shape& src = shape(from);
+  const ConvExtents extents{.n = src[0],
+                            .c = src[1],
+                            .h = src[2],
+                            .w = src[3],
+                            .k = layer.outputs,
+                            .r = layer.kernel,
+                            .s = layer.kernel,
+                            .stride_h = layer.stride,
+                            .stride_w = layer.stride,
+                            .pad_top = layer.padding,
+                            .pad_left = layer.padding,
+                            .pad_bottom = layer.padding,
+                            .pad_right = layer.padding,
+                            .groups = layer.groups};
+  return graph_.Add(std::move(name),
+                    std::make_shared<ConvOp>(extents, ConvEpilogue{.bias = layer.bias}), {from});
+}
+
+ValueId NetworkBuilder::ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
+                                 float epsilon) {
+  layer.bias = false;  // the normalization would cancel it
+  return BatchNorm(name + ".bn", Conv(name, from, layer), epsilon);
+}
+
+ValueId NetworkBuilder::ConvNormRelu(const std::string& name, ValueId from, const ConvLayer& layer,
+                                     float epsilon, float bound) {
+  return Relu(name + ".relu", ConvNorm(name, from, layer, epsilon), bound);
+}
+
+ValueId NetworkBuilder::ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer) {
+  return Relu(name + ".relu", Conv(name, from, layer));
+}
+
+ValueId NetworkBuilder::BatchNorm(std::string name, ValueId from, float epsilon) {
+  return graph_.Add(std::move(name), std::make_shared<BatchNormOp>(shape(from), epsilon), {from});
+}
+
+ValueId NetworkBuilder::Relu(std::string name, ValueId from, float bound) {
+  return graph_.Add(std::move(name), std::make_shared<ReluOp>(shape(from), bound), {from});
+}
+
+ValueId NetworkBuilder::MaxPool(std::string name, ValueId from, const PoolLayer& layer) {
+  return graph_.Add(std::move(name),
+                    std::make_shared<PoolOp>(PoolAlgorithm::kMax, ExtentsOf(shape(from), layer)),
+                    {from});
+}
+
+ValueId NetworkBuilder::AveragePool(std::string name, ValueId from, const PoolLayer& layer) {
+  return graph_.Add(
+      std::move(name),
+      std::make_shared<PoolOp>(PoolAlgorithm::kAverage, ExtentsOf(shape(from), layer)), {from});
+}
+
+ValueId NetworkBuilder::GlobalAveragePool(std::string name, ValueId from) {
+  const Shape& src = shape(from);
+  return graph_.Add(std::move(name),
+                    std::make_shared<PoolOp>(PoolAlgorithm::kAverage,
+                                             PoolExtents::Global(src[0], src[1], src[2], src[3])),
+                    {from});
+}
+
+ValueId NetworkBuilder::Lrn(std::string name, ValueId from, const LrnSettings& settings) {
+  return graph_.Add(std::move(name), std::make_shared<LrnOp>(shape(from), settings), {from});
+}
+
+ValueId NetworkBuilder::Dropout(std::string name, ValueId from, float ratio) {
+  return graph_.Add(std::move(name), std::make_shared<DropoutOp>(shape(from), ratio, ++dropouts_),
+                    {from});
+}
+
+ValueId NetworkBuilder::Add(std::string name, ValueId a, ValueId b) {
+  return graph_.Add(std::move(name), std::make_shared<AddOp>(shape(a), 2), {a, b});
+}
+
+ValueId NetworkBuilder::Concat(std::string name, const std::vector<ValueId>& from) {
+  std::vector<Shape> shapes;
+  shapes.reserve(from.size());
+  for (const ValueId value : from) shapes.push_back(shape(value));
+  return graph_.Add(std::move(name), std::make_shared<ConcatOp>(std::move(shapes), 1), from);
+}
+
+ValueId NetworkBuilder::Dense(std::string name, ValueId from, std::int64_t outputs) {
+  return graph_.Add(std::move(name), std::make_shared<InnerProductOp>(shape(from), outputs),
+                    {from});
+}
+
+ValueId NetworkBuilder::DenseRelu(const std::string& name, ValueId from, std::int64_t outputs) {
+  return Relu(name + ".relu", Dense(name, from, outputs));
+}
+
+}  // namespace topdnn

@@ -1,0 +1,76 @@
+// Builds a network layer by layer and infers the shapes. Each file of the zoo uses it.
+
+#ifndef TOPDNN_NETWORKS_GRAPH_BUILDER_H_
+#define TOPDNN_NETWORKS_GRAPH_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/batchnorm/batchnorm.h"
+#include "kernels/lrn/lrn.h"
+#include "networks/graph/graph.h"
+#include "networks/graph/zoo.h"
+
+namespace topdnn {
+
+// Square kernels, equal strides and symmetric padding, as in nearly all networks.
+struct ConvLayer {
+  std::int64_t outputs;
+  std::int64_t kernel;
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t groups = 1;
+  bool bias = true;
+};
+
+struct PoolLayer {
+  std::int64_t kernel;
+  std::int64_t stride;
+  std::int64_t padding = 0;
+  bool ceil_mode = false;
+};
+
+class NetworkBuilder {
+ public:
+  NetworkBuilder(std::string name, const NetworkSize& size);
+
+  ValueId input() const { return 0; }
+  const Shape& shape(ValueId value) const { return graph_.shape(value); }
+
+  ValueId Conv(std::string name, ValueId from, const ConvLayer& layer);
+  // A convolution NAME without a bias, followed by the batch normalization NAME.bn.
+  ValueId ConvNorm(const std::string& name, ValueId from, ConvLayer layer,
+                   float epsilon = BatchNormOp::kDefaultEpsilon);
+  // ConvNorm followed by the ReLU NAME.relu. `bound` 0: no bound.
+  ValueId ConvNormRelu(const std::string& name, ValueId from, const ConvLayer& layer,
+                       float epsilon = BatchNormOp::kDefaultEpsilon, float bound = 0.0F);
+  // The convolution NAME followed by the ReLU NAME.relu.
+  ValueId ConvRelu(const std::string& name, ValueId from, const ConvLayer& layer);
+  ValueId BatchNorm(std::string name, ValueId from, float epsilon = BatchNormOp::kDefaultEpsilon);
+  ValueId Relu(std::string name, ValueId from, float bound = 0.0F);
+  ValueId MaxPool(std::string name, ValueId from, const PoolLayer& layer);
+  ValueId AveragePool(std::string name, ValueId from, const PoolLayer& layer);
+  // The mean of each channel: (N, C, 1, 1).
+  ValueId GlobalAveragePool(std::string name, ValueId from);
+  ValueId Lrn(std::string name, ValueId from, const LrnSettings& settings);
+  // Each dropout layer gets its own seed.
+  ValueId Dropout(std::string name, ValueId from, float ratio);
+  ValueId Add(std::string name, ValueId a, ValueId b);
+  // Concatenates along the channels.
+  ValueId Concat(std::string name, const std::vector<ValueId>& from);
+  // Fully connected. An image needs no flattening.
+  ValueId Dense(std::string name, ValueId from, std::int64_t outputs);
+  // The fully connected layer NAME followed by the ReLU NAME.relu.
+  ValueId DenseRelu(const std::string& name, ValueId from, std::int64_t outputs);
+
+  Graph Take() && { return std::move(graph_); }
+
+ private:
+  Graph graph_;
+  std::uint32_t dropouts_ = 0;
+};
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_GRAPH_BUILDER_H_

@@ -1,0 +1,22 @@
+#include "networks/graph/zoo.h"
+
+#include "kernels/op/registrations.h"
+
+namespace topdnn {
+
+namespace {
+
+// By full name.
+constinit Registrations<std::string, NetworkOffer> networks("network");
+
+}  // namespace
+
+NetworkRegistration::NetworkRegistration(const NetworkOffer& offer) {
+  networks.Add(offer.FullName(), offer);
+}
+
+std::vector<NetworkOffer> Networks() { return networks.Values(); }
+
+const NetworkOffer* FindNetwork(std::string_view full_name) { return networks.Find(full_name); }
+
+}  // namespace topdnn

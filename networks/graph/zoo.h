@@ -1,0 +1,49 @@
+// The networks that topdnn can find by name. Each is a file of this folder that registers itself:
+//
+//   const NetworkRegistration kCnn({.name = "cnn", ...});
+
+#ifndef TOPDNN_NETWORKS_GRAPH_ZOO_H_
+#define TOPDNN_NETWORKS_GRAPH_ZOO_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "networks/graph/graph.h"
+
+namespace topdnn {
+
+struct NetworkSize {
+  std::int64_t batch = 1;
+  Shape image;  // (C, H, W)
+  std::int64_t classes = 10;
+};
+
+struct NetworkOffer {
+  std::string name;     // "resnet50"
+  std::string variant;  // "v1"; empty for the default
+  std::string source;   // the paper or program that defines it
+  Shape image;          // default (C, H, W)
+  Shape small;          // a small image that all layers accept, for tests
+  std::int64_t classes = 10;
+  Graph (*build)(const NetworkSize& size);
+
+  // "resnet50", "resnet50:v1".
+  std::string FullName() const { return variant.empty() ? name : name + ":" + variant; }
+};
+
+class NetworkRegistration {
+ public:
+  // Throws std::logic_error if a network of this full name is registered already.
+  explicit NetworkRegistration(const NetworkOffer& offer);
+};
+
+// All registered networks, sorted by full name.
+std::vector<NetworkOffer> Networks();
+// The network of this full name, or nullptr.
+const NetworkOffer* FindNetwork(std::string_view full_name);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_GRAPH_ZOO_H_

@@ -1,0 +1,37 @@
+// Axes and positions of nodes, and layers that choose elements by their places.
+
+#ifndef TOPDNN_NETWORKS_ONNX_NODES_INDEX_NODES_H_
+#define TOPDNN_NETWORKS_ONNX_NODES_INDEX_NODES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "networks/onnx/import/node_import.h"
+
+namespace topdnn {
+
+// The node's attribute `axis`, or `otherwise` if it has none, as a dimension of the shape. Negative
+// values count from the last dimension. Throws UnsupportedNode if the shape has no such dimension.
+int AxisOf(const NodeImport& node, const Shape& shape, std::int64_t otherwise);
+
+// The axis along which a softmax, log-softmax or hardmax runs. Before opset 13 all dimensions from
+// the node's axis on are one row: `value` is reshaped to (rows, columns), and the axis is 1. The
+// caller gives the result its shape.
+int SoftmaxAxisOf(const NodeImport& node, ImportedValue& value);
+
+// An index along a dimension as a position from its start. Negative values count from the end.
+// Throws UnsupportedNode if the index is outside the dimension.
+std::int64_t PositionOf(std::int64_t index, std::int64_t extent);
+
+// The whole numbers from 0 to `count` - 1 along a dimension of a tensor of `rank` dimensions, with
+// the extent 1 in all others.
+ModelTensor IndicesAlong(NodeImport& node, std::int64_t count, int axis, int rank);
+
+// A layer that selects the elements of the value at these row-major positions. `shape`: of the
+// result. Throws std::invalid_argument for a value of more than 2^24 elements (GatherOp).
+ImportedValue AddGather(NodeImport& node, const ImportedValue& value,
+                        const std::vector<std::int64_t>& positions, const Shape& shape);
+
+}  // namespace topdnn
+
+#endif  // TOPDNN_NETWORKS_ONNX_NODES_INDEX_NODES_H_

@@ -1,0 +1,97 @@
+#include "networks/onnx/nodes/integer_layers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/activation/clip.h"
+#include "networks/onnx/nodes/binary_nodes.h"
+
+namespace topdnn {
+
+namespace {
+
+constexpr double kMiddle = 128;  // of u8
+
+// The zero point of a quantized value: 128 for uint8 that is kept in the quantization of s8,
+// otherwise 0.
+double ZeroPointOf(const ImportedValue& value) {
+  return value.type == kOnnxUint8 && value.quantized->type == DataType::kS8 ? kMiddle : 0;
+}
+
+bool IsZero(const IntegerOperand& operand) {
+  const auto* constant = std::get_if<ModelTensor>(&operand);
+  if (constant == nullptr) return false;
+  const std::vector<double> values = ValuesOf(*constant);
+  return std::all_of(values.begin(), values.end(), [](double value) { return value == 0; });
+}
+
+}  // namespace
+
+ImportedValue AddBinaryOf(NodeImport& node, std::string_view function, const ImportedValue& value,
+                          const IntegerOperand& operand) {
+  return std::visit([&](const auto& other) { return AddBinary(node, function, value, other); },
+                    operand);
+}
+
+ImportedValue AddIntegers(NodeImport& node, const ImportedValue& reals,
+                          const std::optional<IntegerOperand>& scale,
+                          const std::optional<IntegerOperand>& zero_point, std::int64_t type) {
+  if (type != kOnnxUint8 && type != kOnnxInt8) {
+    throw UnsupportedNode(fmt::format("a quantization to {}", NameOfOnnxType(type)));
+  }
+  ImportedValue value = scale ? AddBinaryOf(node, "div", reals, *scale) : reals;
+  value = AddUnary(node, "round", value);
+  if (zero_point && !IsZero(*zero_point)) value = AddBinaryOf(node, "add", value, *zero_point);
+  const float lowest = type == kOnnxUint8 ? 0.0F : -128.0F;
+  const float highest = type == kOnnxUint8 ? 255.0F : 127.0F;
+  const ValueId source = node.Elements(value);
+  value.value =
+      node.AddLayer(std::make_shared<ClipOp>(node.ShapeOf(source), lowest, highest), {source});
+  value.type = type;
+  return value;
+}
+
+ImportedValue AddReals(NodeImport& node, const ImportedValue& integers, const IntegerOperand& scale,
+                       const std::optional<IntegerOperand>& zero_point) {
+  ImportedValue value = integers;
+  if (zero_point && !IsZero(*zero_point)) value = AddBinaryOf(node, "sub", value, *zero_point);
+  value = AddBinaryOf(node, "mul", value, scale);
+  value.type = kOnnxFloat;
+  return value;
+}
+
+bool IsReadByIntegerLayers(const NodeImport& node) {
+  return node.IsReadOnlyBy({"DequantizeLinear", "Flatten", "MaxPool", "QLinearConv", "Reshape",
+                            "Squeeze", "Transpose", "Unsqueeze"});
+}
+
+ImportedValue AddQuantizedReals(NodeImport& node, const ImportedValue& reals,
+                                const Quantization& quantization, std::int64_t type) {
+  ImportedValue value = reals;
+  for (const auto step : {QuantizeOp::Step::kQuantize, QuantizeOp::Step::kDequantize}) {
+    const ValueId source = node.Elements(value);
+    value.value = node.AddLayer(
+        std::make_shared<QuantizeOp>(step, node.ShapeOf(source), quantization), {source});
+  }
+  value.type = type;
+  value.quantized = quantization;
+  return value;
+}
+
+ImportedValue AddWholeNumbers(NodeImport& node, const ImportedValue& value) {
+  if (!value.quantized) return value;
+  const double zero_point = ZeroPointOf(value);
+  // The real number is the integer times the scale, rounded, so the quotient rounds to the integer.
+  ImportedValue whole = AddUnary(
+      node, "round",
+      AddBinary(node, "div", value, ScalarTensor(static_cast<double>(value.quantized->scale))));
+  if (zero_point != 0) whole = AddBinary(node, "add", whole, ScalarTensor(zero_point));
+  whole.type = value.type;
+  whole.quantized.reset();
+  return whole;
+}
+
+}  // namespace topdnn
