@@ -18,8 +18,8 @@
 
 namespace topdnn {
 
-// The name of a core's table in harness/topdown: its microarchitecture, except for early revisions
-// of Neoverse N2, which have a separate table.
+// The name of a core's table in harness/topdown/cpus: its microarchitecture, except for early
+// revisions of Neoverse N2, which have a separate table.
 std::string TopdownNameOf(const Cpu& cpu);
 // The core's table; nullptr if there is none.
 const TopdownTable* TopdownTableOf(const Cpu& cpu);

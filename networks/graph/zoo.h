@@ -1,4 +1,4 @@
-// The networks that topdnn can find by name. Each is a file of this folder that registers itself:
+// The networks that topdnn can find by name. Each is a file of networks/zoo/ that registers itself:
 //
 //   const NetworkRegistration kCnn({.name = "cnn", ...});
 
