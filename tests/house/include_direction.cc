@@ -23,47 +23,39 @@ const std::map<std::string, std::vector<std::string>>& Allowed() {
   return table;
 }
 
-// The rooms of a floor, from top to bottom: a folder includes its own files and the rooms below.
-// "bench" means the files directly in bench/.
-const std::vector<std::vector<std::string>>& Rooms() {
-  static const std::vector<std::vector<std::string>> floors = {
-      {"bench", "bench/commands", "bench/studies", "bench/traces", "bench/speed", "bench/choice",
-       "bench/cases", "bench/profile", "bench/validation", "bench/workload", "bench/ranks",
-       "bench/formats", "bench/command_line"},
-      {"harness/report/html", "harness/report", "harness/experiments", "harness/scheduling",
-       "harness/sharing", "harness/resctrl", "harness", "harness/bounds", "harness/user_cache",
-       "harness/probes", "harness/exact", "harness/topdown", "harness/counters", "harness/machine",
-       "harness/ground", "harness/statistics"}};
-  return floors;
+// The rooms of all floors, from top to bottom: a file includes its own room and those below it on
+// its floor. "bench" means the files directly in bench/, "kernels/*" every folder of kernels/ that
+// is not in the list.
+const std::vector<std::string>& Rooms() {
+  static const std::vector<std::string> rooms = [] {
+    std::vector<std::string> names;
+    for (const std::string& line : LinesOf(ReadSource("tests/house/rooms.txt").text)) {
+      if (!line.empty() && line.front() != '#') names.push_back(line.substr(0, line.find(' ')));
+    }
+    return names;
+  }();
+  return rooms;
 }
 
-// The files directly in harness/ that its rooms use.
-bool IsGround(const std::string& path) {
-  static const std::vector<std::string> ground = {"harness/counting",   "harness/input_file",
-                                                  "harness/one_line",   "harness/registered_list",
-                                                  "harness/split_text", "harness/status"};
-  return std::any_of(ground.begin(), ground.end(), [&](const std::string& name) {
-    return path == name + ".h" || path == name + ".cc";
-  });
-}
-
-std::string RoomOf(const std::string& path) {
-  return IsGround(path) ? "harness/ground" : path.substr(0, path.rfind('/'));
-}
+std::string FolderOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
 std::string FloorOf(const std::string& path) { return path.substr(0, path.find('/')); }
 
+// The room of a file in Rooms(); their end if it is in none.
+std::vector<std::string>::const_iterator RoomOf(const std::string& path) {
+  const std::vector<std::string>& rooms = Rooms();
+  const auto room = std::find(rooms.begin(), rooms.end(), FolderOf(path));
+  return room != rooms.end() ? room : std::find(rooms.begin(), rooms.end(), FloorOf(path) + "/*");
+}
+
 // Why a file may not include another of the same floor; empty: it may.
 std::string RoomBreach(const std::string& from, const std::string& to) {
-  const std::string floor = FloorOf(from);
-  for (const std::vector<std::string>& rooms : Rooms()) {
-    if (FloorOf(rooms.front() + "/") != floor || FloorOf(to) != floor) continue;
-    const auto room = std::find(rooms.begin(), rooms.end(), RoomOf(from));
-    const auto target = std::find(rooms.begin(), rooms.end(), RoomOf(to));
-    if (room == rooms.end()) return "is in " + RoomOf(from) + "/, which is not a known room";
-    if (target == rooms.end()) return "includes " + to + ", which is not in a known room";
-    if (target < room) return "includes " + to + ", which is in a room above " + *room + "/";
-  }
+  if (FloorOf(from) != FloorOf(to) || FloorOf(from) == "tests") return "";
+  const auto room = RoomOf(from);
+  const auto target = RoomOf(to);
+  if (room == Rooms().end()) return "is in " + FolderOf(from) + "/, which is not a known room";
+  if (target == Rooms().end()) return "includes " + to + ", which is not in a known room";
+  if (target < room) return "includes " + to + ", which is in a room above " + *room + "/";
   return "";
 }
 
@@ -76,7 +68,7 @@ bool IsAllowed(const std::string& floor, const std::string& target) {
 
 using Graph = std::map<std::string, std::vector<std::string>>;
 
-// Depth first: a file that is already on the current path closes a circle.
+// Depth first: a file (or folder) that is already on the current path closes a circle.
 void FindCircles(const Graph& graph, const std::string& file, std::map<std::string, bool>& finished,
                  std::vector<std::string>& path, std::vector<std::string>& breaches) {
   const auto seen = finished.find(file);
@@ -99,6 +91,37 @@ void FindCircles(const Graph& graph, const std::string& file, std::map<std::stri
   }
   path.pop_back();
   finished[file] = true;
+}
+
+void FindCircles(const Graph& graph, std::vector<std::string>& breaches) {
+  std::map<std::string, bool> finished;
+  std::vector<std::string> path;
+  for (const auto& [file, targets] : graph) FindCircles(graph, file, finished, path, breaches);
+}
+
+// The two parts of the smallest common folder of two files that hold one of them each: a folder
+// below it, or, for a file directly in it, the folder with a slash.
+std::pair<std::string, std::string> PartsOf(const std::string& a, const std::string& b) {
+  std::size_t common = 0;  // after the slash of the common folder
+  for (std::size_t i = 0; i < a.size() && i < b.size() && a[i] == b[i]; ++i) {
+    if (a[i] == '/') common = i + 1;
+  }
+  const auto part = [common](const std::string& path) {
+    const std::size_t slash = path.find('/', common);
+    return path.substr(0, slash == std::string::npos ? common : slash);
+  };
+  return {part(a), part(b)};
+}
+
+constexpr int kMaxSources = 30;  // of a folder
+
+// Whether the file is directly on a floor that has rooms. Only the program's main() is.
+bool IsLoose(const std::string& path) {
+  const std::string floor = FolderOf(path);
+  return path != "bench/main.cc" &&
+         std::any_of(Rooms().begin(), Rooms().end(),
+                     [&](const std::string& room) { return room.starts_with(floor + "/"); }) &&
+         floor == FloorOf(path);
 }
 
 }  // namespace
@@ -152,9 +175,31 @@ std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files) {
       }
     }
   }
-  std::map<std::string, bool> finished;
-  std::vector<std::string> path;
-  for (const auto& [file, targets] : graph) FindCircles(graph, file, finished, path, breaches);
+  FindCircles(graph, breaches);
+  return breaches;
+}
+
+std::vector<std::string> FolderBreaches(const std::vector<SourceFile>& files) {
+  std::vector<std::string> breaches;
+  std::map<std::string, int> sources;
+  Graph graph;  // of the folders of every level, each beside those of its own level
+  for (const SourceFile& file : files) {
+    if (FloorOf(file.path) == "tests") continue;
+    ++sources[FolderOf(file.path)];
+    if (IsLoose(file.path)) breaches.push_back(file.path + ": is in no room of its floor");
+    for (const Include& include : IncludesOf(file.text)) {
+      if (!include.quoted || include.target.find('/') == std::string::npos) continue;
+      const auto [from, to] = PartsOf(file.path, include.target);
+      if (from != to) graph[from].push_back(to);
+    }
+  }
+  for (const auto& [folder, count] : sources) {
+    if (count > kMaxSources) {
+      breaches.push_back(fmt::format("{}/ has {} sources: over {}, a folder is several rooms",
+                                     folder, count, kMaxSources));
+    }
+  }
+  FindCircles(graph, breaches);
   return breaches;
 }
 

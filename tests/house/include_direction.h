@@ -26,6 +26,12 @@ std::vector<Include> IncludesOf(std::string_view text);
 // breach.
 std::vector<std::string> IncludeBreaches(const std::vector<SourceFile>& files);
 
+// Every file that is directly on a floor with rooms, every folder with more than 30 sources, and
+// every circle of includes between folders that stand beside each other, at any level ("a circle of
+// includes: bench/log -> bench/cases -> bench/log"). The files directly in a folder are one more
+// part of it ("bench/profile/"). tests/ is left out.
+std::vector<std::string> FolderBreaches(const std::vector<SourceFile>& files);
+
 }  // namespace topdnn
 
 #endif  // TOPDNN_TESTS_HOUSE_INCLUDE_DIRECTION_H_
