@@ -113,7 +113,7 @@ std::pair<std::string, std::string> PartsOf(const std::string& a, const std::str
   return {part(a), part(b)};
 }
 
-constexpr int kMaxSources = 30;  // of a folder
+constexpr int kMaxFolderSources = 30;  // of a folder
 
 // Whether the file is directly on a floor that has rooms. Only the program's main() is.
 bool IsLoose(const std::string& path) {
@@ -194,9 +194,9 @@ std::vector<std::string> FolderBreaches(const std::vector<SourceFile>& files) {
     }
   }
   for (const auto& [folder, count] : sources) {
-    if (count > kMaxSources) {
+    if (count > kMaxFolderSources) {
       breaches.push_back(fmt::format("{}/ has {} sources: over {}, a folder is several rooms",
-                                     folder, count, kMaxSources));
+                                     folder, count, kMaxFolderSources));
     }
   }
   FindCircles(graph, breaches);
