@@ -12,6 +12,7 @@
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_parser.h"
 #include "bench/studies/results/result_file.h"
+#include "bench/studies/results/result_page.h"
 #include "harness/files/atomic_file.h"
 #include "harness/report/html/page.h"
 
@@ -38,45 +39,25 @@ void AddCommands(const std::string& path, nlohmann::ordered_json& sweep) {
   }
 }
 
-PageResult PageResultOf(ResultFile result) {
-  switch (result.kind) {
-    case ResultKind::kProfile:
-      return {.kind = PageKind::kProfile, .json = std::move(result.json)};
-    case ResultKind::kSweep:
-      AddCommands(result.path, result.json);
-      return {.kind = PageKind::kSweep, .json = std::move(result.json)};
-    case ResultKind::kComparison:
-      return {.kind = PageKind::kComparison, .json = std::move(result.json)};
-    case ResultKind::kFleet:
-      if (!result.json.contains("comparison")) {
-        throw UsageError(
-            fmt::format("{}: compares no machines: write it with `topdnn fleet collect STUDY "
-                        "--compare MACHINE --all --json FILE`",
-                        result.path));
-      }
-      return {.kind = PageKind::kMachines, .json = std::move(result.json)};
-    case ResultKind::kSharing:
-      return {.kind = PageKind::kSharing, .json = std::move(result.json)};
-    case ResultKind::kScheduling:
-      return {.kind = PageKind::kScheduling, .json = std::move(result.json)};
-    case ResultKind::kTrace:
-      return {.kind = PageKind::kTrace, .json = std::move(result.json)};
-    case ResultKind::kGoogleBenchmark:
-    case ResultKind::kMachine:
-      break;
+nlohmann::ordered_json DrawnData(ResultFile result) {
+  if (result.kind == ResultKind::kSweep) AddCommands(result.path, result.json);
+  if (result.kind == ResultKind::kFleet && !result.json.contains("comparison")) {
+    throw UsageError(
+        fmt::format("{}: compares no machines: write it with `topdnn fleet collect STUDY "
+                    "--compare MACHINE --all --json FILE`",
+                    result.path));
   }
+  if (auto data = PageDataOf(result)) return *std::move(data);
   throw UsageError(
       fmt::format("{}: a {} file, which `report` does not draw: give a profile, the "
                   "folder of a sweep, a comparison, a fleet, a corun, a cosched, or a trace",
                   result.path, NameOf(result.kind)));
 }
 
-// The page of one result. The message of an error names the result.
-PageResult CheckedResult(const std::string& path) {
+// The data of one result. The message of an error names the result.
+nlohmann::ordered_json CheckedData(const std::string& path) {
   try {
-    PageResult result = PageResultOf(ReadResult(path));
-    PageData({result});
-    return result;
+    return DrawnData(ReadResult(path));
   } catch (const nlohmann::json::exception&) {
     throw UsageError(
         fmt::format("{}: a key has another type than topdnn writes: write the result "
@@ -95,8 +76,8 @@ int RunReport(const ReportOptions& options) {
     throw UsageError("report: no output: give --html FILE, or --html - for standard output");
   }
   CheckOutputs({options.html}, options.results);
-  std::vector<PageResult> results;
-  for (const std::string& path : options.results) results.push_back(CheckedResult(path));
+  std::vector<nlohmann::ordered_json> results;
+  for (const std::string& path : options.results) results.push_back(CheckedData(path));
   WriteFileAtomically(options.html, HtmlPage(results));
   return kExitGood;
 }

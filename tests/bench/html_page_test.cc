@@ -12,6 +12,7 @@
 
 #include "bench/command_line/command.h"
 #include "harness/report/html/page.h"
+#include "harness/report/html/page_data.h"
 #include "harness/report/html/page_texts.h"
 #include "tests/bench/program.h"
 #include "tests/bench/result_samples.h"
@@ -38,7 +39,7 @@ std::string DataText(const std::string& page) {
 nlohmann::json DataOf(const std::string& page) { return nlohmann::json::parse(DataText(page)); }
 
 std::string PageOf(const nlohmann::ordered_json& profile) {
-  return HtmlPage({{.kind = PageKind::kProfile, .json = profile}});
+  return HtmlPage({ProfileData(profile)});
 }
 
 // The digest of "abc" of FIPS 180-2, appendix B.1, in base 64.

@@ -42,6 +42,14 @@ const Json& TextsIn(const Json& object, const char* key) {
   return member;
 }
 
+Json Members(const Json& from, std::span<const char* const> keys) {
+  Json to = Json::object();
+  for (const char* key : keys) {
+    if (const auto found = from.find(key); found != from.end()) to[key] = Rounded(*found);
+  }
+  return to;
+}
+
 Json Rounded(const Json& value) {
   if (value.is_number_float()) {
     const double number = value.get<double>();

@@ -4,6 +4,7 @@
 #define TOPDNN_HARNESS_REPORT_HTML_JSON_PARTS_H_
 
 #include <nlohmann/json.hpp>
+#include <span>
 
 namespace topdnn {
 
@@ -15,6 +16,10 @@ const nlohmann::ordered_json& MemberOrNull(const nlohmann::ordered_json& object,
 const nlohmann::ordered_json& ObjectIn(const nlohmann::ordered_json& object, const char* key);
 const nlohmann::ordered_json& ObjectsIn(const nlohmann::ordered_json& object, const char* key);
 const nlohmann::ordered_json& TextsIn(const nlohmann::ordered_json& object, const char* key);
+
+// These members of an object, or of null, in this order, rounded; an absent member stays absent.
+nlohmann::ordered_json Members(const nlohmann::ordered_json& from,
+                               std::span<const char* const> keys);
 
 // The same value with every number in it rounded to six significant digits. Integers stay exact.
 // A number that is not finite becomes null.

@@ -5,6 +5,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "harness/report/html/page_data.h"
 #include "harness/report/html/page_texts.h"
 #include "harness/report/json.h"
 #include "harness/report/registry.h"
@@ -58,12 +59,13 @@ std::string PolicyHash(std::string_view hexadecimal) {
   return "'sha256-" + Base64Of(hexadecimal) + "'";
 }
 
-std::string HtmlPage(const std::vector<PageResult>& results) {
+std::string HtmlPage(const std::vector<nlohmann::ordered_json>& results) {
+  const nlohmann::ordered_json data = {{"results", results}};
   return Filled(kPageSkeleton, {{"SCRIPT_HASH", PolicyHash(kPageScriptHash)},
                                 {"STYLE_HASH", PolicyHash(kPageStyleHash)},
                                 {"STYLE", kPageStyle},
                                 {"SCRIPT", kPageScript},
-                                {"DATA", JsonForScript(PageData(results))}});
+                                {"DATA", JsonForScript(data)}});
 }
 
 namespace {
@@ -71,9 +73,7 @@ namespace {
 const ReportRegistration kHtml(FileReport{
     .name = "html",
     .help = "write the report to this file as an HTML page that needs no network",
-    .text = [](const Report& report) {
-      return HtmlPage({{.kind = PageKind::kProfile, .json = ToJson(report)}});
-    }});
+    .text = [](const Report& report) { return HtmlPage({ProfileData(ToJson(report))}); }});
 
 }  // namespace
 

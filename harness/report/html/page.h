@@ -5,17 +5,16 @@
 #ifndef TOPDNN_HARNESS_REPORT_HTML_PAGE_H_
 #define TOPDNN_HARNESS_REPORT_HTML_PAGE_H_
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/report/html/page_data.h"
-
 namespace topdnn {
 
-// The page. Throws nlohmann::json::exception if a key of a result has another type than topdnn
-// writes.
-std::string HtmlPage(const std::vector<PageResult>& results);
+// The page of these results, each as its data: an object whose "kind" a drawing of the script knows
+// (ProfileData).
+std::string HtmlPage(const std::vector<nlohmann::ordered_json>& results);
 
 // The digest in the form of a content-security policy. `hexadecimal`: 64 digits.
 std::string PolicyHash(std::string_view hexadecimal);
