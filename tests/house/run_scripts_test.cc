@@ -80,7 +80,8 @@ class RunScriptsTest : public testing::Test {
   void SetUp() override {
     const fs::path root = TOPDNN_SOURCE_DIR;
     for (const char* script : {"setup/install", "setup/build", "setup/jobs", "bench/run",
-                               "tests/run", "tests/case_totals"}) {
+                               "tests/run", "tests/case_totals", "tests/skips",
+                               "tests/skip_reasons.txt"}) {
       fs::create_directories((tree_ / script).parent_path());
       fs::copy_file(root / script, tree_ / script);
     }
@@ -313,6 +314,21 @@ TEST_F(RunScriptsTest, AMovedTreeIsConfiguredAgain) {
   EXPECT_THAT(Log(), testing::Contains("cmake --preset release --fresh"));
 }
 
+// tests/run installs packages that bench/run does not need, and the build has parts for some of them.
+TEST_F(RunScriptsTest, NewPackagesAreConfigured) {
+  WriteFile(stage_ / "installed", "here\n");
+  Run("setup/build", "", "topdnn");
+  Run("setup/build", "", "topdnn");
+  const auto configured = [this] {
+    const auto log = Log();
+    return std::count(log.begin(), log.end(), "cmake --preset release");
+  };
+  EXPECT_EQ(configured(), 1);
+  WriteFile(stage_ / "installed", "here\nchecker\n");
+  Run("setup/build", "", "topdnn");
+  EXPECT_EQ(configured(), 2);
+}
+
 TEST_F(RunScriptsTest, TestsRunBuildsAllAndPassesArguments) {
   WriteFile(stage_ / "installed", "here\ngone-dev\n");
   EXPECT_EQ(Run("tests/run", "", "-R 'a b'").exit_status, 0);
@@ -348,6 +364,22 @@ TEST_F(RunScriptsTest, CasesThatTestsCountedAreSummedForEveryStatus) {
   EXPECT_THAT(failed.output, HasSubstr("randomised: 12"));
   // The log of an earlier run is not counted again.
   EXPECT_THAT(Run("tests/run", "CTEST_STATUS=8").output, testing::Not(HasSubstr("Cases")));
+}
+
+// A package that a test needs must be in the list of packages, so CI accepts only what no package mends.
+TEST_F(RunScriptsTest, SkipsAreListedByReasonAndCiRefusesUnknownOnes) {
+  const std::string known = "a.cc:3: Skipped\\nneeds two CPUs\\n\\n";
+  const std::string unknown = "a.cc:9: Skipped\\nlibx is not installed\\n\\n";
+  const auto with_log = [](const std::string& text) { return "CTEST_LOG='" + text + "'"; };
+  const Outcome listed = Run("tests/run", with_log(known + unknown + known));
+  EXPECT_EQ(listed.exit_status, 0);
+  EXPECT_THAT(listed.output, testing::EndsWith("Skipped tests: 3\n     2  needs two CPUs\n"
+                                               "     1  libx is not installed\n"));
+  EXPECT_EQ(Run("tests/run", "CI=true " + with_log(known)).exit_status, 0);
+  const Outcome refused = Run("tests/run", "CI=true " + with_log(known + unknown));
+  EXPECT_EQ(refused.exit_status, 1);
+  EXPECT_THAT(refused.output, HasSubstr("libx is not installed (NOT IN THE LIST)"));
+  EXPECT_THAT(refused.output, testing::Not(HasSubstr("two CPUs (NOT")));
 }
 
 // The log of ctest 3.25 for a test that passed, one that failed, and one with many lines, none of
