@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <new>
 #include <stdexcept>
 #include <system_error>
@@ -45,6 +46,20 @@ std::vector<std::string> FlagsOf(const CLI::App& app) {
 std::string Suggestion(const std::string& given, const std::vector<std::string>& names) {
   const std::string nearest = NearestName(given, names);
   return nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest);
+}
+
+// The new spelling of an option of an earlier version; empty: there is none.
+std::string NewSpelling(const std::string& given) {
+  static const std::map<std::string, std::string> spellings = {
+      {"--trace", "--timeline"},
+      {"--bencher", "--export bencher=FILE"},
+      {"--benchmark-action", "--export benchmark-action=FILE"},
+      {"--markdown", "--export markdown=FILE"},
+      {"--openmetrics", "--export openmetrics=FILE"},
+      {"--toplev-csv", "--export toplev-csv=FILE"},
+  };
+  const auto found = spellings.find(given.substr(0, given.find('=')));
+  return found == spellings.end() ? "" : fmt::format("; it is {} now", found->second);
 }
 
 // Prints the message in one line, whatever characters the names in it contain.
@@ -103,14 +118,35 @@ int ExplainParseError(const CLI::App& app, const CLI::ParseError& error, int arg
   }
   const CLI::App& command = *chosen.front();
   for (const std::string& extra : command.remaining()) {
-    return Refuse(fmt::format("{}: no argument '{}'{} (`topdnn {} --help` lists them)",
-                              command.get_name(), extra, Suggestion(extra, FlagsOf(command)),
-                              command.get_name()));
+    const std::string renamed = command.get_name() == "profile" ? NewSpelling(extra) : "";
+    return Refuse(fmt::format(
+        "{}: no argument '{}'{} (`topdnn {} --help` lists them)", command.get_name(), extra,
+        renamed.empty() ? Suggestion(extra, FlagsOf(command)) : renamed, command.get_name()));
   }
   return Refuse(fmt::format("{}: {}", command.get_name(), error.what()));
 }
 
 }  // namespace
+
+std::string HeadingOf(Question question) {
+  switch (question) {
+    case Question::kMeasure:
+      return "Measure where the time goes, and what this machine can do";
+    case Question::kExplain:
+      return "Explain what runs, and what limits it";
+    case Question::kCompare:
+      return "Compare results, and find the fastest";
+    case Question::kShare:
+      return "Share the machine among workloads";
+    case Question::kScale:
+      return "Scale over processes and nodes";
+    case Question::kModels:
+      return "Models and data";
+    case Question::kKeep:
+      return "Keep results, and complete the command line";
+  }
+  return "";
+}
 
 CommandRegistration::CommandRegistration(const Command& command) {
   registered.Add(command.name, command);
@@ -152,6 +188,8 @@ int Run(int argc, char** argv, std::error_code& output) {
     return parser.RunChosen();
   } catch (const CLI::CallForHelp&) {
     return Print(app.help(), output);
+  } catch (const CLI::CallForAllHelp&) {
+    return Print(app.help("", CLI::AppFormatMode::All), output);
   } catch (const CLI::CallForVersion& version) {
     return Print(fmt::format("{}\n", version.what()), output);
   } catch (const CLI::ParseError& error) {

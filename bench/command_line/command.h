@@ -1,6 +1,7 @@
 // A command of the program (`topdnn NAME ...`). Each command's file registers it:
 //
-//   const CommandRegistration kMachine({"machine", "this machine, its measured ceilings, ...",
+//   const CommandRegistration kMachine({"machine", Question::kMeasure,
+//                                       "this machine, its measured ceilings, ...",
 //                                       ConfigureMachine, "topdnn machine --json machine.json"});
 //
 // so adding a command means adding one file.
@@ -39,8 +40,14 @@ class NothingMeasured : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// What a user wants: `topdnn --help` lists the commands by it, in this order.
+enum class Question { kMeasure, kExplain, kCompare, kShare, kScale, kModels, kKeep };
+// The heading in the help: "Share the machine among workloads".
+std::string HeadingOf(Question question);
+
 struct Command {
   std::string name;
+  Question question;
   std::string summary;
   // Adds the command's options to its parser. Returns the function to run once they are parsed,
   // which returns the exit status.

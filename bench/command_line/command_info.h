@@ -14,6 +14,7 @@ struct OptionInfo {
   std::string help;   // with the default
   bool positional = false;
   bool required = false;
+  std::string section = "Options";  // the heading in the help
 };
 
 struct CommandInfo {

@@ -113,11 +113,12 @@ bool ShowsDefault(const Value& value, const std::string& help) {
   return std::is_arithmetic_v<Value>;
 }
 
+// `section`: the heading of an option; positional arguments have their own.
 template <class Value>
-CLI::Option* AddOption(CLI::App& app, const std::string& name, Value& value,
-                       const std::string& help, const Range& range) {
+CLI::Option* AddOption(CLI::App& app, const std::string& section, const std::string& name,
+                       Value& value, const std::string& help, const Range& range) {
   const Names names(name);
-  CLI::Option* option = app.add_option(names.option, value, help);
+  CLI::Option* option = app.add_option(names.option, value, help)->group(section);
   option->type_name(names.value.empty() ? ValueText<Value>() : names.value);
   if (ShowsDefault(value, help)) option->capture_default_str();
   Check<Value>(option, names.option, range);
@@ -129,12 +130,12 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, Value& value,
 template <class Value>
 void CommandParser::Add(const std::string& name, Value& value, const std::string& help,
                         Range range) {
-  AddOption(app_, name, value, help, range);
+  AddOption(app_, section_, name, value, help, range);
 }
 
 template <class Value>
 void CommandParser::Require(const std::string& name, Value& value, const std::string& help) {
-  AddOption(app_, name, value, help, {})->required();
+  AddOption(app_, section_, name, value, help, {})->required();
 }
 
 void CommandParser::RequireNetwork(std::string& value) {
@@ -170,17 +171,17 @@ void CommandParser::AddList(const std::string& name, std::vector<std::string>& v
 }
 
 void CommandParser::AddFlag(const std::string& name, bool& value, const std::string& help) {
-  app_.add_flag(name, value, help);
+  app_.add_flag(name, value, help)->group(section_);
 }
 
 void CommandParser::AddOptional(const std::string& name, const std::string& alone,
                                 std::string& value, const std::string& help) {
-  app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help);
+  app_.add_flag(fmt::format("{}{{{}}}", name, alone), value, help)->group(section_);
 }
 
 void CommandParser::AddRepeated(const std::string& name, std::vector<std::string>& values,
                                 const std::string& help) {
-  AddOption(app_, name, values, help, {})->allow_extra_args(false);
+  AddOption(app_, section_, name, values, help, {})->allow_extra_args(false);
 }
 
 void CommandParser::AllowOthers() { app_.allow_extras(); }

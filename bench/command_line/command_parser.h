@@ -60,11 +60,20 @@ class CommandParser {
   void AllowOthers();
   std::vector<std::string> OtherArguments() const;
 
+  // The heading in the help under which the options that are added next stand: "Timing".
+  void Section(const std::string& heading) { section_ = heading; }
+  // The options that `--help` shows, if it does not show all; `--help-all` does. By name,
+  // "--batch".
+  void ShowFirst(const std::vector<std::string>& names) { first_ = names; }
+  const std::vector<std::string>& first() const { return first_; }
+
   // A paragraph below the list of options.
   void AddFooter(const std::string& text);
 
  private:
   CLI::App& app_;
+  std::string section_ = "Options";
+  std::vector<std::string> first_;
 };
 
 }  // namespace topdnn

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 namespace topdnn {
@@ -38,10 +40,31 @@ std::string SynopsisOf(const CommandInfo& command) {
   return text;
 }
 
+// The options of each section together, the sections in the order of their first options.
+std::vector<OptionInfo> BySection(const CommandInfo& command) {
+  std::vector<std::string> sections;
+  for (const OptionInfo& option : command.options) {
+    if (std::find(sections.begin(), sections.end(), option.section) == sections.end()) {
+      sections.push_back(option.section);
+    }
+  }
+  std::vector<OptionInfo> sorted;
+  for (const std::string& section : sections) {
+    std::copy_if(command.options.begin(), command.options.end(), std::back_inserter(sorted),
+                 [&section](const OptionInfo& option) { return option.section == section; });
+  }
+  return sorted;
+}
+
 std::string SectionOf(const CommandInfo& command) {
   std::string text = fmt::format(".SS {}\n{}.\n.PP\n.nf\n.B {}\n.fi\n", Roff(command.name),
                                  Roff(command.summary), Roff(SynopsisOf(command)));
-  for (const OptionInfo& option : command.options) {
+  std::string section = "Options";
+  for (const OptionInfo& option : BySection(command)) {
+    if (option.section != section) {
+      section = option.section;
+      text += fmt::format(".PP\n{}:\n", Roff(section));
+    }
     text += fmt::format(".TP\n\\fB{}\\fR", Roff(option.name));
     if (!option.positional && !option.value.empty()) {
       text += fmt::format(" \\fI{}\\fR", Roff(option.value));

@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/command_line/command.h"
 #include "bench/command_line/command_info.h"
@@ -26,6 +30,7 @@ OptionInfo InfoOf(const CLI::Option& option) {
     info.help += fmt::format(" (default: {})", given);
   }
   info.required = option.get_required();
+  info.section = option.get_group();
   return info;
 }
 
@@ -41,6 +46,26 @@ class WrappedHelp : public CLI::Formatter {
       name = fmt::format("-{}, {}", letter, name);
     if (!positional && !info.value.empty()) name += " " + info.value;
     return Entry(name, info.help + (info.required && !positional ? " (required)" : ""));
+  }
+
+  // The options that --help shows of a command that does not show all.
+  void ShowFirst(const CLI::App* command, const std::vector<std::string>& names) {
+    first_[command] = {names.begin(), names.end()};
+  }
+
+  std::string make_groups(const CLI::App* app, CLI::AppFormatMode mode) const override {
+    const auto first = first_.find(app);
+    const bool all = mode == CLI::AppFormatMode::All || first == first_.end();
+    std::string text;
+    for (const std::string& group : app->get_groups()) {
+      const std::vector<const CLI::Option*> shown =
+          app->get_options([&](const CLI::Option* option) {
+            return option->get_group() == group && option->nonpositional() &&
+                   (all || first->second.contains("--" + option->get_lnames().front()));
+          });
+      if (!shown.empty()) text += make_group(group, false, shown);
+    }
+    return text;
   }
 
   std::string make_subcommand(const CLI::App* command) const override {
@@ -73,7 +98,16 @@ class WrappedHelp : public CLI::Formatter {
   }
 
   int width_;
+  std::map<const CLI::App*, std::set<std::string>> first_;
 };
+
+// As the help lists them: by question, then by name.
+std::vector<Command> ByQuestion() {
+  std::vector<Command> commands = Commands();
+  std::stable_sort(commands.begin(), commands.end(),
+                   [](const Command& a, const Command& b) { return a.question < b.question; });
+  return commands;
+}
 
 std::string FooterOf(const CLI::App& app, const Command& command, int width) {
   const std::string footer = app.get_footer();
@@ -89,10 +123,19 @@ ProgramParser::ProgramParser()
   app_.require_subcommand(1);
   app_.set_help_flag("-h,--help", "print this help");
   app_.set_version_flag("--version", "topdnn " TOPDNN_VERSION, "print the version");
-  app_.formatter(std::make_shared<WrappedHelp>(width));
-  for (const Command& command : Commands()) {
+  const auto help = std::make_shared<WrappedHelp>(width);
+  app_.formatter(help);
+  for (const Command& command : ByQuestion()) {
     CLI::App* own = app_.add_subcommand(command.name, command.summary);
-    bodies_.emplace_back(own, command.configure(parsers_.emplace_back(*own)));
+    own->group(HeadingOf(command.question));
+    CommandParser& parser = parsers_.emplace_back(*own);
+    bodies_.emplace_back(own, command.configure(parser));
+    if (!parser.first().empty()) {
+      own->set_help_all_flag("--help-all", "print the help with every option");
+      std::vector<std::string> first = parser.first();
+      first.insert(first.end(), {"--help", "--help-all"});
+      help->ShowFirst(own, first);
+    }
     own->footer(FooterOf(*own, command, width));
   }
   app_.footer(

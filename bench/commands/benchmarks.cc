@@ -231,8 +231,8 @@ std::function<int()> ConfigureBenchmarks(CommandParser& parser) {
 }
 
 const CommandRegistration kBench(
-    {"bench", "networks' stages and kernels as Google Benchmark cases, with its flags",
-     ConfigureBenchmarks,
+    {"bench", Question::kMeasure,
+     "networks' stages and kernels as Google Benchmark cases, with its flags", ConfigureBenchmarks,
      "topdnn bench --problem conv/n1c64h28w28k64r3s3u1v1p1q1 --benchmark_filter=forward"});
 
 }  // namespace

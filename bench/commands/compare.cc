@@ -119,7 +119,7 @@ std::function<int()> ConfigureCompare(CommandParser& parser) {
   return [options] { return RunCompare(*options); };
 }
 
-const CommandRegistration kCompare({"compare",
+const CommandRegistration kCompare({"compare", Question::kCompare,
                                     "which stages differ between two results, and by how much",
                                     ConfigureCompare, "topdnn compare before.json after.json"});
 

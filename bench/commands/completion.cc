@@ -40,8 +40,8 @@ std::function<int()> ConfigureCompletion(CommandParser& parser) {
 }
 
 const CommandRegistration kCompletion(
-    {"completion", "a script that completes the command line in a shell, or the manual page",
-     ConfigureCompletion,
+    {"completion", Question::kKeep,
+     "a script that completes the command line in a shell, or the manual page", ConfigureCompletion,
      "topdnn completion bash > ~/.local/share/bash-completion/completions/topdnn"});
 
 }  // namespace

@@ -237,7 +237,8 @@ std::function<int()> ConfigureCorun(CommandParser& parser) {
 }
 
 const CommandRegistration kCorun(
-    {"corun", "what workloads that run at once cost each other, stage by stage", ConfigureCorun,
+    {"corun", Question::kShare, "what workloads that run at once cost each other, stage by stage",
+     ConfigureCorun,
      "topdnn corun --workload 'cnn train batch 32' 'probe dram' --json corun.json"});
 
 }  // namespace

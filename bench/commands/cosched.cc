@@ -318,7 +318,8 @@ std::function<int()> ConfigureCosched(CommandParser& parser) {
 }
 
 const CommandRegistration kCosched(
-    {"cosched", "compares policies that divide the CPUs among jobs, on this machine or simulated",
+    {"cosched", Question::kShare,
+     "compares policies that divide the CPUs among jobs, on this machine or simulated",
      ConfigureCosched, "topdnn cosched --policy all --jobs 8 --json cosched.json"});
 
 }  // namespace

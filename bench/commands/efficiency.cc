@@ -187,7 +187,8 @@ std::function<int()> ConfigureEfficiency(CommandParser& parser) {
 }
 
 const CommandRegistration kEfficiency(
-    {"efficiency", "whole networks' share of the ceiling, as papers on accelerators report it",
+    {"efficiency", Question::kMeasure,
+     "whole networks' share of the ceiling, as papers on accelerators report it",
      ConfigureEfficiency, "topdnn efficiency resnet50 --batch 8"});
 
 }  // namespace

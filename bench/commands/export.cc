@@ -68,8 +68,9 @@ std::function<int()> ConfigureExport(CommandParser& parser) {
   return [options] { return RunExport(*options); };
 }
 
-const CommandRegistration kExport({"export", "a network and its weights as an ONNX file",
-                                   ConfigureExport, "topdnn export cnn cnn.onnx"});
+const CommandRegistration kExport({"export", Question::kModels,
+                                   "a network and its weights as an ONNX file", ConfigureExport,
+                                   "topdnn export cnn cnn.onnx"});
 
 }  // namespace
 

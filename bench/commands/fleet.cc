@@ -196,8 +196,8 @@ std::function<int()> ConfigureFleet(CommandParser& parser) {
   return [options] { return RunFleet(*options); };
 }
 
-const CommandRegistration kFleet({"fleet", "a sweep on the nodes of a cluster, by Slurm",
-                                  ConfigureFleet,
+const CommandRegistration kFleet({"fleet", Question::kScale,
+                                  "a sweep on the nodes of a cluster, by Slurm", ConfigureFleet,
                                   "topdnn fleet submit study --networks cnn --batch 32,128 "
                                   "--constraint icelake,genoa"});
 

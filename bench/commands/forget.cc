@@ -33,8 +33,9 @@ std::function<int()> ConfigureForget(CommandParser& parser) {
   return RunForget;
 }
 
-const CommandRegistration kForget({"forget", "remove what earlier runs have remembered",
-                                   ConfigureForget, "topdnn forget"});
+const CommandRegistration kForget({"forget", Question::kKeep,
+                                   "remove what earlier runs have remembered", ConfigureForget,
+                                   "topdnn forget"});
 
 }  // namespace
 

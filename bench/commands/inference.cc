@@ -137,8 +137,8 @@ std::function<int()> ConfigureInference(CommandParser& parser) {
   return [options] { return RunInference(*options); };
 }
 
-const CommandRegistration kRun({"run", "one inference of a network on a given image",
-                                ConfigureInference,
+const CommandRegistration kRun({"run", Question::kModels,
+                                "one inference of a network on a given image", ConfigureInference,
                                 "topdnn run model.onnx --input input=image.npy --output results"});
 
 }  // namespace

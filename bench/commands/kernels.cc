@@ -140,7 +140,7 @@ std::function<int()> ConfigureKernels(CommandParser& parser) {
   };
 }
 
-const CommandRegistration kKernels({"kernels",
+const CommandRegistration kKernels({"kernels", Question::kExplain,
                                     "which operations work here, by pass, backend and type",
                                     ConfigureKernels, "topdnn kernels"});
 

@@ -203,7 +203,7 @@ std::function<int()> ConfigureMachine(CommandParser& parser) {
   return [options] { return RunMachine(*options); };
 }
 
-const CommandRegistration kMachine({"machine",
+const CommandRegistration kMachine({"machine", Question::kMeasure,
                                     "this machine, its measured ceilings, and what can be counted",
                                     ConfigureMachine, "topdnn machine --json machine.json"});
 

@@ -51,8 +51,8 @@ std::function<int()> ConfigureMalleable(CommandParser& parser) {
 }
 
 const CommandRegistration kMalleable(
-    {"malleable", "changes the number of threads of a running network, and what that costs",
-     ConfigureMalleable,
+    {"malleable", Question::kShare,
+     "changes the number of threads of a running network, and what that costs", ConfigureMalleable,
      "topdnn malleable lenet5 --train --batch 32 --changes 20 --json malleable.json"});
 
 }  // namespace

@@ -72,8 +72,9 @@ std::function<int()> ConfigureNetworks(CommandParser& parser) {
 }
 
 const CommandRegistration kNetworks(
-    {"networks", "the networks that can be named: size, parameters, operations, source",
-     ConfigureNetworks, "topdnn networks"});
+    {"networks", Question::kModels,
+     "the networks that can be named: size, parameters, operations, source", ConfigureNetworks,
+     "topdnn networks"});
 
 }  // namespace
 

@@ -206,7 +206,7 @@ std::function<int()> ConfigurePlan(CommandParser& parser) {
   return [options] { return RunPlan(*options); };
 }
 
-const CommandRegistration kPlan({"plan",
+const CommandRegistration kPlan({"plan", Question::kExplain,
                                  "the stages, layouts, implementations and memory of a step",
                                  ConfigurePlan, "topdnn plan resnet50 --infer --batch 8"});
 

@@ -40,8 +40,24 @@ int RunProfile(const ProfileOptions& options) {
   return status == Status::kFailed || status == Status::kInvalid ? kExitWrong : kExitGood;
 }
 
+// The file formats with an option of their own. `--export FORMAT=FILE` writes the others.
+bool HasOption(const FileReport& file) {
+  return file.name == "json" || file.name == "csv" || file.name == "html" ||
+         file.name == "timeline";
+}
+
+std::string ExportsHelp() {
+  std::vector<std::string> formats;
+  for (const FileReport& file : FileReports()) {
+    if (!HasOption(file)) formats.push_back(fmt::format("{}: {}", file.name, file.help));
+  }
+  return fmt::format("write a file for another tool; repeat it for several. {}",
+                     fmt::join(formats, "; "));
+}
+
 // The options for the printed output and for the files.
 void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
+  parser.Section("Output");
   parser.AddFlag("--explain", options.console.explain,
                  "print every note, including the explanations of the counts");
   parser.AddFlag("--quiet", options.console.quiet,
@@ -61,16 +77,22 @@ void AddReportOptions(CommandParser& parser, ProfileOptions& options) {
   parser.Add("--record FILE", options.record,
              "write the raw samples to this file, for replay; - is standard output");
   for (const FileReport& file : FileReports()) {
-    parser.Add("--" + file.name + " FILE", options.files[file.name],
-               file.help + "; - is standard output");
+    std::string& path = options.files[file.name];
+    if (HasOption(file)) {
+      parser.Add("--" + file.name + " FILE", path, file.help + "; - is standard output");
+    }
   }
+  parser.AddRepeated("--export FORMAT=FILE", options.exports, ExportsHelp());
 }
 
 std::function<int()> ConfigureProfile(CommandParser& parser) {
   auto options = std::make_shared<ProfileOptions>();
+  parser.Section("Network");
   AddWorkloadOptions(parser, options->workload);
   options->workload.reports_failures = true;
+  parser.Section("Input");
   AddInputOptions(parser, options->input);
+  parser.Section("Timing");
   parser.AddFlag("--train", options->train, "a training step: forward, backward, update (default)");
   parser.AddFlag("--infer", options->infer, "an inference step: forward only");
   parser.Add("--iterations", options->iterations,
@@ -81,22 +103,29 @@ std::function<int()> ConfigureProfile(CommandParser& parser) {
   parser.Add(fmt::format("--regime {}", fmt::join(RegimeNames(), "|")), options->regime,
              "where the stages are timed: in the network, or by themselves with hot or cold "
              "caches");
+  parser.AddFlag("--no-isolated", options->no_isolated,
+                 "do not also time each stage by itself, nor the cost of the marks");
+  parser.Section("Counting");
   parser.Add("--counters auto|perf|exact|clock|none|replay:FILE", options->counters,
              "what counts; replay: the samples of an earlier --record");
   parser.Add("--metrics", options->metrics,
              "what perf counts: topdown-l1, topdown-l2, topdown-l3, flops, memory, EVENT, ...");
-  parser.Add(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")), options->experiment,
-             ExperimentsHelp());
   parser.AddFlag("--scale-counts", options->scale_counts,
                  "scale up the counts of events that shared a counter and ran for part of the "
                  "time");
-  parser.AddFlag("--no-isolated", options->no_isolated,
-                 "do not also time each stage by itself, nor the cost of the marks");
+  parser.Section("Experiments");
+  parser.Add(fmt::format("--experiment {}", fmt::join(ExperimentNames(), "|")), options->experiment,
+             ExperimentsHelp());
   AddReportOptions(parser, *options);
-  return [options] { return RunProfile(*options); };
+  parser.ShowFirst({"--train", "--infer", "--backend", "--dtype", "--batch", "--threads",
+                    "--seconds", "--experiment", "--json", "--html"});
+  return [options] {
+    TakeExports(*options);
+    return RunProfile(*options);
+  };
 }
 
-const CommandRegistration kProfile({"profile",
+const CommandRegistration kProfile({"profile", Question::kMeasure,
                                     "where a network's step spends its time, stage by stage",
                                     ConfigureProfile,
                                     "topdnn profile cnn --train --batch 64 --json out.json"});

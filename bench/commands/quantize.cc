@@ -234,7 +234,8 @@ std::function<int()> ConfigureQuantize(CommandParser& parser) {
   return [options] { return RunQuantize(*options); };
 }
 
-const CommandRegistration kQuantize({"quantize", "a network in integers of 8 bits, as an ONNX file",
+const CommandRegistration kQuantize({"quantize", Question::kModels,
+                                     "a network in integers of 8 bits, as an ONNX file",
                                      ConfigureQuantize,
                                      "topdnn quantize trained.onnx int8.onnx --percentile 99.99"});
 

@@ -92,8 +92,9 @@ std::function<int()> ConfigureReport(CommandParser& parser) {
 }
 
 const CommandRegistration kReport(
-    {"report", "an HTML page of profiles, sweeps, comparisons, coruns, coscheds and traces",
-     ConfigureReport, "topdnn report out.json --html report.html"});
+    {"report", Question::kCompare,
+     "an HTML page of profiles, sweeps, comparisons, coruns, coscheds and traces", ConfigureReport,
+     "topdnn report out.json --html report.html"});
 
 }  // namespace
 

@@ -169,8 +169,9 @@ std::function<int()> ConfigureResults(CommandParser& parser) {
   return [options] { return RunResults(*options); };
 }
 
-const CommandRegistration kResults({"results", "keep results, list them and query them",
-                                    ConfigureResults, "topdnn results add out.json"});
+const CommandRegistration kResults({"results", Question::kKeep,
+                                    "keep results, list them and query them", ConfigureResults,
+                                    "topdnn results add out.json"});
 
 }  // namespace
 

@@ -45,7 +45,8 @@ std::function<int()> ConfigureScale(CommandParser& parser) {
 }
 
 const CommandRegistration kScale(
-    {"scale", "data-parallel training over ranks: exposed communication, stragglers, scaling",
+    {"scale", Question::kScale,
+     "data-parallel training over ranks: exposed communication, stragglers, scaling",
      ConfigureScale, "topdnn scale cnn --batch 128 --json scale.json"});
 
 }  // namespace

@@ -123,8 +123,9 @@ std::function<int()> ConfigureStep(CommandParser& parser) {
   return [options] { return RunStep(*options); };
 }
 
-const CommandRegistration kStep({"step", "one training step, dumped to an npz archive",
-                                 ConfigureStep, "topdnn step cnn --batch 4 --dump step.npz"});
+const CommandRegistration kStep({"step", Question::kModels,
+                                 "one training step, dumped to an npz archive", ConfigureStep,
+                                 "topdnn step cnn --batch 4 --dump step.npz"});
 
 }  // namespace
 

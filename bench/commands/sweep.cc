@@ -109,8 +109,9 @@ std::function<int()> ConfigureSweep(CommandParser& parser) {
 }
 
 const CommandRegistration kSweep(
-    {"sweep", "profiles every combination of networks, batch sizes, types, threads, ...",
-     ConfigureSweep, "topdnn sweep --networks cnn --batch 32,128 --dtype f32,bf16 --out sweep"});
+    {"sweep", Question::kCompare,
+     "profiles every combination of networks, batch sizes, types, threads, ...", ConfigureSweep,
+     "topdnn sweep --networks cnn --batch 32,128 --dtype f32,bf16 --out sweep"});
 
 }  // namespace
 

@@ -132,8 +132,8 @@ std::function<int()> ConfigureTopdown(CommandParser& parser) {
   };
 }
 
-const CommandRegistration kTopdown({"topdown", "Top-Down from counts recorded elsewhere",
-                                    ConfigureTopdown,
+const CommandRegistration kTopdown({"topdown", Question::kExplain,
+                                    "Top-Down from counts recorded elsewhere", ConfigureTopdown,
                                     "topdnn topdown --cpu sapphire_rapids --events counts.json"});
 
 }  // namespace

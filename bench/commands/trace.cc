@@ -211,7 +211,7 @@ std::function<int()> ConfigureTrace(CommandParser& parser) {
   return [options] { return RunTrace(*options); };
 }
 
-const CommandRegistration kTrace({"trace",
+const CommandRegistration kTrace({"trace", Question::kExplain,
                                   "what a framework ran, read from oneDNN's log and measured here",
                                   ConfigureTrace,
                                   "topdnn trace --run -- python3 train.py --steps 2"});

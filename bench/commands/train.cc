@@ -275,7 +275,8 @@ std::function<int()> ConfigureTrain(CommandParser& parser) {
 }
 
 const CommandRegistration kTrain(
-    {"train", "trains a network on real images: loss and test accuracy per epoch", ConfigureTrain,
+    {"train", Question::kModels,
+     "trains a network on real images: loss and test accuracy per epoch", ConfigureTrain,
      "topdnn train lenet5 --epochs 2"});
 
 }  // namespace

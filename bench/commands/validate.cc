@@ -161,7 +161,8 @@ std::function<int()> ConfigureValidate(CommandParser& parser) {
 }
 
 const CommandRegistration kValidate(
-    {"validate", "counters against known counts, and the memory experiment against known waits",
+    {"validate", Question::kMeasure,
+     "counters against known counts, and the memory experiment against known waits",
      ConfigureValidate, "topdnn validate --json validate.json"});
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "bench/profile/experiments.h"
 #include "bench/workload/network_source.h"
 #include "harness/files/atomic_file.h"
+#include "harness/report/registry.h"
 
 namespace topdnn {
 
@@ -65,6 +66,25 @@ Regime RegimeOf(const std::string& name) {
 std::string ReplayedFile(const std::string& counters) {
   constexpr std::string_view kReplay = "replay:";
   return counters.starts_with(kReplay) ? counters.substr(kReplay.size()) : "";
+}
+
+void TakeExports(ProfileOptions& options) {
+  std::vector<std::string> formats;
+  for (const FileReport& file : FileReports()) formats.push_back(file.name);
+  for (const std::string& word : options.exports) {
+    const std::size_t equals = word.find('=');
+    CheckName("format for --export", word.substr(0, equals), formats);
+    if (equals == std::string::npos || equals + 1 == word.size()) {
+      throw UsageError(fmt::format("--export {}: lacks the file; write FORMAT=FILE", word));
+    }
+    std::string& path = options.files[word.substr(0, equals)];
+    if (!path.empty()) {
+      throw UsageError(fmt::format("--export {}: {} is written to {} already", word,
+                                   word.substr(0, equals), path));
+    }
+    path = word.substr(equals + 1);
+  }
+  options.exports.clear();
 }
 
 void CheckOptions(const ProfileOptions& options) {

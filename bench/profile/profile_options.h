@@ -31,6 +31,7 @@ struct ProfileOptions {
   bool no_isolated = false;
   std::string record;
   std::map<std::string, std::string> files;  // by name of the report; empty: not asked for
+  std::vector<std::string> exports;          // "FORMAT=FILE" each
   std::map<std::string, bool> tables;        // those shown on request
   ConsoleOptions console;
   std::optional<std::int64_t> top;
@@ -57,6 +58,9 @@ Regime RegimeOf(const std::string& name);
 
 // The file of `--counters replay:FILE`; empty for other values.
 std::string ReplayedFile(const std::string& counters);
+
+// Moves `exports` to `files`. Throws UsageError for a word without a format or a file.
+void TakeExports(ProfileOptions& options);
 
 // Checks all options before the long work starts. Throws UsageError or ReportError.
 void CheckOptions(const ProfileOptions& options);

@@ -132,8 +132,9 @@ Report MakeReport(const ProfileOptions& options, const MeasuredProfile& measured
 void WriteReport(const ProfileOptions& options, const MeasuredProfile& measured,
                  const Report& report) {
   for (const FileReport& file : FileReports()) {
-    const std::string& path = options.files.at(file.name);
-    if (!path.empty()) WriteFileAtomically(path, file.text(report));
+    const auto path = options.files.find(file.name);
+    if (path == options.files.end() || path->second.empty()) continue;
+    WriteFileAtomically(path->second, file.text(report));
   }
   if (!options.record.empty()) WriteRecording(measured, options.record);
   PrintTables(options, report);

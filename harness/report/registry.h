@@ -3,7 +3,7 @@
 //   const ReportRegistration kJson(FileReport{
 //       .name = "json", .help = "write the whole report to this file as JSON", .text = JsonText});
 //
-// A program offers each of them as the option --NAME.
+// A program offers each of them as the option --NAME, or as the format NAME of one option.
 
 #ifndef TOPDNN_HARNESS_REPORT_REGISTRY_H_
 #define TOPDNN_HARNESS_REPORT_REGISTRY_H_

@@ -119,6 +119,24 @@ TEST(ZshCompletionTest, IsValidZsh) {
   EXPECT_EQ(read.exit_status, 0) << read.output;
 }
 
+TEST(ManPageTest, OptionsOfASectionStandTogether) {
+  std::vector<CommandInfo> commands = Commands();
+  commands[0].options[0].section = "Output";
+  commands[0].options[2].section = "Output";
+  EXPECT_THAT(ManPage(commands), HasSubstr(R"(.PP
+Output:
+.TP
+\fB\-\-json\fR \fIFILE\fR
+a file [\- is output]
+.TP
+\fB\-\-quiet\fR
+print less
+.PP
+Options:
+.TP
+\fB\-\-dtype\fR)"));
+}
+
 TEST(ManPageTest, HasEveryCommandWithItsOptions) {
   const std::string page = ManPage(Commands());
   EXPECT_TRUE(page.starts_with(".TH TOPDNN 1\n"));

@@ -41,20 +41,31 @@ std::vector<Json> EventsOf(const Json& trace, int process, const std::string& pr
 TEST(ExportsTest, OneRunWritesAllOfThem) {
   const TestFolder folder;
   const auto in = [&folder](const char* name) { return (folder.path() / name).string(); };
-  const Outcome outcome = RunProgram({"profile",     "lenet5",
-                                      "--infer",     "--batch",
-                                      "1",           "--iterations",
-                                      "2",           "--data",
-                                      "synthetic",   "--threads",
-                                      "1",           "--counters",
-                                      "none",        "--json",
-                                      in("json"),    "--trace",
-                                      in("trace"),   "--toplev-csv",
-                                      in("csv"),     "--openmetrics",
-                                      in("prom"),    "--benchmark-action",
-                                      in("action"),  "--bencher",
-                                      in("bencher"), "--markdown",
-                                      in("md")});
+  const auto to = [&in](const std::string& format, const char* name) {
+    return "--export=" + format + "=" + in(name);
+  };
+  const Outcome outcome = RunProgram({"profile",
+                                      "lenet5",
+                                      "--infer",
+                                      "--batch",
+                                      "1",
+                                      "--iterations",
+                                      "2",
+                                      "--data",
+                                      "synthetic",
+                                      "--threads",
+                                      "1",
+                                      "--counters",
+                                      "none",
+                                      "--json",
+                                      in("json"),
+                                      "--timeline",
+                                      in("timeline"),
+                                      to("toplev-csv", "csv"),
+                                      to("openmetrics", "prom"),
+                                      to("benchmark-action", "action"),
+                                      to("bencher", "bencher"),
+                                      to("markdown", "md")});
   ASSERT_TRUE(outcome.exit_status == kExitGood || outcome.exit_status == kExitWrong)
       << outcome.output;
   const Json json = ReadJson(in("json"));
@@ -65,8 +76,8 @@ TEST(ExportsTest, OneRunWritesAllOfThem) {
   }
   ASSERT_GT(timed, 0u) << json.dump(1);
   const bool step = json.at("step").at("status") != "INVALID";
-  const Json trace = ReadJson(in("trace"));
-  EXPECT_EQ(EventsOf(trace, 1, "").size(), timed + (step ? 1 : 0));
+  const Json timeline = ReadJson(in("timeline"));
+  EXPECT_EQ(EventsOf(timeline, 1, "").size(), timed + (step ? 1 : 0));
   const std::string run = "lenet5/inference/batch 1/f32/onednn/threads 1/";
   const Json bencher = ReadJson(in("bencher"));
   EXPECT_EQ(bencher.size(), timed + (step ? 1 : 0));
@@ -74,7 +85,7 @@ TEST(ExportsTest, OneRunWritesAllOfThem) {
   ASSERT_EQ(action.size(), bencher.size());
   if (step) {
     const double seconds = json.at("step").at("seconds").at("median");
-    const double dur = EventsOf(trace, 1, "step").at(0).at("dur");
+    const double dur = EventsOf(timeline, 1, "step").at(0).at("dur");
     EXPECT_NEAR(dur, seconds * 1e6, 0.001);
     EXPECT_NEAR(bencher.at(run + "step").at("latency").at("value").get<double>(), seconds * 1e9, 1);
     EXPECT_EQ(action.at(0).at("name"), run + "step");
@@ -88,13 +99,13 @@ TEST(ExportsTest, OneRunWritesAllOfThem) {
   EXPECT_THAT(Contents(in("md")), HasSubstr("| c1 | forward |"));
 }
 
-TEST(ExportsTest, TheTraceOfASeriesHasEveryIteration) {
+TEST(ExportsTest, TheTimelineOfASeriesHasEveryIteration) {
   const TestFolder folder;
-  const std::string file = folder.path() / "trace.json";
+  const std::string file = folder.path() / "timeline.json";
   const std::string whole = folder.path() / "whole.json";
   const Outcome outcome = RunProgram({"profile", "cnn", "--train", "--batch", "2", "--iterations",
                                       "7", "--data", "synthetic", "--threads", "1", "--counters",
-                                      "none", "--series", "--trace", file, "--json", whole});
+                                      "none", "--series", "--timeline", file, "--json", whole});
   ASSERT_TRUE(outcome.exit_status == kExitGood || outcome.exit_status == kExitWrong)
       << outcome.output;
   const Json trace = ReadJson(file);
@@ -120,10 +131,32 @@ TEST(ExportsTest, ADashIsStandardOutput) {
   const Outcome outcome =
       RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") +
                " profile lenet5 --infer --batch 1 --iterations 2 --data synthetic --threads 1 "
-               "--counters none --markdown - 2>/dev/null");
+               "--counters none --export markdown=- 2>/dev/null");
   EXPECT_THAT(outcome.output, StartsWith("### topdnn profile\n"));
-  const Outcome two = RunProgram({"profile", "lenet5", "--trace", "-", "--bencher", "-"});
+  const Outcome two = RunProgram({"profile", "lenet5", "--timeline", "-", "--export", "bencher=-"});
   EXPECT_EQ(two.exit_status, kExitUsage) << two.output;
+}
+
+TEST(ExportsTest, AWrongFormatIsRefused) {
+  const auto refusal = [](const std::string& word) {
+    const Outcome outcome = RunProgram({"profile", "lenet5", "--export", word});
+    EXPECT_EQ(outcome.exit_status, kExitUsage) << word;
+    return outcome.output;
+  };
+  EXPECT_THAT(refusal("benchr=a.json"), HasSubstr("did you mean bencher?"));
+  EXPECT_THAT(refusal("bencher"), HasSubstr("write FORMAT=FILE"));
+  EXPECT_THAT(refusal("bencher="), HasSubstr("write FORMAT=FILE"));
+  const Outcome twice =
+      RunProgram({"profile", "lenet5", "--export", "markdown=a", "--export", "markdown=b"});
+  EXPECT_EQ(twice.exit_status, kExitUsage);
+  EXPECT_THAT(twice.output, HasSubstr("is written to a already"));
+}
+
+// Scripts of an earlier version learn the new spelling.
+TEST(ExportsTest, AnOldOptionNamesTheNewOne) {
+  const Outcome outcome = RunProgram({"profile", "lenet5", "--markdown", "a.md"});
+  EXPECT_EQ(outcome.exit_status, kExitUsage);
+  EXPECT_THAT(outcome.output, HasSubstr("it is --export markdown=FILE now"));
 }
 
 }  // namespace

@@ -57,6 +57,45 @@ TEST(TerminalTest, EveryTableFitsTheWidth) {
 TEST(TerminalTest, TheHelpOfEveryCommandFitsTheWidth) {
   ExpectFits("--help", 80);
   for (const Command& command : Commands()) ExpectFits(command.name + " --help", 80);
+  ExpectFits("profile --help-all", 80);
+}
+
+// A newcomer sees ten options, by purpose; --help-all shows the others.
+TEST(TerminalTest, TheHelpOfProfileShowsTenOptionsFirst) {
+  const auto options = [](const std::string& help) {
+    std::size_t count = 0;
+    for (std::size_t at = help.find("\n  --"); at != std::string::npos;
+         at = help.find("\n  --", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  const std::string help = OutputOf("profile --help", 80);
+  EXPECT_EQ(options(help), 11u) << help;  // ... and --help-all
+  EXPECT_THAT(help, HasSubstr("\nNetwork:\n"));
+  EXPECT_THAT(help, Not(HasSubstr("--weight-decay")));
+  const std::string all = OutputOf("profile --help-all", 80);
+  EXPECT_GT(options(all), 35u) << all;
+  for (const char* section : {"Network", "Input", "Timing", "Counting", "Experiments", "Output"}) {
+    EXPECT_THAT(all, HasSubstr(std::string("\n") + section + ":\n"));
+  }
+  EXPECT_THAT(all, HasSubstr("--weight-decay"));
+}
+
+// Each command stands under the question that it answers.
+TEST(TerminalTest, TheHelpListsCommandsByQuestion) {
+  const std::string help = OutputOf("--help", 80);
+  std::size_t last = 0;
+  for (const char* heading : {"Measure ", "Explain ", "Compare ", "Share the machine ", "Scale ",
+                              "Models and data:", "Keep results"}) {
+    const std::size_t at = help.find(std::string("\n") + heading);
+    ASSERT_NE(at, std::string::npos) << heading << help;
+    EXPECT_GT(at, last) << heading;
+    last = at;
+  }
+  const std::size_t share = help.find("\nShare the machine");
+  EXPECT_GT(help.find("\n  corun "), share);
+  EXPECT_LT(help.find("\n  corun "), help.find("\nScale "));
 }
 
 TEST(TerminalTest, APipeGetsEverything) {

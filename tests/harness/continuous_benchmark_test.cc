@@ -1,4 +1,4 @@
-// `profile --benchmark-action` and `profile --bencher`: checked against the schemas of the two
+// `profile --export` of benchmark-action and bencher: checked against the schemas of the two
 // tools.
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// `profile --markdown`: rendered by cmark-gfm, GitHub's parser.
+// `profile --export markdown`: rendered by cmark-gfm, GitHub's parser.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// `profile --openmetrics`: read by Prometheus' own parsers, that of OpenMetrics and that of the
-// older text format, which node_exporter's textfile collector reads.
+// `profile --export openmetrics`: read by Prometheus' own parsers, that of OpenMetrics and that of
+// the older text format, which node_exporter's textfile collector reads.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

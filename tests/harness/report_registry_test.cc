@@ -18,8 +18,8 @@ using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr const char* kFiles[] = {"bencher",  "benchmark-action", "csv",        "html", "json",
-                                  "markdown", "openmetrics",      "toplev-csv", "trace"};
+constexpr const char* kFiles[] = {"bencher",  "benchmark-action", "csv",      "html",      "json",
+                                  "markdown", "openmetrics",      "timeline", "toplev-csv"};
 
 template <class Reports>
 std::vector<std::string> NamesOf(const Reports& reports) {

@@ -1,4 +1,4 @@
-// `profile --toplev-csv`: read by Python's csv module, by the rules of pmu-tools' readers
+// `profile --export toplev-csv`: read by Python's csv module, by the rules of pmu-tools' readers
 // (csv_formats.py of commit 0a825eb): a row whose first field begins with '#' is a comment, and a
 // row of toplev for one CPU is a time stamp, a node, a value and a unit.
 

@@ -1,4 +1,4 @@
-// `profile --trace`: checked against "Trace Event Format" (Google, 2016): the members that each
+// `profile --timeline`: checked against "Trace Event Format" (Google, 2016): the members that each
 // phase of an event requires, and complete events that do not overlap on a track.
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
-Json Trace(const Report& report) { return Json::parse(ExportOf("trace", report)); }
+Json Trace(const Report& report) { return Json::parse(ExportOf("timeline", report)); }
 
 std::vector<Json> Events(const Json& trace, const std::string& phase, int process = 1) {
   std::vector<Json> events;
@@ -67,7 +67,7 @@ TEST(TraceTest, HasTheMembersOfTheFormatAndNoOverlap) {
     stage["seconds"] = Json::array();
     for (int i = 0; i < 200; ++i) stage["seconds"].push_back(scale * (37 * i % 101 + 1) / 7);
   }
-  const std::string text = ExportOf("trace", report);
+  const std::string text = ExportOf("timeline", report);
   ExpectOnlyValidFigures(text);
   const Json trace = Json::parse(text);
   std::map<std::pair<int, int>, double> ends;
@@ -199,7 +199,7 @@ TEST(TraceTest, AStepThatDoesNotHoldHasNoEvent) {
   report.step.status = Status::kInvalid;
   EXPECT_TRUE(OnTrack(Trace(report), "step").empty());
   EXPECT_TRUE(OnTrack(Trace(report), "step", 2).empty());
-  EXPECT_EQ(Json::parse(ExportOf("trace", Report{})).at("traceEvents").at(0).at("ph"), "M");
+  EXPECT_EQ(Json::parse(ExportOf("timeline", Report{})).at("traceEvents").at(0).at("ph"), "M");
 }
 
 }  // namespace

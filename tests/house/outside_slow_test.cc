@@ -64,7 +64,7 @@ class OutsideTest : public testing::Test {
   void NetworkDataSetCounterSourceReportAndExperiment() const {
     EXPECT_THAT(Run("networks"), HasSubstr("outside"));
     Run("profile outside --batch 2 --iterations 8 --threads 1 --data . --counters outside "
-        "--outside stages.txt --json o.json --experiment outside");
+        "--export outside=stages.txt --json o.json --experiment outside");
     EXPECT_THAT(Read("stages.txt"), HasSubstr(" stages\n"));
     EXPECT_THAT(Read("o.json"), HasSubstr("\"outside/readings\": "));
     EXPECT_THAT(Read("o.json"), HasSubstr("zero images"));

@@ -24,7 +24,8 @@ std::function<int()> Configure(CommandParser& /*parser*/) {
   };
 }
 
-const CommandRegistration kOutside({"outside", "what was added outside the tree", Configure,
+const CommandRegistration kOutside({"outside", Question::kMeasure,
+                                    "what was added outside the tree", Configure,
                                     "topdnn outside"});
 
 }  // namespace

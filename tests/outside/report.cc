@@ -1,4 +1,4 @@
-// Adds a report, `--outside FILE`: the number of stages.
+// Adds a report, `--export outside=FILE`: the number of stages.
 
 #include <fmt/format.h>
 

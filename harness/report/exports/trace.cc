@@ -353,7 +353,7 @@ std::string TraceText(const Report& report) {
 }
 
 const ReportRegistration kTrace(FileReport{
-    .name = "trace",
+    .name = "timeline",
     .help = "write the stages on a time axis to this file, for Perfetto and speedscope; with "
             "--series also every iteration",
     .text = TraceText});
