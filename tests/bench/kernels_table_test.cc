@@ -1,5 +1,6 @@
-// The tables of docs/kernels.md must be the output of `topdnn kernels`. The first lists everything
-// that works here, and everything in it works here, except types that this CPU may lack.
+// The tables of docs/kernels.md and docs/fidelity.md must be the output of `topdnn kernels`. The
+// first lists everything that works here, and everything in it works here, except types that this
+// CPU may lack.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -92,7 +93,7 @@ TEST(KernelsTableTest, TheDocumentHasTheProgramsOutput) {
 TEST(KernelsTableTest, TheDocumentHasTheFidelityOfEveryKernel) {
   const Outcome outcome = RunShell(Quoted(TOPDNN_BINARY_DIR "/topdnn") + " kernels --fidelity");
   ASSERT_EQ(outcome.exit_status, 0) << outcome.output;
-  std::ifstream file(TOPDNN_SOURCE_DIR "/docs/kernels.md");
+  std::ifstream file(TOPDNN_SOURCE_DIR "/docs/fidelity.md");
   std::ostringstream page;
   page << file.rdbuf();
   EXPECT_THAT(page.str(), testing::HasSubstr("\n" + outcome.output + "\n"))
