@@ -62,6 +62,13 @@ NetworkSource OpenOnnx(const NetworkRequest& request) {
                       "float network",
                       request.network));
     }
+    if (request.training && !network.computed_parameters.empty()) {
+      const auto& [layer, node] = *network.computed_parameters.begin();
+      throw UsageError(fmt::format(
+          "{}: the weights of layer {} are computed from other constants, by {}: training would "
+          "change the result instead of those; give --infer, or a network with plain weights",
+          request.network, layer, node));
+    }
     NetworkSource source{std::move(network.graph), std::move(network.parameters),
                          std::move(network.inputs)};
     for (ImportedOutput& output : network.outputs) {

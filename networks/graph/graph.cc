@@ -53,7 +53,7 @@ ValueId Graph::Add(std::string node_name, std::shared_ptr<const Op> op,
     const auto text = [](const std::vector<Shape>& shapes) {
       std::string joined;
       for (const Shape& shape : shapes) joined += " " + shape.ToString();
-      return joined;
+      return joined.empty() ? " none" : joined;
     };
     throw std::invalid_argument(fmt::format("layer '{}' ({}) needs sources of{}, not of{}",
                                             node_name, op->kind(), text(expected), text(given)));

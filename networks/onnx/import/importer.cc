@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/softmax/softmax.h"
+#include "networks/onnx/import/constant_graph.h"
 #include "networks/onnx/import/input_shapes.h"
 #include "networks/onnx/import/node_import.h"
 
@@ -35,6 +36,7 @@ class Importer {
   void CheckReads(const ModelNode& node, int index) const;
   void ImportNode(int index);
   void Translate(const ModelNode& node, int index);
+  void NoteComputedParameters(const NodeImport& node, std::size_t first_layer);
   void Refuse(int index, const std::string& why) {
     refused_[{Printable(state_.model.nodes[static_cast<std::size_t>(index)].op_type), why}]
         .push_back(NameOfNode(state_.model.nodes[static_cast<std::size_t>(index)], index));
@@ -186,12 +188,30 @@ void Importer::Translate(const ModelNode& node, int index) {
   NodeImport work(state_, index);
   if (all_constant && fold != nullptr) {
     (*fold)(work);
+  } else if (all_constant) {
+    ComputeOnConstants(work, *layer);
   } else if (has_double) {
     throw UnsupportedNode("of double, and topdnn computes in f32: export the model in float");
   } else if (layer != nullptr) {
+    const std::size_t layers = state_.graph.nodes().size();
     (*layer)(work);
+    NoteComputedParameters(work, layers);
   } else {
     throw UnsupportedNode("topdnn computes it on constants alone");
+  }
+}
+
+// Training would change such parameters instead of the constants that they are computed from.
+void Importer::NoteComputedParameters(const NodeImport& node, std::size_t first_layer) {
+  std::string computed_by = node.computed_bias();
+  for (std::size_t i = 0; i < node.inputs(); ++i) {
+    if (!node.IsConstant(i) || node.ConstantAt(i).computed_by.empty()) continue;
+    computed_by = node.ConstantAt(i).computed_by;
+  }
+  if (computed_by.empty()) return;
+  for (std::size_t i = first_layer; i < state_.graph.nodes().size(); ++i) {
+    const GraphNode& layer = state_.graph.nodes()[i];
+    if (!layer.op->Parameters().empty()) state_.computed_parameters[layer.name] = computed_by;
   }
 }
 
@@ -267,7 +287,8 @@ ImportedNetwork Importer::Finish() {
   }
   QuantizedNetwork network = IntegerGraph(
       {std::move(state_.graph), std::move(state_.parameters), std::move(state_.weight_scales)});
-  return {std::move(network.graph), std::move(network.parameters), inputs_, std::move(outputs)};
+  return {std::move(network.graph), std::move(network.parameters), inputs_, std::move(outputs),
+          std::move(state_.computed_parameters)};
 }
 
 void Importer::ImportNodes() {

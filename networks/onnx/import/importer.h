@@ -3,7 +3,8 @@
 // The network consists of operations that have a translator (node_import.h). The caller may choose
 // some of the outputs; nodes and inputs that no chosen output depends on are left out. Some nodes
 // become part of another layer: a padding before a convolution, an addition of a bias after it, a
-// flattening before an inner product. Nodes that depend only on shapes are computed at import.
+// flattening before an inner product. Nodes that depend only on constants and
+// shapes are computed at import (constant_graph.h).
 // Layers between a DequantizeLinear and a QuantizeLinear become integer layers
 // (networks/quantization/quantized_graph.h).
 
@@ -63,6 +64,9 @@ struct ImportedNetwork {
   // As the graph orders them. The first input is the first one of four dimensions, if there is one.
   std::vector<std::string> inputs;
   std::vector<ImportedOutput> outputs;
+  // Layers whose parameters other nodes compute from the file's constants (a normalization or
+  // quantization of weights), with the last of these nodes: "Mul at node 3".
+  std::map<std::string, std::string> computed_parameters = {};
 };
 
 // `bytes` are the contents of the file. Throws OnnxError in one line. For unsupported operations

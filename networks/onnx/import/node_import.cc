@@ -36,6 +36,25 @@ void CheckExactInF32(DataType type, std::span<const double> elements) {
   }
 }
 
+std::string Describe(const ModelNode& node, int index) {
+  return fmt::format("{} at {}", Printable(node.op_type), NameOfNode(node, index));
+}
+
+std::int64_t OnnxTypeOf(const ModelTensor& constant) {
+  switch (constant.type) {
+    case DataType::kU8:
+      return constant.boolean ? kOnnxBool : kOnnxUint8;
+    case DataType::kS8:
+      return kOnnxInt8;
+    case DataType::kS32:
+      return kOnnxInt32;
+    case DataType::kS64:
+      return kOnnxInt64;
+    default:
+      return kOnnxFloat;
+  }
+}
+
 std::string NameOfOnnxType(std::int64_t type) {
   static const std::map<std::int64_t, std::string> names = {
       {kOnnxFloat, "float"}, {kOnnxUint8, "uint8"}, {kOnnxInt8, "int8"},    {kOnnxInt32, "int32"},
@@ -55,6 +74,8 @@ DataType TypeOfElements(std::int64_t type) {
       return DataType::kS32;
     case kOnnxInt64:
       return DataType::kS64;
+    case kOnnxDouble:
+      return DataType::kF64;
     default:
       return DataType::kF32;
   }
@@ -146,6 +167,7 @@ std::vector<int> NodeImport::Axes(std::size_t input, std::string_view attribute,
 }
 
 ValueId NodeImport::Elements(const ImportedValue& value) const {
+  if (value.value < 0) throw UnsupportedNode("its source has no elements");
   if (!value.pad.none()) {
     throw UnsupportedNode("a Pad that is not followed by a convolution or pooling");
   }
@@ -241,6 +263,7 @@ Constant NodeImport::AbsorbBias(std::int64_t channels, int trailing) {
   if (axis < 0 || axis > 1 || shape[axis] != channels) return nullptr;
   state_.absorbed.insert(readers.front());
   also_names_ = next.outputs.front();
+  computed_bias_ = (*constant)->computed_by;
   return *constant;
 }
 
@@ -293,6 +316,12 @@ ImportedValue NodeImport::ImportAs(std::string_view op_type, std::vector<NamedVa
 }
 
 void NodeImport::Produce(ImportedValue value, std::size_t output) {
+  if (value.shape.elements() == 0) {
+    ModelTensor empty{value.shape, TypeOfElements(value.type), {}};
+    empty.boolean = value.type == kOnnxBool;
+    Produce(std::move(empty), output);
+    return;
+  }
   if (ChoosesElements(node_) && output == 0) {
     const ImportedValue source = QuantizedSourceAt(0);
     value.type = source.type;
@@ -302,8 +331,8 @@ void NodeImport::Produce(ImportedValue value, std::size_t output) {
   state_.values[node_.outputs[output]] = std::move(value);
 }
 
-void NodeImport::Produce(ModelTensor constant) {
-  state_.values[node_.outputs.front()] = std::make_shared<ModelTensor>(std::move(constant));
+void NodeImport::Produce(ModelTensor constant, std::size_t output) {
+  state_.values[node_.outputs[output]] = std::make_shared<ModelTensor>(std::move(constant));
 }
 
 namespace {

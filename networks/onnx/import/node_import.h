@@ -82,6 +82,11 @@ struct ImportState {
   std::set<std::string> layers = {};              // names in use
   std::map<std::string, int> repeats = {};        // how often each name was requested
   std::size_t bytes = 0;                          // reserved for constants and parameters
+  // Whole numbers up to this magnitude are exact in the network's values: 2^24 in f32.
+  double most_exact = 0x1p24;
+  bool is_of_constants = false;  // the graph of a node on constants (constant_graph.h)
+  // Layers whose trained parameters are constants that another node computed, with that node.
+  std::map<std::string, std::string> computed_parameters = {};
   // Values by name, if another batch is imported than the one that the file fixes.
   std::map<std::string, ValueOfFileBatch> of_file_batch = {};
 
@@ -105,6 +110,11 @@ class NodeImport {
   const ModelNode& node() const { return node_; }
   std::int64_t opset() const { return state_.model.opset; }
   const ImportOptions& options() const { return state_.options; }
+  const Model& model() const { return state_.model; }
+  double most_exact() const { return state_.most_exact; }
+  bool is_of_constants() const { return state_.is_of_constants; }
+  // The node that computed the constant of AbsorbBias; empty: none.
+  const std::string& computed_bias() const { return computed_bias_; }
   const Graph& graph() const { return state_.graph; }
   int index() const { return index_; }
 
@@ -172,7 +182,7 @@ class NodeImport {
   // Sets the node's result. That of an operation that only chooses elements (MaxPool) has the type
   // of its first input.
   void Produce(ImportedValue value, std::size_t output = 0);
-  void Produce(ModelTensor constant);
+  void Produce(ModelTensor constant, std::size_t output = 0);
   // Call before a constant of this size is allocated.
   void ReserveMemory(const Shape& shape, DataType type) { state_.ReserveMemory(shape, type); }
 
@@ -182,14 +192,20 @@ class NodeImport {
   ImportState& state_;
   int index_;
   const ModelNode& node_;
-  std::string layer_;       // name of the last layer added
+  std::string layer_;  // name of the last layer added
+  std::string computed_bias_;
   std::string also_names_;  // result of an addition that became part of the layer
 };
+
+// "Mul at node 3".
+std::string Describe(const ModelNode& node, int index);
 
 // Throws UnsupportedNode when these elements of a constant are of int32 or int64, and f32 does not
 // represent one of them.
 void CheckExactInF32(DataType type, std::span<const double> elements);
 
+// ONNX's number of a constant's type. Floating-point numbers of any width are kOnnxFloat.
+std::int64_t OnnxTypeOf(const ModelTensor& constant);
 // "bool", "int64", or the number of a type without a name here.
 std::string NameOfOnnxType(std::int64_t type);
 
@@ -210,7 +226,8 @@ class NodeRegistration {
   NodeRegistration(std::string_view op_type, NodeTranslator translate);
 };
 
-// For nodes whose inputs are all constants.
+// For nodes whose inputs are all constants, and that need more than their translator in a network
+// (constant_graph.h), or have none.
 class ConstantNodeRegistration {
  public:
   ConstantNodeRegistration(std::string_view op_type, NodeTranslator translate);

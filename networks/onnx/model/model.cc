@@ -84,6 +84,7 @@ ModelTensor ReadTensor(onnx::TensorProto& proto, ExternalData& external, const s
   }
   ModelTensor tensor;
   tensor.type = known->type;
+  tensor.boolean = known->onnx == onnx::TensorProto::BOOL;
   constexpr int kMaxDimensions = 32;
   if (proto.dims_size() > kMaxDimensions) refuse("more than 32 dimensions");
   std::size_t expected = SizeOf(tensor.type);

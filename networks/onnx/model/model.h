@@ -33,6 +33,10 @@ struct ModelTensor {
   // Of a dequantized constant: each element is an integer times the scale of its first index, or
   // times the only scale. Empty for other tensors.
   std::vector<float> scales = {};
+  bool boolean = false;  // of ONNX's bool: u8 with 0 and 1
+  // The node that computed it from other constants ("Mul at node 3"); empty: the elements are the
+  // file's, possibly in another order.
+  std::string computed_by = {};
 
   std::int64_t elements() const { return shape.elements(); }
 };
@@ -88,7 +92,8 @@ struct Model {
 
 // ONNX's numbers of element types (TensorProto.DataType), as used by Cast.
 inline constexpr std::int64_t kOnnxFloat = 1, kOnnxUint8 = 2, kOnnxInt8 = 3, kOnnxInt32 = 6,
-                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxDouble = 11;
+                              kOnnxInt64 = 7, kOnnxBool = 9, kOnnxFloat16 = 10, kOnnxDouble = 11,
+                              kOnnxBfloat16 = 16;
 
 inline constexpr std::int64_t kOldestOpset = 7;
 inline constexpr std::int64_t kNewestOpset = 23;

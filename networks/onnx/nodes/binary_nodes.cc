@@ -136,9 +136,10 @@ bool ImportedOnIntegers(NodeImport& node, std::string_view function) {
   }
   const double most = function == "mul" ? first * second : divides ? first : first + second;
   // A quotient of larger numbers may round up to an integer.
-  if (std::max({first, second, most}) > (divides ? kMostExact / 4 : kMostExact)) {
-    throw UnsupportedNode(
-        fmt::format("its result may reach {:.0f}, and f32 is exact up to 2^24", most));
+  if (std::max({first, second, most}) > node.most_exact() / (divides ? 4 : 1)) {
+    throw UnsupportedNode(fmt::format("its result may reach {:.0f}, and {} is exact up to 2^{}",
+                                      most, node.is_of_constants() ? "f64" : "f32",
+                                      std::ilogb(node.most_exact())));
   }
   const std::int64_t type = node.AnySourceAt(value_input).type;
   ImportedValue result = AddBinaryOfInputs(node, function, 0, 1);

@@ -25,8 +25,6 @@ ImportedValue AddBinary(NodeImport& node, std::string_view function, const Model
 ImportedValue AddBinaryOfInputs(NodeImport& node, std::string_view function, std::size_t first,
                                 std::size_t second);
 
-// Whole numbers up to this magnitude are exact in f32: 2^24.
-inline constexpr double kMostExact = 16777216;
 // The largest magnitude of an element of a boolean or an integer, if it is known.
 std::optional<double> MostOf(const ImportedValue& value);
 // Imports "add", "sub", "mul" or "div" of two int32 or int64, if an input is such a value. Returns

@@ -15,21 +15,6 @@ namespace topdnn {
 
 namespace {
 
-std::int64_t OnnxTypeOf(const ModelTensor& constant) {
-  switch (constant.type) {
-    case DataType::kU8:
-      return kOnnxUint8;  // or bool: ModelTensor does not tell
-    case DataType::kS8:
-      return kOnnxInt8;
-    case DataType::kS32:
-      return kOnnxInt32;
-    case DataType::kS64:
-      return kOnnxInt64;
-    default:
-      return kOnnxFloat;
-  }
-}
-
 // A layer with a function of two inputs of any types. The result has the type `type`.
 ImportedValue AddOfInputs(NodeImport& node, std::string_view function, std::size_t first,
                           std::size_t second, std::int64_t type) {
@@ -158,11 +143,11 @@ void ImportIsInf(NodeImport& node) {
   node.Produce(std::move(result));
 }
 
-// To float, every type keeps its elements. ONNX does not define a cast to an integer type that
-// cannot represent the number, so such a cast only drops the fraction.
+// To float (and double, for a constant), every type keeps its elements. ONNX does not define a cast
+// to an integer type that cannot represent the number, so such a cast only drops the fraction.
 ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
   const std::int64_t from = value.type;
-  if (to == from || to == kOnnxFloat) {
+  if (to == from || to == kOnnxFloat || to == kOnnxDouble) {
     value.type = to;
     return value;
   }
@@ -172,9 +157,11 @@ ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
     value = AddUnary(node, "trunc", value);
   } else {
     const std::optional<double> most = MostOf(value);
-    // A bound of 2^24 does not show that a number fits uint8 or int8.
+    constexpr double kMostInt32 = 2147483647, kMostInt8 = 127;
     const bool fits =
-        from == kOnnxBool || to == kOnnxInt64 || (to == kOnnxInt32 && most && *most <= kMostExact);
+        from == kOnnxBool || to == kOnnxInt64 ||
+        (most && ((to == kOnnxInt32 && *most <= std::min(node.most_exact(), kMostInt32)) ||
+                  (to == kOnnxInt8 && *most <= kMostInt8)));
     if (!fits) {
       throw UnsupportedNode(fmt::format("a cast from {} to {}: it may change the numbers",
                                         NameOfOnnxType(from), NameOfOnnxType(to)));
@@ -185,13 +172,15 @@ ImportedValue AddCast(NodeImport& node, ImportedValue value, std::int64_t to) {
   return value;
 }
 
+// A network computes float16 and bfloat16 in f32.
 void ImportCast(NodeImport& node) {
-  const std::int64_t to = node.node().Int("to", 0);
-  if (to == kOnnxDouble) {
+  std::int64_t to = node.node().Int("to", 0);
+  if (to == kOnnxFloat16 || to == kOnnxBfloat16) to = kOnnxFloat;
+  if (to == kOnnxDouble && !node.is_of_constants()) {
     throw UnsupportedNode("a cast to double: topdnn computes in f32; export the model in float");
   }
-  if (to != kOnnxFloat && to != kOnnxUint8 && to != kOnnxInt8 && to != kOnnxInt32 &&
-      to != kOnnxInt64 && to != kOnnxBool) {
+  if (to != kOnnxFloat && to != kOnnxDouble && to != kOnnxUint8 && to != kOnnxInt8 &&
+      to != kOnnxInt32 && to != kOnnxInt64 && to != kOnnxBool) {
     throw UnsupportedNode(fmt::format("a cast to ONNX's type {}", to));
   }
   node.Produce(AddCast(node, node.AnySourceAt(0), to));

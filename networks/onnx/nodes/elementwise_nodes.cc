@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -76,8 +77,40 @@ void AddConstant(NodeImport& node, std::size_t constant_input) {
   node.Produce({result, shape});
 }
 
+// The largest magnitude of a reduction of `count` integers, if it is known. Throws UnsupportedNode
+// when the result may not be exact.
+std::optional<double> MostOfReduction(const NodeImport& node, ReduceAlgorithm algorithm,
+                                      const ImportedValue& source, std::int64_t count) {
+  const std::optional<double> most = MostOf(source);
+  if (algorithm == ReduceAlgorithm::kMax || algorithm == ReduceAlgorithm::kMin) return most;
+  if (algorithm != ReduceAlgorithm::kSum && algorithm != ReduceAlgorithm::kProduct) {
+    throw UnsupportedNode(
+        fmt::format("of {}; add a Cast to float before it", NameOfOnnxType(source.type)));
+  }
+  if (!most) throw UnsupportedNode("of integers of unknown size: f32 may not represent the result");
+  const auto terms = static_cast<double>(count);
+  const double result =
+      algorithm == ReduceAlgorithm::kSum ? *most * terms : std::pow(std::max(*most, 1.0), terms);
+  if (result > node.most_exact()) {
+    throw UnsupportedNode(fmt::format("its result may reach {:.3g}, which is not exact", result));
+  }
+  return result;
+}
+
+// Gives the result the type of the integers that were reduced.
+void ProduceReduced(NodeImport& node, ImportedValue result, ReduceAlgorithm algorithm,
+                    const ImportedValue& source) {
+  if (source.type != kOnnxFloat) {
+    const std::int64_t count =
+        source.shape.elements() / std::max<std::int64_t>(result.shape.elements(), 1);
+    result.most = MostOfReduction(node, algorithm, source, count);
+    result.type = source.type;
+  }
+  node.Produce(std::move(result));
+}
+
 void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_input) {
-  const ImportedValue source = node.SourceAt(0);
+  const ImportedValue source = node.AnySourceAt(0);
   const Shape shape = source.shape;
   std::vector<int> axes = node.Axes(axes_input, "axes", shape.rank());
   if (axes.empty()) {
@@ -92,7 +125,8 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
   const ValueId value = node.Plain(source);
   const auto reduce = std::make_shared<ReduceOp>(algorithm, shape, axes, keep);
   std::sort(axes.begin(), axes.end());
-  if (algorithm == ReduceAlgorithm::kMean && shape.rank() == 4 && axes == std::vector<int>{2, 3}) {
+  if (algorithm == ReduceAlgorithm::kMean && source.type == kOnnxFloat && shape.rank() == 4 &&
+      axes == std::vector<int>{2, 3}) {
     // A global average pooling works in any layout.
     const auto extents = PoolExtents::Global(shape[0], shape[1], shape[2], shape[3]);
     const ValueId result =
@@ -104,11 +138,11 @@ void ImportReduce(NodeImport& node, ReduceAlgorithm algorithm, std::size_t axes_
     // No layer reads a scalar, so this layer keeps the dimensions. Its one element can be read in
     // any shape.
     const auto kept = std::make_shared<ReduceOp>(algorithm, shape, axes, true);
-    node.Produce({node.AddLayer(kept, {value}), Shape{}});
+    ProduceReduced(node, {node.AddLayer(kept, {value}), Shape{}}, algorithm, source);
     return;
   }
   const ValueId result = node.AddLayer(reduce, {value});
-  node.Produce({result, node.ShapeOf(result)});
+  ProduceReduced(node, {result, node.ShapeOf(result)}, algorithm, source);
 }
 
 void ImportRelu(NodeImport& node) {
@@ -269,25 +303,23 @@ void CopyToWhole(const ModelTensor& part, int axis, std::int64_t start, const Sh
 }
 
 // A concatenation with constants: the sum of all parts, each padded with zeros to the whole.
-void ConcatConstants(NodeImport& node) {
-  const auto shape_at = [&](std::size_t i) {
-    return node.IsConstant(i) ? node.ConstantAt(i).shape : node.SourceAt(i).shape;
-  };
-  Shape whole = shape_at(0);
-  const int axis = ConcatAxis(node, whole);
+void ConcatConstants(NodeImport& node, const std::vector<std::size_t>& parts) {
   std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < node.inputs(); ++i) shapes.push_back(shape_at(i));
-  whole = ConcatOp(shapes, axis).dst_shape();
+  for (const std::size_t i : parts) {
+    shapes.push_back(node.IsConstant(i) ? node.ConstantAt(i).shape : node.SourceAt(i).shape);
+  }
+  const int axis = ConcatAxis(node, shapes.front());
+  const Shape whole = ConcatOp(shapes, axis).dst_shape();
   node.ReserveMemory(whole, DataType::kF64);
   std::vector<double> constant(static_cast<std::size_t>(whole.elements()), 0.0);
   std::optional<ImportedValue> sum;
   std::int64_t start = 0;
-  for (std::size_t i = 0; i < node.inputs(); ++i) {
-    if (node.IsConstant(i)) {
-      CopyToWhole(node.ConstantAt(i), axis, start, whole, constant);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (node.IsConstant(parts[i])) {
+      CopyToWhole(node.ConstantAt(parts[i]), axis, start, whole, constant);
     } else {
       const ImportedValue part =
-          AddSlice(node, node.SourceAt(i), AxesInWhole(shapes[i], axis, start, whole[axis]),
+          AddSlice(node, node.SourceAt(parts[i]), AxesInWhole(shapes[i], axis, start, whole[axis]),
                    SliceBorder::kFill, 0);
       sum = sum ? AddBinary(node, "add", *sum, part) : part;
     }
@@ -298,23 +330,38 @@ void ConcatConstants(NodeImport& node) {
       AddBinary(node, "add", *sum, MakeTensor(whole, DataType::kF32, std::move(constant))));
 }
 
+// Tensors without elements, which exporters write for empty lists of axes, add nothing.
 void ImportConcat(NodeImport& node) {
-  if (node.inputs() == 0) throw UnsupportedNode("no inputs");
+  std::vector<std::size_t> parts;
+  bool constants = false;
   for (std::size_t i = 0; i < node.inputs(); ++i) {
-    if (node.IsConstant(i)) {
-      ConcatConstants(node);
-      return;
-    }
+    const Shape shape = node.IsConstant(i) ? node.ConstantAt(i).shape : node.AnySourceAt(i).shape;
+    if (shape.elements() == 0) continue;
+    parts.push_back(i);
+    constants |= node.IsConstant(i);
+  }
+  if (parts.empty()) {
+    if (node.inputs() == 0) throw UnsupportedNode("no inputs");
+    node.Produce(node.AnySourceAt(0));
+    return;
+  }
+  if (parts.size() == 1 && !constants) {
+    node.Produce(node.AnySourceAt(parts.front()));
+    return;
+  }
+  if (constants) {
+    ConcatConstants(node, parts);
+    return;
   }
   std::vector<ValueId> sources;
   std::vector<Shape> shapes;
-  for (std::size_t i = 0; i < node.inputs(); ++i) {
-    sources.push_back(node.Plain(node.SourceAt(i)));
+  for (const std::size_t i : parts) {
+    sources.push_back(node.Plain(node.AnySourceAt(i)));
     shapes.push_back(node.ShapeOf(sources.back()));
   }
   const auto op = std::make_shared<ConcatOp>(shapes, ConcatAxis(node, shapes.front()));
   const ValueId result = node.AddLayer(op, sources);
-  node.Produce({result, node.ShapeOf(result)});
+  node.Produce({result, node.ShapeOf(result), {}, {}, node.AnySourceAt(parts.front()).type});
 }
 
 // Since opset 18 the axes are an input; those of ReduceSum since 13.

@@ -179,26 +179,6 @@ void ImportDequantize(NodeImport& node) {
   node.Produce(AddReals(node, value, OperandAt(node, 1, value.shape), zero_point));
 }
 
-void FoldQuantize(NodeImport& node) {
-  const ModelTensor& constant = node.ConstantAt(0);
-  const ImportedScales scales = ScalesAt(node, constant.shape);
-  const std::vector<double> zero_points = ZeroPointsAt(node, scales.scales.size());
-  const DataType type = IntegerTypeOf(node);
-  node.ReserveMemory(constant.shape, DataType::kF64);
-  std::vector<double> values = ValuesOf(constant);
-  const double least = type == DataType::kS8 ? -128 : 0;
-  const double most = type == DataType::kS8 ? 127 : 255;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto element = static_cast<std::int64_t>(i);
-    const auto ratio = static_cast<float>(values[i]) / static_cast<float>(scales.At(element));
-    const auto count = static_cast<std::int64_t>(zero_points.size());
-    const double zero = zero_points[static_cast<std::size_t>(element / scales.run % count)];
-    values[i] = std::clamp(static_cast<double>(std::nearbyint(ratio)) + zero, least, most);
-    if (std::isnan(values[i])) throw UnsupportedNode("a constant that is not a number");
-  }
-  node.Produce(MakeTensor(constant.shape, type, std::move(values)));
-}
-
 void FoldDequantize(NodeImport& node) {
   const ModelTensor& constant = node.ConstantAt(0);
   if (UnitRoundoff(constant.type) != 0) throw UnsupportedNode("a constant that is not of integers");
@@ -214,12 +194,12 @@ void FoldDequantize(NodeImport& node) {
   }
   ModelTensor real = MakeTensor(constant.shape, DataType::kF32, std::move(values));
   if (scales.by_first_index) real.scales.assign(scales.scales.begin(), scales.scales.end());
+  real.computed_by = Describe(node.node(), node.index());
   node.Produce(std::move(real));
 }
 
 const NodeRegistration kQuantize("QuantizeLinear", ImportQuantize);
 const NodeRegistration kDequantize("DequantizeLinear", ImportDequantize);
-const ConstantNodeRegistration kFoldFoldQuantize("QuantizeLinear", FoldQuantize);
 const ConstantNodeRegistration kFoldFoldDequantize("DequantizeLinear", FoldDequantize);
 
 }  // namespace

@@ -66,6 +66,8 @@ ModelTensor Transposed(const ModelTensor& from, const std::vector<int>& order, S
         strides[static_cast<std::size_t>(d) + 1] * from.shape[d + 1];
   }
   ModelTensor to{std::move(shape), from.type, std::string(from.bytes.size(), '\0')};
+  to.boolean = from.boolean;
+  to.computed_by = from.computed_by;
   std::vector<std::int64_t> index(order.size(), 0);
   for (std::size_t at = 0; at < to.bytes.size(); at += size) {
     std::int64_t position = 0;

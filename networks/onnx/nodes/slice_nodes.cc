@@ -23,6 +23,12 @@ std::vector<SliceAxis> WholeAxes(const Shape& shape) {
 ImportedValue AddSlice(NodeImport& node, const ImportedValue& value, std::vector<SliceAxis> axes,
                        SliceBorder border, float fill) {
   if (axes == WholeAxes(value.shape)) return value;
+  if (std::any_of(axes.begin(), axes.end(),
+                  [](const SliceAxis& axis) { return axis.extent == 0; })) {
+    std::vector<std::int64_t> extents;
+    for (const SliceAxis& axis : axes) extents.push_back(axis.extent);
+    return {-1, Shape(std::move(extents)), {}, {}, value.type};
+  }
   const ValueId source = node.Plain(value);
   const auto op = std::make_shared<SliceOp>(node.ShapeOf(source), std::move(axes), border, fill);
   return {node.AddLayer(op, {source}), op->dst_shape(), {}, {}, value.type};

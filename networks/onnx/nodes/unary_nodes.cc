@@ -67,7 +67,10 @@ void ImportUnary(NodeImport& node) {
   const auto number = [&](const char* attribute, float otherwise) {
     return *attribute == '\0' ? otherwise : model_node.Float(attribute, otherwise);
   };
-  ImportedValue value = node.SourceAt(0);
+  // These keep integers exact.
+  const std::string& op_type = model_node.op_type;
+  const bool keeps_integers = op_type == "Abs" || op_type == "Neg" || op_type == "Sign";
+  ImportedValue value = keeps_integers ? node.AnySourceAt(0) : node.SourceAt(0);
   const ValueId source = node.Elements(value);
   value.value = node.AddLayer(std::make_shared<UnaryOp>(*function, node.ShapeOf(source),
                                                         number(row->alpha, function->alpha),
