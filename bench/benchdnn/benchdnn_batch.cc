@@ -143,7 +143,9 @@ std::vector<std::string> AttributeFields(std::string_view text) {
 
 class BatchReader {
  public:
-  explicit BatchReader(const BenchdnnFileReader& reader) : reader_(reader) {}
+  // `lenient`: errors refuse problems, not the text.
+  BatchReader(const BenchdnnFileReader& reader, bool lenient, std::size_t first)
+      : reader_(reader), lenient_(lenient), first_(first) {}
 
   void Read(std::string_view text, const std::string& origin, bool is_file) {
     open_.push_back({origin, is_file, 1});
@@ -155,17 +157,19 @@ class BatchReader {
       Refuse(fmt::format("is larger than {} MiB; split it", kMostBytes >> 20));
     }
     for (const Word& word : WordsOf(text)) {
+      if (IsFull()) break;
       open_.back().line = word.line;
       try {
         Take(word.text);
       } catch (const BenchdnnError& error) {
-        Refuse(error.what());
+        if (!lenient_) Refuse(error.what());
+        Note(word.text, error.what());
       }
     }
     open_.pop_back();
   }
 
-  std::vector<TraceRow> TakeRows() { return std::move(rows_); }
+  BenchdnnText TakeText() { return {std::move(rows_), std::move(refused_)}; }
 
  private:
   struct Open {
@@ -179,13 +183,31 @@ class BatchReader {
     throw UsageError(fmt::format("{}, line {}: {}", OneLine(place.origin), place.line, why));
   }
 
+  bool IsFull() const { return rows_.size() + refused_.size() >= first_; }
+
+  // A problem is refused for itself. An option that is not understood refuses the problems for
+  // which it is in force.
+  void Note(std::string_view word, const std::string& why) {
+    if (word.starts_with("--")) {
+      misread_[std::string(word.substr(2, word.find('=') - 2))] = why;
+      return;
+    }
+    const Open& place = open_.back();
+    std::string reason = fmt::format("{}, line {}: {}", OneLine(place.origin), place.line, why);
+    if (!refused_.empty() && refused_.back().reason == reason) return;
+    const std::string_view driver = driver_ == nullptr ? "unknown" : driver_->name;
+    refused_.push_back({fmt::format("{}/{}", driver, OneLine(word)), std::move(reason)});
+  }
+
   void Take(std::string_view word) {
     if (IsProgram(word)) return;
     if (!word.starts_with('-')) return AddProblem(word);
     if (word.starts_with("-v")) return;
     if (!word.starts_with("--")) {
-      Refuse(fmt::format("'{}' is no option of benchdnn; options begin with --", OneLine(word)));
+      throw BenchdnnError(
+          fmt::format("'{}' is no option of benchdnn; options begin with --", OneLine(word)));
     }
+    misread_.erase(std::string(word.substr(2, word.find('=') - 2)));
     word.remove_prefix(2);
     const std::size_t equals = word.find('=');
     const std::string name(word.substr(0, equals));
@@ -205,14 +227,15 @@ class BatchReader {
   [[noreturn]] void RefuseOption(const std::string& name, const std::vector<std::string>& names,
                                  std::string_view what) const {
     const std::string nearest = NearestName(name, names);
-    Refuse(fmt::format("--{} is no {}; {}", OneLine(name), what,
-                       nearest.empty() ? "see the pages of benchdnn in oneDNN's tests"
-                                       : fmt::format("did you mean --{}?", nearest)));
+    throw BenchdnnError(fmt::format("--{} is no {}; {}", OneLine(name), what,
+                                    nearest.empty() ? "see the pages of benchdnn in oneDNN's tests"
+                                                    : fmt::format("did you mean --{}?", nearest)));
   }
 
   // One value for each option: the default.
   void Reset() {
     values_.clear();
+    misread_.clear();
     match_.clear();
     for (const BenchdnnOption& option : BenchdnnCommonOptions()) {
       values_[std::string(option.name)] = {std::string(option.value)};
@@ -248,8 +271,23 @@ class BatchReader {
     if (name == "dt" && driver_->Has("cfg")) values_["cfg"] = {""};
     std::vector<std::string> list;
     const std::string plain = Unquoted(value);
+    // An empty value is the default again.
+    if (plain.empty()) {
+      values_[name] = {DefaultOf(name)};
+      return;
+    }
     for (const std::string_view one : SplitText(plain, ",")) list.emplace_back(one);
     values_[name] = std::move(list);
+  }
+
+  std::string DefaultOf(std::string_view name) const {
+    for (const BenchdnnOption& option : driver_->options) {
+      if (option.name == name) return std::string(option.value);
+    }
+    for (const BenchdnnOption& option : BenchdnnCommonOptions()) {
+      if (option.name == name) return std::string(option.value);
+    }
+    return {};
   }
 
   // "post_ops='sum;relu';oscale=common:2" of oneDNN 1.
@@ -258,12 +296,13 @@ class BatchReader {
       const std::size_t equals = field.find('=');
       if (equals == std::string::npos) {
         if (field.empty()) continue;
-        Refuse(fmt::format("--attr={} is not NAME=VALUE", OneLine(field)));
+        throw BenchdnnError(fmt::format("--attr={} is not NAME=VALUE", OneLine(field)));
       }
       std::string name = "attr-" + field.substr(0, equals);
       std::replace(name.begin(), name.end(), '_', '-');
       if (!values_.contains(name)) {
-        Refuse(fmt::format("--attr has the unknown name {}; use post_ops", OneLine(name)));
+        throw BenchdnnError(
+            fmt::format("--attr has the unknown name {}; use post_ops", OneLine(name)));
       }
       values_[name] = {field.substr(equals + 1)};
     }
@@ -277,7 +316,8 @@ class BatchReader {
       driver_ = FindBenchdnnDriver(fs::absolute(file.origin).parent_path().filename().string());
       if (driver_ != nullptr) return Reset();
     }
-    Refuse(fmt::format("{} has no driver; write --conv or another driver before it", what));
+    throw BenchdnnError(
+        fmt::format("{} has no driver; write --conv or another driver before it", what));
   }
 
   void Include(const std::string& name) {
@@ -309,17 +349,18 @@ class BatchReader {
   void AddProblem(std::string_view text) {
     FindDriver(fmt::format("the problem '{}'", OneLine(text)));
     if (!Matches(text)) return;
+    if (!misread_.empty()) throw BenchdnnError(misread_.begin()->second);
     if (driver_->row == nullptr) return AddRow(text, {});
     std::size_t combinations = 1;
     for (const auto& [name, values] : values_) {
       combinations *= values.size();
       if (combinations > kMostBenchdnnProblems) break;
     }
-    if (combinations + rows_.size() > kMostBenchdnnProblems) {
-      Refuse(fmt::format("more than {} problems; shorten the lists of values, or split the file",
+    if (combinations + rows_.size() > kMostBenchdnnProblems && first_ >= kMostBenchdnnProblems) {
+      Refuse(fmt::format("more than {} problems; give --first N, or shorten the lists of values",
                          kMostBenchdnnProblems));
     }
-    for (std::size_t i = 0; i < combinations; ++i) {
+    for (std::size_t i = 0; i < combinations && !IsFull(); ++i) {
       BenchdnnChoice choice;
       std::size_t rest = i;
       for (const auto& [name, values] : values_) {
@@ -332,9 +373,16 @@ class BatchReader {
 
   void AddRow(std::string_view text, const BenchdnnChoice& choice) {
     if (rows_.size() == kMostBenchdnnProblems) {
-      Refuse(fmt::format("more than {} problems; split the file", kMostBenchdnnProblems));
+      Refuse(fmt::format("more than {} problems; give --first N, or split the file",
+                         kMostBenchdnnProblems));
     }
-    rows_.push_back(BenchdnnRow(*driver_, choice, text));
+    try {
+      rows_.push_back(BenchdnnRow(*driver_, choice, text));
+    } catch (const BenchdnnError& error) {
+      if (!lenient_) throw;
+      Note(text, error.what());  // other combinations of values may be right
+      return;
+    }
     rows_.back().engine = engine_;
   }
 
@@ -342,7 +390,7 @@ class BatchReader {
     if (match_.empty()) return true;
     regex_t expression;
     if (regcomp(&expression, match_.c_str(), REG_EXTENDED | REG_NOSUB) != 0) {
-      Refuse(fmt::format("--match={} is not a regular expression", OneLine(match_)));
+      throw BenchdnnError(fmt::format("--match={} is not a regular expression", OneLine(match_)));
     }
     const bool found = regexec(&expression, std::string(text).c_str(), 0, nullptr, 0) == 0;
     regfree(&expression);
@@ -356,7 +404,11 @@ class BatchReader {
   std::map<std::string, std::vector<std::string>> values_;
   std::string match_;
   std::string engine_ = "cpu";
+  const bool lenient_;
+  const std::size_t first_;
+  std::map<std::string, std::string> misread_;  // options in force that are not understood: why
   std::vector<TraceRow> rows_;
+  std::vector<BenchdnnRefusal> refused_;
 };
 
 }  // namespace
@@ -373,9 +425,16 @@ bool IsBenchdnnText(std::string_view text) {
 
 std::vector<TraceRow> ParseBenchdnnText(std::string_view text, const std::string& origin,
                                         bool is_file, const BenchdnnFileReader& reader) {
-  BatchReader batch(reader);
+  BatchReader batch(reader, /*lenient=*/false, kMostBenchdnnProblems + 1);
   batch.Read(text, origin, is_file);
-  return batch.TakeRows();
+  return std::move(batch.TakeText().rows);
+}
+
+BenchdnnText ParseBenchdnnFile(std::string_view text, const std::string& path,
+                               const BenchdnnFileReader& reader, std::size_t first) {
+  BatchReader batch(reader, /*lenient=*/true, first);
+  batch.Read(text, path, /*is_file=*/true);
+  return batch.TakeText();
 }
 
 }  // namespace topdnn

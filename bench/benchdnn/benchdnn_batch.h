@@ -26,8 +26,19 @@ namespace topdnn {
 // Reads a file that a text includes. Throws UsageError if it cannot be read.
 using BenchdnnFileReader = std::function<std::string(const std::string& path)>;
 
-// The most rows of one text, with its included files.
-inline constexpr std::size_t kMostBenchdnnProblems = 10'000;
+// The most rows of one text, with its included files: a row takes about a kilobyte.
+inline constexpr std::size_t kMostBenchdnnProblems = 250'000;
+
+// A problem that cannot be read, or whose options cannot, with the reason and its place.
+struct BenchdnnRefusal {
+  std::string problem;
+  std::string reason;
+};
+
+struct BenchdnnText {
+  std::vector<TraceRow> rows;
+  std::vector<BenchdnnRefusal> refused;
+};
 
 // Whether a text is for benchdnn, and not one of topdnn's own problem sets: its first word is an
 // option, the program's name, or a problem without a prefix such as "conv/".
@@ -38,6 +49,11 @@ bool IsBenchdnnText(std::string_view text);
 // number, for an error in the text and for more than kMostBenchdnnProblems rows.
 std::vector<TraceRow> ParseBenchdnnText(std::string_view text, const std::string& origin,
                                         bool is_file, const BenchdnnFileReader& reader);
+// The same of a file, of which other versions of benchdnn may understand more: an error in a
+// problem, or in an option before it, refuses that problem alone. Stops after the first rows.
+// Throws UsageError for files that cannot be included, and for too many rows.
+BenchdnnText ParseBenchdnnFile(std::string_view text, const std::string& path,
+                               const BenchdnnFileReader& reader, std::size_t first);
 
 }  // namespace topdnn
 

@@ -156,6 +156,9 @@ void CompleteWindow(bool transposed, Descriptor& d) {
       return d.Number(name(letter), otherwise) != otherwise;
     };
     if (std::none_of(kWindow.begin(), kWindow.end(), described)) continue;
+    // A dimension without extents is that of the one above it, whatever else is said about it.
+    const bool has_extents = described('i') || described('k') || described('o');
+    if (!has_extents && dimension != 'd' && d.Number("ih", d.Number("id", 0)) > 0) continue;
     if (d.Number(name('s'), 1) < 1) {
       d.Refuse(fmt::format("needs a stride s{} of 1 or more", dimension));
     }

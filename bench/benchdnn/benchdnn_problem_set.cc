@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -51,12 +52,20 @@ void AddBenchdnnProblems(std::string_view text, const std::string& origin, Probl
   }
 }
 
-ProblemSet ReadAnyProblemSet(const std::string& path) {
+ProblemSet ReadAnyProblemSet(const std::string& path, std::size_t first) {
   const std::string name = std::filesystem::path(path).stem();
   const std::string text = ReadText(path);
-  if (!IsBenchdnnText(text)) return ParseProblemSet(name, text, path);
+  if (!IsBenchdnnText(text)) {
+    ProblemSet set = ParseProblemSet(name, text, path);
+    set.problems.resize(std::min(set.problems.size(), first));
+    return set;
+  }
   ProblemSet set{.name = name, .problems = {}};
-  AddRows(ParseBenchdnnText(text, path, /*is_file=*/true, ReadText), set);
+  BenchdnnText read = ParseBenchdnnFile(text, path, ReadText, first);
+  AddRows(read.rows, set);
+  for (BenchdnnRefusal& one : read.refused) {
+    set.refused.push_back({std::move(one.problem), std::move(one.reason)});
+  }
   if (set.problems.empty() && set.refused.empty()) {
     throw UsageError(fmt::format("{}: it names no problem", path));
   }

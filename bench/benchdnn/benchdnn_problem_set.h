@@ -4,6 +4,7 @@
 #ifndef TOPDNN_BENCH_BENCHDNN_BENCHDNN_PROBLEM_SET_H_
 #define TOPDNN_BENCH_BENCHDNN_BENCHDNN_PROBLEM_SET_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -16,8 +17,8 @@ namespace topdnn {
 void AddBenchdnnProblems(std::string_view text, const std::string& origin, ProblemSet& set);
 
 // The set in a file of at most 64 MiB, named after it: topdnn's own, or a batch file for benchdnn.
-// Throws UsageError.
-ProblemSet ReadAnyProblemSet(const std::string& path);
+// Only the first problems, of which there are at most kMostBenchdnnProblems. Throws UsageError.
+ProblemSet ReadAnyProblemSet(const std::string& path, std::size_t first);
 
 }  // namespace topdnn
 

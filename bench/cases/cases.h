@@ -5,8 +5,10 @@
 #ifndef TOPDNN_BENCH_CASES_CASES_H_
 #define TOPDNN_BENCH_CASES_CASES_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,7 @@ struct BenchmarkCase {
 
 struct BenchmarkCases {
   std::vector<BenchmarkCase> all;
+  std::optional<std::int64_t> iterations = {};  // of each case; absent: the case's own
   // Counts of the cases that ran.
   int timed = 0;
   int failed = 0;   // a wrong result, an error

@@ -205,13 +205,13 @@ class Registrar {
       if (!known_.insert(name).second) continue;
       cases_.all.push_back({name + "/manual_time",
                             [key, name, automatic = automatic_, cases = &cases_] {
-                              benchmark::RegisterBenchmark(
+                              auto* const added = benchmark::RegisterBenchmark(
                                   name.c_str(),
                                   [key, name, automatic, cases](benchmark::State& state) {
                                     RunCase(state, key, name, automatic, *cases);
-                                  })
-                                  ->UseManualTime()
-                                  ->Unit(benchmark::kMicrosecond);
+                                  });
+                              added->UseManualTime()->Unit(benchmark::kMicrosecond);
+                              if (cases->iterations) added->Iterations(*cases->iterations);
                             },
                             key.op, SettledFor(key)});
     }

@@ -30,6 +30,7 @@ namespace {
 // Configures a case: manual time, with one iteration per sample.
 void Add(const std::string& name, std::int64_t iterations, BenchmarkCases& cases,
          std::function<void(benchmark::State&)> run) {
+  iterations = cases.iterations.value_or(iterations);
   cases.all.push_back({fmt::format("{}/iterations:{}/manual_time", name, iterations),
                        [name, iterations, run = std::move(run)] {
                          benchmark::RegisterBenchmark(name.c_str(), run)

@@ -20,7 +20,7 @@ namespace topdnn {
 
 namespace {
 
-enum class Kind { kText, kChoice, kBool, kWhole, kNumber };
+enum class Kind { kText, kChoice, kBool, kWhole, kNumber, kTimeOrCount };
 
 struct Flag {
   std::string_view name;
@@ -37,7 +37,8 @@ constexpr std::string_view kBools = "true false yes no on off 1 0";
 constexpr std::array kFlags = {
     Flag{"benchmark_list_tests", Kind::kBool},
     Flag{"benchmark_filter"},
-    Flag{"benchmark_min_time", Kind::kNumber, 1e-9, kMaxSeconds},
+    Flag{"benchmark_dry_run", Kind::kBool},
+    Flag{"benchmark_min_time", Kind::kTimeOrCount, 1e-9, kMaxSeconds},
     Flag{"benchmark_min_warmup_time", Kind::kNumber, 0, kMaxSeconds},
     Flag{"benchmark_repetitions", Kind::kWhole, 1, kMaxCount},
     Flag{"benchmark_enable_random_interleaving", Kind::kBool},
@@ -75,6 +76,19 @@ void CheckNumber(const Flag& flag, const std::string& value, const std::string& 
                             whole ? "whole number" : "number of seconds", flag.least, flag.most));
 }
 
+// "0.5" or "0.5s", or "5x": a number of iterations.
+bool IsCount(const std::string& value) { return value.ends_with('x'); }
+
+std::string WithoutUnit(std::string value) {
+  if (value.ends_with('s') || value.ends_with('x')) value.pop_back();
+  return value;
+}
+
+void CheckTimeOrCount(const Flag& flag, const std::string& value, const std::string& given) {
+  if (!IsCount(value)) return CheckNumber(flag, WithoutUnit(value), given);
+  CheckNumber({flag.name, Kind::kWhole, 1, kMaxCount}, WithoutUnit(value), given);
+}
+
 void Check(const Flag& flag, const std::string& value, const std::string& given) {
   switch (flag.kind) {
     case Kind::kText:
@@ -91,6 +105,9 @@ void Check(const Flag& flag, const std::string& value, const std::string& given)
     case Kind::kWhole:
     case Kind::kNumber:
       CheckNumber(flag, value, given);
+      return;
+    case Kind::kTimeOrCount:
+      CheckTimeOrCount(flag, value, given);
   }
 }
 
@@ -124,6 +141,20 @@ void Take(const Flag& flag, const std::string& value, BenchmarkFlags& flags) {
     flags.out = value;
   } else if (flag.name == "benchmark_out_format") {
     flags.out_format = value;
+  } else if (flag.name == "benchmark_dry_run") {
+    if (!IsTrue(value)) return;
+    flags.iterations = 1;
+    flags.passed_on.insert(flags.passed_on.end(),
+                           {"--benchmark_repetitions=1", "--benchmark_min_warmup_time=0"});
+  } else if (flag.name == "benchmark_min_time") {
+    const double number = std::strtod(value.c_str(), nullptr);
+    if (IsCount(value)) {
+      flags.iterations = static_cast<std::int64_t>(number);
+    } else {
+      flags.iterations.reset();
+      flags.min_time = number;
+      flags.passed_on.push_back(fmt::format("--{}={}", flag.name, WithoutUnit(value)));
+    }
   } else {
     flags.passed_on.push_back(fmt::format("--{}={}", flag.name, value));
   }

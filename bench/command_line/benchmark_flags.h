@@ -4,6 +4,8 @@
 #ifndef TOPDNN_BENCH_COMMAND_LINE_BENCHMARK_FLAGS_H_
 #define TOPDNN_BENCH_COMMAND_LINE_BENCHMARK_FLAGS_H_
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +18,9 @@ struct BenchmarkFlags {
   bool list = false;                // --benchmark_list_tests
   std::string out;                  // --benchmark_out; empty: no file
   std::string out_format = "json";  // json, csv, console
+  // --benchmark_min_time=5x, and 1 of --benchmark_dry_run, of Google Benchmark 1.8.
+  std::optional<std::int64_t> iterations = {};
+  double min_time = 0.5;  // seconds; Google Benchmark's default
 };
 
 // Reads the environment (BENCHMARK_OUT=...), then the arguments, which override it. Throws

@@ -106,6 +106,7 @@ void Publish(const std::string& text, const BenchmarkFlags& flags) {
 struct BenchOptions {
   std::vector<std::string> problems;
   std::vector<std::string> files;
+  std::optional<int> first;
   int threads = 0;
   bool repro = false;
 };
@@ -113,7 +114,12 @@ struct BenchOptions {
 // The problem sets that the command line names.
 std::vector<ProblemSet> GivenSets(const BenchOptions& options) {
   std::vector<ProblemSet> sets;
-  for (const std::string& file : options.files) sets.push_back(ReadAnyProblemSet(file));
+  if (options.first && *options.first < 1) {
+    throw UsageError(fmt::format("--first {}: must be 1 or more", *options.first));
+  }
+  const std::size_t first =
+      options.first ? static_cast<std::size_t>(*options.first) : kMostBenchdnnProblems;
+  for (const std::string& file : options.files) sets.push_back(ReadAnyProblemSet(file, first));
   if (options.problems.empty()) return sets;
   ProblemSet given{.name = "given", .problems = {}, .training = true};
   for (const std::string& problem : options.problems) {
@@ -164,6 +170,18 @@ void PrintLines(const std::vector<const BenchmarkCase*>& selected) {
   }
 }
 
+// Of a run that takes hours: each case is measured for the minimum time, and set up and checked
+// before.
+void PrintEstimate(std::size_t cases, const BenchmarkFlags& flags) {
+  constexpr std::size_t kMany = 10'000;
+  if (cases <= kMany || flags.iterations) return;
+  constexpr double kSecondsPerHour = 3600;
+  fmt::print(stderr,
+             "topdnn: estimate: {} cases of {} s take {:.1f} hours or more; --first N runs fewer "
+             "problems of a file, and --benchmark_min_time=0.01s shortens each\n",
+             cases, flags.min_time, static_cast<double>(cases) * flags.min_time / kSecondsPerHour);
+}
+
 int StatusOfCases(const BenchmarkCases& cases) {
   if (Interrupted()) return kExitInterrupted;
   if (cases.failed > 0) return kExitWrong;
@@ -188,12 +206,15 @@ int RunBench(const CommandParser& parser, const BenchOptions& options) {
   int argc = static_cast<int>(argv.size());
   benchmark::Initialize(&argc, argv.data());
   BenchmarkCases cases;
+  cases.iterations = flags.iterations;
   AddCases(options, flags.list || !benchmark::GetBenchmarkFilter().empty(), cases);
   if (options.repro) {
     PrintLines(Selected(cases));
     return kExitGood;
   }
-  for (const BenchmarkCase* one : Selected(cases)) {
+  const std::vector<const BenchmarkCase*> selected = Selected(cases);
+  if (!flags.list) PrintEstimate(selected.size(), flags);
+  for (const BenchmarkCase* one : selected) {
     if (flags.list) {
       fmt::print("{}\n", one->name);
     } else {
@@ -217,6 +238,7 @@ std::function<int()> ConfigureBenchmarks(CommandParser& parser) {
              "begins with -- is a line for benchdnn, and runs on oneDNN");
   parser.Add("--problems FILE", options->files,
              "run the problems of a file, one a line, or those of a batch file for benchdnn");
+  parser.Add("--first N", options->first, "only the first problems of each file");
   AddPluginOption(parser);
   parser.AddFlag("--repro", options->repro,
                  "print the selected kernels' problems as lines for benchdnn, and run nothing");

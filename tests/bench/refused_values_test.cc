@@ -115,6 +115,23 @@ TEST(BenchmarkFlagsTest, OurFlagsAreRemovedAndTheOthersPassedOn) {
   EXPECT_FALSE(ReadBenchmarkFlags({"--benchmark_list_tests=false"}).list);
 }
 
+// Google Benchmark 1.8's forms, for 1.7.1: a unit, a number of iterations, and a dry run.
+TEST(BenchmarkFlagsTest, NewerFormsOfTheMinimumTime) {
+  const BenchmarkFlags time = ReadBenchmarkFlags({"--benchmark_min_time=0.01s"});
+  EXPECT_EQ(time.passed_on, std::vector<std::string>{"--benchmark_min_time=0.01"});
+  EXPECT_EQ(time.min_time, 0.01);
+  EXPECT_FALSE(time.iterations);
+  const BenchmarkFlags count = ReadBenchmarkFlags({"--benchmark_min_time=5x"});
+  EXPECT_THAT(count.passed_on, testing::IsEmpty());
+  EXPECT_EQ(count.iterations, 5);
+  const BenchmarkFlags dry = ReadBenchmarkFlags({"--benchmark_dry_run"});
+  EXPECT_EQ(dry.iterations, 1);
+  EXPECT_EQ(dry.passed_on.front(), "--benchmark_repetitions=1");
+  for (const std::string bad : {"0x", "1.5x", "x", "s", "5xs", "0s"}) {
+    EXPECT_THROW(ReadBenchmarkFlags({"--benchmark_min_time=" + bad}), UsageError) << bad;
+  }
+}
+
 TEST(BenchmarkFlagsTest, CsvHasQuotesAndAColumnPerCounter) {
   EXPECT_EQ(CsvOfBenchmarks(R"({"context": {"a": 1}, "benchmarks": [
     {"name": "a,b", "run_name": "a,b", "run_type": "iteration", "repetitions": 1,
