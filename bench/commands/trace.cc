@@ -82,7 +82,9 @@ Trace ReadLog(const TraceOptions& options) {
   throw UsageError(fmt::format(
       "{}: none of its {} line{} is an execution of a oneDNN primitive ({}); set ONEDNN_VERBOSE=1",
       name, trace.lines, trace.lines == 1 ? "" : "s",
-      trace.dialect.empty() ? "oneDNN printed nothing" : "it has other lines of oneDNN"));
+      trace.dialect.empty()     ? "oneDNN printed nothing"
+      : trace.damaged_lines > 0 ? fmt::format("{} are truncated or damaged", trace.damaged_lines)
+                                : "it has other lines of oneDNN"));
 }
 
 Trace RunCommand(const TraceOptions& options, int& status) {

@@ -125,7 +125,7 @@ std::optional<double> RatioOf(const std::vector<MeasuredRow>& rows,
   std::vector<double> ratios;
   for (const MeasuredRow& row : rows) {
     const double framework = row.row.MedianSeconds();
-    if (!(row.*regime) || row.ByOwnLoops() || !(framework > 0)) continue;
+    if (!(row.*regime) || row.ByOwnLoops() || row.ByReferenceLoops() || !(framework > 0)) continue;
     ratios.push_back((row.*regime)->seconds->median / framework);
   }
   if (ratios.empty()) return std::nullopt;
@@ -135,6 +135,11 @@ std::optional<double> RatioOf(const std::vector<MeasuredRow>& rows,
 }  // namespace
 
 bool MeasuredRow::ByOwnLoops() const { return hot && hot->implementation.ends_with("loops"); }
+
+bool MeasuredRow::ByReferenceLoops() const {
+  const auto is_reference = [](const std::string& name) { return name.starts_with("ref"); };
+  return hot && is_reference(hot->implementation) && !is_reference(row.implementation);
+}
 
 std::optional<double> MeasuredRow::HotSeconds() const { return Total(hot, row.count); }
 
@@ -148,7 +153,8 @@ std::optional<double> MeasuredRow::BestSeconds() const {
 
 double MeasuredTrace::Covered() const {
   double covered = 0;
-  for (const MeasuredRow& row : rows) covered += row.hot ? row.row.seconds : 0;
+  for (const MeasuredRow& row : rows)
+    covered += row.hot && !row.ByReferenceLoops() ? row.row.seconds : 0;
   return framework_seconds > 0 ? covered / framework_seconds : 0;
 }
 

@@ -48,6 +48,9 @@ struct MeasuredRow {
   // Whether topdnn's own loops were measured, because its backend of oneDNN does not use oneDNN's
   // kernel for this. Their times say nothing about the framework's kernel.
   bool ByOwnLoops() const;
+  // Whether oneDNN's unoptimized loops ("ref:any") were measured, because it has no other kernel
+  // for these layouts and types here, and the framework's was another one.
+  bool ByReferenceLoops() const;
 
   // Seconds of all executions of the row, by the median of one: with the operands in the caches,
   // and without them, as a framework finds them after its other primitives. Absent if it was not
@@ -65,7 +68,8 @@ struct MeasuredTrace {
   double framework_seconds = 0;
   std::vector<std::string> notes;  // about the counts
 
-  // The framework's time of the rows that have a measured time, over that of all. 0 without time.
+  // The framework's time of the rows that have a measured time and do not run unoptimized loops,
+  // over that of all. 0 without time.
   double Covered() const;
   // The median over the rows that oneDNN computed here of our time of one execution over the
   // framework's median.

@@ -104,6 +104,7 @@ Json RowJson(const MeasuredRow& measured, double framework_seconds) {
     const bool cold_is_worse = measured.cold->status > record.status;
     json["implementation"] = record.implementation;
     json["own_loops"] = measured.ByOwnLoops();
+    json["reference_loops"] = measured.ByReferenceLoops();
     json["status"] = NameOf(cold_is_worse ? measured.cold->status : record.status);
     json["status_reason"] = TextOrNull(cold_is_worse ? measured.cold->reason : record.reason);
     const Json figures = ToJson(record);

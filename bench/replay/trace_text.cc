@@ -77,6 +77,11 @@ Table::Cell ExecutedCell(const MeasuredRow& row) {
   return *row.hot->flops_counted / *row.hot->flops;
 }
 
+// Absent if the log has no times.
+std::optional<double> TimeOf(const MeasuredTrace& measured, double seconds) {
+  return measured.trace.has_times ? std::optional(seconds) : std::nullopt;
+}
+
 std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style) {
   constexpr auto kTime = Table::Kind::kTime;
   Table table({{.name = "primitive", .least = 9},
@@ -99,9 +104,11 @@ std::string RowsText(const MeasuredTrace& measured, bool all, const Style& style
     const std::optional<double> share =
         measured.framework_seconds > 0 ? std::optional(row.row.seconds / measured.framework_seconds)
                                        : std::nullopt;
-    table.Add({OneLine(row.row.primitive), PassText(row.row), OneLine(row.row.problem),
-               OneLine(LayoutsText(row.row)), fmt::format("{}", row.row.count), row.row.seconds,
-               share, row.ColdSeconds(), row.HotSeconds(), PeakCell(row), ExecutedCell(row),
+    const std::string mark = row.ByReferenceLoops() ? " (ref)" : "";
+    table.Add({OneLine(row.row.primitive) + mark, PassText(row.row), OneLine(row.row.problem),
+               OneLine(LayoutsText(row.row)), fmt::format("{}", row.row.count),
+               TimeOf(measured, row.row.seconds), share, row.ColdSeconds(), row.HotSeconds(),
+               PeakCell(row), ExecutedCell(row),
                faster ? Table::Cell(row.BestSeconds()) : Table::Cell(std::string()),
                faster ? row.best.name : std::string()});
   }
@@ -173,19 +180,30 @@ std::string DegradedText(const MeasuredTrace& measured, const Style& style) {
               style.width, 2);
 }
 
-// How many rows topdnn's own loops compute, with the first of them; empty if none.
-std::string OwnLoopsText(const MeasuredTrace& measured, const Style& style) {
+// How many rows are of one kind, with the first of them, behind `what`; empty if none.
+std::string ApartText(const MeasuredTrace& measured, bool (MeasuredRow::*is_apart)() const,
+                      std::string_view what, const Style& style) {
   const MeasuredRow* first = nullptr;
-  int loops = 0;
+  int rows = 0;
   for (const MeasuredRow& row : measured.rows) {
-    if (row.ByOwnLoops() && loops++ == 0) first = &row;
+    if ((row.*is_apart)() && rows++ == 0) first = &row;
   }
   if (first == nullptr) return {};
   return Wrap(
-      fmt::format("measured with topdnn's own loops instead of oneDNN's kernel, and not part of "
-                  "this median: {}; the longest is {}",
-                  Counted(loops, "row"), NameOfRow(first->row)),
+      fmt::format("{}: {}; the longest is {}", what, Counted(rows, "row"), NameOfRow(first->row)),
       style.width, 2);
+}
+
+// The rows whose times say nothing about the framework's kernel.
+std::string RowsApartText(const MeasuredTrace& measured, const Style& style) {
+  return ApartText(measured, &MeasuredRow::ByOwnLoops,
+                   "measured with topdnn's own loops instead of oneDNN's kernel, and not part of "
+                   "this median",
+                   style) +
+         ApartText(measured, &MeasuredRow::ByReferenceLoops,
+                   "marked (ref): oneDNN has only unoptimized loops here for the layouts and types "
+                   "of the log; not part of the median and of the share that is measured",
+                   style);
 }
 
 std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
@@ -193,8 +211,12 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
   std::string text;
   const auto add = [&](const std::string& line) { text += Wrap(line, style.width, 2); };
   const auto time = [&](std::optional<double> seconds) { return TimeText(seconds, style.unicode); };
-  add(fmt::format("framework: {} in primitives, {} of it in reorders",
-                  time(measured.framework_seconds), PercentText(measured.ReorderShare())));
+  if (trace.has_times) {
+    add(fmt::format("framework: {} in primitives, {} of it in reorders",
+                    time(measured.framework_seconds), PercentText(measured.ReorderShare())));
+  } else {
+    add(fmt::format("framework: {}: the log has no times", kAbsentText));
+  }
   if (trace.created > 0) add(fmt::format("creating primitives: {}", time(trace.creation_seconds)));
   add(trace.between_seconds
           ? fmt::format("between primitives: {}", time(trace.between_seconds))
@@ -204,15 +226,19 @@ std::string SummaryText(const MeasuredTrace& measured, const Style& style) {
     const TraceRow& row = measured.rows[i].row;
     costliest += fmt::format("{}{} ({})", i == 0 ? "" : "; ", NameOfRow(row), time(row.seconds));
   }
-  add("costliest: " + costliest);
+  if (trace.has_times) add("costliest: " + costliest);
   if (!measured.AnyMeasured()) return text;
+  if (!trace.has_times) {
+    add(fmt::format("measured here on {}", Counted(measured.threads, "thread")));
+    return text + RowsApartText(measured, style) + DegradedText(measured, style);
+  }
   add(fmt::format("measured here: rows with {} of the framework's time, on {}",
                   PercentText(measured.Covered()), Counted(measured.threads, "thread")));
   add(
       fmt::format("one execution here over the framework's, median over the rows: {}; {} with "
                   "the data in the caches",
                   FigureText(measured.MedianColdRatio()), FigureText(measured.MedianHotRatio())));
-  text += OwnLoopsText(measured, style);
+  text += RowsApartText(measured, style);
   text += DegradedText(measured, style);
   if (trace.threads && *trace.threads != measured.threads) {
     add(

@@ -126,6 +126,31 @@ TEST_F(TraceCommandTest, ARowThatOwnLoopsComputeIsMarked) {
   EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(), ratio, 1e-6 * ratio);
 }
 
+// A framework's kernel for layouts that only unoptimized loops have on another CPU (a log of
+// TensorFlow with AMX): 3x3 channels last with weights in OIhw, whose times say nothing about it.
+TEST_F(TraceCommandTest, ARowOfUnoptimizedLoopsIsApart) {
+  folder_.Write("a.log",
+                "onednn_verbose,exec,cpu,convolution,jit:avx512_core_amx_bf16,forward_inference,"
+                "src_f32::blocked:bacd:f0 wei_f32::blocked:badc:f0 bia_undef::undef::f0 "
+                "dst_f32::blocked:bacd:f0,,alg:convolution_direct,"
+                "mb1_ic3oc4_ih6oh6kh3sh1dh0ph1_iw6ow6kw3sw1dw0pw1,0.5\n" +
+                    std::string(kReorderRow));
+  const Outcome outcome = Run(
+      BoundedProgram() + " trace a.log --threads 1 --seconds 0.001 --alternatives 0 --json t.json");
+  ASSERT_EQ(outcome.exit_status, kExitGood) << outcome.output;
+  const nlohmann::json trace = ReadJson(folder_.path() / "t.json");
+  const nlohmann::json& convolution = trace["rows"][0];
+  const nlohmann::json& reorder = trace["rows"][1];
+  ASSERT_THAT(convolution["implementation"].get<std::string>(), testing::StartsWith("ref"));
+  EXPECT_EQ(convolution["reference_loops"], true);
+  EXPECT_EQ(reorder["reference_loops"], false);
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("(ref)"), HasSubstr("oneDNN has only unoptimized loops")));
+  const double ratio =
+      reorder["hot_seconds"].get<double>() / reorder["framework_seconds"].get<double>();
+  EXPECT_NEAR(trace["median_ratio"]["hot"].get<double>(), ratio, 1e-6 * ratio);
+}
+
 // A product of 64x32 and 32x48 matrices: 2 * 64 * 32 * 48 FLOPs by definition. The kernel executes
 // these, and may add some for edges.
 TEST_F(TraceCommandTest, TheExecutedFlopsAreCountedExactly) {

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/log/translate/mkldnn_line.h"
+
 namespace topdnn {
 namespace {
 
@@ -210,6 +212,70 @@ TEST(TracedTensorTest, AttributesAreInOneNotation) {
             "attr-post-ops:sum+eltwise_relu:0");
   EXPECT_EQ(EssentialAttributes("oscale:2:0.5;post_ops:'eltwise_relu;"),
             "oscale:2:0.5 attr-post-ops:eltwise_relu");
+}
+
+// Lines of github.com/tensorflow/serving issue 1272.
+TEST(MkldnnLineTest, LinesOfVersion0AreRows) {
+  const Trace trace = Read(
+      "mkldnn_verbose,exec,batch_normalization,jit:avx2,forward_inference,fdata:nChw8c fdiff:undef,"
+      "flags:3,mb1ic1024ih14iw14,0.105957\n"
+      "mkldnn_verbose,exec,eltwise,jit:avx2,forward_training,fdata:nChw8c fdiff:undef,"
+      "alg:eltwise_relu,mb1ic1024ih14iw14,0.11499\n"
+      "mkldnn_verbose,exec,reorder,jit:uni,undef,in:f32_hwio out:f32_OIhw8i8o,num:1,256x1024x1x1,"
+      "0.281006\n"
+      "mkldnn_verbose,exec,convolution,jit:avx2,forward_training,fsrc:nChw8c fwei:OIhw8i8o "
+      "fbia:undef fdst:nChw8c,alg:convolution_direct,"
+      "mb1_g1ic256oc256_ih14oh14kh3sh1dh0ph1_iw14ow14kw3sw1dw0pw1,3.59302\n"
+      "mkldnn_verbose,create,reorder,jit:uni,0.5\n");
+  ASSERT_EQ(trace.rows.size(), 4u);
+  EXPECT_EQ(trace.dialect, "mkldnn_verbose");
+  EXPECT_EQ(trace.damaged_lines, 0);
+  EXPECT_DOUBLE_EQ(trace.rows[3].seconds, 0.00359302);
+  const auto tensors = [&](std::size_t row) {
+    std::vector<std::string> texts;
+    for (const TracedTensor& tensor : trace.rows[row].tensors) texts.push_back(tensor.Text());
+    return texts;
+  };
+  EXPECT_EQ(trace.rows[0].auxiliary, "flags:GS");
+  EXPECT_EQ(trace.rows[1].problem, "1x1024x14x14");
+  EXPECT_THAT(tensors(1), ElementsAre("data:f32:aBcd8b", "diff:undef"));
+  EXPECT_THAT(tensors(2), ElementsAre("src:f32:cdba", "dst:f32:ABcd8b8a"));
+  EXPECT_THAT(tensors(3),
+              ElementsAre("src:f32:aBcd8b", "wei:f32:ABcd8b8a", "bia:undef", "dst:f32:aBcd8b"));
+  EXPECT_EQ(trace.rows[3].engine, "cpu");
+}
+
+TEST(MkldnnLineTest, FormatsAreLayouts) {
+  EXPECT_EQ(LayoutOfMkldnn("nchw"), "abcd");
+  EXPECT_EQ(LayoutOfMkldnn("nhwc"), "acdb");
+  EXPECT_EQ(LayoutOfMkldnn("nCdhw16c"), "aBcde16b");
+  EXPECT_EQ(LayoutOfMkldnn("gOIhw16i16o"), "aBCde16c16b");
+  EXPECT_EQ(LayoutOfMkldnn("OIhw4i16o4i"), "ABcd4b16a4b");
+  EXPECT_EQ(LayoutOfMkldnn("io"), "ba");
+  EXPECT_EQ(LayoutOfMkldnn("nc"), "ab");
+  EXPECT_EQ(LayoutOfMkldnn("x"), "a");
+  EXPECT_EQ(LayoutOfMkldnn("wino_fmt"), "");
+}
+
+// A line of Arm's guide to its compute library, which ends before the time.
+TEST(TraceReaderTest, LinesWithoutATimeAreRowsIfNoLineHasOne) {
+  const std::string line =
+      "dnnl_verbose,exec,cpu,convolution,gemm:acl,forward_training,src_f32::blocked:acdb:f0 "
+      "wei_f32::blocked:acdb:f0 bia_f32::blocked:a:f0 dst_f32::blocked:acdb:f0,"
+      "post_ops:'eltwise_relu;';,alg:convolution_direct,"
+      "mb1_ic256oc64_ih56oh56kh1sh1dh0ph0_iw56ow56kw1sw1dw0pw0\n";
+  const Trace trace = Read("# a guide\n" + line + line);
+  ASSERT_EQ(trace.rows.size(), 1u);
+  EXPECT_EQ(trace.rows[0].count, 2);
+  EXPECT_FALSE(trace.has_times);
+  EXPECT_TRUE(trace.rows[0].samples.empty());
+  EXPECT_EQ(trace.rows[0].attributes, "attr-post-ops:eltwise_relu");
+  EXPECT_EQ(trace.damaged_lines, 0);
+  // Beside lines with a time it is truncated.
+  const Trace other = Read(line + Reorder("1") + line);
+  ASSERT_EQ(other.rows.size(), 1u);
+  EXPECT_TRUE(other.has_times);
+  EXPECT_EQ(other.damaged_lines, 2);
 }
 
 }  // namespace

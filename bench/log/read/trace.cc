@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "bench/log/translate/mkldnn_line.h"
+
 namespace topdnn {
 
 namespace {
@@ -98,6 +100,7 @@ Trace TraceReader::Finish() {
     }
   }
   pending_.clear();
+  AddUntimed();
   if (first_start_ && all_stamped_) {
     const double between = *last_end_ - *first_start_ - stamped_seconds_;
     if (between >= -kStampError) {
@@ -137,6 +140,14 @@ void TraceReader::AddLine(std::string_view text) {
     case VerboseKind::kExec:
       AddStamp(line);
       AddExecution(line);
+      break;
+    case VerboseKind::kUntimed:
+      untimed_bytes_ += text.size();
+      if (trace_.rows.empty() && untimed_bytes_ < kMostRowBytes) {
+        untimed_.emplace_back(text);
+      } else {
+        ++trace_.damaged_lines;
+      }
       break;
     case VerboseKind::kCreate:
       if (line.nested) break;  // part of another creation
@@ -184,7 +195,21 @@ void TraceReader::AddStamp(const VerboseLine& line) {
   stamped_seconds_ += line.seconds;
 }
 
-void TraceReader::AddExecution(const VerboseLine& line) {
+void TraceReader::AddUntimed() {
+  if (trace_.rows.empty() && !untimed_.empty()) {
+    trace_.has_times = false;
+    for (const std::string& text : untimed_) {
+      const VerboseLine line = ParseVerboseLine(text, order_);
+      if (trace_.rows.empty()) trace_.dialect = line.Dialect();
+      AddExecution(line, /*timed=*/false);
+    }
+  } else {
+    trace_.damaged_lines += static_cast<std::int64_t>(untimed_.size());
+  }
+  untimed_.clear();
+}
+
+void TraceReader::AddExecution(const VerboseLine& line, bool timed) {
   const std::optional<std::size_t> index = RowOf(line);
   if (!index) {
     ++trace_.unfolded;
@@ -194,7 +219,7 @@ void TraceReader::AddExecution(const VerboseLine& line) {
   TraceRow& row = trace_.rows[*index];
   ++row.count;
   row.seconds += line.seconds;
-  if (row.samples.size() < kMostTraceSamples) {
+  if (timed && row.samples.size() < kMostTraceSamples) {
     row.samples.push_back(static_cast<float>(line.seconds));
   }
 }
@@ -222,6 +247,12 @@ std::optional<std::size_t> TraceReader::RowOf(const VerboseLine& line) {
   row.auxiliary = Trimmed(line[VerboseField::kAuxiliary]);
   row.problem = Trimmed(line[VerboseField::kProblem]);
   row.implementation = line[VerboseField::kImplementation];
+  if (line.marker == kMkldnnMarker) {
+    row.tensors = ParseTracedTensors(
+        TensorsOfMkldnn(line[VerboseField::kTensors], line[VerboseField::kImplementation]));
+    row.auxiliary = AuxiliaryOfMkldnn(row.auxiliary);
+    row.problem = ProblemOfMkldnn(row.primitive, row.problem);
+  }
   const auto [entry, added] = by_identity_.emplace(IdentityOf(row), trace_.rows.size());
   by_text_.emplace(key_, entry->second);
   if (added) {

@@ -32,7 +32,7 @@ struct TraceRow {
   std::string problem;
   std::string implementation;  // of the first execution; with "..." if others differ
   std::int64_t count = 0;
-  double seconds = 0;          // sum over all executions
+  double seconds = 0;          // sum over all executions; 0 without `samples`
   std::vector<float> samples;  // seconds of the first executions, at most kMostTraceSamples
 
   // Of the samples.
@@ -57,6 +57,7 @@ struct Trace {
   std::int64_t created = 0;            // primitives that were created, not counting nested ones
   double creation_seconds = 0;
 
+  bool has_times = true;       // false: no line has one
   std::vector<TraceRow> rows;  // by the place of the first execution
   // Executions of further primitives, after kMostRows rows or kMostRowBytes of their texts.
   std::int64_t unfolded = 0;
@@ -94,7 +95,8 @@ class TraceReader {
 
   void AddLine(std::string_view text);
   void AddInfo(std::string_view rest);
-  void AddExecution(const VerboseLine& line);
+  void AddExecution(const VerboseLine& line, bool timed = true);
+  void AddUntimed();
   void AddStamp(const VerboseLine& line);
   // The index of the row, or nothing if there are too many.
   std::optional<std::size_t> RowOf(const VerboseLine& line);
@@ -107,6 +109,9 @@ class TraceReader {
   // From the fields of a line, and from what identifies a row, to the row.
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> by_text_;
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> by_identity_;
+  // Lines without a time. If any line has one, these are truncated, otherwise they are the log.
+  std::vector<std::string> untimed_;
+  std::size_t untimed_bytes_ = 0;
   std::string key_;  // of the current line
   std::size_t row_bytes_ = 0;
   // Of the stamped calls.

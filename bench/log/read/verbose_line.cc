@@ -6,11 +6,13 @@
 #include <system_error>
 #include <utility>
 
+#include "bench/log/translate/mkldnn_line.h"
+
 namespace topdnn {
 
 namespace {
 
-constexpr std::string_view kMarkers[] = {"onednn_verbose,", "dnnl_verbose,"};
+constexpr std::string_view kMarkers[] = {"onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,"};
 
 constexpr std::pair<std::string_view, VerboseField> kNames[] = {
     {"operation", VerboseField::kOperation},   {"engine", VerboseField::kEngine},
@@ -122,6 +124,37 @@ bool Assign(const Fields& fields, const VerboseTemplate& order, VerboseLine& lin
   return true;
 }
 
+// A line of MKL-DNN 0.x, which has no engine and no attributes.
+void ParseMkldnn(std::string_view rest, VerboseLine& line) {
+  constexpr VerboseField kOrder[] = {VerboseField::kOperation,      VerboseField::kPrimitive,
+                                     VerboseField::kImplementation, VerboseField::kPropKind,
+                                     VerboseField::kTensors,        VerboseField::kAuxiliary,
+                                     VerboseField::kProblem,        VerboseField::kTime};
+  const Fields fields = Split(rest);
+  line.kind = VerboseKind::kOther;
+  if (fields.at[0] != "exec") return;
+  line.kind = VerboseKind::kDamaged;
+  if (fields.size != std::size(kOrder)) return;
+  for (std::size_t i = 0; i < std::size(kOrder); ++i) {
+    line.fields[static_cast<std::size_t>(kOrder[i])] = fields.at[i];
+  }
+  line.fields[static_cast<std::size_t>(VerboseField::kEngine)] = "cpu";
+  const auto milliseconds = ParseNumber(line[VerboseField::kTime]);
+  if (!milliseconds || line[VerboseField::kPrimitive].empty()) return;
+  line.seconds = *milliseconds * 1e-3;
+  line.kind = VerboseKind::kExec;
+}
+
+// Guides print lines without the last field, the time.
+bool AssignWithoutTime(Fields fields, const VerboseTemplate& order, VerboseLine& line) {
+  if (!order.is_default() || fields.too_many || fields.size + 1 != order.size() ||
+      fields.at[0] != "exec" || ParseNumber(fields.at[fields.size - 1])) {
+    return false;
+  }
+  fields.at[fields.size++] = "";
+  return Assign(fields, order, line) && !line[VerboseField::kProblem].empty();
+}
+
 void ParseEvent(std::string_view rest, const VerboseTemplate& order, VerboseLine& line) {
   line.kind = VerboseKind::kDamaged;
   const std::string_view first = FirstField(rest);
@@ -138,7 +171,11 @@ void ParseEvent(std::string_view rest, const VerboseTemplate& order, VerboseLine
     line.kind = VerboseKind::kOther;
     return;
   }
-  if (!Assign(Split(rest), order, line)) return;
+  const Fields split = Split(rest);
+  if (!Assign(split, order, line)) {
+    if (AssignWithoutTime(split, order, line)) line.kind = VerboseKind::kUntimed;
+    return;
+  }
   const std::string_view operation = line[VerboseField::kOperation];
   if (untimed(operation)) {
     line.kind = VerboseKind::kOther;
@@ -222,6 +259,10 @@ VerboseLine ParseVerboseLine(std::string_view text, const VerboseTemplate& order
     Take(rest, stamp);
   }
   if (IsInfo(rest, line)) return line;
+  if (line.marker == kMkldnnMarker) {
+    ParseMkldnn(rest, line);
+    return line;
+  }
   const std::string_view component = FirstField(rest);
   if (component == "graph") {
     line.kind = VerboseKind::kGraph;

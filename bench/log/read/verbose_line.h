@@ -1,6 +1,7 @@
 // One line of the log that oneDNN prints with ONEDNN_VERBOSE, in the dialects from DNNL 1.0 to
 // oneDNN 3 ("Verbose Mode" in oneDNN's developer guide of each version):
 //
+//   mkldnn_verbose,exec,...                              MKL-DNN 0.x (mkldnn_line.h)
 //   dnnl_verbose,exec,cpu,...                            1.x
 //   onednn_verbose,exec,cpu,...                          2.x, 3.0
 //   onednn_verbose,1693533460229.437,exec,cpu,...        with ONEDNN_VERBOSE_TIMESTAMP
@@ -61,6 +62,7 @@ enum class VerboseKind {
   kInfo,      // about the library and the machine
   kTemplate,  // the order of the fields
   kExec,      // a primitive was executed
+  kUntimed,   // the same, but the line ends before the time
   kCreate,    // a primitive was created; `nested`: by the creation of another one
   kGraph,     // of the graph API
   kOther,     // another event: a check, a dispatch, an error
@@ -69,7 +71,7 @@ enum class VerboseKind {
 
 struct VerboseLine {
   VerboseKind kind = VerboseKind::kText;
-  std::string_view marker;      // "dnnl_verbose" or "onednn_verbose"
+  std::string_view marker;      // "dnnl_verbose", "onednn_verbose" or "mkldnn_verbose"
   std::string_view version;     // "v1"; or empty
   bool names_api = false;       // the line has the field "primitive"
   std::optional<double> stamp;  // seconds; the start of the call
